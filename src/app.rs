@@ -42,7 +42,7 @@ use crate::{
     images::Images,
     limits,
     mail::MailError,
-    payments::{SetUpError, sandbox::SandboxError},
+    payments::{SetupError, sandbox::SandboxError},
     pipeline::{self, Doors, Request, Shelf},
     predict::Predictor,
     quarantine::{self, Quarantine},
@@ -74,7 +74,7 @@ pub enum AppError {
     #[error("mail cannot be sent")]
     Mail(#[from] MailError),
     #[error("payments cannot be taken")]
-    Payments(#[from] SetUpError),
+    Payments(#[from] SetupError),
     #[error("the payment sandbox did not start")]
     Sandbox(#[from] SandboxError),
     #[error(transparent)]

@@ -30,7 +30,7 @@ use crate::{
     accounts::{AccountSummary, Accounts, AccountsError, Addons, Micros, WeakPassword},
     cli::{operator::OperatorCommand, orders::WhichArgs},
     config::Config,
-    payments::{PaymentError, SetUpError},
+    payments::{PaymentError, SetupError},
     table::time,
     usage::UsageError,
 };
@@ -42,7 +42,7 @@ pub enum OperatorError {
     #[error(transparent)]
     Payments(#[from] PaymentError),
     #[error("the payment providers of the settings cannot be used")]
-    SetUp(#[from] SetUpError),
+    SetUp(#[from] SetupError),
     #[error(transparent)]
     Usage(#[from] UsageError),
     #[error("the database failed")]

@@ -50,7 +50,7 @@ async fn list(
         table.row([
             Some(&order.id),
             Some(&order.account.to_string()),
-            Some(order.rail.as_str()),
+            Some(order.method.as_str()),
             Some(order.addon.as_str()),
             Some(&order.months.to_string()),
             Some(&order.price.amount.to_string()),
@@ -70,7 +70,7 @@ async fn show(accounts: &Accounts, id: &str, out: &mut impl Write) -> Result<(),
     let order = found.ok_or_else(|| OperatorError::UnknownOrder { id: id.to_owned() })?;
     line(out, &["id", &order.id])?;
     line(out, &["account", &order.account.to_string()])?;
-    line(out, &["rail", order.rail.as_str()])?;
+    line(out, &["rail", order.method.as_str()])?;
     line(out, &["addon", order.addon.as_str()])?;
     line(out, &["months", &order.months.to_string()])?;
     line(out, &["days", &order.days.to_string()])?;

@@ -24,16 +24,16 @@ const MINUTE: Duration = Duration::from_secs(60);
 const ENTRIES_SWEPT: usize = 1_024;
 
 /// Whose order a webhook is about; `None`: nobody's.
-type Subject = Option<AccountId>;
+type CheckSubject = Option<AccountId>;
 
 #[derive(Debug)]
 pub(super) struct Checks {
     per_minute: u32,
-    used: Arc<Mutex<HashMap<Subject, Used>>>,
+    used: Arc<Mutex<HashMap<CheckSubject, CheckUsage>>>,
 }
 
 #[derive(Debug)]
-struct Used {
+struct CheckUsage {
     now: u32,
     since: Instant,
     in_this_minute: u32,
@@ -41,9 +41,9 @@ struct Used {
 
 /// A check that is under way.
 #[derive(Debug)]
-pub(super) struct Turn {
-    used: Arc<Mutex<HashMap<Subject, Used>>>,
-    subject: Subject,
+pub(super) struct CheckPermit {
+    used: Arc<Mutex<HashMap<CheckSubject, CheckUsage>>>,
+    subject: CheckSubject,
 }
 
 impl Checks {
@@ -52,12 +52,12 @@ impl Checks {
     }
 
     /// One more check; `None` if there are as many as may be. Then the webhook is to come again.
-    pub(super) fn begin(&self, subject: Subject, now: Instant) -> Option<Turn> {
+    pub(super) fn begin(&self, subject: CheckSubject, now: Instant) -> Option<CheckPermit> {
         let mut all = lock(&self.used);
         if all.len() >= ENTRIES_SWEPT && !all.contains_key(&subject) {
             all.retain(|_, used| used.now > 0 || now - used.since < MINUTE);
         }
-        let fresh = Used { now: 0, since: now, in_this_minute: 0 };
+        let fresh = CheckUsage { now: 0, since: now, in_this_minute: 0 };
         let used = all.entry(subject).or_insert(fresh);
         if now - used.since >= MINUTE {
             (used.since, used.in_this_minute) = (now, 0);
@@ -68,11 +68,11 @@ impl Checks {
         }
         used.now += 1;
         used.in_this_minute += 1;
-        Some(Turn { used: Arc::clone(&self.used), subject })
+        Some(CheckPermit { used: Arc::clone(&self.used), subject })
     }
 }
 
-impl Drop for Turn {
+impl Drop for CheckPermit {
     fn drop(&mut self) {
         if let Some(used) = lock(&self.used).get_mut(&self.subject) {
             used.now = used.now.saturating_sub(1);
@@ -81,7 +81,9 @@ impl Drop for Turn {
 }
 
 /// Whatever a thread that panicked left behind are numbers.
-fn lock(used: &Mutex<HashMap<Subject, Used>>) -> MutexGuard<'_, HashMap<Subject, Used>> {
+fn lock(
+    used: &Mutex<HashMap<CheckSubject, CheckUsage>>,
+) -> MutexGuard<'_, HashMap<CheckSubject, CheckUsage>> {
     used.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

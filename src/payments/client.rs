@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 use tracing::warn;
 
-use super::{ProviderError, Rail};
+use super::{PaymentMethod, ProviderError};
 use crate::config::PaymentsConfig;
 
 /// Bytes of an answer. What providers say of one order is some kilobytes.
@@ -21,8 +21,8 @@ const CODE_MAX: usize = 64;
 
 /// Who is asked, and how patiently.
 #[derive(Debug)]
-pub(super) struct Peer {
-    rail: Rail,
+pub(super) struct ProviderClient {
+    method: PaymentMethod,
     client: Client,
     /// Without a slash at the end.
     base: String,
@@ -32,14 +32,14 @@ pub(super) struct Peer {
 
 /// What came back, of a status below 500. `body` is null where it was no JSON.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ProviderResponse {
     pub(super) status: StatusCode,
     pub(super) body: Value,
 }
 
-impl Peer {
+impl ProviderClient {
     pub(super) fn new(
-        rail: Rail,
+        method: PaymentMethod,
         base: &str,
         config: &PaymentsConfig,
         tls: &Arc<ClientConfig>,
@@ -53,7 +53,7 @@ impl Peer {
             .build()
             .expect("the TLS settings are of the rustls that the client is built with");
         Self {
-            rail,
+            method,
             client,
             base: base.trim_end_matches('/').to_owned(),
             attempts: config.attempts,
@@ -76,17 +76,20 @@ impl Peer {
 
     /// Asks until there is an answer, or until it was asked often enough. `request` has no body that is
     /// read while it is sent.
-    pub(super) async fn ask(&self, request: RequestBuilder) -> Result<Answer, ProviderError> {
+    pub(super) async fn send(
+        &self,
+        request: RequestBuilder,
+    ) -> Result<ProviderResponse, ProviderError> {
         let mut wait = self.retry;
         for attempt in 1.. {
             let again = request.try_clone().expect("the body lies in memory");
-            let why = match self.ask_once(again).await {
+            let why = match self.send_once(again).await {
                 Err(ProviderError::Unreachable { why }) => why,
-                answered => return answered,
+                result => return result,
             };
-            let rail = self.rail.as_str();
-            warn!(rail, attempt, why, "the payment provider did not answer");
-            metrics::counter!("matchwire_payment_failures_total", "rail" => rail).increment(1);
+            let method = self.method.as_str();
+            warn!(rail = method, attempt, why, "the payment provider did not answer");
+            metrics::counter!("matchwire_payment_failures_total", "rail" => method).increment(1);
             if attempt >= self.attempts {
                 return Err(ProviderError::Unreachable { why });
             }
@@ -96,7 +99,7 @@ impl Peer {
         unreachable!("the attempts are counted")
     }
 
-    async fn ask_once(&self, request: RequestBuilder) -> Result<Answer, ProviderError> {
+    async fn send_once(&self, request: RequestBuilder) -> Result<ProviderResponse, ProviderError> {
         let response = request.send().await.map_err(|error| unreachable(&error))?;
         let status = response.status();
         // Conflicts are requests with the same idempotency key that are being carried out.
@@ -110,11 +113,11 @@ impl Peer {
         if status.is_success() && body.is_err() {
             return Err(ProviderError::Unusable { why: "it is no JSON" });
         }
-        Ok(Answer { status, body: body.unwrap_or_default() })
+        Ok(ProviderResponse { status, body: body.unwrap_or_default() })
     }
 }
 
-impl Answer {
+impl ProviderResponse {
     /// The body of a success. `code`: where the provider says what was wrong, in one word.
     pub(super) fn done(self, code: &str) -> Result<Value, ProviderError> {
         if self.status.is_success() {

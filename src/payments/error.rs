@@ -4,14 +4,14 @@
 
 use rust_decimal::Decimal;
 
-use super::Rail;
+use super::PaymentMethod;
 use crate::accounts::AccountsError;
 
 /// Why a wish of a customer or of the operator was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum PaymentError {
-    #[error("{rail} payments are not set up: the settings have no key for this provider")]
-    NoRail { rail: Rail },
+    #[error("{method} payments are not set up: the settings have no key for this provider")]
+    NotConfigured { method: PaymentMethod },
     #[error("add-ons are not sold for {months} months")]
     Term { months: u32 },
     /// There is none, or it may not buy: it is not confirmed, or blocked, or deleted.
@@ -38,7 +38,7 @@ pub enum PaymentError {
 impl PaymentError {
     /// Whether it may go better in a while, without anybody mending anything.
     #[must_use]
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         matches!(self, Self::Provider(ProviderError::Unreachable { .. }))
     }
 }
@@ -61,8 +61,8 @@ pub enum WebhookError {
     /// It does not come from the provider, or is too old, or is no event. Its sender is to blame.
     #[error("{why}")]
     Forged { why: &'static str },
-    #[error("{rail} payments are not set up")]
-    NoRail { rail: Rail },
+    #[error("{method} payments are not set up")]
+    NotConfigured { method: PaymentMethod },
     /// Too many are being checked, or were within a minute: it is to come again.
     #[error("too many webhooks are to be checked")]
     Busy,

@@ -4,14 +4,14 @@ use std::{fmt, str::FromStr};
 
 /// A way to pay, and who provides it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Rail {
+pub enum PaymentMethod {
     /// By card, with Stripe Checkout.
     Card,
     /// With PayPal's Orders.
     Paypal,
 }
 
-impl Rail {
+impl PaymentMethod {
     /// Every way, in the order in which they are shown.
     pub const ALL: [Self; 2] = [Self::Card, Self::Paypal];
 
@@ -34,21 +34,21 @@ impl Rail {
     }
 }
 
-impl fmt::Display for Rail {
+impl fmt::Display for PaymentMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-impl FromStr for Rail {
-    type Err = UnknownRail;
+impl FromStr for PaymentMethod {
+    type Err = UnknownPaymentMethod;
 
-    fn from_str(name: &str) -> Result<Self, UnknownRail> {
-        Self::ALL.into_iter().find(|rail| rail.as_str() == name).ok_or(UnknownRail)
+    fn from_str(name: &str) -> Result<Self, UnknownPaymentMethod> {
+        Self::ALL.into_iter().find(|method| method.as_str() == name).ok_or(UnknownPaymentMethod)
     }
 }
 
 /// A name that is no way to pay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("unknown way to pay, expected card or paypal")]
-pub struct UnknownRail;
+pub struct UnknownPaymentMethod;

@@ -5,16 +5,16 @@
 //! this process may die between any two steps. So what they tell is kept as facts that only grow, the
 //! days follow from the facts ([`Order`]), and whatever is asked of them may be asked again.
 //!
-//! In reading order: [`Rail`], [`Order`], then `provider` with `stripe`, `paypal` and `peer`, `store`,
+//! In reading order: [`PaymentMethod`], [`Order`], then `provider` with `stripe`, `paypal` and `client`, `store`,
 //! `webhook`, `sweep`, and `sandbox`, the providers of the demo.
 
 mod checks;
+mod client;
 mod error;
+mod method;
 mod order;
 mod paypal;
-mod peer;
 mod provider;
-mod rail;
 pub mod sandbox;
 mod store;
 mod stripe;
@@ -34,17 +34,17 @@ use tracing::{error, info};
 
 use self::{
     checks::Checks,
-    order::Told,
+    client::ProviderClient,
+    order::ProviderStatus,
     paypal::Paypal,
-    peer::Peer,
-    provider::{Provider, Ways},
-    store::{Applied, Event, Store},
+    provider::{Provider, ReturnUrls},
+    store::{ApplyOutcome, EventKey, Store},
     stripe::Stripe,
 };
 pub use self::{
     error::{PaymentError, ProviderError, WebhookError},
+    method::{PaymentMethod, UnknownPaymentMethod},
     order::{Order, OrderState},
-    rail::{Rail, UnknownRail},
 };
 pub use crate::accounts::{LedgerEntry, LedgerKind};
 use crate::{
@@ -69,15 +69,15 @@ struct Shared {
     /// Where customers reach the hub, without a slash at the end.
     public_url: String,
     providers: Vec<Provider>,
-    rails: Vec<Rail>,
+    methods: Vec<PaymentMethod>,
     config: PaymentsConfig,
     /// Of webhooks that a provider has to be asked about.
     checks: Checks,
 }
 
-/// Why the rails of the settings cannot be used. Always the operator's to mend.
+/// Why the payment methods of the settings cannot be used. Always the operator's to mend.
 #[derive(Debug, thiserror::Error)]
-pub enum SetUpError {
+pub enum SetupError {
     #[error("{name}: a secret is missing")]
     Secret { name: &'static str, source: SecretError },
     #[error("{name} is empty")]
@@ -87,7 +87,7 @@ pub enum SetUpError {
 }
 
 impl Payments {
-    /// The rails of the settings. `public_url`: where customers reach the hub, without a slash at the
+    /// The payment methods of the settings. `public_url`: where customers reach the hub, without a slash at the
     /// end.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Payments {
         catalogue: Arc<Catalogue>,
         public_url: &str,
         config: &PaymentsConfig,
-    ) -> Result<Self, SetUpError> {
+    ) -> Result<Self, SetupError> {
         let providers = providers(config)?;
         Ok(Self {
             shared: Arc::new(Shared {
@@ -106,7 +106,7 @@ impl Payments {
                 catalogue,
                 store: Store::new(accounts.database().clone()),
                 public_url: public_url.to_owned(),
-                rails: providers.iter().map(Provider::rail).collect(),
+                methods: providers.iter().map(Provider::method).collect(),
                 providers,
                 config: config.clone(),
                 checks: Checks::new(config.webhook_checks_per_minute),
@@ -116,8 +116,8 @@ impl Payments {
 
     /// The ways to pay that are offered.
     #[must_use]
-    pub fn rails(&self) -> &[Rail] {
-        &self.shared.rails
+    pub fn methods(&self) -> &[PaymentMethod] {
+        &self.shared.methods
     }
 
     /// Bytes of a webhook, at most.
@@ -138,14 +138,14 @@ impl Payments {
         account: AccountId,
         addon: Addon,
         months: u32,
-        rail: Rail,
+        method: PaymentMethod,
         now: Micros,
     ) -> Result<Order, PaymentError> {
-        let provider = self.provider(rail)?;
+        let provider = self.provider(method)?;
         if !TERMS.contains(&months) {
             return Err(PaymentError::Term { months });
         }
-        let order = self.take_order(account, addon, months, rail, now).await?;
+        let order = self.take_order(account, addon, months, method, now).await?;
         self.open_checkout(provider, order, now).await
     }
 
@@ -165,8 +165,8 @@ impl Payments {
         if order.paid.is_some() {
             return Ok(order);
         }
-        let told = self.provider(order.rail)?.look(&order).await?;
-        self.apply(&order, &told, now).await
+        let status = self.provider(order.method)?.fetch_status(&order).await?;
+        self.apply(&order, &status, now).await
     }
 
     /// The customer turned back. Should it be paid nevertheless, it counts.
@@ -184,12 +184,12 @@ impl Payments {
         if order.state() != OrderState::Open {
             return Ok(order);
         }
-        let told = self.provider(order.rail)?.cancel(&order).await;
-        let told = told.unwrap_or_else(|error| {
+        let status = self.provider(order.method)?.cancel(&order).await;
+        let status = status.unwrap_or_else(|error| {
             info!(order = order.id, %error, "the checkout was left open");
-            Told::default()
+            ProviderStatus::default()
         });
-        self.apply(&order, &Told { closed: true, ..told }, now).await
+        self.apply(&order, &ProviderStatus { closed: true, ..status }, now).await
     }
 
     /// An order of this account.
@@ -198,7 +198,7 @@ impl Payments {
     ///
     /// If there is none, or if the store fails.
     pub async fn order(&self, order_id: &str, account: AccountId) -> Result<Order, PaymentError> {
-        let order = self.order_of_anybody(order_id).await?;
+        let order = self.order_of_any_account(order_id).await?;
         if order.account == account { Ok(order) } else { Err(PaymentError::NoOrder) }
     }
 
@@ -207,7 +207,7 @@ impl Payments {
     /// # Errors
     ///
     /// If there is none, or if the store fails.
-    pub async fn order_of_anybody(&self, order_id: &str) -> Result<Order, PaymentError> {
+    pub async fn order_of_any_account(&self, order_id: &str) -> Result<Order, PaymentError> {
         self.shared.store.order(order_id).await?.ok_or(PaymentError::NoOrder)
     }
 
@@ -241,16 +241,21 @@ impl Payments {
         amount: Option<Decimal>,
         now: Micros,
     ) -> Result<Order, PaymentError> {
-        let order = self.order_of_anybody(order_id).await?;
-        let provider = self.provider(order.rail)?;
+        let order = self.order_of_any_account(order_id).await?;
+        let provider = self.provider(order.method)?;
         // Money may have been given back at the provider's own pages.
-        let told = provider.look(&order).await?;
-        let order = self.apply(&order, &told, now).await?;
+        let status = provider.fetch_status(&order).await?;
+        let order = self.apply(&order, &status, now).await?;
         let amount = refundable(&order, amount)?;
         provider.refund(&order, amount).await?;
         let mut all = order.price.clone();
         all.amount = order.refunded + amount;
-        self.apply(&order, &Told { refunded: Some(all), ..Told::default() }, now).await
+        self.apply(
+            &order,
+            &ProviderStatus { refunded: Some(all), ..ProviderStatus::default() },
+            now,
+        )
+        .await
     }
 
     /// Grants days for nothing, as [`Accounts::gift`].
@@ -269,9 +274,9 @@ impl Payments {
         Ok(self.shared.accounts.gift(account, addon, days, note, now).await?)
     }
 
-    fn provider(&self, rail: Rail) -> Result<&Provider, PaymentError> {
-        let found = self.shared.providers.iter().find(|provider| provider.rail() == rail);
-        found.ok_or(PaymentError::NoRail { rail })
+    fn provider(&self, method: PaymentMethod) -> Result<&Provider, PaymentError> {
+        let found = self.shared.providers.iter().find(|provider| provider.method() == method);
+        found.ok_or(PaymentError::NotConfigured { method })
     }
 
     /// The price is that of the moment, decided while nobody else decides about the account.
@@ -280,7 +285,7 @@ impl Payments {
         account: AccountId,
         addon: Addon,
         months: u32,
-        rail: Rail,
+        method: PaymentMethod,
         now: Micros,
     ) -> Result<Order, PaymentError> {
         let id = random_id()?;
@@ -295,7 +300,7 @@ impl Payments {
         let order = Order {
             id,
             account,
-            rail,
+            method,
             addon,
             months,
             days: months * DAYS_PER_MONTH,
@@ -312,7 +317,7 @@ impl Payments {
         };
         store::insert(&mut tx, &order).await?;
         tx.commit().await?;
-        metrics::counter!("matchwire_orders_total", "rail" => rail.as_str()).increment(1);
+        metrics::counter!("matchwire_orders_total", "rail" => method.as_str()).increment(1);
         Ok(order)
     }
 
@@ -325,46 +330,59 @@ impl Payments {
         now: Micros,
     ) -> Result<Order, PaymentError> {
         let way = |end| format!("{}/checkout/{}/{end}/", self.shared.public_url, order.id);
-        let ways = Ways { back: way("return"), cancel: way("cancel") };
-        let opened = match provider.open(&order, &ways).await {
-            Ok(opened) => opened,
+        let return_urls = ReturnUrls { back: way("return"), cancel: way("cancel") };
+        let new_checkout = match provider.open(&order, &return_urls).await {
+            Ok(new_checkout) => new_checkout,
             Err(refused) => {
                 error!(order = order.id, error = %refused, "no checkout was opened");
                 if !matches!(refused, ProviderError::Unreachable { .. }) {
-                    self.apply(&order, &Told { closed: true, ..Told::default() }, now).await?;
+                    self.apply(
+                        &order,
+                        &ProviderStatus { closed: true, ..ProviderStatus::default() },
+                        now,
+                    )
+                    .await?;
                 }
                 return Err(refused.into());
             }
         };
-        self.shared.store.checkout_opened(&order.id, &opened.checkout, &opened.url).await?;
-        order.checkout = Some(opened.checkout);
-        order.checkout_url = Some(opened.url);
+        self.shared
+            .store
+            .checkout_opened(&order.id, &new_checkout.checkout, &new_checkout.url)
+            .await?;
+        order.checkout = Some(new_checkout.checkout);
+        order.checkout_url = Some(new_checkout.url);
         Ok(order)
     }
 
     /// What was told without a webhook.
-    async fn apply(&self, of: &Order, told: &Told, now: Micros) -> Result<Order, PaymentError> {
-        let (order, _) = self.take_in(of, told, None, now).await?;
+    async fn apply(
+        &self,
+        of: &Order,
+        status: &ProviderStatus,
+        now: Micros,
+    ) -> Result<Order, PaymentError> {
+        let (order, _) = self.record_status(of, status, None, now).await?;
         Ok(order)
     }
 
-    async fn take_in(
+    async fn record_status(
         &self,
         of: &Order,
-        told: &Told,
-        event: Option<Event<'_>>,
+        status: &ProviderStatus,
+        event: Option<EventKey<'_>>,
         now: Micros,
-    ) -> Result<(Order, Applied), sqlx::Error> {
-        let (order, applied) = self.shared.store.apply(of, told, event, now).await?;
+    ) -> Result<(Order, ApplyOutcome), sqlx::Error> {
+        let (order, applied) = self.shared.store.apply(of, status, event, now).await?;
         match &applied {
-            Applied::Days(days) => {
+            ApplyOutcome::Days(days) => {
                 info!(order = order.id, account = order.account.0, days, "days were moved");
                 self.shared.accounts.tell_own_changes().await;
             }
-            Applied::Mismatch(mismatch) => {
-                error!(order = order.id, rail = %order.rail, %mismatch, "a payment does not fit");
+            ApplyOutcome::Mismatch(mismatch) => {
+                error!(order = order.id, rail = %order.method, %mismatch, "a payment does not fit");
             }
-            Applied::Nothing | Applied::Repeated => {}
+            ApplyOutcome::Nothing | ApplyOutcome::Repeated => {}
         }
         Ok((order, applied))
     }
@@ -372,7 +390,7 @@ impl Payments {
 
 impl fmt::Debug for Payments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Payments").field("rails", &self.shared.rails).finish_non_exhaustive()
+        f.debug_struct("Payments").field("rails", &self.shared.methods).finish_non_exhaustive()
     }
 }
 
@@ -396,32 +414,32 @@ fn random_id() -> Result<String, getrandom::Error> {
     Ok(format!("{random:032x}"))
 }
 
-fn providers(config: &PaymentsConfig) -> Result<Vec<Provider>, SetUpError> {
+fn providers(config: &PaymentsConfig) -> Result<Vec<Provider>, SetupError> {
     let urls = [
         config.offers_stripe().then_some(&config.stripe_url),
         config.offers_paypal().then_some(&config.paypal_url),
     ];
     let encrypted = urls.iter().flatten().any(|url| url.starts_with("https:"));
-    let tls = if encrypted { tls::client(None)? } else { peer::no_tls() };
+    let tls = if encrypted { tls::client(None)? } else { client::no_tls() };
     let mut providers = Vec::new();
     if config.offers_stripe() {
         let key = secret("payments.stripe_key", &config.stripe_key)?;
         let signing = secret("payments.stripe_webhook_secret", &config.stripe_webhook_secret)?;
-        let peer = Peer::new(Rail::Card, &config.stripe_url, config, &tls);
-        providers.push(Provider::Stripe(Stripe::new(peer, key, signing, config)));
+        let client = ProviderClient::new(PaymentMethod::Card, &config.stripe_url, config, &tls);
+        providers.push(Provider::Stripe(Stripe::new(client, key, signing, config)));
     }
     if config.offers_paypal() {
         let secret = secret("payments.paypal_client_secret", &config.paypal_client_secret)?;
-        let peer = Peer::new(Rail::Paypal, &config.paypal_url, config, &tls);
-        providers.push(Provider::Paypal(Paypal::new(peer, secret, config)));
+        let client = ProviderClient::new(PaymentMethod::Paypal, &config.paypal_url, config, &tls);
+        providers.push(Provider::Paypal(Paypal::new(client, secret, config)));
     }
     Ok(providers)
 }
 
-fn secret(name: &'static str, of: &SecretRef) -> Result<Secret, SetUpError> {
-    let secret = of.resolve().map_err(|source| SetUpError::Secret { name, source })?;
+fn secret(name: &'static str, of: &SecretRef) -> Result<Secret, SetupError> {
+    let secret = of.resolve().map_err(|source| SetupError::Secret { name, source })?;
     if secret.expose().is_empty() {
-        return Err(SetUpError::Empty { name });
+        return Err(SetupError::Empty { name });
     }
     Ok(secret)
 }

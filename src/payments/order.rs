@@ -6,7 +6,7 @@
 
 use rust_decimal::{Decimal, RoundingStrategy, prelude::ToPrimitive};
 
-use super::Rail;
+use super::PaymentMethod;
 use crate::{
     accounts::{AccountId, Addon, Micros},
     products::{DAYS_PER_MONTH, Price},
@@ -18,7 +18,7 @@ pub struct Order {
     /// Random, and told to the provider.
     pub id: String,
     pub account: AccountId,
-    pub rail: Rail,
+    pub method: PaymentMethod,
     pub addon: Addon,
     pub months: u32,
     /// What it grants when it is paid.
@@ -72,7 +72,7 @@ impl OrderState {
 
 /// What a provider tells of an order. Empty where it says nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Told {
+pub(super) struct ProviderStatus {
     /// Its name for the payment.
     pub(super) payment: Option<String>,
     pub(super) paid: Option<Price>,
@@ -84,12 +84,12 @@ pub(super) struct Told {
 /// What was told does not fit the order, so nothing of it is believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Mismatch {
-    #[error("the currency is {told}, not {expected}")]
-    Currency { expected: String, told: String },
-    #[error("the amount is {told}, not {expected}")]
-    Amount { expected: Decimal, told: Decimal },
-    #[error("{told} were given back of {paid}")]
-    Refund { paid: Decimal, told: Decimal },
+    #[error("the currency is {received}, not {expected}")]
+    Currency { expected: String, received: String },
+    #[error("the amount is {received}, not {expected}")]
+    Amount { expected: Decimal, received: Decimal },
+    #[error("{received} were given back of {paid}")]
+    Refund { paid: Decimal, received: Decimal },
 }
 
 impl Mismatch {
@@ -147,28 +147,28 @@ impl Order {
     /// # Errors
     ///
     /// If it does not fit; nothing has changed then.
-    pub(super) fn learn(&mut self, told: &Told, now: Micros) -> Result<(), Mismatch> {
-        for price in told.paid.iter().chain(&told.refunded) {
+    pub(super) fn learn(&mut self, received: &ProviderStatus, now: Micros) -> Result<(), Mismatch> {
+        for price in received.paid.iter().chain(&received.refunded) {
             self.check_currency(price)?;
         }
-        if let Some(paid) = &told.paid
+        if let Some(paid) = &received.paid
             && paid.amount != self.price.amount
         {
             let expected = self.price.amount;
-            return Err(Mismatch::Amount { expected, told: paid.amount });
+            return Err(Mismatch::Amount { expected, received: paid.amount });
         }
-        let refunded = told.refunded.as_ref().map_or(Decimal::ZERO, |price| price.amount);
+        let refunded = received.refunded.as_ref().map_or(Decimal::ZERO, |price| price.amount);
         if refunded > self.price.amount || refunded.is_sign_negative() {
-            return Err(Mismatch::Refund { paid: self.price.amount, told: refunded });
+            return Err(Mismatch::Refund { paid: self.price.amount, received: refunded });
         }
-        if told.paid.is_some() {
+        if received.paid.is_some() {
             self.paid = self.paid.or(Some(now));
         }
-        if told.closed {
+        if received.closed {
             self.closed = self.closed.or(Some(now));
         }
         self.refunded = self.refunded.max(refunded);
-        self.payment = self.payment.take().or_else(|| told.payment.clone());
+        self.payment = self.payment.take().or_else(|| received.payment.clone());
         Ok(())
     }
 
@@ -176,8 +176,8 @@ impl Order {
         if price.currency == self.price.currency {
             return Ok(());
         }
-        let (expected, told) = (self.price.currency.clone(), price.currency.clone());
-        Err(Mismatch::Currency { expected, told })
+        let (expected, received) = (self.price.currency.clone(), price.currency.clone());
+        Err(Mismatch::Currency { expected, received })
     }
 
     /// The days that are due by the facts: all of them when it is paid, less a share of what was given

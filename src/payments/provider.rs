@@ -4,8 +4,8 @@ use hyper::HeaderMap;
 use rust_decimal::Decimal;
 
 use super::{
-    Order, ProviderError, Rail, WebhookError, order::Told, paypal::Paypal, store::Name,
-    stripe::Stripe,
+    Order, PaymentMethod, ProviderError, WebhookError, order::ProviderStatus, paypal::Paypal,
+    store::OrderRef, stripe::Stripe,
 };
 use crate::accounts::Micros;
 
@@ -17,7 +17,7 @@ pub(super) enum Provider {
 
 /// A checkout at the provider, where the customer goes to pay.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Opened {
+pub(super) struct NewCheckout {
     /// The provider's name for it.
     pub(super) checkout: String,
     pub(super) url: String,
@@ -25,61 +25,68 @@ pub(super) struct Opened {
 
 /// Where the customer comes back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ways {
+pub(super) struct ReturnUrls {
     pub(super) back: String,
     pub(super) cancel: String,
 }
 
 /// A webhook that does come from the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Notice {
+pub(super) struct WebhookEvent {
     /// The provider's name for the event; the same when it is told again.
     pub(super) id: String,
     pub(super) kind: String,
     /// Which order it is about.
-    pub(super) about: Name,
-    pub(super) says: Says,
+    pub(super) order_ref: OrderRef,
+    pub(super) content: EventContent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Says {
-    Told(Told),
+pub(super) enum EventContent {
+    Status(ProviderStatus),
     /// It does not say how things stand: the provider is to be asked.
-    Ask,
+    FetchStatus,
     /// It is about nothing that matters here.
     Nothing,
 }
 
 impl Provider {
-    pub(super) fn rail(&self) -> Rail {
+    pub(super) fn method(&self) -> PaymentMethod {
         match self {
-            Self::Stripe(_) => Rail::Card,
-            Self::Paypal(_) => Rail::Paypal,
+            Self::Stripe(_) => PaymentMethod::Card,
+            Self::Paypal(_) => PaymentMethod::Paypal,
         }
     }
 
     /// Opens a checkout. The same one when it is asked again for the same order.
-    pub(super) async fn open(&self, order: &Order, ways: &Ways) -> Result<Opened, ProviderError> {
+    pub(super) async fn open(
+        &self,
+        order: &Order,
+        return_urls: &ReturnUrls,
+    ) -> Result<NewCheckout, ProviderError> {
         match self {
-            Self::Stripe(stripe) => stripe.open(order, ways).await,
-            Self::Paypal(paypal) => paypal.open(order, ways).await,
+            Self::Stripe(stripe) => stripe.open(order, return_urls).await,
+            Self::Paypal(paypal) => paypal.open(order, return_urls).await,
         }
     }
 
     /// How things stand. What the customer has approved and is not paid yet becomes paid by it.
-    pub(super) async fn look(&self, order: &Order) -> Result<Told, ProviderError> {
+    pub(super) async fn fetch_status(
+        &self,
+        order: &Order,
+    ) -> Result<ProviderStatus, ProviderError> {
         match self {
-            Self::Stripe(stripe) => stripe.look(order).await,
-            Self::Paypal(paypal) => paypal.look(order).await,
+            Self::Stripe(stripe) => stripe.fetch_status(order).await,
+            Self::Paypal(paypal) => paypal.fetch_status(order).await,
         }
     }
 
     /// Sees to it that the checkout cannot be paid any more, where the provider lets us.
-    pub(super) async fn cancel(&self, order: &Order) -> Result<Told, ProviderError> {
+    pub(super) async fn cancel(&self, order: &Order) -> Result<ProviderStatus, ProviderError> {
         match self {
             Self::Stripe(stripe) => stripe.cancel(order).await,
             // There is no way to; what is never approved lapses by itself.
-            Self::Paypal(_) => Ok(Told::default()),
+            Self::Paypal(_) => Ok(ProviderStatus::default()),
         }
     }
 
@@ -93,15 +100,15 @@ impl Provider {
 
     /// Reads a webhook, as far as can be told here that it comes from the provider. Where the provider
     /// [`Self::checks_signatures`] it may still be forged.
-    pub(super) fn notice(
+    pub(super) fn read_webhook(
         &self,
         headers: &HeaderMap,
         body: &[u8],
         now: Micros,
-    ) -> Result<Notice, WebhookError> {
+    ) -> Result<WebhookEvent, WebhookError> {
         match self {
-            Self::Stripe(stripe) => stripe.notice(headers, body, now),
-            Self::Paypal(paypal) => paypal.notice(headers, body, now),
+            Self::Stripe(stripe) => stripe.read_webhook(headers, body, now),
+            Self::Paypal(paypal) => paypal.read_webhook(headers, body, now),
         }
     }
 
@@ -127,25 +134,25 @@ impl Provider {
 const NAME_MAX: usize = 255;
 
 /// A checkout, provided that its name can stand in a path and its address leads to a page.
-pub(super) fn checkout_named(id: &str, url: &str) -> Result<Opened, ProviderError> {
+pub(super) fn new_checkout(id: &str, url: &str) -> Result<NewCheckout, ProviderError> {
     let is_page = reqwest::Url::parse(url).is_ok_and(|it| matches!(it.scheme(), "https" | "http"));
     if !is_name(id) || !is_page {
         return Err(ProviderError::Unusable { why: "it names no checkout" });
     }
-    Ok(Opened { checkout: id.to_owned(), url: url.to_owned() })
+    Ok(NewCheckout { checkout: id.to_owned(), url: url.to_owned() })
 }
 
 /// A webhook whose own names can be kept. Names of orders that cannot be ours are left out.
-pub(super) fn identified(mut notice: Notice) -> Result<Notice, WebhookError> {
+pub(super) fn validate_event(mut event: WebhookEvent) -> Result<WebhookEvent, WebhookError> {
     let kept = |name: &str| !name.is_empty() && name.len() <= NAME_MAX && !name.contains('\0');
-    if !kept(&notice.id) || !kept(&notice.kind) {
+    if !kept(&event.id) || !kept(&event.kind) {
         return Err(WebhookError::Forged { why: "it has no name" });
     }
-    let Name { order, checkout, payment } = &mut notice.about;
+    let OrderRef { order, checkout, payment } = &mut event.order_ref;
     for name in [order, checkout, payment] {
         *name = name.take().filter(|name| is_name(name));
     }
-    Ok(notice)
+    Ok(event)
 }
 
 fn is_name(name: &str) -> bool {

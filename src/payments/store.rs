@@ -7,8 +7,8 @@ use rust_decimal::Decimal;
 use sqlx::{Any, AnyConnection, FromRow, Row, Transaction, any::AnyRow};
 
 use super::{
-    Order, Rail,
-    order::{Mismatch, Told},
+    Order, PaymentMethod,
+    order::{Mismatch, ProviderStatus},
 };
 use crate::{
     accounts::{
@@ -29,7 +29,7 @@ pub(super) struct Store {
 
 /// By what a provider names an order: ours, its checkout, its payment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Name {
+pub(super) struct OrderRef {
     pub(super) order: Option<String>,
     pub(super) checkout: Option<String>,
     pub(super) payment: Option<String>,
@@ -45,15 +45,15 @@ pub(super) struct Buyer {
 
 /// Something that a provider told once, for the record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Event<'a> {
-    pub(super) rail: Rail,
+pub(super) struct EventKey<'a> {
+    pub(super) method: PaymentMethod,
     pub(super) id: &'a str,
     pub(super) kind: &'a str,
 }
 
 /// What came of something that was told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Applied {
+pub(super) enum ApplyOutcome {
     /// Days were granted, or taken back where it is below zero.
     Days(i64),
     /// It was known, or changes no days.
@@ -64,7 +64,7 @@ pub(super) enum Applied {
     Repeated,
 }
 
-impl Applied {
+impl ApplyOutcome {
     /// As it is written down and counted.
     pub(super) fn as_str(&self) -> &'static str {
         match self {
@@ -92,16 +92,16 @@ impl Store {
     }
 
     /// The order that a provider means. Its own name for it counts least: we told it ours.
-    pub(super) async fn named(
+    pub(super) async fn find(
         &self,
-        rail: Rail,
-        name: &Name,
+        method: PaymentMethod,
+        name: &OrderRef,
     ) -> Result<Option<Order>, sqlx::Error> {
         sqlx::query_as(
             "SELECT * FROM orders WHERE rail = $1 AND (id = $2 OR checkout_ref = $3 OR payment_ref = $4) \
              ORDER BY CASE WHEN id = $2 THEN 0 WHEN checkout_ref = $3 THEN 1 ELSE 2 END LIMIT 1",
         )
-        .bind(rail.as_str())
+        .bind(method.as_str())
         .bind(name.order.clone())
         .bind(name.checkout.clone())
         .bind(name.payment.clone())
@@ -122,7 +122,7 @@ impl Store {
 
     /// The open orders that are next to be asked about. One is asked about `after` it was made, and
     /// again after half as long as it has been asked about so far and a little.
-    pub(super) async fn to_ask_about(
+    pub(super) async fn due_for_check(
         &self,
         after: Micros,
         most: u32,
@@ -141,7 +141,7 @@ impl Store {
         .await
     }
 
-    pub(super) async fn asked_about(&self, order: &str, now: Micros) -> Result<(), sqlx::Error> {
+    pub(super) async fn mark_checked(&self, order: &str, now: Micros) -> Result<(), sqlx::Error> {
         sqlx::query("UPDATE orders SET asked_us = $2 WHERE id = $1")
             .bind(order)
             .bind(now)
@@ -169,7 +169,7 @@ impl Store {
     }
 
     /// Whether this event was taken before.
-    pub(super) async fn knows(&self, event: Event<'_>) -> Result<bool, sqlx::Error> {
+    pub(super) async fn knows(&self, event: EventKey<'_>) -> Result<bool, sqlx::Error> {
         let mut connection = self.database.pool().acquire().await?;
         knows(&mut connection, event).await
     }
@@ -177,7 +177,7 @@ impl Store {
     /// Writes down an event that is about no order of ours.
     pub(super) async fn record(
         &self,
-        event: Event<'_>,
+        event: EventKey<'_>,
         outcome: &str,
         now: Micros,
     ) -> Result<(), sqlx::Error> {
@@ -190,21 +190,21 @@ impl Store {
     pub(super) async fn apply(
         &self,
         of: &Order,
-        told: &Told,
-        event: Option<Event<'_>>,
+        status: &ProviderStatus,
+        event: Option<EventKey<'_>>,
         now: Micros,
-    ) -> Result<(Order, Applied), sqlx::Error> {
+    ) -> Result<(Order, ApplyOutcome), sqlx::Error> {
         let mut tx = self.begin().await?;
         ledger::lock(&mut tx, of.account).await?;
         let mut order = order(&mut tx, &of.id).await?.ok_or(sqlx::Error::RowNotFound)?;
         if let Some(event) = event
             && knows(&mut tx, event).await?
         {
-            return Ok((order, Applied::Repeated));
+            return Ok((order, ApplyOutcome::Repeated));
         }
-        let applied = match order.learn(told, now) {
+        let applied = match order.learn(status, now) {
             Ok(()) => settle(&mut tx, &mut order, now).await?,
-            Err(mismatch) => Applied::Mismatch(mismatch),
+            Err(mismatch) => ApplyOutcome::Mismatch(mismatch),
         };
         if let Some(event) = event {
             record(&mut tx, event, Some(&order.id), applied.as_str(), now).await?;
@@ -219,13 +219,13 @@ async fn settle(
     tx: &mut AnyConnection,
     order: &mut Order,
     now: Micros,
-) -> Result<Applied, sqlx::Error> {
+) -> Result<ApplyOutcome, sqlx::Error> {
     let days = order.days_due() - order.days_granted;
     let amount = order.amount_due() - ledger::paid_for(tx, &order.id).await?;
     order.days_granted += days;
     write_facts(tx, order).await?;
     if days == 0 && amount.is_zero() {
-        return Ok(Applied::Nothing);
+        return Ok(ApplyOutcome::Nothing);
     }
     let back = days < 0 || amount.is_sign_negative();
     let entry = Entry {
@@ -236,10 +236,10 @@ async fn settle(
         days,
         amount,
         currency: &order.price.currency,
-        note: order.rail.as_str(),
+        note: order.method.as_str(),
     };
     ledger::enter(tx, &entry, now).await?;
-    Ok(if days == 0 { Applied::Nothing } else { Applied::Days(days) })
+    Ok(if days == 0 { ApplyOutcome::Nothing } else { ApplyOutcome::Days(days) })
 }
 
 async fn write_facts(tx: &mut AnyConnection, order: &Order) -> Result<(), sqlx::Error> {
@@ -294,7 +294,7 @@ pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> Result<(), 
     )
     .bind(&order.id)
     .bind(order.account.0)
-    .bind(order.rail.as_str())
+    .bind(order.method.as_str())
     .bind(order.addon.as_str())
     .bind(i64::from(order.months))
     .bind(i64::from(order.days))
@@ -307,10 +307,10 @@ pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> Result<(), 
     Ok(())
 }
 
-async fn knows(tx: &mut AnyConnection, event: Event<'_>) -> Result<bool, sqlx::Error> {
+async fn knows(tx: &mut AnyConnection, event: EventKey<'_>) -> Result<bool, sqlx::Error> {
     let found: Option<String> =
         sqlx::query_scalar("SELECT event_id FROM webhooks WHERE rail = $1 AND event_id = $2")
-            .bind(event.rail.as_str())
+            .bind(event.method.as_str())
             .bind(event.id)
             .fetch_optional(tx)
             .await?;
@@ -319,7 +319,7 @@ async fn knows(tx: &mut AnyConnection, event: Event<'_>) -> Result<bool, sqlx::E
 
 async fn record(
     tx: &mut AnyConnection,
-    event: Event<'_>,
+    event: EventKey<'_>,
     order: Option<&str>,
     outcome: &str,
     now: Micros,
@@ -328,7 +328,7 @@ async fn record(
         "INSERT INTO webhooks (rail, event_id, kind, order_id, outcome, received_us) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (rail, event_id) DO NOTHING",
     )
-    .bind(event.rail.as_str())
+    .bind(event.method.as_str())
     .bind(event.id)
     .bind(event.kind)
     .bind(order.map(str::to_owned))
@@ -349,12 +349,12 @@ impl FromRow<'_, AnyRow> for Order {
         let amount: Decimal = decimal(&text("amount")?)?;
         let addon: Addon =
             text("addon")?.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-        let rail: Rail =
+        let method: PaymentMethod =
             text("rail")?.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
         Ok(Self {
             id: text("id")?,
             account: AccountId(row.try_get("account_id")?),
-            rail,
+            method,
             addon,
             months: count("months")?,
             days: count("days")?,

@@ -8,9 +8,9 @@ use tokio::time::Instant;
 use tracing::{debug, info};
 
 use super::{
-    Payments, Rail, WebhookError,
-    provider::{Notice, Provider, Says},
-    store::Event,
+    PaymentMethod, Payments, WebhookError,
+    provider::{EventContent, Provider, WebhookEvent},
+    store::EventKey,
 };
 use crate::accounts::Micros;
 
@@ -24,25 +24,25 @@ impl Payments {
     /// had no answer.
     pub async fn webhook(
         &self,
-        rail: Rail,
+        method: PaymentMethod,
         headers: &HeaderMap,
         body: &[u8],
         now: Micros,
     ) -> Result<(), WebhookError> {
-        let provider = self.provider(rail).map_err(|_| WebhookError::NoRail { rail })?;
-        let taken = self.take_webhook(provider, headers, body, now).await;
-        let outcome = match &taken {
+        let provider = self.provider(method).map_err(|_| WebhookError::NotConfigured { method })?;
+        let result = self.take_webhook(provider, headers, body, now).await;
+        let outcome = match &result {
             Ok(outcome) => outcome,
             Err(WebhookError::Forged { why }) => {
-                info!(%rail, why, "a webhook was refused");
+                info!(rail = %method, why, "a webhook was refused");
                 "refused"
             }
             Err(WebhookError::Busy) => "put off",
             Err(_) => "failed",
         };
-        let labels = [("rail", rail.as_str()), ("outcome", outcome)];
+        let labels = [("rail", method.as_str()), ("outcome", outcome)];
         metrics::counter!("matchwire_webhooks_total", &labels).increment(1);
-        taken.map(|_| ())
+        result.map(|_| ())
     }
 
     /// What came of it, in a word or two.
@@ -53,18 +53,18 @@ impl Payments {
         body: &[u8],
         now: Micros,
     ) -> Result<&'static str, WebhookError> {
-        let notice = provider.notice(headers, body, now)?;
-        let Notice { id, kind, about, says } = notice;
-        if says == Says::Nothing {
+        let event = provider.read_webhook(headers, body, now)?;
+        let WebhookEvent { id, kind, order_ref, content } = event;
+        if content == EventContent::Nothing {
             debug!(id, kind, "a webhook is about nothing that matters");
             return Ok("ignored");
         }
         let store = &self.shared.store;
-        let event = Event { rail: provider.rail(), id: &id, kind: &kind };
+        let event = EventKey { method: provider.method(), id: &id, kind: &kind };
         if store.knows(event).await? {
             return Ok("repeated");
         }
-        let order = store.named(event.rail, &about).await?;
+        let order = store.find(event.method, &order_ref).await?;
         if provider.checks_signatures() {
             let account = order.as_ref().map(|order| order.account);
             let turn = self.shared.checks.begin(account, Instant::now());
@@ -76,11 +76,13 @@ impl Payments {
             store.record(event, "unknown order", now).await?;
             return Ok("unknown order");
         };
-        let told = match says {
-            Says::Told(told) => told,
-            Says::Ask | Says::Nothing => provider.look(&order).await?,
+        let status = match content {
+            EventContent::Status(status) => status,
+            EventContent::FetchStatus | EventContent::Nothing => {
+                provider.fetch_status(&order).await?
+            }
         };
-        let (_, applied) = self.take_in(&order, &told, Some(event), now).await?;
+        let (_, applied) = self.record_status(&order, &status, Some(event), now).await?;
         Ok(applied.as_str())
     }
 }

@@ -183,7 +183,7 @@ pub(super) async fn refund(
     OperatorForm { operator, fields }: OperatorForm,
 ) -> Result<Response, SiteError> {
     let payments = &operator.shared.parts.payments;
-    let order = match payments.order_of_anybody(&order).await {
+    let order = match payments.order_of_any_account(&order).await {
         Err(PaymentError::NoOrder) => return Err(SiteError::NotFound),
         order => order?,
     };
@@ -199,7 +199,7 @@ pub(super) async fn refund(
             text: format!(
                 "{} sends the money back to the customer, and the days it paid for are removed. \
                  This cannot be undone.",
-                order.rail.title()
+                order.method.title()
             ),
             action: format!("/admin/orders/{}/refund/", order.id),
             fields: vec![("amount", amount.to_string())],
@@ -346,7 +346,7 @@ impl From<&Order> for OrderRow {
             id: order.id.clone(),
             created: Moment::minute(order.created),
             what: format!("{}, {months} × 30 = {days} days{founder}", title(*addon)),
-            rail: order.rail.title(),
+            rail: order.method.title(),
             amount: format!("{} {}", price.amount, price.currency),
             refunded: if order.refunded.is_zero() {
                 String::new()

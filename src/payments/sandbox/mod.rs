@@ -4,10 +4,10 @@
 //! listen on loopback only, beside a hub that does. What they know is lost at the stop: a checkout that
 //! was open then has ended.
 
-mod book;
-mod courier;
+mod delivery;
 mod pages;
 mod paypal;
+mod state;
 mod stripe;
 
 use std::{
@@ -30,8 +30,8 @@ use tokio::{
 };
 use tracing::{info, warn};
 
-use self::book::Book;
-use super::{Rail, peer, random_id};
+use self::state::SandboxState;
+use super::{PaymentMethod, client, random_id};
 use crate::{
     config::PaymentsConfig,
     supervisor::{self, Lifetime},
@@ -63,7 +63,7 @@ struct Shared {
     /// Where its pages and its APIs are, without a slash at the end.
     url: String,
     secrets: Secrets,
-    book: Mutex<Book>,
+    state: Mutex<SandboxState>,
     deliveries: mpsc::Sender<Delivery>,
 }
 
@@ -81,7 +81,7 @@ struct Secrets {
 /// A webhook on its way to the hub.
 #[derive(Debug, Clone)]
 pub(super) struct Delivery {
-    pub(super) rail: Rail,
+    pub(super) method: PaymentMethod,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
@@ -104,12 +104,12 @@ impl Sandbox {
         }
         let tls = match certificate {
             Some(path) => ingest::source::tls::client(Some(path))?,
-            None => peer::no_tls(),
+            None => client::no_tls(),
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let (sandbox, deliveries) = Self::new(format!("http://{}", listener.local_addr()?))?;
-        let courier = courier::run(hub_url, tls, deliveries, stopped.clone());
-        supervisor::spawn("sandbox-courier", Lifetime::UntilStop, courier);
+        let delivery_task = delivery::run(hub_url, tls, deliveries, stopped.clone());
+        supervisor::spawn("sandbox-courier", Lifetime::UntilStop, delivery_task);
         let serving = sandbox.clone().serve(listener, stopped);
         supervisor::spawn("sandbox", Lifetime::UntilStop, serving);
         info!(url = sandbox.shared.url, "the payment sandbox is open; nobody pays anything there");
@@ -128,8 +128,8 @@ impl Sandbox {
             paypal_token: random_id()?,
             paypal_signing: random_id()?,
         };
-        let book = Mutex::new(Book::default());
-        Ok((Self { shared: Arc::new(Shared { url, secrets, book, deliveries }) }, waiting))
+        let state = Mutex::new(SandboxState::default());
+        Ok((Self { shared: Arc::new(Shared { url, secrets, state, deliveries }) }, waiting))
     }
 
     pub(super) async fn serve(self, listener: TcpListener, mut stopped: watch::Receiver<bool>) {
@@ -184,15 +184,15 @@ impl Sandbox {
 
     #[cfg(test)]
     pub(super) fn checkouts(&self) -> usize {
-        self.book().checkouts.latest(usize::MAX).count()
+        self.state().checkouts.latest(usize::MAX).count()
     }
 
     /// A checkout with this title, for those who look at pages.
     #[cfg(test)]
-    pub(super) fn put_in(&self, title: &str) -> &'static str {
-        let checkout = book::Checkout {
+    pub(super) fn insert_checkout(&self, title: &str) -> &'static str {
+        let checkout = state::Checkout {
             id: "one".to_owned(),
-            rail: Rail::Card,
+            method: PaymentMethod::Card,
             order: String::new(),
             title: title.to_owned(),
             price: crate::products::Price {
@@ -201,17 +201,17 @@ impl Sandbox {
             },
             back: String::new(),
             cancel: String::new(),
-            state: book::State::Open,
+            state: state::CheckoutState::Open,
             payment: None,
             refunds: Vec::new(),
         };
-        self.book().checkouts.insert("one", checkout);
+        self.state().checkouts.insert("one", checkout);
         "one"
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn state(&self) -> MutexGuard<'_, SandboxState> {
         // Nothing panics half-way through a change of it.
-        self.shared.book.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn deliver(&self, delivery: Delivery) {
@@ -228,15 +228,15 @@ impl std::fmt::Debug for Shared {
 }
 
 /// The system gave no random bytes.
-struct NoRandom;
+struct RandomError;
 
-impl From<getrandom::Error> for NoRandom {
+impl From<getrandom::Error> for RandomError {
     fn from(_: getrandom::Error) -> Self {
         Self
     }
 }
 
-impl IntoResponse for NoRandom {
+impl IntoResponse for RandomError {
     fn into_response(self) -> Response {
         StatusCode::INTERNAL_SERVER_ERROR.into_response()
     }

@@ -4,14 +4,14 @@ use std::collections::{HashMap, VecDeque};
 
 use rust_decimal::Decimal;
 
-use crate::{payments::Rail, products::Price};
+use crate::{payments::PaymentMethod, products::Price};
 
 /// Checkouts and answers that are kept, at most; the oldest go.
-const KEPT_MAX: usize = 10_000;
+const ENTRIES_MAX: usize = 10_000;
 
 /// Things by name, of which the oldest go.
 #[derive(Debug)]
-pub(super) struct Recent<T> {
+pub(super) struct BoundedMap<T> {
     by_name: HashMap<String, T>,
     names: VecDeque<String>,
 }
@@ -19,7 +19,7 @@ pub(super) struct Recent<T> {
 #[derive(Debug, Clone)]
 pub(super) struct Checkout {
     pub(super) id: String,
-    pub(super) rail: Rail,
+    pub(super) method: PaymentMethod,
     /// The hub's name for it.
     pub(super) order: String,
     pub(super) title: String,
@@ -27,7 +27,7 @@ pub(super) struct Checkout {
     /// Where the customer is sent afterwards.
     pub(super) back: String,
     pub(super) cancel: String,
-    pub(super) state: State,
+    pub(super) state: CheckoutState,
     /// The name of the payment, once there is one.
     pub(super) payment: Option<String>,
     /// Names and amounts.
@@ -35,7 +35,7 @@ pub(super) struct Checkout {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum CheckoutState {
     Open,
     /// By the customer; the money is not taken yet.
     Approved,
@@ -56,25 +56,25 @@ pub(super) enum Refusal {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Book {
-    pub(super) checkouts: Recent<Checkout>,
+pub(super) struct SandboxState {
+    pub(super) checkouts: BoundedMap<Checkout>,
     /// The answers to requests, by their idempotency keys.
-    pub(super) answers: Recent<serde_json::Value>,
+    pub(super) answers: BoundedMap<serde_json::Value>,
 }
 
-impl<T> Default for Recent<T> {
+impl<T> Default for BoundedMap<T> {
     fn default() -> Self {
         Self { by_name: HashMap::new(), names: VecDeque::new() }
     }
 }
 
-impl<T> Recent<T> {
+impl<T> BoundedMap<T> {
     pub(super) fn get(&self, name: &str) -> Option<&T> {
         self.by_name.get(name)
     }
 
     pub(super) fn insert(&mut self, name: &str, value: T) {
-        if self.names.len() >= KEPT_MAX
+        if self.names.len() >= ENTRIES_MAX
             && let Some(oldest) = self.names.pop_front()
         {
             self.by_name.remove(&oldest);
@@ -89,7 +89,7 @@ impl<T> Recent<T> {
     }
 }
 
-impl Book {
+impl SandboxState {
     pub(super) fn checkout(&mut self, id: &str) -> Result<&mut Checkout, Refusal> {
         self.checkouts.by_name.get_mut(id).ok_or(Refusal::Unknown)
     }
@@ -104,32 +104,32 @@ impl Book {
 impl Checkout {
     /// The customer says yes. With a card that is the payment; PayPal waits for us to take the money.
     pub(super) fn agree(&mut self, payment: String) -> Result<(), Refusal> {
-        if self.state != State::Open {
+        if self.state != CheckoutState::Open {
             return Err(Refusal::Ended);
         }
-        match self.rail {
-            Rail::Card => self.pay(payment),
-            Rail::Paypal => self.state = State::Approved,
+        match self.method {
+            PaymentMethod::Card => self.pay(payment),
+            PaymentMethod::Paypal => self.state = CheckoutState::Approved,
         }
         Ok(())
     }
 
     pub(super) fn capture(&mut self, payment: String) -> Result<(), Refusal> {
         match self.state {
-            State::Approved => {
+            CheckoutState::Approved => {
                 self.pay(payment);
                 Ok(())
             }
-            State::Paid => Err(Refusal::AlreadyCaptured),
-            State::Open | State::Closed => Err(Refusal::NotApproved),
+            CheckoutState::Paid => Err(Refusal::AlreadyCaptured),
+            CheckoutState::Open | CheckoutState::Closed => Err(Refusal::NotApproved),
         }
     }
 
     pub(super) fn close(&mut self) -> Result<(), Refusal> {
-        if self.state != State::Open {
+        if self.state != CheckoutState::Open {
             return Err(Refusal::Ended);
         }
-        self.state = State::Closed;
+        self.state = CheckoutState::Closed;
         Ok(())
     }
 
@@ -148,13 +148,13 @@ impl Checkout {
     /// What can be given back.
     pub(super) fn left(&self) -> Decimal {
         match self.state {
-            State::Paid => self.price.amount - self.refunded(),
-            State::Open | State::Approved | State::Closed => Decimal::ZERO,
+            CheckoutState::Paid => self.price.amount - self.refunded(),
+            CheckoutState::Open | CheckoutState::Approved | CheckoutState::Closed => Decimal::ZERO,
         }
     }
 
     fn pay(&mut self, payment: String) {
-        self.state = State::Paid;
+        self.state = CheckoutState::Paid;
         self.payment = Some(payment);
     }
 }
