@@ -41,16 +41,16 @@ use crate::{
     ids::{self, IdsError, PublicIds},
     images::Images,
     limits,
+    load_source::Load,
     mail::MailError,
     payments::{SetupError, sandbox::SandboxError},
-    pipeline::{self, Doors, Request, Shelf},
+    pipeline::{self, HubHandle, Request, SnapshotSinks},
     predict::Predictor,
     quarantine::{self, Quarantine},
     reader::Reader,
     revocation::{self, Revoker},
     signals::SignalBoard,
     sources::follow::FollowError,
-    steady::Load,
     supervisor::{self, Lifetime, fault},
     telemetry::{self, TelemetryError},
     usage::{self, Flushes, Meter},
@@ -98,23 +98,23 @@ pub enum AppError {
 
 /// What the hub plays.
 #[derive(Debug)]
-pub enum Play {
+pub enum RunMode {
     /// Simulated days without end.
     Demo,
     /// A load to measure with.
-    Steady(Load),
+    Load(Load),
     /// Nothing of its own.
     Nothing,
     Recordings(ReplayArgs),
 }
 
-impl Play {
+impl RunMode {
     /// What the settings say is to be played.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let BenchConfig { rate, channels, .. } = config.bench;
         match (NonZeroU32::new(rate), NonZeroU32::new(channels)) {
-            (Some(rate), Some(channels)) => Self::Steady(Load { rate, channels }),
+            (Some(rate), Some(channels)) => Self::Load(Load { rate, channels }),
             _ if config.plays_demo() => Self::Demo,
             _ => Self::Nothing,
         }
@@ -126,11 +126,11 @@ impl Play {
 /// # Errors
 ///
 /// If a part cannot start.
-pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
+pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     // From the beginning: a signal that nobody listens for ends the process at once.
     let mut signals = Signals::listen()?;
     let metrics = telemetry::start_metrics()?;
-    let recordings = playing::recordings(&config, &play)?;
+    let recordings = playing::recordings(&config, &mode)?;
     let tls = tls(&config.tls)?;
     let secure = if tls.is_some() { "s" } else { "" };
     // Before the database: a program that cannot listen leaves no new file behind.
@@ -140,11 +140,11 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let database = Database::open_with(&config.server.db, &config.database).await;
     let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
     let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));
-    let demo_key = demo_key(&accounts, &play).await?;
+    let demo_key = demo_key(&accounts, &mode).await?;
     let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
-    let demo = match &play {
-        Play::Demo => Some(demo_run(&accounts, &config, epochs.matches).await?),
-        Play::Steady(_) | Play::Nothing | Play::Recordings(_) => None,
+    let demo = match &mode {
+        RunMode::Demo => Some(demo_run(&accounts, &config, epochs.matches).await?),
+        RunMode::Load(_) | RunMode::Nothing | RunMode::Recordings(_) => None,
     };
     let epochs =
         Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
@@ -152,11 +152,12 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let ids =
         PublicIds::open_with_journal(accounts.database(), config.hub.ids_max, &journal).await?;
     let sockets_max = config.fanout.sockets_max;
-    let (doors, ends) = pipeline::doors(config.hub.inbox_batches, sockets_max + 1024, ids.clone());
+    let (hub_handle, receivers) =
+        pipeline::channel(config.hub.inbox_batches, sockets_max + 1024, ids.clone());
     let fanout = Fanout::start_on(
         limits(&config),
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
-        Box::new(doors.clone()),
+        Box::new(hub_handle.clone()),
         |name, run| supervisor::thread(name, Lifetime::UntilStop, run),
     )?;
     archive::adopt(accounts.database(), &ids, now()).await?;
@@ -173,19 +174,19 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         .with_ids(ids.clone())
         .with_signals(config.signals.settings());
     hub.remember_signals(&board.find(|_| true));
-    let sources = playing::announce(&mut hub, demo.clone(), &play, recordings);
-    let live = playing::announce_live(&mut hub, &config, &play)?;
+    let sources = playing::announce(&mut hub, demo.clone(), &mode, recordings);
+    let live = playing::announce_live(&mut hub, &config, &mode)?;
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let writer = {
-        let shelf = Shelf { reader: reader.clone(), inbox, signals: board.clone() };
+        let sinks = SnapshotSinks { reader: reader.clone(), inbox, signals: board.clone() };
         pipeline::start(
             hub,
             fanout.clone(),
-            ends,
+            receivers,
             quarantine,
             decisions,
             push_terms(&config),
-            shelf,
+            sinks,
         )?
     };
     let keeping = supervisor::spawn("archive", Lifetime::UntilStop, keeper.run());
@@ -200,10 +201,12 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     supervisor::spawn("metrics", Lifetime::UntilStop, upkeep);
     let (meter, flushes) = start_counting(&accounts, &config)?;
     let entitlement = Entitlement::new(Arc::clone(&catalogue));
-    let per_account = match play {
+    let per_account = match mode {
         // A load tool opens all its sockets with the one key that was printed.
-        Play::Steady(_) => config.fanout.sockets_max,
-        Play::Demo | Play::Nothing | Play::Recordings(_) => config.fanout.sockets_max_per_account,
+        RunMode::Load(_) => config.fanout.sockets_max,
+        RunMode::Demo | RunMode::Nothing | RunMode::Recordings(_) => {
+            config.fanout.sockets_max_per_account
+        }
     };
     let registry = Registry::new(per_account, config.fanout.sockets_max);
     let revoking = revocation::start(
@@ -222,7 +225,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let sweeping = accounts.sweep_always(stopped.clone());
     let predictor = Predictor::default();
     let fitting = predictor.refit_always(archive.clone(), &config.predictions, stopped.clone());
-    let ordering = take_orders(identities, &config, &doors, &stopped);
+    let ordering = take_orders(identities, &config, &hub_handle, &stopped);
     let chronicle =
         playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
     let public_url = match config.server.public_url.trim_end_matches('/') {
@@ -231,7 +234,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     };
     let place = customers::Place { address, secure, public_url: &public_url };
     let customers =
-        customers::start(&accounts, &catalogue, place, (&config, &play), &stopped).await?;
+        customers::start(&accounts, &catalogue, place, (&config, &mode), &stopped).await?;
     let parts = http::Parts {
         accounts: accounts.clone(),
         catalogue,
@@ -240,7 +243,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         limits: limits::Limits::new(&config.limits),
         proxies: proxies(&config),
         fanout: fanout.clone(),
-        doors: doors.clone(),
+        hub_handle: hub_handle.clone(),
         registry,
         meter,
         metrics,
@@ -274,8 +277,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         supervisor::spawn("bench-listener", Lifetime::UntilStop, serving);
     }
     let (key, mails) = (demo_key.as_deref(), mail::demo_folder(&config));
-    banner::print(&mut io::stdout(), address, secure, &play, key, mails.as_deref())?;
-    banner::log(&config, &play);
+    banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
+    banner::log(&config, &mode);
 
     let asked_to_stop = async {
         signals.asked_to_stop().await;
@@ -287,7 +290,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     tokio::select! {
         () = asked_to_stop => {}
         () = supervisor::failed() => {}
-        Err(error) = playing::play_all(sources, live, &play, &config, &doors, &fanout) => return Err(error),
+        Err(error) = playing::play_all(sources, live, &mode, &config, &hub_handle, &fanout) => return Err(error),
         it = &mut serving => served = Some(it),
     }
     if let Some(served) = served.take_if(|_| !supervisor::has_failed()) {
@@ -316,7 +319,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     if tokio::time::timeout(patience, answered).await.is_err() {
         info!("requests were cut off");
     }
-    stop_writer(&doors, writer).await;
+    stop_writer(&hub_handle, writer).await;
     // The writer has laid out its last.
     keeping.await.ok();
     written.send_replace(true);
@@ -351,11 +354,11 @@ const ORDERS_MAX: usize = 64;
 fn take_orders(
     store: Store,
     config: &Config,
-    doors: &Doors,
+    hub_handle: &HubHandle,
     stopped: &watch::Receiver<bool>,
 ) -> [JoinHandle<()>; 2] {
     let (orders, mut waiting) = tokio::sync::mpsc::channel(ORDERS_MAX);
-    let (mut stopped, requests) = (stopped.clone(), doors.requests.clone());
+    let (mut stopped, requests) = (stopped.clone(), hub_handle.requests.clone());
     let every = Duration::from_millis(config.accounts.watch_ms);
     let watching = identity::watch(store, every, orders, async move {
         stopped.wait_for(|stop| *stop).await.ok();
@@ -371,13 +374,13 @@ fn take_orders(
     [watching, handing_in]
 }
 
-async fn demo_key(accounts: &Accounts, play: &Play) -> Result<Option<String>, AppError> {
-    match play {
-        Play::Demo | Play::Steady(_) => {
+async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>, AppError> {
+    match mode {
+        RunMode::Demo | RunMode::Load(_) => {
             Ok(Some(accounts.ensure_demo_key(wall()).await?.expose().to_owned()))
         }
         // It stands in clear in the store, which only a demo may have.
-        Play::Nothing | Play::Recordings(_) => {
+        RunMode::Nothing | RunMode::Recordings(_) => {
             accounts.forget_demo_key(wall()).await?;
             Ok(None)
         }
@@ -449,8 +452,8 @@ fn settings(config: &Config) -> Settings {
     }
 }
 
-fn quarantine_limits(config: &Config) -> quarantine::Limits {
-    quarantine::Limits {
+fn quarantine_limits(config: &Config) -> quarantine::QuarantineLimits {
+    quarantine::QuarantineLimits {
         bytes_max: config.feeds.quarantine_bytes_max as u64,
         age_max_us: micros(config.feeds.quarantine_age_ms),
     }
@@ -517,8 +520,8 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
     tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
 }
 
-async fn stop_writer(doors: &Doors, writer: thread::JoinHandle<()>) {
-    doors.requests.send(Request::Stop).await.ok();
+async fn stop_writer(hub_handle: &HubHandle, writer: thread::JoinHandle<()>) {
+    hub_handle.requests.send(Request::Stop).await.ok();
     // The supervisor has told of a panic.
     tokio::task::spawn_blocking(move || writer.join().ok()).await.ok();
 }

@@ -9,9 +9,9 @@ use std::{
 use tracing::{info, warn};
 
 use crate::{
-    app::Play,
+    app::RunMode,
     config::Config,
-    steady::{self, Load},
+    load_source::{self, Load},
 };
 
 /// What a person sees first: where to look and what to paste. `secure`: the `s` of a scheme with TLS.
@@ -20,13 +20,13 @@ pub(crate) fn print(
     out: &mut impl Write,
     address: SocketAddr,
     secure: &str,
-    play: &Play,
+    mode: &RunMode,
     demo_key: Option<&str>,
     mails: Option<&Path>,
 ) -> io::Result<()> {
     writeln!(out, "listening on http{secure}://{address}")?;
-    match (play, demo_key) {
-        (Play::Steady(load), Some(key)) => print_steady_load(out, *load, key)?,
+    match (mode, demo_key) {
+        (RunMode::Load(load), Some(key)) => print_steady_load(out, *load, key)?,
         (_, Some(key)) => print_demo(out, address, secure, key)?,
         (_, None) => {}
     }
@@ -41,11 +41,11 @@ pub(crate) fn print(
 }
 
 /// What an operator wants to know of a start: what runs, where it keeps its data, and what is missing.
-pub(crate) fn log(config: &Config, play: &Play) {
+pub(crate) fn log(config: &Config, mode: &RunMode) {
     let (database, sources) = (&config.server.db, config.sources.len());
     let (card, paypal) = (config.payments.offers_stripe(), config.payments.offers_paypal());
     info!(version = env!("CARGO_PKG_VERSION"), %database, sources, card, paypal, "the hub runs");
-    if !matches!(play, Play::Nothing) {
+    if !matches!(mode, RunMode::Nothing) {
         return;
     }
     if sources == 0 {
@@ -71,7 +71,7 @@ Matchwire plays a steady load: {rate} changes a second in all, on {channels} cha
   channels  {}
   demo key  {key}
 "#,
-        steady::CHANNELS
+        load_source::CHANNELS
     )
 }
 

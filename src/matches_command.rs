@@ -168,20 +168,22 @@ async fn join(
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), MatchesCommandError> {
-    let (provider, key) = match Named::read(&args.one)? {
-        Named::Key(provider, key) => (provider, key),
-        Named::Id(id) => store.key_of(id).await?.ok_or(MatchesCommandError::UnknownMatch { id })?,
+    let (provider, key) = match MatchRef::read(&args.one)? {
+        MatchRef::Key(provider, key) => (provider, key),
+        MatchRef::Id(id) => {
+            store.key_of(id).await?.ok_or(MatchesCommandError::UnknownMatch { id })?
+        }
     };
     let own = ids.number(identity::own(&provider, &key)).ok_or(MatchesCommandError::NoId)?;
-    let (other, with) = match Named::read(&args.other)? {
-        Named::Key(other, _) if other == provider => {
+    let (other, with) = match MatchRef::read(&args.other)? {
+        MatchRef::Key(other, _) if other == provider => {
             return Err(MatchesCommandError::OneProvider { provider });
         }
-        Named::Key(other, key) => {
+        MatchRef::Key(other, key) => {
             let own = ids.number(identity::own(&other, &key)).ok_or(MatchesCommandError::NoId)?;
             (own, Some((other, key)))
         }
-        Named::Id(id) => (id, None),
+        MatchRef::Id(id) => (id, None),
     };
     ids.flush().await?;
     let Place { id: into, swapped } = place(store, other).await?;
@@ -205,12 +207,12 @@ async fn split(
 
 async fn write(
     store: &Store,
-    wanted: &Order,
+    order_request: &Order,
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), MatchesCommandError> {
-    let number = format!("order {}", store.order(wanted, now).await?);
-    match wanted {
+    let number = format!("order {}", store.order(order_request, now).await?);
+    match order_request {
         Order::Join { provider, key, into, swapped: turned, with: _ } => {
             let (name, into) = (name(provider, key), into.to_string());
             line(out, &[&number, "join", &name, &into, swapped(*turned).unwrap_or_default()])?;
@@ -225,12 +227,12 @@ async fn place(store: &Store, own: Id) -> Result<Place, sqlx::Error> {
 }
 
 /// How the operator names a match.
-enum Named {
+enum MatchRef {
     Key(String, String),
     Id(Id),
 }
 
-impl Named {
+impl MatchRef {
     /// Providers have no slash in their names; keys may.
     fn read(text: &str) -> Result<Self, MatchesCommandError> {
         match text.split_once('/') {

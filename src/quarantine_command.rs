@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     cli::feeds::{QuarantineArgs, QuarantineCommand, QuarantineListArgs},
-    quarantine::{self, Kept},
+    quarantine::{self, QuarantinedLine},
     table::{Table, time},
 };
 
@@ -40,7 +40,7 @@ pub async fn run(command: QuarantineCommand, out: &mut impl Write) -> Result<(),
         QuarantineCommand::List(args) => list(&args, out),
         QuarantineCommand::Export(which) => {
             for kept in read(&which)? {
-                serde_json::to_writer(&mut *out, &kept.line).map_err(io::Error::from)?;
+                serde_json::to_writer(&mut *out, &kept.entry).map_err(io::Error::from)?;
                 out.write_all(b"\n")?;
             }
             Ok(())
@@ -54,29 +54,29 @@ fn list(args: &QuarantineListArgs, out: &mut impl Write) -> Result<(), Quarantin
     let all = read(&args.which)?;
     let columns = ["refused", "kind", "source", "format", "place", "bytes", "reason"];
     let mut table = Table::new(out, args.output.format(), columns)?;
-    for Kept { line, .. } in &all {
-        let bytes = line.message().map_or(0, |message| message.len());
-        let more = if line.truncated { "+" } else { "" };
+    for QuarantinedLine { entry, .. } in &all {
+        let bytes = entry.message().map_or(0, |message| message.len());
+        let more = if entry.truncated { "+" } else { "" };
         table.row([
-            Some(&time(line.at)),
-            Some(&line.kind),
-            Some(&line.source),
-            Some(&line.format),
-            Some(&line.place),
+            Some(&time(entry.at)),
+            Some(&entry.kind),
+            Some(&entry.source),
+            Some(&entry.format),
+            Some(&entry.place),
             Some(&format!("{bytes}{more}")),
-            Some(&line.reason),
+            Some(&entry.reason),
         ])?;
     }
     Ok(())
 }
 
-fn read(which: &QuarantineArgs) -> Result<Vec<Kept>, QuarantineError> {
+fn read(which: &QuarantineArgs) -> Result<Vec<QuarantinedLine>, QuarantineError> {
     let path = quarantine::path_beside(which.db.beside());
     let mut all =
         quarantine::read(&path).map_err(|source| QuarantineError::Unreadable { path, source })?;
-    all.retain(|Kept { line, .. }| {
-        which.source.as_ref().is_none_or(|source| line.source == *source)
-            && which.kind.as_ref().is_none_or(|kind| line.kind == *kind)
+    all.retain(|QuarantinedLine { entry, .. }| {
+        which.source.as_ref().is_none_or(|source| entry.source == *source)
+            && which.kind.as_ref().is_none_or(|kind| entry.kind == *kind)
     });
     Ok(all)
 }

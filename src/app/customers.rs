@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 use tracing::info;
 
-use super::{AppError, Play, mail};
+use super::{AppError, RunMode, mail};
 use crate::{
     accounts::Accounts,
     config::{Config, PaymentsConfig},
@@ -41,10 +41,10 @@ pub(super) async fn start(
     accounts: &Accounts,
     catalogue: &Arc<Catalogue>,
     place: Place<'_>,
-    (config, play): (&Config, &Play),
+    (config, mode): (&Config, &RunMode),
     stopped: &watch::Receiver<bool>,
 ) -> Result<Customers, AppError> {
-    let settings = payment_settings(config, play, place, stopped).await?;
+    let settings = payment_settings(config, mode, place, stopped).await?;
     let payments = Payments::new(accounts, Arc::clone(catalogue), place.public_url, &settings)?;
     let mut tasks = mail::start(accounts, config, place.public_url, stopped)?;
     let sweeping = payments.clone().run(stopped.clone());
@@ -69,13 +69,13 @@ pub(super) async fn stop(mut tasks: Vec<JoinHandle<()>>, patience: Duration) {
 /// The rails of the settings; those of the sandbox in a demo that has none of its own.
 async fn payment_settings(
     config: &Config,
-    play: &Play,
+    mode: &RunMode,
     Place { address, secure, .. }: Place<'_>,
     stopped: &watch::Receiver<bool>,
 ) -> Result<PaymentsConfig, AppError> {
     let own = &config.payments;
     let has_rails = own.offers_stripe() || own.offers_paypal();
-    if has_rails || !own.sandbox || !matches!(play, Play::Demo) {
+    if has_rails || !own.sandbox || !matches!(mode, RunMode::Demo) {
         return Ok(own.clone());
     }
     let certificate = config.tls.certificate.as_path();

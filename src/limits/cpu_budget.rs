@@ -87,7 +87,7 @@ impl CpuBudgets {
     }
 
     /// A place in the queue, where this request has to wait.
-    fn enter(&self, id: AccountId) -> Result<Option<Waiting<'_>>, Wait> {
+    fn enter(&self, id: AccountId) -> Result<Option<Waiter<'_>>, Wait> {
         let mut accounts = self.accounts();
         let now = Instant::now();
         if accounts.of.len() >= accounts.sweep_at {
@@ -108,7 +108,7 @@ impl CpuBudgets {
             return Err(Wait { seconds: ahead.as_secs() + 1 });
         }
         account.waiting += 1;
-        Ok(Some(Waiting { budgets: self, account: id, queue: Arc::clone(&account.queue) }))
+        Ok(Some(Waiter { budgets: self, account: id, queue: Arc::clone(&account.queue) }))
     }
 
     fn take(&self, id: AccountId) -> CpuPermit {
@@ -141,13 +141,13 @@ impl CpuBudgets {
 }
 
 /// A request that waits, or was let through just now. It may also be given up.
-struct Waiting<'a> {
+struct Waiter<'a> {
     budgets: &'a CpuBudgets,
     account: AccountId,
     queue: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         if let Some(account) = self.budgets.accounts().of.get_mut(&self.account) {
             account.waiting -= 1;

@@ -9,7 +9,7 @@ use crate::accounts::redact_keys;
 
 /// A message that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct QuarantineEntry {
     /// When it was refused.
     pub at: Micros,
     pub source: String,
@@ -33,7 +33,7 @@ pub struct Line {
 /// Characters of a reason: it may quote what it speaks of.
 const REASON_MAX: usize = 1000;
 
-impl Line {
+impl QuarantineEntry {
     /// `bytes_max`: of the message, of which no more is kept.
     pub(super) fn new(
         source: &str,

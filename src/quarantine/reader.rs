@@ -11,18 +11,18 @@ use std::{
     sync::Arc,
 };
 
-use super::{Line, older};
+use super::{QuarantineEntry, older};
 
 /// A line and where it stands.
 #[derive(Debug)]
-pub struct Kept {
-    pub line: Line,
+pub struct QuarantinedLine {
+    pub entry: QuarantineEntry,
     file: Arc<File>,
     offset: u64,
     length: usize,
 }
 
-impl Kept {
+impl QuarantinedLine {
     /// Takes the line out of the quarantine.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Kept {
 /// # Errors
 ///
 /// When a file is there and cannot be read.
-pub fn read(path: &Path) -> io::Result<Vec<Kept>> {
+pub fn read(path: &Path) -> io::Result<Vec<QuarantinedLine>> {
     let mut all = Vec::new();
     for path in [older(path), path.to_owned()] {
         match OpenOptions::new().read(true).write(true).open(path) {
@@ -50,7 +50,7 @@ pub fn read(path: &Path) -> io::Result<Vec<Kept>> {
     Ok(all)
 }
 
-fn read_file(file: &Arc<File>, all: &mut Vec<Kept>) -> io::Result<()> {
+fn read_file(file: &Arc<File>, all: &mut Vec<QuarantinedLine>) -> io::Result<()> {
     let mut reader = BufReader::new(&**file);
     let (mut text, mut offset) = (Vec::new(), 0);
     loop {
@@ -58,8 +58,13 @@ fn read_file(file: &Arc<File>, all: &mut Vec<Kept>) -> io::Result<()> {
         let read = reader.read_until(b'\n', &mut text)?;
         // Without its end it is being written at this moment.
         let Some(whole) = text.strip_suffix(b"\n") else { return Ok(()) };
-        if let Ok(line) = serde_json::from_slice(whole) {
-            all.push(Kept { line, file: Arc::clone(file), offset, length: whole.len() });
+        if let Ok(entry) = serde_json::from_slice(whole) {
+            all.push(QuarantinedLine {
+                entry,
+                file: Arc::clone(file),
+                offset,
+                length: whole.len(),
+            });
         }
         offset += read as u64;
     }
