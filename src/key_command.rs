@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    accounts::{Accounts, AccountsError, KeySummary, Micros, Revoked},
+    accounts::{Accounts, AccountsError, KeySummary, Micros, RevokeOutcome},
     cli::{KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs},
     config::AccountsConfig,
     operator,
@@ -93,10 +93,12 @@ async fn revoke(
     let revoked = accounts.revoke(&args.key, now).await?;
     accounts.close().await;
     match revoked {
-        Revoked::Now(_) => writeln!(out, "revoked")?,
+        RevokeOutcome::Now(_) => writeln!(out, "revoked")?,
         // What was asked for is so, which is no failure.
-        Revoked::Already { at } => writeln!(out, "had been revoked at {}", time(at))?,
-        Revoked::Unknown => return Err(KeyCommandError::UnknownKey { prefix: shown(&args.key) }),
+        RevokeOutcome::Already { at } => writeln!(out, "had been revoked at {}", time(at))?,
+        RevokeOutcome::Unknown => {
+            return Err(KeyCommandError::UnknownKey { prefix: shown(&args.key) });
+        }
     }
     Ok(())
 }

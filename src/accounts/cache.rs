@@ -20,13 +20,13 @@ pub(super) struct Generation(u64);
 
 pub(super) struct Cache {
     /// What is hashed here is a keyed hash already, so nobody chooses where it falls.
-    callers: DashMap<KeyHash, Entry, FxBuildHasher>,
+    callers: DashMap<KeyHash, CachedCaller, FxBuildHasher>,
     generation: AtomicU64,
     entries_max: usize,
     age_max: Micros,
 }
 
-struct Entry {
+struct CachedCaller {
     caller: Caller,
     read_at: Micros,
 }
@@ -51,7 +51,7 @@ impl Cache {
     /// Keeps an answer, unless something has changed since its generation.
     pub(super) fn insert(&self, hash: KeyHash, caller: Caller, now: Micros) {
         self.make_room();
-        self.callers.insert(hash, Entry { caller, read_at: now });
+        self.callers.insert(hash, CachedCaller { caller, read_at: now });
         // Asked after inserting: a change between the two removes the entry itself, an earlier one
         // is seen here.
         if self.generation() != caller.generation {

@@ -49,28 +49,28 @@ impl Accounts {
         let mut watcher = self.database().watch(every).await?;
         loop {
             watcher.changed().await?;
-            self.tell_changes().await?;
+            self.broadcast_changes().await?;
         }
     }
 
     /// After a write of our own that changed these keys. They are forgotten first, whatever happens
     /// after that: when this returns, nobody is answered from before the change.
-    pub(super) async fn tell_of(&self, keys: Vec<KeyId>) {
+    pub(super) async fn broadcast_keys(&self, keys: Vec<KeyId>) {
         self.shared.cache.forget(&HashSet::from_iter(keys));
-        self.tell_own_changes().await;
+        self.broadcast_own_changes().await;
     }
 
     /// After a write of our own. The write stands whatever happens here, so a failure is not the
     /// writer's; [`Self::watch`] tries again.
-    pub(crate) async fn tell_own_changes(&self) {
-        if let Err(error) = self.tell_changes().await {
+    pub(crate) async fn broadcast_own_changes(&self) {
+        if let Err(error) = self.broadcast_changes().await {
             warn!(error = &error as &dyn std::error::Error, "cannot tell of a change at once");
         }
     }
 
     /// Forgets what has changed since the last time, and tells the listeners. In this order: who is
     /// told of a change and asks again must not get the answer from before it.
-    async fn tell_changes(&self) -> Result<(), AccountsError> {
+    async fn broadcast_changes(&self) -> Result<(), AccountsError> {
         let mut told = self.shared.told.lock().await;
         let changed = self.shared.store.keys_changed_since(*told).await?;
         let Some(&(_, latest)) = changed.last() else { return Ok(()) };

@@ -90,7 +90,7 @@ impl Accounts {
         }
         let keys = store::all_key_ids(&mut tx, account).await?;
         tx.commit().await?;
-        self.tell_of(keys).await;
+        self.broadcast_keys(keys).await;
         Ok(changed)
     }
 }

@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use super::{
-    AccountId, Accounts, AccountsError, Confirmed, KeyId, Micros, Password,
+    AccountId, Accounts, AccountsError, KeyId, Micros, Password, ReauthOutcome,
     store::{self, StoredAccount},
 };
 use crate::mail::{self, MailKind};
@@ -21,20 +21,20 @@ impl Accounts {
         account: AccountId,
         password: Password,
         now: Micros,
-    ) -> Result<Confirmed, AccountsError> {
-        let Some(read) = self.confirmed_by(account, password).await? else {
-            return Ok(Confirmed::WrongPassword);
+    ) -> Result<ReauthOutcome, AccountsError> {
+        let Some(read) = self.reauthenticate(account, password).await? else {
+            return Ok(ReauthOutcome::WrongPassword);
         };
         let mut tx = self.shared.store.begin().await?;
         let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
         else {
-            return Ok(Confirmed::WrongPassword);
+            return Ok(ReauthOutcome::WrongPassword);
         };
         let revoked = erase(&mut tx, &account, now).await?;
         tx.commit().await?;
         self.forget_new_key(account.id);
-        self.tell_of(revoked).await;
-        Ok(Confirmed::Done)
+        self.broadcast_keys(revoked).await;
+        Ok(ReauthOutcome::Done)
     }
 
     /// The same by the word of an operator; false if it had been deleted before, or there is none.
@@ -53,7 +53,7 @@ impl Accounts {
         let revoked = erase(&mut tx, &account, now).await?;
         tx.commit().await?;
         self.forget_new_key(account.id);
-        self.tell_of(revoked).await;
+        self.broadcast_keys(revoked).await;
         Ok(true)
     }
 }

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Accounts, Email, Micros,
-    key::{NoEntropy, push_hex},
+    key::{EntropyError, push_hex},
 };
 
 const NONCE_BYTES: usize = 16;
@@ -53,7 +53,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the system gives no random bytes.
-    pub fn new_device(&self, email: &Email, now: Micros) -> Result<String, NoEntropy> {
+    pub fn new_device(&self, email: &Email, now: Micros) -> Result<String, EntropyError> {
         let mut nonce = [0; NONCE_BYTES];
         getrandom::fill(&mut nonce)?;
         let nonce = u128::from_be_bytes(nonce);

@@ -1,15 +1,15 @@
 //! Another address: the new one is to be confirmed, and the old one is told.
 
 use super::{
-    AccountId, Accounts, AccountsError, Asker, Email, LinkUse, Micros, Password,
-    link::{Followed, LinkKind},
+    AccountId, Accounts, AccountsError, Email, LinkOutcome, Micros, Password, Requester,
+    link::{LinkCheck, LinkKind},
     store::{self, Effect},
 };
 use crate::mail::{self, MailKind};
 
 /// What became of a wish for another address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EmailAsked {
+pub enum EmailChangeOutcome {
     /// A mail went to the new address. What it says is for its owner alone.
     Sent,
     WrongPassword,
@@ -24,23 +24,23 @@ impl Accounts {
     /// # Errors
     ///
     /// If too many passwords are being compared, or if the store fails.
-    pub async fn ask_email_change(
+    pub async fn request_email_change(
         &self,
         account: AccountId,
         email: &Email,
         password: Password,
         now: Micros,
-    ) -> Result<EmailAsked, AccountsError> {
-        let Some(read) = self.confirmed_by(account, password).await? else {
-            return Ok(EmailAsked::WrongPassword);
+    ) -> Result<EmailChangeOutcome, AccountsError> {
+        let Some(read) = self.reauthenticate(account, password).await? else {
+            return Ok(EmailChangeOutcome::WrongPassword);
         };
         let mut tx = self.shared.store.begin().await?;
         let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
         else {
-            return Ok(EmailAsked::WrongPassword);
+            return Ok(EmailChangeOutcome::WrongPassword);
         };
-        if !self.may_be_mailed(&mut tx, &account, Asker::Owner, now).await? {
-            return Ok(EmailAsked::TooMany);
+        if !self.may_be_mailed(&mut tx, &account, Requester::Owner, now).await? {
+            return Ok(EmailChangeOutcome::TooMany);
         }
         // Only looked at: whoever has the address when the link is followed decides.
         let holder = store::account_of_email(&mut tx, email.as_str()).await?;
@@ -55,7 +55,7 @@ impl Accounts {
             }
         }
         tx.commit().await?;
-        Ok(EmailAsked::Sent)
+        Ok(EmailChangeOutcome::Sent)
     }
 
     /// Whose account such a link would give the new address to; `None` for what is no such link. Nothing
@@ -69,7 +69,7 @@ impl Accounts {
     }
 
     /// Makes the new address the account's. A registration of it that was never confirmed gives way;
-    /// an account that has it meanwhile does not, and the link is [`LinkUse::Unknown`] then.
+    /// an account that has it meanwhile does not, and the link is [`LinkOutcome::Unknown`] then.
     ///
     /// # Errors
     ///
@@ -78,33 +78,33 @@ impl Accounts {
         &self,
         link: &str,
         now: Micros,
-    ) -> Result<LinkUse, AccountsError> {
+    ) -> Result<LinkOutcome, AccountsError> {
         let Some(link) = self.signed_link(LinkKind::Email, link).await? else {
-            return Ok(LinkUse::Unknown);
+            return Ok(LinkOutcome::Unknown);
         };
-        let Some(email) = &link.email else { return Ok(LinkUse::Unknown) };
+        let Some(email) = &link.email else { return Ok(LinkOutcome::Unknown) };
         let mut tx = self.shared.store.begin().await?;
         let account = match self.follow(&mut tx, &link, now).await? {
-            Followed::Good(account) => account,
-            Followed::Not(outcome) => return Ok(outcome),
+            LinkCheck::Valid(account) => account,
+            LinkCheck::Rejected(outcome) => return Ok(outcome),
         };
         match store::lock_by_email(&mut tx, email).await? {
             Some(holder) if holder.active.is_none() => {
                 store::remove_links(&mut tx, holder.id).await?;
                 store::anonymise(&mut tx, holder.id, now).await?;
             }
-            Some(_) => return Ok(LinkUse::Unknown),
+            Some(_) => return Ok(LinkOutcome::Unknown),
             None => {}
         }
         match store::set_email(&mut tx, account.id, email).await {
-            Err(error) if is_taken(&error) => return Ok(LinkUse::Unknown),
+            Err(error) if is_taken(&error) => return Ok(LinkOutcome::Unknown),
             done => done?,
         }
         if let Some(old) = &account.email {
             mail::enqueue(&mut tx, old, MailKind::EmailChanged, None, now).await?;
         }
         tx.commit().await?;
-        Ok(LinkUse::Done)
+        Ok(LinkOutcome::Done)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What can go wrong with the account store. All of it is ours or the operator's, never the
 //! caller's: a bad key is an answer, not an error. The exceptions say so.
 
-use super::key::NoEntropy;
+use super::key::EntropyError;
 use crate::database::{self, DatabaseError};
 
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum AccountsError {
     #[error("there is no such account")]
     UnknownAccount,
     #[error("cannot make a key")]
-    NoEntropy(#[from] NoEntropy),
+    EntropyError(#[from] EntropyError),
     #[error("the account database failed")]
     Store(#[from] sqlx::Error),
 }

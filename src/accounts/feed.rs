@@ -6,7 +6,7 @@
 
 use super::{
     Accounts, AccountsError, Micros,
-    key::{self, Key, Presented},
+    key::{self, Key, PresentedKey},
     store::StoredFeedKey,
 };
 
@@ -77,7 +77,7 @@ impl Accounts {
     ) -> Result<u64, AccountsError> {
         let prefix = match key_or_prefix {
             Some(text) if key::is_feed_prefix(text) => Some(text),
-            Some(text) => match Presented::parse_of_feed(text) {
+            Some(text) => match PresentedKey::parse_of_feed(text) {
                 Some(key) => Some(key.prefix()),
                 None => return Ok(0),
             },
@@ -93,7 +93,7 @@ impl Accounts {
     ///
     /// If the store fails.
     pub async fn authenticate_feed(&self, key: &str) -> Result<Option<FeedGrant>, AccountsError> {
-        let Some(key) = Presented::parse_of_feed(key) else { return Ok(None) };
+        let Some(key) = PresentedKey::parse_of_feed(key) else { return Ok(None) };
         let hash = self.shared.pepper.hash(key);
         let stored = self.shared.store.feed_key_by_prefix(key.prefix()).await?;
         let stored = stored.filter(|it| hash.matches(&it.hash) && it.revoked.is_none());

@@ -7,7 +7,7 @@ const META: &str = "founders_granted_us";
 
 /// What became of the wish to grant the badge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Granted {
+pub enum FounderGrantOutcome {
     /// So many accounts have it, and no other account ever will.
     Now { accounts: u64 },
     /// It was granted before, as of this moment; nothing has changed.
@@ -23,9 +23,13 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails; nothing has changed then.
-    pub async fn grant_founders(&self, at: Micros, now: Micros) -> Result<Granted, AccountsError> {
+    pub async fn grant_founders(
+        &self,
+        at: Micros,
+        now: Micros,
+    ) -> Result<FounderGrantOutcome, AccountsError> {
         if at > now {
-            return Ok(Granted::TooEarly);
+            return Ok(FounderGrantOutcome::TooEarly);
         }
         let mut tx = self.database().begin().await?;
         // Two who try at once: the second waits here for the first to commit, and inserts nothing.
@@ -39,7 +43,7 @@ impl Accounts {
         if first.rows_affected() == 0 {
             tx.rollback().await?;
             let at = self.meta(META).await?.and_then(|at| at.parse().ok()).unwrap_or_default();
-            return Ok(Granted::Before { at });
+            return Ok(FounderGrantOutcome::Before { at });
         }
         let granted = sqlx::query(
             "UPDATE accounts SET founder_us = $1 WHERE created_us <= $1 AND deleted_us IS NULL",
@@ -48,6 +52,6 @@ impl Accounts {
         .execute(&mut *tx)
         .await?;
         tx.commit().await?;
-        Ok(Granted::Now { accounts: granted.rows_affected() })
+        Ok(FounderGrantOutcome::Now { accounts: granted.rows_affected() })
     }
 }

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use super::{
     AccountsError,
-    key::NoEntropy,
+    key::EntropyError,
     password::{NewPassword, Password},
 };
 use crate::config::AccountsConfig;
@@ -43,7 +43,7 @@ pub(super) struct Hasher {
 
 /// What became of comparing a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum PasswordMatch {
     Wrong,
     Right,
     /// It fits, but was hashed with other parameters than those of today.
@@ -93,16 +93,16 @@ impl Hasher {
         &self,
         password: Password,
         stored: Option<&str>,
-    ) -> Result<Fit, AccountsError> {
+    ) -> Result<PasswordMatch, AccountsError> {
         let hash = stored.unwrap_or(&self.nobodys).to_owned();
         let fits = self
             .in_turn(move |argon2| argon2.verify_password(password.as_bytes(), hash.as_str()))
             .await?
             .is_ok();
         Ok(match stored {
-            Some(stored) if fits && stored.starts_with(&self.beginning) => Fit::Right,
-            Some(_) if fits => Fit::RightButOld,
-            _ => Fit::Wrong,
+            Some(stored) if fits && stored.starts_with(&self.beginning) => PasswordMatch::Right,
+            Some(_) if fits => PasswordMatch::RightButOld,
+            _ => PasswordMatch::Wrong,
         })
     }
 
@@ -138,7 +138,7 @@ fn busy() -> AccountsError {
 }
 
 /// Random bytes in the alphabet of PHC.
-fn noise<const BYTES: usize>() -> Result<String, NoEntropy> {
+fn noise<const BYTES: usize>() -> Result<String, EntropyError> {
     let mut random = [0; BYTES];
     getrandom::fill(&mut random)?;
     Ok(STANDARD_NO_PAD.encode(random))
@@ -173,8 +173,8 @@ mod tests {
         let hash = hasher.hash(new("correct horse")).await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
         let compare = async |text| hasher.compare(typed(text), Some(&hash)).await.unwrap();
-        assert_eq!(compare("correct horse").await, Fit::Right);
-        assert_eq!(compare("correct horse ").await, Fit::Wrong);
+        assert_eq!(compare("correct horse").await, PasswordMatch::Right);
+        assert_eq!(compare("correct horse ").await, PasswordMatch::Wrong);
         assert_ne!(hasher.hash(new("correct horse")).await.unwrap(), hash, "each has its salt");
     }
 
@@ -183,8 +183,8 @@ mod tests {
         let old = hasher(&quick()).hash(new("correct horse")).await.unwrap();
         let today = hasher(&AccountsConfig { password_passes: 2, ..quick() });
         let compare = async |text| today.compare(typed(text), Some(&old)).await.unwrap();
-        assert_eq!(compare("correct horse").await, Fit::RightButOld);
-        assert_eq!(compare("wrong horse").await, Fit::Wrong);
+        assert_eq!(compare("correct horse").await, PasswordMatch::RightButOld);
+        assert_eq!(compare("wrong horse").await, PasswordMatch::Wrong);
     }
 
     #[tokio::test]
@@ -192,7 +192,10 @@ mod tests {
         let hasher = hasher(&quick());
         for stored in [None, Some(""), Some("correct horse"), Some("$argon2id$v=19$m=8,t=1,p=1$$")]
         {
-            assert_eq!(hasher.compare(typed("correct horse"), stored).await.unwrap(), Fit::Wrong);
+            assert_eq!(
+                hasher.compare(typed("correct horse"), stored).await.unwrap(),
+                PasswordMatch::Wrong
+            );
         }
     }
 
@@ -206,7 +209,10 @@ mod tests {
         for _ in 0..31 {
             for (stored, times) in [Some(&*hash), None].into_iter().zip(&mut times) {
                 let start = Instant::now();
-                assert_eq!(hasher.compare(typed("wrong"), stored).await.unwrap(), Fit::Wrong);
+                assert_eq!(
+                    hasher.compare(typed("wrong"), stored).await.unwrap(),
+                    PasswordMatch::Wrong
+                );
                 times.push(start.elapsed());
             }
         }

@@ -24,7 +24,7 @@ const DIGITS: usize = PUBLIC_DIGITS + 2 * SECRET_BYTES;
 /// The operating system gave no random bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("the operating system gave no random bytes")]
-pub struct NoEntropy(#[from] getrandom::Error);
+pub struct EntropyError(#[from] getrandom::Error);
 
 /// An API key in full. It exists where it is made and is then forgotten.
 #[derive(Clone, PartialEq, Eq)]
@@ -32,16 +32,16 @@ pub struct Key(Zeroizing<String>);
 
 impl Key {
     /// Makes a new key from the operating system's random bytes.
-    pub(super) fn generate() -> Result<Self, NoEntropy> {
+    pub(super) fn generate() -> Result<Self, EntropyError> {
         Self::labelled(LABEL)
     }
 
     /// Makes a new key of a feed.
-    pub(super) fn generate_for_feed() -> Result<Self, NoEntropy> {
+    pub(super) fn generate_for_feed() -> Result<Self, EntropyError> {
         Self::labelled(FEED_LABEL)
     }
 
-    fn labelled(label: &str) -> Result<Self, NoEntropy> {
+    fn labelled(label: &str) -> Result<Self, EntropyError> {
         let mut random = Zeroizing::new([0; DIGITS / 2]);
         getrandom::fill(&mut *random)?;
         // With room for all of it from the start, no copy is left behind by growing.
@@ -54,7 +54,7 @@ impl Key {
     /// A key that was kept in full; `None` if it is malformed.
     pub(super) fn parse(text: String) -> Option<Self> {
         let text = Zeroizing::new(text);
-        Presented::parse(&text)?;
+        PresentedKey::parse(&text)?;
         Some(Self(text))
     }
 
@@ -70,8 +70,8 @@ impl Key {
         self.as_presented().prefix()
     }
 
-    pub(super) fn as_presented(&self) -> Presented<'_> {
-        Presented(&self.0)
+    pub(super) fn as_presented(&self) -> PresentedKey<'_> {
+        PresentedKey(&self.0)
     }
 }
 
@@ -89,9 +89,9 @@ impl fmt::Display for Key {
 
 /// What a caller sent, of the right form; whether it is anybody's key is another question.
 #[derive(Clone, Copy)]
-pub(super) struct Presented<'a>(&'a str);
+pub(super) struct PresentedKey<'a>(&'a str);
 
-impl<'a> Presented<'a> {
+impl<'a> PresentedKey<'a> {
     /// `None` for what cannot be a key, which then costs neither a hash nor a look-up.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         is_label_and_hex(text, LABEL, DIGITS).then_some(Self(text))
@@ -107,7 +107,7 @@ impl<'a> Presented<'a> {
     }
 }
 
-impl fmt::Debug for Presented<'_> {
+impl fmt::Debug for PresentedKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Presented({}..)", self.prefix())
     }
@@ -176,7 +176,7 @@ impl Pepper {
         Self::of(Zeroizing::new(secret))
     }
 
-    pub(super) fn generate() -> Result<Self, NoEntropy> {
+    pub(super) fn generate() -> Result<Self, EntropyError> {
         let mut random = Zeroizing::new([0; 32]);
         getrandom::fill(&mut *random)?;
         let mut pepper = Zeroizing::new(String::with_capacity(64));
@@ -194,7 +194,7 @@ impl Pepper {
         &self.secret
     }
 
-    pub(super) fn hash(&self, key: Presented<'_>) -> KeyHash {
+    pub(super) fn hash(&self, key: PresentedKey<'_>) -> KeyHash {
         self.mac(key.0.as_bytes())
     }
 
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_key_is_read_back() {
         let key = Key::generate().unwrap();
-        let presented = Presented::parse(key.expose()).unwrap();
+        let presented = PresentedKey::parse(key.expose()).unwrap();
         assert_eq!(presented.prefix(), key.prefix());
         assert!(is_prefix(key.prefix()));
         assert_eq!(key.expose().len(), 51);
@@ -272,9 +272,9 @@ mod tests {
     #[test]
     fn neither_kind_of_key_is_taken_for_the_other() {
         let (client, feed) = (Key::generate().unwrap(), Key::generate_for_feed().unwrap());
-        assert!(Presented::parse(feed.expose()).is_none());
-        assert!(Presented::parse_of_feed(client.expose()).is_none());
-        assert_eq!(Presented::parse_of_feed(feed.expose()).unwrap().prefix(), feed.prefix());
+        assert!(PresentedKey::parse(feed.expose()).is_none());
+        assert!(PresentedKey::parse_of_feed(client.expose()).is_none());
+        assert_eq!(PresentedKey::parse_of_feed(feed.expose()).unwrap().prefix(), feed.prefix());
         assert!(is_feed_prefix(feed.prefix()) && !is_prefix(feed.prefix()));
     }
 
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn malformed_keys_are_refused() {
         let good = format!("mw_{}", "0a".repeat(24));
-        assert!(Presented::parse(&good).is_some());
+        assert!(PresentedKey::parse(&good).is_some());
         for bad in [
             "",
             "mw_",
@@ -311,7 +311,7 @@ mod tests {
             &format!("mw_{}", "é".repeat(24)),
             "' OR 1=1 --",
         ] {
-            assert!(Presented::parse(bad).is_none(), "{bad}");
+            assert!(PresentedKey::parse(bad).is_none(), "{bad}");
         }
     }
 

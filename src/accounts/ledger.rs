@@ -21,11 +21,11 @@ pub enum LedgerKind {
     /// The payment, or a part of it, was given back.
     Refund,
     /// The operator granted them.
-    Gift,
+    Grant,
 }
 
 impl LedgerKind {
-    const ALL: [Self; 3] = [Self::Purchase, Self::Refund, Self::Gift];
+    const ALL: [Self; 3] = [Self::Purchase, Self::Refund, Self::Grant];
 
     /// The name in the database and on pages.
     #[must_use]
@@ -33,7 +33,7 @@ impl LedgerKind {
         match self {
             Self::Purchase => "purchase",
             Self::Refund => "refund",
-            Self::Gift => "gift",
+            Self::Grant => "gift",
         }
     }
 
@@ -74,7 +74,7 @@ pub struct LedgerEntry {
 
 /// A row that is to be written.
 #[derive(Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct NewLedgerEntry<'a> {
     pub(crate) account: AccountId,
     pub(crate) addon: Addon,
     pub(crate) order: Option<&'a str>,
@@ -85,14 +85,14 @@ pub(crate) struct Entry<'a> {
     pub(crate) note: &'a str,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> NewLedgerEntry<'a> {
     /// Days for nothing.
-    pub(crate) fn gift(account: AccountId, addon: Addon, days: u32, note: &'a str) -> Self {
+    pub(crate) fn grant(account: AccountId, addon: Addon, days: u32, note: &'a str) -> Self {
         Self {
             account,
             addon,
             order: None,
-            kind: LedgerKind::Gift,
+            kind: LedgerKind::Grant,
             days: days.into(),
             amount: Decimal::ZERO,
             currency: "",
@@ -108,7 +108,7 @@ impl Accounts {
     ///
     /// If there is no such account, if more than [`Self::DAYS_MAX`] days are granted, or if the store
     /// fails.
-    pub async fn gift(
+    pub async fn grant_addon(
         &self,
         account: AccountId,
         addon: Addon,
@@ -121,9 +121,9 @@ impl Accounts {
         if !lock(&mut tx, account).await? {
             return Err(AccountsError::UnknownAccount);
         }
-        enter(&mut tx, &Entry::gift(account, addon, days, note), now).await?;
+        enter(&mut tx, &NewLedgerEntry::grant(account, addon, days, note), now).await?;
         tx.commit().await?;
-        self.tell_own_changes().await;
+        self.broadcast_own_changes().await;
         Ok(())
     }
 
@@ -155,7 +155,7 @@ pub(crate) async fn lock(tx: &mut AnyConnection, account: AccountId) -> Result<b
 /// passed; days taken back are taken from the end.
 pub(crate) async fn enter(
     tx: &mut AnyConnection,
-    entry: &Entry<'_>,
+    entry: &NewLedgerEntry<'_>,
     now: Micros,
 ) -> Result<(), sqlx::Error> {
     let expires: Micros = sqlx::query_scalar(

@@ -39,7 +39,7 @@ impl LinkKind {
 
 /// What became of a link that was followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkUse {
+pub enum LinkOutcome {
     /// It has taken effect.
     Done,
     /// It, or another one after it, was used before.
@@ -50,10 +50,10 @@ pub enum LinkUse {
 }
 
 /// What is to be thought of a link whose signature is right.
-pub(super) enum Followed {
+pub(super) enum LinkCheck {
     /// It is used now; what it does is to be done in the same transaction.
-    Good(StoredAccount),
-    Not(LinkUse),
+    Valid(StoredAccount),
+    Rejected(LinkOutcome),
 }
 
 /// The secret that links are signed with.
@@ -150,20 +150,20 @@ impl Accounts {
         tx: &mut AnyConnection,
         link: &StoredLink,
         now: Micros,
-    ) -> Result<Followed, AccountsError> {
+    ) -> Result<LinkCheck, AccountsError> {
         let account = store::lock(&mut *tx, link.account).await?;
         let Some(account) = account.filter(|it| it.blocked.is_none() && it.deleted.is_none())
         else {
-            return Ok(Followed::Not(LinkUse::Unknown));
+            return Ok(LinkCheck::Rejected(LinkOutcome::Unknown));
         };
         if link.is_over(now) {
-            return Ok(Followed::Not(LinkUse::Expired));
+            return Ok(LinkCheck::Rejected(LinkOutcome::Expired));
         }
         if !store::use_link(&mut *tx, link.id, now).await? {
-            return Ok(Followed::Not(LinkUse::Already));
+            return Ok(LinkCheck::Rejected(LinkOutcome::Already));
         }
         store::void_links(tx, account.id, now).await?;
-        Ok(Followed::Good(account))
+        Ok(LinkCheck::Valid(account))
     }
 }
 

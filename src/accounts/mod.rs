@@ -57,25 +57,25 @@ pub use self::{
     device::Device,
     directory::{AccountSearch, AccountState, AccountSummary},
     email::Email,
-    email_change::EmailAsked,
+    email_change::EmailChangeOutcome,
     error::AccountsError,
     feed::{FeedGrant, FeedKeySummary},
-    founders::Granted,
-    key::{Key, NoEntropy},
+    founders::FounderGrantOutcome,
+    key::{EntropyError, Key},
     ledger::{LedgerEntry, LedgerKind},
-    link::LinkUse,
-    log_in::{Confirmed, LogIn},
+    link::LinkOutcome,
+    log_in::{LogInOutcome, ReauthOutcome},
     password::{NewPassword, Password, WeakPassword},
-    registration::{Asker, Verified},
+    registration::{Requester, VerificationOutcome},
     secret::{SessionSecret, Visitor},
-    session::{Session, Who},
-    sweep::Swept,
+    session::{Session, SessionOwner},
+    sweep::SweepResult,
 };
 use self::{
     cache::Cache,
     device::DeviceKey,
     hasher::Hasher,
-    key::{KeyHash, Pepper, Presented},
+    key::{KeyHash, Pepper, PresentedKey},
     link::LinkKey,
     new_key::NewKeys,
     store::{Store, StoredKey},
@@ -127,7 +127,7 @@ pub struct KeySummary {
 
 /// What became of a wish to revoke a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Revoked {
+pub enum RevokeOutcome {
     /// It worked until now.
     Now(KeyId),
     /// It had stopped working before.
@@ -222,12 +222,12 @@ impl Accounts {
         let mut tx = self.shared.store.begin().await?;
         let account = store::account(&mut tx, email, now).await?;
         for &(addon, days) in addons {
-            let gift = ledger::Entry::gift(account, addon, checked(days)?, "with a key");
-            ledger::enter(&mut tx, &gift, now).await?;
+            let grant = ledger::NewLedgerEntry::grant(account, addon, checked(days)?, "with a key");
+            ledger::enter(&mut tx, &grant, now).await?;
         }
         let key = self.insert_new_key(&mut tx, account, now).await?;
         tx.commit().await?;
-        self.tell_own_changes().await;
+        self.broadcast_own_changes().await;
         Ok(key)
     }
 
@@ -247,17 +247,23 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn revoke(&self, key_or_prefix: &str, now: Micros) -> Result<Revoked, AccountsError> {
-        let Some(found) = self.find(key_or_prefix).await? else { return Ok(Revoked::Unknown) };
+    pub async fn revoke(
+        &self,
+        key_or_prefix: &str,
+        now: Micros,
+    ) -> Result<RevokeOutcome, AccountsError> {
+        let Some(found) = self.find(key_or_prefix).await? else {
+            return Ok(RevokeOutcome::Unknown);
+        };
         if let Some(at) = found.revoked {
-            return Ok(Revoked::Already { at });
+            return Ok(RevokeOutcome::Already { at });
         }
         if !self.shared.store.revoke(found.account, found.key, now).await? {
             // Another program has done it since we looked.
-            return Ok(Revoked::Already { at: now });
+            return Ok(RevokeOutcome::Already { at: now });
         }
-        self.tell_own_changes().await;
-        Ok(Revoked::Now(found.key))
+        self.broadcast_own_changes().await;
+        Ok(RevokeOutcome::Now(found.key))
     }
 
     /// Says whose key this is; `None` if it is malformed, unknown or revoked. Mostly answered from
@@ -271,7 +277,7 @@ impl Accounts {
         key: &str,
         now: Micros,
     ) -> Result<Option<Caller>, AccountsError> {
-        let Some(key) = Presented::parse(key) else { return Ok(None) };
+        let Some(key) = PresentedKey::parse(key) else { return Ok(None) };
         let hash = self.shared.pepper.hash(key);
         match self.shared.cache.get(&hash, now) {
             Some(caller) => Ok(Some(caller)),
@@ -351,7 +357,7 @@ impl Accounts {
 
     async fn look_up(
         &self,
-        key: Presented<'_>,
+        key: PresentedKey<'_>,
         hash: KeyHash,
         now: Micros,
     ) -> Result<Option<Caller>, AccountsError> {
@@ -365,7 +371,7 @@ impl Accounts {
     }
 
     async fn find(&self, key_or_prefix: &str) -> Result<Option<StoredKey>, AccountsError> {
-        if let Some(key) = Presented::parse(key_or_prefix) {
+        if let Some(key) = PresentedKey::parse(key_or_prefix) {
             return self.stored(key, self.shared.pepper.hash(key)).await;
         }
         if key::is_prefix(key_or_prefix) {
@@ -376,7 +382,7 @@ impl Accounts {
 
     async fn stored(
         &self,
-        key: Presented<'_>,
+        key: PresentedKey<'_>,
         hash: KeyHash,
     ) -> Result<Option<StoredKey>, AccountsError> {
         let stored = self.shared.store.key_by_prefix(key.prefix()).await?;

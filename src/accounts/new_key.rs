@@ -85,7 +85,7 @@ impl Accounts {
         let key = self.insert_new_key(&mut tx, account, now).await?;
         tx.commit().await?;
         self.forget_new_key(account);
-        self.tell_of(revoked).await;
+        self.broadcast_keys(revoked).await;
         Ok(key)
     }
 

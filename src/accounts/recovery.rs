@@ -6,9 +6,9 @@
 use sqlx::AnyConnection;
 
 use super::{
-    AccountId, Accounts, AccountsError, Asker, Confirmed, Email, LinkUse, Micros, NewPassword,
-    Password,
-    link::{Followed, LinkKind},
+    AccountId, Accounts, AccountsError, Email, LinkOutcome, Micros, NewPassword, Password,
+    ReauthOutcome, Requester,
+    link::{LinkCheck, LinkKind},
     store::{self, Effect, StoredAccount},
 };
 use crate::mail::{self, MailKind};
@@ -22,19 +22,19 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn ask_reset(
+    pub async fn request_reset(
         &self,
         email: &Email,
-        asker: Asker,
+        requester: Requester,
         now: Micros,
     ) -> Result<(), AccountsError> {
-        self.unhurried(self.ask_reset_now(email, asker, now)).await
+        self.with_uniform_duration(self.request_reset_now(email, requester, now)).await
     }
 
-    async fn ask_reset_now(
+    async fn request_reset_now(
         &self,
         email: &Email,
-        asker: Asker,
+        requester: Requester,
         now: Micros,
     ) -> Result<(), AccountsError> {
         let mut tx = self.shared.store.begin().await?;
@@ -43,7 +43,7 @@ impl Accounts {
         };
         if account.active.is_none() {
             self.resend(&mut tx, &account, email, now).await?;
-        } else if self.may_be_mailed(&mut tx, &account, asker, now).await? {
+        } else if self.may_be_mailed(&mut tx, &account, requester, now).await? {
             let whose = (account.id, LinkKind::Reset);
             self.send_link(&mut tx, whose, email, Effect::default(), now).await?;
         }
@@ -62,19 +62,19 @@ impl Accounts {
         link: &str,
         password: NewPassword,
         now: Micros,
-    ) -> Result<LinkUse, AccountsError> {
+    ) -> Result<LinkOutcome, AccountsError> {
         let Some(link) = self.signed_link(LinkKind::Reset, link).await? else {
-            return Ok(LinkUse::Unknown);
+            return Ok(LinkOutcome::Unknown);
         };
         let password = self.shared.hasher.hash(password).await?;
         let mut tx = self.shared.store.begin().await?;
         let account = match self.follow(&mut tx, &link, now).await? {
-            Followed::Good(account) => account,
-            Followed::Not(outcome) => return Ok(outcome),
+            LinkCheck::Valid(account) => account,
+            LinkCheck::Rejected(outcome) => return Ok(outcome),
         };
         replace_password(&mut tx, &account, &password, now).await?;
         tx.commit().await?;
-        Ok(LinkUse::Done)
+        Ok(LinkOutcome::Done)
     }
 
     /// Replaces a password by whoever knows it, and ends all sessions, the caller's too: a page starts
@@ -89,20 +89,20 @@ impl Accounts {
         old: Password,
         new: NewPassword,
         now: Micros,
-    ) -> Result<Confirmed, AccountsError> {
-        let Some(read) = self.confirmed_by(account, old).await? else {
-            return Ok(Confirmed::WrongPassword);
+    ) -> Result<ReauthOutcome, AccountsError> {
+        let Some(read) = self.reauthenticate(account, old).await? else {
+            return Ok(ReauthOutcome::WrongPassword);
         };
         let password = self.shared.hasher.hash(new).await?;
         let mut tx = self.shared.store.begin().await?;
         let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
         else {
-            return Ok(Confirmed::WrongPassword);
+            return Ok(ReauthOutcome::WrongPassword);
         };
         store::void_links(&mut tx, account.id, now).await?;
         replace_password(&mut tx, &account, &password, now).await?;
         tx.commit().await?;
-        Ok(Confirmed::Done)
+        Ok(ReauthOutcome::Done)
     }
 }
 

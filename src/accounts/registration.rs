@@ -14,14 +14,14 @@ use tokio::time;
 
 use super::{
     AccountId, Accounts, AccountsError, Email, HOUR_US, Micros, NewPassword, Visitor,
-    link::{Followed, LinkKind, LinkUse},
+    link::{LinkCheck, LinkKind, LinkOutcome},
     store::{self, Effect, StoredAccount},
 };
 use crate::mail::{self, MailKind};
 
 /// What became of a verification link that was followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verified {
+pub enum VerificationOutcome {
     /// The account is active from now on and has a key, which [`Accounts::take_new_key`] shows. Whoever
     /// followed the link has shown that the address and the password are theirs, and may be logged in.
     Now { account: AccountId },
@@ -38,7 +38,7 @@ pub enum Verified {
 
 /// Who asks for a mail to an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asker {
+pub enum Requester {
     /// Somebody who has shown before that the account is theirs: in a session, or in a known browser.
     Owner,
     /// Somebody who knows the address.
@@ -63,7 +63,7 @@ impl Accounts {
         visitor: Option<&Visitor>,
         now: Micros,
     ) -> Result<(), AccountsError> {
-        self.unhurried(self.register_now(email, password, visitor, now)).await
+        self.with_uniform_duration(self.register_now(email, password, visitor, now)).await
     }
 
     async fn register_now(
@@ -86,7 +86,7 @@ impl Accounts {
                 let kind = MailKind::AlreadyRegistered;
                 mail::enqueue(&mut tx, email.as_str(), kind, None, now).await?;
             }
-        } else if self.may_be_mailed(&mut tx, &account, Asker::Stranger, now).await? {
+        } else if self.may_be_mailed(&mut tx, &account, Requester::Stranger, now).await? {
             let visitor = visitor.map(Visitor::hash);
             let effect = Effect {
                 password: Some(&password),
@@ -118,12 +118,12 @@ impl Accounts {
             tx.commit().await?;
             Ok(())
         };
-        self.unhurried(resend).await
+        self.with_uniform_duration(resend).await
     }
 
     /// Takes the same time whatever there is to do: an address that nobody registered is less work, and
     /// must not be told by that.
-    pub(super) async fn unhurried<T>(&self, work: impl Future<Output = T>) -> T {
+    pub(super) async fn with_uniform_duration<T>(&self, work: impl Future<Output = T>) -> T {
         let least = Duration::from_millis(self.shared.config.answer_ms);
         let (done, ()) = tokio::join!(work, time::sleep(least));
         done
@@ -139,7 +139,7 @@ impl Accounts {
         if account.is_confirmed() {
             return Ok(());
         }
-        if self.may_be_mailed(&mut *tx, account, Asker::Stranger, now).await? {
+        if self.may_be_mailed(&mut *tx, account, Requester::Stranger, now).await? {
             // It carries no password: see the top of this file.
             let whose = (account.id, LinkKind::Verify);
             self.send_link(tx, whose, email, Effect::default(), now).await?;
@@ -160,9 +160,9 @@ impl Accounts {
         visitor: Option<&Visitor>,
         typed: Option<NewPassword>,
         now: Micros,
-    ) -> Result<Verified, AccountsError> {
+    ) -> Result<VerificationOutcome, AccountsError> {
         let Some(link) = self.signed_link(LinkKind::Verify, link).await? else {
-            return Ok(Verified::Unknown);
+            return Ok(VerificationOutcome::Unknown);
         };
         let typed = match typed {
             Some(password) => Some(self.shared.hasher.hash(password).await?),
@@ -178,15 +178,17 @@ impl Accounts {
             (None, None) => None,
         };
         let account = match self.follow(&mut tx, &link, now).await? {
-            Followed::Good(account) => account.id,
-            Followed::Not(LinkUse::Already | LinkUse::Done) => return Ok(Verified::Already),
-            Followed::Not(LinkUse::Expired) => return Ok(Verified::Expired),
-            Followed::Not(LinkUse::Unknown) => return Ok(Verified::Unknown),
+            LinkCheck::Valid(account) => account.id,
+            LinkCheck::Rejected(LinkOutcome::Already | LinkOutcome::Done) => {
+                return Ok(VerificationOutcome::Already);
+            }
+            LinkCheck::Rejected(LinkOutcome::Expired) => return Ok(VerificationOutcome::Expired),
+            LinkCheck::Rejected(LinkOutcome::Unknown) => return Ok(VerificationOutcome::Unknown),
         };
         let Some(password) = password else {
             // Nothing of this is kept: the link is as good as before.
             tx.rollback().await?;
-            return Ok(Verified::NeedsPassword);
+            return Ok(VerificationOutcome::NeedsPassword);
         };
         store::activate(&mut tx, account, &password, now).await?;
         let key = match store::has_key(&mut tx, account).await? {
@@ -197,7 +199,7 @@ impl Accounts {
         if let Some(key) = key {
             self.keep_new_key(account, key, now);
         }
-        Ok(Verified::Now { account })
+        Ok(VerificationOutcome::Now { account })
     }
 
     /// Makes a link and the mail that brings it to `to`.
@@ -225,14 +227,14 @@ impl Accounts {
         &self,
         tx: &mut AnyConnection,
         account: &StoredAccount,
-        asker: Asker,
+        requester: Requester,
         now: Micros,
     ) -> Result<bool, sqlx::Error> {
         if !account.may_be_used() {
             return Ok(false);
         }
         let (config, hour_ago) = (&self.shared.config, now.saturating_sub(HOUR_US));
-        if asker == Asker::Owner {
+        if requester == Requester::Owner {
             let reserve = config.mails_reserved_per_hour;
             if store::count_owner_asked(&mut *tx, account.id, reserve, hour_ago, now).await? {
                 return Ok(true);

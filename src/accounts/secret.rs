@@ -8,7 +8,7 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use super::key::{NoEntropy, push_hex};
+use super::key::{EntropyError, push_hex};
 
 const BYTES: usize = 32;
 
@@ -32,7 +32,7 @@ macro_rules! secret {
             /// # Errors
             ///
             /// If the system gives none.
-            pub fn generate() -> Result<Self, NoEntropy> {
+            pub fn generate() -> Result<Self, EntropyError> {
                 random().map(Self)
             }
 
@@ -64,7 +64,7 @@ macro_rules! secret {
 secret!(SessionSecret);
 secret!(Visitor);
 
-fn random() -> Result<Zeroizing<String>, NoEntropy> {
+fn random() -> Result<Zeroizing<String>, EntropyError> {
     let mut random = Zeroizing::new([0; BYTES]);
     getrandom::fill(&mut *random)?;
     let mut text = Zeroizing::new(String::with_capacity(2 * BYTES));

@@ -17,7 +17,7 @@ const SEEN_EVERY: Micros = 60 * 1_000_000;
 
 /// Whose session it is. An administrator is no customer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Who {
+pub enum SessionOwner {
     Customer(AccountId),
     Admin(AdminId),
 }
@@ -25,7 +25,7 @@ pub enum Who {
 /// A session that is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
-    pub who: Who,
+    pub who: SessionOwner,
     pub created: Micros,
     /// When it ends in any case.
     pub expires: Micros,
@@ -41,15 +41,15 @@ impl Accounts {
     /// is gone. If the store fails.
     pub async fn start_session(
         &self,
-        who: Who,
+        who: SessionOwner,
         now: Micros,
     ) -> Result<SessionSecret, AccountsError> {
         let mut tx = self.shared.store.begin().await?;
         let is_open = match who {
-            Who::Customer(account) => {
+            SessionOwner::Customer(account) => {
                 store::lock(&mut tx, account).await?.is_some_and(|it| it.is_open())
             }
-            Who::Admin(admin) => store::lock_admin(&mut tx, admin).await?.is_some(),
+            SessionOwner::Admin(admin) => store::lock_admin(&mut tx, admin).await?.is_some(),
         };
         if !is_open {
             return Err(AccountsError::Gone);
@@ -113,29 +113,29 @@ impl Accounts {
     pub(super) async fn insert_session(
         &self,
         tx: &mut AnyConnection,
-        who: Who,
+        who: SessionOwner,
         now: Micros,
     ) -> Result<SessionSecret, AccountsError> {
         let secret = SessionSecret::generate()?;
         let config = &self.shared.config;
         let age_max = match who {
-            Who::Customer(account) => {
+            SessionOwner::Customer(account) => {
                 let others = config.sessions_max_per_account.saturating_sub(1);
                 store::keep_newest_sessions(&mut *tx, account, others).await?;
                 config.session_age_max()
             }
-            Who::Admin(_) => config.admin_session_age_max(),
+            SessionOwner::Admin(_) => config.admin_session_age_max(),
         };
         let expires = now.saturating_add(age_max);
         store::insert_session(tx, &secret.hash(), who, expires, now).await?;
         Ok(secret)
     }
 
-    fn idle_max(&self, who: Who) -> Micros {
+    fn idle_max(&self, who: SessionOwner) -> Micros {
         let idle_max = self.shared.config.session_idle_max();
         match who {
-            Who::Customer(_) => idle_max,
-            Who::Admin(_) => idle_max.min(self.shared.config.admin_session_age_max()),
+            SessionOwner::Customer(_) => idle_max,
+            SessionOwner::Admin(_) => idle_max.min(self.shared.config.admin_session_age_max()),
         }
     }
 }

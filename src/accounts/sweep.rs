@@ -20,7 +20,7 @@ const LINKS_KEPT: Micros = 30 * DAY_US;
 
 /// What a sweep has removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Swept {
+pub struct SweepResult {
     pub sessions: u64,
     pub links: u64,
     /// Accounts that were never confirmed.
@@ -33,7 +33,7 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails; nothing was removed then.
-    pub async fn sweep(&self, now: Micros) -> Result<Swept, AccountsError> {
+    pub async fn sweep(&self, now: Micros) -> Result<SweepResult, AccountsError> {
         self.forget_old_new_keys(now);
         let config = &self.shared.config;
         let idle_since = now.saturating_sub(config.session_idle_max());
@@ -43,7 +43,7 @@ impl Accounts {
         let links = store::remove_old_links(&mut tx, now.saturating_sub(LINKS_KEPT)).await?;
         let accounts = store::remove_unconfirmed(&mut tx, unconfirmed_since, now).await?;
         tx.commit().await?;
-        Ok(Swept { sessions, links, accounts })
+        Ok(SweepResult { sessions, links, accounts })
     }
 
     /// Sweeps once an hour, and at once, until told to stop.

@@ -59,11 +59,12 @@ pub struct AccountArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum AddonCommand {
     /// Give days of an add-on, added to what is left, and write it into the ledger.
-    Gift(AddonGiftArgs),
+    #[command(name = "gift")]
+    Grant(AddonGrantArgs),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct AddonGiftArgs {
+pub struct AddonGrantArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,

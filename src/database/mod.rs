@@ -5,15 +5,15 @@
 //! nothing of what is in the tables. Statements are written once for both: placeholders are numbered,
 //! and every type is one that both have (whole numbers of 64 bits, text, bytes, double precision).
 //!
-//! In reading order: [`DatabaseName`], [`Database`], [`Steps`], [`Watcher`], then `health`, `sqlite`,
+//! In reading order: [`DatabaseName`], [`Database`], [`BatchWriter`], [`Watcher`], then `health`, `sqlite`,
 //! `migrations` and `backup`.
 
 mod backup;
+mod batch_writer;
 mod health;
 mod migrations;
 mod name;
 mod sqlite;
-mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
 mod watch;
@@ -29,9 +29,9 @@ use tracing::warn;
 
 pub use self::{
     backup::{BackupError, back_up},
+    batch_writer::{BatchWriter, WriteBudget},
     health::is_unavailable,
     name::{DatabaseName, PostgresUrl},
-    steps::{Pace, Steps},
     watch::Watcher,
 };
 use crate::config::DatabaseConfig;

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     accounts::{AccountId, Caller, Micros},
     clock,
-    limits::{CpuPermit, Quota, Standing},
+    limits::{CpuPermit, Quota, QuotaStatus},
     products::Product,
     usage::{Call, Meter},
 };
@@ -35,7 +35,7 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 
 /// How a request was let through: where its account stands, and the permit that its CPU time is charged to.
 pub(super) struct Admitted {
-    pub standing: Option<Standing>,
+    pub standing: Option<QuotaStatus>,
     pub permit: Option<CpuPermit>,
 }
 
@@ -140,15 +140,15 @@ async fn count(
     (product, call): (Product, Call),
     quota: Option<Quota>,
     now: Micros,
-) -> Result<Option<Standing>, HttpError> {
+) -> Result<Option<QuotaStatus>, HttpError> {
     let meter = &shared.parts.meter;
     let Some(quota) = quota else {
         count_freely(meter, account, (product, call), now);
         return Ok(None);
     };
     match meter.reserve(account, product, call, quota.per_day, now).await {
-        Ok(Some(left)) => Ok(Some(quota.standing(left, now))),
-        Ok(None) => Err(HttpError::Exhausted(quota.standing(0, now))),
+        Ok(Some(left)) => Ok(Some(quota.status(left, now))),
+        Ok(None) => Err(HttpError::Exhausted(quota.status(0, now))),
         // What cannot be counted is given away: that is ours to mend.
         Err(error) => {
             warn!(error = &error as &dyn Error, "a request was not held against its quota");
@@ -179,7 +179,7 @@ fn call(path: &str) -> Option<Call> {
 }
 
 /// SERVICE section 6: absent means that there is no quota.
-pub(super) fn tell(headers: &mut HeaderMap, standing: Option<Standing>) {
+pub(super) fn tell(headers: &mut HeaderMap, standing: Option<QuotaStatus>) {
     let Some(standing) = standing else { return };
     for (name, value) in [(RATE_LIMIT_POLICY, standing.policy()), (RATE_LIMIT, standing.rate())] {
         if let Ok(value) = HeaderValue::try_from(value) {

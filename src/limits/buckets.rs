@@ -20,7 +20,7 @@ use governor::{
 };
 use tokio::time::Instant;
 
-use super::Wait;
+use super::RetryAfter;
 
 /// Buckets that are shared while there are too many.
 const SHARED: u64 = 65_536;
@@ -79,7 +79,7 @@ impl<C: Clock + Clone> Buckets<C> {
     }
 
     /// Takes a token of this one's bucket.
-    pub(super) fn take(&self, whose: impl Hash) -> Result<(), Wait> {
+    pub(super) fn take(&self, whose: impl Hash) -> Result<(), RetryAfter> {
         self.make_room();
         let mut bucket = self.hasher.hash_one(whose);
         if self.is_crowded.load(Ordering::Relaxed) {
@@ -87,7 +87,7 @@ impl<C: Clock + Clone> Buckets<C> {
         }
         self.limiter.check_key(&bucket).map_err(|early| {
             let wait = early.wait_time_from(self.clock.now());
-            Wait { seconds: wait.as_secs() + u64::from(wait.subsec_nanos() > 0) }
+            RetryAfter { seconds: wait.as_secs() + u64::from(wait.subsec_nanos() > 0) }
         })
     }
 
@@ -154,7 +154,7 @@ mod tests {
     fn burst_is_had_at_once_and_more_comes_by_the_second() {
         let (buckets, clock) = buckets(per_second(25, 110), 100);
         assert_eq!(taken(&buckets, "one", 200), 110);
-        assert_eq!(buckets.take("one"), Err(Wait { seconds: 1 }));
+        assert_eq!(buckets.take("one"), Err(RetryAfter { seconds: 1 }));
         assert_eq!(taken(&buckets, "other", 200), 110, "another one has a bucket of its own");
         clock.advance(Duration::from_secs(1));
         assert_eq!(taken(&buckets, "one", 200), 25);
@@ -166,9 +166,9 @@ mod tests {
     fn wait_is_until_the_next_one_is_due() {
         let (buckets, clock) = buckets(per_hour(2), 100);
         assert_eq!(taken(&buckets, "one", 9), 2);
-        assert_eq!(buckets.take("one"), Err(Wait { seconds: 1_800 }));
+        assert_eq!(buckets.take("one"), Err(RetryAfter { seconds: 1_800 }));
         clock.advance(Duration::from_millis(1_799_500));
-        assert_eq!(buckets.take("one"), Err(Wait { seconds: 1 }));
+        assert_eq!(buckets.take("one"), Err(RetryAfter { seconds: 1 }));
         clock.advance(Duration::from_millis(500));
         assert_eq!(buckets.take("one"), Ok(()));
     }

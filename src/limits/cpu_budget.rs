@@ -11,7 +11,7 @@ use std::{
 use rustc_hash::FxHashMap;
 use tokio::time::{Instant, sleep};
 
-use super::Wait;
+use super::RetryAfter;
 use crate::accounts::AccountId;
 
 /// Number of accounts at which those that owe nothing are dropped.
@@ -66,7 +66,7 @@ impl CpuBudgets {
     }
 
     /// Lets a request of this account through once it is its turn.
-    pub(super) async fn acquire(&self, account: AccountId) -> Result<CpuPermit, Wait> {
+    pub(super) async fn acquire(&self, account: AccountId) -> Result<CpuPermit, RetryAfter> {
         let Some(waiting) = self.enter(account)? else { return Ok(self.take(account)) };
         let _next = waiting.queue.lock().await;
         loop {
@@ -87,7 +87,7 @@ impl CpuBudgets {
     }
 
     /// A place in the queue, where this request has to wait.
-    fn enter(&self, id: AccountId) -> Result<Option<Waiter<'_>>, Wait> {
+    fn enter(&self, id: AccountId) -> Result<Option<Waiter<'_>>, RetryAfter> {
         let mut accounts = self.accounts();
         let now = Instant::now();
         if accounts.of.len() >= accounts.sweep_at {
@@ -105,7 +105,7 @@ impl CpuBudgets {
             return Ok(None);
         }
         if account.waiting >= self.waiting_max {
-            return Err(Wait { seconds: ahead.as_secs() + 1 });
+            return Err(RetryAfter { seconds: ahead.as_secs() + 1 });
         }
         account.waiting += 1;
         Ok(Some(Waiter { budgets: self, account: id, queue: Arc::clone(&account.queue) }))

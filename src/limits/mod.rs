@@ -10,7 +10,7 @@ mod quota;
 
 use std::{hash::Hash, net::IpAddr, sync::Arc, time::Duration};
 
-pub use self::quota::{Allowance, Quota, Standing};
+pub use self::quota::{Allowance, Quota, QuotaStatus};
 use self::{
     buckets::{Buckets, per_hour, per_minute, per_second},
     cpu_budget::CpuBudgets,
@@ -25,7 +25,7 @@ use crate::{
 /// Too much was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too much was asked, wait {seconds} s")]
-pub struct Wait {
+pub struct RetryAfter {
     /// Whole seconds until one more request is allowed, at least 1: `Retry-After`.
     pub seconds: u64,
 }
@@ -90,7 +90,7 @@ impl Limits {
     /// # Errors
     ///
     /// If it has asked too much; the same holds for all that follow.
-    pub fn request(&self, address: IpAddr) -> Result<(), Wait> {
+    pub fn request(&self, address: IpAddr) -> Result<(), RetryAfter> {
         take(self.shared.requests.as_ref(), address)
     }
 
@@ -99,7 +99,10 @@ impl Limits {
     /// # Errors
     ///
     /// If too many of its requests wait.
-    pub(crate) async fn cpu_permit(&self, account: AccountId) -> Result<Option<CpuPermit>, Wait> {
+    pub(crate) async fn cpu_permit(
+        &self,
+        account: AccountId,
+    ) -> Result<Option<CpuPermit>, RetryAfter> {
         match &self.shared.cpu {
             Some(cpu) => cpu.acquire(account).await.map(Some),
             None => Ok(None),
@@ -118,7 +121,7 @@ impl Limits {
     /// # Errors
     ///
     /// If there were too many.
-    pub fn wrong_key(&self, address: IpAddr) -> Result<(), Wait> {
+    pub fn wrong_key(&self, address: IpAddr) -> Result<(), RetryAfter> {
         take(self.shared.wrong_keys.as_ref(), address)
     }
 
@@ -127,7 +130,7 @@ impl Limits {
     /// # Errors
     ///
     /// If there were too many.
-    pub fn new_feed_key(&self, address: IpAddr) -> Result<(), Wait> {
+    pub fn new_feed_key(&self, address: IpAddr) -> Result<(), RetryAfter> {
         take(self.shared.new_feed_keys.as_ref(), address)
     }
 
@@ -139,7 +142,12 @@ impl Limits {
     ///
     /// If the address has tried too often, with this e-mail address or with any; or if all addresses
     /// together have tried this e-mail address too often.
-    pub fn log_in(&self, address: IpAddr, email: &str, device: Option<Device>) -> Result<(), Wait> {
+    pub fn log_in(
+        &self,
+        address: IpAddr,
+        email: &str,
+        device: Option<Device>,
+    ) -> Result<(), RetryAfter> {
         let shared = &*self.shared;
         if let Some(device) = device {
             return take_of(shared.log_ins_by_device.as_ref(), device);
@@ -154,7 +162,7 @@ impl Limits {
     /// # Errors
     ///
     /// If the address has tried too often.
-    pub fn log_in_operator(&self, address: IpAddr, name: &str) -> Result<(), Wait> {
+    pub fn log_in_operator(&self, address: IpAddr, name: &str) -> Result<(), RetryAfter> {
         take(self.shared.log_ins.as_ref(), address)?;
         take_of(self.shared.log_ins_by_email.as_ref(), (Origin::from(address), name))
     }
@@ -164,7 +172,7 @@ impl Limits {
     /// # Errors
     ///
     /// If there were too many for this account.
-    pub fn confirm(&self, account: AccountId) -> Result<(), Wait> {
+    pub fn confirm(&self, account: AccountId) -> Result<(), RetryAfter> {
         take_of(self.shared.confirmations.as_ref(), account)
     }
 
@@ -173,7 +181,7 @@ impl Limits {
     /// # Errors
     ///
     /// If there were too many.
-    pub fn register(&self, address: IpAddr, email: &str) -> Result<(), Wait> {
+    pub fn register(&self, address: IpAddr, email: &str) -> Result<(), RetryAfter> {
         take(self.shared.registrations.as_ref(), address)?;
         take_of(self.shared.mails_by_email.as_ref(), (Origin::from(address), email))
     }
@@ -184,7 +192,12 @@ impl Limits {
     /// # Errors
     ///
     /// If there were too many.
-    pub fn mail(&self, address: IpAddr, email: &str, device: Option<Device>) -> Result<(), Wait> {
+    pub fn mail(
+        &self,
+        address: IpAddr,
+        email: &str,
+        device: Option<Device>,
+    ) -> Result<(), RetryAfter> {
         if let Some(device) = device {
             return take_of(self.shared.mails_by_device.as_ref(), device);
         }
@@ -210,11 +223,11 @@ impl Limits {
     }
 }
 
-fn take(buckets: Option<&Buckets>, address: IpAddr) -> Result<(), Wait> {
+fn take(buckets: Option<&Buckets>, address: IpAddr) -> Result<(), RetryAfter> {
     take_of(buckets, Origin::from(address))
 }
 
-fn take_of(buckets: Option<&Buckets>, whose: impl Hash) -> Result<(), Wait> {
+fn take_of(buckets: Option<&Buckets>, whose: impl Hash) -> Result<(), RetryAfter> {
     buckets.map_or(Ok(()), |buckets| buckets.take(whose))
 }
 
@@ -228,7 +241,7 @@ mod tests {
         Ipv4Addr::new(198, 51, 100, last).into()
     }
 
-    fn passing(tries: u8, mut one: impl FnMut(u8) -> Result<(), Wait>) -> usize {
+    fn passing(tries: u8, mut one: impl FnMut(u8) -> Result<(), RetryAfter>) -> usize {
         (0..tries).filter(|it| one(*it).is_ok()).count()
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Books, OperatorError, sums::Sums, which};
+use super::{LedgerStore, OperatorError, filter, sums::Sums};
 use crate::{
     accounts::{Accounts, LedgerEntry},
     cli::orders::LedgerArgs,
@@ -26,7 +26,7 @@ pub(super) async fn run(
     config: &AccountsConfig,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let accounts = Accounts::open_existing(&args.which.db, config).await?;
+    let accounts = Accounts::open_existing(&args.filter.db, config).await?;
     let done = print(&accounts, &args, out).await;
     accounts.close().await;
     done
@@ -37,13 +37,13 @@ async fn print(
     args: &LedgerArgs,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let which = which(accounts, &args.which).await?;
-    let books = Books::of(accounts.database());
+    let filter = filter(accounts, &args.filter).await?;
+    let books = LedgerStore::of(accounts.database());
     let format = args.output.format();
     let mut entries = Table::new(out, format, COLUMNS)?;
     let (mut after, mut sums) = (0, Sums::default());
     loop {
-        let page = books.entries(&which, after).await?;
+        let page = books.entries(&filter, after).await?;
         let Some(last) = page.last() else { break };
         after = last.number;
         for entry in &page {

@@ -22,13 +22,13 @@ mod today;
 use std::io::{self, BufRead, Write};
 
 pub(crate) use self::{
-    books::{Books, Which},
-    sums::Sum,
-    today::Today,
+    books::{LedgerFilter, LedgerStore},
+    sums::LedgerSum,
+    today::DailyFigures,
 };
 use crate::{
     accounts::{AccountSummary, Accounts, AccountsError, Addons, Micros, WeakPassword},
-    cli::{operator::OperatorCommand, orders::WhichArgs},
+    cli::{operator::OperatorCommand, orders::LedgerFilterArgs},
     config::Config,
     payments::{PaymentError, SetupError},
     table::time,
@@ -95,17 +95,20 @@ pub async fn run(
 
 /// The account that is meant.
 async fn named(accounts: &Accounts, text: &str) -> Result<AccountSummary, OperatorError> {
-    let found = accounts.account_named(text).await?;
+    let found = accounts.find_account(text).await?;
     found.ok_or_else(|| OperatorError::UnknownAccount { named: text.to_owned() })
 }
 
 /// Which rows of the books are meant.
-async fn which(accounts: &Accounts, args: &WhichArgs) -> Result<Which, OperatorError> {
+async fn filter(
+    accounts: &Accounts,
+    args: &LedgerFilterArgs,
+) -> Result<LedgerFilter, OperatorError> {
     let account = match &args.account {
         Some(text) => Some(named(accounts, text).await?.account),
         None => None,
     };
-    Ok(Which {
+    Ok(LedgerFilter {
         account,
         since: args.since.unwrap_or(Micros::MIN),
         until: args.until.unwrap_or(Micros::MAX),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{Books, OperatorError, ledger, which};
+use super::{LedgerStore, OperatorError, filter, ledger};
 use crate::{
     accounts::Accounts,
     cli::orders::{OrderCommand, OrderListArgs, OrderShowArgs},
@@ -22,7 +22,7 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
     let db = match &command {
-        OrderCommand::List(OrderListArgs { which, .. }) => &which.db,
+        OrderCommand::List(OrderListArgs { filter, .. }) => &filter.db,
         OrderCommand::Show(OrderShowArgs { db, .. }) => db,
     };
     let accounts = Accounts::open_existing(db, config).await?;
@@ -39,8 +39,8 @@ async fn list(
     args: &OrderListArgs,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let which = which(accounts, &args.which).await?;
-    let orders = Books::of(accounts.database()).orders(&which, args.limit).await?;
+    let filter = filter(accounts, &args.filter).await?;
+    let orders = LedgerStore::of(accounts.database()).orders(&filter, args.limit).await?;
     let columns = [
         "id", "account", "rail", "addon", "months", "amount", "currency", "state", "created",
         "paid", "refunded",
@@ -65,7 +65,7 @@ async fn list(
 }
 
 async fn show(accounts: &Accounts, id: &str, out: &mut impl Write) -> Result<(), OperatorError> {
-    let books = Books::of(accounts.database());
+    let books = LedgerStore::of(accounts.database());
     let found = books.order(id).await?;
     let order = found.ok_or_else(|| OperatorError::UnknownOrder { id: id.to_owned() })?;
     line(out, &["id", &order.id])?;

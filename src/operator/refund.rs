@@ -2,7 +2,7 @@
 
 use std::{io::Write, sync::Arc};
 
-use super::{Books, OperatorError};
+use super::{LedgerStore, OperatorError};
 use crate::{
     accounts::{Accounts, Micros},
     cli::orders::RefundArgs,
@@ -37,7 +37,7 @@ async fn refund(
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    if Books::of(accounts.database()).order(&args.order).await?.is_none() {
+    if LedgerStore::of(accounts.database()).order(&args.order).await?.is_none() {
         return Err(OperatorError::UnknownOrder { id: args.order.clone() });
     }
     let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));

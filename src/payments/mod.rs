@@ -258,12 +258,12 @@ impl Payments {
         .await
     }
 
-    /// Grants days for nothing, as [`Accounts::gift`].
+    /// Grants days for nothing, as [`Accounts::grant_addon`].
     ///
     /// # Errors
     ///
     /// If there is no such account, if they are too many days, or if the store fails.
-    pub async fn gift(
+    pub async fn grant_addon(
         &self,
         account: AccountId,
         addon: Addon,
@@ -271,7 +271,7 @@ impl Payments {
         note: &str,
         now: Micros,
     ) -> Result<(), PaymentError> {
-        Ok(self.shared.accounts.gift(account, addon, days, note, now).await?)
+        Ok(self.shared.accounts.grant_addon(account, addon, days, note, now).await?)
     }
 
     fn provider(&self, method: PaymentMethod) -> Result<&Provider, PaymentError> {
@@ -377,7 +377,7 @@ impl Payments {
         match &applied {
             ApplyOutcome::Days(days) => {
                 info!(order = order.id, account = order.account.0, days, "days were moved");
-                self.shared.accounts.tell_own_changes().await;
+                self.shared.accounts.broadcast_own_changes().await;
             }
             ApplyOutcome::Mismatch(mismatch) => {
                 error!(order = order.id, rail = %order.method, %mismatch, "a payment does not fit");

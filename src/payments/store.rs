@@ -13,7 +13,7 @@ use super::{
 use crate::{
     accounts::{
         AccountId, Addon, Micros,
-        ledger::{self, Entry, LedgerKind, decimal},
+        ledger::{self, LedgerKind, NewLedgerEntry, decimal},
     },
     database::Database,
     products::Price,
@@ -228,7 +228,7 @@ async fn settle(
         return Ok(ApplyOutcome::Nothing);
     }
     let back = days < 0 || amount.is_sign_negative();
-    let entry = Entry {
+    let entry = NewLedgerEntry {
         account: order.account,
         addon: order.addon,
         order: Some(&order.id),

@@ -58,14 +58,14 @@ impl Counts {
 /// Counts that are added to from everywhere. Each number is exact; read together they may be of
 /// moments that are a little apart.
 #[derive(Debug, Default)]
-pub(super) struct Running {
+pub(super) struct AtomicCounts {
     calls: AtomicU64,
     mcp_calls: AtomicU64,
     socket_ms: AtomicU64,
     messages: AtomicU64,
 }
 
-impl Running {
+impl AtomicCounts {
     pub(super) fn add(&self, counts: Counts) {
         let Counts { calls, mcp_calls, socket_ms, messages } = counts;
         for (running, more) in [

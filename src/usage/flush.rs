@@ -17,14 +17,14 @@ use crate::database::Database;
 
 /// The state of one writer, of which each process has its own.
 #[derive(Debug)]
-pub(super) struct Flushing {
+pub(super) struct Flusher {
     writer: i64,
     /// The flush of which it is not known whether it took place.
     unsettled: Option<Flush>,
 }
 
 /// A flush that waits for its commit.
-pub(super) struct Begun {
+pub(super) struct PendingFlush {
     pub(super) tx: Transaction<'static, Any>,
     number: i64,
     all_calls: HashMap<Slot, u64>,
@@ -37,7 +37,7 @@ struct Flush {
     written: Vec<(Slot, Arc<Tally>, Counts)>,
 }
 
-impl Flushing {
+impl Flusher {
     /// `writer`: random, and no other process's.
     pub(super) fn new(writer: i64) -> Self {
         Self { writer, unsettled: None }
@@ -55,9 +55,9 @@ impl Flushing {
         tallies: &Tallies,
         today: Day,
     ) -> Result<usize, sqlx::Error> {
-        let Some(begun) = self.begin(database, tallies, today).await? else { return Ok(0) };
-        begun.tx.commit().await?;
-        Ok(self.settle(begun.number, &begun.all_calls))
+        let Some(pending) = self.begin(database, tallies, today).await? else { return Ok(0) };
+        pending.tx.commit().await?;
+        Ok(self.settle(pending.number, &pending.all_calls))
     }
 
     /// Writes everything but the commit; `None` where there is nothing to write. From then on it may
@@ -67,7 +67,7 @@ impl Flushing {
         database: &Database,
         tallies: &Tallies,
         today: Day,
-    ) -> Result<Option<Begun>, sqlx::Error> {
+    ) -> Result<Option<PendingFlush>, sqlx::Error> {
         let unstored = tallies.unstored();
         if unstored.is_empty() && self.is_settled() {
             return Ok(None);
@@ -79,7 +79,7 @@ impl Flushing {
         let all_calls = store::add(&mut tx, &rows).await?.into_iter().collect();
         store::set_last_flush(&mut tx, self.writer, number, today).await?;
         self.unsettled = Some(flush);
-        Ok(Some(Begun { tx, number, all_calls }))
+        Ok(Some(PendingFlush { tx, number, all_calls }))
     }
 
     /// The flush after the one that the store has had last. If that is the unsettled one, it took

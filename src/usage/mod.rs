@@ -29,7 +29,7 @@ pub use self::{
     report::UsageDay,
     task::{Flushes, start},
 };
-use self::{flush::Flushing, tallies::Tallies, tally::Slot};
+use self::{flush::Flusher, tallies::Tallies, tally::Slot};
 use crate::{
     accounts::{AccountId, Micros},
     config::UsageConfig,
@@ -67,7 +67,7 @@ struct Shared {
     database: Database,
     tallies: Tallies,
     /// Written by a flush. Whoever reads the store and the tallies together does so between two.
-    flushing: RwLock<Flushing>,
+    flushing: RwLock<Flusher>,
     keep_days: u32,
 }
 
@@ -79,7 +79,7 @@ impl Meter {
             shared: Arc::new(Shared {
                 database,
                 tallies: Tallies::new(config.entries_max),
-                flushing: RwLock::new(Flushing::new(writer)),
+                flushing: RwLock::new(Flusher::new(writer)),
                 keep_days: config.keep_days,
             }),
         }
@@ -191,7 +191,7 @@ impl Meter {
     async fn between_flushes(
         &self,
         today: Day,
-    ) -> Result<RwLockReadGuard<'_, Flushing>, UsageError> {
+    ) -> Result<RwLockReadGuard<'_, Flusher>, UsageError> {
         loop {
             let between = self.shared.flushing.read().await;
             if between.is_settled() {

@@ -6,7 +6,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     Call, Day,
-    counts::{Counts, Running},
+    counts::{AtomicCounts, Counts},
 };
 use crate::{accounts::AccountId, products::Product};
 
@@ -22,9 +22,9 @@ pub(super) struct Slot {
 /// the store. What a failed flush leaves behind is simply still the difference.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    counted: Running,
+    counted: AtomicCounts,
     /// Changed by the flush alone.
-    stored: Running,
+    stored: AtomicCounts,
     /// Calls of either kind that were counted here: the one number that quotas are decided by.
     calls: AtomicU64,
     /// Calls in the store that were not counted here: from before, and by other processes.

@@ -3,12 +3,12 @@
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::Store;
-use crate::accounts::{AccountId, AdminId, Micros, secret::Hash, session::Who};
+use crate::accounts::{AccountId, AdminId, Micros, secret::Hash, session::SessionOwner};
 
 /// A session as it is stored.
 #[derive(Debug)]
 pub(in crate::accounts) struct StoredSession {
-    pub(in crate::accounts) who: Who,
+    pub(in crate::accounts) who: SessionOwner,
     pub(in crate::accounts) created: Micros,
     pub(in crate::accounts) seen: Micros,
     pub(in crate::accounts) expires: Micros,
@@ -18,8 +18,8 @@ impl FromRow<'_, AnyRow> for StoredSession {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         let account: Option<i64> = row.try_get("account_id")?;
         let who = match account {
-            Some(account) => Who::Customer(AccountId(account)),
-            None => Who::Admin(AdminId(row.try_get("admin_id")?)),
+            Some(account) => SessionOwner::Customer(AccountId(account)),
+            None => SessionOwner::Admin(AdminId(row.try_get("admin_id")?)),
         };
         Ok(Self {
             who,
@@ -73,13 +73,13 @@ impl Store {
 pub(in crate::accounts) async fn insert_session(
     tx: &mut AnyConnection,
     hash: &Hash,
-    who: Who,
+    who: SessionOwner,
     expires: Micros,
     now: Micros,
 ) -> Result<(), sqlx::Error> {
     let (account, admin) = match who {
-        Who::Customer(account) => (Some(account.0), None),
-        Who::Admin(admin) => (None, Some(admin.0)),
+        SessionOwner::Customer(account) => (Some(account.0), None),
+        SessionOwner::Admin(admin) => (None, Some(admin.0)),
     };
     sqlx::query(
         "INSERT INTO sessions (hash, account_id, admin_id, created_us, seen_us, expires_us) \

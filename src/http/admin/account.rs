@@ -19,7 +19,7 @@ use crate::{
         AccountId, AccountState, AccountSummary, Accounts, Addon, KeySummary, LedgerEntry, Micros,
     },
     http::site::{Fields, Moment, Shell, SiteError, Standing, html, see_other, title},
-    operator::{Books, Sum, Which},
+    operator::{LedgerFilter, LedgerStore, LedgerSum},
     payments::{Order, OrderState, PaymentError},
     usage::{Counts, UsageDay},
 };
@@ -131,7 +131,7 @@ pub(super) async fn gift(
         return page(&operator, id, None, Some(why)).await;
     };
     open(&operator, id).await?;
-    operator.shared.parts.accounts.gift(id, addon, days, &note, operator.now).await?;
+    operator.shared.parts.accounts.grant_addon(id, addon, days, &note, operator.now).await?;
     info!(operator = ?operator.admin, account = %id, %addon, days, "days were given");
     Ok(done(id, "gift"))
 }
@@ -282,8 +282,8 @@ async fn page(
 ) -> Result<Response, SiteError> {
     let parts = &operator.shared.parts;
     let account = parts.accounts.account(id).await?.ok_or(SiteError::NotFound)?;
-    let which = Which { account: Some(id), ..Which::all() };
-    let sums = Books::of(parts.accounts.database()).sums(&which).await?;
+    let filter = LedgerFilter { account: Some(id), ..LedgerFilter::all() };
+    let sums = LedgerStore::of(parts.accounts.database()).sums(&filter).await?;
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let founder = account.founder.is_some();
     let standing =
@@ -378,8 +378,8 @@ impl From<LedgerEntry> for LedgerRow {
     }
 }
 
-impl From<&Sum> for SumRow {
-    fn from(sum: &Sum) -> Self {
+impl From<&LedgerSum> for SumRow {
+    fn from(sum: &LedgerSum) -> Self {
         let currency = if sum.amount.is_zero() { "" } else { sum.currency() };
         Self {
             addon: title(sum.addon),

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     accounts::Micros,
     http::{Shared, rest},
-    operator::Today,
+    operator::DailyFigures,
 };
 
 /// How long what the store says is shown again: several operators look every two seconds.
@@ -32,7 +32,7 @@ struct Seen {
     deliveries: Pace,
     publications: Pace,
     delays: Delays,
-    today: Option<(Micros, Today)>,
+    today: Option<(Micros, DailyFigures)>,
 }
 
 /// The delays of publishing that were counted between the last two looks.
@@ -132,13 +132,13 @@ impl Figures {
 }
 
 impl Seen {
-    async fn today(&mut self, shared: &Shared, now: Micros) -> Result<Today, sqlx::Error> {
+    async fn today(&mut self, shared: &Shared, now: Micros) -> Result<DailyFigures, sqlx::Error> {
         if let Some((at, today)) = &self.today
             && (0..TODAY_KEPT).contains(&(now - at))
         {
             return Ok(today.clone());
         }
-        let today = Today::read(shared.parts.accounts.database(), now).await?;
+        let today = DailyFigures::read(shared.parts.accounts.database(), now).await?;
         self.today = Some((now, today.clone()));
         Ok(today)
     }
@@ -148,7 +148,7 @@ fn tiles(
     shared: &Shared,
     samples: &Samples,
     seen: &mut Seen,
-    today: &Today,
+    today: &DailyFigures,
     now: Micros,
 ) -> Vec<Tile> {
     let sum = |name| samples.sum(name).unwrap_or(0.0);

@@ -9,7 +9,7 @@ use axum::{
 use hyper::{HeaderMap, http::request::Parts};
 
 use crate::{
-    accounts::{AdminId, Micros, SessionSecret, Who},
+    accounts::{AdminId, Micros, SessionOwner, SessionSecret},
     clock,
     http::{
         Shared,
@@ -40,14 +40,16 @@ impl Operator {
         let cookie = CookieName::Admin.read(headers, shared.is_https());
         let Some(secret) = cookie.and_then(SessionSecret::parse) else { return Ok(None) };
         let session = shared.parts.accounts.session(secret.expose(), now).await?;
-        let Some(Who::Admin(admin)) = session.map(|session| session.who) else { return Ok(None) };
+        let Some(SessionOwner::Admin(admin)) = session.map(|session| session.who) else {
+            return Ok(None);
+        };
         Ok(Some(Self { shared: Arc::clone(shared), now, admin, secret }))
     }
 
     /// The frame of a page for them.
     pub(super) fn shell(&self, here: &'static str) -> Shell<'_> {
         let token = self.shared.forms.token(Holder::Operator(self.secret.expose()));
-        Shell::new(here, site::Who::Operator, token)
+        Shell::new(here, site::SessionOwner::Operator, token)
     }
 
     /// The secret of the session.

@@ -181,7 +181,7 @@ impl From<&LedgerEntry> for LedgerRow {
         let why = match entry.kind {
             LedgerKind::Purchase => "purchase",
             LedgerKind::Refund => "refund",
-            LedgerKind::Gift => "gift",
+            LedgerKind::Grant => "gift",
         };
         let note = if entry.note.is_empty() { String::new() } else { format!(": {}", entry.note) };
         let price = Price { amount: entry.amount, currency: entry.currency.clone() };

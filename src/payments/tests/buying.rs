@@ -1,7 +1,7 @@
 //! What is bought, for how much, and until when it lasts.
 
 use super::*;
-use crate::accounts::{Granted, LedgerKind};
+use crate::accounts::{FounderGrantOutcome, LedgerKind};
 
 #[tokio::test]
 async fn a_card_payment_grants_its_days_once_however_it_is_heard_of() {
@@ -120,7 +120,7 @@ async fn founders_are_charged_their_own_price_on_both_rails() {
         let shop = TestShop::open(&database).await;
         let founder = shop.customer("old@b").await;
         let granted = shop.accounts.grant_founders(NOW, NOW + DAY).await.unwrap();
-        assert_eq!(granted, Granted::Now { accounts: 1 });
+        assert_eq!(granted, FounderGrantOutcome::Now { accounts: 1 });
         let other = shop.customer_at("new@b", NOW + 1).await;
         for method in PaymentMethod::ALL {
             for addon in Addon::ALL {
@@ -146,16 +146,17 @@ async fn the_badge_is_granted_once_and_to_nobody_later() {
         let shop = TestShop::open(&database).await;
         let founder = shop.customer("old@b").await;
         let early = shop.accounts.grant_founders(NOW + 1, NOW).await.unwrap();
-        assert_eq!(early, Granted::TooEarly);
+        assert_eq!(early, FounderGrantOutcome::TooEarly);
         // Ten programs at once: one of them does it.
         let at_once = (0..10).map(|_| shop.accounts.grant_founders(NOW, NOW + DAY));
         let done = futures_util::future::join_all(at_once).await;
-        let first = done.iter().filter(|it| matches!(it, Ok(Granted::Now { accounts: 1 })));
+        let first =
+            done.iter().filter(|it| matches!(it, Ok(FounderGrantOutcome::Now { accounts: 1 })));
         assert_eq!(first.count(), 1, "{done:?}");
         let late = shop.customer_at("late@b", NOW + 1).await;
         shop.buy(&late, Addon::Sports, 1, PaymentMethod::Card, NOW + 2).await;
         let again = shop.accounts.grant_founders(NOW + 5 * DAY, NOW + 9 * DAY).await.unwrap();
-        assert_eq!(again, Granted::Before { at: NOW });
+        assert_eq!(again, FounderGrantOutcome::Before { at: NOW });
         assert_eq!(
             (is_founder(&shop, &founder).await, is_founder(&shop, &late).await),
             (true, false)
@@ -209,17 +210,18 @@ async fn gifts_and_keys_of_the_operator_stand_in_the_ledger() {
         let key = shop.accounts.create_key(Some("a@b"), &days, NOW).await.unwrap();
         let caller = shop.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
         let customer = Customer { account: caller.account, key };
-        shop.payments.gift(customer.account, Addon::Odds, 7, "sorry", NOW).await.unwrap();
+        shop.payments.grant_addon(customer.account, Addon::Odds, 7, "sorry", NOW).await.unwrap();
         assert_eq!(shop.days_left(&customer, Addon::Odds, NOW).await, 12);
         let ledger = shop.payments.ledger(customer.account).await.unwrap();
         let rows: Vec<_> =
             ledger.iter().map(|row| (row.kind, row.days, row.note.as_str())).collect();
-        let gift = LedgerKind::Gift;
+        let gift = LedgerKind::Grant;
         assert_eq!(rows, [(gift, 7, "sorry"), (gift, 5, "with a key")]);
 
-        let nobody = shop.payments.gift(AccountId(-1), Addon::Odds, 1, "", NOW).await;
+        let nobody = shop.payments.grant_addon(AccountId(-1), Addon::Odds, 1, "", NOW).await;
         assert!(nobody.is_err());
-        let century = shop.payments.gift(customer.account, Addon::Odds, 36_501, "", NOW).await;
+        let century =
+            shop.payments.grant_addon(customer.account, Addon::Odds, 36_501, "", NOW).await;
         assert!(century.is_err());
         assert_eq!(shop.days_left(&customer, Addon::Odds, NOW).await, 12);
     })

@@ -144,7 +144,7 @@ async fn check(shop: &TestShop, scenario: &Scenario, number: usize) {
     }
     for ((account, addon), days) in granted {
         shop.check_ledger(&customers[account]).await;
-        shop.accounts.tell_own_changes().await;
+        shop.accounts.broadcast_own_changes().await;
         // Nobody's clock moved, so what was granted is what is left.
         assert_eq!(shop.days_left(&customers[account], addon, NOW).await, days, "{scenario:?}");
     }

@@ -146,8 +146,12 @@ impl Bank {
                 PaymentMethod::Paypal => Stage::Approved,
             };
             match checkout.rail {
-                PaymentMethod::Card => self.ledger.event("checkout.session.completed", &checkout.session()),
-                PaymentMethod::Paypal => self.ledger.event("CHECKOUT.ORDER.APPROVED", &checkout.paypal()),
+                PaymentMethod::Card => {
+                    self.ledger.event("checkout.session.completed", &checkout.session())
+                }
+                PaymentMethod::Paypal => {
+                    self.ledger.event("CHECKOUT.ORDER.APPROVED", &checkout.paypal())
+                }
             }
         };
         self.ledger.events.send(event).await.expect("somebody sends them");
@@ -343,7 +347,11 @@ fn of_json(body: &str) -> (PaymentMethod, String, i64) {
 
 impl Ledger {
     /// The same checkout when it is asked for again under the same key.
-    fn open(&self, key: Option<String>, wanted: impl Fn() -> (PaymentMethod, String, i64)) -> Value {
+    fn open(
+        &self,
+        key: Option<String>,
+        wanted: impl Fn() -> (PaymentMethod, String, i64),
+    ) -> Value {
         let key = key.expect("what does something has an idempotency key");
         let mut answered = self.answered.lock().expect("no panic");
         let first = || {
