@@ -109,7 +109,7 @@ impl<'a> PresentedKey<'a> {
 
 impl fmt::Debug for PresentedKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Presented({}..)", self.prefix())
+        write!(f, "PresentedKey({}..)", self.prefix())
     }
 }
 

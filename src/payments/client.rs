@@ -1,7 +1,7 @@
 //! One provider's HTTP API: bounded in time, in size and in attempts.
 //!
-//! Every request may be sent again, because each that does something carries an idempotency key. No
-//! redirection is followed and no proxy used: requests carry secrets.
+//! Every request can be retried, because each one with an effect carries an idempotency key.
+//! Redirects are not followed and proxies are not used: requests carry secrets.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -14,23 +14,23 @@ use tracing::warn;
 use super::{PaymentMethod, ProviderError};
 use crate::config::PaymentsConfig;
 
-/// Bytes of an answer. What providers say of one order is some kilobytes.
+/// Maximum bytes of a response. A provider's description of an order takes a few kilobytes.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
-/// Characters of a provider's error code that are kept.
+/// Maximum characters of a provider's error code that are stored.
 const CODE_MAX: usize = 64;
 
-/// Who is asked, and how patiently.
+/// The client of one provider, with its retry limits.
 #[derive(Debug)]
 pub(super) struct ProviderClient {
     method: PaymentMethod,
     client: Client,
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     base: String,
     attempts: u32,
     retry: Duration,
 }
 
-/// What came back, of a status below 500. `body` is null where it was no JSON.
+/// A response with a status below 500. `body` is null if it is not JSON.
 #[derive(Debug)]
 pub(super) struct ProviderResponse {
     pub(super) status: StatusCode,
@@ -61,7 +61,7 @@ impl ProviderClient {
         }
     }
 
-    /// Where the API is, without a slash at the end.
+    /// The base URL of the API, without a trailing slash.
     pub(super) fn base(&self) -> &str {
         &self.base
     }
@@ -74,8 +74,8 @@ impl ProviderClient {
         self.client.post(format!("{}{path}", self.base))
     }
 
-    /// Asks until there is an answer, or until it was asked often enough. `request` has no body that is
-    /// read while it is sent.
+    /// Sends a request until a response arrives or the attempts are used up. The body of `request`
+    /// must not be a stream.
     pub(super) async fn send(
         &self,
         request: RequestBuilder,
@@ -102,7 +102,7 @@ impl ProviderClient {
     async fn send_once(&self, request: RequestBuilder) -> Result<ProviderResponse, ProviderError> {
         let response = request.send().await.map_err(|error| unreachable(&error))?;
         let status = response.status();
-        // Conflicts are requests with the same idempotency key that are being carried out.
+        // A conflict means that a request with the same idempotency key is in progress.
         let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::CONFLICT];
         if status.is_server_error() || later.contains(&status) {
             let why = format!("it answered {}", status.as_u16());
@@ -118,7 +118,7 @@ impl ProviderClient {
 }
 
 impl ProviderResponse {
-    /// The body of a success. `code`: where the provider says what was wrong, in one word.
+    /// The body of a success. `code`: the JSON pointer to the provider's error code.
     pub(super) fn done(self, code: &str) -> Result<Value, ProviderError> {
         if self.status.is_success() {
             return Ok(self.body);
@@ -128,7 +128,7 @@ impl ProviderResponse {
     }
 }
 
-/// A code as it may be logged: what is no word may be anything.
+/// An error code that is safe to log: anything but words may contain secrets.
 fn plain(code: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ' ';
     if code.len() > CODE_MAX || !code.chars().all(is_plain) {
@@ -148,7 +148,7 @@ async fn body(mut response: Response) -> Result<Vec<u8>, ProviderError> {
     Ok(body)
 }
 
-/// The innermost cause alone: what is around it repeats the address.
+/// The innermost cause alone: the outer ones repeat the address.
 fn unreachable(error: &reqwest::Error) -> ProviderError {
     if error.is_timeout() {
         return ProviderError::Unreachable { why: "no whole answer in time".to_owned() };
@@ -161,7 +161,7 @@ fn unreachable(error: &reqwest::Error) -> ProviderError {
     ProviderError::Unreachable { why }
 }
 
-/// Trusts nobody, for providers that are asked without TLS.
+/// Trusts no certificate, for providers that are reached without TLS.
 pub(super) fn no_tls() -> Arc<ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

@@ -1,18 +1,18 @@
-//! The ways to pay.
+//! The payment methods.
 
 use std::{fmt, str::FromStr};
 
-/// A way to pay, and who provides it.
+/// A payment method, and its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PaymentMethod {
-    /// By card, with Stripe Checkout.
+    /// Card, with Stripe Checkout.
     Card,
-    /// With PayPal's Orders.
+    /// PayPal, with its Orders API.
     Paypal,
 }
 
 impl PaymentMethod {
-    /// Every way, in the order in which they are shown.
+    /// Every method, in display order.
     pub const ALL: [Self; 2] = [Self::Card, Self::Paypal];
 
     /// The name in forms, in commands and in the database.
@@ -24,7 +24,7 @@ impl PaymentMethod {
         }
     }
 
-    /// The name for people.
+    /// The display name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl FromStr for PaymentMethod {
     }
 }
 
-/// A name that is no way to pay.
+/// The name does not denote a payment method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("unknown way to pay, expected card or paypal")]
 pub struct UnknownPaymentMethod;

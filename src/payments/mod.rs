@@ -1,12 +1,12 @@
-//! Orders, and the money for them: by card through Stripe, and through PayPal.
+//! Orders and their payments: by card through Stripe, and through PayPal.
 //!
-//! It owns what is bought, at which price, and which days follow from what was paid and given back; it
-//! knows no pages and no keys. Providers are slow, repeat themselves and tell things out of order, and
-//! this process may die between any two steps. So what they tell is kept as facts that only grow, the
-//! days follow from the facts ([`Order`]), and whatever is asked of them may be asked again.
+//! Owns what is bought, at which price, and which days follow from payments and refunds; it knows
+//! neither pages nor keys. Providers are slow, repeat themselves and report out of order, and this
+//! process may die between any two steps. So their reports are stored as facts that only grow, the
+//! days follow from the facts ([`Order`]), and every request to a provider can be repeated.
 //!
-//! In reading order: [`PaymentMethod`], [`Order`], then `provider` with `stripe`, `paypal` and `client`, `store`,
-//! `webhook`, `sweep`, and `sandbox`, the providers of the demo.
+//! In reading order: [`PaymentMethod`], [`Order`], then `provider` with `stripe`, `paypal` and
+//! `client`, `store`, `webhook`, `sweep`, and `sandbox`, the providers of the demo.
 
 mod checks;
 mod client;
@@ -56,7 +56,7 @@ use crate::{
     products::{Catalogue, DAYS_PER_MONTH, TERMS},
 };
 
-/// A handle on orders and those who are paid; clones share everything.
+/// A handle to orders and payments; clones share everything.
 #[derive(Clone)]
 pub struct Payments {
     shared: Arc<Shared>,
@@ -66,16 +66,16 @@ struct Shared {
     accounts: Accounts,
     catalogue: Arc<Catalogue>,
     store: Store,
-    /// Where customers reach the hub, without a slash at the end.
+    /// The URL where customers reach the hub, without a trailing slash.
     public_url: String,
     providers: Vec<Provider>,
     methods: Vec<PaymentMethod>,
     config: PaymentsConfig,
-    /// Of webhooks that a provider has to be asked about.
+    /// Limits the webhooks that a provider must verify.
     checks: Checks,
 }
 
-/// Why the payment methods of the settings cannot be used. Always the operator's to mend.
+/// Why the configured payment methods cannot be used. Always for the operator to fix.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error("{name}: a secret is missing")]
@@ -87,12 +87,13 @@ pub enum SetupError {
 }
 
 impl Payments {
-    /// The payment methods of the settings. `public_url`: where customers reach the hub, without a slash at the
-    /// end.
+    /// The configured payment methods. `public_url`: where customers reach the hub, without a
+    /// trailing slash.
     ///
     /// # Errors
     ///
-    /// If a secret cannot be had, or if no authority is known by which to trust a provider.
+    /// If a secret cannot be loaded, or if no certificate authority is available to verify a
+    /// provider.
     pub fn new(
         accounts: &Accounts,
         catalogue: Arc<Catalogue>,
@@ -114,25 +115,25 @@ impl Payments {
         })
     }
 
-    /// The ways to pay that are offered.
+    /// The payment methods on offer.
     #[must_use]
     pub fn methods(&self) -> &[PaymentMethod] {
         &self.shared.methods
     }
 
-    /// Bytes of a webhook, at most.
+    /// The maximum bytes of a webhook.
     #[must_use]
     pub fn webhook_bytes_max(&self) -> usize {
         self.shared.config.webhook_bytes_max
     }
 
-    /// Takes an order at the account's own price, and opens a checkout for it. The customer is to be
-    /// sent to [`Order::checkout_url`].
+    /// Creates an order at the account's own price, and opens a checkout for it. The caller sends
+    /// the customer to [`Order::checkout_url`].
     ///
     /// # Errors
     ///
-    /// If it cannot be bought so, if too many orders are open, if the provider does not do it, or if the
-    /// store fails. Nothing was paid in any case.
+    /// If the purchase is not allowed, if too many orders are open, if the provider fails, or if
+    /// the store fails. Nothing has been paid in any case.
     pub async fn begin(
         &self,
         account: AccountId,
@@ -149,12 +150,13 @@ impl Payments {
         self.open_checkout(provider, order, now).await
     }
 
-    /// The customer came back from the checkout: asks the provider how it went.
+    /// Handles the customer's return from the checkout: fetches the order's status from the
+    /// provider.
     ///
     /// # Errors
     ///
-    /// If there is no such order of this account, if the provider does not say, or if the store fails.
-    /// What was paid is not lost then: the provider tells it, or is asked about it later.
+    /// If the account has no such order, if the provider does not answer, or if the store fails. A
+    /// payment is not lost then: the provider reports it, or is asked again later.
     pub async fn returned(
         &self,
         order_id: &str,
@@ -169,11 +171,11 @@ impl Payments {
         self.apply(&order, &status, now).await
     }
 
-    /// The customer turned back. Should it be paid nevertheless, it counts.
+    /// Handles a cancelled checkout. A payment that arrives nevertheless counts.
     ///
     /// # Errors
     ///
-    /// If there is no such order of this account, or if the store fails.
+    /// If the account has no such order, or if the store fails.
     pub async fn cancelled(
         &self,
         order_id: &str,
@@ -211,7 +213,7 @@ impl Payments {
         self.shared.store.order(order_id).await?.ok_or(PaymentError::NoOrder)
     }
 
-    /// The orders of an account, the latest first, 200 at most.
+    /// The orders of an account, the newest first, 200 at most.
     ///
     /// # Errors
     ///
@@ -220,7 +222,7 @@ impl Payments {
         Ok(self.shared.store.orders_of(account).await?)
     }
 
-    /// What was granted to an account and taken back, as [`Accounts::ledger`].
+    /// The ledger entries of an account, as [`Accounts::ledger`].
     ///
     /// # Errors
     ///
@@ -229,12 +231,12 @@ impl Payments {
         Ok(self.shared.accounts.ledger(account).await?)
     }
 
-    /// Gives back the rest of an order, or a part of it, and takes back as many days.
+    /// Refunds the rest of an order, or part of it, and takes back a proportional number of days.
     ///
     /// # Errors
     ///
-    /// If it is not paid, if there is not so much left of it, if the provider does not do it, or if the
-    /// store fails. What the provider has done is not lost then: it tells of it.
+    /// If it is not paid, if less than the amount is left, if the provider fails, or if the store
+    /// fails. A refund that the provider has made is not lost then: the provider reports it.
     pub async fn refund(
         &self,
         order_id: &str,
@@ -243,7 +245,7 @@ impl Payments {
     ) -> Result<Order, PaymentError> {
         let order = self.order_of_any_account(order_id).await?;
         let provider = self.provider(order.method)?;
-        // Money may have been given back at the provider's own pages.
+        // A refund may have been made on the provider's own pages.
         let status = provider.fetch_status(&order).await?;
         let order = self.apply(&order, &status, now).await?;
         let amount = refundable(&order, amount)?;
@@ -258,11 +260,11 @@ impl Payments {
         .await
     }
 
-    /// Grants days for nothing, as [`Accounts::grant_addon`].
+    /// Grants days without payment, as [`Accounts::grant_addon`].
     ///
     /// # Errors
     ///
-    /// If there is no such account, if they are too many days, or if the store fails.
+    /// If there is no such account, if there are too many days, or if the store fails.
     pub async fn grant_addon(
         &self,
         account: AccountId,
@@ -279,7 +281,7 @@ impl Payments {
         found.ok_or(PaymentError::NotConfigured { method })
     }
 
-    /// The price is that of the moment, decided while nobody else decides about the account.
+    /// The price is the current one, determined under the account's lock.
     async fn take_order(
         &self,
         account: AccountId,
@@ -321,8 +323,8 @@ impl Payments {
         Ok(order)
     }
 
-    /// A provider that refuses will refuse again, so the order is closed; one that does not answer may
-    /// have opened the checkout, which is found out by `sweep`.
+    /// A provider that refuses will refuse again, so the order is closed; one that does not answer
+    /// may have opened the checkout, which `sweep` finds out.
     async fn open_checkout(
         &self,
         provider: &Provider,
@@ -355,7 +357,7 @@ impl Payments {
         Ok(order)
     }
 
-    /// What was told without a webhook.
+    /// Records a status that did not come from a webhook.
     async fn apply(
         &self,
         of: &Order,
@@ -394,7 +396,7 @@ impl fmt::Debug for Payments {
     }
 }
 
-/// What is wished, or all that is left.
+/// The requested amount, or all that is left.
 fn refundable(order: &Order, wish: Option<Decimal>) -> Result<Decimal, PaymentError> {
     if order.paid.is_none() {
         return Err(PaymentError::NotPaid);
@@ -408,7 +410,7 @@ fn refundable(order: &Order, wish: Option<Decimal>) -> Result<Decimal, PaymentEr
     Ok(wish)
 }
 
-/// 128 random bits, in hexadecimal: who guesses finds no other's order.
+/// 128 random bits, in hexadecimal, so that an order's id cannot be guessed.
 fn random_id() -> Result<String, getrandom::Error> {
     let random = (u128::from(getrandom::u64()?) << 64) | u128::from(getrandom::u64()?);
     Ok(format!("{random:032x}"))

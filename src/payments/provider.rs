@@ -1,4 +1,4 @@
-//! What is asked of a payment provider, whichever it is.
+//! The operations that every payment provider supports.
 
 use hyper::HeaderMap;
 use rust_decimal::Decimal;
@@ -18,25 +18,25 @@ pub(super) enum Provider {
 /// A checkout at the provider, where the customer goes to pay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NewCheckout {
-    /// The provider's name for it.
+    /// The provider's id.
     pub(super) checkout: String,
     pub(super) url: String,
 }
 
-/// Where the customer comes back to.
+/// Where the provider sends the customer afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReturnUrls {
     pub(super) back: String,
     pub(super) cancel: String,
 }
 
-/// A webhook that does come from the provider.
+/// A webhook that comes from the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WebhookEvent {
-    /// The provider's name for the event; the same when it is told again.
+    /// The provider's id of the event; the same when it is sent again.
     pub(super) id: String,
     pub(super) kind: String,
-    /// Which order it is about.
+    /// The order it is about.
     pub(super) order_ref: OrderRef,
     pub(super) content: EventContent,
 }
@@ -44,9 +44,9 @@ pub(super) struct WebhookEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EventContent {
     Status(ProviderStatus),
-    /// It does not say how things stand: the provider is to be asked.
+    /// It does not contain the status: fetch it from the provider.
     FetchStatus,
-    /// It is about nothing that matters here.
+    /// It concerns nothing that matters here.
     Nothing,
 }
 
@@ -58,7 +58,7 @@ impl Provider {
         }
     }
 
-    /// Opens a checkout. The same one when it is asked again for the same order.
+    /// Opens a checkout. Returns the same one when called again for the same order.
     pub(super) async fn open(
         &self,
         order: &Order,
@@ -70,7 +70,7 @@ impl Provider {
         }
     }
 
-    /// How things stand. What the customer has approved and is not paid yet becomes paid by it.
+    /// Fetches the status. Captures a payment that the customer has approved.
     pub(super) async fn fetch_status(
         &self,
         order: &Order,
@@ -81,16 +81,16 @@ impl Provider {
         }
     }
 
-    /// Sees to it that the checkout cannot be paid any more, where the provider lets us.
+    /// Makes sure that the checkout can no longer be paid, where the provider supports this.
     pub(super) async fn cancel(&self, order: &Order) -> Result<ProviderStatus, ProviderError> {
         match self {
             Self::Stripe(stripe) => stripe.cancel(order).await,
-            // There is no way to; what is never approved lapses by itself.
+            // PayPal cannot cancel; an unapproved order expires.
             Self::Paypal(_) => Ok(ProviderStatus::default()),
         }
     }
 
-    /// Gives money back. Nothing more when it is asked again before we have heard of it.
+    /// Refunds an amount. A retry before the refund is recorded refunds nothing more.
     pub(super) async fn refund(&self, order: &Order, amount: Decimal) -> Result<(), ProviderError> {
         match self {
             Self::Stripe(stripe) => stripe.refund(order, amount).await,
@@ -98,8 +98,8 @@ impl Provider {
         }
     }
 
-    /// Reads a webhook, as far as can be told here that it comes from the provider. Where the provider
-    /// [`Self::checks_signatures`] it may still be forged.
+    /// Reads a webhook, and verifies its origin as far as possible here. Where the provider
+    /// [`Self::checks_signatures`], it may still be forged.
     pub(super) fn read_webhook(
         &self,
         headers: &HeaderMap,
@@ -112,16 +112,16 @@ impl Provider {
         }
     }
 
-    /// Whether only the provider knows which webhooks are its own.
+    /// Whether only the provider can verify its webhooks.
     pub(super) fn checks_signatures(&self) -> bool {
         matches!(self, Self::Paypal(_))
     }
 
-    /// Asks the provider whether a webhook is its own.
+    /// Asks the provider whether a webhook is genuine.
     ///
     /// # Errors
     ///
-    /// If it is not, or if the provider does not say.
+    /// If it is not, or if the provider does not answer.
     pub(super) async fn check(&self, headers: &HeaderMap, body: &[u8]) -> Result<(), WebhookError> {
         match self {
             Self::Stripe(_) => Ok(()),
@@ -130,10 +130,10 @@ impl Provider {
     }
 }
 
-/// The most characters of a provider's name for anything.
+/// Maximum characters of a provider's id.
 const NAME_MAX: usize = 255;
 
-/// A checkout, provided that its name can stand in a path and its address leads to a page.
+/// A checkout, provided that its id is safe in a path and its URL leads to a page.
 pub(super) fn new_checkout(id: &str, url: &str) -> Result<NewCheckout, ProviderError> {
     let is_page = reqwest::Url::parse(url).is_ok_and(|it| matches!(it.scheme(), "https" | "http"));
     if !is_name(id) || !is_page {
@@ -142,7 +142,7 @@ pub(super) fn new_checkout(id: &str, url: &str) -> Result<NewCheckout, ProviderE
     Ok(NewCheckout { checkout: id.to_owned(), url: url.to_owned() })
 }
 
-/// A webhook whose own names can be kept. Names of orders that cannot be ours are left out.
+/// A webhook whose id and kind can be stored. Ids of orders that cannot be valid are dropped.
 pub(super) fn validate_event(mut event: WebhookEvent) -> Result<WebhookEvent, WebhookError> {
     let kept = |name: &str| !name.is_empty() && name.len() <= NAME_MAX && !name.contains('\0');
     if !kept(&event.id) || !kept(&event.kind) {

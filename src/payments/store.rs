@@ -1,7 +1,7 @@
-//! Orders as they are stored: all the SQL about orders and webhooks.
+//! The stored orders: all SQL about orders and webhooks.
 //!
-//! Whoever changes an order has the row of its account locked. So what is read of it in the same
-//! transaction is what is so, and two who hear of the same payment take their turns.
+//! A writer locks the account's row before it changes an order. So what it reads in the same
+//! transaction is current, and two reports of the same payment are processed one after the other.
 
 use rust_decimal::Decimal;
 use sqlx::{Any, AnyConnection, FromRow, Row, Transaction, any::AnyRow};
@@ -19,7 +19,7 @@ use crate::{
     products::Price,
 };
 
-/// The most orders that are shown at once.
+/// Maximum orders in a list.
 const SHOWN_MAX: i64 = 200;
 
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub(super) struct Store {
     database: Database,
 }
 
-/// By what a provider names an order: ours, its checkout, its payment.
+/// How a provider identifies an order: by our id, its checkout or its payment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct OrderRef {
     pub(super) order: Option<String>,
@@ -35,15 +35,15 @@ pub(super) struct OrderRef {
     pub(super) payment: Option<String>,
 }
 
-/// What may be bought by an account.
+/// What determines whether an account can buy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Buyer {
     pub(super) founder: bool,
-    /// Orders of it that are neither paid nor closed.
+    /// Its orders that are neither paid nor closed.
     pub(super) open: usize,
 }
 
-/// Something that a provider told once, for the record.
+/// Identifies a webhook event, for the record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventKey<'a> {
     pub(super) method: PaymentMethod,
@@ -51,21 +51,21 @@ pub(super) struct EventKey<'a> {
     pub(super) kind: &'a str,
 }
 
-/// What came of something that was told.
+/// The result of applying a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ApplyOutcome {
-    /// Days were granted, or taken back where it is below zero.
+    /// Days were granted, or taken back if negative.
     Days(i64),
-    /// It was known, or changes no days.
+    /// It was known already, or changes no days.
     Nothing,
     /// It does not fit the order.
     Mismatch(Mismatch),
-    /// This very event had been told before.
+    /// This event was applied before.
     Repeated,
 }
 
 impl ApplyOutcome {
-    /// As it is written down and counted.
+    /// As it is stored and counted.
     pub(super) fn as_str(&self) -> &'static str {
         match self {
             Self::Days(0..) => "granted",
@@ -91,7 +91,7 @@ impl Store {
         order(&mut connection, id).await
     }
 
-    /// The order that a provider means. Its own name for it counts least: we told it ours.
+    /// The order that a provider refers to. Our own id takes precedence over the provider's ids.
     pub(super) async fn find(
         &self,
         method: PaymentMethod,
@@ -109,7 +109,7 @@ impl Store {
         .await
     }
 
-    /// Those of an account, the latest first.
+    /// The orders of an account, the newest first.
     pub(super) async fn orders_of(&self, account: AccountId) -> Result<Vec<Order>, sqlx::Error> {
         sqlx::query_as(
             "SELECT * FROM orders WHERE account_id = $1 ORDER BY created_us DESC, id LIMIT $2",
@@ -120,8 +120,8 @@ impl Store {
         .await
     }
 
-    /// The open orders that are next to be asked about. One is asked about `after` it was made, and
-    /// again after half as long as it has been asked about so far and a little.
+    /// The open orders that are next to be checked. An order is checked `after` it was created, and
+    /// again after half its age at the last check and a little.
     pub(super) async fn due_for_check(
         &self,
         after: Micros,
@@ -168,13 +168,13 @@ impl Store {
         Ok(())
     }
 
-    /// Whether this event was taken before.
+    /// Whether this event was recorded before.
     pub(super) async fn knows(&self, event: EventKey<'_>) -> Result<bool, sqlx::Error> {
         let mut connection = self.database.pool().acquire().await?;
         knows(&mut connection, event).await
     }
 
-    /// Writes down an event that is about no order of ours.
+    /// Records an event that concerns no known order.
     pub(super) async fn record(
         &self,
         event: EventKey<'_>,
@@ -185,7 +185,7 @@ impl Store {
         record(&mut connection, event, None, outcome, now).await
     }
 
-    /// Takes in what was told of an order: the facts, the days that follow from them, the ledger and
+    /// Applies a report about an order: the facts, the days that follow from them, the ledger and
     /// the event, all or nothing.
     pub(super) async fn apply(
         &self,
@@ -214,7 +214,7 @@ impl Store {
     }
 }
 
-/// Writes the facts, and moves the days to where the facts want them.
+/// Writes the facts, and adjusts the days to match them.
 async fn settle(
     tx: &mut AnyConnection,
     order: &mut Order,
@@ -262,7 +262,7 @@ async fn order(tx: &mut AnyConnection, id: &str) -> Result<Option<Order>, sqlx::
     sqlx::query_as("SELECT * FROM orders WHERE id = $1").bind(id).fetch_optional(tx).await
 }
 
-/// The account, if it may buy; its row is locked from here on.
+/// The account, if it can buy; locks its row.
 pub(super) async fn buyer(
     tx: &mut AnyConnection,
     account: AccountId,

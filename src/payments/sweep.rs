@@ -1,7 +1,7 @@
-//! Orders of which nothing was heard: the provider is asked about them.
+//! Checks open orders with their provider.
 //!
-//! This heals what a crash left between a provider's doing and our writing, and webhooks that never
-//! came.
+//! This repairs what a crash left between a provider's action and our record of it, and replaces
+//! webhooks that never arrived.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use tracing::{info, warn};
 use super::{Order, OrderState, PaymentError, Payments, ProviderError, order::ProviderStatus};
 use crate::{accounts::Micros, clock};
 
-/// No provider keeps a checkout open for so long: three days.
+/// Three days. No provider keeps a checkout open for so long.
 const CLOSE_AFTER: Micros = 3 * 24 * 60 * 60 * 1_000_000;
 
 impl Payments {
-    /// Looks after open orders until `stopped` turns true. Runs beside the hub, once.
+    /// Checks open orders until `stopped` turns true. Must run once per process.
     pub async fn run(self, mut stopped: watch::Receiver<bool>) {
         tokio::select! {
             _ = stopped.wait_for(|stop| *stop) => {}
@@ -37,7 +37,7 @@ impl Payments {
         }
     }
 
-    /// Asks about the open orders that are due, and says about how many.
+    /// Checks the open orders that are due, and returns their number.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl Payments {
         let orders = self.shared.store.due_for_check(after, config.sweep_orders_max, now).await?;
         let count = orders.len();
         for order in orders {
-            // Before it is asked: one that always fails must not keep the others waiting.
+            // Marked before the check: an order that always fails must not block the others.
             self.shared.store.mark_checked(&order.id, now).await?;
             let id = order.id.clone();
             match self.heal(order, now).await {
@@ -67,7 +67,7 @@ impl Payments {
         let provider = self.provider(order.method)?;
         let order = match order.checkout {
             Some(_) => order,
-            // We never heard what the checkout is called; the provider says it again.
+            // The id of the checkout was never received; the provider returns it again.
             None => self.open_checkout(provider, order, now).await?,
         };
         let status = match provider.fetch_status(&order).await {

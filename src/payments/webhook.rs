@@ -1,7 +1,7 @@
-//! Webhooks: what providers tell by themselves.
+//! Webhooks: events that providers send.
 //!
-//! A webhook is believed once its signature is checked, and taken once by its id. It may be answered
-//! with an error only where it is to come again.
+//! A webhook is accepted once its signature is verified, and applied once by its id. The response
+//! is an error only if the provider must send it again.
 
 use hyper::HeaderMap;
 use tokio::time::Instant;
@@ -15,13 +15,13 @@ use super::{
 use crate::accounts::Micros;
 
 impl Payments {
-    /// Takes in a webhook. What is unknown, repeated or does not fit is no error: to send it again would
-    /// not help.
+    /// Accepts a webhook. One that is unknown, repeated or does not fit is not an error, since
+    /// sending it again would not help.
     ///
     /// # Errors
     ///
-    /// If it does not come from the provider, or if it is to come again because the provider or the store
-    /// had no answer.
+    /// If it does not come from the provider, or if it must be sent again because the provider or
+    /// the store failed.
     pub async fn webhook(
         &self,
         method: PaymentMethod,
@@ -45,7 +45,7 @@ impl Payments {
         result.map(|_| ())
     }
 
-    /// What came of it, in a word or two.
+    /// The outcome, in a word or two.
     async fn take_webhook(
         &self,
         provider: &Provider,

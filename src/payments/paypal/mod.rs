@@ -1,4 +1,5 @@
-//! PayPal, through its Orders: the customer approves on PayPal's page, and we take the money then.
+//! PayPal, through its Orders API: the customer approves on PayPal's page, and the hub captures the
+//! payment.
 
 mod token;
 mod webhook;
@@ -22,9 +23,9 @@ use super::{
 };
 use crate::{accounts::Micros, config::PaymentsConfig, products::Price};
 
-/// Where an answer says what was wrong.
+/// The JSON pointer to a response's error code.
 const CODE: &str = "/details/0/issue";
-/// Webhooks that PayPal is asked about at a time; others wait. Anybody can make us ask.
+/// Concurrent signature checks at PayPal; others wait. Anybody can trigger them.
 const CHECKS_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -32,14 +33,14 @@ pub(super) struct Paypal {
     client: ProviderClient,
     credentials: ClientCredentials,
     tokens: Tokens,
-    /// PayPal's id of our webhook.
+    /// PayPal's id of the hub's webhook.
     webhook: String,
     checks: Semaphore,
-    /// By how much the time of a signature may be ahead of ours.
+    /// How far the time of a signature may be ahead of our clock.
     age_max: Micros,
 }
 
-/// An order there, as far as it matters here.
+/// The fields of a PayPal order that matter here.
 #[derive(Debug, Deserialize)]
 struct PaypalOrder {
     status: Option<String>,
@@ -61,7 +62,7 @@ struct UnitPayments {
     refunds: Vec<PaypalRefund>,
 }
 
-/// Money taken.
+/// A captured payment.
 #[derive(Debug, Deserialize)]
 struct Capture {
     id: String,
@@ -71,7 +72,7 @@ struct Capture {
     supplementary_data: Option<SupplementaryData>,
 }
 
-/// Money given back, once.
+/// One refund.
 #[derive(Debug, Deserialize)]
 struct PaypalRefund {
     status: Option<String>,
@@ -80,7 +81,7 @@ struct PaypalRefund {
 
 #[derive(Debug, Clone, Deserialize)]
 struct Amount {
-    /// Exact, as text.
+    /// An exact decimal, as text.
     #[serde(deserialize_with = "decimal")]
     value: Decimal,
     currency_code: String,
@@ -135,7 +136,7 @@ impl Paypal {
         new_checkout(response["id"].as_str().unwrap_or_default(), url.unwrap_or_default())
     }
 
-    /// What the customer has approved is captured.
+    /// Captures the payment if the customer has approved it.
     pub(super) async fn fetch_status(
         &self,
         order: &Order,
@@ -160,7 +161,7 @@ impl Paypal {
             Err(ProviderError::Refused { code, .. }) if code == "ORDER_ALREADY_CAPTURED" => {
                 checkout(self.send(self.client.get(path)).await?.done(CODE)?)?.provider_status()
             }
-            // The customer may choose another way to pay.
+            // The customer may choose another funding source.
             Err(ProviderError::Refused { code, .. }) if code == "INSTRUMENT_DECLINED" => {
                 Ok(ProviderStatus::default())
             }
@@ -194,7 +195,7 @@ impl Paypal {
         self.send(with_json(request, body.to_string())).await
     }
 
-    /// With a token; with another one if it is refused.
+    /// Sends with a token, and again with a new one if the token is refused.
     async fn send(&self, request: RequestBuilder) -> Result<ProviderResponse, ProviderError> {
         let again = request.try_clone().expect("the body lies in memory");
         let token = self.tokens.token(&self.client, &self.credentials).await?;
@@ -209,7 +210,7 @@ impl Paypal {
 }
 
 impl PaypalOrder {
-    /// An order has one capture at a time; refused ones may stand beside the one that went through.
+    /// An order has one capture at a time; refused ones may precede the successful one.
     fn provider_status(&self) -> Result<ProviderStatus, ProviderError> {
         let payments = || self.purchase_units.iter().filter_map(|unit| unit.payments.as_ref());
         let mut provider_status = ProviderStatus::default();
@@ -242,7 +243,7 @@ impl Capture {
     }
 }
 
-/// All of it; `None` where nothing was given back.
+/// The total; `None` if nothing was refunded.
 fn refunded<'a>(
     refunds: impl Iterator<Item = &'a PaypalRefund>,
 ) -> Result<Option<Price>, ProviderError> {

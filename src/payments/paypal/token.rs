@@ -1,4 +1,4 @@
-//! The token with which PayPal knows us: asked for once, and again shortly before it ends.
+//! The access token for PayPal: fetched once, and again shortly before it expires.
 
 use std::time::Duration;
 
@@ -9,17 +9,19 @@ use tokio::{sync::Mutex, time::Instant};
 
 use crate::payments::{ProviderError, client::ProviderClient};
 
-/// So long before its end a token is not used any more: a request must arrive with it.
+/// How long before its expiry a token is replaced, so that a request still arrives with a valid
+/// one.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// Who we are there.
+/// The client's credentials at PayPal.
 #[derive(Debug)]
 pub(super) struct ClientCredentials {
     pub(super) id: String,
     pub(super) secret: Secret,
 }
 
-/// The token that is in use, if any. Locked while a new one is fetched, so that one is enough for all.
+/// The current token, if any. Locked while a new one is fetched, so that concurrent requests share
+/// it.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     current: Mutex<Option<Token>>,
@@ -39,7 +41,7 @@ struct TokenResponse {
 }
 
 impl Tokens {
-    /// A token that will do for one request.
+    /// A token that is valid for one more request.
     pub(super) async fn token(
         &self,
         client: &ProviderClient,
@@ -57,7 +59,7 @@ impl Tokens {
         Ok(secret)
     }
 
-    /// It was refused, whatever it said of its end.
+    /// Drops a token that was refused before its expiry.
     pub(super) async fn forget(&self, refused: &Secret) {
         let mut current = self.current.lock().await;
         if current.as_ref().is_some_and(|token| token.secret == *refused) {

@@ -1,4 +1,4 @@
-//! What PayPal's webhooks say, and whether PayPal says that they are its own.
+//! PayPal's webhooks, and their verification by PayPal.
 
 use hyper::HeaderMap;
 use reqwest::Url;
@@ -24,7 +24,7 @@ struct PaypalEvent {
     resource: Value,
 }
 
-/// What the headers say of the signature.
+/// The signature's fields, from the headers.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct TransmissionSignature<'a> {
     auth_algo: &'a str,
@@ -34,7 +34,7 @@ struct TransmissionSignature<'a> {
     transmission_time: &'a str,
 }
 
-/// For how long PayPal sends a webhook again that was not taken, and a day more.
+/// How long PayPal retries a webhook, plus a day.
 const SENT_AGAIN: Micros = 4 * 24 * 60 * 60 * 1_000_000;
 
 impl<'a> TransmissionSignature<'a> {
@@ -49,8 +49,8 @@ impl<'a> TransmissionSignature<'a> {
         })
     }
 
-    /// What can be told of it without asking PayPal. `base`: where PayPal's API is. `ahead_max`: by how much its
-    /// clock may be ahead of ours.
+    /// Checks what can be checked without asking PayPal. `base`: the URL of PayPal's API.
+    /// `ahead_max`: how far its clock may be ahead of ours.
     fn check(&self, base: &str, ahead_max: Micros, now: Micros) -> Result<(), &'static str> {
         let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
         let is_signature = (1..=1_024).contains(&self.transmission_sig.len())
@@ -71,7 +71,8 @@ impl<'a> TransmissionSignature<'a> {
     }
 }
 
-/// Whether a certificate is where PayPal has its own: at PayPal over TLS, or where the settings say that it is.
+/// Whether a certificate comes from PayPal: over TLS from its domain, or from the configured API
+/// host.
 fn is_of_paypal(certificate: &str, base: &str) -> bool {
     let Ok(url) = Url::parse(certificate) else { return false };
     let is_paypal = |host: &str| host == "paypal.com" || host.ends_with(".paypal.com");
@@ -79,7 +80,7 @@ fn is_of_paypal(certificate: &str, base: &str) -> bool {
     is_there || Url::parse(base).is_ok_and(|base| base.origin() == url.origin())
 }
 
-/// What PayPal is asked. The event is passed on byte by byte: its signature is over the bytes.
+/// The verification request. The event is passed on byte by byte: its signature covers the bytes.
 #[derive(Debug, Serialize)]
 struct VerifyRequest<'a> {
     #[serde(flatten)]
@@ -126,7 +127,7 @@ impl Paypal {
             serde_json::from_slice(body).map_err(|_| forged("it is no event"))?;
         let read = read(&event.event_type, event.resource);
         let (order_ref, content) = read.ok_or_else(|| forged("it is no event"))?;
-        // What would change nothing need not be signed.
+        // Events without effect need no signature.
         if content != EventContent::Nothing {
             let signature =
                 TransmissionSignature::of(headers).ok_or_else(|| forged("it is not signed"))?;
@@ -135,7 +136,7 @@ impl Paypal {
         validate_event(WebhookEvent { id: event.id, kind: event.event_type, order_ref, content })
     }
 
-    /// Asks PayPal whether the webhook is its own.
+    /// Asks PayPal whether the webhook is genuine.
     pub(in crate::payments) async fn check(
         &self,
         headers: &HeaderMap,
@@ -160,7 +161,7 @@ impl Paypal {
         let _turn = self.checks.acquire().await;
         let request = self.client.post("/v1/notifications/verify-webhook-signature");
         let response = self.send(with_json(request, verify_request)).await?;
-        // It is refused where the question makes no sense, which is the fault of what was sent to us.
+        // PayPal refuses a malformed request, which is the sender's fault.
         if matches!(response.status.as_u16(), 400 | 422) {
             return Ok(false);
         }
@@ -168,7 +169,7 @@ impl Paypal {
     }
 }
 
-/// Which order it is about, and what it says of it; `None` if its parts do not fit its kind.
+/// The order it is about and its content; `None` if its fields do not fit its kind.
 fn read(kind: &str, resource: Value) -> Option<(OrderRef, EventContent)> {
     match kind {
         "CHECKOUT.ORDER.APPROVED" => approved(resource),
@@ -198,7 +199,7 @@ fn captured(resource: Value) -> Option<(OrderRef, EventContent)> {
     Some((order_ref, EventContent::Status(provider_status)))
 }
 
-/// A refund says of itself how much it is, and only at times how much there was in all.
+/// A refund contains its own amount, and only sometimes the total.
 fn refunded(resource: Value) -> Option<(OrderRef, EventContent)> {
     let RefundedCapture { custom_id, seller_payable_breakdown, links } =
         serde_json::from_value(resource).ok()?;

@@ -1,4 +1,4 @@
-//! Brings the sandbox's webhooks to the hub, again and again as real providers do.
+//! Delivers the sandbox's webhooks to the hub, with retries as real providers do.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use tracing::warn;
 use super::Delivery;
 use crate::payments::PaymentMethod;
 
-/// How often one is sent before it is given up, and the first wait, doubled each time: a minute in all.
+/// Attempts before a webhook is given up, and the first delay, doubled each time: a minute in all.
 const ATTEMPTS: u32 = 7;
 const WAIT: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,8 +1,8 @@
-//! The providers of the demo: they speak Stripe's and PayPal's APIs over HTTP, and nobody pays anything.
+//! The demo's providers: they serve Stripe's and PayPal's APIs over HTTP without real payments.
 //!
-//! The hub asks them with the same clients as the real ones, and gets signed webhooks of them. They
-//! listen on loopback only, beside a hub that does. What they know is lost at the stop: a checkout that
-//! was open then has ended.
+//! The hub uses the same clients as for the real providers, and receives signed webhooks. The
+//! sandbox listens on loopback only, as its hub must. Its state is lost at the stop: a checkout
+//! that was open then has ended.
 
 mod delivery;
 mod pages;
@@ -37,10 +37,10 @@ use crate::{
     supervisor::{self, Lifetime},
 };
 
-/// Webhooks that wait to be sent; more are lost, and the hub finds out by asking.
+/// Maximum webhooks waiting to be sent; more are dropped, and the hub finds out by polling.
 const DELIVERIES_MAX: usize = 1024;
 
-/// Why there is no sandbox.
+/// Why the sandbox did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     #[error("the payment sandbox needs a hub on loopback, not on {hub}")]
@@ -60,14 +60,14 @@ pub struct Sandbox {
 }
 
 struct Shared {
-    /// Where its pages and its APIs are, without a slash at the end.
+    /// The base URL of its pages and APIs, without a trailing slash.
     url: String,
     secrets: Secrets,
     state: Mutex<SandboxState>,
     deliveries: mpsc::Sender<Delivery>,
 }
 
-/// Made anew at each start.
+/// Generated at each start.
 struct Secrets {
     stripe_key: String,
     stripe_signing: String,
@@ -87,12 +87,12 @@ pub(super) struct Delivery {
 }
 
 impl Sandbox {
-    /// Starts it on a free port of 127.0.0.1, until `stopped` turns true. `hub_url`: where the hub
-    /// listens, `hub`. `certificate`: the hub's own, where it speaks TLS.
+    /// Starts it on a free port of 127.0.0.1, until `stopped` turns true. `hub_url`: the URL of the
+    /// hub, which listens on `hub`. `certificate`: the hub's own, if it serves TLS.
     ///
     /// # Errors
     ///
-    /// If the hub is not on loopback, or if nothing can be listened on.
+    /// If the hub is not on loopback, or if no port can be bound.
     pub async fn start(
         hub: SocketAddr,
         hub_url: String,
@@ -116,7 +116,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// Without anybody who serves it or sends what it has to say.
+    /// Creates it without serving it or delivering its webhooks.
     pub(super) fn new(url: String) -> Result<(Self, mpsc::Receiver<Delivery>), getrandom::Error> {
         let (deliveries, waiting) = mpsc::channel(DELIVERIES_MAX);
         let secrets = Secrets {
@@ -142,7 +142,7 @@ impl Sandbox {
         }
     }
 
-    /// The settings with which payments go here.
+    /// The settings that direct payments to the sandbox.
     #[must_use]
     pub fn settings(&self, config: &PaymentsConfig) -> PaymentsConfig {
         let Shared { url, secrets, .. } = &*self.shared;
@@ -158,7 +158,7 @@ impl Sandbox {
         }
     }
 
-    /// Where its pages are.
+    /// The URL of its pages.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.shared.url
@@ -187,7 +187,7 @@ impl Sandbox {
         self.state().checkouts.latest(usize::MAX).count()
     }
 
-    /// A checkout with this title, for those who look at pages.
+    /// Inserts a checkout with this title, for tests of pages.
     #[cfg(test)]
     pub(super) fn insert_checkout(&self, title: &str) -> &'static str {
         let checkout = state::Checkout {
@@ -210,7 +210,7 @@ impl Sandbox {
     }
 
     fn state(&self) -> MutexGuard<'_, SandboxState> {
-        // Nothing panics half-way through a change of it.
+        // No change of the state can panic half-way.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! The sandbox's pages: what is to be paid, and two buttons.
+//! The sandbox's pages: an order and two buttons.
 
 use askama::Template;
 use axum::{
@@ -20,11 +20,10 @@ use super::{
 };
 use crate::{payments::PaymentMethod, products::Price};
 
-/// Nothing but its own style. Forms are not bound to this place: what they are answered with leads back
-/// to the hub.
+/// Allows nothing but its own style. Forms are not restricted: they redirect to the hub.
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
-/// Checkouts that are listed.
+/// Maximum checkouts in the list.
 const LIST_MAX: usize = 100;
 
 #[derive(Debug, Template)]
@@ -36,7 +35,7 @@ struct CheckoutPage {
     price: String,
     state: &'static str,
     open: bool,
-    /// What can be given back, if anything.
+    /// The amount that can be refunded, if any.
     left: Option<String>,
     back: String,
 }
@@ -78,7 +77,7 @@ pub(super) async fn decide(
         },
         "cancel" => Redirect::to(&checkout.cancel).into_response(),
         "refund" => {
-            // Two clicks give back once.
+            // A second click refunds nothing more.
             refund(&sandbox, &checkout)?.ok();
             Redirect::to(&format!("/pay/{id}")).into_response()
         }
@@ -106,7 +105,7 @@ fn refund(sandbox: &Sandbox, checkout: &Checkout) -> Result<Result<String, Refus
     }
 }
 
-/// As PayPal does, it says which order it was.
+/// Adds the order's id, as PayPal does.
 fn back(checkout: &Checkout) -> String {
     match checkout.method {
         PaymentMethod::Card => checkout.back.clone(),

@@ -1,4 +1,4 @@
-//! The sandbox as PayPal: tokens, orders, captures, refunds, events and whether they are its own.
+//! The sandbox as PayPal: tokens, orders, captures, refunds, events and their verification.
 
 use axum::{
     Json,
@@ -29,7 +29,7 @@ use crate::{
 /// Seconds.
 const TOKEN_LASTS: u32 = 9 * 60 * 60;
 
-/// What it is asked about a webhook.
+/// A request to verify a webhook.
 #[derive(Debug, Deserialize)]
 struct VerifyRequest<'a> {
     transmission_id: &'a str,
@@ -89,7 +89,7 @@ pub(super) async fn show(
     }
 }
 
-/// The same answer for the same key, and a refusal for another one.
+/// Returns the same response for the same key, and a refusal for another one.
 pub(super) async fn capture(
     State(sandbox): State<Sandbox>,
     headers: HeaderMap,
@@ -150,7 +150,7 @@ pub(super) async fn refund(
     })
 }
 
-/// Gives back a part of a payment, and says so to the hub.
+/// Refunds part of a payment, and notifies the hub.
 pub(super) fn refund_of(
     sandbox: &Sandbox,
     payment: &str,
@@ -172,7 +172,7 @@ pub(super) fn refund_of(
     })
 }
 
-/// The customer says yes.
+/// The customer approves.
 pub(super) fn approve(sandbox: &Sandbox, id: &str) -> Result<Result<(), Refusal>, RandomError> {
     let approved = {
         let mut state = sandbox.state();

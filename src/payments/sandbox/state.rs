@@ -1,4 +1,4 @@
-//! What the sandbox knows: checkouts, what was paid and given back. Plain values, no I/O.
+//! The sandbox's state: checkouts, payments and refunds. Plain values, no I/O.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,10 +6,10 @@ use rust_decimal::Decimal;
 
 use crate::{payments::PaymentMethod, products::Price};
 
-/// Checkouts and answers that are kept, at most; the oldest go.
+/// Maximum checkouts and responses; the oldest are evicted.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Things by name, of which the oldest go.
+/// A map that evicts its oldest entries.
 #[derive(Debug)]
 pub(super) struct BoundedMap<T> {
     by_name: HashMap<String, T>,
@@ -20,45 +20,45 @@ pub(super) struct BoundedMap<T> {
 pub(super) struct Checkout {
     pub(super) id: String,
     pub(super) method: PaymentMethod,
-    /// The hub's name for it.
+    /// The hub's id of the order.
     pub(super) order: String,
     pub(super) title: String,
     pub(super) price: Price,
-    /// Where the customer is sent afterwards.
+    /// Where the customer goes afterwards.
     pub(super) back: String,
     pub(super) cancel: String,
     pub(super) state: CheckoutState,
-    /// The name of the payment, once there is one.
+    /// The id of the payment, once there is one.
     pub(super) payment: Option<String>,
-    /// Names and amounts.
+    /// Ids and amounts.
     pub(super) refunds: Vec<(String, Decimal)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CheckoutState {
     Open,
-    /// By the customer; the money is not taken yet.
+    /// Approved by the customer, not captured yet.
     Approved,
     Paid,
     Closed,
 }
 
-/// Why something is not to be had.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     Unknown,
     NotApproved,
     AlreadyCaptured,
-    /// It is not open any more.
+    /// It is no longer open.
     Ended,
-    /// More than is left.
+    /// More than the amount left.
     TooMuch,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct SandboxState {
     pub(super) checkouts: BoundedMap<Checkout>,
-    /// The answers to requests, by their idempotency keys.
+    /// Responses by the idempotency keys of their requests.
     pub(super) answers: BoundedMap<serde_json::Value>,
 }
 
@@ -83,7 +83,7 @@ impl<T> BoundedMap<T> {
         self.by_name.insert(name.to_owned(), value);
     }
 
-    /// The latest first.
+    /// The newest first.
     pub(super) fn latest(&self, most: usize) -> impl Iterator<Item = &T> {
         self.names.iter().rev().take(most).filter_map(|name| self.by_name.get(name))
     }
@@ -102,7 +102,7 @@ impl SandboxState {
 }
 
 impl Checkout {
-    /// The customer says yes. With a card that is the payment; PayPal waits for us to take the money.
+    /// The customer approves. With a card that is the payment; PayPal waits for the capture.
     pub(super) fn agree(&mut self, payment: String) -> Result<(), Refusal> {
         if self.state != CheckoutState::Open {
             return Err(Refusal::Ended);
@@ -145,7 +145,7 @@ impl Checkout {
         self.refunds.iter().map(|(_, amount)| amount).sum()
     }
 
-    /// What can be given back.
+    /// The amount that can be refunded.
     pub(super) fn left(&self) -> Decimal {
         match self.state {
             CheckoutState::Paid => self.price.amount - self.refunded(),

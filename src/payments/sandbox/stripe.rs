@@ -112,7 +112,7 @@ pub(super) async fn refund(
     })
 }
 
-/// Gives back a part of a payment, and says so to the hub.
+/// Refunds part of a payment, and notifies the hub.
 pub(super) fn refund_of(
     sandbox: &Sandbox,
     payment: &str,
@@ -133,7 +133,7 @@ pub(super) fn refund_of(
     })
 }
 
-/// The customer says yes.
+/// The customer pays.
 pub(super) fn pay(sandbox: &Sandbox, id: &str) -> Result<Result<(), Refusal>, RandomError> {
     let payment = format!("pi_{}", random_id()?);
     let paid = {

@@ -1,6 +1,6 @@
-//! Cards, through Stripe Checkout: the customer pays on Stripe's page.
+//! Card payments through Stripe Checkout: the customer pays on Stripe's page.
 //!
-//! Amounts are in hundredths there; currencies with other units are refused with the settings.
+//! Stripe's amounts are in hundredths; the settings refuse currencies with other units.
 
 pub(super) mod signature;
 mod webhook;
@@ -22,21 +22,21 @@ use super::{
 };
 use crate::{accounts::Micros, config::PaymentsConfig, products::Price};
 
-/// The version whose fields are read here. Without it the account's own would hold, which may be any.
+/// The API version of the fields read here. Without it, the account's default would apply.
 const VERSION: (&str, &str) = ("stripe-version", "2024-06-20");
-/// Where an answer says what was wrong.
+/// The JSON pointer to a response's error code.
 const CODE: &str = "/error/code";
 
 #[derive(Debug)]
 pub(super) struct Stripe {
     client: ProviderClient,
     key: Secret,
-    /// What webhooks are signed with.
+    /// The secret that signs webhooks.
     signing: Secret,
     age_max: Micros,
 }
 
-/// A checkout, as far as it matters here.
+/// The fields of a checkout session that matter here.
 #[derive(Debug, Deserialize)]
 struct CheckoutSession {
     id: String,
@@ -49,7 +49,7 @@ struct CheckoutSession {
     payment_intent: Option<PaymentIntent>,
 }
 
-/// The payment, by name alone where more was not asked for.
+/// The payment; only its id unless expanded.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum PaymentIntent {
@@ -118,7 +118,7 @@ impl Stripe {
         let path = format!("/v1/checkout/sessions/{checkout}/expire");
         let request = self.post(&path, String::new(), &format!("{}-expire", order.id));
         match self.client.send(request).await.and_then(read) {
-            // It was paid or has ended meanwhile.
+            // It was paid or has expired meanwhile.
             Err(ProviderError::Refused { .. }) => self.fetch_status(order).await,
             provider_status => provider_status,
         }
@@ -206,7 +206,7 @@ pub(super) fn hundredths(amount: Decimal) -> i64 {
     (amount * Decimal::ONE_HUNDRED).to_i64().unwrap_or(i64::MAX)
 }
 
-/// Fields as a form has them.
+/// Encodes fields as a form body.
 fn form(fields: &[(&str, &str)]) -> String {
     let url = Url::parse_with_params("http://form/", fields).expect("the address is one");
     url.query().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! What Stripe's webhooks say.
+//! Stripe's webhooks.
 
 use hyper::HeaderMap;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ struct EventData {
     object: Value,
 }
 
-/// A payment of which something was given back.
+/// A refunded payment.
 #[derive(Debug, Deserialize)]
 struct RefundedCharge {
     amount_refunded: i64,
@@ -63,7 +63,7 @@ impl Stripe {
     }
 }
 
-/// Which order it is about, and what it says of it; `None` if its parts do not fit its kind.
+/// The order it is about and its content; `None` if its fields do not fit its kind.
 fn read(kind: &str, object: Value) -> Option<(OrderRef, EventContent)> {
     match kind {
         "checkout.session.completed"
