@@ -1,4 +1,5 @@
-//! Who operates the service. They are no customers: they have names, no addresses, and nothing to buy.
+//! Administrators: the operators of the service. They are not customers: they have names instead of
+//! addresses, and buy nothing.
 
 use super::{
     Accounts, AccountsError, LogInOutcome, Micros, NewPassword, Password, SessionOwner,
@@ -10,7 +11,7 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AdminId(pub(super) i64);
 
-/// An administrator as shown to others.
+/// An administrator, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admin {
     pub id: AdminId,
@@ -19,7 +20,7 @@ pub struct Admin {
 }
 
 impl Accounts {
-    /// Makes an administrator; false if the name is taken.
+    /// Creates an administrator; false if the name is taken.
     ///
     /// # Errors
     ///
@@ -78,7 +79,7 @@ impl Accounts {
         Ok(self.shared.store.remove_admin(name).await?)
     }
 
-    /// Refuses after all where the administrator has gone or changed since.
+    /// Opens a session, unless the administrator was removed or changed since it was read.
     async fn open_admin_session(
         &self,
         read: &StoredAdmin,

@@ -1,4 +1,4 @@
-//! The end of an account. Its row stays, without a name, because the ledger speaks of it.
+//! Deletion of accounts. The row stays, anonymised, because the ledger refers to it.
 
 use sqlx::AnyConnection;
 
@@ -9,9 +9,9 @@ use super::{
 use crate::mail::{self, MailKind};
 
 impl Accounts {
-    /// Deletes an account, for whoever knows its password: its keys work no more when this returns,
-    /// their sockets are being closed, sessions and links have ended, add-ons are gone. The address
-    /// may register again, as somebody new.
+    /// Deletes an account, given its password. When this returns, its keys no longer work, its
+    /// sockets are being closed, its sessions, links and add-ons are gone. The address can register
+    /// again as a new account.
     ///
     /// # Errors
     ///
@@ -37,7 +37,8 @@ impl Accounts {
         Ok(ReauthOutcome::Done)
     }
 
-    /// The same by the word of an operator; false if it had been deleted before, or there is none.
+    /// Deletes an account on an operator's request; false if it was already deleted or never
+    /// existed.
     ///
     /// # Errors
     ///
@@ -58,13 +59,13 @@ impl Accounts {
     }
 }
 
-/// Ends all that a locked account has, and forgets who it was; returns the keys that have ended.
+/// Removes everything a locked account has and anonymises it; returns the revoked keys.
 async fn erase(
     tx: &mut AnyConnection,
     account: &StoredAccount,
     now: Micros,
 ) -> Result<Vec<KeyId>, sqlx::Error> {
-    // First, and not deleted: a key that is gone tells no socket to close.
+    // Revoked first rather than deleted: a deleted key would not close its sockets.
     let revoked = store::revoke_all_keys(&mut *tx, account.id, now).await?;
     store::remove_sessions(&mut *tx, account.id).await?;
     store::remove_links(&mut *tx, account.id).await?;

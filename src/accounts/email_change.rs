@@ -1,4 +1,4 @@
-//! Another address: the new one is to be confirmed, and the old one is told.
+//! Changing an account's address: the new one is confirmed, and the old one is notified.
 
 use super::{
     AccountId, Accounts, AccountsError, Email, LinkOutcome, Micros, Password, Requester,
@@ -7,19 +7,20 @@ use super::{
 };
 use crate::mail::{self, MailKind};
 
-/// What became of a wish for another address.
+/// The result of a request to change the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmailChangeOutcome {
-    /// A mail went to the new address. What it says is for its owner alone.
+    /// A mail was sent to the new address. Its content is for its owner alone.
     Sent,
     WrongPassword,
-    /// No mail went out: there were too many in this hour.
+    /// No mail was sent: there were too many within an hour.
     TooMany,
 }
 
 impl Accounts {
-    /// Sends a link to the new address, by which it becomes the account's. Where that address has
-    /// an account of its own, its owner is told so instead, and the caller sees no difference.
+    /// Sends a link to the new address; following it changes the account's address. If the new
+    /// address has an account of its own, its owner is notified instead, and the caller sees no
+    /// difference.
     ///
     /// # Errors
     ///
@@ -42,7 +43,7 @@ impl Accounts {
         if !self.may_be_mailed(&mut tx, &account, Requester::Owner, now).await? {
             return Ok(EmailChangeOutcome::TooMany);
         }
-        // Only looked at: whoever has the address when the link is followed decides.
+        // Only a preview: what counts is who has the address when the link is followed.
         let holder = store::account_of_email(&mut tx, email.as_str()).await?;
         match holder {
             Some(holder) if holder.active.is_some() => {
@@ -58,8 +59,8 @@ impl Accounts {
         Ok(EmailChangeOutcome::Sent)
     }
 
-    /// Whose account such a link would give the new address to; `None` for what is no such link. Nothing
-    /// changes by it.
+    /// The account whose address such a link would change; `None` if it is not a valid link.
+    /// Changes nothing.
     ///
     /// # Errors
     ///
@@ -68,8 +69,8 @@ impl Accounts {
         Ok(self.signed_link(LinkKind::Email, link).await?.map(|link| link.account))
     }
 
-    /// Makes the new address the account's. A registration of it that was never confirmed gives way;
-    /// an account that has it meanwhile does not, and the link is [`LinkOutcome::Unknown`] then.
+    /// Changes the account's address. An unconfirmed registration of it gives way; an account that
+    /// has taken it meanwhile does not, and the result is [`LinkOutcome::Unknown`].
     ///
     /// # Errors
     ///
@@ -108,7 +109,7 @@ impl Accounts {
     }
 }
 
-/// Somebody registered the address at this very moment.
+/// Whether the address was registered concurrently.
 fn is_taken(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }

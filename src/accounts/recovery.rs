@@ -1,7 +1,6 @@
-//! Another password: by a link where the old one was forgotten, or by the old one.
+//! Setting a new password: by a link if the old one was forgotten, or with the old one.
 //!
-//! Either way every session ends, every link that was sent before stops working, and the owner is told
-//! by mail.
+//! Either way, all sessions end, all earlier links stop working, and the owner is notified by mail.
 
 use sqlx::AnyConnection;
 
@@ -14,10 +13,10 @@ use super::{
 use crate::mail::{self, MailKind};
 
 impl Accounts {
-    /// Sends a link by which a new password can be set, if the address has an account. One that still
-    /// waits to be confirmed is sent another verification link. The caller learns nothing of it.
+    /// Sends a password reset link if the address has an account. An unconfirmed account is sent
+    /// another verification link instead. The caller learns nothing of it.
     ///
-    /// An account without password, made by the operator for this address, gets its first one so.
+    /// An account that the operator created without a password gets its first one in this way.
     ///
     /// # Errors
     ///
@@ -51,12 +50,11 @@ impl Accounts {
         Ok(())
     }
 
-    /// Sets a new password by such a link, and ends all sessions.
+    /// Sets a new password with such a link, and ends all sessions.
     ///
     /// # Errors
     ///
-    /// If too many passwords are being hashed, or if the store fails; the link is as good as before
-    /// then.
+    /// If too many passwords are being hashed, or if the store fails; the link stays valid then.
     pub async fn reset(
         &self,
         link: &str,
@@ -77,8 +75,8 @@ impl Accounts {
         Ok(LinkOutcome::Done)
     }
 
-    /// Replaces a password by whoever knows it, and ends all sessions, the caller's too: a page starts
-    /// a new one for it with [`Self::start_session`].
+    /// Replaces a password, given the old one, and ends all sessions, the caller's too: a page
+    /// starts a new one for it with [`Self::start_session`].
     ///
     /// # Errors
     ///
@@ -121,7 +119,7 @@ async fn replace_password(
 }
 
 impl StoredAccount {
-    /// Whether this, now held, is what was read when the password was compared.
+    /// Whether the locked account is unchanged since the password was compared.
     pub(super) fn is_still(&self, read: &Self) -> bool {
         self.is_open() && self.password == read.password
     }

@@ -1,11 +1,11 @@
-//! Sessions as they are stored.
+//! The stored sessions.
 
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::Store;
 use crate::accounts::{AccountId, AdminId, Micros, secret::Hash, session::SessionOwner};
 
-/// A session as it is stored.
+/// A stored session.
 #[derive(Debug)]
 pub(in crate::accounts) struct StoredSession {
     pub(in crate::accounts) who: SessionOwner,
@@ -31,7 +31,7 @@ impl FromRow<'_, AnyRow> for StoredSession {
 }
 
 impl Store {
-    /// The session of this digest, unless its account is blocked or gone.
+    /// The session with this digest, unless its account is blocked or deleted.
     pub(in crate::accounts) async fn session(
         &self,
         hash: &Hash,
@@ -47,7 +47,7 @@ impl Store {
         .await
     }
 
-    /// Notes a visit. A later one that was noted meanwhile stays.
+    /// Records a visit. A later one that was recorded meanwhile stays.
     pub(in crate::accounts) async fn touch_session(
         &self,
         hash: &Hash,
@@ -103,7 +103,7 @@ pub(in crate::accounts) async fn remove_sessions(
     Ok(())
 }
 
-/// Removes the oldest sessions of an account, all but so many.
+/// Removes the oldest sessions of an account beyond a maximum.
 pub(in crate::accounts) async fn keep_newest_sessions(
     tx: &mut AnyConnection,
     account: AccountId,
