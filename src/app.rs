@@ -1,4 +1,4 @@
-//! Builds the parts, wires them, stops them. The only file that knows every part.
+//! Builds the parts, wires them and stops them. The only file that knows every part.
 
 mod customers;
 mod mail;
@@ -56,7 +56,7 @@ use crate::{
     usage::{self, Flushes, Meter},
 };
 
-/// Why the hub could not start or had to end.
+/// Why the hub could not start or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     #[error("the account store failed")]
@@ -81,7 +81,7 @@ pub enum AppError {
     Tls(#[from] TlsError),
     #[error("cannot listen on {address}")]
     Listen { address: SocketAddr, source: io::Error },
-    /// Its name and the reason are printed already.
+    /// The part's name and the reason have been printed.
     #[error("a part of the hub failed")]
     Part,
     #[error("the door closed by itself")]
@@ -101,7 +101,7 @@ pub enum AppError {
 pub enum RunMode {
     /// Simulated days without end.
     Demo,
-    /// A load to measure with.
+    /// A load for measurements.
     Load(Load),
     /// Nothing of its own.
     Nothing,
@@ -109,7 +109,7 @@ pub enum RunMode {
 }
 
 impl RunMode {
-    /// What the settings say is to be played.
+    /// The mode that the settings select.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let BenchConfig { rate, channels, .. } = config.bench;
@@ -127,13 +127,13 @@ impl RunMode {
 ///
 /// If a part cannot start.
 pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
-    // From the beginning: a signal that nobody listens for ends the process at once.
+    // First of all: a signal without a handler would end the process at once.
     let mut signals = Signals::listen()?;
     let metrics = telemetry::start_metrics()?;
     let recordings = playing::recordings(&config, &mode)?;
     let tls = tls(&config.tls)?;
     let secure = if tls.is_some() { "s" } else { "" };
-    // Before the database: a program that cannot listen leaves no new file behind.
+    // Before the database: if listening fails, no new file is left behind.
     let listener = listen(config.server.listen)?;
     let address = listener.local_addr()?;
     let bench_listener = bench_listener(&config.bench)?;
@@ -202,7 +202,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let (meter, flushes) = start_counting(&accounts, &config)?;
     let entitlement = Entitlement::new(Arc::clone(&catalogue));
     let per_account = match mode {
-        // A load tool opens all its sockets with the one key that was printed.
+        // A load tool opens all its sockets with the one printed key.
         RunMode::Load(_) => config.fanout.sockets_max,
         RunMode::Demo | RunMode::Nothing | RunMode::Recordings(_) => {
             config.fanout.sockets_max_per_account
@@ -299,7 +299,8 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     supervisor::stopping();
     let drain_ms = if supervisor::has_failed() {
         fault::hang_if_wanted().await;
-        // The acceptor stays meanwhile, so that probes hear from `/readyz` why they should not come.
+        // The acceptor stays meanwhile, so that probes learn from `/readyz` why they should not
+        // connect.
         let drain_ms = config.server.drain_ms.min(config.server.failure_exit_ms / 2);
         drain(&fanout, drain_ms).await;
         0
@@ -307,7 +308,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         config.server.drain_ms
     };
     stop.send_replace(true);
-    // The door is closed first: whoever is told to go does not come back to this process.
+    // The acceptor is closed first, so that closed clients do not reconnect to this process.
     let served = match served {
         Some(served) => served,
         None => serving.await,
@@ -320,7 +321,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         info!("requests were cut off");
     }
     stop_writer(&hub_handle, writer).await;
-    // The writer has laid out its last.
+    // The writer has made its last export.
     keeping.await.ok();
     written.send_replace(true);
     signalling.await.ok();
@@ -330,7 +331,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         task.await.ok();
     }
     customers::stop(customers.tasks, patience).await;
-    // Everybody who counts has ended.
+    // All users of the meter have ended.
     flushes.finish().await;
     accounts.close().await;
     info!("stopped");
@@ -338,7 +339,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     if supervisor::has_failed() { Err(AppError::Part) } else { Ok(()) }
 }
 
-/// Whom requests are believed to come from.
+/// The trusted proxies.
 fn proxies(config: &Config) -> Proxies {
     let checked = "the settings were checked";
     Proxies {
@@ -347,10 +348,10 @@ fn proxies(config: &Config) -> Proxies {
     }
 }
 
-/// Orders that may wait for the writer.
+/// Maximum orders waiting for the writer.
 const ORDERS_MAX: usize = 64;
 
-/// Brings what the operator orders about matches to the writer.
+/// Forwards the operator's orders about matches to the writer.
 fn take_orders(
     store: Store,
     config: &Config,
@@ -379,7 +380,7 @@ async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>,
         RunMode::Demo | RunMode::Load(_) => {
             Ok(Some(accounts.ensure_demo_key(wall()).await?.expose().to_owned()))
         }
-        // It stands in clear in the store, which only a demo may have.
+        // The key is stored in clear, which is acceptable in a demo only.
         RunMode::Nothing | RunMode::Recordings(_) => {
             accounts.forget_demo_key(wall()).await?;
             Ok(None)
@@ -388,12 +389,12 @@ async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>,
 }
 
 async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<Run, AppError> {
-    // Settings by which the same facts make other changes.
+    // The settings that affect which changes the same facts produce.
     let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
     Ok(Run::take_up(accounts, &config.demo, &settings, epoch, now()).await?)
 }
 
-/// Begins to count what accounts use, and to write it from time to time.
+/// Starts counting what accounts use, and storing the counts periodically.
 fn start_counting(accounts: &Accounts, config: &Config) -> Result<(Meter, Flushes), AppError> {
     let own = getrandom::u64()?.cast_signed();
     let meter = Meter::new(accounts.database().clone(), &config.usage, own);
@@ -405,8 +406,8 @@ fn random_epoch() -> Result<Epoch, AppError> {
     Ok(Epoch(getrandom::u32()?))
 }
 
-/// Connections that may wait to be accepted, as far as the system allows: when the hub starts
-/// again, all its clients come back at once.
+/// Connections waiting to be accepted, as far as the system allows: after a restart all clients
+/// reconnect at once.
 const BACKLOG: u32 = 4096;
 
 fn listen(address: SocketAddr) -> Result<net::TcpListener, AppError> {
@@ -428,7 +429,7 @@ fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> 
     Ok(Some(TcpListener::from_std(listener)?))
 }
 
-/// What is agreed with a source that pushes: each line is complete in itself.
+/// The policy for pushing sources: each line is complete in itself.
 fn push_terms(config: &Config) -> Terms {
     let deadline = (config.ingest.deadline_ms > 0).then(|| micros(config.ingest.deadline_ms));
     Terms { deadline_us: deadline, ..Terms::default() }
@@ -502,7 +503,7 @@ fn ended(served: Result<io::Result<JoinSet<()>>, JoinError>) -> io::Result<JoinS
     served.unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }
 
-/// Tells everybody to go and waits until they have, for as long as was agreed.
+/// Closes all sockets and waits until they are gone, up to the configured time.
 async fn drain(fanout: &Fanout, drain_ms: u64) {
     fanout.drain(milliseconds(drain_ms));
     let deadline = tokio::time::sleep(Duration::from_millis(drain_ms));
@@ -522,6 +523,6 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
 
 async fn stop_writer(hub_handle: &HubHandle, writer: thread::JoinHandle<()>) {
     hub_handle.requests.send(Request::Stop).await.ok();
-    // The supervisor has told of a panic.
+    // The supervisor has reported a panic.
     tokio::task::spawn_blocking(move || writer.join().ok()).await.ok();
 }

@@ -1,4 +1,4 @@
-//! What the program says first on its standard output: where it listens, and what a guest may paste.
+//! The output at the start: where the hub listens, and commands to try the demo.
 
 use std::{
     io::{self, Write},
@@ -14,8 +14,8 @@ use crate::{
     load_source::{self, Load},
 };
 
-/// What a person sees first: where to look and what to paste. `secure`: the `s` of a scheme with TLS.
-/// `mails`: the folder into which the demo's mails go.
+/// Prints where the hub listens and what to paste. `secure`: the `s` of a scheme with TLS. `mails`:
+/// the folder of the demo's mails.
 pub(crate) fn print(
     out: &mut impl Write,
     address: SocketAddr,
@@ -40,7 +40,7 @@ pub(crate) fn print(
     out.flush()
 }
 
-/// What an operator wants to know of a start: what runs, where it keeps its data, and what is missing.
+/// Logs a start for the operator: the version, where data is stored, and what is not configured.
 pub(crate) fn log(config: &Config, mode: &RunMode) {
     let (database, sources) = (&config.server.db, config.sources.len());
     let (card, paypal) = (config.payments.offers_stripe(), config.payments.offers_paypal());

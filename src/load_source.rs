@@ -1,9 +1,9 @@
-//! A steady load to measure with: so many changes a second, each of one price, on a schedule that
+//! A steady load for measurements: a fixed rate of changes, each of one price, on a schedule that
 //! never slips.
 //!
-//! The schedule is an open loop. The k-th change is intended at the start and k/rate seconds, and says
-//! so (`at.src`), whenever it is handed in; what is late is handed in at once. So a measured delay
-//! counts from when something should have been told, and holding up the source hides nothing.
+//! The schedule is an open loop. The k-th change is due k/rate seconds after the start, and carries
+//! this time (`at.src`) whenever it is sent; late changes are sent at once. So a measured delay
+//! counts from the intended time, and blocking the source hides nothing.
 
 use std::{
     iter,
@@ -36,14 +36,14 @@ pub const CHANNELS: &str = "football/*/odds/steady";
 
 const SLUG: &str = "steady";
 
-/// The shortest sleep, in microseconds: above 2,000 changes a second several are handed in together,
-/// the first of them so much late. Each sleep wakes this thread and the hub's.
+/// The shortest sleep, in microseconds: above 2,000 changes a second several are sent together, the
+/// first of them late by this much. Each sleep wakes this thread and the hub's.
 const BREATH_US: Micros = 500;
 
-/// Changes handed in with one message to the writer, at most: as many as a turn of it takes.
+/// Maximum changes in one message to the writer: as many as a turn takes.
 const TOGETHER_MAX: usize = 64;
 
-/// How many changes, on how many channels.
+/// The rate of changes, and the number of channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Changes a second, in all.
@@ -52,7 +52,7 @@ pub struct Load {
     pub channels: NonZeroU32,
 }
 
-/// The source: what changes next, and what its facts are made of.
+/// The source: generates the changes.
 #[derive(Debug)]
 pub struct LoadSource {
     load: Load,
@@ -75,7 +75,7 @@ impl LoadSource {
         }
     }
 
-    /// Introduces all matches and opens their books, before anybody can look.
+    /// Creates all matches and opens their books, before the hub is served.
     pub fn introduce(&self, hub: &mut Hub, source: SourceNumber, now: Micros) {
         let mut changes = Vec::new();
         for number in 1..=self.load.channels.get() {
@@ -87,7 +87,7 @@ impl LoadSource {
         }
     }
 
-    /// When a change is intended, in microseconds after the start.
+    /// When a change is due, in microseconds after the start.
     fn intended(&self, number: u64) -> Micros {
         let us = u128::from(number) * 1_000_000 / u128::from(self.load.rate.get());
         Micros::try_from(us).unwrap_or(Micros::MAX)

@@ -1,4 +1,4 @@
-//! Starts what the command line asks for, and turns its end into an exit code.
+//! Runs the command line's command, and turns its result into an exit code.
 
 use std::{
     error::Error,
@@ -25,7 +25,7 @@ use matchwire::{
 const FAILED: u8 = 1;
 const WRONG_USAGE: u8 = 2;
 
-/// The day that `simulate` prints begins at 2026-01-01T00:00:00Z, so that a seed is all it takes.
+/// `simulate` prints a day that begins at 2026-01-01T00:00:00Z, so that the seed determines it.
 const SIMULATED_START: i64 = 1_767_225_600_000_000;
 
 fn main() -> ExitCode {
@@ -146,13 +146,13 @@ fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
         simulator::write_day(seed, SIMULATED_START, &mut out)
     };
     match written.and_then(|()| out.flush()) {
-        // Whoever reads has seen enough.
+        // The reader has closed the pipe.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => Ok(ended?),
     }
 }
 
-/// Says on one line what went wrong, with every cause.
+/// Prints an error with all its causes on one line.
 fn ended_by(error: &dyn Error, code: u8) -> ExitCode {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -160,7 +160,7 @@ fn ended_by(error: &dyn Error, code: u8) -> ExitCode {
         text = format!("{text}: {error}");
         cause = error.source();
     }
-    // Where nobody reads, the exit code is all there is to say.
+    // Without a reader, the exit code must suffice.
     writeln!(io::stderr(), "matchwire: {text}").ok();
     ExitCode::from(code)
 }

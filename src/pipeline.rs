@@ -1,8 +1,8 @@
-//! The data path on one page: what sources say goes into the hub, what changed goes to the fan-out.
+//! The data path on one page: inputs of sources go into the hub, its changes go to the fan-out.
 //!
-//! One thread is the writer. It takes all that is ready, applies it, lets go of what was merged for
-//! long enough, publishes it once, and then answers who asked: so an answer stands behind every
-//! change it has seen and before all others.
+//! One thread is the writer. It takes all inputs that are ready, applies them, flushes rate-limited
+//! lanes that are due, publishes once, and then answers requests: so an answer comes after every
+//! change it reflects and before all others.
 
 use std::{collections::HashMap, iter, mem, sync::Arc, thread, time::Duration};
 
@@ -37,7 +37,7 @@ use crate::{
     supervisor::{self, Lifetime, fault},
 };
 
-/// What a source hands in.
+/// An input of a source.
 #[derive(Debug)]
 pub enum Input {
     Batch {
@@ -45,39 +45,39 @@ pub enum Input {
         batch: Batch,
         received: Micros,
     },
-    /// Several at once, of a source that is to be handed in many a millisecond.
+    /// Several at once, of a source that produces many per millisecond.
     Batches {
         source: SourceNumber,
         batches: Vec<Batch>,
         received: Micros,
     },
-    /// What a source pushed, which is announced by its first push.
+    /// A push. The first one registers its source.
     Push(Box<PushRequest>),
     Refused {
         source: SourceNumber,
         refusal: Refusal,
     },
-    /// How a live source is now.
+    /// The health of a live source.
     Health {
         source: SourceNumber,
         health: Health,
     },
-    /// A live source is there and has nothing new to tell.
+    /// A live source is connected and has no news.
     Heard {
         source: SourceNumber,
         received: Micros,
     },
-    /// The source has nothing more to say: a recording has ended.
+    /// The source has ended: a recording is over.
     Ended {
         source: SourceNumber,
     },
-    /// The source begins again from its start; what it said before is void.
+    /// The source restarts from its beginning; its earlier data is void.
     Restarted {
         source: SourceNumber,
     },
 }
 
-/// A question to the writer.
+/// A request to the writer.
 #[derive(Debug)]
 pub enum Request {
     FanOut(Ask),
@@ -87,28 +87,29 @@ pub enum Request {
         at_least: Seq,
         reply: oneshot::Sender<Option<ChannelImage>>,
     },
-    /// What the operator orders about matches.
+    /// An operator's order about matches.
     Order(Numbered),
     Stop,
 }
 
-/// Inputs taken before they are published and questions are answered: enough to share the cost of
-/// a turn, few enough that nobody waits a millisecond for it.
+/// Maximum inputs taken before publishing and answering requests: enough to share the cost of a
+/// turn, few enough to keep a turn below a millisecond.
 const INPUTS_PER_TURN: usize = 64;
 
-/// Questions answered in a turn: a storm of joins must not hold up what happens.
+/// Maximum requests answered per turn: a storm of joins must not delay publication.
 const QUESTIONS_PER_TURN: usize = 64;
 
-/// What the questions of a turn may cost together (see [`WorkBudget`]), and one of them alone: some 0.1 ms
-/// and less. Without it, readers who ask faster than they are answered keep a turn from ending, and
-/// whoever is far behind makes it long.
+/// The cost limit (see [`WorkBudget`]) of all questions of a turn, and of a single one: about 0.1
+/// ms or less. Without it, clients that ask faster than they are answered would keep a turn from
+/// ending, and clients far behind would make it long.
 const QUESTION_WORK_PER_TURN: usize = 128 * 1024;
 const QUESTION_WORK: usize = 64 * 1024;
 
-/// Readers that may wait for a sequence at a time; one more is answered with what there is.
+/// Maximum readers waiting for a sequence number; beyond it, one is answered with the current
+/// image.
 const PENDING_IMAGES_MAX: usize = 1024;
 
-/// Where the writer lays out what it knows, for those who do not follow a channel.
+/// Where the writer exports snapshots of its state, for those who do not follow a channel.
 #[derive(Debug, Clone)]
 pub struct SnapshotSinks {
     pub reader: Reader,
@@ -116,29 +117,28 @@ pub struct SnapshotSinks {
     pub signals: SignalBoard,
 }
 
-/// How often it does: as much as what it has laid out may be behind.
+/// The interval between exports, and so the maximum age of a snapshot.
 const EXPORT_EVERY: Duration = Duration::from_millis(100);
 
-/// The ends that others hold.
+/// The sending ends of the writer's queues.
 #[derive(Debug, Clone)]
 pub struct HubHandle {
     pub inputs: InputSender,
     pub requests: mpsc::Sender<Request>,
 }
 
-/// The one way into the hub for what sources say. Digests become public ids here, on the thread or task of
-/// the source.
+/// Sends inputs to the hub. Replaces digests by public ids, on the thread or task of the source.
 #[derive(Debug, Clone)]
 pub struct InputSender {
     queue: mpsc::Sender<Input>,
     ids: PublicIds,
 }
 
-/// The hub takes nothing any more.
+/// The hub no longer accepts inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HubStopped;
 
-/// Room for one input.
+/// A reserved place in the queue for one input.
 #[derive(Debug)]
 pub struct InputPermit<'a> {
     permit: mpsc::Permit<'a, Input>,
@@ -146,7 +146,7 @@ pub struct InputPermit<'a> {
 }
 
 impl InputSender {
-    /// Hands in, and waits for room before.
+    /// Sends an input; waits for room in the queue.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl InputSender {
         Ok(())
     }
 
-    /// The same from a thread that may wait.
+    /// Sends an input from a blocking thread.
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ impl InputSender {
         self.queue.blocking_send(input).map_err(|_| HubStopped)
     }
 
-    /// Waits for room.
+    /// Waits for room in the queue.
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ impl InputPermit<'_> {
 }
 
 impl Input {
-    /// Puts public ids in place of digests.
+    /// Replaces digests by public ids.
     fn number(&mut self, ids: &PublicIds) {
         match self {
             Self::Batch { batch, .. } => ids.number_batch(batch),
@@ -210,15 +210,15 @@ impl Input {
     }
 }
 
-/// The ends that the writer holds.
+/// The receiving ends, which the writer holds.
 #[derive(Debug)]
 pub struct HubReceivers {
     inputs: mpsc::Receiver<Input>,
     requests: mpsc::Receiver<Request>,
 }
 
-/// `inputs_max`: batches that may wait. `requests_max`: as many as there can be sockets, since each
-/// has one question open at most, and some for readers over HTTP.
+/// Creates the writer's queues. `inputs_max`: batches that may wait. `requests_max`: the maximum
+/// number of sockets, since each has at most one open question, plus some for readers over HTTP.
 #[must_use]
 pub fn channel(
     inputs_max: usize,
@@ -233,7 +233,7 @@ pub fn channel(
 
 #[cfg(test)]
 impl HubReceivers {
-    /// What is handed in next, for tests without a hub.
+    /// The next input, for tests without a hub.
     pub(crate) async fn next_input(&mut self) -> Option<Input> {
         self.inputs.recv().await
     }
@@ -241,10 +241,10 @@ impl HubReceivers {
 
 impl Host for HubHandle {
     fn ask(&self, ask: Ask) {
-        // On the thread of the shard that asks.
+        // Runs on the thread of the shard that asks.
         fault::point();
         if self.requests.try_send(Request::FanOut(ask)).is_err() {
-            // Only while stopping: the queue has room for a question of every socket.
+            // Only during a stop: the queue has room for a question of every socket.
             counter!("matchwire_questions_dropped_total").increment(1);
         }
     }
@@ -258,11 +258,11 @@ impl Host for HubHandle {
     }
 }
 
-/// Starts the writer's thread. It ends when it is told to.
+/// Starts the writer's thread. It ends at [`Request::Stop`].
 ///
 /// # Errors
 ///
-/// When the system refuses a thread.
+/// If the system refuses a thread.
 pub fn start(
     hub: Hub,
     fanout: Fanout,
@@ -295,14 +295,14 @@ struct Writer {
     fanout: Fanout,
     quarantine: Quarantine,
     decisions: identity::Writer,
-    /// What is agreed with each source that pushes.
+    /// The policy for sources that push.
     push_terms: Terms,
     sinks: SnapshotSinks,
-    /// The sources that have pushed, by their names.
+    /// The sources that have pushed, by name.
     pushers: HashMap<Arc<str>, SourceNumber>,
     pending_images: Vec<PendingImage>,
     changes: Vec<Change>,
-    /// When the first was received of what has been applied since the last publication.
+    /// The earliest receive time of the inputs applied since the last publication.
     oldest: Option<Micros>,
 }
 
@@ -318,7 +318,7 @@ impl Writer {
         let mut tick = tokio::time::interval(Duration::from_millis(250));
         let mut export = tokio::time::interval(EXPORT_EVERY);
         export.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // `feeds` is there before anybody can ask for it.
+        // Creates `feeds` before any request can ask for it.
         self.tick();
         let mut stepped = clock::stepped();
         loop {
@@ -333,10 +333,10 @@ impl Writer {
             }
             let ready = || inputs.try_recv().ok();
             iter::from_fn(ready).take(INPUTS_PER_TURN).for_each(|input| self.input(input));
-            // Nobody was silent for as long as the clock has jumped.
+            // A jump of the clock is not silence of a source.
             let total = clock::stepped();
             self.hub.clock_jumped(total - mem::replace(&mut stepped, total), now());
-            // Who still has something waiting here has not been silent.
+            // A source with inputs waiting here is not silent.
             if inputs.is_empty() {
                 self.hub.check_feeds(now(), &mut self.changes);
             }
@@ -375,7 +375,7 @@ impl Writer {
         }
     }
 
-    /// Lays out what has changed for those who read, and for the archive.
+    /// Exports what has changed to readers and the archive.
     fn export_snapshots(&mut self) {
         let now = now();
         self.sinks.signals.put(&self.hub.take_signals());
@@ -385,7 +385,7 @@ impl Writer {
         self.sinks.reader.update(&changed, &gone);
     }
 
-    /// What is due by now goes out with what was just applied, merged with it where it may be.
+    /// Flushes lanes that are due together with what was just applied, merged where possible.
     fn flush_lanes(&mut self) {
         if self.hub.lanes_due().is_some() {
             self.hub.flush_lanes(now(), &mut self.changes);
@@ -446,12 +446,12 @@ impl Writer {
             }
             verdicts.push(reason);
         }
-        // Whoever pushed may have gone.
+        // The pusher may be gone.
         drop(reply.send(verdicts));
     }
 
-    /// The source that pushes under this name. Where one of another kind has the name, it gets
-    /// another.
+    /// The source that pushes under this name. If a source of another kind has the name, it gets
+    /// another one.
     fn pusher(&mut self, name: &Arc<str>) -> SourceNumber {
         if let Some(number) = self.pushers.get(name) {
             return *number;
@@ -489,12 +489,12 @@ impl Writer {
             histogram!("matchwire_publish_delay_seconds").record(seconds(now() - oldest));
         }
         self.serve_pending_images();
-        // The allocation is kept for the next turn.
+        // Reuse the allocation in the next turn.
         self.changes = changes;
         self.changes.clear();
     }
 
-    /// Answers a question. Returns what it cost, or nothing when it is the last.
+    /// Answers a request. Returns its cost, or `None` if it is the last one.
     fn request(&mut self, request: Request) -> Option<usize> {
         match request {
             Request::FanOut(Ask { asker, question }) => {
@@ -526,7 +526,7 @@ impl Writer {
                 Some(image) if image.seq < pending.at_least && !too_many => {
                     self.pending_images.push(pending);
                 }
-                // Whoever asked may have gone.
+                // The requester may be gone.
                 image => drop(pending.reply.send(image)),
             }
         }

@@ -1,8 +1,7 @@
-//! What sources push: lines are read, repetitions recognised, and the rest handed to the hub.
+//! Pushes: reads lines, drops duplicates, and hands the rest to the hub.
 //!
-//! One body is taken at a time for each source, so that what a source says is applied in the order
-//! in which it said it. Nothing is answered before the hub has taken it. This knows neither HTTP nor
-//! keys.
+//! Each source's bodies are processed one at a time, so that its lines are applied in order. A push
+//! is answered only after the hub has applied it. This module knows neither HTTP nor keys.
 
 mod fingerprints;
 
@@ -30,26 +29,26 @@ use crate::{
     pipeline::{HubHandle, Input, InputPermit},
 };
 
-/// The format of what is pushed, by the name that recordings and the quarantine have for it.
+/// The name of the push format in recordings and the quarantine.
 pub const FORMAT: &str = "matchwire-events";
 
-/// The kind of such a source on the channel `feeds`.
+/// The kind of a pushing source on the channel `feeds`.
 pub const KIND: &str = "push";
 
-/// Lines handed to the hub at once: enough to share the cost, few enough that other sources do not
-/// wait for a long body.
+/// Lines handed to the hub at once: enough to share the cost, few enough that a long body does not
+/// delay other sources.
 const LINES_AT_ONCE: usize = 64;
 
-/// Refusals that an answer lists; the others are counted, and all are in the quarantine.
+/// Maximum refusals listed in an answer; all are counted and in the quarantine.
 const REFUSALS_LISTED_MAX: usize = 100;
 
-/// Lines of a source for the hub, which answers to each what was wrong with it, if anything was.
+/// A source's lines for the hub, which replies for each line with the error, if any.
 #[derive(Debug)]
 pub struct PushRequest {
     pub source: Arc<str>,
     pub received: Micros,
     pub lines: Vec<PushedLine>,
-    /// What could not even be read.
+    /// Lines that could not be parsed.
     pub refusals: Vec<Refusal>,
     pub reply: oneshot::Sender<Vec<Option<String>>>,
 }
@@ -61,7 +60,7 @@ pub struct PushedLine {
     pub bytes: Bytes,
 }
 
-/// What became of the lines of a body.
+/// The result of a body.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PushReport {
     pub accepted: u64,
@@ -72,22 +71,22 @@ pub struct PushReport {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RefusedLine {
-    /// Counted from 1 within the body.
+    /// The line number within the body, from 1.
     pub line: u64,
     pub kind: &'static str,
     pub reason: String,
 }
 
-/// Why the rest of a body was not taken.
+/// Why the rest of a body was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushError {
-    /// The hub had no room for as long as a push may wait.
+    /// The hub's queue stayed full for the maximum wait of a push.
     Full,
     /// The hub is stopping.
     Stopping,
 }
 
-/// What is known of the sources that push.
+/// The state of all pushing sources.
 #[derive(Debug)]
 pub struct PushSources {
     settings: IngestConfig,
@@ -96,12 +95,12 @@ pub struct PushSources {
     sources: DashMap<String, Arc<Mutex<PushSource>>>,
 }
 
-/// One source that pushes; locked for as long as a body of it is read and taken.
+/// A pushing source; locked while one of its bodies is processed.
 #[derive(Debug)]
 pub struct PushSource {
     name: Arc<str>,
     recent: RecentFingerprints,
-    /// The last body of which nothing was refused.
+    /// The last body without refusals.
     last_body: Option<Fingerprint>,
 }
 
@@ -116,7 +115,8 @@ impl PushSources {
         &self.settings
     }
 
-    /// The source of this name. Names are those of keys that an operator made, so there are few.
+    /// The source with this name. Names are those of keys that an operator created, so there are
+    /// few.
     #[must_use]
     pub fn source(&self, name: &str) -> Arc<Mutex<PushSource>> {
         let new = || PushSource {
@@ -129,12 +129,12 @@ impl PushSources {
         )
     }
 
-    /// Takes the lines of a body, in order. `all_matches`: lines may speak of matches of other
-    /// providers.
+    /// Processes the lines of a body, in order. `all_matches`: lines may refer to other providers'
+    /// matches.
     ///
     /// # Errors
     ///
-    /// Where the hub does not take them all: with what became of those before.
+    /// If the hub does not accept all of them: with the results of those before.
     pub async fn take(
         &self,
         source: &mut PushSource,
@@ -194,28 +194,28 @@ impl PushSources {
         Ok(())
     }
 
-    /// Waits until followers and the hub have room for more.
+    /// Waits until clients and the hub have room for more.
     async fn room(&self) -> Result<InputPermit<'_>, PushError> {
         self.fanout.room().await;
         self.hub_handle.inputs.reserve().await.map_err(|_| PushError::Stopping)
     }
 }
 
-/// A body that is being taken.
+/// A body being processed.
 struct BodyReader {
     interpreter: Interpreter,
     line_bytes_max: usize,
-    /// It is, byte for byte, the body before it.
+    /// Whether the body is identical to the one before it.
     is_repeated: bool,
     received: Micros,
     answer: PushReport,
 }
 
-/// Some lines of a body, read.
+/// Parsed lines of a body.
 #[derive(Default)]
 struct LineBatch {
     lines: Vec<PushedLine>,
-    /// By what each line would be known again.
+    /// The fingerprint of each line.
     fingerprints: Vec<Option<Fingerprint>>,
     refusals: Vec<Refusal>,
 }
@@ -256,7 +256,7 @@ impl BodyReader {
         let fingerprint = match (read.id, batch.at) {
             (Some(id), _) => Some(Fingerprint::of_id(&id)),
             (None, Some(_)) => Some(Fingerprint::of_content(bytes)),
-            // The same words at another time may be news: suspended, open, suspended.
+            // The same content at another time may be news: suspended, open, suspended.
             (None, None) => None,
         };
         Ok((fingerprint, batch))
@@ -285,7 +285,7 @@ impl BodyReader {
     }
 }
 
-/// The lines of a body that are not empty, counted from 1.
+/// The non-empty lines of a body, numbered from 1.
 fn numbered_lines(body: &Bytes) -> impl Iterator<Item = (u64, Bytes)> {
     let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     (1..).zip(lines).filter(|(_, line)| !line.is_empty()).map(|(n, line)| (n, body.slice_ref(line)))
@@ -310,7 +310,7 @@ mod tests {
 
     const LINE: &[u8] = br#"{"at":1,"sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
 
-    /// Sources before a hub with room for one input, and its end of the queue.
+    /// Sources in front of a hub with room for one input, and the receivers of its queues.
     fn sources(wait_ms: u64) -> (PushSources, pipeline::HubReceivers) {
         let (hub_handle, receivers) = pipeline::channel(1, 8, PublicIds::default());
         let config = Config::default();
@@ -331,7 +331,7 @@ mod tests {
         drop(receivers);
         let taken = sources.take(&mut source, &Bytes::from_static(LINE), false).await;
         assert_eq!(taken, Err((PushError::Stopping, PushReport::default())));
-        // Nothing was taken, so nothing is known again.
+        // Nothing was accepted, so nothing is a duplicate.
         assert!(!source.recent.holds(Fingerprint::of_content(LINE)));
     }
 

@@ -1,6 +1,6 @@
-//! `matchwire feeds quarantine`: what could not be used, listed, printed and tried again.
+//! `matchwire feeds quarantine`: lists, exports and retries refused messages.
 //!
-//! It works on the files beside the database, whether a hub is running on them or not.
+//! It works on the files next to the database, whether a hub is running or not.
 
 mod retry;
 
@@ -29,12 +29,12 @@ pub enum QuarantineError {
     Trust(#[from] ingest::source::tls::TrustError),
 }
 
-/// Does what the command says, and writes its answer.
+/// Runs the command, and writes its output.
 ///
 /// # Errors
 ///
-/// If the quarantine cannot be used, the hub does not take what is pushed, or nobody reads the
-/// answer.
+/// If the quarantine cannot be read or written, the hub refuses the push, or the output cannot be
+/// written.
 pub async fn run(command: QuarantineCommand, out: &mut impl Write) -> Result<(), QuarantineError> {
     match command {
         QuarantineCommand::List(args) => list(&args, out),
@@ -49,7 +49,7 @@ pub async fn run(command: QuarantineCommand, out: &mut impl Write) -> Result<(),
     }
 }
 
-/// There is a `+` behind the bytes where only the beginning was kept.
+/// A `+` follows the number of bytes if only the beginning is stored.
 fn list(args: &QuarantineListArgs, out: &mut impl Write) -> Result<(), QuarantineError> {
     let all = read(&args.which)?;
     let columns = ["refused", "kind", "source", "format", "place", "bytes", "reason"];

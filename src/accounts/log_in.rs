@@ -1,7 +1,7 @@
-//! Showing who one is, by a password.
+//! Authentication by password.
 //!
-//! Refusals are all alike: an address that nobody registered, one that was not confirmed, a blocked
-//! account and a wrong password get the same answer after the same work.
+//! All refusals are alike: an unregistered or unconfirmed address, a blocked account and a wrong
+//! password get the same answer after the same work.
 
 use super::{
     AccountId, Accounts, AccountsError, Email, Micros, Password, SessionOwner, SessionSecret,
@@ -9,16 +9,16 @@ use super::{
     store::{self, StoredAccount},
 };
 
-/// What became of a log-in.
+/// The result of a log-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogInOutcome {
-    /// The session that has begun.
+    /// The new session.
     In { who: SessionOwner, secret: SessionSecret },
-    /// Address or password are wrong, or the account may not be used. Which of it is not told.
+    /// Address or password are wrong, or the account is unusable. The answer does not tell which.
     Refused,
 }
 
-/// What became of something that asks for the password once more.
+/// The result of an action that requires the password again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReauthOutcome {
     Done,
@@ -26,7 +26,7 @@ pub enum ReauthOutcome {
 }
 
 impl Accounts {
-    /// Logs a customer in, with a session of its own. How often somebody may try is not decided here.
+    /// Logs a customer in and starts a session. The caller limits the attempts.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl Accounts {
         }
     }
 
-    /// Refuses after all where the account has changed since it was read.
+    /// Opens a session, unless the account has changed since it was read.
     async fn open_session(
         &self,
         read: &StoredAccount,
@@ -72,8 +72,8 @@ impl Accounts {
         Ok(LogInOutcome::In { who, secret })
     }
 
-    /// The account, if this is its password. To be held and compared with what is there then, before
-    /// anything is changed.
+    /// The account, if this is its password. The caller must lock it and check that it is unchanged
+    /// before it changes anything.
     pub(super) async fn reauthenticate(
         &self,
         account: AccountId,

@@ -1,16 +1,16 @@
-//! Who is calling, and what they have paid for.
+//! Authentication and entitlements: who is calling, and what they have paid for.
 //!
-//! It owns accounts and what becomes of them, their keys and their add-ons, passwords, links and
-//! sessions, and knows neither matches nor sockets, pages nor cookies. Time comes in as `now`. A key lives in the caller's head alone: here there is its keyed hash, in the database
-//! and in the cache. Whatever changes, by this program or by another on the same file, is told once to
-//! whoever listens to [`Accounts::changes`].
+//! Owns accounts and their life cycle, keys, add-ons, passwords, links and sessions; knows neither
+//! matches nor sockets, pages nor cookies. Time comes in as `now`. Keys themselves are never
+//! stored: the database and the cache hold their keyed hash. Every change, by this process or
+//! another on the same database, is sent once to the receivers of [`Accounts::changes`].
 //!
-//! In reading order: [`Addon`], [`Key`], [`Caller`], then `cache` and `store`, `changes`,
-//! `ledger`, `founders`, `demo`; and [`FeedGrant`], for keys by which sources push what they have.
+//! In reading order: [`Addon`], [`Key`], [`Caller`], then `cache` and `store`, `changes`, `ledger`,
+//! `founders`, `demo`; and [`FeedGrant`], for keys with which sources push.
 //!
 //! The life of an account: `registration`, `new_key`, `log_in` and `session`, `recovery`,
-//! `email_change`, `deletion`, [`Customer`]; beneath them [`Email`], [`Password`] and its `hasher`,
-//! `link`, `secret`, [`Device`]; [`Admin`] beside them, `directory` for operators, and `sweep` behind them all.
+//! `email_change`, `deletion`, [`Customer`]; underneath them [`Email`], [`Password`] and its
+//! `hasher`, `link`, `secret`, [`Device`]; then [`Admin`], `directory` for operators, and `sweep`.
 
 mod addon;
 mod admin;
@@ -91,7 +91,7 @@ pub type Micros = i64;
 const HOUR_US: Micros = 60 * 60 * 1_000_000;
 const DAY_US: Micros = 24 * HOUR_US;
 
-/// A handle on the account store; clones share everything.
+/// A handle to the account store; clones share everything.
 #[derive(Clone)]
 pub struct Accounts {
     shared: Arc<Shared>,
@@ -102,7 +102,8 @@ struct Shared {
     pepper: Pepper,
     cache: Cache,
     changes: broadcast::Sender<KeyId>,
-    /// The number of the last change that was told. Locked while telling, so that none is told twice.
+    /// The number of the last change that was broadcast. Locked during a broadcast, so that none is
+    /// repeated.
     told: Mutex<i64>,
     hasher: Hasher,
     link_key: LinkKey,
@@ -111,7 +112,7 @@ struct Shared {
     config: AccountsConfig,
 }
 
-/// A key as it may be shown.
+/// A key, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeySummary {
     pub key: KeyId,
@@ -121,24 +122,24 @@ pub struct KeySummary {
     pub email: Option<String>,
     pub created: Micros,
     pub revoked: Option<Micros>,
-    /// What the account has; all keys of an account show the same.
+    /// The account's add-ons; the same for all of its keys.
     pub addons: Addons,
 }
 
-/// What became of a wish to revoke a key.
+/// The result of revoking a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RevokeOutcome {
-    /// It worked until now.
+    /// It was valid until now.
     Now(KeyId),
-    /// It had stopped working before.
+    /// It was revoked before.
     Already { at: Micros },
     /// There is no such key.
     Unknown,
 }
 
 impl Accounts {
-    /// The most days that can be added to an add-on at once: a century. It keeps sums of days far
-    /// from where 64 bits of microseconds end.
+    /// The maximum days that can be added to an add-on at once: a century. It keeps sums far from
+    /// the limit of 64 bits of microseconds.
     pub const DAYS_MAX: u32 = 36_500;
 
     /// Opens a file with the default settings, and creates it if it is missing.
@@ -162,7 +163,7 @@ impl Accounts {
         Self::of(Database::open(db).await?, config).await
     }
 
-    /// Opens a database that must be there.
+    /// Opens an existing database.
     ///
     /// # Errors
     ///
@@ -205,13 +206,13 @@ impl Accounts {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Makes a key. With an address it is that account's, which is made if there is none; without
-    /// one it gets a new account. The days are added to what the account has left, or to now where
-    /// nothing is left.
+    /// Creates a key. With an address, for that account, which is created if necessary; without
+    /// one, for a new account. The days are added to the expiry of each add-on, or to now if it has
+    /// passed.
     ///
     /// # Errors
     ///
-    /// If more than [`Self::DAYS_MAX`] days are asked for, or if the store fails; nothing has
+    /// If more than [`Self::DAYS_MAX`] days are requested, or if the store fails; nothing has
     /// changed then.
     pub async fn create_key(
         &self,
@@ -231,7 +232,7 @@ impl Accounts {
         Ok(key)
     }
 
-    /// All keys ever made, the oldest first.
+    /// All keys ever created, the oldest first.
     ///
     /// # Errors
     ///
@@ -241,8 +242,9 @@ impl Accounts {
         Ok(keys.into_iter().map(KeySummary::from).collect())
     }
 
-    /// Ends a key, given in full or by its public part. It works no more when this returns, here
-    /// and, within one turn of [`Self::watch`], in every other program on the same file.
+    /// Revokes a key, given in full or by its public part. When this returns, it no longer works
+    /// here, and within one interval of [`Self::watch`] in every other process on the same
+    /// database.
     ///
     /// # Errors
     ///
@@ -259,15 +261,15 @@ impl Accounts {
             return Ok(RevokeOutcome::Already { at });
         }
         if !self.shared.store.revoke(found.account, found.key, now).await? {
-            // Another program has done it since we looked.
+            // Another process has revoked it meanwhile.
             return Ok(RevokeOutcome::Already { at: now });
         }
         self.broadcast_own_changes().await;
         Ok(RevokeOutcome::Now(found.key))
     }
 
-    /// Says whose key this is; `None` if it is malformed, unknown or revoked. Mostly answered from
-    /// the cache; what is malformed never reaches the database.
+    /// Returns the caller of this key; `None` if it is malformed, unknown or revoked. Usually
+    /// answered from the cache; a malformed key never reaches the database.
     ///
     /// # Errors
     ///
@@ -285,12 +287,12 @@ impl Accounts {
         }
     }
 
-    /// Reads a caller again; `None` when its key has been revoked. Costs nothing while no change has
+    /// Reads a caller again; `None` if its key has been revoked. Costs nothing unless a change has
     /// been noticed since it was last read.
     ///
-    /// A socket asks this twice: once right after it began to listen to [`Self::changes`], because
-    /// its key may have been revoked between [`Self::authenticate`] and then, and once for each
-    /// change of its key.
+    /// A socket calls this twice: once right after it subscribed to [`Self::changes`], because its
+    /// key may have been revoked between [`Self::authenticate`] and then, and once for each change
+    /// of its key.
     ///
     /// # Errors
     ///
@@ -304,7 +306,7 @@ impl Accounts {
         Ok(stored.and_then(|stored| Caller::from_stored(&stored, generation)))
     }
 
-    /// A value that belongs to this database, such as an epoch that must outlive a restart.
+    /// A value that is stored with this database, such as an epoch that must outlive a restart.
     ///
     /// # Errors
     ///
@@ -313,7 +315,7 @@ impl Accounts {
         Ok(self.shared.store.meta(name).await?)
     }
 
-    /// Sets such a value, or replaces it.
+    /// Sets or replaces such a value.
     ///
     /// # Errors
     ///
@@ -322,13 +324,13 @@ impl Accounts {
         Ok(self.shared.store.set_meta(name, value).await?)
     }
 
-    /// A secret for one purpose that outlives a restart: it is derived from the pepper.
+    /// A secret for one purpose that survives a restart: it is derived from the pepper.
     #[must_use]
     pub(crate) fn derived_secret(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
         self.shared.pepper.derive(purpose)
     }
 
-    /// The database, for what else is kept in it. It is closed with [`Self::close`].
+    /// The database, for other data that is stored in it. Close it with [`Self::close`].
     #[must_use]
     pub fn database(&self) -> &Database {
         self.shared.store.database()
@@ -345,7 +347,7 @@ impl Accounts {
         account: AccountId,
         now: Micros,
     ) -> Result<Key, AccountsError> {
-        // With a million keys, one in four thousand finds its prefix taken and tries once more.
+        // With a million keys, one in four thousand prefixes collides and is generated again.
         loop {
             let key = Key::generate()?;
             let hash = self.shared.pepper.hash(key.as_presented());
@@ -413,7 +415,7 @@ impl From<StoredKey> for KeySummary {
     }
 }
 
-/// Days that may be added at once.
+/// Checks the number of days added at once.
 fn checked(days: u32) -> Result<u32, AccountsError> {
     if days > Accounts::DAYS_MAX {
         return Err(AccountsError::TooManyDays { days, limit: Accounts::DAYS_MAX });
@@ -421,8 +423,8 @@ fn checked(days: u32) -> Result<u32, AccountsError> {
     Ok(days)
 }
 
-/// The pepper of the settings or else of the database, provided that the keys were hashed with it:
-/// with another one, every key would silently stop working.
+/// The pepper from the settings or the database, provided that the keys were hashed with it: with
+/// another one, every key would silently stop working.
 async fn pepper(store: &Store, config: &AccountsConfig) -> Result<Pepper, AccountsError> {
     let pepper = match config.pepper.expose() {
         Some(secret) => Pepper::new(secret.to_owned()),

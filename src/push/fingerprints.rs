@@ -1,11 +1,11 @@
-//! What a source has said lately, so that a repetition is known as one: in bounded memory.
+//! Recent lines of a source, to detect duplicates in bounded memory.
 
 use std::collections::{HashSet, VecDeque};
 
 use sha2::{Digest, Sha256};
 
-/// By what a line or a body is known again: 128 bits of a digest, so that no sender can make two
-/// that are the same.
+/// Identifies a line or a body: 128 bits of a cryptographic digest, so that no sender can produce a
+/// collision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Fingerprint([u8; 16]);
 
@@ -30,7 +30,7 @@ impl Fingerprint {
     }
 }
 
-/// The last so many marks.
+/// The most recent fingerprints, up to a maximum.
 #[derive(Debug)]
 pub(super) struct RecentFingerprints {
     known: HashSet<Fingerprint>,

@@ -1,7 +1,8 @@
-//! What the quarantine holds, read beside a hub that goes on writing it.
+//! Reads the quarantine while a hub may be writing it.
 //!
-//! The hub only ever appends, and renames the file when it is full. So a line stands where it stood
-//! when it was read, and is taken out by writing blanks over it: nothing that comes meanwhile is lost.
+//! The hub only appends, and renames the file when it is full. So the offset of a line never
+//! changes, and a line is removed by overwriting it with blanks: lines that arrive meanwhile are
+//! not lost.
 
 use std::{
     fs::{File, OpenOptions},
@@ -13,7 +14,7 @@ use std::{
 
 use super::{QuarantineEntry, older};
 
-/// A line and where it stands.
+/// An entry and its position in the file.
 #[derive(Debug)]
 pub struct QuarantinedLine {
     pub entry: QuarantineEntry,
@@ -23,7 +24,7 @@ pub struct QuarantinedLine {
 }
 
 impl QuarantinedLine {
-    /// Takes the line out of the quarantine.
+    /// Removes the entry from the quarantine.
     ///
     /// # Errors
     ///
@@ -33,7 +34,7 @@ impl QuarantinedLine {
     }
 }
 
-/// All lines, the oldest first. What is no line is passed over.
+/// All entries, the oldest first. Malformed lines are skipped.
 ///
 /// # Errors
 ///
@@ -56,7 +57,7 @@ fn read_file(file: &Arc<File>, all: &mut Vec<QuarantinedLine>) -> io::Result<()>
     loop {
         text.clear();
         let read = reader.read_until(b'\n', &mut text)?;
-        // Without its end it is being written at this moment.
+        // A line without its end is being written at this moment.
         let Some(whole) = text.strip_suffix(b"\n") else { return Ok(()) };
         if let Ok(entry) = serde_json::from_slice(whole) {
             all.push(QuarantinedLine {

@@ -1,4 +1,4 @@
-//! Messages read anew, and what can be used pushed to a hub.
+//! Parses refused messages again, and pushes those that are usable now.
 
 use std::{
     collections::HashMap,
@@ -20,10 +20,10 @@ use crate::{
     quarantine::{QuarantineEntry, QuarantinedLine},
 };
 
-/// Lines pushed at once: no more than an answer can tell the refusals of.
+/// Lines pushed at once: no more than an answer can list refusals of.
 const LINES_AT_ONCE: usize = 100;
 
-/// What a message is worth now.
+/// Whether a message is usable now.
 enum RetryVerdict {
     /// These lines of the push format.
     Usable(Vec<String>),
@@ -58,7 +58,7 @@ pub(super) async fn run(args: RetryArgs, out: &mut impl Write) -> Result<(), Qua
     Ok(writeln!(out, "{dropped} pushed and dropped from the quarantine")?)
 }
 
-/// Messages of one source at a time, in order, a few at once.
+/// Batches of messages, each of one source, in order.
 fn parts(usable: &[(QuarantinedLine, Vec<String>)]) -> Vec<&[(QuarantinedLine, Vec<String>)]> {
     let mut parts = Vec::new();
     let (mut begin, mut lines) = (0, 0);
@@ -74,7 +74,7 @@ fn parts(usable: &[(QuarantinedLine, Vec<String>)]) -> Vec<&[(QuarantinedLine, V
     parts
 }
 
-/// One reader for each source, since a message may rest on those before it.
+/// One interpreter for each source, since a message may depend on those before it.
 #[derive(Default)]
 struct MessageReaders {
     interpreters: HashMap<String, Option<Box<dyn Interpret>>>,
@@ -103,7 +103,7 @@ impl MessageReaders {
             return RetryVerdict::Unusable(format!("{}: {error}", error.kind.as_str()));
         }
         match String::from_utf8(bytes) {
-            // As it was pushed, with its id.
+            // Unchanged, with its id.
             Ok(text) if line.format == FORMAT => RetryVerdict::Usable(vec![text]),
             _ => {
                 RetryVerdict::Usable(played.batches.iter().map(|it| self.lines.timed(it)).collect())
@@ -118,7 +118,7 @@ struct PushClient<'a> {
     key: String,
 }
 
-/// What the hub answers, as far as it matters here.
+/// The fields of the hub's answer that matter here.
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]
@@ -154,7 +154,7 @@ impl<'a> PushClient<'a> {
         Ok(Self { client, url, key: key_text.trim().to_owned() })
     }
 
-    /// Pushes some messages of one source, and drops those that are taken; returns how many.
+    /// Pushes messages of one source, and removes those that are accepted; returns their number.
     async fn push(
         &self,
         messages: &[(QuarantinedLine, Vec<String>)],
@@ -186,7 +186,7 @@ impl<'a> PushClient<'a> {
         let url = format!("{}/ingest/v1/{source}", self.url);
         let unreachable = |error: reqwest::Error| QuarantineError::Unreachable {
             url: url.clone(),
-            // It may hold the address, which is told already.
+            // It may contain the address, which is printed already.
             source: error.without_url(),
         };
         let request = self.client.post(&url).header("authorization", format!("Token {}", self.key));
@@ -202,7 +202,7 @@ impl<'a> PushClient<'a> {
     }
 }
 
-/// For a plain address: no certificate is ever looked at.
+/// For plain HTTP: no certificate is ever checked.
 fn no_trust() -> rustls::ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     rustls::ClientConfig::builder_with_provider(provider)
