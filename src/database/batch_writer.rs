@@ -1,9 +1,9 @@
-//! How much is written without keeping others from writing.
+//! Bulk writes that do not block other writers.
 //!
-//! SQLite has one writer at a time and no queue for the next: whoever waits looks again and again, with
-//! pauses of up to a tenth of a second, and gives up after `busy_timeout`. A long transaction keeps all
-//! others out while it lasts, and one short transaction right behind another nearly so. So what may be much
-//! is written in [`BatchWriter`], with pauses in which everybody who waits has looked.
+//! SQLite has one writer at a time and no queue: a waiting writer polls with pauses of up to a
+//! tenth of a second, and fails after `busy_timeout`. A long transaction blocks all others, and
+//! short transactions in close succession nearly so. So bulk writes use a [`BatchWriter`], which
+//! pauses long enough for every waiting writer to poll.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use tokio::time::{Instant, sleep};
 
 use super::Database;
 
-/// So long SQLite is held, in one transaction or in several, before others are let in.
+/// How long SQLite is held, in one transaction or several, before others get a turn.
 const HELD_MAX: Duration = Duration::from_millis(200);
-/// A little more than the longest pause between two looks of SQLite's busy handler.
+/// Slightly more than the longest polling pause of SQLite's busy handler.
 const YIELD_TIME: Duration = Duration::from_millis(110);
 
-/// For how long somebody who writes much has held the database since others were let in.
+/// How long a bulk writer has held the database since others had a turn.
 #[derive(Debug, Default)]
 pub struct WriteBudget {
     held: Duration,
 }
 
-/// What is written in as many transactions as it takes. Dropped before [`Self::finish`], the last of them
-/// is undone and those before it are not: what is written so must be right to be written again.
+/// Writes in as many transactions as necessary. If it is dropped before [`Self::finish`], the last
+/// transaction is rolled back and earlier ones are not, so the writes must be idempotent.
 #[derive(Debug)]
 pub struct BatchWriter<'a> {
     database: &'a Database,
@@ -33,13 +33,13 @@ pub struct BatchWriter<'a> {
 }
 
 impl Database {
-    /// Begins to write much.
+    /// Begins a bulk write.
     #[must_use]
     pub fn batch_writer<'a>(&'a self, budget: &'a mut WriteBudget) -> BatchWriter<'a> {
         BatchWriter { database: self, budget, open: None }
     }
 
-    /// Lets in all who wait to write. Nothing to wait for where writers do not wait for each other.
+    /// Gives waiting writers a turn. Returns at once if writers do not block each other.
     pub async fn yield_to_writers(&self) {
         if self.is_sqlite() {
             sleep(YIELD_TIME).await;

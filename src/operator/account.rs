@@ -1,4 +1,4 @@
-//! `matchwire account`: who the customers are, and what an operator does about one.
+//! `matchwire account`: lists, shows and changes customers' accounts.
 
 use std::io::Write;
 
@@ -104,7 +104,7 @@ async fn show_sums(
     Ok(())
 }
 
-/// What a running hub has counted in its last few seconds is not in the store yet.
+/// The counts of the last few seconds of a running hub are not in the store yet.
 async fn show_usage(
     accounts: &Accounts,
     account: &AccountSummary,

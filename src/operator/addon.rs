@@ -1,4 +1,4 @@
-//! `matchwire addon`: days for nothing.
+//! `matchwire addon`: grants days without payment.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::{
     table::{line, time},
 };
 
-/// Does what the command says, and writes its answer: the add-on, and when it ends now.
+/// Runs the command, and prints the add-on and its new expiry.
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
-//! The books: all orders and the whole ledger, as an operator looks at them.
+//! Queries of all orders and the whole ledger, for the operator.
 //!
-//! It only reads. Amounts are added up here, in exact decimals, from groups of equal amounts, since
+//! Read-only. Amounts are added up here, in exact decimals, from groups of equal amounts, because
 //! neither database adds up text and neither is trusted with fractions.
 
 use rust_decimal::Decimal;
@@ -13,10 +13,10 @@ use crate::{
     payments::Order,
 };
 
-/// Entries of the ledger that are read at once.
+/// Ledger entries read at once.
 const PAGE: i64 = 1000;
 
-/// Whose rows, and of when; both ends are included.
+/// A filter by account and time, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LedgerFilter {
     pub(crate) account: Option<AccountId>,
@@ -35,7 +35,7 @@ impl LedgerFilter {
     }
 }
 
-/// Reads the books of a database.
+/// Reads orders and the ledger of a database.
 #[derive(Debug)]
 pub(crate) struct LedgerStore<'a> {
     database: &'a Database,
@@ -46,7 +46,7 @@ impl<'a> LedgerStore<'a> {
         Self { database }
     }
 
-    /// The entries of a number above this one, the oldest first, a thousand at most.
+    /// The entries with a number above this one, the oldest first, a thousand at most.
     pub(crate) async fn entries(
         &self,
         filter: &LedgerFilter,
@@ -77,7 +77,7 @@ impl<'a> LedgerStore<'a> {
             .await
     }
 
-    /// What all entries come to, by add-on, kind and currency.
+    /// Sums of the entries, by add-on, kind and currency.
     pub(crate) async fn sums(&self, filter: &LedgerFilter) -> Result<Sums, sqlx::Error> {
         let rows = sqlx::query(
             "SELECT addon, kind, currency, amount, count(*) AS entries, \
@@ -115,7 +115,7 @@ impl<'a> LedgerStore<'a> {
         .await
     }
 
-    /// The order of this id, whoever's it is.
+    /// The order with this id, of any account.
     pub(crate) async fn order(&self, id: &str) -> Result<Option<Order>, sqlx::Error> {
         sqlx::query_as("SELECT * FROM orders WHERE id = $1")
             .bind(id)
@@ -124,7 +124,7 @@ impl<'a> LedgerStore<'a> {
     }
 }
 
-/// Entries of equal amounts: the amount counts for each of them.
+/// A group of entries of equal amounts.
 fn group(row: &AnyRow) -> Result<LedgerSum, sqlx::Error> {
     let addon: String = row.try_get("addon")?;
     let kind: String = row.try_get("kind")?;

@@ -1,4 +1,4 @@
-//! `matchwire founders`: the Founder badge, once.
+//! `matchwire founders`: grants the Founder badge, once.
 
 use std::io::Write;
 

@@ -1,8 +1,8 @@
-//! Operator's commands about customers and money, beside a running hub or without one.
+//! Operator commands about customers and money, with or without a running hub.
 //!
-//! Each opens the database it is given, does one thing, and writes lines of fields with tabs between
-//! them, for people and for scripts; lists have column heads, and come as JSON lines too. A running hub
-//! on the same database notices within a moment. What is shown is never a secret: of a key its public
+//! Each opens the given database, does one thing, and prints lines of tab-separated fields, for
+//! people and scripts; lists have column heads, and are available as JSON lines too. A running hub
+//! on the same database notices within a moment. Secrets are never shown: of a key only its public
 //! part, of a password nothing.
 //!
 //! In reading order: [`OperatorError`], `account`, `addon`, `founders`, `admin`, then `books`, `sums`,
@@ -69,11 +69,11 @@ pub enum OperatorError {
     Io(#[from] io::Error),
 }
 
-/// Does what a command says, and writes its answer. `input` is where a password comes from.
+/// Runs a command, and prints its output. A password is read from `input`.
 ///
 /// # Errors
 ///
-/// If it cannot be done, or if nobody reads the answer.
+/// If the command fails, or the output cannot be written.
 pub async fn run(
     command: OperatorCommand,
     config: &Config,
@@ -93,13 +93,13 @@ pub async fn run(
     }
 }
 
-/// The account that is meant.
+/// The account that the argument identifies.
 async fn named(accounts: &Accounts, text: &str) -> Result<AccountSummary, OperatorError> {
     let found = accounts.find_account(text).await?;
     found.ok_or_else(|| OperatorError::UnknownAccount { named: text.to_owned() })
 }
 
-/// Which rows of the books are meant.
+/// The rows that the arguments select.
 async fn filter(
     accounts: &Accounts,
     args: &LedgerFilterArgs,

@@ -1,4 +1,4 @@
-//! `matchwire order`: what was bought.
+//! `matchwire order`: lists and shows orders.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! What entries of the ledger come to. Pure: entries in, sums out, exact to the last digit.
+//! Sums of ledger entries. Pure: entries in, sums out, exact to the last digit.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use rust_decimal::Decimal;
 
 use crate::accounts::{Addon, LedgerEntry, LedgerKind};
 
-/// What the entries of one add-on, kind and currency come to.
+/// The sum of the entries of one add-on, kind and currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LedgerSum {
     pub(crate) addon: Addon,
     pub(crate) kind: LedgerKind,
-    /// ISO 4217; empty for gifts, which cost nothing.
+    /// ISO 4217; empty for grants without payment.
     pub(super) currency: String,
     pub(crate) entries: i64,
     pub(crate) days: i64,
     pub(crate) amount: Decimal,
 }
 
-/// What was earned in a currency: what was paid less what was given back.
+/// The revenue in a currency: payments less refunds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CurrencyTotal {
     pub(crate) currency: String,
@@ -31,7 +31,7 @@ pub(crate) struct CurrencyTotal {
 pub(crate) struct Sums(BTreeMap<(Addon, &'static str, String), LedgerSum>);
 
 impl LedgerSum {
-    /// The currency, or `-` where no money went.
+    /// The currency, or `-` if no money was involved.
     pub(crate) fn currency(&self) -> &str {
         if self.currency.is_empty() { "-" } else { &self.currency }
     }
@@ -44,7 +44,7 @@ impl LedgerSum {
 }
 
 impl Sums {
-    /// Takes in one more entry.
+    /// Adds an entry.
     pub(crate) fn enter(&mut self, entry: &LedgerEntry) {
         self.add(LedgerSum {
             addon: entry.addon,
@@ -56,7 +56,7 @@ impl Sums {
         });
     }
 
-    /// Takes in what some entries come to.
+    /// Adds a sum.
     pub(super) fn add(&mut self, more: LedgerSum) {
         let key = (more.addon, more.kind.as_str(), more.currency.clone());
         match self.0.get_mut(&key) {
@@ -65,7 +65,7 @@ impl Sums {
         }
     }
 
-    /// Whether no entry was taken in.
+    /// Whether there are no entries.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -74,7 +74,7 @@ impl Sums {
         self.0.values()
     }
 
-    /// What was earned, by currency.
+    /// The revenue, by currency.
     pub(crate) fn totals(&self) -> Vec<CurrencyTotal> {
         let mut totals = BTreeMap::<&str, CurrencyTotal>::new();
         for sum in self.iter().filter(|sum| !sum.currency.is_empty()) {

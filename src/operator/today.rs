@@ -1,23 +1,23 @@
-//! What the store says of today: mails and money, for the operator's page.
+//! Today's mails and money in the store, for the operator's page.
 
 use super::{LedgerFilter, LedgerStore, sums::CurrencyTotal};
 use crate::{accounts::Micros, database::Database, usage::Day};
 
-/// Mails and orders, of the day in UTC unless it says otherwise.
+/// Mails and orders of the current day in UTC, unless noted otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DailyFigures {
-    /// Mails that wait to be sent, of whatever day.
+    /// Mails waiting to be sent, of any day.
     pub(crate) mails_waiting: u64,
-    /// Mails that were given up today.
+    /// Mails that failed today.
     pub(crate) mails_failed: u64,
     pub(crate) orders_made: u64,
     pub(crate) orders_paid: u64,
-    /// What was paid less what was given back, by currency.
+    /// Payments less refunds, by currency.
     pub(crate) earned: Vec<CurrencyTotal>,
 }
 
 impl DailyFigures {
-    /// Reads it.
+    /// Reads the figures.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl DailyFigures {
         })
     }
 
-    /// What was earned, in words.
+    /// The revenue, as text.
     pub(crate) fn earned(&self) -> String {
         let each = |total: &CurrencyTotal| format!("{} {}", total.amount, total.currency);
         let all = self.earned.iter().map(each).collect::<Vec<_>>();
