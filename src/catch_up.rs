@@ -1,5 +1,5 @@
-//! Brings readers from where they stand to where a channel is: from the tail where it reaches back
-//! far enough, else with the image. Knows no client.
+//! Brings a reader from its position to the head of a channel: from the tail if it reaches back far
+//! enough, else with the image. Knows no client.
 
 use bytes::Bytes;
 use fanout::{
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// A channel's image, encoded once for each sequence and shared by all who want it.
+/// A channel's image, encoded once per sequence number and shared by all readers.
 #[derive(Debug, Clone)]
 pub struct ChannelImage {
     pub epoch: fanout::Epoch,
@@ -28,12 +28,12 @@ pub struct ChannelImage {
     pub frame: Bytes,
 }
 
-/// What answering a question costs, so that a turn can be bounded and who asks can be charged: bytes
-/// of patches that are merged, and of frames that are rendered.
+/// The cost of answering a question, in bytes of merged patches and rendered frames: bounds a turn
+/// and is charged to the client.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkBudget {
     pub spent: usize,
-    /// Once so much is spent, an answer ends at the next frame, and its reader asks for the rest.
+    /// Once this much is spent, an answer ends at the next frame, and its reader asks for the rest.
     pub max: usize,
 }
 
@@ -48,17 +48,17 @@ impl WorkBudget {
     }
 }
 
-/// What looking at one channel's name costs, when a pattern asks which channels it covers.
+/// The cost of matching one channel's name against a pattern.
 const MATCH_WORK: usize = 32;
 
 impl Hub {
-    /// Answers a question of the fan-out, whatever it costs.
+    /// Answers a question of the fan-out, without a limit.
     pub fn answer(&mut self, question: &Question) -> Answer {
         self.answer_within(question, &mut WorkBudget::up_to(usize::MAX))
     }
 
-    /// Answers a question of the fan-out. A reader far behind gets a part of what leads to the head,
-    /// and asks again.
+    /// Answers a question of the fan-out. A reader far behind gets part of the updates, and asks
+    /// again.
     pub fn answer_within(&mut self, question: &Question, work: &mut WorkBudget) -> Answer {
         match question {
             Question::Match { pattern } => {
@@ -169,9 +169,9 @@ fn rendered(answer: &Answer) -> usize {
     }
 }
 
-/// The updates after `from` in as few frames as is right: events stand alone, in order, and values
-/// are merged only between them. Stops at the first frame that reaches `bytes_max`, or by which the
-/// work allowed is spent.
+/// The updates after `from` in as few frames as possible: events stay separate and in order, and
+/// values are merged only between them. Stops at the first frame that reaches `bytes_max` or
+/// exhausts the work budget.
 fn since(
     sequence: &mut Sequence,
     from: Seq,
@@ -185,7 +185,7 @@ fn since(
     let mut next = step(sequence, to, work);
     while let Some(first) = next.take() {
         let mut builder = FrameBuilder::new(to, first);
-        // What is left when the work is spent is asked for again, from here.
+        // If the work budget is exhausted, the reader asks again from here.
         while !work.is_spent() {
             next = step(sequence, builder.last, work);
             let Some(step) = &next else { break };
@@ -215,14 +215,14 @@ fn step(sequence: &mut Sequence, from: Seq, work: &mut WorkBudget) -> Option<Ste
     Some(step)
 }
 
-/// Updates that become one frame.
+/// Builds one frame from several updates.
 struct FrameBuilder {
     prev: Seq,
     /// The last update in it.
     last: Seq,
     stamp: Stamp,
     first: Step,
-    /// The composed patch, where there is more than the first.
+    /// The merged patch, if there are several updates.
     merged: Option<Object>,
 }
 
@@ -231,7 +231,7 @@ impl FrameBuilder {
         Self { prev, last: first.seq(), stamp: first.stamp(), first, merged: None }
     }
 
-    /// Merges what comes next into this run, if that is possible. Events stand alone.
+    /// Merges the next update into the frame, if possible. Events are never merged.
     fn extend(&mut self, next: &Step) -> bool {
         if !self.first.events().is_empty() || !next.events().is_empty() {
             return false;

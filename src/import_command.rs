@@ -1,9 +1,9 @@
-//! `matchwire import`: what recordings and tables of results tell, kept in the archive.
+//! `matchwire import`: imports recordings and tables of results into the archive.
 //!
-//! A hub of its own is told everything at full speed, with the sources' own moments as its clock, so
-//! that the same files always leave the same. What the archive knows of a match already stays, as far
-//! as the files do not tell it anew ([`MatchRecord::fill_from`]). It serves nobody; a hub that runs on
-//! the same database meanwhile is not disturbed.
+//! A private hub applies everything at full speed, with the sources' own times as its clock, so
+//! that the same files always give the same result. What the archive already knows of a match
+//! stays, unless the files contain newer data ([`MatchRecord::fill_from`]). It serves no clients; a
+//! hub that runs on the same database is not disturbed.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -31,7 +31,7 @@ use crate::{
     record::{Key, MatchRecord, PlayRecord},
 };
 
-/// Why not everything was kept.
+/// Why the import failed, at least partly.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(transparent)]
@@ -48,29 +48,28 @@ pub enum ImportError {
     Output(#[from] io::Error),
 }
 
-/// Matches that are held at a time, so that files which tell of the same ones make one of them. Some
-/// 100 KB each with all their prices; past it the one that ended first is let go, which is kept by
+/// Maximum matches in memory, so that files about the same match produce one record. About 100 KB
+/// each with all their prices; beyond it, the match that ended first is evicted, which is stored by
 /// then.
 const MATCHES_MAX: usize = 5_000;
-/// What has changed is kept at least so often, so that a price is kept as it was before it moved: by
-/// the clock of the files, and in messages.
+/// Maximum time, by the clock of the files, and messages between two writes, so that a price is
+/// stored before it moves on.
 const STORE_EVERY_US: Micros = 30 * 60 * 1_000_000;
 const STORE_EVERY_BATCHES: usize = 4_096;
-/// Matches that are written in one transaction.
+/// Matches written in one transaction.
 const TRANSACTION_MATCHES_MAX: usize = 200;
-/// Refused messages of a file that are told one by one.
+/// Maximum refusals listed for a file.
 const REFUSALS_LISTED_MAX: usize = 10;
-/// Where recordings begin that do not say when their match was. No moment before 1990 is believed of
-/// them: what nobody told stays unknown.
+/// The clock's start for recordings without a date. Times before 1990 are treated as unknown.
 const BEGIN: Micros = 0;
 const PLAUSIBLE_FROM: Micros = 631_152_000_000_000;
 
-/// Keeps what the files tell, and says of each what that was.
+/// Imports the files, and prints a summary of each.
 ///
 /// # Errors
 ///
-/// If one of the files is of no known format, if any of them could not be read (the others are kept
-/// then), if the database fails, or if nobody reads the answer.
+/// If a file has an unknown format, if any file cannot be read (the others are imported then), if
+/// the database fails, or if the output cannot be written.
 pub async fn run(
     args: &ImportArgs,
     config: &Config,
@@ -99,13 +98,13 @@ pub async fn run(
     Ok(())
 }
 
-/// What came of a file.
+/// The result of importing a file.
 struct FileSummary {
     format: Format,
     matches: HashSet<Key>,
     prices: u64,
     refused: usize,
-    /// The first of them.
+    /// The first refusals.
     refusals: Vec<String>,
 }
 
@@ -114,7 +113,7 @@ struct Import {
     archive: Archive,
     identities: Store,
     ids: PublicIds,
-    /// What the archive knew before of the matches that were told of.
+    /// The archive's records from before the import.
     archived: HashMap<Key, Option<Arc<MatchRecord>>>,
 }
 
@@ -125,7 +124,7 @@ impl Import {
         let identities = Store::of(database);
         let identity = Identity::new(identities.load().await?);
         let settings = Settings {
-            // Nobody resumes.
+            // No client resumes.
             window: Window { bytes: 1, age_us: 1 },
             matches_max: MATCHES_MAX,
             matches_max_per_source: usize::MAX,
@@ -171,14 +170,14 @@ impl Import {
     fn apply(&mut self, source: SourceNumber, timed: &Timed, summary: &mut FileSummary) {
         summary.prices += u64::from(timed.batch.price_changes);
         let at = timed.clock_us;
-        // Nobody follows: what would be published is dropped.
+        // There are no subscribers: the changes are dropped.
         let errors = self.hub.apply(source, &timed.batch, at, at, &mut Vec::new());
         for error in errors {
             summary.refuse(error.to_string());
         }
     }
 
-    /// Keeps what has changed since this was called last.
+    /// Stores what has changed since the last call.
     async fn store_changes(
         &mut self,
         clock: Micros,
@@ -189,9 +188,9 @@ impl Import {
             self.identities.write(&decisions, now()).await?;
         }
         let (mut records, _) = self.hub.take_changed(clock);
-        // In an order that does not change from run to run.
+        // Sorted, so that every run writes in the same order.
         records.sort_by_key(|record| record.brief.id);
-        // Before what goes by them.
+        // Before the records that refer to them.
         self.ids.flush().await?;
         summary.matches.extend(records.iter().map(|record| record.brief.id));
         for some in records.chunks(TRANSACTION_MATCHES_MAX) {
@@ -204,7 +203,7 @@ impl Import {
         Ok(())
     }
 
-    /// A record with what was known of the match before this import.
+    /// Combines a record with what was known of the match before this import.
     async fn with_archived(
         &mut self,
         new: &Arc<MatchRecord>,
@@ -231,8 +230,8 @@ impl Import {
     }
 }
 
-/// Takes away when a match starts where its recording does not say it, and the reader has put when
-/// playing begins in its place.
+/// Removes the start of a match if its recording does not contain it and the reader has put the
+/// start of play in its place.
 fn clear_implied_start(timed: &mut Timed, format: Format) {
     let of_one_match = matches!(
         format,

@@ -1,7 +1,7 @@
-//! `matchwire matches`: what the hub found to be one match, from the operator's terminal.
+//! `matchwire matches`: lists and corrects which providers' matches are the same.
 //!
-//! It writes orders down; a running hub on the same database follows them, others when they start.
-//! It decides nothing but what the operator's words mean.
+//! It stores orders; a running hub on the same database applies them, others when they start. It
+//! only interprets the operator's arguments.
 
 use std::io::{self, Write};
 
@@ -41,12 +41,12 @@ pub enum MatchesCommandError {
     Output(#[from] io::Error),
 }
 
-/// Does what the command says, and writes its answer.
+/// Runs the command, and prints its output.
 ///
 /// # Errors
 ///
-/// If the database cannot be used, if the matches cannot be told from what is said, or if nobody
-/// reads the answer.
+/// If the database cannot be used, if the arguments do not identify matches, or if the output
+/// cannot be written.
 pub async fn run(
     command: MatchesCommand,
     config: &AccountsConfig,
@@ -96,7 +96,7 @@ async fn list(
     Ok(print_orders(&store.unfollowed().await?, format, out)?)
 }
 
-/// Orders, a table of its own. Without orders there is none.
+/// Prints the orders as a table of their own; nothing if there are none.
 fn print_orders(orders: &[Unfollowed], format: Format, out: &mut impl Write) -> io::Result<()> {
     if orders.is_empty() {
         return Ok(());
@@ -226,7 +226,7 @@ async fn place(store: &Store, own: Id) -> Result<Place, sqlx::Error> {
     Ok(store.place(own).await?.unwrap_or(Place { id: own, swapped: false }))
 }
 
-/// How the operator names a match.
+/// An operator's reference to a match.
 enum MatchRef {
     Key(String, String),
     Id(Id),

@@ -1,5 +1,4 @@
-//! Announces to the hub what is to be played, and plays it: the demo, a steady load, recordings, live
-//! sources.
+//! Registers the sources with the hub and runs them: the demo, a load, recordings, live sources.
 
 use std::{
     convert::Infallible,
@@ -44,13 +43,14 @@ use crate::{
     supervisor::{self, Lifetime},
 };
 
-/// A recording to be played, and how to open it anew.
+/// A recording, and how to reopen it.
 pub(super) struct Reel {
     recording: Recording,
     path: PathBuf,
 }
 
-/// Opens every recording before anything else starts: a wrong name ends the program at once.
+/// Opens every recording before anything else starts, so that a wrong name ends the program at
+/// once.
 pub(super) fn recordings(config: &Config, mode: &RunMode) -> Result<Vec<Reel>, AppError> {
     let RunMode::Recordings(args) = mode else { return Ok(Vec::new()) };
     let mut reels = Vec::new();
@@ -111,7 +111,7 @@ pub(super) fn announce(
     demo.into_iter().chain(load_source).chain(reels).collect()
 }
 
-/// Keeps what the demo's world holds beside what is played in the archive, where the settings want it.
+/// Stores the demo's past and future matches in the archive, if the settings say so.
 pub(super) fn chronicle(
     demo: Option<Run>,
     config: &Config,
@@ -122,7 +122,7 @@ pub(super) fn chronicle(
     let run = demo.filter(|_| config.demo.past)?;
     let settings = super::settings(config);
     let chronicle = Chronicle::new(run, accounts, (archive, reader, ids), settings, stopped);
-    // It ends early where the database fails; the next start tries again.
+    // It ends early if the database fails; the next start tries again.
     Some(supervisor::spawn("chronicle", Lifetime::Finite, chronicle.keep()))
 }
 
@@ -134,7 +134,7 @@ pub(super) struct LiveSource {
     told: tokio::sync::mpsc::Receiver<Told>,
 }
 
-/// Announces the live sources of the settings. Each begins as one that has yet to connect.
+/// Registers the configured live sources. Each starts as not yet connected.
 pub(super) fn announce_live(
     hub: &mut Hub,
     config: &Config,
@@ -158,11 +158,11 @@ pub(super) fn announce_live(
     Ok(live)
 }
 
-/// Follows every live source, until what is returned is dropped.
+/// Runs every live source, until the returned set is dropped.
 fn start_live(sources: Vec<LiveSource>, hub_handle: &HubHandle) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     for LiveSource { name, number, following, told } in sources {
-        // A source comes back by itself from everything but a fault of the program.
+        // A source recovers from everything but a bug.
         let part = format!("source {name}");
         tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
         let forwarding = live::forward(number, told, hub_handle.inputs.clone());
@@ -172,7 +172,7 @@ fn start_live(sources: Vec<LiveSource>, hub_handle: &HubHandle) -> JoinSet<()> {
     tasks
 }
 
-/// Plays all sources for as long as this is polled.
+/// Runs all sources for as long as this is polled.
 pub(super) async fn play_all(
     sources: Vec<Source>,
     live: Vec<LiveSource>,
@@ -189,7 +189,7 @@ pub(super) async fn play_all(
     future::pending().await
 }
 
-/// Plays every source on a thread of its own, until what is returned is dropped.
+/// Runs every source on its own thread, until the returned value is dropped.
 fn start_sources(
     sources: Vec<Source>,
     mode: &RunMode,
@@ -231,7 +231,7 @@ fn start_sources(
     Ok(stops)
 }
 
-/// How long a recording that is held waits after the first subscription.
+/// How long a held recording waits after the first subscription.
 const HOLD_ON: Duration = Duration::from_millis(300);
 
 async fn wait_for_a_follower(fanout: &Fanout) {
@@ -239,6 +239,6 @@ async fn wait_for_a_follower(fanout: &Fanout) {
     while !fanout.was_followed() {
         look.tick().await;
     }
-    // Whoever follows several channels asks for them one by one, and is to miss nothing of any.
+    // A client subscribes to its channels one by one, and must not miss anything.
     tokio::time::sleep(HOLD_ON).await;
 }

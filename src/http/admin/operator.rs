@@ -49,7 +49,7 @@ impl Operator {
     /// The frame of a page for them.
     pub(super) fn shell(&self, here: &'static str) -> Shell<'_> {
         let token = self.shared.forms.token(Holder::Operator(self.secret.expose()));
-        Shell::new(here, site::SessionOwner::Operator, token)
+        Shell::new(here, site::Who::Operator, token)
     }
 
     /// The secret of the session.
