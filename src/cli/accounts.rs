@@ -81,7 +81,7 @@ pub struct AddonGrantArgs {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(Accounts::DAYS_MAX))
     )]
     pub days: u32,
-    /// Why, for whoever reads the ledger.
+    /// The reason, for readers of the ledger.
     #[arg(long, value_name = "TEXT", value_parser = note)]
     pub note: String,
 }
