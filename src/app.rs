@@ -1,8 +1,8 @@
-//! Builds the parts, wires them, stops them. The only file that knows every part.
+//! Builds the parts, wires them and stops them. The only file that knows every part.
 
 mod customers;
+mod mail;
 mod playing;
-mod posting;
 mod signals;
 
 use std::{
@@ -28,35 +28,35 @@ use self::signals::Signals;
 use crate::{
     accounts::{Accounts, AccountsError},
     archive::{self, Archive, Inbox},
+    banner,
     cli::ReplayArgs,
     clock::{now, wall},
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     database::Database,
     demo::Run,
     entitlement::Entitlement,
-    greeting,
     http::{self, BenchListener, Proxies, Registry, tls::TlsError},
     hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
     identity::{self, Identity, store::Store},
     ids::{self, IdsError, PublicIds},
     images::Images,
     limits,
+    load_source::Load,
     mail::MailError,
-    payments::{SetUpError, sandbox::SandboxError},
-    pipeline::{self, Doors, Request, Shelf},
+    payments::{SetupError, sandbox::SandboxError},
+    pipeline::{self, HubHandle, Request, SnapshotSinks},
     predict::Predictor,
     quarantine::{self, Quarantine},
     reader::Reader,
     revocation::{self, Revoker},
     signals::SignalBoard,
     sources::follow::FollowError,
-    steady::Load,
     supervisor::{self, Lifetime, fault},
     telemetry::{self, TelemetryError},
     usage::{self, Flushes, Meter},
 };
 
-/// Why the hub could not start or had to end.
+/// Why the hub could not start or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     #[error("the account store failed")]
@@ -74,14 +74,14 @@ pub enum AppError {
     #[error("mail cannot be sent")]
     Mail(#[from] MailError),
     #[error("payments cannot be taken")]
-    Payments(#[from] SetUpError),
+    Payments(#[from] SetupError),
     #[error("the payment sandbox did not start")]
     Sandbox(#[from] SandboxError),
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error("cannot listen on {address}")]
     Listen { address: SocketAddr, source: io::Error },
-    /// Its name and the reason are printed already.
+    /// The part's name and the reason have been printed.
     #[error("a part of the hub failed")]
     Part,
     #[error("the door closed by itself")]
@@ -98,23 +98,23 @@ pub enum AppError {
 
 /// What the hub plays.
 #[derive(Debug)]
-pub enum Play {
+pub enum RunMode {
     /// Simulated days without end.
     Demo,
-    /// A load to measure with.
-    Steady(Load),
+    /// A load for measurements.
+    Load(Load),
     /// Nothing of its own.
     Nothing,
     Recordings(ReplayArgs),
 }
 
-impl Play {
-    /// What the settings say is to be played.
+impl RunMode {
+    /// The mode that the settings select.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let BenchConfig { rate, channels, .. } = config.bench;
         match (NonZeroU32::new(rate), NonZeroU32::new(channels)) {
-            (Some(rate), Some(channels)) => Self::Steady(Load { rate, channels }),
+            (Some(rate), Some(channels)) => Self::Load(Load { rate, channels }),
             _ if config.plays_demo() => Self::Demo,
             _ => Self::Nothing,
         }
@@ -126,25 +126,25 @@ impl Play {
 /// # Errors
 ///
 /// If a part cannot start.
-pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
-    // From the beginning: a signal that nobody listens for ends the process at once.
+pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
+    // First of all: a signal without a handler would end the process at once.
     let mut signals = Signals::listen()?;
     let metrics = telemetry::start_metrics()?;
-    let recordings = playing::recordings(&config, &play)?;
+    let recordings = playing::recordings(&config, &mode)?;
     let tls = tls(&config.tls)?;
     let secure = if tls.is_some() { "s" } else { "" };
-    // Before the database: a program that cannot listen leaves no new file behind.
+    // Before the database: if listening fails, no new file is left behind.
     let listener = listen(config.server.listen)?;
     let address = listener.local_addr()?;
     let bench_listener = bench_listener(&config.bench)?;
     let database = Database::open_with(&config.server.db, &config.database).await;
     let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
     let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));
-    let demo_key = demo_key(&accounts, &play).await?;
+    let demo_key = demo_key(&accounts, &mode).await?;
     let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
-    let demo = match &play {
-        Play::Demo => Some(demo_run(&accounts, &config, epochs.matches).await?),
-        Play::Steady(_) | Play::Nothing | Play::Recordings(_) => None,
+    let demo = match &mode {
+        RunMode::Demo => Some(demo_run(&accounts, &config, epochs.matches).await?),
+        RunMode::Load(_) | RunMode::Nothing | RunMode::Recordings(_) => None,
     };
     let epochs =
         Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
@@ -152,11 +152,12 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let ids =
         PublicIds::open_with_journal(accounts.database(), config.hub.ids_max, &journal).await?;
     let sockets_max = config.fanout.sockets_max;
-    let (doors, ends) = pipeline::doors(config.hub.inbox_batches, sockets_max + 1024, ids.clone());
+    let (hub_handle, receivers) =
+        pipeline::channel(config.hub.inbox_batches, sockets_max + 1024, ids.clone());
     let fanout = Fanout::start_on(
         limits(&config),
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
-        Box::new(doors.clone()),
+        Box::new(hub_handle.clone()),
         |name, run| supervisor::thread(name, Lifetime::UntilStop, run),
     )?;
     archive::adopt(accounts.database(), &ids, now()).await?;
@@ -173,19 +174,19 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         .with_ids(ids.clone())
         .with_signals(config.signals.settings());
     hub.remember_signals(&board.find(|_| true));
-    let sources = playing::announce(&mut hub, demo.clone(), &play, recordings);
-    let live = playing::announce_live(&mut hub, &config, &play)?;
+    let sources = playing::announce(&mut hub, demo.clone(), &mode, recordings);
+    let live = playing::announce_live(&mut hub, &config, &mode)?;
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let writer = {
-        let shelf = Shelf { reader: reader.clone(), inbox, signals: board.clone() };
+        let sinks = SnapshotSinks { reader: reader.clone(), inbox, signals: board.clone() };
         pipeline::start(
             hub,
             fanout.clone(),
-            ends,
+            receivers,
             quarantine,
             decisions,
             push_terms(&config),
-            shelf,
+            sinks,
         )?
     };
     let keeping = supervisor::spawn("archive", Lifetime::UntilStop, keeper.run());
@@ -200,10 +201,12 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     supervisor::spawn("metrics", Lifetime::UntilStop, upkeep);
     let (meter, flushes) = start_counting(&accounts, &config)?;
     let entitlement = Entitlement::new(Arc::clone(&catalogue));
-    let per_account = match play {
-        // A load tool opens all its sockets with the one key that was printed.
-        Play::Steady(_) => config.fanout.sockets_max,
-        Play::Demo | Play::Nothing | Play::Recordings(_) => config.fanout.sockets_max_per_account,
+    let per_account = match mode {
+        // A load tool opens all its sockets with the one printed key.
+        RunMode::Load(_) => config.fanout.sockets_max,
+        RunMode::Demo | RunMode::Nothing | RunMode::Recordings(_) => {
+            config.fanout.sockets_max_per_account
+        }
     };
     let registry = Registry::new(per_account, config.fanout.sockets_max);
     let revoking = revocation::start(
@@ -222,7 +225,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let sweeping = accounts.sweep_always(stopped.clone());
     let predictor = Predictor::default();
     let fitting = predictor.refit_always(archive.clone(), &config.predictions, stopped.clone());
-    let ordering = take_orders(identities, &config, &doors, &stopped);
+    let ordering = take_orders(identities, &config, &hub_handle, &stopped);
     let chronicle =
         playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
     let public_url = match config.server.public_url.trim_end_matches('/') {
@@ -231,7 +234,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     };
     let place = customers::Place { address, secure, public_url: &public_url };
     let customers =
-        customers::start(&accounts, &catalogue, place, (&config, &play), &stopped).await?;
+        customers::start(&accounts, &catalogue, place, (&config, &mode), &stopped).await?;
     let parts = http::Parts {
         accounts: accounts.clone(),
         catalogue,
@@ -240,7 +243,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         limits: limits::Limits::new(&config.limits),
         proxies: proxies(&config),
         fanout: fanout.clone(),
-        doors: doors.clone(),
+        hub_handle: hub_handle.clone(),
         registry,
         meter,
         metrics,
@@ -273,9 +276,9 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         let serving = door.serve(listener, stopped.clone());
         supervisor::spawn("bench-listener", Lifetime::UntilStop, serving);
     }
-    let (key, mails) = (demo_key.as_deref(), posting::demo_folder(&config));
-    greeting::greet(&mut io::stdout(), address, secure, &play, key, mails.as_deref())?;
-    greeting::log(&config, &play);
+    let (key, mails) = (demo_key.as_deref(), mail::demo_folder(&config));
+    banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
+    banner::log(&config, &mode);
 
     let asked_to_stop = async {
         signals.asked_to_stop().await;
@@ -287,7 +290,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     tokio::select! {
         () = asked_to_stop => {}
         () = supervisor::failed() => {}
-        Err(error) = playing::play_all(sources, live, &play, &config, &doors, &fanout) => return Err(error),
+        Err(error) = playing::play_all(sources, live, &mode, &config, &hub_handle, &fanout) => return Err(error),
         it = &mut serving => served = Some(it),
     }
     if let Some(served) = served.take_if(|_| !supervisor::has_failed()) {
@@ -296,7 +299,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     supervisor::stopping();
     let drain_ms = if supervisor::has_failed() {
         fault::hang_if_wanted().await;
-        // The acceptor stays meanwhile, so that probes hear from `/readyz` why they should not come.
+        // The acceptor stays meanwhile, so that probes learn from `/readyz` why they should not
+        // connect.
         let drain_ms = config.server.drain_ms.min(config.server.failure_exit_ms / 2);
         drain(&fanout, drain_ms).await;
         0
@@ -304,7 +308,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         config.server.drain_ms
     };
     stop.send_replace(true);
-    // The door is closed first: whoever is told to go does not come back to this process.
+    // The acceptor is closed first, so that closed clients do not reconnect to this process.
     let served = match served {
         Some(served) => served,
         None => serving.await,
@@ -316,8 +320,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     if tokio::time::timeout(patience, answered).await.is_err() {
         info!("requests were cut off");
     }
-    stop_writer(&doors, writer).await;
-    // The writer has laid out its last.
+    stop_writer(&hub_handle, writer).await;
+    // The writer has made its last export.
     keeping.await.ok();
     written.send_replace(true);
     signalling.await.ok();
@@ -327,7 +331,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         task.await.ok();
     }
     customers::stop(customers.tasks, patience).await;
-    // Everybody who counts has ended.
+    // All users of the meter have ended.
     flushes.finish().await;
     accounts.close().await;
     info!("stopped");
@@ -335,7 +339,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     if supervisor::has_failed() { Err(AppError::Part) } else { Ok(()) }
 }
 
-/// Whom requests are believed to come from.
+/// The trusted proxies.
 fn proxies(config: &Config) -> Proxies {
     let checked = "the settings were checked";
     Proxies {
@@ -344,18 +348,18 @@ fn proxies(config: &Config) -> Proxies {
     }
 }
 
-/// Orders that may wait for the writer.
+/// Maximum orders waiting for the writer.
 const ORDERS_MAX: usize = 64;
 
-/// Brings what the operator orders about matches to the writer.
+/// Forwards the operator's orders about matches to the writer.
 fn take_orders(
     store: Store,
     config: &Config,
-    doors: &Doors,
+    hub_handle: &HubHandle,
     stopped: &watch::Receiver<bool>,
 ) -> [JoinHandle<()>; 2] {
     let (orders, mut waiting) = tokio::sync::mpsc::channel(ORDERS_MAX);
-    let (mut stopped, requests) = (stopped.clone(), doors.requests.clone());
+    let (mut stopped, requests) = (stopped.clone(), hub_handle.requests.clone());
     let every = Duration::from_millis(config.accounts.watch_ms);
     let watching = identity::watch(store, every, orders, async move {
         stopped.wait_for(|stop| *stop).await.ok();
@@ -371,13 +375,13 @@ fn take_orders(
     [watching, handing_in]
 }
 
-async fn demo_key(accounts: &Accounts, play: &Play) -> Result<Option<String>, AppError> {
-    match play {
-        Play::Demo | Play::Steady(_) => {
+async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>, AppError> {
+    match mode {
+        RunMode::Demo | RunMode::Load(_) => {
             Ok(Some(accounts.ensure_demo_key(wall()).await?.expose().to_owned()))
         }
-        // It stands in clear in the store, which only a demo may have.
-        Play::Nothing | Play::Recordings(_) => {
+        // The key is stored in clear, which is acceptable in a demo only.
+        RunMode::Nothing | RunMode::Recordings(_) => {
             accounts.forget_demo_key(wall()).await?;
             Ok(None)
         }
@@ -385,12 +389,12 @@ async fn demo_key(accounts: &Accounts, play: &Play) -> Result<Option<String>, Ap
 }
 
 async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<Run, AppError> {
-    // Settings by which the same facts make other changes.
+    // The settings that affect which changes the same facts produce.
     let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
     Ok(Run::take_up(accounts, &config.demo, &settings, epoch, now()).await?)
 }
 
-/// Begins to count what accounts use, and to write it from time to time.
+/// Starts counting what accounts use, and storing the counts periodically.
 fn start_counting(accounts: &Accounts, config: &Config) -> Result<(Meter, Flushes), AppError> {
     let own = getrandom::u64()?.cast_signed();
     let meter = Meter::new(accounts.database().clone(), &config.usage, own);
@@ -402,8 +406,8 @@ fn random_epoch() -> Result<Epoch, AppError> {
     Ok(Epoch(getrandom::u32()?))
 }
 
-/// Connections that may wait to be accepted, as far as the system allows: when the hub starts
-/// again, all its clients come back at once.
+/// Connections waiting to be accepted, as far as the system allows: after a restart all clients
+/// reconnect at once.
 const BACKLOG: u32 = 4096;
 
 fn listen(address: SocketAddr) -> Result<net::TcpListener, AppError> {
@@ -425,7 +429,7 @@ fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> 
     Ok(Some(TcpListener::from_std(listener)?))
 }
 
-/// What is agreed with a source that pushes: each line is complete in itself.
+/// The policy for pushing sources: each line is complete in itself.
 fn push_terms(config: &Config) -> Terms {
     let deadline = (config.ingest.deadline_ms > 0).then(|| micros(config.ingest.deadline_ms));
     Terms { deadline_us: deadline, ..Terms::default() }
@@ -449,8 +453,8 @@ fn settings(config: &Config) -> Settings {
     }
 }
 
-fn quarantine_limits(config: &Config) -> quarantine::Limits {
-    quarantine::Limits {
+fn quarantine_limits(config: &Config) -> quarantine::QuarantineLimits {
+    quarantine::QuarantineLimits {
         bytes_max: config.feeds.quarantine_bytes_max as u64,
         age_max_us: micros(config.feeds.quarantine_age_ms),
     }
@@ -499,7 +503,7 @@ fn ended(served: Result<io::Result<JoinSet<()>>, JoinError>) -> io::Result<JoinS
     served.unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }
 
-/// Tells everybody to go and waits until they have, for as long as was agreed.
+/// Closes all sockets and waits until they are gone, up to the configured time.
 async fn drain(fanout: &Fanout, drain_ms: u64) {
     fanout.drain(milliseconds(drain_ms));
     let deadline = tokio::time::sleep(Duration::from_millis(drain_ms));
@@ -517,8 +521,8 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
     tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
 }
 
-async fn stop_writer(doors: &Doors, writer: thread::JoinHandle<()>) {
-    doors.requests.send(Request::Stop).await.ok();
-    // The supervisor has told of a panic.
+async fn stop_writer(hub_handle: &HubHandle, writer: thread::JoinHandle<()>) {
+    hub_handle.requests.send(Request::Stop).await.ok();
+    // The supervisor has reported a panic.
     tokio::task::spawn_blocking(move || writer.join().ok()).await.ok();
 }

@@ -1,5 +1,5 @@
-//! Brings readers from where they stand to where a channel is: from the tail where it reaches back
-//! far enough, else with the image. Knows no client.
+//! Brings a reader from its position to the head of a channel: from the tail if it reaches back far
+//! enough, else with the image. Knows no client.
 
 use bytes::Bytes;
 use fanout::{
@@ -10,7 +10,7 @@ use fanout::{
 };
 
 use crate::{
-    channels::{Entry, Subject},
+    channels::{ChannelEntry, Subject},
     dialect::stream::{self, Span},
     document::Object,
     hub::{
@@ -19,25 +19,25 @@ use crate::{
     },
 };
 
-/// A channel's image, encoded once for each sequence and shared by all who want it.
+/// A channel's image, encoded once per sequence number and shared by all readers.
 #[derive(Debug, Clone)]
-pub struct Image {
+pub struct ChannelImage {
     pub epoch: fanout::Epoch,
     pub seq: Seq,
     /// The `image` frame, with its WebSocket header.
     pub frame: Bytes,
 }
 
-/// What answering a question costs, so that a turn can be bounded and who asks can be charged: bytes
-/// of patches that are merged, and of frames that are rendered.
+/// The cost of answering a question, in bytes of merged patches and rendered frames: bounds a turn
+/// and is charged to the client.
 #[derive(Debug, Clone, Copy)]
-pub struct Work {
+pub struct WorkBudget {
     pub spent: usize,
-    /// Once so much is spent, an answer ends at the next frame, and its reader asks for the rest.
+    /// Once this much is spent, an answer ends at the next frame, and its reader asks for the rest.
     pub max: usize,
 }
 
-impl Work {
+impl WorkBudget {
     #[must_use]
     pub fn up_to(max: usize) -> Self {
         Self { spent: 0, max }
@@ -48,18 +48,18 @@ impl Work {
     }
 }
 
-/// What looking at one channel's name costs, when a pattern asks which channels it covers.
+/// The cost of matching one channel's name against a pattern.
 const MATCH_WORK: usize = 32;
 
 impl Hub {
     /// Answers a question of the fan-out, whatever it costs.
     pub fn answer(&mut self, question: &HostRequest) -> HostResponse {
-        self.answer_within(question, &mut Work::up_to(usize::MAX))
+        self.answer_within(question, &mut WorkBudget::up_to(usize::MAX))
     }
 
     /// Answers a question of the fan-out. A reader far behind gets a part of what leads to the head,
     /// and asks again.
-    pub fn answer_within(&mut self, question: &HostRequest, work: &mut Work) -> HostResponse {
+    pub fn answer_within(&mut self, question: &HostRequest, work: &mut WorkBudget) -> HostResponse {
         match question {
             HostRequest::MatchChannels { pattern } => {
                 work.spent += self.channels.len() * MATCH_WORK;
@@ -97,7 +97,7 @@ impl Hub {
         from: Option<Position>,
         why: &str,
         bytes_max: usize,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Option<CatchUp> {
         let entry = self.channels.get_mut(subject)?;
         let verdict = from.map(|from| verify(entry, from));
@@ -132,29 +132,29 @@ impl Hub {
     }
 
     /// The image of a channel by its name.
-    pub fn image_of(&mut self, channel: &str) -> Option<Image> {
+    pub fn image_of(&mut self, channel: &str) -> Option<ChannelImage> {
         let subject = self.channels.subject(channel)?;
         self.shared_image(subject)
     }
 
-    fn shared_image(&mut self, subject: Subject) -> Option<Image> {
+    fn shared_image(&mut self, subject: Subject) -> Option<ChannelImage> {
         let entry = self.channels.get(subject)?;
         let (epoch, head) = (entry.sequence.channel.epoch, entry.sequence.head());
         if let Some((seq, frame)) = &entry.image
             && *seq == head
         {
-            return Some(Image { epoch, seq: head, frame: frame.clone() });
+            return Some(ChannelImage { epoch, seq: head, frame: frame.clone() });
         }
         let name = entry.sequence.channel.name.clone();
         let stamp = entry.stamp;
         let data = self.image(subject)?;
         let frame = text_frame(|out| stream::image(out, &name, epoch, head, stamp, &data));
         self.channels.get_mut(subject)?.image = Some((head, frame.clone()));
-        Some(Image { epoch, seq: head, frame })
+        Some(ChannelImage { epoch, seq: head, frame })
     }
 }
 
-fn verify(entry: &Entry, from: Position) -> Result<Seq, Gap> {
+fn verify(entry: &ChannelEntry, from: Position) -> Result<Seq, Gap> {
     let sequence = &entry.sequence;
     check(from, sequence.channel.epoch, sequence.oldest(), sequence.head())
 }
@@ -169,35 +169,35 @@ fn rendered(answer: &HostResponse) -> usize {
     }
 }
 
-/// The updates after `from` in as few frames as is right: events stand alone, in order, and values
-/// are merged only between them. Stops at the first frame that reaches `bytes_max`, or by which the
-/// work allowed is spent.
+/// The updates after `from` in as few frames as possible: events stay separate and in order, and
+/// values are merged only between them. Stops at the first frame that reaches `bytes_max` or
+/// exhausts the work budget.
 fn since(
     sequence: &mut Sequence,
     from: Seq,
     why: &str,
     bytes_max: usize,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> (Vec<CatchUpFrame>, Seq) {
     let channel = sequence.channel.name.clone();
     let mut frames = Vec::new();
     let (mut bytes, mut to) = (0, from);
     let mut next = step(sequence, to, work);
     while let Some(first) = next.take() {
-        let mut run = Run::new(to, first);
-        // What is left when the work is spent is asked for again, from here.
+        let mut builder = FrameBuilder::new(to, first);
+        // If the work budget is exhausted, the reader asks again from here.
         while !work.is_spent() {
-            next = step(sequence, run.last, work);
+            next = step(sequence, builder.last, work);
             let Some(step) = &next else { break };
-            if !run.extend(step) {
+            if !builder.extend(step) {
                 break;
             }
             next = None;
         }
-        let frame = text_frame(|out| run.write(out, &channel, why));
+        let frame = text_frame(|out| builder.write(out, &channel, why));
         bytes += frame.len();
         work.spent += frame.len();
-        to = run.last;
+        to = builder.last;
         frames.push(CatchUpFrame { frame, to });
         if bytes >= bytes_max || work.is_spent() {
             break;
@@ -206,7 +206,7 @@ fn since(
     (frames, to)
 }
 
-fn step(sequence: &mut Sequence, from: Seq, work: &mut Work) -> Option<Step> {
+fn step(sequence: &mut Sequence, from: Seq, work: &mut WorkBudget) -> Option<Step> {
     if from >= sequence.head() {
         return None;
     }
@@ -215,23 +215,23 @@ fn step(sequence: &mut Sequence, from: Seq, work: &mut Work) -> Option<Step> {
     Some(step)
 }
 
-/// Updates that become one frame.
-struct Run {
+/// Builds one frame from several updates.
+struct FrameBuilder {
     prev: Seq,
     /// The last update in it.
     last: Seq,
     stamp: Stamp,
     first: Step,
-    /// The composed patch, where there is more than the first.
+    /// The merged patch, if there are several updates.
     merged: Option<Object>,
 }
 
-impl Run {
+impl FrameBuilder {
     fn new(prev: Seq, first: Step) -> Self {
         Self { prev, last: first.seq(), stamp: first.stamp(), first, merged: None }
     }
 
-    /// Merges what comes next into this run, if that is possible. Events stand alone.
+    /// Merges the next update into the frame, if possible. Events are never merged.
     fn extend(&mut self, next: &Step) -> bool {
         if !self.first.events().is_empty() || !next.events().is_empty() {
             return false;

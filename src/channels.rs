@@ -1,6 +1,6 @@
-//! Which channels exist, what each shows, and its name.
+//! The channels: their subjects, names and sequences.
 //!
-//! Owns the sequences and the lanes. Does not know who follows a channel, nor what an update means.
+//! Owns the sequences and the lanes. Does not know subscribers, nor what an update means.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,34 +15,34 @@ use crate::hub::{Header, lanes::Lanes, sequence::Sequence};
 pub enum Subject {
     Match(Id),
     Consensus(Id),
-    /// By the book's place in its match.
+    /// The index of the book in its match.
     Book(Id, usize),
     Board(Sport),
     Feeds,
-    /// What odds and play say, of all matches.
+    /// Signals from odds and play, of all matches.
     Signals,
 }
 
-/// One channel, and what was last published of its header.
+/// One channel, and its last published header.
 #[derive(Debug)]
-pub struct Entry {
+pub struct ChannelEntry {
     pub subject: Subject,
     pub sequence: Sequence,
-    /// The channel at the rates at which it is followed, beside each change at once.
+    /// The rate-limited variants of the channel.
     pub lanes: Lanes,
     pub header: Header,
-    /// The image as a frame, for as long as it is the newest.
+    /// The encoded image, as long as it is current.
     pub image: Option<(fanout::Seq, bytes::Bytes)>,
-    /// The moments of the last change.
+    /// The times of the last change.
     pub stamp: Option<crate::hub::sequence::Stamp>,
 }
 
 /// All channels.
 #[derive(Debug, Default)]
 pub struct Channels {
-    /// Looked up several times for each change. Subjects hold numbers that no feed can choose, so
-    /// a hash that could be provoked to collide does no harm.
-    entries: FxHashMap<Subject, Entry>,
+    /// Looked up several times for each change. No feed can choose the numbers in a subject, so a
+    /// hash without protection against collisions is safe.
+    entries: FxHashMap<Subject, ChannelEntry>,
     names: HashMap<ChannelId, Subject>,
     numbers: u32,
 }
@@ -69,24 +69,24 @@ impl Channels {
         name: ChannelId,
         (epoch, needs): (Epoch, Classes),
         header: Header,
-    ) -> &Entry {
+    ) -> &ChannelEntry {
         let number = self.next_number();
         let deliver_last = subject == Subject::Feeds;
         let channel = Channel { number, name: name.clone(), epoch, deliver_last, needs };
         let sequence = Sequence::new(channel);
         let lanes = Lanes::default();
-        let entry = Entry { subject, sequence, lanes, header, image: None, stamp: None };
+        let entry = ChannelEntry { subject, sequence, lanes, header, image: None, stamp: None };
         self.names.insert(name, subject);
         self.entries.entry(subject).or_insert(entry)
     }
 
-    /// A number that no channel has had.
+    /// A number that no channel has used.
     pub fn next_number(&mut self) -> u32 {
         self.numbers += 1;
         self.numbers
     }
 
-    /// Forgets a channel.
+    /// Removes a channel.
     pub fn close(&mut self, subject: Subject) -> Option<Channel> {
         let entry = self.entries.remove(&subject)?;
         self.names.remove(&entry.sequence.channel.name);
@@ -94,11 +94,11 @@ impl Channels {
     }
 
     #[must_use]
-    pub fn get(&self, subject: Subject) -> Option<&Entry> {
+    pub fn get(&self, subject: Subject) -> Option<&ChannelEntry> {
         self.entries.get(&subject)
     }
 
-    pub fn get_mut(&mut self, subject: Subject) -> Option<&mut Entry> {
+    pub fn get_mut(&mut self, subject: Subject) -> Option<&mut ChannelEntry> {
         self.entries.get_mut(&subject)
     }
 
@@ -114,7 +114,7 @@ impl Channels {
         boards
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut ChannelEntry> {
         self.entries.values_mut()
     }
 

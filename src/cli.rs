@@ -33,7 +33,7 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// What is to be done: to serve, if nothing else is said.
+    /// The command; `serve` if none is given.
     #[must_use]
     pub fn into_command(self) -> Command {
         self.command.unwrap_or(Command::Serve(self.serve))
@@ -58,7 +58,8 @@ pub enum Command {
     Key(KeyCommand),
     #[command(flatten)]
     Operator(OperatorCommand),
-    /// Look at which matches of several providers are one, and say so where the hub is not sure.
+    /// List matches of several providers that are the same, and correct them where the hub is
+    /// unsure.
     #[command(subcommand)]
     Matches(MatchesCommand),
     /// Keys of sources that push, and what could not be used.
@@ -80,7 +81,8 @@ pub struct ServeArgs {
     /// How many times as fast as real matches the demo plays: 0.1 to 100 [default: 1].
     #[arg(long, value_name = "N")]
     pub demo_speed: Option<DemoSpeed>,
-    /// Play a steady load in place of the demo: so many changes a second in all, to measure with.
+    /// Play a steady load instead of the demo, for measurements: this many changes per second in
+    /// total.
     #[arg(long, value_name = "N")]
     pub bench_rate: Option<u32>,
     /// How many channels the load changes in turn [default: 20].
@@ -100,7 +102,7 @@ impl ServeArgs {
     }
 }
 
-/// What every command that runs the hub can be told.
+/// Options of every command that runs the hub.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct HubArgs {
     /// The config file.
@@ -137,7 +139,7 @@ pub struct ReplayArgs {
     /// Begin again at the end.
     #[arg(long = "loop")]
     pub repeat: bool,
-    /// Begin with the first subscription, a moment later: there may be more of them.
+    /// Begin shortly after the first subscription: there may be more of them.
     #[arg(long)]
     pub hold: bool,
     /// The recordings; their format is recognised.
@@ -159,7 +161,7 @@ pub struct RecordArgs {
     /// The source's name in the config file.
     #[arg(value_name = "SOURCE")]
     pub source: String,
-    /// The file to write, which must not be there yet.
+    /// The file to write; it must not exist.
     #[arg(long, value_name = "FILE.zst")]
     pub to: PathBuf,
     /// The config file.
@@ -191,7 +193,7 @@ impl ImportArgs {
 /// How fast a recording is played.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Speed {
-    /// So many times as fast as it was recorded; positive and finite.
+    /// This many times the recorded speed; positive and finite.
     Times(f64),
     /// Without any pause.
     Max,
@@ -277,7 +279,7 @@ pub enum MatchesCommand {
     /// or split), PROVIDER/KEY, the id it takes, `swapped`, and its state (waits, or refused: why).
     /// Both parts begin with a line of column heads.
     List(MatchesArgs),
-    /// List the pairs that may be one match, the likeliest first.
+    /// List pairs that may be the same match, the likeliest first.
     ///
     /// A line of column heads, then a line for each pair, separated by tabs: how likely it is (0 to
     /// 1), why it is not sure, `swapped` if they have the sides in different order, then of each of
@@ -339,7 +341,7 @@ pub struct BackupArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
-    /// The file to write, which must not be there yet.
+    /// The file to write; it must not exist.
     #[arg(long, value_name = "FILE")]
     pub to: PathBuf,
 }
@@ -358,10 +360,10 @@ pub struct SimulateArgs {
     /// Of this sport alone, named as in channels.
     #[arg(long, requires = "events", value_parser = sport)]
     pub sport: Option<Sport>,
-    /// The first so many matches.
+    /// The first N matches.
     #[arg(long, requires = "events", value_name = "N")]
     pub matches: Option<usize>,
-    /// The odds of the first so many bookmakers.
+    /// The odds of the first N bookmakers.
     #[arg(long, requires = "events", value_name = "N")]
     pub bookmakers: Option<usize>,
 }

@@ -1,7 +1,7 @@
-//! The demo: simulated days without end, on loopback only.
+//! The demo: endless simulated days, on loopback only.
 //!
-//! A day is a function of its seed and its start. So a restart that plays the same day again up to
-//! now has made the very same changes in the same order, and may go on under the same epoch: clients
+//! A day is a function of its seed and its start. So a restart that replays the same day up to now
+//! produces identical changes in the same order, and can continue under the same epoch: clients
 //! resume across it, and get what happened meanwhile.
 
 mod chronicle;
@@ -27,29 +27,29 @@ use crate::{
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
-/// The name under which a run is kept in the store.
+/// The key of the run in the store.
 const META: &str = "demo_run";
 
 /// One run of the demo, which may outlive a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub seed: u64,
-    /// When the first day of its world began, in UTC microseconds. It stays with the database: the
-    /// days to come are known by it.
+    /// When the first day of its world began, in UTC microseconds. It stays the same for a
+    /// database, because future days are derived from it.
     pub start: Micros,
-    /// Since when it plays, by the clock of its world: matches that began before are not in it.
+    /// When it starts, by the clock of its world: matches that began before are not included.
     from: Micros,
-    /// How the clock of its world runs.
+    /// The speed of its world's clock.
     #[serde(default)]
     pace: Pace,
     pub epoch: u32,
-    /// What must be the same for the same day to come out: the program and the settings.
+    /// Identifies the program and settings, which must be the same to reproduce a day.
     program: String,
 }
 
 impl Run {
-    /// Takes up the run that the store remembers, where this program would play the very same; else
-    /// begins a new one and remembers it.
+    /// Continues the stored run, if this program would reproduce it exactly; otherwise starts and
+    /// stores a new one.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Run {
         let kept = accounts.meta(META).await?;
         let kept = kept.and_then(|text| serde_json::from_str::<Self>(&text).ok());
         let kept = kept.filter(|run| run.seed == seed && run.from <= run.pace.in_world(now));
-        // A faster run has left the clock of the world ahead of ours: it goes on from there.
+        // A faster run has moved the world's clock ahead of ours: continue from there.
         let in_world = kept.as_ref().map_or(now, |run| run.pace.in_world(now));
         let from = in_world - head_start;
         let start = match kept {
@@ -82,7 +82,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Its days, one after the other.
+    /// Its days, in order.
     #[must_use]
     pub fn days(&self) -> Days {
         let world = World::new(self.seed, self.start);
@@ -94,22 +94,22 @@ impl Run {
     }
 }
 
-/// Plays what lies in the past into the hub, before anybody can look: each batch as if at its own
-/// moment, so that tails hold what they would have held.
+/// Applies past batches to the hub before it is served, each at its own time, so that the tails
+/// contain what they would have contained.
 pub fn play_past(days: &mut Peekable<Days>, hub: &mut Hub, source: SourceNumber, now: Micros) {
     let mut changes = Vec::new();
     let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= now);
     while let Some(Step::Batch(Timed { clock_us, mut batch })) = days.next_if(past) {
         hub.ids().number_batch(&mut batch);
         let errors = hub.apply(source, &batch, clock_us, clock_us, &mut changes);
-        // Of a match that has ended more may be told after the hub has forgotten it.
+        // A match may get more facts after the hub has evicted it.
         let is_late = |error: &ApplyError| matches!(error, ApplyError::UnknownMatch(_));
         debug_assert!(errors.iter().all(is_late), "the simulator contradicts itself: {errors:?}");
         changes.clear();
     }
 }
 
-/// Tells one build of the program from another.
+/// Identifies the build of the program.
 fn program() -> String {
     let file = env::current_exe().and_then(fs::metadata);
     let age = file.as_ref().ok().and_then(|file| file.modified().ok());
@@ -118,13 +118,13 @@ fn program() -> String {
     format!("{} {size} {}", env!("CARGO_PKG_VERSION"), age.as_micros())
 }
 
-/// Simulated days without end. Matches of one day that run into the next are played to their end.
+/// Endless simulated days. Matches that continue into the next day are played to their end.
 #[derive(Debug)]
 pub struct Days {
     world: World,
-    /// The number of the day that is taken up next.
+    /// The number of the next day.
     next: u64,
-    /// Matches that start before it are left out.
+    /// Earlier matches are skipped.
     since: Micros,
     pace: Pace,
     running: VecDeque<Peekable<Simulator>>,

@@ -1,9 +1,10 @@
-//! Which add-ons a channel of the sockets needs, and what an account may follow by its own.
+//! The add-ons that channels require, and what an account may follow with its own.
 //!
-//! The sockets give away nothing that REST sells. The WebSocket add-on opens them, with football and tennis
-//! (matches, boards, the consensus of the odds) and `feeds`. Other sports need the Sports add-on too; what
-//! names a bookmaker with its prices (a channel of one bookmaker, `signals`) needs the Odds add-on for as
-//! long as the odds are not free. The fan-out compares bits; what they mean is said here alone.
+//! Sockets must not give away what REST sells. The WebSocket add-on covers sockets with football
+//! and tennis (matches, boards, the consensus of the odds) and `feeds`. Other sports require the
+//! Sports add-on too; channels with prices of named bookmakers (one bookmaker's channel, `signals`)
+//! require the Odds add-on unless the odds are free. The fan-out only compares bits; their meaning
+//! is defined here.
 
 use std::sync::Arc;
 
@@ -23,13 +24,13 @@ use crate::{
 const SPORTS: Classes = Classes(1);
 const ODDS: Classes = Classes(2);
 
-/// The add-ons that channels may need beside the one for sockets, and their classes.
+/// The add-ons that channels may require besides the one for sockets, and their classes.
 const SOLD: [(Addon, Classes); 2] = [(Addon::Sports, SPORTS), (Addon::Odds, ODDS)];
 
-/// What prices of one bookmaker need.
+/// Required for prices of a bookmaker.
 pub(crate) const BOOK: Classes = ODDS;
 
-/// What a channel needs. `sport` is that of its match or board.
+/// What a channel requires. `sport` is that of its match or board.
 pub(crate) fn needs(subject: Subject, sport: Sport) -> Classes {
     let of = if let Subject::Board(of_board) = subject { of_board } else { sport };
     let of_sport = match of {
@@ -50,7 +51,7 @@ pub(crate) fn needs(subject: Subject, sport: Sport) -> Classes {
     }
 }
 
-/// The same of a name, whether there is such a channel or not.
+/// What a channel name requires, whether there is such a channel or not.
 fn needs_of_name(name: &str) -> Classes {
     let mut segments = name.split('/');
     let of_sport = match segments.next() {
@@ -64,7 +65,7 @@ fn needs_of_name(name: &str) -> Classes {
     }
 }
 
-/// What accounts may follow, by the price list.
+/// Determines what accounts may follow, by the price list.
 #[derive(Debug, Clone)]
 pub struct Entitlement {
     catalogue: Arc<Catalogue>,

@@ -1,5 +1,5 @@
-//! `matchwire feeds`: keys of sources that push, from the operator's terminal, beside a running hub
-//! or without one. What concerns the quarantine is `quarantine_command`'s.
+//! `matchwire feeds`: manages feed keys, with or without a running hub. The quarantine is handled
+//! by `quarantine_command`.
 
 use std::io::{self, Write};
 
@@ -20,11 +20,11 @@ pub enum FeedKeyError {
     Output(#[from] io::Error),
 }
 
-/// Does what the command says, and writes its answer.
+/// Runs the command, and prints its output.
 ///
 /// # Errors
 ///
-/// If the database cannot be used, if there is no such key, or if nobody reads the answer.
+/// If the database cannot be used, if there is no such key, or if the output cannot be written.
 pub async fn key(
     command: FeedKeyCommand,
     config: &AccountsConfig,

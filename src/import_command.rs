@@ -1,9 +1,9 @@
-//! `matchwire import`: what recordings and tables of results tell, kept in the archive.
+//! `matchwire import`: imports recordings and tables of results into the archive.
 //!
-//! A hub of its own is told everything at full speed, with the sources' own moments as its clock, so
-//! that the same files always leave the same. What the archive knows of a match already stays, as far
-//! as the files do not tell it anew ([`MatchRecord::fill_from`]). It serves nobody; a hub that runs on
-//! the same database meanwhile is not disturbed.
+//! A private hub applies everything at full speed, with the sources' own times as its clock, so
+//! that the same files always give the same result. What the archive already knows of a match
+//! stays, unless the files contain newer data ([`MatchRecord::fill_from`]). It serves no clients; a
+//! hub that runs on the same database is not disturbed.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -31,7 +31,7 @@ use crate::{
     record::{Key, MatchRecord, PlayRecord},
 };
 
-/// Why not everything was kept.
+/// Why the import failed, at least partly.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(transparent)]
@@ -48,29 +48,28 @@ pub enum ImportError {
     Output(#[from] io::Error),
 }
 
-/// Matches that are held at a time, so that files which tell of the same ones make one of them. Some
-/// 100 KB each with all their prices; past it the one that ended first is let go, which is kept by
+/// Maximum matches in memory, so that files about the same match produce one record. About 100 KB
+/// each with all their prices; beyond it, the match that ended first is evicted, which is stored by
 /// then.
 const MATCHES_MAX: usize = 5_000;
-/// What has changed is kept at least so often, so that a price is kept as it was before it moved: by
-/// the clock of the files, and in messages.
-const KEEP_EVERY_US: Micros = 30 * 60 * 1_000_000;
-const KEEP_EVERY_BATCHES: usize = 4_096;
-/// Matches that are written in one transaction.
-const WRITTEN_AT_ONCE: usize = 200;
-/// Refused messages of a file that are told one by one.
-const REFUSALS_TOLD: usize = 10;
-/// Where recordings begin that do not say when their match was. No moment before 1990 is believed of
-/// them: what nobody told stays unknown.
+/// Maximum time, by the clock of the files, and messages between two writes, so that a price is
+/// stored before it moves on.
+const STORE_EVERY_US: Micros = 30 * 60 * 1_000_000;
+const STORE_EVERY_BATCHES: usize = 4_096;
+/// Matches written in one transaction.
+const TRANSACTION_MATCHES_MAX: usize = 200;
+/// Maximum refusals listed for a file.
+const REFUSALS_LISTED_MAX: usize = 10;
+/// The clock's start for recordings without a date. Times before 1990 are treated as unknown.
 const BEGIN: Micros = 0;
-const BELIEVED_FROM: Micros = 631_152_000_000_000;
+const PLAUSIBLE_FROM: Micros = 631_152_000_000_000;
 
-/// Keeps what the files tell, and says of each what that was.
+/// Imports the files, and prints a summary of each.
 ///
 /// # Errors
 ///
-/// If one of the files is of no known format, if any of them could not be read (the others are kept
-/// then), if the database fails, or if nobody reads the answer.
+/// If a file has an unknown format, if any file cannot be read (the others are imported then), if
+/// the database fails, or if the output cannot be written.
 pub async fn run(
     args: &ImportArgs,
     config: &Config,
@@ -83,8 +82,8 @@ pub async fn run(
     for path in &recordings {
         match Recording::open(path, &args.files, BEGIN, &Limits::default()) {
             Ok(recording) => {
-                let told = import.play(recording).await?;
-                told.write(path, out)?;
+                let summary = import.play(recording).await?;
+                summary.write(path, out)?;
             }
             Err(error) => {
                 failed += 1;
@@ -99,13 +98,13 @@ pub async fn run(
     Ok(())
 }
 
-/// What came of a file.
-struct Told {
+/// The result of importing a file.
+struct FileSummary {
     format: Format,
     matches: HashSet<Key>,
     prices: u64,
     refused: usize,
-    /// The first of them.
+    /// The first refusals.
     refusals: Vec<String>,
 }
 
@@ -114,8 +113,8 @@ struct Import {
     archive: Archive,
     identities: Store,
     ids: PublicIds,
-    /// What the archive knew before of the matches that were told of.
-    kept: HashMap<Key, Option<Arc<MatchRecord>>>,
+    /// The archive's records from before the import.
+    archived: HashMap<Key, Option<Arc<MatchRecord>>>,
 }
 
 impl Import {
@@ -125,7 +124,7 @@ impl Import {
         let identities = Store::of(database);
         let identity = Identity::new(identities.load().await?);
         let settings = Settings {
-            // Nobody resumes.
+            // No client resumes.
             window: Window { bytes: 1, age_us: 1 },
             matches_max: MATCHES_MAX,
             matches_max_per_source: usize::MAX,
@@ -136,118 +135,123 @@ impl Import {
         let hub = Hub::new(settings, Epochs { matches: Epoch(1), feeds: Epoch(1) }, identity)
             .with_ids(ids.clone());
         let archive = Archive::open(database).await?;
-        Ok(Self { hub, archive, identities, ids, kept: HashMap::new() })
+        Ok(Self { hub, archive, identities, ids, archived: HashMap::new() })
     }
 
-    async fn play(&mut self, recording: Recording) -> Result<Told, ImportError> {
+    async fn play(&mut self, recording: Recording) -> Result<FileSummary, ImportError> {
         let format = recording.format();
         let source =
             self.hub.source(Arc::clone(recording.name()), format.as_str(), Terms::default());
-        let mut told = Told::new(format);
-        let (mut since, mut kept_at, mut clock) = (0, None, BEGIN);
+        let mut summary = FileSummary::new(format);
+        let (mut since, mut stored_at, mut clock) = (0, None, BEGIN);
         for step in recording {
             match step {
                 Step::Batch(mut timed) => {
                     let at = timed.batch.at.unwrap_or(timed.clock_us);
-                    let due = kept_at.is_some_and(|kept: Micros| (at - kept).abs() > KEEP_EVERY_US);
-                    if due || since >= KEEP_EVERY_BATCHES {
-                        self.keep(clock, &mut told).await?;
-                        (since, kept_at) = (0, None);
+                    let due = stored_at
+                        .is_some_and(|stored: Micros| (at - stored).abs() > STORE_EVERY_US);
+                    if due || since >= STORE_EVERY_BATCHES {
+                        self.store_changes(clock, &mut summary).await?;
+                        (since, stored_at) = (0, None);
                     }
-                    kept_at.get_or_insert(at);
+                    stored_at.get_or_insert(at);
                     (since, clock) = (since + 1, at);
-                    believe(&mut timed, format);
+                    clear_implied_start(&mut timed, format);
                     self.ids.number_batch(&mut timed.batch);
-                    self.apply(source, &timed, &mut told);
+                    self.apply(source, &timed, &mut summary);
                 }
-                Step::Refused(refusal) => told.refuse(shown(&refusal)),
+                Step::Refused(refusal) => summary.refuse(describe(&refusal)),
             }
         }
-        self.keep(clock, &mut told).await?;
-        Ok(told)
+        self.store_changes(clock, &mut summary).await?;
+        Ok(summary)
     }
 
-    fn apply(&mut self, source: SourceNumber, timed: &Timed, told: &mut Told) {
-        told.prices += u64::from(timed.batch.price_changes);
+    fn apply(&mut self, source: SourceNumber, timed: &Timed, summary: &mut FileSummary) {
+        summary.prices += u64::from(timed.batch.price_changes);
         let at = timed.clock_us;
-        // Nobody follows: what would be published is dropped.
+        // There are no subscribers: the changes are dropped.
         let errors = self.hub.apply(source, &timed.batch, at, at, &mut Vec::new());
         for error in errors {
-            told.refuse(error.to_string());
+            summary.refuse(error.to_string());
         }
     }
 
-    /// Keeps what has changed since this was called last.
-    async fn keep(&mut self, clock: Micros, told: &mut Told) -> Result<(), ImportError> {
+    /// Stores what has changed since the last call.
+    async fn store_changes(
+        &mut self,
+        clock: Micros,
+        summary: &mut FileSummary,
+    ) -> Result<(), ImportError> {
         let decisions = self.hub.identity().take_decisions();
         if !decisions.is_empty() {
             self.identities.write(&decisions, now()).await?;
         }
         let (mut records, _) = self.hub.take_changed(clock);
-        // In an order that does not change from run to run.
+        // Sorted, so that every run writes in the same order.
         records.sort_by_key(|record| record.brief.id);
-        // Before what goes by them.
+        // Before the records that refer to them.
         self.ids.flush().await?;
-        told.matches.extend(records.iter().map(|record| record.brief.id));
-        for some in records.chunks(WRITTEN_AT_ONCE) {
+        summary.matches.extend(records.iter().map(|record| record.brief.id));
+        for some in records.chunks(TRANSACTION_MATCHES_MAX) {
             let mut all = Vec::with_capacity(some.len());
             for record in some {
-                all.push(self.with_kept(record).await?);
+                all.push(self.with_archived(record).await?);
             }
             self.archive.replace(&all, now()).await?;
         }
         Ok(())
     }
 
-    /// A record with what was known of the match before this import.
-    async fn with_kept(
+    /// Combines a record with what was known of the match before this import.
+    async fn with_archived(
         &mut self,
-        told: &Arc<MatchRecord>,
+        new: &Arc<MatchRecord>,
     ) -> Result<Arc<MatchRecord>, sqlx::Error> {
-        let id = told.brief.id;
-        if !self.kept.contains_key(&id) {
-            let kept = self.archive.record(id).await?;
-            self.kept.insert(id, kept);
+        let id = new.brief.id;
+        if !self.archived.contains_key(&id) {
+            let archived = self.archive.record(id).await?;
+            self.archived.insert(id, archived);
         }
-        let mut record = MatchRecord::clone(told);
+        let mut record = MatchRecord::clone(new);
         record.position = None;
-        let kept = self.kept.get(&id).and_then(Option::as_ref);
-        if record.brief.updated < BELIEVED_FROM {
-            let before = kept.map(|kept| kept.brief.updated);
+        let archived = self.archived.get(&id).and_then(Option::as_ref);
+        if record.brief.updated < PLAUSIBLE_FROM {
+            let before = archived.map(|archived| archived.brief.updated);
             record.brief_mut().updated = record.brief.start.or(before).unwrap_or_else(now);
         }
         if let PlayRecord::Football(football) = &mut record.play {
-            football.clock = football.clock.filter(|clock| clock.at >= BELIEVED_FROM);
+            football.clock = football.clock.filter(|clock| clock.at >= PLAUSIBLE_FROM);
         }
-        if let Some(kept) = kept {
-            record.fill_from(kept);
+        if let Some(archived) = archived {
+            record.fill_from(archived);
         }
         Ok(Arc::new(record))
     }
 }
 
-/// Takes away when a match starts where its recording does not say it, and the reader has put when
-/// playing begins in its place.
-fn believe(timed: &mut Timed, format: Format) {
+/// Removes the start of a match if its recording does not contain it and the reader has put the
+/// start of play in its place.
+fn clear_implied_start(timed: &mut Timed, format: Format) {
     let of_one_match = matches!(
         format,
         Format::Wyscout | Format::StatsBomb | Format::StatsPerform | Format::SlamPointByPoint
     );
     for event in timed.batch.events.iter_mut().filter(|_| of_one_match) {
         if let Fact::Fixture(fixture) = &mut event.fact {
-            fixture.start = fixture.start.filter(|start| *start >= BELIEVED_FROM);
+            fixture.start = fixture.start.filter(|start| *start >= PLAUSIBLE_FROM);
         }
     }
 }
 
-impl Told {
+impl FileSummary {
     fn new(format: Format) -> Self {
         Self { format, matches: HashSet::new(), prices: 0, refused: 0, refusals: Vec::new() }
     }
 
     fn refuse(&mut self, why: String) {
         self.refused += 1;
-        if self.refusals.len() < REFUSALS_TOLD {
+        if self.refusals.len() < REFUSALS_LISTED_MAX {
             self.refusals.push(why);
         }
     }
@@ -269,7 +273,7 @@ impl Told {
     }
 }
 
-fn shown(refusal: &Refusal) -> String {
+fn describe(refusal: &Refusal) -> String {
     format!("{}: {}", refusal.place, refusal.reason)
 }
 

@@ -1,7 +1,6 @@
-//! `matchwire key`: keys from the operator's terminal, beside a running hub or without one.
+//! `matchwire key`: manages keys, with or without a running hub.
 //!
-//! It writes to what it is given. A key is printed once, when it is made, alone on its line, so that
-//! a script can take it.
+//! A key is printed once, when it is created, alone on its line, so that a script can read it.
 
 use std::{
     collections::BTreeSet,
@@ -9,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    accounts::{Accounts, AccountsError, KeySummary, Micros, Revoked},
+    accounts::{Accounts, AccountsError, KeySummary, Micros, RevokeOutcome},
     cli::{KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs},
     config::AccountsConfig,
     operator,
@@ -26,11 +25,11 @@ pub enum KeyCommandError {
     Output(#[from] io::Error),
 }
 
-/// Does what the command says, and writes its answer.
+/// Runs the command, and prints its output.
 ///
 /// # Errors
 ///
-/// If the database cannot be used, if there is no such key, or if nobody reads the answer.
+/// If the database cannot be used, if there is no such key, or if the output cannot be written.
 pub async fn run(
     command: KeyCommand,
     config: &AccountsConfig,
@@ -51,7 +50,7 @@ async fn create(
     out: &mut impl Write,
 ) -> Result<(), KeyCommandError> {
     let accounts = Accounts::open_with(&args.db, config).await?;
-    // An add-on that is named twice is meant once.
+    // A repeated add-on counts once.
     let addons = BTreeSet::from_iter(args.addons);
     let addons = addons.into_iter().map(|addon| (addon, args.days)).collect::<Vec<_>>();
     let key = accounts.create_key(args.email.as_deref(), &addons, now).await?;
@@ -93,15 +92,17 @@ async fn revoke(
     let revoked = accounts.revoke(&args.key, now).await?;
     accounts.close().await;
     match revoked {
-        Revoked::Now(_) => writeln!(out, "revoked")?,
-        // What was asked for is so, which is no failure.
-        Revoked::Already { at } => writeln!(out, "had been revoked at {}", time(at))?,
-        Revoked::Unknown => return Err(KeyCommandError::UnknownKey { prefix: shown(&args.key) }),
+        RevokeOutcome::Now(_) => writeln!(out, "revoked")?,
+        // The requested state is reached, so this is not a failure.
+        RevokeOutcome::Already { at } => writeln!(out, "had been revoked at {}", time(at))?,
+        RevokeOutcome::Unknown => {
+            return Err(KeyCommandError::UnknownKey { prefix: shown(&args.key) });
+        }
     }
     Ok(())
 }
 
-/// As much of a mistyped key as its prefix would have; the rest may be a secret.
+/// As much of a mistyped key as a prefix would have; the rest may be secret.
 fn shown(key: &str) -> String {
     const PREFIX_CHARS: usize = 11;
     let prefix = key.chars().take(PREFIX_CHARS).collect::<String>();

@@ -1,21 +1,21 @@
 //! Matchwire: real feeds come in, are normalised, and fan out to WebSocket channels.
 //!
-//! The crate in which sports and channels meet; `ingest` knows no channels, `fanout` no sports. The
-//! modules stand in reading order: how the program starts, the data path, what it is made of, and
-//! what stands beside it.
+//! This crate connects sports and channels; `ingest` knows no channels, `fanout` no sports. The
+//! modules are in reading order: start and configuration, the data path, its building blocks, and
+//! everything else.
 
-// How it starts: the command line and the settings, and the one file that knows every part.
+// Start: the command line, the settings, and the one file that knows every part.
 pub mod cli;
 pub mod config;
 
 pub mod app;
-mod greeting;
+mod banner;
 pub mod supervisor;
 
-// The data path: sources are played into the pipeline, the hub makes numbered changes of facts.
+// The data path: sources feed the pipeline, the hub turns facts into numbered changes.
 pub mod demo;
+pub mod load_source;
 pub mod sources;
-pub mod steady;
 
 pub mod pipeline;
 pub mod push;
@@ -26,7 +26,7 @@ pub mod ids;
 pub mod hub;
 pub mod signals;
 
-// What the hub's changes look like, who is addressed, and how readers are brought forward.
+// The representation of changes, who receives them, and how readers catch up.
 pub mod channels;
 pub mod document;
 pub mod entitlement;
@@ -35,7 +35,7 @@ pub mod wire;
 pub mod catch_up;
 pub mod dialect;
 
-// What is kept of each match and answered over HTTP.
+// Match records and the answers over HTTP.
 pub mod record;
 
 pub mod archive;
@@ -45,7 +45,7 @@ pub mod reader;
 
 pub mod api;
 
-// Who may come in, and what stands beside the path.
+// Access control, and services next to the data path.
 pub mod accounts;
 pub mod backup_command;
 pub mod database;

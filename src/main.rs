@@ -1,4 +1,4 @@
-//! Starts what the command line asks for, and turns its end into an exit code.
+//! Runs the command line's command, and turns its result into an exit code.
 
 use std::{
     error::Error,
@@ -10,7 +10,7 @@ use std::{
 use clap::Parser;
 use ingest::simulator::{self, Simulator};
 use matchwire::{
-    app::{self, Play},
+    app::{self, RunMode},
     backup_command,
     cli::{
         BackupArgs, Cli, Command, ImportArgs, KeyCommand, MatchesCommand, RecordArgs, SimulateArgs,
@@ -25,7 +25,7 @@ use matchwire::{
 const FAILED: u8 = 1;
 const WRONG_USAGE: u8 = 2;
 
-/// The day that `simulate` prints begins at 2026-01-01T00:00:00Z, so that a seed is all it takes.
+/// `simulate` prints a day that begins at 2026-01-01T00:00:00Z, so that the seed determines it.
 const SIMULATED_START: i64 = 1_767_225_600_000_000;
 
 fn main() -> ExitCode {
@@ -60,12 +60,12 @@ fn serve(
     let config = Config::load(file.as_deref(), flags)?;
     telemetry::start_logging(&config.log)?;
     supervisor::install(Duration::from_millis(config.server.failure_exit_ms))?;
-    let play = match replay {
-        Some(args) => Play::Recordings(args),
-        None => Play::of(&config),
+    let mode = match replay {
+        Some(args) => RunMode::Recordings(args),
+        None => RunMode::of(&config),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(app::run(config, play));
+    let ended = runtime.block_on(app::run(config, mode));
     if ended.is_err() {
         // What still runs could keep a part that failed alive.
         runtime.shutdown_background();
@@ -146,13 +146,13 @@ fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
         simulator::write_day(seed, SIMULATED_START, &mut out)
     };
     match written.and_then(|()| out.flush()) {
-        // Whoever reads has seen enough.
+        // The reader has closed the pipe.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => Ok(ended?),
     }
 }
 
-/// Says on one line what went wrong, with every cause.
+/// Prints an error with all its causes on one line.
 fn ended_by(error: &dyn Error, code: u8) -> ExitCode {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -160,7 +160,7 @@ fn ended_by(error: &dyn Error, code: u8) -> ExitCode {
         text = format!("{text}: {error}");
         cause = error.source();
     }
-    // Where nobody reads, the exit code is all there is to say.
+    // Without a reader, the exit code must suffice.
     writeln!(io::stderr(), "matchwire: {text}").ok();
     ExitCode::from(code)
 }

@@ -1,7 +1,7 @@
-//! `matchwire matches`: what the hub found to be one match, from the operator's terminal.
+//! `matchwire matches`: lists and corrects which providers' matches are the same.
 //!
-//! It writes orders down; a running hub on the same database follows them, others when they start.
-//! It decides nothing but what the operator's words mean.
+//! It stores orders; a running hub on the same database applies them, others when they start. It
+//! only interprets the operator's arguments.
 
 use std::io::{self, Write};
 
@@ -41,12 +41,12 @@ pub enum MatchesCommandError {
     Output(#[from] io::Error),
 }
 
-/// Does what the command says, and writes its answer.
+/// Runs the command, and prints its output.
 ///
 /// # Errors
 ///
-/// If the database cannot be used, if the matches cannot be told from what is said, or if nobody
-/// reads the answer.
+/// If the database cannot be used, if the arguments do not identify matches, or if the output
+/// cannot be written.
 pub async fn run(
     command: MatchesCommand,
     config: &AccountsConfig,
@@ -96,7 +96,7 @@ async fn list(
     Ok(print_orders(&store.unfollowed().await?, format, out)?)
 }
 
-/// Orders, a table of its own. Without orders there is none.
+/// Prints the orders as a table of their own; nothing if there are none.
 fn print_orders(orders: &[Unfollowed], format: Format, out: &mut impl Write) -> io::Result<()> {
     if orders.is_empty() {
         return Ok(());
@@ -168,20 +168,22 @@ async fn join(
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), MatchesCommandError> {
-    let (provider, key) = match Named::read(&args.one)? {
-        Named::Key(provider, key) => (provider, key),
-        Named::Id(id) => store.key_of(id).await?.ok_or(MatchesCommandError::UnknownMatch { id })?,
+    let (provider, key) = match MatchRef::read(&args.one)? {
+        MatchRef::Key(provider, key) => (provider, key),
+        MatchRef::Id(id) => {
+            store.key_of(id).await?.ok_or(MatchesCommandError::UnknownMatch { id })?
+        }
     };
     let own = ids.number(identity::own(&provider, &key)).ok_or(MatchesCommandError::NoId)?;
-    let (other, with) = match Named::read(&args.other)? {
-        Named::Key(other, _) if other == provider => {
+    let (other, with) = match MatchRef::read(&args.other)? {
+        MatchRef::Key(other, _) if other == provider => {
             return Err(MatchesCommandError::OneProvider { provider });
         }
-        Named::Key(other, key) => {
+        MatchRef::Key(other, key) => {
             let own = ids.number(identity::own(&other, &key)).ok_or(MatchesCommandError::NoId)?;
             (own, Some((other, key)))
         }
-        Named::Id(id) => (id, None),
+        MatchRef::Id(id) => (id, None),
     };
     ids.flush().await?;
     let Place { id: into, swapped } = place(store, other).await?;
@@ -205,12 +207,12 @@ async fn split(
 
 async fn write(
     store: &Store,
-    wanted: &Order,
+    order_request: &Order,
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), MatchesCommandError> {
-    let number = format!("order {}", store.order(wanted, now).await?);
-    match wanted {
+    let number = format!("order {}", store.order(order_request, now).await?);
+    match order_request {
         Order::Join { provider, key, into, swapped: turned, with: _ } => {
             let (name, into) = (name(provider, key), into.to_string());
             line(out, &[&number, "join", &name, &into, swapped(*turned).unwrap_or_default()])?;
@@ -224,13 +226,13 @@ async fn place(store: &Store, own: Id) -> Result<Place, sqlx::Error> {
     Ok(store.place(own).await?.unwrap_or(Place { id: own, swapped: false }))
 }
 
-/// How the operator names a match.
-enum Named {
+/// An operator's reference to a match.
+enum MatchRef {
     Key(String, String),
     Id(Id),
 }
 
-impl Named {
+impl MatchRef {
     /// Providers have no slash in their names; keys may.
     fn read(text: &str) -> Result<Self, MatchesCommandError> {
         match text.split_once('/') {

@@ -1,8 +1,8 @@
-//! The data path on one page: what sources say goes into the hub, what changed goes to the fan-out.
+//! The data path on one page: inputs of sources go into the hub, its changes go to the fan-out.
 //!
-//! One thread is the writer. It takes all that is ready, applies it, lets go of what was merged for
-//! long enough, publishes it once, and then answers who asked: so an answer stands behind every
-//! change it has seen and before all others.
+//! One thread is the writer. It takes all inputs that are ready, applies them, flushes rate-limited
+//! lanes that are due, publishes once, and then answers requests: so an answer comes after every
+//! change it reflects and before all others.
 
 use std::{collections::HashMap, iter, mem, sync::Arc, thread, time::Duration};
 
@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::{
     archive::Inbox,
-    catch_up::{Image, Work},
+    catch_up::{ChannelImage, WorkBudget},
     clock::{self, now},
     hub::{
         Hub,
@@ -30,14 +30,14 @@ use crate::{
     },
     identity::{self, Numbered},
     ids::PublicIds,
-    push::{self, Pushed},
+    push::{self, PushRequest, PushedLine},
     quarantine::Quarantine,
     reader::Reader,
     signals::SignalBoard,
     supervisor::{self, Lifetime, fault},
 };
 
-/// What a source hands in.
+/// An input of a source.
 #[derive(Debug)]
 pub enum Input {
     Batch {
@@ -45,39 +45,39 @@ pub enum Input {
         batch: Batch,
         received: Micros,
     },
-    /// Several at once, of a source that is to be handed in many a millisecond.
+    /// Several at once, of a source that produces many per millisecond.
     Batches {
         source: SourceNumber,
         batches: Vec<Batch>,
         received: Micros,
     },
-    /// What a source pushed, which is announced by its first push.
-    Pushed(Box<Pushed>),
+    /// A push. The first one registers its source.
+    Push(Box<PushRequest>),
     Refused {
         source: SourceNumber,
         refusal: Refusal,
     },
-    /// How a live source is now.
+    /// The health of a live source.
     Health {
         source: SourceNumber,
         health: Health,
     },
-    /// A live source is there and has nothing new to tell.
+    /// A live source is connected and has no news.
     Heard {
         source: SourceNumber,
         received: Micros,
     },
-    /// The source has nothing more to say: a recording has ended.
+    /// The source has ended: a recording is over.
     Ended {
         source: SourceNumber,
     },
-    /// The source begins again from its start; what it said before is void.
+    /// The source restarts from its beginning; its earlier data is void.
     Restarted {
         source: SourceNumber,
     },
 }
 
-/// A question to the writer.
+/// A request to the writer.
 #[derive(Debug)]
 pub enum Request {
     FanOut(ShardRequest),
@@ -85,105 +85,105 @@ pub enum Request {
     Image {
         channel: String,
         at_least: Seq,
-        reply: oneshot::Sender<Option<Image>>,
+        reply: oneshot::Sender<Option<ChannelImage>>,
     },
-    /// What the operator orders about matches.
+    /// An operator's order about matches.
     Order(Numbered),
     Stop,
 }
 
-/// Inputs taken before they are published and questions are answered: enough to share the cost of
-/// a turn, few enough that nobody waits a millisecond for it.
-const INPUTS_A_TURN: usize = 64;
+/// Maximum inputs taken before publishing and answering requests: enough to share the cost of a
+/// turn, few enough to keep a turn below a millisecond.
+const INPUTS_PER_TURN: usize = 64;
 
-/// Questions answered in a turn: a storm of joins must not hold up what happens.
-const QUESTIONS_A_TURN: usize = 64;
+/// Maximum requests answered per turn: a storm of joins must not delay publication.
+const QUESTIONS_PER_TURN: usize = 64;
 
-/// What the questions of a turn may cost together (see [`Work`]), and one of them alone: some 0.1 ms
-/// and less. Without it, readers who ask faster than they are answered keep a turn from ending, and
-/// whoever is far behind makes it long.
-const QUESTION_WORK_A_TURN: usize = 128 * 1024;
+/// The cost limit (see [`WorkBudget`]) of all questions of a turn, and of a single one: about 0.1
+/// ms or less. Without it, clients that ask faster than they are answered would keep a turn from
+/// ending, and clients far behind would make it long.
+const QUESTION_WORK_PER_TURN: usize = 128 * 1024;
 const QUESTION_WORK: usize = 64 * 1024;
 
-/// Readers that may wait for a sequence at a time; one more is answered with what there is.
-const WAITING_MAX: usize = 1024;
+/// Maximum readers waiting for a sequence number; beyond it, one is answered with the current
+/// image.
+const PENDING_IMAGES_MAX: usize = 1024;
 
-/// Where the writer lays out what it knows, for those who do not follow a channel.
+/// Where the writer exports snapshots of its state, for those who do not follow a channel.
 #[derive(Debug, Clone)]
-pub struct Shelf {
+pub struct SnapshotSinks {
     pub reader: Reader,
     pub inbox: Inbox,
     pub signals: SignalBoard,
 }
 
-/// How often it does: as much as what it has laid out may be behind.
-const SHELVE_EVERY: Duration = Duration::from_millis(100);
+/// The interval between exports, and so the maximum age of a snapshot.
+const EXPORT_EVERY: Duration = Duration::from_millis(100);
 
-/// The ends that others hold.
+/// The sending ends of the writer's queues.
 #[derive(Debug, Clone)]
-pub struct Doors {
-    pub inputs: Inlet,
+pub struct HubHandle {
+    pub inputs: InputSender,
     pub requests: mpsc::Sender<Request>,
 }
 
-/// The one way into the hub for what sources say. Digests become public ids here, on the thread or task of
-/// the source.
+/// Sends inputs to the hub. Replaces digests by public ids, on the thread or task of the source.
 #[derive(Debug, Clone)]
-pub struct Inlet {
+pub struct InputSender {
     queue: mpsc::Sender<Input>,
     ids: PublicIds,
 }
 
-/// The hub takes nothing any more.
+/// The hub no longer accepts inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Closed;
+pub struct HubStopped;
 
-/// Room for one input.
+/// A reserved place in the queue for one input.
 #[derive(Debug)]
-pub struct Room<'a> {
+pub struct InputPermit<'a> {
     permit: mpsc::Permit<'a, Input>,
     ids: &'a PublicIds,
 }
 
-impl Inlet {
-    /// Hands in, and waits for room before.
+impl InputSender {
+    /// Sends an input; waits for room in the queue.
     ///
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub async fn send(&self, input: Input) -> Result<(), Closed> {
+    pub async fn send(&self, input: Input) -> Result<(), HubStopped> {
         self.reserve().await?.put(input);
         Ok(())
     }
 
-    /// The same from a thread that may wait.
+    /// Sends an input from a blocking thread.
     ///
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub fn blocking_send(&self, mut input: Input) -> Result<(), Closed> {
+    pub fn blocking_send(&self, mut input: Input) -> Result<(), HubStopped> {
         input.number(&self.ids);
-        self.queue.blocking_send(input).map_err(|_| Closed)
+        self.queue.blocking_send(input).map_err(|_| HubStopped)
     }
 
-    /// Waits for room.
+    /// Waits for room in the queue.
     ///
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub async fn reserve(&self) -> Result<Room<'_>, Closed> {
-        let permit = self.queue.reserve().await.map_err(|_| Closed)?;
-        Ok(Room { permit, ids: &self.ids })
+    pub async fn reserve(&self) -> Result<InputPermit<'_>, HubStopped> {
+        let permit = self.queue.reserve().await.map_err(|_| HubStopped)?;
+        Ok(InputPermit { permit, ids: &self.ids })
     }
 
     #[cfg(test)]
-    pub(crate) fn try_reserve(&self) -> Result<Room<'_>, Closed> {
-        let permit = self.queue.try_reserve().map_err(|_| Closed)?;
-        Ok(Room { permit, ids: &self.ids })
+    pub(crate) fn try_reserve(&self) -> Result<InputPermit<'_>, HubStopped> {
+        let permit = self.queue.try_reserve().map_err(|_| HubStopped)?;
+        Ok(InputPermit { permit, ids: &self.ids })
     }
 }
 
-impl Room<'_> {
+impl InputPermit<'_> {
     pub fn put(self, mut input: Input) {
         input.number(self.ids);
         self.permit.send(input);
@@ -191,14 +191,14 @@ impl Room<'_> {
 }
 
 impl Input {
-    /// Puts public ids in place of digests.
+    /// Replaces digests by public ids.
     fn number(&mut self, ids: &PublicIds) {
         match self {
             Self::Batch { batch, .. } => ids.number_batch(batch),
             Self::Batches { batches, .. } => {
                 batches.iter_mut().for_each(|batch| ids.number_batch(batch));
             }
-            Self::Pushed(pushed) => {
+            Self::Push(pushed) => {
                 pushed.lines.iter_mut().for_each(|line| ids.number_batch(&mut line.batch));
             }
             Self::Refused { .. }
@@ -210,32 +210,36 @@ impl Input {
     }
 }
 
-/// The ends that the writer holds.
+/// The receiving ends, which the writer holds.
 #[derive(Debug)]
-pub struct Ends {
+pub struct HubReceivers {
     inputs: mpsc::Receiver<Input>,
     requests: mpsc::Receiver<Request>,
 }
 
-/// `inputs_max`: batches that may wait. `requests_max`: as many as there can be sockets, since each
-/// has one question open at most, and some for readers over HTTP.
+/// Creates the writer's queues. `inputs_max`: batches that may wait. `requests_max`: the maximum
+/// number of sockets, since each has at most one open question, plus some for readers over HTTP.
 #[must_use]
-pub fn doors(inputs_max: usize, requests_max: usize, ids: PublicIds) -> (Doors, Ends) {
-    let (queue, inputs_end) = mpsc::channel(inputs_max);
-    let inputs = Inlet { queue, ids };
-    let (requests, requests_end) = mpsc::channel(requests_max);
-    (Doors { inputs, requests }, Ends { inputs: inputs_end, requests: requests_end })
+pub fn channel(
+    inputs_max: usize,
+    requests_max: usize,
+    ids: PublicIds,
+) -> (HubHandle, HubReceivers) {
+    let (queue, input_queue) = mpsc::channel(inputs_max);
+    let inputs = InputSender { queue, ids };
+    let (requests, request_queue) = mpsc::channel(requests_max);
+    (HubHandle { inputs, requests }, HubReceivers { inputs: input_queue, requests: request_queue })
 }
 
 #[cfg(test)]
-impl Ends {
-    /// What is handed in next, for tests without a hub.
+impl HubReceivers {
+    /// The next input, for tests without a hub.
     pub(crate) async fn next_input(&mut self) -> Option<Input> {
         self.inputs.recv().await
     }
 }
 
-impl Host for Doors {
+impl Host for HubHandle {
     fn submit(&self, request: ShardRequest) {
         // On the thread of the shard that asks.
         fault::point();
@@ -254,19 +258,19 @@ impl Host for Doors {
     }
 }
 
-/// Starts the writer's thread. It ends when it is told to.
+/// Starts the writer's thread. It ends at [`Request::Stop`].
 ///
 /// # Errors
 ///
-/// When the system refuses a thread.
+/// If the system refuses a thread.
 pub fn start(
     hub: Hub,
     fanout: Fanout,
-    ends: Ends,
+    receivers: HubReceivers,
     quarantine: Quarantine,
     decisions: identity::Writer,
     push_terms: Terms,
-    shelf: Shelf,
+    sinks: SnapshotSinks,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let writer = Writer {
@@ -275,13 +279,15 @@ pub fn start(
         quarantine,
         decisions,
         push_terms,
-        shelf,
+        sinks,
         pushers: HashMap::new(),
-        waiting: Vec::new(),
+        pending_images: Vec::new(),
         changes: Vec::new(),
         oldest: None,
     };
-    supervisor::thread("writer", Lifetime::UntilStop, move || runtime.block_on(writer.run(ends)))
+    supervisor::thread("writer", Lifetime::UntilStop, move || {
+        runtime.block_on(writer.run(receivers))
+    })
 }
 
 struct Writer {
@@ -289,30 +295,30 @@ struct Writer {
     fanout: Fanout,
     quarantine: Quarantine,
     decisions: identity::Writer,
-    /// What is agreed with each source that pushes.
+    /// The policy for sources that push.
     push_terms: Terms,
-    shelf: Shelf,
-    /// The sources that have pushed, by their names.
+    sinks: SnapshotSinks,
+    /// The sources that have pushed, by name.
     pushers: HashMap<Arc<str>, SourceNumber>,
-    waiting: Vec<Waiting>,
+    pending_images: Vec<PendingImage>,
     changes: Vec<Change>,
-    /// When the first was received of what has been applied since the last publication.
+    /// The earliest receive time of the inputs applied since the last publication.
     oldest: Option<Micros>,
 }
 
-struct Waiting {
+struct PendingImage {
     channel: String,
     at_least: Seq,
-    reply: oneshot::Sender<Option<Image>>,
+    reply: oneshot::Sender<Option<ChannelImage>>,
 }
 
 impl Writer {
-    async fn run(mut self, ends: Ends) {
-        let Ends { mut inputs, mut requests } = ends;
+    async fn run(mut self, receivers: HubReceivers) {
+        let HubReceivers { mut inputs, mut requests } = receivers;
         let mut tick = tokio::time::interval(Duration::from_millis(250));
-        let mut shelve = tokio::time::interval(SHELVE_EVERY);
-        shelve.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // `feeds` is there before anybody can ask for it.
+        let mut export = tokio::time::interval(EXPORT_EVERY);
+        export.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Creates `feeds` before any request can ask for it.
         self.tick();
         let mut stepped = clock::stepped();
         loop {
@@ -322,15 +328,15 @@ impl Writer {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
                 _ = tick.tick() => self.tick(),
-                _ = shelve.tick() => self.shelve(),
+                _ = export.tick() => self.export_snapshots(),
                 () = until(due.unwrap_or_default()), if due.is_some() => {}
             }
             let ready = || inputs.try_recv().ok();
-            iter::from_fn(ready).take(INPUTS_A_TURN).for_each(|input| self.input(input));
-            // Nobody was silent for as long as the clock has jumped.
+            iter::from_fn(ready).take(INPUTS_PER_TURN).for_each(|input| self.input(input));
+            // A jump of the clock is not silence of a source.
             let total = clock::stepped();
             self.hub.clock_jumped(total - mem::replace(&mut stepped, total), now());
-            // Who still has something waiting here has not been silent.
+            // A source with inputs waiting here is not silent.
             if inputs.is_empty() {
                 self.hub.check_feeds(now(), &mut self.changes);
             }
@@ -339,13 +345,14 @@ impl Writer {
             self.decisions.take_from(self.hub.identity());
             let ready = || requests.try_recv().ok();
             let mut spent = 0;
-            for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_A_TURN) {
+            for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_PER_TURN)
+            {
                 let Some(work) = self.request(request) else {
-                    self.shelve();
+                    self.export_snapshots();
                     return;
                 };
                 spent += work;
-                if spent >= QUESTION_WORK_A_TURN {
+                if spent >= QUESTION_WORK_PER_TURN {
                     break;
                 }
             }
@@ -368,17 +375,17 @@ impl Writer {
         }
     }
 
-    /// Lays out what has changed for those who read, and for the archive.
-    fn shelve(&mut self) {
+    /// Exports what has changed to readers and the archive.
+    fn export_snapshots(&mut self) {
         let now = now();
-        self.shelf.signals.put(&self.hub.take_signals());
-        self.shelf.inbox.put(&self.hub.take_parted(), &[], now);
+        self.sinks.signals.put(&self.hub.take_signals());
+        self.sinks.inbox.put(&self.hub.take_parted(), &[], now);
         let (changed, gone) = self.hub.take_changed(now);
-        self.shelf.inbox.put(&changed, &gone, now);
-        self.shelf.reader.show(&changed, &gone);
+        self.sinks.inbox.put(&changed, &gone, now);
+        self.sinks.reader.update(&changed, &gone);
     }
 
-    /// What is due by now goes out with what was just applied, merged with it where it may be.
+    /// Flushes lanes that are due together with what was just applied, merged where possible.
     fn flush_lanes(&mut self) {
         if self.hub.lanes_due().is_some() {
             self.hub.flush_lanes(now(), &mut self.changes);
@@ -391,7 +398,7 @@ impl Writer {
             Input::Batches { source, batches, received } => {
                 batches.iter().for_each(|batch| self.batch(source, batch, received));
             }
-            Input::Pushed(pushed) => self.pushed(*pushed),
+            Input::Push(pushed) => self.pushed(*pushed),
             Input::Refused { source, refusal } => self.refused(source, &refusal),
             Input::Health { source, health } => {
                 self.hub.source_is(source, &health, now(), &mut self.changes);
@@ -420,15 +427,15 @@ impl Writer {
         counter!("matchwire_batches_total").increment(1);
     }
 
-    fn pushed(&mut self, pushed: Pushed) {
-        let Pushed { source, received, lines, refusals, reply } = pushed;
+    fn pushed(&mut self, pushed: PushRequest) {
+        let PushRequest { source, received, lines, refusals, reply } = pushed;
         let source = self.pusher(&source);
         self.oldest.get_or_insert(received);
         for refusal in &refusals {
             self.refused(source, refusal);
         }
         let mut verdicts = Vec::with_capacity(lines.len());
-        for push::Line { batch, place, bytes } in lines {
+        for PushedLine { batch, place, bytes } in lines {
             let began = now();
             let errors = self.hub.apply(source, &batch, received, began, &mut self.changes);
             counter!("matchwire_batches_total").increment(1);
@@ -439,12 +446,12 @@ impl Writer {
             }
             verdicts.push(reason);
         }
-        // Whoever pushed may have gone.
+        // The pusher may be gone.
         drop(reply.send(verdicts));
     }
 
-    /// The source that pushes under this name. Where one of another kind has the name, it gets
-    /// another.
+    /// The source that pushes under this name. If a source of another kind has the name, it gets
+    /// another one.
     fn pusher(&mut self, name: &Arc<str>) -> SourceNumber {
         if let Some(number) = self.pushers.get(name) {
             return *number;
@@ -481,24 +488,24 @@ impl Writer {
         if let Some(oldest) = oldest {
             histogram!("matchwire_publish_delay_seconds").record(seconds(now() - oldest));
         }
-        self.serve_waiting();
-        // The allocation is kept for the next turn.
+        self.serve_pending_images();
+        // Reuse the allocation in the next turn.
         self.changes = changes;
         self.changes.clear();
     }
 
-    /// Answers a question. Returns what it cost, or nothing when it is the last.
+    /// Answers a request. Returns its cost, or `None` if it is the last one.
     fn request(&mut self, request: Request) -> Option<usize> {
         match request {
             Request::FanOut(ShardRequest { requester, request }) => {
-                let mut work = Work::up_to(QUESTION_WORK);
+                let mut work = WorkBudget::up_to(QUESTION_WORK);
                 let answer = self.hub.answer_within(&request, &mut work);
                 self.fanout.respond(requester, answer, work.spent);
                 return Some(work.spent);
             }
             Request::Image { channel, at_least, reply } => {
-                self.waiting.push(Waiting { channel, at_least, reply });
-                self.serve_waiting();
+                self.pending_images.push(PendingImage { channel, at_least, reply });
+                self.serve_pending_images();
             }
             Request::Order(order) => {
                 self.hub.order(&order, now(), &mut self.changes);
@@ -509,18 +516,18 @@ impl Writer {
         Some(0)
     }
 
-    fn serve_waiting(&mut self) {
-        let too_many = self.waiting.len() > WAITING_MAX;
-        for waiting in mem::take(&mut self.waiting) {
-            if waiting.reply.is_closed() {
+    fn serve_pending_images(&mut self) {
+        let too_many = self.pending_images.len() > PENDING_IMAGES_MAX;
+        for pending in mem::take(&mut self.pending_images) {
+            if pending.reply.is_closed() {
                 continue;
             }
-            match self.hub.image_of(&waiting.channel) {
-                Some(image) if image.seq < waiting.at_least && !too_many => {
-                    self.waiting.push(waiting);
+            match self.hub.image_of(&pending.channel) {
+                Some(image) if image.seq < pending.at_least && !too_many => {
+                    self.pending_images.push(pending);
                 }
-                // Whoever asked may have gone.
-                image => drop(waiting.reply.send(image)),
+                // The requester may be gone.
+                image => drop(pending.reply.send(image)),
             }
         }
     }

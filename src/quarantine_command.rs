@@ -1,6 +1,6 @@
-//! `matchwire feeds quarantine`: what could not be used, listed, printed and tried again.
+//! `matchwire feeds quarantine`: lists, exports and retries refused messages.
 //!
-//! It works on the files beside the database, whether a hub is running on them or not.
+//! It works on the files next to the database, whether a hub is running or not.
 
 mod retry;
 
@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     cli::feeds::{QuarantineArgs, QuarantineCommand, QuarantineListArgs},
-    quarantine::{self, Kept},
+    quarantine::{self, QuarantinedLine},
     table::{Table, time},
 };
 
@@ -29,18 +29,18 @@ pub enum QuarantineError {
     Trust(#[from] ingest::source::tls::TrustError),
 }
 
-/// Does what the command says, and writes its answer.
+/// Runs the command, and writes its output.
 ///
 /// # Errors
 ///
-/// If the quarantine cannot be used, the hub does not take what is pushed, or nobody reads the
-/// answer.
+/// If the quarantine cannot be read or written, the hub refuses the push, or the output cannot be
+/// written.
 pub async fn run(command: QuarantineCommand, out: &mut impl Write) -> Result<(), QuarantineError> {
     match command {
         QuarantineCommand::List(args) => list(&args, out),
         QuarantineCommand::Export(which) => {
             for kept in read(&which)? {
-                serde_json::to_writer(&mut *out, &kept.line).map_err(io::Error::from)?;
+                serde_json::to_writer(&mut *out, &kept.entry).map_err(io::Error::from)?;
                 out.write_all(b"\n")?;
             }
             Ok(())
@@ -49,34 +49,34 @@ pub async fn run(command: QuarantineCommand, out: &mut impl Write) -> Result<(),
     }
 }
 
-/// There is a `+` behind the bytes where only the beginning was kept.
+/// A `+` follows the number of bytes if only the beginning is stored.
 fn list(args: &QuarantineListArgs, out: &mut impl Write) -> Result<(), QuarantineError> {
     let all = read(&args.which)?;
     let columns = ["refused", "kind", "source", "format", "place", "bytes", "reason"];
     let mut table = Table::new(out, args.output.format(), columns)?;
-    for Kept { line, .. } in &all {
-        let bytes = line.message().map_or(0, |message| message.len());
-        let more = if line.truncated { "+" } else { "" };
+    for QuarantinedLine { entry, .. } in &all {
+        let bytes = entry.message().map_or(0, |message| message.len());
+        let more = if entry.truncated { "+" } else { "" };
         table.row([
-            Some(&time(line.at)),
-            Some(&line.kind),
-            Some(&line.source),
-            Some(&line.format),
-            Some(&line.place),
+            Some(&time(entry.at)),
+            Some(&entry.kind),
+            Some(&entry.source),
+            Some(&entry.format),
+            Some(&entry.place),
             Some(&format!("{bytes}{more}")),
-            Some(&line.reason),
+            Some(&entry.reason),
         ])?;
     }
     Ok(())
 }
 
-fn read(which: &QuarantineArgs) -> Result<Vec<Kept>, QuarantineError> {
+fn read(which: &QuarantineArgs) -> Result<Vec<QuarantinedLine>, QuarantineError> {
     let path = quarantine::path_beside(which.db.beside());
     let mut all =
         quarantine::read(&path).map_err(|source| QuarantineError::Unreadable { path, source })?;
-    all.retain(|Kept { line, .. }| {
-        which.source.as_ref().is_none_or(|source| line.source == *source)
-            && which.kind.as_ref().is_none_or(|kind| line.kind == *kind)
+    all.retain(|QuarantinedLine { entry, .. }| {
+        which.source.as_ref().is_none_or(|source| entry.source == *source)
+            && which.kind.as_ref().is_none_or(|kind| entry.kind == *kind)
     });
     Ok(all)
 }

@@ -1,4 +1,4 @@
-//! Writes down what a live source sends, as it sends it, so that a bad day can be played again.
+//! Records the messages of a live source as they arrive, so that they can be replayed.
 
 use std::{
     fs::{File, OpenOptions},
@@ -21,7 +21,7 @@ use crate::{
     sources::follow::{self, FollowError},
 };
 
-/// Why nothing could be recorded, or no more.
+/// Why the recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     #[error("no source {name:?} among the settings; there are: {known}")]
@@ -36,17 +36,17 @@ pub enum RecordError {
     Ended,
 }
 
-/// Messages that may wait to be written. A source waits when the disk is slower than it.
+/// Maximum messages waiting to be written. The source waits if the disk is slower.
 const WAITING_MAX: usize = 1024;
 
-/// How often it is looked whether anything has waited for long enough to be flushed.
+/// How often pending messages are checked for a flush.
 const FLUSH_LOOK: Duration = Duration::from_millis(250);
 
-/// Follows the source until the program is interrupted. How it is is told line by line.
+/// Records the source until the program is interrupted. Prints a line for each change of its state.
 ///
 /// # Errors
 ///
-/// If there is no such source, if it cannot be followed, or if the file cannot be written.
+/// If there is no such source, if it cannot connect, or if the file cannot be written.
 pub async fn run(
     args: &RecordArgs,
     config: &Config,
@@ -59,7 +59,7 @@ pub async fn run(
     let following = follow::follow(source, outlet)
         .map_err(|error| RecordError::Follow { name: source.name.clone(), source: error })?;
     let write = |error| RecordError::Write { path: args.to.display().to_string(), source: error };
-    // What a provider sends under a contract is for nobody else on this machine.
+    // A provider's licensed data must not be readable by other users.
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&args.to);
     let file = BufWriter::new(file.map_err(write)?);
     let format = source.kind.format();
@@ -94,7 +94,7 @@ async fn record(
     }
 }
 
-/// What was received before the end is part of it.
+/// Messages received before the end are included.
 fn finish(
     mut writer: container::Writer<BufWriter<File>>,
     raw: &mut mpsc::Receiver<RawMessage>,
@@ -105,7 +105,7 @@ fn finish(
     writer.finish()?.flush()
 }
 
-/// One line for each state; what the messages mean is not looked at here.
+/// One line for each state; messages are not interpreted here.
 async fn tell_states(
     mut told: mpsc::Receiver<SourceMessage>,
     out: &mut impl Write,

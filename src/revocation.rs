@@ -1,8 +1,7 @@
-//! Closes the sockets of keys that stop working, at once, whoever revoked them, and lets those that go on
-//! follow what their account has now.
+//! Closes the sockets of revoked keys at once, and updates the entitlements of the others.
 //!
-//! The store tells which keys changed, those changed by another program too. What to do is decided
-//! here from what the key is worth now; the fan-out does it.
+//! The store reports changed keys, including changes by other processes. This module decides what
+//! to do from the key's current state; the fan-out does it.
 
 use std::time::Duration;
 
@@ -22,10 +21,10 @@ use crate::{
     supervisor::{self, Lifetime},
 };
 
-/// Between two looks at a changed key while the database does not answer.
+/// The delay between attempts to read a changed key while the database is unavailable.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// What it takes to look at a changed key.
+/// What is needed to process a changed key.
 #[derive(Debug)]
 pub struct Revoker {
     pub accounts: Accounts,
@@ -34,7 +33,8 @@ pub struct Revoker {
     pub fanout: Fanout,
 }
 
-/// Watches for changes until told to stop: the store every `every`, and what it tells at once.
+/// Watches for changes until `stopped` turns true: polls the store at this interval, and processes
+/// changes at once.
 pub fn start(
     revoker: Revoker,
     every: Duration,
@@ -63,7 +63,7 @@ impl Revoker {
         loop {
             match changes.recv().await {
                 Ok(key) => self.look_at(key).await,
-                // More changed than was kept: look at everybody.
+                // The receiver lagged: check all keys.
                 Err(broadcast::error::RecvError::Lagged(_)) => {
                     for key in self.registry.callers().into_keys() {
                         self.look_at(key).await;
@@ -74,7 +74,7 @@ impl Revoker {
         }
     }
 
-    /// Lets the sockets of a key follow what its account has now, for as long as it has it.
+    /// Updates what a key's sockets may follow, and until when.
     fn permit(&self, caller: Caller) {
         let permission = self.entitlement.permission(&caller, clock::wall());
         self.registry.renew(caller, &permission);
@@ -82,8 +82,8 @@ impl Revoker {
         self.fanout.permit(caller.key.number(), &permission, expires);
     }
 
-    /// Until the database has said what the key is worth. Others wait meanwhile; they could not be looked
-    /// at either.
+    /// Retries until the database answers. Other keys wait meanwhile; they could not be read
+    /// either.
     async fn look_at(&self, key: KeyId) {
         while let Some(caller) = self.registry.caller(key) {
             match self.accounts.renew(&caller).await {

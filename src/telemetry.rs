@@ -52,9 +52,9 @@ pub fn start_logging(config: &LogConfig) -> Result<(), TelemetryError> {
     Ok(())
 }
 
-/// The AMQP library logs what a broker says word for word, as errors; a broker that refuses a user
-/// says his name, and with odds feeds that is the access token. What matters of it is told by the
-/// source. No setting brings it back.
+/// The AMQP library logs a broker's replies verbatim as errors; a broker that refuses a user
+/// repeats the user name, which is the access token of odds feeds. The source reports what matters.
+/// No setting re-enables this log.
 fn without_secrets() -> FilterFn<fn(&Metadata<'_>) -> bool> {
     let shown: fn(&Metadata<'_>) -> bool = |it| !it.target().starts_with("lapin");
     filter_fn(shown)
@@ -78,28 +78,28 @@ pub fn start_metrics() -> Result<PrometheusHandle, TelemetryError> {
 
 const BUILD_INFO: &str = "matchwire_build_info";
 
-/// Upper ends of the buckets of delays, in seconds: three a decade, from what a quiet hub takes to what a
-/// reader has long noticed.
+/// Upper bounds of delay buckets, in seconds: three per decade, from the delay of an idle hub to
+/// one that a reader notices.
 const SECONDS: [f64; 15] = [
     0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
     1.0, 5.0,
 ];
 
-/// Upper ends of the buckets of counts.
+/// Upper bounds of count buckets.
 const COUNTS: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
 
-/// All that was counted, and what the system says of the process now, as Prometheus text.
+/// All metrics, including current process figures, as Prometheus text.
 #[must_use]
 pub fn render(metrics: &PrometheusHandle) -> String {
     Process::default().collect();
     metrics.render()
 }
 
-/// Between two times at which histograms take in what was recorded.
+/// The interval at which histograms are compacted.
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
-/// Keeps histograms small until told to stop: what they recorded is taken in when they are rendered,
-/// and nobody may ever ask for them.
+/// Compacts histograms until told to stop: otherwise this happens only when metrics are rendered,
+/// which may never be.
 pub async fn keep(metrics: PrometheusHandle, mut stopped: watch::Receiver<bool>) {
     let mut turns = time::interval(UPKEEP_EVERY);
     loop {

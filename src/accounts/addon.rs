@@ -4,10 +4,10 @@ use std::{fmt, str::FromStr};
 
 use super::Micros;
 
-/// A product that is paid for by the month.
+/// A product that is paid for monthly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Addon {
-    /// Live sockets.
+    /// Live WebSockets.
     Websocket,
     /// Every sport but football over REST and MCP.
     Sports,
@@ -16,7 +16,7 @@ pub enum Addon {
 }
 
 impl Addon {
-    /// Every add-on, in the order in which they are shown.
+    /// Every add-on, in display order.
     pub const ALL: [Self; 3] = [Self::Websocket, Self::Sports, Self::Odds];
 
     /// The name in commands, in answers and in the database.
@@ -47,7 +47,7 @@ impl FromStr for Addon {
     }
 }
 
-/// A name that is no add-on's.
+/// The name does not denote an add-on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown add-on `{name}`, expected websocket, sports or odds")]
 pub struct UnknownAddon {
@@ -61,7 +61,7 @@ pub struct Addons {
 }
 
 impl Addons {
-    /// The first moment at which the add-on is no longer there; `None` if it was never bought.
+    /// The moment the add-on expires or expired; `None` if it was never bought.
     #[must_use]
     pub fn expiry(&self, addon: Addon) -> Option<Micros> {
         self.expires[addon as usize]
@@ -73,7 +73,7 @@ impl Addons {
         self.expiry(addon).is_some_and(|expiry| now < expiry)
     }
 
-    /// All that were ever bought, run out or not.
+    /// All add-ons ever bought, expired or not.
     pub fn iter(&self) -> impl Iterator<Item = (Addon, Micros)> + '_ {
         Addon::ALL.into_iter().filter_map(|addon| Some((addon, self.expiry(addon)?)))
     }

@@ -1,8 +1,9 @@
-//! Who operates the service. They are no customers: they have names, no addresses, and nothing to buy.
+//! Administrators: the operators of the service. They are not customers: they have names instead of
+//! addresses, and buy nothing.
 
 use super::{
-    Accounts, AccountsError, LogIn, Micros, NewPassword, Password, Who,
-    hasher::Fit,
+    Accounts, AccountsError, LogInOutcome, Micros, NewPassword, Password, SessionOwner,
+    hasher::PasswordMatch,
     store::{self, StoredAdmin},
 };
 
@@ -10,7 +11,7 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AdminId(pub(super) i64);
 
-/// An administrator as shown to others.
+/// An administrator, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admin {
     pub id: AdminId,
@@ -19,7 +20,7 @@ pub struct Admin {
 }
 
 impl Accounts {
-    /// Makes an administrator; false if the name is taken.
+    /// Creates an administrator; false if the name is taken.
     ///
     /// # Errors
     ///
@@ -44,17 +45,17 @@ impl Accounts {
         name: &str,
         password: Password,
         now: Micros,
-    ) -> Result<LogIn, AccountsError> {
+    ) -> Result<LogInOutcome, AccountsError> {
         let found = self.shared.store.admin_by_name(name).await?;
         let stored = found.as_ref().map(|it| it.password.as_str());
         let fit = self.shared.hasher.compare(password.clone(), stored).await?;
         match (found, fit) {
-            (Some(admin), Fit::Right) => self.let_admin_in(&admin, None, now).await,
-            (Some(admin), Fit::RightButOld) => {
+            (Some(admin), PasswordMatch::Right) => self.open_admin_session(&admin, None, now).await,
+            (Some(admin), PasswordMatch::RightButOld) => {
                 let anew = self.shared.hasher.hash_again(password).await?;
-                self.let_admin_in(&admin, Some(&anew), now).await
+                self.open_admin_session(&admin, Some(&anew), now).await
             }
-            (None, _) | (_, Fit::Wrong) => Ok(LogIn::Refused),
+            (None, _) | (_, PasswordMatch::Wrong) => Ok(LogInOutcome::Refused),
         }
     }
 
@@ -78,25 +79,25 @@ impl Accounts {
         Ok(self.shared.store.remove_admin(name).await?)
     }
 
-    /// Refuses after all where the administrator has gone or changed since.
-    async fn let_admin_in(
+    /// Opens a session, unless the administrator was removed or changed since it was read.
+    async fn open_admin_session(
         &self,
         read: &StoredAdmin,
         anew: Option<&str>,
         now: Micros,
-    ) -> Result<LogIn, AccountsError> {
+    ) -> Result<LogInOutcome, AccountsError> {
         let mut tx = self.shared.store.begin().await?;
         let locked = store::lock_admin(&mut tx, read.id).await?;
         let same = locked.is_some_and(|it| it.password == read.password);
         if !same {
-            return Ok(LogIn::Refused);
+            return Ok(LogInOutcome::Refused);
         }
         if let Some(password) = anew {
             store::set_admin_password(&mut tx, read.id, password).await?;
         }
-        let who = Who::Admin(read.id);
+        let who = SessionOwner::Admin(read.id);
         let secret = self.insert_session(&mut tx, who, now).await?;
         tx.commit().await?;
-        Ok(LogIn::In { who, secret })
+        Ok(LogInOutcome::In { who, secret })
     }
 }

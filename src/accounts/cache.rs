@@ -1,8 +1,8 @@
-//! Callers that were recognised lately, by the hash of their key.
+//! A cache of authenticated callers, by the hash of their key.
 //!
-//! It owns the rule that a change is never overtaken by an older answer: an answer read before a
-//! change may not be stored after it. Keys themselves never get here. Nor do keys that were not
-//! recognised: whoever guesses must not push out whoever has paid.
+//! Guarantees that a change is never overtaken by an older answer: an answer read before a change
+//! is not stored after it. Keys themselves are never stored, and neither are unknown keys: guessing
+//! must not evict paying customers.
 
 use std::{
     collections::HashSet,
@@ -14,19 +14,19 @@ use rustc_hash::FxBuildHasher;
 
 use super::{Caller, KeyId, Micros, key::KeyHash};
 
-/// How many changes there had been at some moment.
+/// The number of changes at some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Generation(u64);
 
 pub(super) struct Cache {
-    /// What is hashed here is a keyed hash already, so nobody chooses where it falls.
-    callers: DashMap<KeyHash, Entry, FxBuildHasher>,
+    /// The input is a keyed hash already, so nobody can choose its bucket.
+    callers: DashMap<KeyHash, CachedCaller, FxBuildHasher>,
     generation: AtomicU64,
     entries_max: usize,
     age_max: Micros,
 }
 
-struct Entry {
+struct CachedCaller {
     caller: Caller,
     read_at: Micros,
 }
@@ -36,37 +36,37 @@ impl Cache {
         Self { callers: DashMap::default(), generation: AtomicU64::new(0), entries_max, age_max }
     }
 
-    /// To be taken before the store is read for an answer.
+    /// Must be taken before the store is read for an answer.
     pub(super) fn generation(&self) -> Generation {
         Generation(self.generation.load(Ordering::SeqCst))
     }
 
     pub(super) fn get(&self, hash: &KeyHash, now: Micros) -> Option<Caller> {
         let entry = self.callers.get(hash)?;
-        // Read in the future: the wall clock was set back since, so its age is not known.
+        // Read in the future: the wall clock was set back since, so its age is unknown.
         let age = now.saturating_sub(entry.read_at);
         (0..self.age_max).contains(&age).then_some(entry.caller)
     }
 
-    /// Keeps an answer, unless something has changed since its generation.
+    /// Stores an answer, unless something has changed since its generation.
     pub(super) fn insert(&self, hash: KeyHash, caller: Caller, now: Micros) {
         self.make_room();
-        self.callers.insert(hash, Entry { caller, read_at: now });
-        // Asked after inserting: a change between the two removes the entry itself, an earlier one
-        // is seen here.
+        self.callers.insert(hash, CachedCaller { caller, read_at: now });
+        // Checked after the insertion: a later change removes the entry itself, an earlier one is
+        // detected here.
         if self.generation() != caller.generation {
             self.callers.remove(&hash);
         }
     }
 
-    /// Forgets these keys. Answers that are being read at this moment will not be kept.
+    /// Evicts these keys. Answers that are being read at this moment are not stored.
     pub(super) fn forget(&self, keys: &HashSet<KeyId>) {
         self.generation.fetch_add(1, Ordering::SeqCst);
         self.callers.retain(|_, entry| !keys.contains(&entry.caller.key));
     }
 
-    /// Any entry may go: the next use of its key costs one look-up. Keeping them in order of use
-    /// would cost a write on every hit.
+    /// Evicts an arbitrary entry: the next use of its key costs one look-up. An LRU order would
+    /// cost a write on every hit.
     fn make_room(&self) {
         while self.callers.len() >= self.entries_max {
             let Some(victim) = self.callers.iter().next().map(|entry| *entry.key()) else { return };

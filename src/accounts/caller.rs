@@ -1,32 +1,32 @@
-//! Who is calling, as far as the rest of the hub needs to know.
+//! The caller, as far as the rest of the hub needs to know.
 
 use std::fmt;
 
 use super::{Addon, Addons, Micros, cache::Generation, store::StoredKey};
 
-/// An account. Ids are never used twice and mean nothing outside this database.
+/// An account. Ids are never reused and mean nothing outside this database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccountId(pub(crate) i64);
 
-/// The number by which operators name it.
+/// The number that operators use for it.
 impl fmt::Display for AccountId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// One key of an account; not the key itself, which this does not help to find.
+/// The id of a key of an account. It does not help to find the key itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyId(pub(super) i64);
 
 impl AccountId {
-    /// The id as the database has it, for other tables that speak of accounts.
+    /// The id as stored, for other tables that refer to accounts.
     #[must_use]
     pub fn number(self) -> i64 {
         self.0
     }
 
-    /// The account that such a table speaks of.
+    /// The account that such a table refers to.
     #[must_use]
     pub(crate) fn numbered(number: i64) -> Self {
         Self(number)
@@ -34,26 +34,25 @@ impl AccountId {
 }
 
 impl KeyId {
-    /// The id as a bare number, for parts that need to know nothing of keys.
+    /// The id as a bare number, for code that knows nothing of keys.
     #[must_use]
     pub fn number(self) -> u64 {
         self.0.unsigned_abs()
     }
 }
 
-/// An account that has shown a valid key, as it was when it was last read.
+/// An account that has presented a valid key, as of its last read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
     pub account: AccountId,
     pub key: KeyId,
     pub addons: Addons,
-    /// What had been noticed when this was read; tells [`super::Accounts::renew`] that nothing has
-    /// happened since.
+    /// The generation of the read; tells [`super::Accounts::renew`] that nothing has changed since.
     pub(super) generation: Generation,
 }
 
 impl Caller {
-    /// Whether the account has the add-on and it has time left.
+    /// Whether the account has the add-on and it has not expired.
     #[must_use]
     pub fn has(&self, addon: Addon, now: Micros) -> bool {
         self.addons.has(addon, now)

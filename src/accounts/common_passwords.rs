@@ -1,9 +1,9 @@
-//! Passwords that are guessed first, from public lists of those found most often in leaks.
+//! The most common passwords, from public lists of leaked ones.
 //!
-//! The list is short on purpose. It names what is long enough to be taken otherwise; the rest of the work
-//! is done by the minimum length and by the limits on log-ins.
+//! The list is short on purpose. It contains only those that are long enough to be accepted
+//! otherwise; the minimum length and the limits on log-ins do the rest.
 
-/// In lower case and in order.
+/// In lower case, sorted.
 const COMMON: [&str; 109] = [
     "0123456789",
     "0987654321",
@@ -116,7 +116,7 @@ const COMMON: [&str; 109] = [
     "zxcvbnmasd",
 ];
 
-/// Whether a password is one of them, in whatever case.
+/// Whether a password is one of them, ignoring case.
 pub(super) fn contains(password: &str) -> bool {
     let lower = password.trim().to_lowercase();
     COMMON.binary_search(&&*lower).is_ok()

@@ -1,12 +1,12 @@
-//! A customer as the pages and the operator see them; blocking one.
+//! Customers as the pages and the operator see them, and blocking them.
 
 use super::{AccountId, Accounts, AccountsError, Addons, Caller, Email, Micros, store};
 
-/// What there is to say of an account.
+/// The details of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customer {
     pub account: AccountId,
-    /// `None` for an account that the operator made for nobody in particular.
+    /// `None` for a key that the operator created without an address.
     pub email: Option<String>,
     pub created: Micros,
     /// When the address was confirmed; `None` for an account that is not active.
@@ -15,13 +15,13 @@ pub struct Customer {
     /// When the Founder badge was granted.
     pub founder: Option<Micros>,
     pub addons: Addons,
-    /// The public part of the newest key that works.
+    /// The public part of the newest valid key.
     pub key_prefix: Option<String>,
     pub key_created: Option<Micros>,
 }
 
 impl Accounts {
-    /// What there is to say of an account; `None` if there is none, or it was deleted.
+    /// The details of an account; `None` if there is none, or it was deleted.
     ///
     /// # Errors
     ///
@@ -45,22 +45,22 @@ impl Accounts {
         }))
     }
 
-    /// The account as it calls with its newest key, for a customer who is known by a session; `None`
-    /// if no key of it works.
+    /// The account as the caller with its newest key, for a customer who is known by a session;
+    /// `None` if it has no valid key.
     ///
     /// # Errors
     ///
     /// If the store fails.
     pub async fn caller_of(&self, account: AccountId) -> Result<Option<Caller>, AccountsError> {
         let store = &self.shared.store;
-        // Read first: a change that is noticed meanwhile makes the caller be read again.
+        // Read first: a change that is noticed meanwhile causes another read.
         let generation = self.shared.cache.generation();
         let Some((prefix, _)) = store.newest_key(account).await? else { return Ok(None) };
         let stored = store.key_by_prefix(&prefix).await?;
         Ok(stored.and_then(|stored| Caller::from_stored(&stored, generation)))
     }
 
-    /// The account of an address, for the operator.
+    /// The account with this address, for the operator.
     ///
     /// # Errors
     ///
@@ -70,9 +70,9 @@ impl Accounts {
         Ok(found.map(|it| it.id))
     }
 
-    /// Blocks an account or unblocks it; false if it was so before, or there is none. While it is
-    /// blocked its keys do not work, its sockets are being closed, and nobody can log in; its sessions
-    /// have ended for good.
+    /// Blocks or unblocks an account; false if nothing changes or there is no such account.
+    /// Blocking disables its keys, closes its sockets, ends its sessions for good and prevents
+    /// log-ins.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Accounts {
         }
         let keys = store::all_key_ids(&mut tx, account).await?;
         tx.commit().await?;
-        self.tell_of(keys).await;
+        self.broadcast_keys(keys).await;
         Ok(changed)
     }
 }

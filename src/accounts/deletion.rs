@@ -1,17 +1,17 @@
-//! The end of an account. Its row stays, without a name, because the ledger speaks of it.
+//! Deletion of accounts. The row stays, anonymised, because the ledger refers to it.
 
 use sqlx::AnyConnection;
 
 use super::{
-    AccountId, Accounts, AccountsError, Confirmed, KeyId, Micros, Password,
+    AccountId, Accounts, AccountsError, KeyId, Micros, Password, ReauthOutcome,
     store::{self, StoredAccount},
 };
 use crate::mail::{self, MailKind};
 
 impl Accounts {
-    /// Deletes an account, for whoever knows its password: its keys work no more when this returns,
-    /// their sockets are being closed, sessions and links have ended, add-ons are gone. The address
-    /// may register again, as somebody new.
+    /// Deletes an account, given its password. When this returns, its keys no longer work, its
+    /// sockets are being closed, its sessions, links and add-ons are gone. The address can register
+    /// again as a new account.
     ///
     /// # Errors
     ///
@@ -21,23 +21,24 @@ impl Accounts {
         account: AccountId,
         password: Password,
         now: Micros,
-    ) -> Result<Confirmed, AccountsError> {
-        let Some(read) = self.confirmed_by(account, password).await? else {
-            return Ok(Confirmed::WrongPassword);
+    ) -> Result<ReauthOutcome, AccountsError> {
+        let Some(read) = self.reauthenticate(account, password).await? else {
+            return Ok(ReauthOutcome::WrongPassword);
         };
         let mut tx = self.shared.store.begin().await?;
         let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
         else {
-            return Ok(Confirmed::WrongPassword);
+            return Ok(ReauthOutcome::WrongPassword);
         };
         let revoked = erase(&mut tx, &account, now).await?;
         tx.commit().await?;
         self.forget_new_key(account.id);
-        self.tell_of(revoked).await;
-        Ok(Confirmed::Done)
+        self.broadcast_keys(revoked).await;
+        Ok(ReauthOutcome::Done)
     }
 
-    /// The same by the word of an operator; false if it had been deleted before, or there is none.
+    /// Deletes an account on an operator's request; false if it was already deleted or never
+    /// existed.
     ///
     /// # Errors
     ///
@@ -53,24 +54,24 @@ impl Accounts {
         let revoked = erase(&mut tx, &account, now).await?;
         tx.commit().await?;
         self.forget_new_key(account.id);
-        self.tell_of(revoked).await;
+        self.broadcast_keys(revoked).await;
         Ok(true)
     }
 }
 
-/// Ends all that a locked account has, and forgets who it was; returns the keys that have ended.
+/// Removes everything a locked account has and anonymises it; returns the revoked keys.
 async fn erase(
     tx: &mut AnyConnection,
     account: &StoredAccount,
     now: Micros,
 ) -> Result<Vec<KeyId>, sqlx::Error> {
-    // First, and not deleted: a key that is gone tells no socket to close.
+    // Revoked first rather than deleted: a deleted key would not close its sockets.
     let revoked = store::revoke_all_keys(&mut *tx, account.id, now).await?;
     store::remove_sessions(&mut *tx, account.id).await?;
     store::remove_links(&mut *tx, account.id).await?;
     store::anonymise(&mut *tx, account.id, now).await?;
     if let Some(email) = &account.email {
-        mail::forget(&mut *tx, email).await?;
+        mail::delete_for_address(&mut *tx, email).await?;
         mail::enqueue(&mut *tx, email, MailKind::AccountDeleted, None, now).await?;
     }
     Ok(revoked)

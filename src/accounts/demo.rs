@@ -1,20 +1,20 @@
-//! The key of the demo, with which a newcomer tries everything without an account.
+//! The demo's key, with which newcomers try everything without an account.
 //!
-//! It is the one key that is kept in full, so that a page or a terminal of a demo goes on working when
-//! the demo is started again. That is tolerable because the demo listens on loopback only, and a hub
-//! that is no demo ends the key when it starts: see [`Accounts::forget_demo_key`].
+//! It is the only key that is stored in full, so that a page or terminal of a demo keeps working
+//! when the demo is restarted. That is acceptable because the demo listens on loopback only, and a
+//! hub without the demo revokes the key when it starts: see [`Accounts::forget_demo_key`].
 
 use super::{Accounts, AccountsError, Addon, DAY_US, Key, Micros};
 
 const EMAIL: &str = "demo@localhost";
 const META: &str = "demo_key";
-/// So long that no demo outlives it.
+/// Long enough for any demo.
 const DAYS: u32 = 365;
-/// A key with less left than this is replaced at the start.
+/// A key that expires sooner than this is replaced at the start.
 const LEFT_MIN: Micros = 30 * DAY_US;
 
 impl Accounts {
-    /// The demo's key, with every add-on; the same as last time if that is still good.
+    /// The demo's key, with every add-on; the previous one if it is still valid.
     ///
     /// # Errors
     ///
@@ -30,8 +30,8 @@ impl Accounts {
         Ok(key)
     }
 
-    /// Ends the demo's key, if there is one. To be called where a hub starts that is no demo: it
-    /// may listen to the world, and the key stands in the database for all who can read it.
+    /// Revokes the demo's key, if there is one. Must be called when a hub without the demo starts:
+    /// it may be public, and everybody who can read the database can read the key.
     ///
     /// # Errors
     ///

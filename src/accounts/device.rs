@@ -1,9 +1,10 @@
-//! Browsers that are known to an account, by a signed cookie.
+//! Known browsers of an account, identified by a signed cookie.
 //!
-//! A browser is given one when it has shown that the account is its owner's: by the password, or by a
-//! link from a mail. It opens nothing. It only gives the browser limits of its own, so that strangers who
-//! guess the password or ask for mails cannot use up what the owner may do. Nothing of it is stored: the
-//! signature covers the address of the account, and a cookie for one address is worth nothing for another.
+//! A browser gets a cookie when it has proved that it belongs to the account's owner: by the
+//! password, or by a link from a mail. The cookie grants no access. It only gives the browser its
+//! own rate limits, so that strangers who guess the password or request mails cannot exhaust the
+//! owner's. Nothing is stored: the signature covers the address, so a cookie is worthless for any
+//! other.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -12,16 +13,16 @@ use zeroize::Zeroizing;
 
 use super::{
     Accounts, Email, Micros,
-    key::{NoEntropy, push_hex},
+    key::{EntropyError, push_hex},
 };
 
 const NONCE_BYTES: usize = 16;
 
-/// A known browser. Two cookies are two devices.
+/// A known browser. Each cookie is a device of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Device(u128);
 
-/// The secret that device cookies are signed with.
+/// The secret that signs device cookies.
 pub(super) struct DeviceKey(Zeroizing<[u8; 32]>);
 
 impl DeviceKey {
@@ -29,7 +30,8 @@ impl DeviceKey {
         Self(secret)
     }
 
-    /// `1788280000.0a1b….5c0ffee…`: when it was given, in seconds, a random number, and the signature.
+    /// `1788280000.0a1b….5c0ffee…`: the time of issue in seconds, a random number, and the
+    /// signature.
     fn text(&self, given_s: Micros, nonce: u128, email: &Email) -> String {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(&*self.0).expect("HMAC takes a key of any length");
@@ -48,20 +50,20 @@ impl Device {
 }
 
 impl Accounts {
-    /// A cookie that makes a browser known to the account of this address.
+    /// Creates a cookie that identifies a browser to the account of this address.
     ///
     /// # Errors
     ///
-    /// If the system gives no random bytes.
-    pub fn new_device(&self, email: &Email, now: Micros) -> Result<String, NoEntropy> {
+    /// If the system provides no random bytes.
+    pub fn new_device(&self, email: &Email, now: Micros) -> Result<String, EntropyError> {
         let mut nonce = [0; NONCE_BYTES];
         getrandom::fill(&mut nonce)?;
         let nonce = u128::from_be_bytes(nonce);
         Ok(self.shared.device_key.text(now / 1_000_000, nonce, email))
     }
 
-    /// The known browser that a cookie stands for; `None` if it is not ours, too old, or for another
-    /// address.
+    /// The device of a cookie; `None` if its signature is wrong, it has expired, or it is for
+    /// another address.
     #[must_use]
     pub fn device(&self, cookie: &str, email: &Email, now: Micros) -> Option<Device> {
         let mut parts = cookie.split('.');
@@ -73,7 +75,7 @@ impl Accounts {
         (is_good && now / 1_000_000 < ends_s).then_some(Device(nonce))
     }
 
-    /// Seconds for which a browser stays known.
+    /// Seconds for which a cookie is valid.
     #[must_use]
     pub fn device_age_s(&self) -> i64 {
         i64::from(self.shared.config.device_days) * 24 * 60 * 60

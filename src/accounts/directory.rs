@@ -1,4 +1,4 @@
-//! The operator's view of accounts: whichever there are, page by page, in whatever state.
+//! The operator's directory of accounts, in any state, page by page.
 
 use super::{AccountId, Accounts, AccountsError, Addons, KeySummary, Micros, store::Wanted};
 
@@ -18,7 +18,7 @@ pub struct AccountSummary {
     pub addons: Addons,
 }
 
-/// What state an account is in, the last thing that happened to it deciding.
+/// The state of an account; the latest event decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountState {
     Inactive,
@@ -51,19 +51,19 @@ impl AccountSummary {
     }
 }
 
-/// Which accounts are wanted.
+/// A search for accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccountSearch<'a> {
-    /// A part of the address, the public part of a key, or an id; empty for all.
+    /// Part of the address, the public part of a key, or an id; empty for all.
     pub text: &'a str,
-    /// Only those made before this one: the next page.
+    /// Only accounts created before this one: the next page.
     pub before: Option<AccountId>,
-    /// How many at most.
+    /// The maximum number of results.
     pub limit: u32,
 }
 
 impl Accounts {
-    /// The accounts that are searched for, the newest first.
+    /// The accounts that match, the newest first.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Accounts {
         Ok(self.shared.store.accounts(&wanted).await?)
     }
 
-    /// The account of this id, in whatever state.
+    /// The account with this id, in any state.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl Accounts {
         Ok(self.shared.store.summary_by_id(account).await?)
     }
 
-    /// The keys of an account, the newest first, a hundred of them at least if it had so many.
+    /// The keys of an account, the newest first, at least a hundred if there are so many.
     ///
     /// # Errors
     ///
@@ -105,12 +105,12 @@ impl Accounts {
         Ok(keys.into_iter().map(KeySummary::from).collect())
     }
 
-    /// The account that an operator means by an address or an id.
+    /// The account with this address or id.
     ///
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn account_named(&self, text: &str) -> Result<Option<AccountSummary>, AccountsError> {
+    pub async fn find_account(&self, text: &str) -> Result<Option<AccountSummary>, AccountsError> {
         let text = text.trim();
         match text.parse() {
             Ok(id) => self.account(AccountId(id)).await,
@@ -151,7 +151,7 @@ mod tests {
                 with_accounts(database, &["ann@one.org", "Bob@one.org", "c_d@two.org"]).await;
             assert_eq!(found(&accounts, "").await, ["c_d@two.org", "bob@one.org", "ann@one.org"]);
             assert_eq!(found(&accounts, " ONE.org ").await, ["bob@one.org", "ann@one.org"]);
-            // What means something to LIKE means itself.
+            // Special characters of LIKE are matched literally.
             assert_eq!(found(&accounts, "c_d").await, ["c_d@two.org"]);
             for nothing in ["%", "b_b", "\\", "' OR 1=1 --", "nobody"] {
                 assert_eq!(found(&accounts, nothing).await, [""; 0], "{nothing}");
@@ -166,12 +166,12 @@ mod tests {
             let accounts = with_accounts(database, &["ann@one.org"]).await;
             let key = accounts.create_key(Some("bob@one.org"), &[], NOW).await.unwrap();
             assert_eq!(found(&accounts, key.prefix()).await, ["bob@one.org"]);
-            let bob = accounts.account_named("BOB@one.org").await.unwrap().expect("bob");
+            let bob = accounts.find_account("BOB@one.org").await.unwrap().expect("bob");
             let id = bob.account.to_string();
             assert_eq!(found(&accounts, &id).await, ["bob@one.org"]);
-            assert_eq!(accounts.account_named(&id).await.unwrap(), Some(bob));
-            assert_eq!(accounts.account_named("999999").await.unwrap(), None);
-            assert_eq!(accounts.account_named("nobody@one.org").await.unwrap(), None);
+            assert_eq!(accounts.find_account(&id).await.unwrap(), Some(bob));
+            assert_eq!(accounts.find_account("999999").await.unwrap(), None);
+            assert_eq!(accounts.find_account("nobody@one.org").await.unwrap(), None);
         })
         .await;
     }
@@ -200,7 +200,7 @@ mod tests {
     async fn a_summary_tells_the_state_and_the_addons() {
         on_each(async |database| {
             let accounts = with_accounts(database, &["ann@one.org"]).await;
-            let ann = accounts.account_named("ann@one.org").await.unwrap().expect("ann");
+            let ann = accounts.find_account("ann@one.org").await.unwrap().expect("ann");
             assert_eq!((ann.state(), ann.created), (AccountState::Active, NOW));
             let addons: Vec<_> = ann.addons.iter().collect();
             assert_eq!(addons, [(Addon::Sports, NOW + 86_400_000_000)]);

@@ -1,23 +1,23 @@
-//! Addresses of customers, as they are compared and stored.
+//! Email addresses of customers, normalised.
 
 use std::fmt;
 
-/// The address of a customer: trimmed and in lower case, so that one person is one account.
+/// The address of a customer: trimmed and in lower case, so that one person has one account.
 ///
-/// It is stricter than the mail standards. Everything that is let through can be sent to as it is:
-/// there are no quotes, no comments and no line ends to smuggle a second address in. Letters beyond
-/// ASCII are refused, because two spellings that look alike would be two accounts; a domain with such
-/// letters has a form without them.
+/// It is stricter than the mail standards. Every accepted address can be used unescaped: it has no
+/// quotes, comments or line ends that could smuggle in a second address. Letters beyond ASCII are
+/// refused, because two spellings that look alike would be two accounts; a domain with such letters
+/// has an ASCII form.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Email(String);
 
 impl Email {
-    /// Bytes of an address at most, as SMTP has it.
+    /// Maximum bytes of an address, as in SMTP.
     pub const BYTES_MAX: usize = 254;
-    /// Bytes of what stands before the `@`.
+    /// Maximum bytes of the part before the `@`.
     const LOCAL_BYTES_MAX: usize = 64;
 
-    /// Reads what somebody typed; `None` for what is no address.
+    /// Parses user input; `None` if it is not an address.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();

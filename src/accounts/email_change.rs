@@ -1,48 +1,49 @@
-//! Another address: the new one is to be confirmed, and the old one is told.
+//! Changing an account's address: the new one is confirmed, and the old one is notified.
 
 use super::{
-    AccountId, Accounts, AccountsError, Asker, Email, LinkUse, Micros, Password,
-    link::{Followed, LinkKind},
+    AccountId, Accounts, AccountsError, Email, LinkOutcome, Micros, Password, Requester,
+    link::{LinkCheck, LinkKind},
     store::{self, Effect},
 };
 use crate::mail::{self, MailKind};
 
-/// What became of a wish for another address.
+/// The result of a request to change the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EmailAsked {
-    /// A mail went to the new address. What it says is for its owner alone.
+pub enum EmailChangeOutcome {
+    /// A mail was sent to the new address. Its content is for its owner alone.
     Sent,
     WrongPassword,
-    /// No mail went out: there were too many in this hour.
+    /// No mail was sent: there were too many within an hour.
     TooMany,
 }
 
 impl Accounts {
-    /// Sends a link to the new address, by which it becomes the account's. Where that address has
-    /// an account of its own, its owner is told so instead, and the caller sees no difference.
+    /// Sends a link to the new address; following it changes the account's address. If the new
+    /// address has an account of its own, its owner is notified instead, and the caller sees no
+    /// difference.
     ///
     /// # Errors
     ///
     /// If too many passwords are being compared, or if the store fails.
-    pub async fn ask_email_change(
+    pub async fn request_email_change(
         &self,
         account: AccountId,
         email: &Email,
         password: Password,
         now: Micros,
-    ) -> Result<EmailAsked, AccountsError> {
-        let Some(read) = self.confirmed_by(account, password).await? else {
-            return Ok(EmailAsked::WrongPassword);
+    ) -> Result<EmailChangeOutcome, AccountsError> {
+        let Some(read) = self.reauthenticate(account, password).await? else {
+            return Ok(EmailChangeOutcome::WrongPassword);
         };
         let mut tx = self.shared.store.begin().await?;
         let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
         else {
-            return Ok(EmailAsked::WrongPassword);
+            return Ok(EmailChangeOutcome::WrongPassword);
         };
-        if !self.may_be_mailed(&mut tx, &account, Asker::Owner, now).await? {
-            return Ok(EmailAsked::TooMany);
+        if !self.may_be_mailed(&mut tx, &account, Requester::Owner, now).await? {
+            return Ok(EmailChangeOutcome::TooMany);
         }
-        // Only looked at: whoever has the address when the link is followed decides.
+        // Only a preview: what counts is who has the address when the link is followed.
         let holder = store::account_of_email(&mut tx, email.as_str()).await?;
         match holder {
             Some(holder) if holder.active.is_some() => {
@@ -55,11 +56,11 @@ impl Accounts {
             }
         }
         tx.commit().await?;
-        Ok(EmailAsked::Sent)
+        Ok(EmailChangeOutcome::Sent)
     }
 
-    /// Whose account such a link would give the new address to; `None` for what is no such link. Nothing
-    /// changes by it.
+    /// The account whose address such a link would change; `None` if it is not a valid link.
+    /// Changes nothing.
     ///
     /// # Errors
     ///
@@ -68,8 +69,8 @@ impl Accounts {
         Ok(self.signed_link(LinkKind::Email, link).await?.map(|link| link.account))
     }
 
-    /// Makes the new address the account's. A registration of it that was never confirmed gives way;
-    /// an account that has it meanwhile does not, and the link is [`LinkUse::Unknown`] then.
+    /// Changes the account's address. An unconfirmed registration of it gives way; an account that
+    /// has taken it meanwhile does not, and the result is [`LinkOutcome::Unknown`].
     ///
     /// # Errors
     ///
@@ -78,37 +79,37 @@ impl Accounts {
         &self,
         link: &str,
         now: Micros,
-    ) -> Result<LinkUse, AccountsError> {
+    ) -> Result<LinkOutcome, AccountsError> {
         let Some(link) = self.signed_link(LinkKind::Email, link).await? else {
-            return Ok(LinkUse::Unknown);
+            return Ok(LinkOutcome::Unknown);
         };
-        let Some(email) = &link.email else { return Ok(LinkUse::Unknown) };
+        let Some(email) = &link.email else { return Ok(LinkOutcome::Unknown) };
         let mut tx = self.shared.store.begin().await?;
         let account = match self.follow(&mut tx, &link, now).await? {
-            Followed::Good(account) => account,
-            Followed::Not(outcome) => return Ok(outcome),
+            LinkCheck::Valid(account) => account,
+            LinkCheck::Rejected(outcome) => return Ok(outcome),
         };
         match store::lock_by_email(&mut tx, email).await? {
             Some(holder) if holder.active.is_none() => {
                 store::remove_links(&mut tx, holder.id).await?;
                 store::anonymise(&mut tx, holder.id, now).await?;
             }
-            Some(_) => return Ok(LinkUse::Unknown),
+            Some(_) => return Ok(LinkOutcome::Unknown),
             None => {}
         }
         match store::set_email(&mut tx, account.id, email).await {
-            Err(error) if is_taken(&error) => return Ok(LinkUse::Unknown),
+            Err(error) if is_taken(&error) => return Ok(LinkOutcome::Unknown),
             done => done?,
         }
         if let Some(old) = &account.email {
             mail::enqueue(&mut tx, old, MailKind::EmailChanged, None, now).await?;
         }
         tx.commit().await?;
-        Ok(LinkUse::Done)
+        Ok(LinkOutcome::Done)
     }
 }
 
-/// Somebody registered the address at this very moment.
+/// Whether the address was registered concurrently.
 fn is_taken(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }

@@ -1,7 +1,7 @@
-//! What can go wrong with the account store. All of it is ours or the operator's, never the
-//! caller's: a bad key is an answer, not an error. The exceptions say so.
+//! Errors of the account store. Unless noted, they are faults of the service or its operator, not
+//! of the caller: a bad key is an answer, not an error.
 
-use super::key::NoEntropy;
+use super::key::EntropyError;
 use crate::database::{self, DatabaseError};
 
 #[derive(Debug, thiserror::Error)]
@@ -12,25 +12,25 @@ pub enum AccountsError {
     OtherPepper,
     #[error("{days} days are more than the {limit} that can be added at once")]
     TooManyDays { days: u32, limit: u32 },
-    /// The caller may try again in a moment.
+    /// The caller may retry in a moment.
     #[error("too many passwords are being hashed")]
     Busy,
     #[error("a password could not be hashed")]
     Hashing,
-    /// The account that the caller speaks of is blocked, deleted or not active.
+    /// The account is blocked, deleted or not active.
     #[error("the account is not there any more")]
     Gone,
     #[error("there is no such account")]
     UnknownAccount,
     #[error("cannot make a key")]
-    NoEntropy(#[from] NoEntropy),
+    EntropyError(#[from] EntropyError),
     #[error("the account database failed")]
     Store(#[from] sqlx::Error),
 }
 
 impl AccountsError {
-    /// Whether the database could not do it now, as opposed to a question that it refused; see
-    /// [`database::is_unavailable`]. The same may succeed later.
+    /// Whether the database is temporarily unavailable, as opposed to refusing the query; see
+    /// [`database::is_unavailable`]. A retry may succeed.
     #[must_use]
     pub fn is_away(&self) -> bool {
         match self {

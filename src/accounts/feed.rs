@@ -1,26 +1,25 @@
-//! Keys of feeds: by which a source pushes what it has.
+//! Feed keys: with these a source pushes its data.
 //!
-//! Such a key begins otherwise than a client's, lies in a table of its own, and names one source.
-//! So it opens no channel, and no client's key pushes anything. Like the others it is stored as a
-//! keyed hash.
+//! A feed key has its own prefix, is stored in its own table, and names one source. So it opens no
+//! channel, and a client's key cannot push. Like the others it is stored as a keyed hash.
 
 use super::{
     Accounts, AccountsError, Micros,
-    key::{self, Key, Presented},
+    key::{self, Key, PresentedKey},
     store::StoredFeedKey,
 };
 
-/// What a valid key of a feed allows.
+/// What a valid feed key allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedGrant {
     id: i64,
-    /// The one source that may be pushed.
+    /// The one source that it may push.
     pub source: String,
-    /// Whether it may speak of matches under other providers' keys.
+    /// Whether it may refer to matches by other providers' keys.
     pub all_matches: bool,
 }
 
-/// A key of a feed as it may be shown.
+/// A feed key, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedKeySummary {
     pub source: String,
@@ -32,7 +31,7 @@ pub struct FeedKeySummary {
 }
 
 impl Accounts {
-    /// Makes a key for a source, beside those that it has.
+    /// Creates another key for a source.
     ///
     /// # Errors
     ///
@@ -53,7 +52,7 @@ impl Accounts {
         }
     }
 
-    /// All keys of feeds ever made, the oldest first.
+    /// All feed keys ever created, the oldest first.
     ///
     /// # Errors
     ///
@@ -63,8 +62,8 @@ impl Accounts {
         Ok(keys.into_iter().map(FeedKeySummary::from).collect())
     }
 
-    /// Ends all keys of a source, or the one that is given in full or by its public part. Returns
-    /// how many worked until now.
+    /// Revokes all keys of a source, or the one given in full or by its public part. Returns how
+    /// many were valid until now.
     ///
     /// # Errors
     ///
@@ -77,7 +76,7 @@ impl Accounts {
     ) -> Result<u64, AccountsError> {
         let prefix = match key_or_prefix {
             Some(text) if key::is_feed_prefix(text) => Some(text),
-            Some(text) => match Presented::parse_of_feed(text) {
+            Some(text) => match PresentedKey::parse_of_feed(text) {
                 Some(key) => Some(key.prefix()),
                 None => return Ok(0),
             },
@@ -86,14 +85,14 @@ impl Accounts {
         Ok(self.shared.store.revoke_feed_keys(source, prefix, now).await?)
     }
 
-    /// Says what this key allows; `None` if it is malformed, a client's, unknown or revoked. Each
-    /// call asks the store, which a push can bear.
+    /// Returns what this key allows; `None` if it is malformed, a client's, unknown or revoked.
+    /// Each call queries the store, which is acceptable for a push.
     ///
     /// # Errors
     ///
     /// If the store fails.
     pub async fn authenticate_feed(&self, key: &str) -> Result<Option<FeedGrant>, AccountsError> {
-        let Some(key) = Presented::parse_of_feed(key) else { return Ok(None) };
+        let Some(key) = PresentedKey::parse_of_feed(key) else { return Ok(None) };
         let hash = self.shared.pepper.hash(key);
         let stored = self.shared.store.feed_key_by_prefix(key.prefix()).await?;
         let stored = stored.filter(|it| hash.matches(&it.hash) && it.revoked.is_none());
@@ -104,7 +103,7 @@ impl Accounts {
         }))
     }
 
-    /// Whether the key behind this grant still works.
+    /// Whether the key of this grant is still valid.
     ///
     /// # Errors
     ///

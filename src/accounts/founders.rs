@@ -1,34 +1,39 @@
-//! The Founder badge: granted once to all who are there, and never again to anybody.
+//! The Founder badge: granted once, to all accounts that exist at a moment, and never again.
 
 use super::{Accounts, AccountsError, Micros};
 
-/// The row that says that it was done.
+/// The row that records the grant.
 const META: &str = "founders_granted_us";
 
-/// What became of the wish to grant the badge.
+/// The result of granting the badge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Granted {
-    /// So many accounts have it, and no other account ever will.
+pub enum FounderGrantOutcome {
+    /// This many accounts have it, and no other account ever will.
     Now { accounts: u64 },
     /// It was granted before, as of this moment; nothing has changed.
     Before { at: Micros },
-    /// That moment has not come yet, so nobody knows who will be there; nothing has changed.
+    /// That moment is in the future; nothing has changed.
     TooEarly,
 }
 
 impl Accounts {
-    /// Grants the badge to every account that existed at a moment. It is done once in the life of a
-    /// database; a second time is refused, whatever the moment.
+    /// Grants the badge to every account that existed at a moment. This happens once in the life of
+    /// a database; a second call is refused, whatever the moment.
     ///
     /// # Errors
     ///
     /// If the store fails; nothing has changed then.
-    pub async fn grant_founders(&self, at: Micros, now: Micros) -> Result<Granted, AccountsError> {
+    pub async fn grant_founders(
+        &self,
+        at: Micros,
+        now: Micros,
+    ) -> Result<FounderGrantOutcome, AccountsError> {
         if at > now {
-            return Ok(Granted::TooEarly);
+            return Ok(FounderGrantOutcome::TooEarly);
         }
         let mut tx = self.database().begin().await?;
-        // Two who try at once: the second waits here for the first to commit, and inserts nothing.
+        // Of two concurrent calls, the second waits here for the first to commit, and inserts
+        // nothing.
         let first = sqlx::query(
             "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
         )
@@ -39,7 +44,7 @@ impl Accounts {
         if first.rows_affected() == 0 {
             tx.rollback().await?;
             let at = self.meta(META).await?.and_then(|at| at.parse().ok()).unwrap_or_default();
-            return Ok(Granted::Before { at });
+            return Ok(FounderGrantOutcome::Before { at });
         }
         let granted = sqlx::query(
             "UPDATE accounts SET founder_us = $1 WHERE created_us <= $1 AND deleted_us IS NULL",
@@ -48,6 +53,6 @@ impl Accounts {
         .execute(&mut *tx)
         .await?;
         tx.commit().await?;
-        Ok(Granted::Now { accounts: granted.rows_affected() })
+        Ok(FounderGrantOutcome::Now { accounts: granted.rows_affected() })
     }
 }

@@ -1,9 +1,9 @@
-//! How passwords are hashed: argon2id, a few at a time, away from the threads that serve.
+//! Password hashing: argon2id, a few at a time, off the serving threads.
 //!
-//! Hashing is slow on purpose, so it is what an attacker would choose to keep the hub busy with. As many
-//! are computed at a time as is configured, a bounded number waits for a bounded time, and the rest is
-//! told to come again. Whoever gives an address that nobody registered waits just as long: there is a
-//! hash for them too, which no password fits.
+//! Hashing is slow on purpose, which makes it attractive for denial of service. So a configured
+//! number runs at a time, a bounded number waits for a bounded time, and the rest is refused as
+//! busy. An unregistered address takes just as long: it is compared with a hash that no password
+//! matches.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use super::{
     AccountsError,
-    key::NoEntropy,
+    key::EntropyError,
     password::{NewPassword, Password},
 };
 use crate::config::AccountsConfig;
@@ -29,31 +29,31 @@ const OUTPUT_BYTES: usize = 32;
 
 pub(super) struct Hasher {
     params: Params,
-    /// Goes into every hash, so that a stolen database alone allows no guessing where the pepper came
-    /// from a setting.
+    /// Added to every hash, so that a stolen database alone allows no guessing if the pepper comes
+    /// from the settings.
     secret: Arc<Zeroizing<[u8; 32]>>,
-    /// How hashes with these parameters begin.
+    /// The beginning of hashes with the current parameters.
     beginning: String,
-    /// A hash that no password fits.
+    /// A hash that no password matches.
     nobodys: String,
     turns: Arc<Semaphore>,
     places: Arc<Semaphore>,
     wait: Duration,
 }
 
-/// What became of comparing a password.
+/// The result of comparing a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum PasswordMatch {
     Wrong,
     Right,
-    /// It fits, but was hashed with other parameters than those of today.
+    /// It matches, but was hashed with other than the current parameters.
     RightButOld,
 }
 
 impl Hasher {
     /// # Errors
     ///
-    /// If the parameters are none of argon2's, or the system gives no random bytes.
+    /// If argon2 rejects the parameters, or the system provides no random bytes.
     pub(super) fn new(
         config: &AccountsConfig,
         secret: Zeroizing<[u8; 32]>,
@@ -75,7 +75,7 @@ impl Hasher {
         })
     }
 
-    /// The hash to be stored, in PHC form.
+    /// The hash to store, in PHC form.
     pub(super) async fn hash(&self, password: NewPassword) -> Result<String, AccountsError> {
         self.in_turn(move |argon2| argon2.hash_password(password.as_bytes()))
             .await?
@@ -83,31 +83,31 @@ impl Hasher {
             .map_err(|_| AccountsError::Hashing)
     }
 
-    /// The same for a password that was set before, whatever is asked of new ones today.
+    /// Hashes a password that was set before, whatever the current rules for new ones.
     pub(super) async fn hash_again(&self, password: Password) -> Result<String, AccountsError> {
         self.hash(NewPassword::of_before(password)).await
     }
 
-    /// Whether the password is the one that was stored. Takes as long when nothing was.
+    /// Compares a password with the stored hash. Takes as long if there is none.
     pub(super) async fn compare(
         &self,
         password: Password,
         stored: Option<&str>,
-    ) -> Result<Fit, AccountsError> {
+    ) -> Result<PasswordMatch, AccountsError> {
         let hash = stored.unwrap_or(&self.nobodys).to_owned();
         let fits = self
             .in_turn(move |argon2| argon2.verify_password(password.as_bytes(), hash.as_str()))
             .await?
             .is_ok();
         Ok(match stored {
-            Some(stored) if fits && stored.starts_with(&self.beginning) => Fit::Right,
-            Some(_) if fits => Fit::RightButOld,
-            _ => Fit::Wrong,
+            Some(stored) if fits && stored.starts_with(&self.beginning) => PasswordMatch::Right,
+            Some(_) if fits => PasswordMatch::RightButOld,
+            _ => PasswordMatch::Wrong,
         })
     }
 
-    /// The permits go with the work: should the caller give up, the memory is still taken until it is
-    /// done.
+    /// The permits move into the work: if the caller is dropped, the memory is in use until the
+    /// work ends.
     async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Argon2<'_>) -> T + Send + 'static,
@@ -137,8 +137,8 @@ fn busy() -> AccountsError {
     AccountsError::Busy
 }
 
-/// Random bytes in the alphabet of PHC.
-fn noise<const BYTES: usize>() -> Result<String, NoEntropy> {
+/// Random bytes in the PHC alphabet.
+fn noise<const BYTES: usize>() -> Result<String, EntropyError> {
     let mut random = [0; BYTES];
     getrandom::fill(&mut random)?;
     Ok(STANDARD_NO_PAD.encode(random))
@@ -173,8 +173,8 @@ mod tests {
         let hash = hasher.hash(new("correct horse")).await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
         let compare = async |text| hasher.compare(typed(text), Some(&hash)).await.unwrap();
-        assert_eq!(compare("correct horse").await, Fit::Right);
-        assert_eq!(compare("correct horse ").await, Fit::Wrong);
+        assert_eq!(compare("correct horse").await, PasswordMatch::Right);
+        assert_eq!(compare("correct horse ").await, PasswordMatch::Wrong);
         assert_ne!(hasher.hash(new("correct horse")).await.unwrap(), hash, "each has its salt");
     }
 
@@ -183,8 +183,8 @@ mod tests {
         let old = hasher(&quick()).hash(new("correct horse")).await.unwrap();
         let today = hasher(&AccountsConfig { password_passes: 2, ..quick() });
         let compare = async |text| today.compare(typed(text), Some(&old)).await.unwrap();
-        assert_eq!(compare("correct horse").await, Fit::RightButOld);
-        assert_eq!(compare("wrong horse").await, Fit::Wrong);
+        assert_eq!(compare("correct horse").await, PasswordMatch::RightButOld);
+        assert_eq!(compare("wrong horse").await, PasswordMatch::Wrong);
     }
 
     #[tokio::test]
@@ -192,12 +192,15 @@ mod tests {
         let hasher = hasher(&quick());
         for stored in [None, Some(""), Some("correct horse"), Some("$argon2id$v=19$m=8,t=1,p=1$$")]
         {
-            assert_eq!(hasher.compare(typed("correct horse"), stored).await.unwrap(), Fit::Wrong);
+            assert_eq!(
+                hasher.compare(typed("correct horse"), stored).await.unwrap(),
+                PasswordMatch::Wrong
+            );
         }
     }
 
-    /// Nobody is told by the time which addresses are registered. The medians of many are compared, in
-    /// turns, so that whatever else the machine does falls on both.
+    /// The duration must not reveal which addresses are registered. The medians of many runs are
+    /// compared, alternating, so that other load on the machine affects both.
     #[tokio::test]
     async fn comparing_with_nobodys_password_takes_as_long() {
         let hasher = hasher(&AccountsConfig { password_memory_kib: 4096, ..quick() });
@@ -206,7 +209,10 @@ mod tests {
         for _ in 0..31 {
             for (stored, times) in [Some(&*hash), None].into_iter().zip(&mut times) {
                 let start = Instant::now();
-                assert_eq!(hasher.compare(typed("wrong"), stored).await.unwrap(), Fit::Wrong);
+                assert_eq!(
+                    hasher.compare(typed("wrong"), stored).await.unwrap(),
+                    PasswordMatch::Wrong
+                );
                 times.push(start.elapsed());
             }
         }

@@ -1,8 +1,8 @@
-//! API keys: how they are made, read and hashed.
+//! API keys: generation, parsing and hashing.
 //!
-//! A key is `mw_`, 8 hex digits that name it in public, and 40 secret ones; every character may
-//! stand in a header, in a URL and in the name of a WebSocket subprotocol. Only a keyed hash of it
-//! is stored. Nothing here prints a secret by accident: that takes a call of [`Key::expose`].
+//! A key is `mw_`, 8 public hex digits that identify it, and 40 secret ones; every character is
+//! safe in a header, a URL and the name of a WebSocket subprotocol. Only a keyed hash of it is
+//! stored. Nothing here prints a secret by accident: that takes a call of [`Key::expose`].
 
 use std::{borrow::Cow, fmt};
 
@@ -12,66 +12,66 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 const LABEL: &str = "mw_";
-/// How the key of a feed begins, so that neither kind can be taken for the other.
+/// The prefix of feed keys, so that neither kind can be mistaken for the other.
 const FEED_LABEL: &str = "mwf_";
-/// 8 hex digits: 32 bits, enough to tell keys apart, no help in guessing one.
+/// 8 hex digits: 32 bits, enough to distinguish keys, and no help in guessing one.
 const PUBLIC_DIGITS: usize = 8;
-/// 20 random bytes: the 160 bits at which guessing is hopeless, and at which a fast hash is as
-/// good as a slow one.
+/// 20 random bytes: 160 bits, at which guessing is infeasible and a fast hash is as good as a slow
+/// one.
 const SECRET_BYTES: usize = 20;
 const DIGITS: usize = PUBLIC_DIGITS + 2 * SECRET_BYTES;
 
-/// The operating system gave no random bytes.
+/// The operating system provided no random bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("the operating system gave no random bytes")]
-pub struct NoEntropy(#[from] getrandom::Error);
+pub struct EntropyError(#[from] getrandom::Error);
 
-/// An API key in full. It exists where it is made and is then forgotten.
+/// A complete API key. It exists only where it is created.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(Zeroizing<String>);
 
 impl Key {
-    /// Makes a new key from the operating system's random bytes.
-    pub(super) fn generate() -> Result<Self, NoEntropy> {
+    /// Generates a key from the operating system's random bytes.
+    pub(super) fn generate() -> Result<Self, EntropyError> {
         Self::labelled(LABEL)
     }
 
-    /// Makes a new key of a feed.
-    pub(super) fn generate_for_feed() -> Result<Self, NoEntropy> {
+    /// Generates a feed key.
+    pub(super) fn generate_for_feed() -> Result<Self, EntropyError> {
         Self::labelled(FEED_LABEL)
     }
 
-    fn labelled(label: &str) -> Result<Self, NoEntropy> {
+    fn labelled(label: &str) -> Result<Self, EntropyError> {
         let mut random = Zeroizing::new([0; DIGITS / 2]);
         getrandom::fill(&mut *random)?;
-        // With room for all of it from the start, no copy is left behind by growing.
+        // Allocated at its full size, so that growing leaves no copy behind.
         let mut key = Zeroizing::new(String::with_capacity(label.len() + DIGITS));
         key.push_str(label);
         push_hex(&mut key, &*random);
         Ok(Self(key))
     }
 
-    /// A key that was kept in full; `None` if it is malformed.
+    /// Parses a key that was stored in full; `None` if it is malformed.
     pub(super) fn parse(text: String) -> Option<Self> {
         let text = Zeroizing::new(text);
-        Presented::parse(&text)?;
+        PresentedKey::parse(&text)?;
         Some(Self(text))
     }
 
-    /// The key itself. Whoever calls this answers for where it goes.
+    /// The key itself. The caller is responsible for where it goes.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// The public part, by which a key is listed and revoked: `mw_1f09c3d2`.
+    /// The public part, which lists and revocations use: `mw_1f09c3d2`.
     #[must_use]
     pub fn prefix(&self) -> &str {
         self.as_presented().prefix()
     }
 
-    pub(super) fn as_presented(&self) -> Presented<'_> {
-        Presented(&self.0)
+    pub(super) fn as_presented(&self) -> PresentedKey<'_> {
+        PresentedKey(&self.0)
     }
 }
 
@@ -87,17 +87,17 @@ impl fmt::Display for Key {
     }
 }
 
-/// What a caller sent, of the right form; whether it is anybody's key is another question.
+/// A well-formed key as presented by a caller; it need not exist.
 #[derive(Clone, Copy)]
-pub(super) struct Presented<'a>(&'a str);
+pub(super) struct PresentedKey<'a>(&'a str);
 
-impl<'a> Presented<'a> {
-    /// `None` for what cannot be a key, which then costs neither a hash nor a look-up.
+impl<'a> PresentedKey<'a> {
+    /// `None` if it cannot be a key, which then costs neither a hash nor a look-up.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         is_label_and_hex(text, LABEL, DIGITS).then_some(Self(text))
     }
 
-    /// The same for the key of a feed.
+    /// Parses a feed key.
     pub(super) fn parse_of_feed(text: &'a str) -> Option<Self> {
         is_label_and_hex(text, FEED_LABEL, DIGITS).then_some(Self(text))
     }
@@ -107,14 +107,14 @@ impl<'a> Presented<'a> {
     }
 }
 
-impl fmt::Debug for Presented<'_> {
+impl fmt::Debug for PresentedKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Presented({}..)", self.prefix())
+        write!(f, "PresentedKey({}..)", self.prefix())
     }
 }
 
-/// Text of somebody else, such as a message of a feed, in which what looks like a key of ours is made
-/// useless: its secret digits become `*`. The public part stays, so that the key can be revoked.
+/// Redacts keys in foreign text, such as a feed's message: replaces their secret digits by `*`. The
+/// public part stays, so that the key can be revoked.
 #[must_use]
 pub(crate) fn redact_keys(bytes: &[u8]) -> Cow<'_, [u8]> {
     let mut redacted = Cow::Borrowed(bytes);
@@ -136,7 +136,7 @@ pub(super) fn is_prefix(text: &str) -> bool {
     is_label_and_hex(text, LABEL, PUBLIC_DIGITS)
 }
 
-/// Whether this can be the public part of the key of a feed.
+/// Whether this can be the public part of a feed key.
 pub(super) fn is_feed_prefix(text: &str) -> bool {
     is_label_and_hex(text, FEED_LABEL, PUBLIC_DIGITS)
 }
@@ -146,7 +146,7 @@ fn is_label_and_hex(text: &str, label: &str, digits: usize) -> bool {
     text.strip_prefix(label).is_some_and(|it| it.len() == digits && it.bytes().all(is_hex))
 }
 
-/// The keyed hash of a key: what is stored, and what the cache is asked with.
+/// The keyed hash of a key, which is stored and used by the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct KeyHash([u8; 32]);
 
@@ -155,19 +155,18 @@ impl KeyHash {
         &self.0
     }
 
-    /// Compares without telling by its duration how much was right.
+    /// Compares in constant time.
     pub(super) fn matches(&self, stored: &[u8]) -> bool {
         self.0.ct_eq(stored).into()
     }
 }
 
-/// The secret of the keyed hash. Whoever reads a stolen database alone can check no guess if the
-/// pepper came from a setting; by default it is random and lives in the database.
+/// The secret of the keyed hash. With a pepper from the settings, a stolen database alone allows no
+/// check of guesses; the default pepper is random and stored in the database.
 #[derive(Clone)]
 pub(super) struct Pepper {
     secret: Zeroizing<String>,
-    /// Ready to hash: the secret has gone into it, which is half of the work for something as short as
-    /// a key.
+    /// Initialised with the secret, which is half of the work for input as short as a key.
     begun: Hmac<Sha256>,
 }
 
@@ -176,7 +175,7 @@ impl Pepper {
         Self::of(Zeroizing::new(secret))
     }
 
-    pub(super) fn generate() -> Result<Self, NoEntropy> {
+    pub(super) fn generate() -> Result<Self, EntropyError> {
         let mut random = Zeroizing::new([0; 32]);
         getrandom::fill(&mut *random)?;
         let mut pepper = Zeroizing::new(String::with_capacity(64));
@@ -194,20 +193,20 @@ impl Pepper {
         &self.secret
     }
 
-    pub(super) fn hash(&self, key: Presented<'_>) -> KeyHash {
+    pub(super) fn hash(&self, key: PresentedKey<'_>) -> KeyHash {
         self.mac(key.0.as_bytes())
     }
 
-    /// A mark by which the same pepper is known again; it tells nothing of the pepper. It cannot
-    /// be the hash of a key, because it is that of no well-formed one.
+    /// A fingerprint that identifies the pepper without revealing it. It cannot be the hash of a
+    /// key, because its input is not a well-formed one.
     pub(super) fn mark(&self) -> String {
         let mut mark = String::new();
         push_hex(&mut mark, &self.mac(b"matchwire pepper").0[..8]);
         mark
     }
 
-    /// A secret for one purpose, by which the pepper cannot be found; the same as long as the pepper is.
-    /// It cannot be the hash of a key, because it is that of no well-formed one.
+    /// Derives a secret for one purpose from the pepper, without revealing it. It cannot be the
+    /// hash of a key, because its input is not a well-formed one.
     pub(super) fn derive(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(self.mac(format!("matchwire {purpose} secret").as_bytes()).0)
     }
@@ -263,7 +262,7 @@ mod tests {
     #[test]
     fn a_key_is_read_back() {
         let key = Key::generate().unwrap();
-        let presented = Presented::parse(key.expose()).unwrap();
+        let presented = PresentedKey::parse(key.expose()).unwrap();
         assert_eq!(presented.prefix(), key.prefix());
         assert!(is_prefix(key.prefix()));
         assert_eq!(key.expose().len(), 51);
@@ -272,9 +271,9 @@ mod tests {
     #[test]
     fn neither_kind_of_key_is_taken_for_the_other() {
         let (client, feed) = (Key::generate().unwrap(), Key::generate_for_feed().unwrap());
-        assert!(Presented::parse(feed.expose()).is_none());
-        assert!(Presented::parse_of_feed(client.expose()).is_none());
-        assert_eq!(Presented::parse_of_feed(feed.expose()).unwrap().prefix(), feed.prefix());
+        assert!(PresentedKey::parse(feed.expose()).is_none());
+        assert!(PresentedKey::parse_of_feed(client.expose()).is_none());
+        assert_eq!(PresentedKey::parse_of_feed(feed.expose()).unwrap().prefix(), feed.prefix());
         assert!(is_feed_prefix(feed.prefix()) && !is_prefix(feed.prefix()));
     }
 
@@ -298,7 +297,7 @@ mod tests {
     #[test]
     fn malformed_keys_are_refused() {
         let good = format!("mw_{}", "0a".repeat(24));
-        assert!(Presented::parse(&good).is_some());
+        assert!(PresentedKey::parse(&good).is_some());
         for bad in [
             "",
             "mw_",
@@ -311,7 +310,7 @@ mod tests {
             &format!("mw_{}", "é".repeat(24)),
             "' OR 1=1 --",
         ] {
-            assert!(Presented::parse(bad).is_none(), "{bad}");
+            assert!(PresentedKey::parse(bad).is_none(), "{bad}");
         }
     }
 

@@ -1,7 +1,8 @@
-//! The ledger: every day that was ever granted or taken back, and why.
+//! The ledger: every day that was ever granted or taken back, with the reason.
 //!
-//! [`enter`] is the only place where the end of an add-on moves, so the ledger tells all of it. Rows are
-//! only ever added. Whoever enters has the row of the account locked; see `Database::begin`.
+//! [`enter`] is the only place where the expiry of an add-on changes, so the ledger is complete.
+//! Rows are only ever added. The writer must hold the lock of the account's row; see
+//! `Database::begin`.
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::{AccountId, Accounts, AccountsError, Addon, DAY_US, Micros};
 
-/// The most rows that are shown at once. A customer who buys each month fills them in eighty years.
+/// Maximum rows in a list. A customer who buys monthly reaches it after eighty years.
 const SHOWN_MAX: i64 = 1000;
 
 /// Why days were granted or taken back.
@@ -18,14 +19,14 @@ const SHOWN_MAX: i64 = 1000;
 pub enum LedgerKind {
     /// They were paid for.
     Purchase,
-    /// The payment, or a part of it, was given back.
+    /// The payment was refunded, at least partly.
     Refund,
     /// The operator granted them.
-    Gift,
+    Grant,
 }
 
 impl LedgerKind {
-    const ALL: [Self; 3] = [Self::Purchase, Self::Refund, Self::Gift];
+    const ALL: [Self; 3] = [Self::Purchase, Self::Refund, Self::Grant];
 
     /// The name in the database and on pages.
     #[must_use]
@@ -33,11 +34,11 @@ impl LedgerKind {
         match self {
             Self::Purchase => "purchase",
             Self::Refund => "refund",
-            Self::Gift => "gift",
+            Self::Grant => "gift",
         }
     }
 
-    /// The kind of this name.
+    /// The kind with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
@@ -53,28 +54,28 @@ impl fmt::Display for LedgerKind {
 /// One row of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerEntry {
-    /// Rows of a later number were written later.
+    /// Increases with every row.
     pub number: i64,
     pub account: AccountId,
     pub addon: Addon,
-    /// The order that it comes of; `None` for gifts.
+    /// The order it belongs to; `None` for grants.
     pub order: Option<String>,
     pub kind: LedgerKind,
-    /// Below zero where they were taken back.
+    /// Negative if they were taken back.
     pub days: i64,
-    /// What was paid, or below zero what was given back; nothing for gifts.
+    /// The amount paid, or negative if refunded; zero for grants.
     pub amount: Decimal,
-    /// ISO 4217, upper case; empty for gifts.
+    /// ISO 4217, upper case; empty for grants.
     pub currency: String,
-    /// The end of the add-on then.
+    /// The expiry of the add-on after this entry.
     pub expires: Micros,
     pub note: String,
     pub at: Micros,
 }
 
-/// A row that is to be written.
+/// A row to insert.
 #[derive(Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct NewLedgerEntry<'a> {
     pub(crate) account: AccountId,
     pub(crate) addon: Addon,
     pub(crate) order: Option<&'a str>,
@@ -85,14 +86,14 @@ pub(crate) struct Entry<'a> {
     pub(crate) note: &'a str,
 }
 
-impl<'a> Entry<'a> {
-    /// Days for nothing.
-    pub(crate) fn gift(account: AccountId, addon: Addon, days: u32, note: &'a str) -> Self {
+impl<'a> NewLedgerEntry<'a> {
+    /// A grant of days without payment.
+    pub(crate) fn grant(account: AccountId, addon: Addon, days: u32, note: &'a str) -> Self {
         Self {
             account,
             addon,
             order: None,
-            kind: LedgerKind::Gift,
+            kind: LedgerKind::Grant,
             days: days.into(),
             amount: Decimal::ZERO,
             currency: "",
@@ -102,13 +103,14 @@ impl<'a> Entry<'a> {
 }
 
 impl Accounts {
-    /// Grants days for nothing: they are added to what is left of the add-on, or to now.
+    /// Grants days without payment: they are added to the add-on's expiry, or to now if it has
+    /// passed.
     ///
     /// # Errors
     ///
     /// If there is no such account, if more than [`Self::DAYS_MAX`] days are granted, or if the store
     /// fails.
-    pub async fn gift(
+    pub async fn grant_addon(
         &self,
         account: AccountId,
         addon: Addon,
@@ -121,13 +123,13 @@ impl Accounts {
         if !lock(&mut tx, account).await? {
             return Err(AccountsError::UnknownAccount);
         }
-        enter(&mut tx, &Entry::gift(account, addon, days, note), now).await?;
+        enter(&mut tx, &NewLedgerEntry::grant(account, addon, days, note), now).await?;
         tx.commit().await?;
-        self.tell_own_changes().await;
+        self.broadcast_own_changes().await;
         Ok(())
     }
 
-    /// What was granted to an account and taken back, the latest first, as many as a page shows.
+    /// The ledger entries of an account, the newest first, as many as a page shows.
     ///
     /// # Errors
     ///
@@ -143,19 +145,18 @@ impl Accounts {
     }
 }
 
-/// Keeps all others from deciding about this account until the transaction ends; false if there is no
-/// such account.
+/// Locks the account until the transaction ends; false if there is no such account.
 pub(crate) async fn lock(tx: &mut AnyConnection, account: AccountId) -> Result<bool, sqlx::Error> {
-    // It changes nothing; both databases lock what is written.
+    // The update changes nothing; both databases lock updated rows.
     let done = sqlx::query("UPDATE accounts SET id = id WHERE id = $1").bind(account.0);
     Ok(done.execute(tx).await?.rows_affected() == 1)
 }
 
-/// Moves the end of an add-on and writes down why. Days are added to the end, or to now when that has
-/// passed; days taken back are taken from the end.
+/// Changes the expiry of an add-on and records the reason. Days are added to the expiry, or to now
+/// if it has passed; days taken back are subtracted from it.
 pub(crate) async fn enter(
     tx: &mut AnyConnection,
-    entry: &Entry<'_>,
+    entry: &NewLedgerEntry<'_>,
     now: Micros,
 ) -> Result<(), sqlx::Error> {
     let expires: Micros = sqlx::query_scalar(
@@ -190,9 +191,9 @@ pub(crate) async fn enter(
     Ok(())
 }
 
-/// What was paid for an order less what was given back, as far as the ledger tells.
+/// The amount paid for an order less refunds, by the ledger.
 pub(crate) async fn paid_for(tx: &mut AnyConnection, order: &str) -> Result<Decimal, sqlx::Error> {
-    // Added up here, because amounts are exact decimals and neither text nor floats add up.
+    // Added up here because amounts are exact decimals: SQL would add them as text or floats.
     let amounts: Vec<String> = sqlx::query_scalar("SELECT amount FROM ledger WHERE order_id = $1")
         .bind(order)
         .fetch_all(tx)
@@ -200,7 +201,7 @@ pub(crate) async fn paid_for(tx: &mut AnyConnection, order: &str) -> Result<Deci
     amounts.iter().map(|amount| decimal(amount)).sum()
 }
 
-/// An amount as it is stored.
+/// Parses a stored amount.
 pub(crate) fn decimal(text: &str) -> Result<Decimal, sqlx::Error> {
     text.parse().map_err(|error: rust_decimal::Error| sqlx::Error::Decode(error.into()))
 }

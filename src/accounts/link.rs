@@ -1,9 +1,9 @@
-//! Links that are sent by mail: how they are signed, and what becomes of one that is followed.
+//! Links in mails: how they are signed and used.
 //!
-//! A link is the number of its row and a signature; the row says what takes effect. So a link can be
-//! made again for a mail that is tried again, and is not in the database for whoever reads that. Each
-//! is used once, and with it every other link of the account ends: what was asked for before a password
-//! or an address changed must not change it again.
+//! A link consists of its row's id and a signature; the row determines what it does. So a link can
+//! be generated again when a mail is retried, and is not stored in the database. Each is used once,
+//! and then all other links of the account become invalid: a request from before a password or
+//! address change must not change it again.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use super::{
     store::{self, Effect, StoredAccount, StoredLink},
 };
 
-/// What a link does when it is followed.
+/// What a link does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LinkKind {
     Verify,
@@ -37,26 +37,26 @@ impl LinkKind {
     }
 }
 
-/// What became of a link that was followed.
+/// The result of using a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkUse {
+pub enum LinkOutcome {
     /// It has taken effect.
     Done,
-    /// It, or another one after it, was used before.
+    /// It, or a later one, was used before.
     Already,
     Expired,
-    /// It is none of ours, or can no longer take effect.
+    /// It is invalid, or can no longer take effect.
     Unknown,
 }
 
-/// What is to be thought of a link whose signature is right.
-pub(super) enum Followed {
-    /// It is used now; what it does is to be done in the same transaction.
-    Good(StoredAccount),
-    Not(LinkUse),
+/// The result of checking a link with a valid signature.
+pub(super) enum LinkCheck {
+    /// It is used now; the caller applies its effect in the same transaction.
+    Valid(StoredAccount),
+    Rejected(LinkOutcome),
 }
 
-/// The secret that links are signed with.
+/// The secret that signs links.
 pub(super) struct LinkKey(Zeroizing<[u8; 32]>);
 
 impl LinkKey {
@@ -78,7 +78,7 @@ impl LinkKey {
         mac.finalize().into_bytes().into()
     }
 
-    /// Compares without telling by its duration how much was right.
+    /// Compares in constant time.
     fn signed(&self, text: &str, kind: LinkKind, link: &StoredLink) -> bool {
         let good = self.text(kind.as_str(), link.id, link.expires);
         link.kind == kind.as_str() && bool::from(good.as_bytes().ct_eq(text.as_bytes()))
@@ -92,8 +92,8 @@ impl fmt::Debug for LinkKey {
 }
 
 impl Accounts {
-    /// The text of a link for its mail, by the row's id; `None` if it is of no use any more. It is a
-    /// secret of whoever reads the mail.
+    /// The text of a link for its mail, by the row's id; `None` if it is no longer valid. It is a
+    /// secret of the mail's recipient.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Accounts {
         Ok(link.map(|it| self.shared.link_key.text(&it.kind, it.id, it.expires)))
     }
 
-    /// Makes a link for an account, in the transaction of the mail that brings it.
+    /// Creates a link for an account, in the transaction of the mail that delivers it.
     pub(super) async fn insert_link(
         &self,
         tx: &mut AnyConnection,
@@ -115,8 +115,8 @@ impl Accounts {
         store::insert_link(tx, whose, effect, expires, now).await
     }
 
-    /// The address of the account that a link from a mail is for, by which a password may be chosen;
-    /// `None` for what is no such link.
+    /// The address of the account that a link belongs to, for choosing a password; `None` if it is
+    /// not a valid link.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl Accounts {
         Ok(None)
     }
 
-    /// The row of a link; `None` unless it was signed by us for this.
+    /// The row of a link; `None` unless its signature for this kind is valid.
     pub(super) async fn signed_link(
         &self,
         kind: LinkKind,
@@ -144,31 +144,31 @@ impl Accounts {
         Ok(link.filter(|link| self.shared.link_key.signed(text, kind, link)))
     }
 
-    /// Uses a link, once. The account is held until the transaction ends.
+    /// Uses a link, once. Locks the account until the transaction ends.
     pub(super) async fn follow(
         &self,
         tx: &mut AnyConnection,
         link: &StoredLink,
         now: Micros,
-    ) -> Result<Followed, AccountsError> {
+    ) -> Result<LinkCheck, AccountsError> {
         let account = store::lock(&mut *tx, link.account).await?;
         let Some(account) = account.filter(|it| it.blocked.is_none() && it.deleted.is_none())
         else {
-            return Ok(Followed::Not(LinkUse::Unknown));
+            return Ok(LinkCheck::Rejected(LinkOutcome::Unknown));
         };
         if link.is_over(now) {
-            return Ok(Followed::Not(LinkUse::Expired));
+            return Ok(LinkCheck::Rejected(LinkOutcome::Expired));
         }
         if !store::use_link(&mut *tx, link.id, now).await? {
-            return Ok(Followed::Not(LinkUse::Already));
+            return Ok(LinkCheck::Rejected(LinkOutcome::Already));
         }
         store::void_links(tx, account.id, now).await?;
-        Ok(Followed::Good(account))
+        Ok(LinkCheck::Valid(account))
     }
 }
 
 impl StoredLink {
-    /// Whether its time has passed and it was not used before that.
+    /// Whether it expired without being used.
     pub(super) fn is_over(&self, now: Micros) -> bool {
         self.used.is_none() && now >= self.expires
     }

@@ -1,32 +1,32 @@
-//! Showing who one is, by a password.
+//! Authentication by password.
 //!
-//! Refusals are all alike: an address that nobody registered, one that was not confirmed, a blocked
-//! account and a wrong password get the same answer after the same work.
+//! All refusals are alike: an unregistered or unconfirmed address, a blocked account and a wrong
+//! password get the same answer after the same work.
 
 use super::{
-    AccountId, Accounts, AccountsError, Email, Micros, Password, SessionSecret, Who,
-    hasher::Fit,
+    AccountId, Accounts, AccountsError, Email, Micros, Password, SessionOwner, SessionSecret,
+    hasher::PasswordMatch,
     store::{self, StoredAccount},
 };
 
-/// What became of a log-in.
+/// The result of a log-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LogIn {
-    /// The session that has begun.
-    In { who: Who, secret: SessionSecret },
-    /// Address or password are wrong, or the account may not be used. Which of it is not told.
+pub enum LogInOutcome {
+    /// The new session.
+    In { who: SessionOwner, secret: SessionSecret },
+    /// Address or password are wrong, or the account is unusable. The answer does not tell which.
     Refused,
 }
 
-/// What became of something that asks for the password once more.
+/// The result of an action that requires the password again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confirmed {
+pub enum ReauthOutcome {
     Done,
     WrongPassword,
 }
 
 impl Accounts {
-    /// Logs a customer in, with a session of its own. How often somebody may try is not decided here.
+    /// Logs a customer in and starts a session. The caller limits the attempts.
     ///
     /// # Errors
     ///
@@ -36,45 +36,45 @@ impl Accounts {
         email: &Email,
         password: Password,
         now: Micros,
-    ) -> Result<LogIn, AccountsError> {
+    ) -> Result<LogInOutcome, AccountsError> {
         let found = self.shared.store.account_by_email(email.as_str()).await?;
         let open = found.filter(StoredAccount::is_open);
         let stored = open.as_ref().and_then(|it| it.password.as_deref());
         let fit = self.shared.hasher.compare(password.clone(), stored).await?;
         match (open, fit) {
-            (Some(account), Fit::Right) => self.let_in(&account, None, now).await,
-            (Some(account), Fit::RightButOld) => {
+            (Some(account), PasswordMatch::Right) => self.open_session(&account, None, now).await,
+            (Some(account), PasswordMatch::RightButOld) => {
                 let anew = self.shared.hasher.hash_again(password).await?;
-                self.let_in(&account, Some(&anew), now).await
+                self.open_session(&account, Some(&anew), now).await
             }
-            (None, _) | (_, Fit::Wrong) => Ok(LogIn::Refused),
+            (None, _) | (_, PasswordMatch::Wrong) => Ok(LogInOutcome::Refused),
         }
     }
 
-    /// Refuses after all where the account has changed since it was read.
-    async fn let_in(
+    /// Opens a session, unless the account has changed since it was read.
+    async fn open_session(
         &self,
         read: &StoredAccount,
         anew: Option<&str>,
         now: Micros,
-    ) -> Result<LogIn, AccountsError> {
+    ) -> Result<LogInOutcome, AccountsError> {
         let mut tx = self.shared.store.begin().await?;
         let locked = store::lock(&mut tx, read.id).await?;
         if !locked.is_some_and(|it| it.is_open() && it.password == read.password) {
-            return Ok(LogIn::Refused);
+            return Ok(LogInOutcome::Refused);
         }
         if let Some(password) = anew {
             store::set_password(&mut tx, read.id, password).await?;
         }
-        let who = Who::Customer(read.id);
+        let who = SessionOwner::Customer(read.id);
         let secret = self.insert_session(&mut tx, who, now).await?;
         tx.commit().await?;
-        Ok(LogIn::In { who, secret })
+        Ok(LogInOutcome::In { who, secret })
     }
 
-    /// The account, if this is its password. To be held and compared with what is there then, before
-    /// anything is changed.
-    pub(super) async fn confirmed_by(
+    /// The account, if this is its password. The caller must lock it and check that it is unchanged
+    /// before it changes anything.
+    pub(super) async fn reauthenticate(
         &self,
         account: AccountId,
         password: Password,
@@ -83,6 +83,6 @@ impl Accounts {
         let open = found.filter(StoredAccount::is_open);
         let stored = open.as_ref().and_then(|it| it.password.as_deref());
         let fit = self.shared.hasher.compare(password, stored).await?;
-        Ok(open.filter(|_| fit != Fit::Wrong))
+        Ok(open.filter(|_| fit != PasswordMatch::Wrong))
     }
 }

@@ -1,16 +1,16 @@
-//! Who is calling, and what they have paid for.
+//! Authentication and entitlements: who is calling, and what they have paid for.
 //!
-//! It owns accounts and what becomes of them, their keys and their add-ons, passwords, links and
-//! sessions, and knows neither matches nor sockets, pages nor cookies. Time comes in as `now`. A key lives in the caller's head alone: here there is its keyed hash, in the database
-//! and in the cache. Whatever changes, by this program or by another on the same file, is told once to
-//! whoever listens to [`Accounts::changes`].
+//! Owns accounts and their life cycle, keys, add-ons, passwords, links and sessions; knows neither
+//! matches nor sockets, pages nor cookies. Time comes in as `now`. Keys themselves are never
+//! stored: the database and the cache hold their keyed hash. Every change, by this process or
+//! another on the same database, is sent once to the receivers of [`Accounts::changes`].
 //!
-//! In reading order: [`Addon`], [`Key`], [`Caller`], then `cache` and `store`, `changes`,
-//! `ledger`, `founders`, `demo`; and [`FeedGrant`], for keys by which sources push what they have.
+//! In reading order: [`Addon`], [`Key`], [`Caller`], then `cache` and `store`, `changes`, `ledger`,
+//! `founders`, `demo`; and [`FeedGrant`], for keys with which sources push.
 //!
 //! The life of an account: `registration`, `new_key`, `log_in` and `session`, `recovery`,
-//! `email_change`, `deletion`, [`Customer`]; beneath them [`Email`], [`Password`] and its `hasher`,
-//! `link`, `secret`, [`Device`]; [`Admin`] beside them, `directory` for operators, and `sweep` behind them all.
+//! `email_change`, `deletion`, [`Customer`]; underneath them [`Email`], [`Password`] and its
+//! `hasher`, `link`, `secret`, [`Device`]; then [`Admin`], `directory` for operators, and `sweep`.
 
 mod addon;
 mod admin;
@@ -57,25 +57,25 @@ pub use self::{
     device::Device,
     directory::{AccountSearch, AccountState, AccountSummary},
     email::Email,
-    email_change::EmailAsked,
+    email_change::EmailChangeOutcome,
     error::AccountsError,
     feed::{FeedGrant, FeedKeySummary},
-    founders::Granted,
-    key::{Key, NoEntropy},
+    founders::FounderGrantOutcome,
+    key::{EntropyError, Key},
     ledger::{LedgerEntry, LedgerKind},
-    link::LinkUse,
-    log_in::{Confirmed, LogIn},
+    link::LinkOutcome,
+    log_in::{LogInOutcome, ReauthOutcome},
     password::{NewPassword, Password, WeakPassword},
-    registration::{Asker, Verified},
+    registration::{Requester, VerificationOutcome},
     secret::{SessionSecret, Visitor},
-    session::{Session, Who},
-    sweep::Swept,
+    session::{Session, SessionOwner},
+    sweep::SweepResult,
 };
 use self::{
     cache::Cache,
     device::DeviceKey,
     hasher::Hasher,
-    key::{KeyHash, Pepper, Presented},
+    key::{KeyHash, Pepper, PresentedKey},
     link::LinkKey,
     new_key::NewKeys,
     store::{Store, StoredKey},
@@ -91,7 +91,7 @@ pub type Micros = i64;
 const HOUR_US: Micros = 60 * 60 * 1_000_000;
 const DAY_US: Micros = 24 * HOUR_US;
 
-/// A handle on the account store; clones share everything.
+/// A handle to the account store; clones share everything.
 #[derive(Clone)]
 pub struct Accounts {
     shared: Arc<Shared>,
@@ -102,7 +102,8 @@ struct Shared {
     pepper: Pepper,
     cache: Cache,
     changes: broadcast::Sender<KeyId>,
-    /// The number of the last change that was told. Locked while telling, so that none is told twice.
+    /// The number of the last change that was broadcast. Locked during a broadcast, so that none is
+    /// repeated.
     told: Mutex<i64>,
     hasher: Hasher,
     link_key: LinkKey,
@@ -111,7 +112,7 @@ struct Shared {
     config: AccountsConfig,
 }
 
-/// A key as it may be shown.
+/// A key, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeySummary {
     pub key: KeyId,
@@ -121,24 +122,24 @@ pub struct KeySummary {
     pub email: Option<String>,
     pub created: Micros,
     pub revoked: Option<Micros>,
-    /// What the account has; all keys of an account show the same.
+    /// The account's add-ons; the same for all of its keys.
     pub addons: Addons,
 }
 
-/// What became of a wish to revoke a key.
+/// The result of revoking a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Revoked {
-    /// It worked until now.
+pub enum RevokeOutcome {
+    /// It was valid until now.
     Now(KeyId),
-    /// It had stopped working before.
+    /// It was revoked before.
     Already { at: Micros },
     /// There is no such key.
     Unknown,
 }
 
 impl Accounts {
-    /// The most days that can be added to an add-on at once: a century. It keeps sums of days far
-    /// from where 64 bits of microseconds end.
+    /// The maximum days that can be added to an add-on at once: a century. It keeps sums far from
+    /// the limit of 64 bits of microseconds.
     pub const DAYS_MAX: u32 = 36_500;
 
     /// Opens a file with the default settings, and creates it if it is missing.
@@ -162,7 +163,7 @@ impl Accounts {
         Self::of(Database::open(db).await?, config).await
     }
 
-    /// Opens a database that must be there.
+    /// Opens an existing database.
     ///
     /// # Errors
     ///
@@ -205,13 +206,13 @@ impl Accounts {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Makes a key. With an address it is that account's, which is made if there is none; without
-    /// one it gets a new account. The days are added to what the account has left, or to now where
-    /// nothing is left.
+    /// Creates a key. With an address, for that account, which is created if necessary; without
+    /// one, for a new account. The days are added to the expiry of each add-on, or to now if it has
+    /// passed.
     ///
     /// # Errors
     ///
-    /// If more than [`Self::DAYS_MAX`] days are asked for, or if the store fails; nothing has
+    /// If more than [`Self::DAYS_MAX`] days are requested, or if the store fails; nothing has
     /// changed then.
     pub async fn create_key(
         &self,
@@ -222,16 +223,16 @@ impl Accounts {
         let mut tx = self.shared.store.begin().await?;
         let account = store::account(&mut tx, email, now).await?;
         for &(addon, days) in addons {
-            let gift = ledger::Entry::gift(account, addon, checked(days)?, "with a key");
-            ledger::enter(&mut tx, &gift, now).await?;
+            let grant = ledger::NewLedgerEntry::grant(account, addon, checked(days)?, "with a key");
+            ledger::enter(&mut tx, &grant, now).await?;
         }
         let key = self.insert_new_key(&mut tx, account, now).await?;
         tx.commit().await?;
-        self.tell_own_changes().await;
+        self.broadcast_own_changes().await;
         Ok(key)
     }
 
-    /// All keys ever made, the oldest first.
+    /// All keys ever created, the oldest first.
     ///
     /// # Errors
     ///
@@ -241,27 +242,34 @@ impl Accounts {
         Ok(keys.into_iter().map(KeySummary::from).collect())
     }
 
-    /// Ends a key, given in full or by its public part. It works no more when this returns, here
-    /// and, within one turn of [`Self::watch`], in every other program on the same file.
+    /// Revokes a key, given in full or by its public part. When this returns, it no longer works
+    /// here, and within one interval of [`Self::watch`] in every other process on the same
+    /// database.
     ///
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn revoke(&self, key_or_prefix: &str, now: Micros) -> Result<Revoked, AccountsError> {
-        let Some(found) = self.find(key_or_prefix).await? else { return Ok(Revoked::Unknown) };
+    pub async fn revoke(
+        &self,
+        key_or_prefix: &str,
+        now: Micros,
+    ) -> Result<RevokeOutcome, AccountsError> {
+        let Some(found) = self.find(key_or_prefix).await? else {
+            return Ok(RevokeOutcome::Unknown);
+        };
         if let Some(at) = found.revoked {
-            return Ok(Revoked::Already { at });
+            return Ok(RevokeOutcome::Already { at });
         }
         if !self.shared.store.revoke(found.account, found.key, now).await? {
-            // Another program has done it since we looked.
-            return Ok(Revoked::Already { at: now });
+            // Another process has revoked it meanwhile.
+            return Ok(RevokeOutcome::Already { at: now });
         }
-        self.tell_own_changes().await;
-        Ok(Revoked::Now(found.key))
+        self.broadcast_own_changes().await;
+        Ok(RevokeOutcome::Now(found.key))
     }
 
-    /// Says whose key this is; `None` if it is malformed, unknown or revoked. Mostly answered from
-    /// the cache; what is malformed never reaches the database.
+    /// Returns the caller of this key; `None` if it is malformed, unknown or revoked. Usually
+    /// answered from the cache; a malformed key never reaches the database.
     ///
     /// # Errors
     ///
@@ -271,7 +279,7 @@ impl Accounts {
         key: &str,
         now: Micros,
     ) -> Result<Option<Caller>, AccountsError> {
-        let Some(key) = Presented::parse(key) else { return Ok(None) };
+        let Some(key) = PresentedKey::parse(key) else { return Ok(None) };
         let hash = self.shared.pepper.hash(key);
         match self.shared.cache.get(&hash, now) {
             Some(caller) => Ok(Some(caller)),
@@ -279,12 +287,12 @@ impl Accounts {
         }
     }
 
-    /// Reads a caller again; `None` when its key has been revoked. Costs nothing while no change has
+    /// Reads a caller again; `None` if its key has been revoked. Costs nothing unless a change has
     /// been noticed since it was last read.
     ///
-    /// A socket asks this twice: once right after it began to listen to [`Self::changes`], because
-    /// its key may have been revoked between [`Self::authenticate`] and then, and once for each
-    /// change of its key.
+    /// A socket calls this twice: once right after it subscribed to [`Self::changes`], because its
+    /// key may have been revoked between [`Self::authenticate`] and then, and once for each change
+    /// of its key.
     ///
     /// # Errors
     ///
@@ -298,7 +306,7 @@ impl Accounts {
         Ok(stored.and_then(|stored| Caller::from_stored(&stored, generation)))
     }
 
-    /// A value that belongs to this database, such as an epoch that must outlive a restart.
+    /// A value that is stored with this database, such as an epoch that must outlive a restart.
     ///
     /// # Errors
     ///
@@ -307,7 +315,7 @@ impl Accounts {
         Ok(self.shared.store.meta(name).await?)
     }
 
-    /// Sets such a value, or replaces it.
+    /// Sets or replaces such a value.
     ///
     /// # Errors
     ///
@@ -316,13 +324,13 @@ impl Accounts {
         Ok(self.shared.store.set_meta(name, value).await?)
     }
 
-    /// A secret for one purpose that outlives a restart: it is derived from the pepper.
+    /// A secret for one purpose that survives a restart: it is derived from the pepper.
     #[must_use]
     pub(crate) fn derived_secret(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
         self.shared.pepper.derive(purpose)
     }
 
-    /// The database, for what else is kept in it. It is closed with [`Self::close`].
+    /// The database, for other data that is stored in it. Close it with [`Self::close`].
     #[must_use]
     pub fn database(&self) -> &Database {
         self.shared.store.database()
@@ -339,7 +347,7 @@ impl Accounts {
         account: AccountId,
         now: Micros,
     ) -> Result<Key, AccountsError> {
-        // With a million keys, one in four thousand finds its prefix taken and tries once more.
+        // With a million keys, one in four thousand prefixes collides and is generated again.
         loop {
             let key = Key::generate()?;
             let hash = self.shared.pepper.hash(key.as_presented());
@@ -351,7 +359,7 @@ impl Accounts {
 
     async fn look_up(
         &self,
-        key: Presented<'_>,
+        key: PresentedKey<'_>,
         hash: KeyHash,
         now: Micros,
     ) -> Result<Option<Caller>, AccountsError> {
@@ -365,7 +373,7 @@ impl Accounts {
     }
 
     async fn find(&self, key_or_prefix: &str) -> Result<Option<StoredKey>, AccountsError> {
-        if let Some(key) = Presented::parse(key_or_prefix) {
+        if let Some(key) = PresentedKey::parse(key_or_prefix) {
             return self.stored(key, self.shared.pepper.hash(key)).await;
         }
         if key::is_prefix(key_or_prefix) {
@@ -376,7 +384,7 @@ impl Accounts {
 
     async fn stored(
         &self,
-        key: Presented<'_>,
+        key: PresentedKey<'_>,
         hash: KeyHash,
     ) -> Result<Option<StoredKey>, AccountsError> {
         let stored = self.shared.store.key_by_prefix(key.prefix()).await?;
@@ -407,7 +415,7 @@ impl From<StoredKey> for KeySummary {
     }
 }
 
-/// Days that may be added at once.
+/// Checks the number of days added at once.
 fn checked(days: u32) -> Result<u32, AccountsError> {
     if days > Accounts::DAYS_MAX {
         return Err(AccountsError::TooManyDays { days, limit: Accounts::DAYS_MAX });
@@ -415,8 +423,8 @@ fn checked(days: u32) -> Result<u32, AccountsError> {
     Ok(days)
 }
 
-/// The pepper of the settings or else of the database, provided that the keys were hashed with it:
-/// with another one, every key would silently stop working.
+/// The pepper from the settings or the database, provided that the keys were hashed with it: with
+/// another one, every key would silently stop working.
 async fn pepper(store: &Store, config: &AccountsConfig) -> Result<Pepper, AccountsError> {
     let pepper = match config.pepper.expose() {
         Some(secret) => Pepper::new(secret.to_owned()),

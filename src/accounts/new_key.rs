@@ -1,8 +1,8 @@
-//! Keys that were just made: shown in full once, then forgotten; and making another one.
+//! Newly created keys, which are shown in full once, and their creation.
 //!
-//! A key is made when a link is followed, often in another browser than the one that will show it. Until
-//! its owner looks, it waits here: in memory, so that a restart forgets it and a thief of the database
-//! finds nothing. Who comes too late makes a new one.
+//! A key is created when a link is followed, often in another browser than the one that will show
+//! it. Until its owner sees it, it waits here in memory, so that it is neither stored in the
+//! database nor survives a restart. If it has expired, the owner creates a new one.
 
 use std::{collections::VecDeque, fmt, sync::Mutex};
 
@@ -50,7 +50,7 @@ impl NewKeys {
         self.lock().retain(|it| now.saturating_sub(it.made) < self.age_max);
     }
 
-    /// Nothing in here panics while it holds the lock, and half of a change would do no harm.
+    /// Nothing panics while it holds the lock, and a partial change would be harmless.
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<NewKey>> {
         self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -63,14 +63,14 @@ impl fmt::Debug for NewKeys {
 }
 
 impl Accounts {
-    /// Makes a key that replaces all others of the account. They work no more when this returns: not
-    /// over REST, not over MCP, and their sockets are being closed. Of several at once, the last one
-    /// stands.
+    /// Creates a key that replaces all others of the account. When this returns, those no longer
+    /// work, neither over REST nor MCP, and their sockets are being closed. Of concurrent calls,
+    /// the last one wins.
     ///
     /// # Errors
     ///
-    /// [`AccountsError::Gone`] if the account has no keys: it is not active, blocked, or deleted. If
-    /// the store fails.
+    /// [`AccountsError::Gone`] if the account cannot have keys: it is not active, blocked, or
+    /// deleted. If the store fails.
     pub async fn regenerate_key(
         &self,
         account: AccountId,
@@ -85,19 +85,19 @@ impl Accounts {
         let key = self.insert_new_key(&mut tx, account, now).await?;
         tx.commit().await?;
         self.forget_new_key(account);
-        self.tell_of(revoked).await;
+        self.broadcast_keys(revoked).await;
         Ok(key)
     }
 
-    /// The key that was made when the account was confirmed, in full. It is handed out once, and within
-    /// `accounts.new_key_minutes`.
+    /// Returns the key that was created when the account was confirmed, in full. It is returned
+    /// once, and only within `accounts.new_key_minutes`.
     #[must_use]
     pub fn take_new_key(&self, account: AccountId, now: Micros) -> Option<Key> {
         self.shared.new_keys.take(account, now)
     }
 
-    /// Keeps a key for [`Self::take_new_key`]: for a page that answers with a redirect and shows it
-    /// after that.
+    /// Stores a key for [`Self::take_new_key`], for a page that redirects to the page that shows
+    /// it.
     pub fn keep_new_key(&self, account: AccountId, key: Key, now: Micros) {
         self.shared.new_keys.put(account, key, now);
     }

@@ -1,4 +1,4 @@
-//! Passwords as they are typed. They are wiped from memory when they are dropped and are never shown.
+//! Typed passwords. They are zeroed when dropped and never displayed.
 
 use std::{collections::HashSet, fmt};
 
@@ -7,18 +7,18 @@ use zeroize::Zeroizing;
 
 use super::{Accounts, Email, common_passwords};
 
-/// A password that somebody typed to prove who they are.
+/// A password typed to authenticate.
 ///
-/// The same letters are the same password whatever keyboard they came from: it is kept in the
-/// normal form NFKC of Unicode.
+/// It is in Unicode normal form NFKC, so that the same letters are the same password on every
+/// keyboard.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(Zeroizing<String>);
 
-/// A password that is good enough to be set: see [`Accounts::new_password`].
+/// A password that is strong enough to be set: see [`Accounts::new_password`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPassword(Password);
 
-/// Why a password cannot be taken. The words are for whoever typed it.
+/// Why a password is rejected. The messages are for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WeakPassword {
     #[error("use at least {chars_min} characters")]
@@ -39,10 +39,10 @@ pub enum WeakPassword {
 }
 
 impl Password {
-    /// Bytes of a password at most, which leaves room for sentences. It bounds the work of reading one.
+    /// Maximum bytes of a password, enough for sentences. Bounds the work of reading one.
     pub const BYTES_MAX: usize = 256;
 
-    /// Takes what was typed, to be compared with what is stored.
+    /// Accepts input to compare with a stored password.
     ///
     /// # Errors
     ///
@@ -53,8 +53,8 @@ impl Password {
         if text.len() > Self::BYTES_MAX {
             return Err(too_long);
         }
-        // With room for all of it from the start, no copy is left behind by growing: a character grows
-        // to eighteen at most.
+        // Allocated at the maximum size, so that growing leaves no copy behind: a character grows
+        // eighteenfold at most.
         let mut normal = Zeroizing::new(String::with_capacity(18 * text.len()));
         normal.extend(text.nfkc());
         if normal.len() > Self::BYTES_MAX {
@@ -69,10 +69,10 @@ impl Password {
 }
 
 impl NewPassword {
-    /// Different characters, besides white space, that a new password has at least.
+    /// Minimum number of different characters in a new password, not counting white space.
     pub(super) const DIFFERENT_MIN: usize = 4;
 
-    /// `owner`: the address of the account it is for, where there is one.
+    /// `owner`: the address of the account, if there is one.
     pub(super) fn parse(
         text: String,
         chars_min: usize,
@@ -105,14 +105,14 @@ impl NewPassword {
     }
 }
 
-/// Whether this is the address, or what stands before its `@`.
+/// Whether this is the address, or the part before its `@`.
 fn is_address(password: &str, owner: &Email) -> bool {
     let (local, _) = owner.as_str().split_once('@').unwrap_or_default();
     [owner.as_str(), local].iter().any(|part| password.trim().eq_ignore_ascii_case(part))
 }
 
 impl Accounts {
-    /// Takes what was typed as a password to be set, for the account of this address.
+    /// Accepts input as a new password for the account of this address.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Accounts {
         NewPassword::parse(text, self.password_chars_min(), owner)
     }
 
-    /// `accounts.password_chars_min`, for a page that asks for a password.
+    /// `accounts.password_chars_min`, for pages with a password field.
     #[must_use]
     pub fn password_chars_min(&self) -> usize {
         self.shared.config.password_chars_min

@@ -1,40 +1,39 @@
-//! Another password: by a link where the old one was forgotten, or by the old one.
+//! Setting a new password: by a link if the old one was forgotten, or with the old one.
 //!
-//! Either way every session ends, every link that was sent before stops working, and the owner is told
-//! by mail.
+//! Either way, all sessions end, all earlier links stop working, and the owner is notified by mail.
 
 use sqlx::AnyConnection;
 
 use super::{
-    AccountId, Accounts, AccountsError, Asker, Confirmed, Email, LinkUse, Micros, NewPassword,
-    Password,
-    link::{Followed, LinkKind},
+    AccountId, Accounts, AccountsError, Email, LinkOutcome, Micros, NewPassword, Password,
+    ReauthOutcome, Requester,
+    link::{LinkCheck, LinkKind},
     store::{self, Effect, StoredAccount},
 };
 use crate::mail::{self, MailKind};
 
 impl Accounts {
-    /// Sends a link by which a new password can be set, if the address has an account. One that still
-    /// waits to be confirmed is sent another verification link. The caller learns nothing of it.
+    /// Sends a password reset link if the address has an account. An unconfirmed account is sent
+    /// another verification link instead. The caller learns nothing of it.
     ///
-    /// An account without password, made by the operator for this address, gets its first one so.
+    /// An account that the operator created without a password gets its first one in this way.
     ///
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn ask_reset(
+    pub async fn request_reset(
         &self,
         email: &Email,
-        asker: Asker,
+        requester: Requester,
         now: Micros,
     ) -> Result<(), AccountsError> {
-        self.unhurried(self.ask_reset_now(email, asker, now)).await
+        self.with_uniform_duration(self.request_reset_now(email, requester, now)).await
     }
 
-    async fn ask_reset_now(
+    async fn request_reset_now(
         &self,
         email: &Email,
-        asker: Asker,
+        requester: Requester,
         now: Micros,
     ) -> Result<(), AccountsError> {
         let mut tx = self.shared.store.begin().await?;
@@ -43,7 +42,7 @@ impl Accounts {
         };
         if account.active.is_none() {
             self.resend(&mut tx, &account, email, now).await?;
-        } else if self.may_be_mailed(&mut tx, &account, asker, now).await? {
+        } else if self.may_be_mailed(&mut tx, &account, requester, now).await? {
             let whose = (account.id, LinkKind::Reset);
             self.send_link(&mut tx, whose, email, Effect::default(), now).await?;
         }
@@ -51,34 +50,33 @@ impl Accounts {
         Ok(())
     }
 
-    /// Sets a new password by such a link, and ends all sessions.
+    /// Sets a new password with such a link, and ends all sessions.
     ///
     /// # Errors
     ///
-    /// If too many passwords are being hashed, or if the store fails; the link is as good as before
-    /// then.
+    /// If too many passwords are being hashed, or if the store fails; the link stays valid then.
     pub async fn reset(
         &self,
         link: &str,
         password: NewPassword,
         now: Micros,
-    ) -> Result<LinkUse, AccountsError> {
+    ) -> Result<LinkOutcome, AccountsError> {
         let Some(link) = self.signed_link(LinkKind::Reset, link).await? else {
-            return Ok(LinkUse::Unknown);
+            return Ok(LinkOutcome::Unknown);
         };
         let password = self.shared.hasher.hash(password).await?;
         let mut tx = self.shared.store.begin().await?;
         let account = match self.follow(&mut tx, &link, now).await? {
-            Followed::Good(account) => account,
-            Followed::Not(outcome) => return Ok(outcome),
+            LinkCheck::Valid(account) => account,
+            LinkCheck::Rejected(outcome) => return Ok(outcome),
         };
         replace_password(&mut tx, &account, &password, now).await?;
         tx.commit().await?;
-        Ok(LinkUse::Done)
+        Ok(LinkOutcome::Done)
     }
 
-    /// Replaces a password by whoever knows it, and ends all sessions, the caller's too: a page starts
-    /// a new one for it with [`Self::start_session`].
+    /// Replaces a password, given the old one, and ends all sessions, the caller's too: a page
+    /// starts a new one for it with [`Self::start_session`].
     ///
     /// # Errors
     ///
@@ -89,20 +87,20 @@ impl Accounts {
         old: Password,
         new: NewPassword,
         now: Micros,
-    ) -> Result<Confirmed, AccountsError> {
-        let Some(read) = self.confirmed_by(account, old).await? else {
-            return Ok(Confirmed::WrongPassword);
+    ) -> Result<ReauthOutcome, AccountsError> {
+        let Some(read) = self.reauthenticate(account, old).await? else {
+            return Ok(ReauthOutcome::WrongPassword);
         };
         let password = self.shared.hasher.hash(new).await?;
         let mut tx = self.shared.store.begin().await?;
         let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
         else {
-            return Ok(Confirmed::WrongPassword);
+            return Ok(ReauthOutcome::WrongPassword);
         };
         store::void_links(&mut tx, account.id, now).await?;
         replace_password(&mut tx, &account, &password, now).await?;
         tx.commit().await?;
-        Ok(Confirmed::Done)
+        Ok(ReauthOutcome::Done)
     }
 }
 
@@ -121,7 +119,7 @@ async fn replace_password(
 }
 
 impl StoredAccount {
-    /// Whether this, now held, is what was read when the password was compared.
+    /// Whether the locked account is unchanged since the password was compared.
     pub(super) fn is_still(&self, read: &Self) -> bool {
         self.is_open() && self.password == read.password
     }

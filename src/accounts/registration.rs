@@ -1,11 +1,11 @@
-//! From an address to an account: registering, and confirming the address.
+//! Registration, and confirmation of the address.
 //!
-//! A link proves the address and nothing else. The password comes from the browser that follows it: the
-//! one with which this browser registered the address, or one that is typed on the page of the link. So
-//! anybody may register an address, but nobody's password takes effect through somebody else's click.
+//! A link proves the address and nothing else. The password comes from the browser that follows the
+//! link: the one it registered with, or one that is typed on the link's page. So anybody may
+//! register an address, but a click by somebody else never activates a stranger's password.
 //!
-//! Registering says nothing of whether the address is known. It costs one password hash and writes one
-//! mail either way, and the difference is told by that mail alone, to whoever owns the address.
+//! Registration does not reveal whether the address is known. It costs one password hash and writes
+//! one mail either way; only the mail, which the owner receives, tells the difference.
 
 use std::time::Duration;
 
@@ -14,44 +14,45 @@ use tokio::time;
 
 use super::{
     AccountId, Accounts, AccountsError, Email, HOUR_US, Micros, NewPassword, Visitor,
-    link::{Followed, LinkKind, LinkUse},
+    link::{LinkCheck, LinkKind, LinkOutcome},
     store::{self, Effect, StoredAccount},
 };
 use crate::mail::{self, MailKind};
 
-/// What became of a verification link that was followed.
+/// The result of following a verification link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verified {
-    /// The account is active from now on and has a key, which [`Accounts::take_new_key`] shows. Whoever
-    /// followed the link has shown that the address and the password are theirs, and may be logged in.
+pub enum VerificationOutcome {
+    /// The account is now active and has a key, which [`Accounts::take_new_key`] shows. The browser
+    /// has proved the address and the password, and may be logged in.
     Now { account: AccountId },
-    /// The link is good, but this browser did not register the address: it has to choose a password.
-    /// Nothing has changed.
+    /// The link is valid, but this browser did not register the address: it has to choose a
+    /// password. Nothing has changed.
     NeedsPassword,
-    /// It had been confirmed before.
+    /// It was confirmed before.
     Already,
-    /// It has run out; [`Accounts::resend_verification`] sends another one.
+    /// It has expired; [`Accounts::resend_verification`] sends another one.
     Expired,
-    /// It is none of ours, or can no longer take effect.
+    /// It is not a valid link, or can no longer take effect.
     Unknown,
 }
 
-/// Who asks for a mail to an account.
+/// Who requests a mail to an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asker {
-    /// Somebody who has shown before that the account is theirs: in a session, or in a known browser.
+pub enum Requester {
+    /// Somebody who has proved to be the owner: by a session, or in a known browser.
     Owner,
     /// Somebody who knows the address.
     Stranger,
 }
 
 impl Accounts {
-    /// Registers an address. Its owner is sent a link, or, where there is an account already, word of
-    /// that; the caller learns nothing either way.
+    /// Registers an address. Its owner is sent a link or, if there already is an account, a notice;
+    /// the caller cannot tell which.
     ///
-    /// The password takes effect when this browser, the `visitor`, follows a link to the address. Another
-    /// browser's registration of the same address changes nothing about that. An account without
-    /// password, made by the operator for this address, is claimed in the same way and keeps its key.
+    /// The password takes effect when this browser, the `visitor`, follows a link to the address.
+    /// Other browsers' registrations of the same address do not affect this. An account without a
+    /// password, created by the operator for this address, is claimed in the same way and keeps its
+    /// key.
     ///
     /// # Errors
     ///
@@ -63,7 +64,7 @@ impl Accounts {
         visitor: Option<&Visitor>,
         now: Micros,
     ) -> Result<(), AccountsError> {
-        self.unhurried(self.register_now(email, password, visitor, now)).await
+        self.with_uniform_duration(self.register_now(email, password, visitor, now)).await
     }
 
     async fn register_now(
@@ -77,8 +78,8 @@ impl Accounts {
         let mut tx = self.shared.store.begin().await?;
         let account = store::lock_or_insert(&mut tx, email.as_str(), now).await?;
         if account.is_confirmed() {
-            // One an hour says it all. It has a limit of its own, since it brings no link: it must not
-            // take the place of a mail that does.
+            // One an hour is enough. The notice has its own limit because it contains no link: it
+            // must not take the place of a mail that does.
             let hour_ago = now.saturating_sub(HOUR_US);
             if account.may_be_used()
                 && store::count_notice(&mut tx, account.id, hour_ago, now).await?
@@ -86,7 +87,7 @@ impl Accounts {
                 let kind = MailKind::AlreadyRegistered;
                 mail::enqueue(&mut tx, email.as_str(), kind, None, now).await?;
             }
-        } else if self.may_be_mailed(&mut tx, &account, Asker::Stranger, now).await? {
+        } else if self.may_be_mailed(&mut tx, &account, Requester::Stranger, now).await? {
             let visitor = visitor.map(Visitor::hash);
             let effect = Effect {
                 password: Some(&password),
@@ -99,8 +100,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Sends another verification link if the address waits to be confirmed; else does nothing and says
-    /// nothing.
+    /// Sends another verification link if the address is unconfirmed. The caller cannot tell.
     ///
     /// # Errors
     ///
@@ -118,12 +118,12 @@ impl Accounts {
             tx.commit().await?;
             Ok(())
         };
-        self.unhurried(resend).await
+        self.with_uniform_duration(resend).await
     }
 
-    /// Takes the same time whatever there is to do: an address that nobody registered is less work, and
-    /// must not be told by that.
-    pub(super) async fn unhurried<T>(&self, work: impl Future<Output = T>) -> T {
+    /// Takes the same time for any work: an unregistered address means less work, and the duration
+    /// must not reveal it.
+    pub(super) async fn with_uniform_duration<T>(&self, work: impl Future<Output = T>) -> T {
         let least = Duration::from_millis(self.shared.config.answer_ms);
         let (done, ()) = tokio::join!(work, time::sleep(least));
         done
@@ -139,37 +139,37 @@ impl Accounts {
         if account.is_confirmed() {
             return Ok(());
         }
-        if self.may_be_mailed(&mut *tx, account, Asker::Stranger, now).await? {
-            // It carries no password: see the top of this file.
+        if self.may_be_mailed(&mut *tx, account, Requester::Stranger, now).await? {
+            // The link carries no password: see the top of this file.
             let whose = (account.id, LinkKind::Verify);
             self.send_link(tx, whose, email, Effect::default(), now).await?;
         }
         Ok(())
     }
 
-    /// Confirms an address: the account becomes active, its password is set, and its key is made, all at
-    /// once or not at all. The password is the one `typed` on the page of the link, or else the one with
-    /// which this browser registered.
+    /// Confirms an address: activates the account, sets its password and creates its key, all or
+    /// nothing. The password is the one `typed` on the page of the link, or else the one with which
+    /// this browser registered.
     ///
     /// # Errors
     ///
-    /// If too many passwords are being hashed, or if the store fails; the link is as good as before then.
+    /// If too many passwords are being hashed, or if the store fails; the link stays valid then.
     pub async fn follow_verification(
         &self,
         link: &str,
         visitor: Option<&Visitor>,
         typed: Option<NewPassword>,
         now: Micros,
-    ) -> Result<Verified, AccountsError> {
+    ) -> Result<VerificationOutcome, AccountsError> {
         let Some(link) = self.signed_link(LinkKind::Verify, link).await? else {
-            return Ok(Verified::Unknown);
+            return Ok(VerificationOutcome::Unknown);
         };
         let typed = match typed {
             Some(password) => Some(self.shared.hasher.hash(password).await?),
             None => None,
         };
         let mut tx = self.shared.store.begin().await?;
-        // Read before the link is followed, which ends all links of the account.
+        // Read before the link is followed, which invalidates all links of the account.
         let password = match (typed, visitor) {
             (Some(typed), _) => Some(typed),
             (None, Some(visitor)) => {
@@ -178,15 +178,17 @@ impl Accounts {
             (None, None) => None,
         };
         let account = match self.follow(&mut tx, &link, now).await? {
-            Followed::Good(account) => account.id,
-            Followed::Not(LinkUse::Already | LinkUse::Done) => return Ok(Verified::Already),
-            Followed::Not(LinkUse::Expired) => return Ok(Verified::Expired),
-            Followed::Not(LinkUse::Unknown) => return Ok(Verified::Unknown),
+            LinkCheck::Valid(account) => account.id,
+            LinkCheck::Rejected(LinkOutcome::Already | LinkOutcome::Done) => {
+                return Ok(VerificationOutcome::Already);
+            }
+            LinkCheck::Rejected(LinkOutcome::Expired) => return Ok(VerificationOutcome::Expired),
+            LinkCheck::Rejected(LinkOutcome::Unknown) => return Ok(VerificationOutcome::Unknown),
         };
         let Some(password) = password else {
-            // Nothing of this is kept: the link is as good as before.
+            // The transaction is rolled back: the link stays valid.
             tx.rollback().await?;
-            return Ok(Verified::NeedsPassword);
+            return Ok(VerificationOutcome::NeedsPassword);
         };
         store::activate(&mut tx, account, &password, now).await?;
         let key = match store::has_key(&mut tx, account).await? {
@@ -197,10 +199,10 @@ impl Accounts {
         if let Some(key) = key {
             self.keep_new_key(account, key, now);
         }
-        Ok(Verified::Now { account })
+        Ok(VerificationOutcome::Now { account })
     }
 
-    /// Makes a link and the mail that brings it to `to`.
+    /// Creates a link and the mail that delivers it to `to`.
     pub(super) async fn send_link(
         &self,
         tx: &mut AnyConnection,
@@ -218,21 +220,21 @@ impl Accounts {
         mail::enqueue(tx, to.as_str(), mail, Some(link), now).await
     }
 
-    /// Whether one more mail with a link may be sent to this account, which is counted. When strangers
-    /// have used up theirs, the links that they caused are in the owner's mailbox and work; and the owner
-    /// has a reserve.
+    /// Counts a mail with a link to this account, and returns whether it is within the limit. Once
+    /// strangers have used up their share, the links they caused are in the owner's mailbox and
+    /// work, and the owner has a reserve.
     pub(super) async fn may_be_mailed(
         &self,
         tx: &mut AnyConnection,
         account: &StoredAccount,
-        asker: Asker,
+        requester: Requester,
         now: Micros,
     ) -> Result<bool, sqlx::Error> {
         if !account.may_be_used() {
             return Ok(false);
         }
         let (config, hour_ago) = (&self.shared.config, now.saturating_sub(HOUR_US));
-        if asker == Asker::Owner {
+        if requester == Requester::Owner {
             let reserve = config.mails_reserved_per_hour;
             if store::count_owner_asked(&mut *tx, account.id, reserve, hour_ago, now).await? {
                 return Ok(true);
@@ -248,7 +250,7 @@ impl StoredAccount {
         self.blocked.is_none() && self.deleted.is_none()
     }
 
-    /// Whether somebody has shown that the address is theirs, by following a link to it.
+    /// Whether somebody has proved to own the address, by following a link to it.
     pub(super) fn is_confirmed(&self) -> bool {
         self.active.is_some() && self.password.is_some()
     }

@@ -1,48 +1,48 @@
-//! Secrets that a browser keeps in a cookie: 256 random bits, of which only the digest is stored.
+//! Secrets in browser cookies: 256 random bits, of which only the digest is stored.
 //!
-//! They are random through and through, so a fast digest is as good as a slow one, and looking one up by
-//! its digest tells nothing by the time that it takes.
+//! They are uniformly random, so a fast digest is as good as a slow one, and the duration of a
+//! look-up by digest reveals nothing.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use super::key::{NoEntropy, push_hex};
+use super::key::{EntropyError, push_hex};
 
 const BYTES: usize = 32;
 
-/// The digest of a secret: what is stored.
+/// The digest of a secret, as stored.
 pub(super) type Hash = [u8; 32];
 
-/// The secret of a session, for its cookie.
+/// The secret of a session cookie.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SessionSecret(Zeroizing<String>);
 
-/// The secret of a browser that is not logged in, for its cookie. By it a browser that follows a link
-/// is known to be one that registered the address.
+/// The secret in the cookie of a browser that is not logged in. It identifies the browser that
+/// registered an address when it follows the link.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Visitor(Zeroizing<String>);
 
 macro_rules! secret {
     ($name:ident) => {
         impl $name {
-            /// Makes a new one of the operating system's random bytes.
+            /// Generates one from the system's random bytes.
             ///
             /// # Errors
             ///
-            /// If the system gives none.
-            pub fn generate() -> Result<Self, NoEntropy> {
+            /// If the system provides none.
+            pub fn generate() -> Result<Self, EntropyError> {
                 random().map(Self)
             }
 
-            /// Reads what a cookie says; `None` for what is none of ours.
+            /// Parses a cookie; `None` if it is malformed.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 is_secret(text).then(|| Self(Zeroizing::new(text.to_owned())))
             }
 
-            /// The secret itself, 64 hex digits. Whoever calls this answers for where it goes.
+            /// The secret itself, 64 hex digits. The caller is responsible for where it goes.
             #[must_use]
             pub fn expose(&self) -> &str {
                 &self.0
@@ -64,7 +64,7 @@ macro_rules! secret {
 secret!(SessionSecret);
 secret!(Visitor);
 
-fn random() -> Result<Zeroizing<String>, NoEntropy> {
+fn random() -> Result<Zeroizing<String>, EntropyError> {
     let mut random = Zeroizing::new([0; BYTES]);
     getrandom::fill(&mut *random)?;
     let mut text = Zeroizing::new(String::with_capacity(2 * BYTES));

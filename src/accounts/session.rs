@@ -1,8 +1,8 @@
-//! Who is logged in: sessions of browsers.
+//! Sessions of logged-in browsers.
 //!
-//! A session is a row under the digest of a secret, and that secret is a cookie. It ends when nobody
-//! comes for a while, when its time is over, when its owner says so, and with the account. Every log-in
-//! makes a new one of the system's random bytes, so nobody can have fixed it beforehand.
+//! A session is a row under the digest of a secret, which is a cookie. It ends after a period of
+//! inactivity, at its maximum age, on log-out, and with the account. Every log-in creates a new
+//! secret from the system's random bytes, which prevents session fixation.
 
 use sqlx::AnyConnection;
 
@@ -12,28 +12,28 @@ use super::{
     store::{self, StoredSession},
 };
 
-/// A visit is written down at most this often.
+/// A visit is recorded at most this often.
 const SEEN_EVERY: Micros = 60 * 1_000_000;
 
-/// Whose session it is. An administrator is no customer.
+/// The owner of a session. An administrator is not a customer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Who {
+pub enum SessionOwner {
     Customer(AccountId),
     Admin(AdminId),
 }
 
-/// A session that is good.
+/// A valid session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
-    pub who: Who,
+    pub who: SessionOwner,
     pub created: Micros,
-    /// When it ends in any case.
+    /// When it ends at the latest.
     pub expires: Micros,
 }
 
 impl Accounts {
-    /// Begins a session for somebody who has just shown who they are otherwise than by
-    /// [`Self::log_in`], such as by a link in the browser that asked for it.
+    /// Starts a session for a person who has authenticated by other means than [`Self::log_in`],
+    /// such as a link opened in the browser that requested it.
     ///
     /// # Errors
     ///
@@ -41,15 +41,15 @@ impl Accounts {
     /// is gone. If the store fails.
     pub async fn start_session(
         &self,
-        who: Who,
+        who: SessionOwner,
         now: Micros,
     ) -> Result<SessionSecret, AccountsError> {
         let mut tx = self.shared.store.begin().await?;
         let is_open = match who {
-            Who::Customer(account) => {
+            SessionOwner::Customer(account) => {
                 store::lock(&mut tx, account).await?.is_some_and(|it| it.is_open())
             }
-            Who::Admin(admin) => store::lock_admin(&mut tx, admin).await?.is_some(),
+            SessionOwner::Admin(admin) => store::lock_admin(&mut tx, admin).await?.is_some(),
         };
         if !is_open {
             return Err(AccountsError::Gone);
@@ -59,7 +59,7 @@ impl Accounts {
         Ok(secret)
     }
 
-    /// Whose session a cookie is; `None` if it is none, or has ended.
+    /// The session of a cookie; `None` if there is none, or it has ended.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Accounts {
         Ok(Some(Session { who, created, expires }))
     }
 
-    /// Ends a session: its owner logs out. Nothing happens if it had ended.
+    /// Ends a session: its owner logs out. Has no effect if it has already ended.
     ///
     /// # Errors
     ///
@@ -102,40 +102,40 @@ impl Accounts {
     /// If the store fails.
     pub async fn end_all_sessions(&self, account: AccountId) -> Result<(), AccountsError> {
         let mut tx = self.shared.store.begin().await?;
-        // Held, so that a log-in that is under way is either before this or after it.
+        // Locked, so that a concurrent log-in is either before this or after it.
         store::lock(&mut tx, account).await?;
         store::remove_sessions(&mut tx, account).await?;
         tx.commit().await?;
         Ok(())
     }
 
-    /// The account or administrator is held by the caller's transaction.
+    /// The caller's transaction must hold the lock of the account or administrator.
     pub(super) async fn insert_session(
         &self,
         tx: &mut AnyConnection,
-        who: Who,
+        who: SessionOwner,
         now: Micros,
     ) -> Result<SessionSecret, AccountsError> {
         let secret = SessionSecret::generate()?;
         let config = &self.shared.config;
         let age_max = match who {
-            Who::Customer(account) => {
+            SessionOwner::Customer(account) => {
                 let others = config.sessions_max_per_account.saturating_sub(1);
                 store::keep_newest_sessions(&mut *tx, account, others).await?;
                 config.session_age_max()
             }
-            Who::Admin(_) => config.admin_session_age_max(),
+            SessionOwner::Admin(_) => config.admin_session_age_max(),
         };
         let expires = now.saturating_add(age_max);
         store::insert_session(tx, &secret.hash(), who, expires, now).await?;
         Ok(secret)
     }
 
-    fn idle_max(&self, who: Who) -> Micros {
+    fn idle_max(&self, who: SessionOwner) -> Micros {
         let idle_max = self.shared.config.session_idle_max();
         match who {
-            Who::Customer(_) => idle_max,
-            Who::Admin(_) => idle_max.min(self.shared.config.admin_session_age_max()),
+            SessionOwner::Customer(_) => idle_max,
+            SessionOwner::Admin(_) => idle_max.min(self.shared.config.admin_session_age_max()),
         }
     }
 }

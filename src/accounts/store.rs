@@ -1,7 +1,7 @@
-//! Accounts as they are stored: all the SQL about accounts and keys.
+//! The stored accounts: all SQL about accounts and keys.
 //!
-//! It does not know what a key looks like or who holds a socket. Every value is bound, none is
-//! written into a statement; each statement means the same in both databases.
+//! It does not know the format of keys or who holds a socket. Every value is bound, none is
+//! interpolated; each statement means the same in both databases.
 
 mod accounts;
 mod admins;
@@ -37,7 +37,7 @@ pub(super) struct Store {
     database: Database,
 }
 
-/// A key as it is stored, with what its account has.
+/// A stored key, with its account's add-ons.
 #[derive(Debug)]
 pub(super) struct StoredKey {
     pub(super) key: KeyId,
@@ -91,9 +91,9 @@ impl Store {
         Ok(gather(rows))
     }
 
-    /// False if it had been revoked before. The account is held first, as by all who change something
-    /// of it: a key and then its account would be the other way round, and PostgreSQL would find two
-    /// who wait for each other.
+    /// False if it was already revoked. The account is locked first, as in all changes of it:
+    /// locking the key before its account would be the opposite order, and PostgreSQL would detect
+    /// a deadlock.
     pub(super) async fn revoke(
         &self,
         account: AccountId,
@@ -116,7 +116,7 @@ impl Store {
         sqlx::query_scalar("SELECT latest FROM changes").fetch_one(self.database.pool()).await
     }
 
-    /// The keys that were changed after the change of this number, the earliest first.
+    /// The keys changed after this change number, the earliest first.
     pub(super) async fn keys_changed_since(
         &self,
         change: i64,
@@ -148,12 +148,12 @@ impl Store {
         Ok(())
     }
 
-    /// Sets it if it is not there, and says what is there then.
+    /// Sets the value unless there is one, and returns the stored one.
     pub(super) async fn meta_or(&self, name: &str, value: &str) -> Result<String, sqlx::Error> {
         if let Some(there) = self.meta(name).await? {
             return Ok(there);
         }
-        // Two programs may get here at once; both are told what the first one set.
+        // Two processes may get here at once; both get the first one's value.
         sqlx::query_scalar(
             "INSERT INTO meta (name, value) VALUES ($1, $2) \
              ON CONFLICT (name) DO UPDATE SET value = meta.value RETURNING value",
@@ -173,13 +173,13 @@ impl Store {
     }
 }
 
-/// The account with this address, made if there is none; always a new one without an address.
+/// The account with this address, created if there is none; always a new one without an address.
 pub(super) async fn account(
     tx: &mut AnyConnection,
     email: Option<&str>,
     now: Micros,
 ) -> Result<AccountId, sqlx::Error> {
-    // The update changes nothing; without it an account that is there would not be returned.
+    // The update changes nothing; without it an existing account would not be returned.
     sqlx::query_scalar(
         "INSERT INTO accounts (email, created_us, active_us) VALUES ($1, $2, $2) \
          ON CONFLICT (email) DO UPDATE SET email = accounts.email RETURNING id",
@@ -235,14 +235,14 @@ impl FromRow<'_, AnyRow> for KeyRow {
     }
 }
 
-/// An add-on that we do not know unlocks nothing that we have, so it is passed over.
+/// An unknown add-on unlocks nothing here, so it is skipped.
 fn addon(row: &AnyRow) -> Result<Option<(Addon, Micros)>, sqlx::Error> {
     let name: Option<String> = row.try_get("addon")?;
     let Some(addon) = name.and_then(|name| name.parse().ok()) else { return Ok(None) };
     Ok(Some((addon, row.try_get("expires_us")?)))
 }
 
-/// Rows of the same key follow each other.
+/// Rows of the same key are adjacent.
 fn gather(rows: Vec<KeyRow>) -> Vec<StoredKey> {
     let mut keys: Vec<StoredKey> = Vec::new();
     for row in rows {

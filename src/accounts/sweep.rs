@@ -1,5 +1,5 @@
-//! What nobody needs any more is removed from time to time: sessions that have ended, links that ran
-//! out long ago, accounts whose address was never confirmed.
+//! Removes obsolete rows from time to time: ended sessions, links that expired long ago, accounts
+//! whose address was never confirmed.
 
 use std::time::Duration;
 
@@ -12,28 +12,28 @@ use crate::{
     supervisor::{self, Lifetime},
 };
 
-/// Between two sweeps. Nothing depends on it: what has ended is refused whether it was swept or not.
+/// The interval between sweeps. Nothing depends on it: ended sessions and expired links are refused
+/// whether swept or not.
 const EVERY: Duration = Duration::from_secs(60 * 60);
-/// A link that has run out is still known for so long, so that whoever follows it is told why it does
-/// not work.
+/// An expired link is retained this long, so that its page can say why it does not work.
 const LINKS_KEPT: Micros = 30 * DAY_US;
 
-/// What a sweep has removed.
+/// What a sweep removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Swept {
+pub struct SweepResult {
     pub sessions: u64,
     pub links: u64,
-    /// Accounts that were never confirmed.
+    /// Unconfirmed accounts.
     pub accounts: u64,
 }
 
 impl Accounts {
-    /// Removes what nobody needs any more.
+    /// Removes obsolete rows.
     ///
     /// # Errors
     ///
     /// If the store fails; nothing was removed then.
-    pub async fn sweep(&self, now: Micros) -> Result<Swept, AccountsError> {
+    pub async fn sweep(&self, now: Micros) -> Result<SweepResult, AccountsError> {
         self.forget_old_new_keys(now);
         let config = &self.shared.config;
         let idle_since = now.saturating_sub(config.session_idle_max());
@@ -43,10 +43,10 @@ impl Accounts {
         let links = store::remove_old_links(&mut tx, now.saturating_sub(LINKS_KEPT)).await?;
         let accounts = store::remove_unconfirmed(&mut tx, unconfirmed_since, now).await?;
         tx.commit().await?;
-        Ok(Swept { sessions, links, accounts })
+        Ok(SweepResult { sessions, links, accounts })
     }
 
-    /// Sweeps once an hour, and at once, until told to stop.
+    /// Sweeps at once and then every hour, until `stopped` turns true.
     pub fn sweep_always(&self, mut stopped: watch::Receiver<bool>) -> JoinHandle<()> {
         let accounts = self.clone();
         supervisor::spawn("accounts", Lifetime::UntilStop, async move {

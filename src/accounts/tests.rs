@@ -66,10 +66,10 @@ async fn a_key_is_recognised_until_it_is_revoked() {
         let accounts = open(&database).await;
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let id = caller(&accounts, &key, NOW).await.unwrap().key;
-        assert_eq!(accounts.revoke(key.prefix(), NOW + 1).await.unwrap(), Revoked::Now(id));
+        assert_eq!(accounts.revoke(key.prefix(), NOW + 1).await.unwrap(), RevokeOutcome::Now(id));
         assert_eq!(caller(&accounts, &key, NOW + 1).await, None);
         let again = accounts.revoke(key.expose(), NOW + 2).await.unwrap();
-        assert_eq!(again, Revoked::Already { at: NOW + 1 });
+        assert_eq!(again, RevokeOutcome::Already { at: NOW + 1 });
     })
     .await;
 }
@@ -81,7 +81,7 @@ async fn only_a_key_or_its_prefix_revokes() {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let forged = format!("{}{}", key.prefix(), "0".repeat(40));
         for text in ["", "mw_", "%", "mw_________", &key.prefix()[3..], &forged] {
-            assert_eq!(accounts.revoke(text, NOW).await.unwrap(), Revoked::Unknown, "{text}");
+            assert_eq!(accounts.revoke(text, NOW).await.unwrap(), RevokeOutcome::Unknown, "{text}");
         }
         assert!(caller(&accounts, &key, NOW).await.is_some());
     })

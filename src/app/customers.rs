@@ -1,11 +1,11 @@
-//! Starts what customers need beside the hub: mail to them, and their payments.
+//! Starts the services for customers: mail and payments.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::{sync::watch, task::JoinHandle};
 use tracing::info;
 
-use super::{AppError, Play, posting};
+use super::{AppError, RunMode, mail};
 use crate::{
     accounts::Accounts,
     config::{Config, PaymentsConfig},
@@ -14,46 +14,47 @@ use crate::{
     supervisor::{self, Lifetime},
 };
 
-/// What customers need, running.
+/// The running services.
 pub(super) struct Customers {
     pub(super) payments: Payments,
-    /// To be waited for at the stop.
+    /// The tasks to wait for at the stop.
     pub(super) tasks: Vec<JoinHandle<()>>,
 }
 
-/// Where the hub is.
+/// The addresses of the hub.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) address: SocketAddr,
-    /// `s` where it speaks TLS itself.
+    /// `s` if it serves TLS itself.
     pub(super) secure: &'a str,
-    /// Where customers reach it, without a slash at the end.
+    /// The URL where customers reach it, without a trailing slash.
     pub(super) public_url: &'a str,
 }
 
-/// Starts it, until `stopped` turns true. In a demo, mail that the settings send nowhere goes into a folder
-/// beside the database, and its links are printed; payments without settings go to the sandbox.
+/// Starts the services, until `stopped` turns true. In a demo without mail settings, mails go into
+/// a folder next to the database and their links are printed; without payment settings, payments go
+/// to the sandbox.
 ///
 /// # Errors
 ///
-/// If a secret or a certificate of the settings cannot be had, or if the sandbox does not start.
+/// If a secret or a certificate of the settings cannot be loaded, or if the sandbox does not start.
 pub(super) async fn start(
     accounts: &Accounts,
     catalogue: &Arc<Catalogue>,
     place: Place<'_>,
-    (config, play): (&Config, &Play),
+    (config, mode): (&Config, &RunMode),
     stopped: &watch::Receiver<bool>,
 ) -> Result<Customers, AppError> {
-    let settings = payment_settings(config, play, place, stopped).await?;
+    let settings = payment_settings(config, mode, place, stopped).await?;
     let payments = Payments::new(accounts, Arc::clone(catalogue), place.public_url, &settings)?;
-    let mut tasks = posting::start(accounts, config, place.public_url, stopped)?;
+    let mut tasks = mail::start(accounts, config, place.public_url, stopped)?;
     let sweeping = payments.clone().run(stopped.clone());
     tasks.push(supervisor::spawn("payments", Lifetime::UntilStop, sweeping));
     Ok(Customers { payments, tasks })
 }
 
-/// Waits for what is under way. A mail that a server has not taken by then is cut off, and sent by the
-/// next run; an order is asked for again.
+/// Waits for work in progress. A mail that a server has not accepted by then is cut off, and sent
+/// by the next run; an order is checked again.
 pub(super) async fn stop(mut tasks: Vec<JoinHandle<()>>, patience: Duration) {
     let done = async {
         for task in &mut tasks {
@@ -66,16 +67,16 @@ pub(super) async fn stop(mut tasks: Vec<JoinHandle<()>>, patience: Duration) {
     }
 }
 
-/// The rails of the settings; those of the sandbox in a demo that has none of its own.
+/// The payment settings; those of the sandbox in a demo without any.
 async fn payment_settings(
     config: &Config,
-    play: &Play,
+    mode: &RunMode,
     Place { address, secure, .. }: Place<'_>,
     stopped: &watch::Receiver<bool>,
 ) -> Result<PaymentsConfig, AppError> {
     let own = &config.payments;
     let has_rails = own.offers_stripe() || own.offers_paypal();
-    if has_rails || !own.sandbox || !matches!(play, Play::Demo) {
+    if has_rails || !own.sandbox || !matches!(mode, RunMode::Demo) {
         return Ok(own.clone());
     }
     let certificate = config.tls.certificate.as_path();

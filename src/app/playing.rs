@@ -1,5 +1,4 @@
-//! Announces to the hub what is to be played, and plays it: the demo, a steady load, recordings, live
-//! sources.
+//! Registers the sources with the hub and runs them: the demo, a load, recordings, live sources.
 
 use std::{
     convert::Infallible,
@@ -21,7 +20,7 @@ use tokio::{
 };
 use tracing::error;
 
-use super::{AppError, Play};
+use super::{AppError, RunMode};
 use crate::{
     accounts::Accounts,
     archive::Archive,
@@ -33,26 +32,27 @@ use crate::{
         feeds::{Feed, Health, SourceNumber, Terms},
     },
     ids::PublicIds,
-    pipeline::Doors,
+    load_source::LoadSource,
+    pipeline::HubHandle,
     reader::Reader,
     sources::{
         Pace, Player,
         follow::{self, Following},
         live,
     },
-    steady::Steady,
     supervisor::{self, Lifetime},
 };
 
-/// A recording to be played, and how to open it anew.
+/// A recording, and how to reopen it.
 pub(super) struct Reel {
     recording: Recording,
     path: PathBuf,
 }
 
-/// Opens every recording before anything else starts: a wrong name ends the program at once.
-pub(super) fn recordings(config: &Config, play: &Play) -> Result<Vec<Reel>, AppError> {
-    let Play::Recordings(args) = play else { return Ok(Vec::new()) };
+/// Opens every recording before anything else starts, so that a wrong name ends the program at
+/// once.
+pub(super) fn recordings(config: &Config, mode: &RunMode) -> Result<Vec<Reel>, AppError> {
+    let RunMode::Recordings(args) = mode else { return Ok(Vec::new()) };
     let mut reels = Vec::new();
     for path in recording::plan(&args.files)? {
         let recording = open(&path, &args.files, config)?;
@@ -77,14 +77,14 @@ pub(super) struct Source {
 
 enum Steps {
     Demo(Peekable<Days>),
-    Steady(Steady),
+    LoadSource(LoadSource),
     Reel(Box<Reel>),
 }
 
 pub(super) fn announce(
     hub: &mut Hub,
     demo: Option<Run>,
-    play: &Play,
+    mode: &RunMode,
     reels: Vec<Reel>,
 ) -> Vec<Source> {
     let demo = demo.map(|run| {
@@ -93,11 +93,12 @@ pub(super) fn announce(
         demo::play_past(&mut days, hub, number, now());
         Source { number, steps: Steps::Demo(days) }
     });
-    let steady = if let Play::Steady(load) = play { Some(Steady::new(*load)) } else { None };
-    let steady = steady.map(|steady| {
+    let load_source =
+        if let RunMode::Load(load) = mode { Some(LoadSource::new(*load)) } else { None };
+    let load_source = load_source.map(|load_source| {
         let number = hub.source("steady".into(), "steady", Terms::default());
-        steady.introduce(hub, number, now());
-        Source { number, steps: Steps::Steady(steady) }
+        load_source.introduce(hub, number, now());
+        Source { number, steps: Steps::LoadSource(load_source) }
     });
     let reels: Vec<Source> = reels
         .into_iter()
@@ -107,10 +108,10 @@ pub(super) fn announce(
             Source { number, steps: Steps::Reel(Box::new(reel)) }
         })
         .collect();
-    demo.into_iter().chain(steady).chain(reels).collect()
+    demo.into_iter().chain(load_source).chain(reels).collect()
 }
 
-/// Keeps what the demo's world holds beside what is played in the archive, where the settings want it.
+/// Stores the demo's past and future matches in the archive, if the settings say so.
 pub(super) fn chronicle(
     demo: Option<Run>,
     config: &Config,
@@ -121,7 +122,7 @@ pub(super) fn chronicle(
     let run = demo.filter(|_| config.demo.past)?;
     let settings = super::settings(config);
     let chronicle = Chronicle::new(run, accounts, (archive, reader, ids), settings, stopped);
-    // It ends early where the database fails; the next start tries again.
+    // It ends early if the database fails; the next start tries again.
     Some(supervisor::spawn("chronicle", Lifetime::Finite, chronicle.keep()))
 }
 
@@ -133,13 +134,13 @@ pub(super) struct LiveSource {
     told: tokio::sync::mpsc::Receiver<SourceMessage>,
 }
 
-/// Announces the live sources of the settings. Each begins as one that has yet to connect.
+/// Registers the configured live sources. Each starts as not yet connected.
 pub(super) fn announce_live(
     hub: &mut Hub,
     config: &Config,
-    play: &Play,
+    mode: &RunMode,
 ) -> Result<Vec<LiveSource>, AppError> {
-    if !matches!(play, Play::Nothing) {
+    if !matches!(mode, RunMode::Nothing) {
         return Ok(Vec::new());
     }
     let mut live = Vec::new();
@@ -157,43 +158,43 @@ pub(super) fn announce_live(
     Ok(live)
 }
 
-/// Follows every live source, until what is returned is dropped.
-fn start_live(sources: Vec<LiveSource>, doors: &Doors) -> JoinSet<()> {
+/// Runs every live source, until the returned set is dropped.
+fn start_live(sources: Vec<LiveSource>, hub_handle: &HubHandle) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     for LiveSource { name, number, following, told } in sources {
-        // A source comes back by itself from everything but a fault of the program.
+        // A source recovers from everything but a bug.
         let part = format!("source {name}");
         tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
-        let forwarding = live::forward(number, told, doors.inputs.clone());
+        let forwarding = live::forward(number, told, hub_handle.inputs.clone());
         let part = format!("source {name} queue");
         tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, forwarding));
     }
     tasks
 }
 
-/// Plays all sources for as long as this is polled.
+/// Runs all sources for as long as this is polled.
 pub(super) async fn play_all(
     sources: Vec<Source>,
     live: Vec<LiveSource>,
-    play: &Play,
+    mode: &RunMode,
     config: &Config,
-    doors: &Doors,
+    hub_handle: &HubHandle,
     fanout: &Fanout,
 ) -> Result<Infallible, AppError> {
-    if matches!(play, Play::Recordings(args) if args.hold) {
+    if matches!(mode, RunMode::Recordings(args) if args.hold) {
         wait_for_a_follower(fanout).await;
     }
-    let _players = start_sources(sources, play, config, doors, fanout)?;
-    let _live = start_live(live, doors);
+    let _players = start_sources(sources, mode, config, hub_handle, fanout)?;
+    let _live = start_live(live, hub_handle);
     future::pending().await
 }
 
-/// Plays every source on a thread of its own, until what is returned is dropped.
+/// Runs every source on its own thread, until the returned value is dropped.
 fn start_sources(
     sources: Vec<Source>,
-    play: &Play,
+    mode: &RunMode,
     config: &Config,
-    doors: &Doors,
+    hub_handle: &HubHandle,
     fanout: &Fanout,
 ) -> Result<Vec<mpsc::SyncSender<()>>, AppError> {
     let mut stops = Vec::new();
@@ -202,20 +203,20 @@ fn start_sources(
         stops.push(stop);
         let player = |pace, stop| Player {
             source: number,
-            inputs: doors.inputs.clone(),
+            inputs: hub_handle.inputs.clone(),
             fanout: fanout.clone(),
             runtime: tokio::runtime::Handle::current(),
             pace,
             stop,
         };
-        match (steps, play) {
+        match (steps, mode) {
             (Steps::Demo(days), _) => {
                 player(Pace::OnTime, stopped).start(days, || None)?;
             }
-            (Steps::Steady(steady), _) => {
-                steady.start(number, doors.inputs.clone(), stopped)?;
+            (Steps::LoadSource(load_source), _) => {
+                load_source.start(number, hub_handle.inputs.clone(), stopped)?;
             }
-            (Steps::Reel(reel), Play::Recordings(args)) => {
+            (Steps::Reel(reel), RunMode::Recordings(args)) => {
                 let Reel { recording, path } = *reel;
                 let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
                 let again = move || {
@@ -224,13 +225,13 @@ fn start_sources(
                 };
                 player(Pace::FromStart(args.speed), stopped).start(recording, again)?;
             }
-            (Steps::Reel(_), Play::Demo | Play::Steady(_) | Play::Nothing) => {}
+            (Steps::Reel(_), RunMode::Demo | RunMode::Load(_) | RunMode::Nothing) => {}
         }
     }
     Ok(stops)
 }
 
-/// How long a recording that is held waits after the first subscription.
+/// How long a held recording waits after the first subscription.
 const HOLD_ON: Duration = Duration::from_millis(300);
 
 async fn wait_for_a_follower(fanout: &Fanout) {
@@ -238,6 +239,6 @@ async fn wait_for_a_follower(fanout: &Fanout) {
     while !fanout.was_followed() {
         look.tick().await;
     }
-    // Whoever follows several channels asks for them one by one, and is to miss nothing of any.
+    // A client subscribes to its channels one by one, and must not miss anything.
     tokio::time::sleep(HOLD_ON).await;
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     archive::Appearance,
-    database::{Database, Pace},
+    database::{Database, WriteBudget},
     ids::{IdsError, NUMBERS_MAX, PublicIds},
     record::{Key, MatchRecord, PriceRecord, odds_id},
 };
@@ -82,11 +82,11 @@ async fn adopt_some(
             entities.push(merged);
         }
     }
-    let mut pace = Pace::default();
+    let mut pace = WriteBudget::default();
     let write =
         Write { records: &records, entities: &entities, bookmakers: &[], entries: &entries };
     store.put(&write, &mut pace, now).await?;
-    let mut steps = database.steps(&mut pace);
+    let mut steps = database.batch_writer(&mut pace);
     for (before, after) in moved {
         sqlx::query("UPDATE archive_ticks SET odds = $2 WHERE odds = $1")
             .bind(before.cast_signed())

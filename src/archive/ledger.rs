@@ -14,7 +14,7 @@ use super::{
     odds::Tick,
 };
 use crate::{
-    database::Pace,
+    database::WriteBudget,
     record::{Key, MatchRecord},
 };
 
@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Ledger {
     matches: HashMap<Key, Written>,
     /// Of whoever writes.
-    pace: Pace,
+    pace: WriteBudget,
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ pub(super) struct Entries {
 }
 
 impl Ledger {
-    pub(super) fn pace(&mut self) -> &mut Pace {
+    pub(super) fn pace(&mut self) -> &mut WriteBudget {
         &mut self.pace
     }
 

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tracing::warn;
 
 use crate::{
-    database::{Database, Pace},
+    database::{Database, WriteBudget},
     ids::NUMBERS_MAX,
     signals::{SignalBoard, SignalRecord},
 };
@@ -44,7 +44,7 @@ pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sql
 
 /// Writes what turns, from time to time, until the hub has stopped, and then once more.
 pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Receiver<bool>) {
-    let mut pace = Pace::default();
+    let mut pace = WriteBudget::default();
     loop {
         let stop = stopped.wait_for(|stop| *stop);
         let is_last = tokio::time::timeout(WRITE_EVERY, stop).await.is_ok();
@@ -61,10 +61,10 @@ pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Re
 
 async fn write(
     database: &Database,
-    pace: &mut Pace,
+    pace: &mut WriteBudget,
     records: &[Arc<SignalRecord>],
 ) -> Result<(), sqlx::Error> {
-    let mut steps = database.steps(pace);
+    let mut steps = database.batch_writer(pace);
     for record in records {
         let about = serde_json::to_string(&**record);
         let about = about.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
@@ -127,9 +127,9 @@ mod tests {
         on_each(async |database| {
             let board = SignalBoard::default();
             board.put(&[arbitrage(10, None), arbitrage(20, None)]);
-            write(&database, &mut Pace::default(), &board.take_unwritten()).await.unwrap();
+            write(&database, &mut WriteBudget::default(), &board.take_unwritten()).await.unwrap();
             board.put(&[arbitrage(10, Some(15))]);
-            write(&database, &mut Pace::default(), &board.take_unwritten()).await.unwrap();
+            write(&database, &mut WriteBudget::default(), &board.take_unwritten()).await.unwrap();
             let restored = SignalBoard::default();
             restore(&database, &restored).await.unwrap();
             let expected = [arbitrage(20, Some(23)), arbitrage(10, Some(15))];

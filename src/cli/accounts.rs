@@ -59,11 +59,12 @@ pub struct AccountArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum AddonCommand {
     /// Give days of an add-on, added to what is left, and write it into the ledger.
-    Gift(AddonGiftArgs),
+    #[command(name = "gift")]
+    Grant(AddonGrantArgs),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct AddonGiftArgs {
+pub struct AddonGrantArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
@@ -80,7 +81,7 @@ pub struct AddonGiftArgs {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(Accounts::DAYS_MAX))
     )]
     pub days: u32,
-    /// Why, for whoever reads the ledger.
+    /// The reason, for readers of the ledger.
     #[arg(long, value_name = "TEXT", value_parser = note)]
     pub note: String,
 }

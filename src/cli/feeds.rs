@@ -65,18 +65,18 @@ pub struct FeedKeyRevokeArgs {
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum QuarantineCommand {
-    /// Print a table of what is kept.
+    /// Print a table of the refused messages.
     List(QuarantineListArgs),
-    /// Print what is kept as JSON lines, messages and all.
+    /// Print the refused messages as JSON lines, with their contents.
     Export(QuarantineArgs),
-    /// Read each message anew with this build, and say which can be used now.
+    /// Parse each message again with this build, and show which are usable now.
     Retry(RetryArgs),
 }
 
-/// Which messages are meant.
+/// A selection of refused messages.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct QuarantineArgs {
-    /// The database beside which the quarantine lies.
+    /// The database next to the quarantine.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
     /// Only those of this source.

@@ -26,7 +26,7 @@ pub enum OrderCommand {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct OrderListArgs {
     #[command(flatten)]
-    pub which: WhichArgs,
+    pub filter: LedgerFilterArgs,
     /// How many at most.
     #[arg(long, default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub limit: u32,
@@ -54,14 +54,14 @@ pub struct OrderShowArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct LedgerArgs {
     #[command(flatten)]
-    pub which: WhichArgs,
+    pub filter: LedgerFilterArgs,
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
 /// Of whom, and from when to when.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct WhichArgs {
+pub struct LedgerFilterArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,

@@ -2,14 +2,16 @@ use clap::{CommandFactory, error::ErrorKind};
 
 use super::{
     accounts::{
-        AccountArgs, AccountCommand, AccountListArgs, AddonCommand, AddonGiftArgs, AdminArgs,
+        AccountArgs, AccountCommand, AccountListArgs, AddonCommand, AddonGrantArgs, AdminArgs,
         AdminCommand, AdminListArgs, FoundersCommand, FoundersGrantArgs,
     },
     feeds::{
         FeedKeyCommand, FeedKeyListArgs, FeedsCommand, QuarantineArgs, QuarantineCommand,
         QuarantineListArgs,
     },
-    orders::{LedgerArgs, OrderCommand, OrderListArgs, OrderShowArgs, RefundArgs, WhichArgs},
+    orders::{
+        LedgerArgs, LedgerFilterArgs, OrderCommand, OrderListArgs, OrderShowArgs, RefundArgs,
+    },
     *,
 };
 
@@ -148,25 +150,25 @@ fn customers_are_looked_at_and_given_days() {
         checked(&format!("account {word} --db a.db me@here"), OperatorCommand::Account(command));
     }
     let note = "late".to_owned();
-    let gift = AddonGiftArgs { db: db(), account, addon: Addon::Sports, days: 3, note };
+    let gift = AddonGrantArgs { db: db(), account, addon: Addon::Sports, days: 3, note };
     let line = "addon gift --db a.db me@here sports --days 3 --note late";
-    checked(line, OperatorCommand::Addon(AddonCommand::Gift(gift)));
+    checked(line, OperatorCommand::Addon(AddonCommand::Grant(gift)));
 }
 
 #[test]
 fn orders_and_the_ledger_are_looked_at_and_refunded() {
     let db = || DatabaseName::from("a.db");
-    let which = WhichArgs {
+    let filter = LedgerFilterArgs {
         db: db(),
         account: Some("7".to_owned()),
         since: Some(1_785_715_200_000_000),
         until: Some(1_785_801_599_999_999),
     };
     let words = "--db a.db --account 7 --since 2026-08-03 --until 2026-08-03";
-    let list = OrderListArgs { which: which.clone(), limit: 1000, output: JSON };
+    let list = OrderListArgs { filter: filter.clone(), limit: 1000, output: JSON };
     let line = format!("order list {words} --json");
     checked(&line, OperatorCommand::Order(OrderCommand::List(list)));
-    let ledger = LedgerArgs { which, output: JSON };
+    let ledger = LedgerArgs { filter, output: JSON };
     checked(&format!("ledger {words} --json"), OperatorCommand::Ledger(ledger));
     let order = "o1".to_owned();
     let show = OrderShowArgs { db: db(), order: order.clone() };

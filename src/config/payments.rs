@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::secret::SecretRef;
 
-/// `[payments]`: a rail is offered where its keys are given. Secrets are `env:NAME`, `file:PATH`, or as
+/// `[payments]`: a payment method is offered where its keys are given. Secrets are `env:NAME`, `file:PATH`, or as
 /// they are, and are read at the start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -48,8 +48,8 @@ pub struct PaymentsConfig {
     /// Milliseconds after which a provider is asked about an open order. Default 300000; then ever more
     /// rarely.
     pub sweep_after_ms: u64,
-    /// Whether the demo offers both rails with providers of its own, where nobody pays anything. Default
-    /// true. Without effect where the demo is not played or a rail has keys.
+    /// Whether the demo offers both payment methods with providers of its own, where nobody pays anything. Default
+    /// true. Without effect where the demo is not played or a payment method has keys.
     pub sandbox: bool,
 }
 

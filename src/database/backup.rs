@@ -1,8 +1,9 @@
-//! A copy of a database while programs write to it.
+//! Backup of a database that is in use.
 //!
-//! The copy is what was committed at one moment. It is made under a temporary name, for its owner's
-//! eyes alone, and has its own name only when it is whole and on the disk; what is there is never
-//! written over. Nothing is migrated: an older or newer program's database is copied as it is.
+//! The copy contains what was committed at one moment. It is created under a temporary name,
+//! readable by its owner only, and renamed once it is complete and on disk; an existing file is
+//! never overwritten. Nothing is migrated: a database of an older or newer version is copied as it
+//! is.
 
 use std::{
     ffi::OsString,
@@ -19,10 +20,11 @@ use tempfile::{NamedTempFile, TempPath};
 use super::{DatabaseName, PostgresUrl, sqlite};
 use crate::percent;
 
-/// PostgreSQL's own program for it.
+/// PostgreSQL's backup program.
 const PG_DUMP: &str = "pg_dump";
 
-/// Parameters of a URL, and the variables by which PostgreSQL's programs take the same.
+/// URL parameters, and the environment variables through which PostgreSQL's programs accept the
+/// same.
 const PARAMETERS: [(&str, &str); 10] = [
     ("host", "PGHOST"),
     ("hostaddr", "PGHOSTADDR"),
@@ -36,7 +38,7 @@ const PARAMETERS: [(&str, &str); 10] = [
     ("sslkey", "PGSSLKEY"),
 ];
 
-/// Why there is no copy.
+/// Why a backup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     #[error("no database at {0}")]
@@ -60,13 +62,13 @@ pub enum BackupError {
     Url,
 }
 
-/// Copies a database into a new file: SQLite's is a database itself, PostgreSQL's an archive for
-/// `pg_restore`. Says how long the file is, in bytes. It blocks while `pg_dump` runs.
+/// Copies a database into a new file: an SQLite database, or a PostgreSQL archive for `pg_restore`.
+/// Returns the file's size in bytes. Blocks while `pg_dump` runs.
 ///
 /// # Errors
 ///
-/// If there is no such database, if the file is there already, or if the copy fails; there is no file
-/// then that was not there before.
+/// If there is no such database, if the file exists already, or if the copy fails; no new file is
+/// left behind then.
 pub async fn back_up(name: &DatabaseName, to: &Path) -> Result<u64, BackupError> {
     if to.exists() {
         return Err(BackupError::Exists(to.to_owned()));
@@ -90,7 +92,7 @@ pub async fn back_up(name: &DatabaseName, to: &Path) -> Result<u64, BackupError>
     Ok(length)
 }
 
-/// Empty, and its owner's alone.
+/// An empty file, accessible to its owner only.
 fn new_file_beside(path: &Path) -> io::Result<TempPath> {
     Ok(NamedTempFile::new_in(folder(path))?.into_temp_path())
 }
@@ -100,7 +102,7 @@ fn folder(path: &Path) -> &Path {
     folder.unwrap_or_else(|| Path::new("."))
 }
 
-/// Gives it its name, when all of it is on the disk.
+/// Renames the file once it is complete and on disk.
 fn keep(new: TempPath, to: &Path) -> io::Result<u64> {
     let file = File::open(&new)?;
     file.sync_all()?;
@@ -110,7 +112,7 @@ fn keep(new: TempPath, to: &Path) -> io::Result<u64> {
     Ok(length)
 }
 
-/// In one read transaction, which holds up no writer and sees nothing of those that come later.
+/// Copies within one read transaction, which blocks no writer and sees no later commits.
 async fn copy_sqlite(from: &Path, to: &Path) -> Result<(), sqlx::Error> {
     let mut connection = AnyConnection::connect_with(&sqlite::options(from)?).await?;
     connection.execute("PRAGMA busy_timeout = 5000").await?;
@@ -121,7 +123,7 @@ async fn copy_sqlite(from: &Path, to: &Path) -> Result<(), sqlx::Error> {
     connection.close().await
 }
 
-/// Where the database is goes by environment: arguments are for everybody on the machine to read.
+/// The connection is passed by environment: every user of the machine can read arguments.
 fn pg_dump(url: &PostgresUrl, to: &Path) -> Result<Command, BackupError> {
     let mut command = Command::new(PG_DUMP);
     command
@@ -144,7 +146,7 @@ fn dump(mut command: Command) -> Result<(), BackupError> {
     Err(BackupError::Dump(said.trim().replace('\n', "; ")))
 }
 
-/// What the URL says, as variables. What it does not say is left to the environment, as everywhere.
+/// The URL as environment variables. Missing parts come from the environment, as usual.
 fn variables(url: &PostgresUrl) -> Result<Vec<(&'static str, OsString)>, BackupError> {
     let url = Url::parse(url.expose()).map_err(|_| BackupError::Url)?;
     let host = url.host_str().map(|host| host.trim_matches(['[', ']']));

@@ -1,8 +1,9 @@
-//! Whether the database takes writes: a full disk, a lock that another program holds, a server that is away.
+//! Monitors whether the database accepts writes: a full disk, a lock held by another process, an
+//! unreachable server.
 //!
-//! A task writes one small row from time to time, and more often while that fails. What it found is the
-//! metric `matchwire_database_writable`. Nothing else depends on it: each request finds out for itself,
-//! so there is no delay between the moment at which writes work again and the first that succeeds.
+//! A task writes one small row periodically, and more often while that fails. The result is the
+//! metric `matchwire_database_writable`. Nothing else depends on it: each request tries for itself,
+//! so recovery is immediate.
 
 use std::{error::Error, time::Duration};
 
@@ -15,12 +16,12 @@ use super::Database;
 const METRIC: &str = "matchwire_database_writable";
 /// The row of `meta` that is written.
 const ROW: &str = "written_at";
-/// Between two tries while writes fail.
+/// The interval between attempts while writes fail.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
 impl Database {
-    /// Writes every `every`, and tells the metrics whether that works, until told to stop. `clock`: the
-    /// time that is written.
+    /// Writes at this interval and updates the metric, until told to stop. `clock`: the time that
+    /// is written.
     pub async fn watch_writes(
         self,
         every: Duration,
@@ -64,8 +65,8 @@ impl Database {
     }
 }
 
-/// Whether the database could not do it now, as opposed to a statement that it refuses: it is away or
-/// locked, its disk is full, or all connections are in use. The same may succeed later.
+/// Whether the database is temporarily unavailable, as opposed to refusing a statement: it is
+/// unreachable or locked, its disk is full, or all connections are in use. A retry may succeed.
 #[must_use]
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
@@ -80,10 +81,11 @@ pub fn is_unavailable(error: &sqlx::Error) -> bool {
     }
 }
 
-/// PostgreSQL has codes of five characters. Those of a server that stops, starts, is read-only or lacks
-/// room are the classes 08 (connection), 53 (resources), 57P (operator's intervention) and 58 (system),
-/// and 25006. SQLite has numbers of up to four digits, of which the lowest byte is the kind: 5 and 6 are
-/// locks, 8 is read-only, 10 an I/O error, 13 a full disk, 14 a file that cannot be opened.
+/// PostgreSQL has codes of five characters. A server that stops, starts, is read-only or lacks
+/// space reports the classes 08 (connection), 53 (resources), 57P (operator intervention) and 58
+/// (system), and 25006. SQLite has numbers of up to four digits, whose lowest byte is the kind: 5
+/// and 6 are locks, 8 is read-only, 10 an I/O error, 13 a full disk, 14 a file that cannot be
+/// opened.
 fn is_passing(code: &str) -> bool {
     if code.len() == 5 {
         return code == "25006" || ["08", "53", "57P", "58"].iter().any(|it| code.starts_with(it));

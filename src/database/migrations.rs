@@ -1,8 +1,8 @@
-//! The tables of the database, version by version. They only ever go forward.
+//! Schema migrations, forward only.
 //!
-//! The files of `migrations/` are named here one by one: that keeps sqlx's macros, which want
-//! a database at build time for their other half, out of the build. Each version is there twice, for
-//! SQLite and for PostgreSQL, and means the same in both.
+//! The files of `migrations/` are listed here one by one: this keeps sqlx's macros, which need a
+//! database at build time, out of the build. Each version exists twice, for SQLite and PostgreSQL,
+//! with the same meaning.
 
 use sqlx::{
     AnyConnection, SqlSafeStr,
@@ -22,8 +22,8 @@ macro_rules! both {
     };
 }
 
-/// Version, name, statements for SQLite and for PostgreSQL. A released one is never edited: its
-/// checksum is in every database.
+/// Version, name, and the statements for SQLite and PostgreSQL. A released migration must not be
+/// edited: its checksum is in every database.
 const ALL: [(i64, &str, &str, &str); 9] = both![
     1 "accounts": "0001_accounts.sql",
     2 "feed keys": "0002_feed_keys.sql",
@@ -36,21 +36,21 @@ const ALL: [(i64, &str, &str, &str); 9] = both![
     9 "list indexes": "0009_list_indexes.sql",
 ];
 
-/// Where sqlx writes down what was applied; its own tools look for it under this name.
+/// sqlx's table of applied migrations; its tools expect this name.
 const TABLE: &str = "_sqlx_migrations";
 
-/// Two programs that start at the same moment bring a PostgreSQL database up to date one after the
-/// other: the second waits here until the first has committed. The number is ours alone.
+/// Two processes that start at the same time migrate a PostgreSQL database one after the other: the
+/// second waits here until the first has committed. The number is arbitrary.
 const ONE_AT_A_TIME: &str = "SELECT CAST(pg_advisory_xact_lock(7821563) AS TEXT)";
 
-/// Brings the database up to date, within the transaction of the caller.
+/// Migrates the database, within the caller's transaction.
 ///
-/// This is sqlx's `Migrator::run` but for two things: a database that is ahead of us is told from
-/// one whose history differs, and the future is `Send`.
+/// Differs from sqlx's `Migrator::run` in two ways: a newer database is distinguished from one with
+/// another history, and the future is `Send`.
 ///
 /// # Errors
 ///
-/// If the database is ahead of this program, or if a statement fails.
+/// If the database is newer than this program, or if a statement fails.
 pub(super) async fn run(connection: &mut AnyConnection, sqlite: bool) -> Result<(), DatabaseError> {
     if !sqlite {
         sqlx::query(ONE_AT_A_TIME).execute(&mut *connection).await?;
@@ -74,12 +74,12 @@ pub(super) async fn run(connection: &mut AnyConnection, sqlite: bool) -> Result<
 ///
 /// # Errors
 ///
-/// If it is ahead of this program.
+/// If it is newer than this program.
 pub(super) async fn are_applied(
     connection: &mut AnyConnection,
     sqlite: bool,
 ) -> Result<bool, DatabaseError> {
-    // A new database has not even the table.
+    // A new database lacks even this table.
     let Ok(applied) = connection.list_applied_migrations(TABLE).await else { return Ok(false) };
     refuse_newer(&applied)?;
     let is_applied = |migration: &Migration| {

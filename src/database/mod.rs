@@ -1,19 +1,18 @@
-//! The one database that everything which must last is kept in: an SQLite file by default, PostgreSQL
-//! where that is configured.
+//! The database with all persistent state: an SQLite file by default, or PostgreSQL.
 //!
-//! It knows connections, versions of tables and how to hear of changes by other programs; it knows
-//! nothing of what is in the tables. Statements are written once for both: placeholders are numbered,
-//! and every type is one that both have (whole numbers of 64 bits, text, bytes, double precision).
+//! Knows connections, schema versions and how to detect changes by other processes; knows nothing
+//! of the tables' contents. Statements are written once for both: placeholders are numbered, and
+//! every type exists in both (64-bit integers, text, bytes, double precision).
 //!
-//! In reading order: [`DatabaseName`], [`Database`], [`Steps`], [`Watcher`], then `health`, `sqlite`,
+//! In reading order: [`DatabaseName`], [`Database`], [`BatchWriter`], [`Watcher`], then `health`, `sqlite`,
 //! `migrations` and `backup`.
 
 mod backup;
+mod batch_writer;
 mod health;
 mod migrations;
 mod name;
 mod sqlite;
-mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
 mod watch;
@@ -29,23 +28,23 @@ use tracing::warn;
 
 pub use self::{
     backup::{BackupError, back_up},
+    batch_writer::{BatchWriter, WriteBudget},
     health::is_unavailable,
     name::{DatabaseName, PostgresUrl},
-    steps::{Pace, Steps},
     watch::Watcher,
 };
 use crate::config::DatabaseConfig;
 
-/// Look-ups are short, and SQLite has one writer at a time, so few connections go a long way. Each has
-/// a thread of its own there, and about 2 MiB of page cache at most.
+/// Look-ups are short, and SQLite has one writer at a time, so a few connections suffice. Each has
+/// its own thread there, and at most about 2 MiB of page cache.
 const SQLITE_CONNECTIONS: u32 = 4;
-/// PostgreSQL writes side by side; each connection is a process on its side.
+/// PostgreSQL writes concurrently; each connection is a process of the server.
 const POSTGRES_CONNECTIONS: u32 = 8;
 
-/// A server-side process only grows, and after a move to another server the old connections are to end.
+/// A server process only grows, and old connections must end after a failover.
 const LIFETIME_MAX: Duration = Duration::from_secs(30 * 60);
 
-/// What can go wrong before there is a database to ask.
+/// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     #[error("no database at {name}")]
@@ -65,7 +64,7 @@ pub enum DatabaseError {
     Store(#[from] sqlx::Error),
 }
 
-/// A handle on the database; clones share its connections.
+/// A handle to the database; clones share its connections.
 #[derive(Clone)]
 pub struct Database {
     name: DatabaseName,
@@ -73,17 +72,16 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens it with the default settings and brings its tables up to date. An SQLite file that is missing
-    /// is created.
+    /// Opens it with the default settings and migrates it. A missing SQLite file is created.
     ///
     /// # Errors
     ///
-    /// If it cannot be opened or created, or was written by a newer program.
+    /// If it cannot be opened or created, or was written by a newer version.
     pub async fn open(name: &DatabaseName) -> Result<Self, DatabaseError> {
         Self::open_with(name, &DatabaseConfig::default()).await
     }
 
-    /// The same with these settings.
+    /// Opens it with these settings.
     ///
     /// # Errors
     ///
@@ -100,7 +98,7 @@ impl Database {
         Self::connect(name, config).await
     }
 
-    /// The same for one that must be there, so that a mistyped path is an error and not a new and empty
+    /// Opens an existing database, so that a mistyped path is an error rather than a new, empty
     /// database.
     ///
     /// # Errors
@@ -135,8 +133,8 @@ impl Database {
         Ok(database)
     }
 
-    /// In one transaction, so that two programs starting on a new database do not both create its
-    /// tables. Where there is nothing to do nobody who writes is waited for.
+    /// In one transaction, so that two processes starting on a new database do not both create its
+    /// tables. If there is nothing to do, it does not wait for writers.
     async fn migrate(&self) -> Result<(), DatabaseError> {
         if migrations::are_applied(&mut *self.pool.acquire().await?, self.is_sqlite()).await? {
             return Ok(());
@@ -146,9 +144,10 @@ impl Database {
         Ok(tx.commit().await?)
     }
 
-    /// Begins to write. `IMMEDIATE` in SQLite, because there a transaction that reads first and then
-    /// wants to write is refused, not queued, when another has written in between. In PostgreSQL
-    /// whoever reads first in order to write what follows from it locks the row that it decides by.
+    /// Begins a write transaction. `IMMEDIATE` in SQLite, because a transaction that reads first
+    /// and then writes is refused there, not queued, if another has written in between. In
+    /// PostgreSQL, a caller that reads before it writes must lock the row that its decision depends
+    /// on.
     ///
     /// # Errors
     ///
@@ -158,7 +157,7 @@ impl Database {
         self.pool.begin_with(statement).await
     }
 
-    /// What statements are run on.
+    /// The connection pool.
     #[must_use]
     pub fn pool(&self) -> &AnyPool {
         &self.pool
@@ -169,15 +168,15 @@ impl Database {
         &self.name
     }
 
-    /// Whether it is a file of SQLite's.
+    /// Whether it is an SQLite file.
     #[must_use]
     pub fn is_sqlite(&self) -> bool {
         matches!(self.name, DatabaseName::File(_))
     }
 
-    /// Waits for what is under way and closes all connections, for all clones of this handle. Anything
-    /// asked afterwards is an error. Nothing is lost without it; SQLite then has more to tidy up at the
-    /// next start.
+    /// Waits for work in progress and closes all connections, for all clones of this handle. Any
+    /// later query is an error. Without it nothing is lost, but SQLite has more recovery work at
+    /// the next start.
     pub async fn close(&self) {
         self.pool.close().await;
     }
@@ -189,12 +188,12 @@ impl fmt::Debug for Database {
     }
 }
 
-/// Whether a connection can go back to the pool. Where its disk is full, SQLite ends a transaction by itself;
-/// sqlx counts it as open all the same, and refuses to begin another on this connection for ever. Such a
-/// connection is closed, and the pool opens a new one when it needs one.
+/// Whether a connection can return to the pool. If its disk is full, SQLite ends a transaction by
+/// itself; sqlx still counts it as open, and refuses to begin another one on this connection. Such
+/// a connection is closed, and the pool opens a new one on demand.
 async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
     if connection.is_in_transaction() {
-        // A transaction that was dropped is rolled back by the next thing that the connection does.
+        // A dropped transaction is rolled back by the next use of the connection.
         connection.ping().await?;
     }
     let is_reusable = !connection.is_in_transaction();
@@ -204,7 +203,7 @@ async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, sqlx::Error
     Ok(is_reusable)
 }
 
-/// The watchers ask ten times a second; at debug level nothing else would be readable.
+/// The watchers poll ten times a second, which would flood the debug log.
 fn quiet(url: &str) -> Result<AnyConnectOptions, sqlx::Error> {
     sqlx::any::install_default_drivers();
     Ok(url.parse::<AnyConnectOptions>()?.disable_statement_logging())

@@ -1,4 +1,4 @@
-//! Which database: a path, or a URL of PostgreSQL's, whose password is never shown.
+//! The name of a database: a path, or a PostgreSQL URL, whose password is never shown.
 
 use std::{
     fmt,
@@ -7,23 +7,22 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How a URL of PostgreSQL's begins. Anything else is a path.
+/// The prefixes of PostgreSQL URLs. Anything else is a path.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// Which database is meant: `matchwire.db`, or `postgres://user:password@host/database`.
+/// The name of a database: `matchwire.db`, or `postgres://user:password@host/database`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DatabaseName {
     File(PathBuf),
     Postgres(PostgresUrl),
 }
 
-/// Where a PostgreSQL database is reached. It holds a password, so printing it leaves that out.
+/// The URL of a PostgreSQL database. It contains a password, which `Display` omits.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresUrl(String);
 
 impl DatabaseName {
-    /// A path beside which files that belong to the database are kept; in the working directory for
-    /// PostgreSQL.
+    /// The path that related files are stored next to; in the working directory for PostgreSQL.
     #[must_use]
     pub fn beside(&self) -> &Path {
         match self {
@@ -34,7 +33,7 @@ impl DatabaseName {
 }
 
 impl PostgresUrl {
-    /// The URL in full. Whoever calls this answers for where it goes.
+    /// The complete URL. The caller is responsible for where it goes.
     pub(super) fn expose(&self) -> &str {
         &self.0
     }
@@ -88,7 +87,7 @@ impl fmt::Debug for PostgresUrl {
     }
 }
 
-/// As it may be shown, without the password.
+/// The URL without its password, for display.
 impl Serialize for DatabaseName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -1,4 +1,4 @@
-//! What is special about an SQLite file.
+//! SQLite specifics.
 
 use std::{io, path::Path};
 
@@ -7,9 +7,8 @@ use tempfile::{NamedTempFile, TempPath};
 
 use super::DatabaseError;
 
-/// Per connection. A writer waits so many milliseconds for another process to finish its own
-/// transaction. With less than `FULL`, a power cut could take back a revocation or a paid day that was
-/// confirmed.
+/// Per connection. A writer waits this many milliseconds for another process's transaction. With
+/// less than `FULL`, a power failure could undo a confirmed revocation or paid day.
 const PREPARATION: &str = "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
                            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
 
@@ -34,11 +33,12 @@ pub(super) fn options(path: &Path) -> Result<AnyConnectOptions, sqlx::Error> {
     super::quiet(&url)
 }
 
-/// Puts a new and empty database there, unless another program is faster.
+/// Creates a new, empty database, unless another process is faster.
 ///
-/// It is made under another name and moved when it is ready, for two reasons. It is its owner's
-/// alone from the start, where SQLite would let everybody read it. And it is in WAL mode from the
-/// start: programs that switch a new file at the same moment are refused, not queued.
+/// It is created under another name and renamed when it is ready, for two reasons. It is accessible
+/// to its owner only from the start, whereas SQLite would make it readable by everybody. And it is
+/// in WAL mode from the start: processes that switch a new file concurrently are refused, not
+/// queued.
 pub(super) async fn create(path: &Path) -> Result<(), DatabaseError> {
     let not_created = |source| DatabaseError::Create { name: path.into(), source };
     let new = empty_file_beside(path).map_err(not_created)?;
@@ -56,16 +56,15 @@ pub(super) async fn create(path: &Path) -> Result<(), DatabaseError> {
     }
 }
 
-/// Closed again before SQLite opens it: closing a file drops this process's locks on it.
+/// Closed before SQLite opens it: closing a file drops this process's locks on it.
 fn empty_file_beside(path: &Path) -> io::Result<TempPath> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let file = NamedTempFile::new_in(folder.unwrap_or_else(|| Path::new(".")))?;
     Ok(file.into_temp_path())
 }
 
-/// A number that differs from the one before when another connection, of this program or of any
-/// other, has committed something since. It can be compared only with what the same connection saw
-/// before.
+/// A number that changes when another connection, of this or any other process, has committed. It
+/// is comparable only with earlier values of the same connection.
 ///
 /// It reads no page of the file, takes no lock that a writer would meet, and costs some microseconds.
 pub(super) async fn data_version(connection: &mut AnyConnection) -> Result<i64, sqlx::Error> {

@@ -199,13 +199,13 @@ async fn rows_of_orders_are_seen_in_the_order_of_their_numbers() {
 async fn who_writes_without_end_lets_others_write() {
     on_each(async |database| {
         let other = Database::open_existing(database.name()).await.unwrap();
-        let mut pace = Pace::default();
+        let mut budget = WriteBudget::default();
         let writing = async {
-            let mut steps = database.steps(&mut pace);
+            let mut batch_writer = database.batch_writer(&mut budget);
             for number in 0_u64.. {
                 let insert = sqlx::query("INSERT INTO meta (name, value) VALUES ($1, 'x')");
                 let insert = insert.bind(format!("much {number}"));
-                insert.execute(steps.next().await.unwrap()).await.unwrap();
+                insert.execute(batch_writer.next().await.unwrap()).await.unwrap();
             }
         };
         let others = async {
@@ -234,14 +234,14 @@ async fn steps_of_one_kind_are_committed_together() {
         let insert = |name: &'static str| {
             sqlx::query("INSERT INTO meta (name, value) VALUES ($1, 'x')").bind(name)
         };
-        let mut pace = Pace::default();
-        let mut steps = database.steps(&mut pace);
-        insert("a").execute(steps.next().await.unwrap()).await.unwrap();
-        insert("b").execute(steps.same().await.unwrap()).await.unwrap();
-        drop(steps);
-        let mut steps = database.steps(&mut pace);
-        insert("c").execute(steps.next().await.unwrap()).await.unwrap();
-        steps.finish().await.unwrap();
+        let mut budget = WriteBudget::default();
+        let mut batch_writer = database.batch_writer(&mut budget);
+        insert("a").execute(batch_writer.next().await.unwrap()).await.unwrap();
+        insert("b").execute(batch_writer.same().await.unwrap()).await.unwrap();
+        drop(batch_writer);
+        let mut batch_writer = database.batch_writer(&mut budget);
+        insert("c").execute(batch_writer.next().await.unwrap()).await.unwrap();
+        batch_writer.finish().await.unwrap();
         let kept = sqlx::query_scalar("SELECT name FROM meta WHERE name IN ('a', 'b', 'c')");
         let kept: Vec<String> = kept.fetch_all(database.pool()).await.unwrap();
         assert_eq!(kept, ["c"], "what was dropped before its end is not there");

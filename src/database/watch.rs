@@ -1,8 +1,8 @@
-//! Hears of what other programs have committed: `matchwire key revoke` beside a running hub.
+//! Detects commits by other processes: `matchwire key revoke` next to a running hub.
 //!
-//! PostgreSQL tells by itself. SQLite tells nobody across processes, so there it is asked again and
-//! again. A file-system notice would not do: it says that the write-ahead log was touched, not that
-//! something was committed, and does not exist on every file system.
+//! PostgreSQL sends notifications. SQLite has none across processes, so it is polled. A file-system
+//! watch would not do: it reports changes of the write-ahead log rather than commits, and is not
+//! available on every file system.
 
 use std::time::Duration;
 
@@ -14,32 +14,32 @@ use tokio::time::{self, Interval, MissedTickBehavior, timeout};
 
 use super::{Database, DatabaseName, sqlite};
 
-/// The channel on which triggers tell of changes.
+/// The channel on which triggers notify of changes.
 const CHANNEL: &str = "matchwire";
 
-/// How long PostgreSQL may take to let us listen before that is an error. Short, for whoever waits tries
-/// again, and the pauses between tries within it grow with it.
+/// How long PostgreSQL may take to accept a listener. Short, because the caller retries, and the
+/// delays between attempts within it grow with it.
 const LISTEN_MAX: Duration = Duration::from_secs(2);
-/// A line that was cut somewhere on the way is silent, as one without changes is, and a pooler may have
-/// swallowed the notice. So PostgreSQL is looked at anyway, this often; a look is one short query.
+/// A broken connection is silent, like one without changes, and a pooler may drop notifications. So
+/// PostgreSQL is checked at this interval anyway, which costs one short query.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
-/// A way to wait for changes, on a connection of its own.
+/// Waits for changes, on its own connection.
 #[derive(Debug)]
 pub struct Watcher {
-    /// Nothing was waited for yet: whatever is there is new.
+    /// No wait yet: everything counts as changed.
     new: bool,
-    watching: Watching,
+    backend: WatchBackend,
 }
 
 #[derive(Debug)]
-enum Watching {
+enum WatchBackend {
     Sqlite { connection: AnyConnection, ticks: Interval, seen: Option<i64> },
     Postgres(PgListener),
 }
 
 impl Database {
-    /// Begins to watch for changes; those before count as one. SQLite is asked `every` so often.
+    /// Starts to watch for changes; earlier ones count as one. SQLite is polled at this interval.
     ///
     /// # Errors
     ///
@@ -49,36 +49,36 @@ impl Database {
     ///
     /// If `every` is zero.
     pub async fn watch(&self, every: Duration) -> Result<Watcher, sqlx::Error> {
-        let watching = match &self.name {
+        let backend = match &self.name {
             DatabaseName::File(path) => {
                 let mut ticks = time::interval(every);
                 ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
                 let connection = AnyConnection::connect_with(&sqlite::options(path)?).await?;
-                Watching::Sqlite { connection, ticks, seen: None }
+                WatchBackend::Sqlite { connection, ticks, seen: None }
             }
             DatabaseName::Postgres(url) => {
                 let options = PgPoolOptions::new().max_connections(1).acquire_timeout(LISTEN_MAX);
                 let pool = options.connect(url.expose()).await?;
                 let mut listener = PgListener::connect_with(&pool).await?;
                 listener.listen(CHANNEL).await?;
-                Watching::Postgres(listener)
+                WatchBackend::Postgres(listener)
             }
         };
-        Ok(Watcher { new: true, watching })
+        Ok(Watcher { new: true, backend })
     }
 }
 
 impl Watcher {
-    /// Waits until something may have changed since the last time, by whoever. Our own changes count
-    /// too.
+    /// Waits until something may have changed since the last call, including changes by this
+    /// process.
     ///
     /// # Errors
     ///
-    /// If the database fails. What is missed then is found by a new watcher's first change.
+    /// If the database fails. Changes missed then are covered by a new watcher's first change.
     pub async fn changed(&mut self) -> Result<(), sqlx::Error> {
         let new = std::mem::take(&mut self.new);
-        match &mut self.watching {
-            Watching::Sqlite { connection, ticks, seen } => loop {
+        match &mut self.backend {
+            WatchBackend::Sqlite { connection, ticks, seen } => loop {
                 ticks.tick().await;
                 let version = Some(sqlite::data_version(connection).await?);
                 if *seen != version {
@@ -86,12 +86,14 @@ impl Watcher {
                     return Ok(());
                 }
             },
-            Watching::Postgres(_) if new => Ok(()),
-            // Nothing: the connection was lost and is there again. What was told meanwhile is lost.
-            Watching::Postgres(listener) => match timeout(SILENCE_MAX, listener.try_recv()).await {
-                Ok(told) => told.map(|_| ()),
-                Err(_) => Ok(()),
-            },
+            WatchBackend::Postgres(_) if new => Ok(()),
+            // The connection was lost and restored. Notifications sent meanwhile are lost.
+            WatchBackend::Postgres(listener) => {
+                match timeout(SILENCE_MAX, listener.try_recv()).await {
+                    Ok(notification) => notification.map(|_| ()),
+                    Err(_) => Ok(()),
+                }
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     accounts::{AccountId, Caller, Micros},
     clock,
-    limits::{CpuPermit, Quota, Standing},
+    limits::{CpuPermit, Quota, QuotaStatus},
     products::Product,
     usage::{Call, Meter},
 };
@@ -36,7 +36,7 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 /// The result of a successful check: where the account stands, and the permit that the CPU time is charged
 /// to.
 pub(super) struct Admission {
-    pub standing: Option<Standing>,
+    pub standing: Option<QuotaStatus>,
     pub permit: Option<CpuPermit>,
 }
 
@@ -143,15 +143,15 @@ async fn count(
     (product, call): (Product, Call),
     quota: Option<Quota>,
     now: Micros,
-) -> Result<Option<Standing>, HttpError> {
+) -> Result<Option<QuotaStatus>, HttpError> {
     let meter = &shared.parts.meter;
     let Some(quota) = quota else {
         count_without_quota(meter, account, (product, call), now);
         return Ok(None);
     };
     match meter.reserve(account, product, call, quota.per_day, now).await {
-        Ok(Some(left)) => Ok(Some(quota.standing(left, now))),
-        Ok(None) => Err(HttpError::Exhausted(quota.standing(0, now))),
+        Ok(Some(left)) => Ok(Some(quota.status(left, now))),
+        Ok(None) => Err(HttpError::Exhausted(quota.status(0, now))),
         // If counting fails, the request is free: the failure is the hub's, not the client's.
         Err(error) => {
             warn!(error = &error as &dyn Error, "a request could not be counted against its quota");
@@ -187,7 +187,7 @@ fn call(path: &str) -> Option<Call> {
 }
 
 /// SERVICE section 6: no header means that there is no quota.
-pub(super) fn add_rate_limit_headers(headers: &mut HeaderMap, standing: Option<Standing>) {
+pub(super) fn add_rate_limit_headers(headers: &mut HeaderMap, standing: Option<QuotaStatus>) {
     let Some(standing) = standing else { return };
     for (name, value) in [(RATE_LIMIT_POLICY, standing.policy()), (RATE_LIMIT, standing.rate())] {
         if let Ok(value) = HeaderValue::try_from(value) {

@@ -13,7 +13,7 @@ use tracing::error;
 
 use crate::{
     accounts::{AccountsError, Addon},
-    limits::{Standing, Wait},
+    limits::{QuotaStatus, RetryAfter},
     products::Price,
     usage::UsageError,
 };
@@ -31,9 +31,9 @@ pub(super) enum HttpError {
     /// The key is valid, the account lacks the add-on.
     AddonRequired(MissingAddon),
     /// Too many requests at once.
-    RateLimited(Wait),
+    RateLimited(RetryAfter),
     /// The day's quota is used up.
-    Exhausted(Standing),
+    Exhausted(QuotaStatus),
     NotFound,
     BadRequest(&'static str),
     /// Only a WebSocket upgrade is accepted here.
@@ -213,13 +213,13 @@ fn too_much_unread() -> Response {
     response
 }
 
-fn rate_limited(Wait { seconds }: Wait) -> Response {
+fn rate_limited(RetryAfter { seconds }: RetryAfter) -> Response {
     let detail = format!("Too many requests: try again in {seconds} s.");
     too_many("rate_limited", &detail, seconds)
 }
 
-fn exhausted(standing: Standing) -> Response {
-    let Standing { quota, reset_s, .. } = standing;
+fn exhausted(standing: QuotaStatus) -> Response {
+    let QuotaStatus { quota, reset_s, .. } = standing;
     let detail = format!(
         "The free daily allowance of {} {} requests is used up. It resets at 00:00 UTC.",
         quota.per_day,

@@ -52,7 +52,7 @@ use super::{
 };
 use crate::{
     accounts::FeedGrant,
-    push::{Answer, Source, Stuck},
+    push::{PushError, PushReport, PushSource},
 };
 
 /// How often a push socket is checked: does its key still work, is the peer alive?
@@ -72,7 +72,7 @@ struct PushResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<u64>,
     #[serde(flatten)]
-    answer: Answer,
+    answer: PushReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<&'static str>,
 }
@@ -99,7 +99,7 @@ pub(super) async fn post(
     })
 }
 
-fn respond(status: StatusCode, detail: Option<&'static str>, answer: Answer) -> Response {
+fn respond(status: StatusCode, detail: Option<&'static str>, answer: PushReport) -> Response {
     let mut response =
         (status, Json(PushResponse { message: None, answer, detail })).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -109,10 +109,10 @@ fn respond(status: StatusCode, detail: Option<&'static str>, answer: Answer) -> 
     response
 }
 
-fn detail(stuck: Stuck) -> &'static str {
+fn detail(stuck: PushError) -> &'static str {
     match stuck {
-        Stuck::Full => "the hub has no room: send the rest again, later",
-        Stuck::Stopping => "the hub is stopping: send the rest again, later",
+        PushError::Full => "the hub has no room: send the rest again, later",
+        PushError::Stopping => "the hub is stopping: send the rest again, later",
     }
 }
 
@@ -192,8 +192,8 @@ impl KnownFeedKeys {
 async fn lock_source(
     shared: &Shared,
     grant: &FeedGrant,
-) -> Result<OwnedMutexGuard<Source>, HttpError> {
-    let source: Arc<AsyncMutex<Source>> = shared.pushing.source(&grant.source);
+) -> Result<OwnedMutexGuard<PushSource>, HttpError> {
+    let source: Arc<AsyncMutex<PushSource>> = shared.pushing.source(&grant.source);
     let patience = Duration::from_millis(shared.pushing.settings().wait_ms);
     timeout(patience, source.lock_owned()).await.map_err(|_| {
         HttpError::Refused(StatusCode::CONFLICT, "another push of this source is under way")
@@ -373,7 +373,7 @@ impl PushSocket {
                     Err((stuck, answer)) => (answer, Some(detail(stuck))),
                 }
             }
-            Err(_) => (Answer::default(), Some("another push of this source is under way")),
+            Err(_) => (PushReport::default(), Some("another push of this source is under way")),
         };
         let response = PushResponse { message: Some(number), answer, detail };
         serde_json::to_string(&response).expect("an answer is JSON")

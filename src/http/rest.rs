@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     accounts::Caller,
-    catch_up::Image,
+    catch_up::ChannelImage,
     clock::{monotonic, wall},
     pipeline::Request as Question,
     supervisor, telemetry,
@@ -104,11 +104,11 @@ pub(super) async fn image(
     shared: &Shared,
     channel: &str,
     at_least: Seq,
-) -> Result<Image, HttpError> {
+) -> Result<ChannelImage, HttpError> {
     let ask = async |at_least| {
         let (reply, answer) = oneshot::channel();
         let question = Question::Image { channel: channel.to_owned(), at_least, reply };
-        let sent = shared.parts.doors.requests.send(question).await;
+        let sent = shared.parts.hub_handle.requests.send(question).await;
         sent.map_err(|_| HttpError::Unavailable)?;
         answer.await.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
     };
@@ -146,7 +146,7 @@ struct ImageMoments {
     published: Option<u64>,
 }
 
-fn answer(headers: &HeaderMap, image: &Image) -> Response {
+fn answer(headers: &HeaderMap, image: &ChannelImage) -> Response {
     let tag = format!("\"{}-{}\"", image.epoch, image.seq);
     let known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     let fresh = known.is_some_and(|tags| tags.split(',').any(|it| it.trim() == tag));

@@ -16,7 +16,7 @@ use tracing::error;
 use super::{Peer, Shared, error::HttpError};
 use crate::{
     clock,
-    payments::{Rail, WebhookError},
+    payments::{PaymentMethod, WebhookError},
 };
 
 /// Limits for a webhook, which has a few kilobytes.
@@ -28,7 +28,7 @@ pub(super) async fn stripe(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<StatusCode, HttpError> {
-    take(&shared, Rail::Card, peer, request).await
+    take(&shared, PaymentMethod::Card, peer, request).await
 }
 
 /// `POST /webhooks/paypal/`.
@@ -37,17 +37,17 @@ pub(super) async fn paypal(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<StatusCode, HttpError> {
-    take(&shared, Rail::Paypal, peer, request).await
+    take(&shared, PaymentMethod::Paypal, peer, request).await
 }
 
 async fn take(
     shared: &Shared,
-    rail: Rail,
+    method: PaymentMethod,
     peer: Peer,
     request: Request,
 ) -> Result<StatusCode, HttpError> {
     let payments = &shared.parts.payments;
-    if !payments.rails().contains(&rail) {
+    if !payments.methods().contains(&method) {
         return Err(HttpError::NotFound);
     }
     // Forged notifications would cost database queries. A proxy's own address does not identify the sender.
@@ -58,13 +58,13 @@ async fn take(
     let whole = timeout(BODY_TIMEOUT, body::to_bytes(body, payments.webhook_bytes_max())).await;
     let body = whole.map_err(|_| HttpError::BadRequest("the body did not come in time"))?;
     let body = body.map_err(|_| HttpError::BadRequest("the body is too long, or broke off"))?;
-    match payments.webhook(rail, &head.headers, &body, clock::wall()).await {
+    match payments.webhook(method, &head.headers, &body, clock::wall()).await {
         Ok(()) => Ok(StatusCode::OK),
         Err(WebhookError::Forged { why }) => Err(HttpError::BadRequest(why)),
         Err(WebhookError::Busy) => {
             Err(HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, "too many at once: try again"))
         }
-        Err(WebhookError::NoRail { .. }) => Err(HttpError::NotFound),
+        Err(WebhookError::NotConfigured { .. }) => Err(HttpError::NotFound),
         Err(error @ (WebhookError::Provider(_) | WebhookError::Store(_))) => {
             error!(error = &error as &dyn std::error::Error, "a webhook could not be stored");
             Err(HttpError::TryLater)

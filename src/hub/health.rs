@@ -11,7 +11,7 @@ use super::{
     state::{Life, Moment, Touched},
 };
 use crate::{
-    channels::{Entry, Subject},
+    channels::{ChannelEntry, Subject},
     document::Object,
     wire,
 };
@@ -147,7 +147,7 @@ impl Hub {
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        let Some(Entry { header: before, .. }) = self.channels.get(subject) else { return };
+        let Some(ChannelEntry { header: before, .. }) = self.channels.get(subject) else { return };
         let before = *before;
         if before.life != Life::Ended {
             let patch = wire::header_patch(before, after);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ingest::event::Id;
 use sqlx::{AnyConnection, AssertSqlSafe};
 
-use crate::database::{Database, Pace};
+use crate::database::{Database, WriteBudget};
 
 /// Rows of one `INSERT`.
 const ROWS_MAX: usize = 200;
@@ -24,8 +24,8 @@ pub(super) async fn write(
     database: &Database,
     numbers: &[(Id, u32)],
 ) -> Result<Vec<Id>, sqlx::Error> {
-    let mut pace = Pace::default();
-    let mut steps = database.steps(&mut pace);
+    let mut pace = WriteBudget::default();
+    let mut steps = database.batch_writer(&mut pace);
     let mut contested = Vec::new();
     for chunk in numbers.chunks(ROWS_MAX) {
         let connection = steps.next().await?;

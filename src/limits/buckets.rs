@@ -1,8 +1,8 @@
-//! A bucket of tokens for each of many: how much at once, and how fast more comes.
+//! Token buckets: one per key, with a burst and a refill rate.
 //!
-//! Who a bucket belongs to is kept as a hash, so that nothing here names an address or a customer. How
-//! many buckets there are is bounded: those that are full again are dropped, and while too many are in
-//! use, they are shared.
+//! The key of a bucket is stored as a hash, so that no address or customer is identifiable. The
+//! number of buckets is bounded: full ones are dropped, and while too many are in use, they are
+//! shared.
 
 use std::{
     fmt,
@@ -20,15 +20,15 @@ use governor::{
 };
 use tokio::time::Instant;
 
-use super::Wait;
+use super::RetryAfter;
 
-/// Buckets that are shared while there are too many.
+/// The number of shared buckets while there are too many.
 const SHARED: u64 = 65_536;
 
 type Limiter<C> =
     RateLimiter<u64, DashMapStateStore<u64>, C, NoOpMiddleware<<C as Clock>::Instant>>;
 
-/// Time since the start. The clock on the wall may be set; limits must not notice.
+/// Time since the start. Limits must not notice when the wall clock is set.
 #[derive(Debug, Clone)]
 pub(super) struct SinceStart(Instant);
 
@@ -51,7 +51,7 @@ pub(super) struct Buckets<C: Clock = SinceStart> {
     clock: C,
     hasher: RandomState,
     buckets_max: usize,
-    /// Requests that are certain not to make more than `buckets_max` buckets.
+    /// Requests that cannot create more than `buckets_max` buckets.
     room: AtomicUsize,
     is_crowded: AtomicBool,
     /// Held while sweeping.
@@ -78,8 +78,8 @@ impl<C: Clock + Clone> Buckets<C> {
         }
     }
 
-    /// Takes a token of this one's bucket.
-    pub(super) fn take(&self, whose: impl Hash) -> Result<(), Wait> {
+    /// Takes a token from this key's bucket.
+    pub(super) fn take(&self, whose: impl Hash) -> Result<(), RetryAfter> {
         self.make_room();
         let mut bucket = self.hasher.hash_one(whose);
         if self.is_crowded.load(Ordering::Relaxed) {
@@ -87,18 +87,18 @@ impl<C: Clock + Clone> Buckets<C> {
         }
         self.limiter.check_key(&bucket).map_err(|early| {
             let wait = early.wait_time_from(self.clock.now());
-            Wait { seconds: wait.as_secs() + u64::from(wait.subsec_nanos() > 0) }
+            RetryAfter { seconds: wait.as_secs() + u64::from(wait.subsec_nanos() > 0) }
         })
     }
 
-    /// Sweeps when as many requests have come as there was room for: a sweep costs each of them a
-    /// share that does not grow with their number.
+    /// Sweeps after as many requests as there was room for: the cost of a sweep per request is
+    /// constant.
     fn make_room(&self) {
         let take = |room: usize| room.checked_sub(1);
         if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
             return;
         }
-        // Who finds another sweeping goes on: for so short a time there may be a few more.
+        // Another thread is sweeping: for this short time there may be a few buckets more.
         let Ok(_sweeping) = self.sweep.try_lock() else { return };
         self.limiter.retain_recent();
         self.limiter.shrink_to_fit();
@@ -115,18 +115,18 @@ impl<C: Clock> fmt::Debug for Buckets<C> {
     }
 }
 
-/// So many a second, and so many at once; `None` for 0.
+/// A rate per second, and a burst; `None` for 0.
 pub(super) fn per_second(count: u32, burst: u32) -> Option<Quota> {
     let burst = NonZeroU32::new(burst.max(count))?;
     Some(Quota::per_second(NonZeroU32::new(count)?).allow_burst(burst))
 }
 
-/// So many a minute, all of them at once if need be; `None` for 0.
+/// A rate per minute, with a burst of the same size; `None` for 0.
 pub(super) fn per_minute(count: u32) -> Option<Quota> {
     NonZeroU32::new(count).map(Quota::per_minute)
 }
 
-/// So many an hour, all of them at once if need be; `None` for 0.
+/// A rate per hour, with a burst of the same size; `None` for 0.
 pub(super) fn per_hour(count: u32) -> Option<Quota> {
     NonZeroU32::new(count).map(Quota::per_hour)
 }
@@ -154,7 +154,7 @@ mod tests {
     fn burst_is_had_at_once_and_more_comes_by_the_second() {
         let (buckets, clock) = buckets(per_second(25, 110), 100);
         assert_eq!(taken(&buckets, "one", 200), 110);
-        assert_eq!(buckets.take("one"), Err(Wait { seconds: 1 }));
+        assert_eq!(buckets.take("one"), Err(RetryAfter { seconds: 1 }));
         assert_eq!(taken(&buckets, "other", 200), 110, "another one has a bucket of its own");
         clock.advance(Duration::from_secs(1));
         assert_eq!(taken(&buckets, "one", 200), 25);
@@ -166,9 +166,9 @@ mod tests {
     fn wait_is_until_the_next_one_is_due() {
         let (buckets, clock) = buckets(per_hour(2), 100);
         assert_eq!(taken(&buckets, "one", 9), 2);
-        assert_eq!(buckets.take("one"), Err(Wait { seconds: 1_800 }));
+        assert_eq!(buckets.take("one"), Err(RetryAfter { seconds: 1_800 }));
         clock.advance(Duration::from_millis(1_799_500));
-        assert_eq!(buckets.take("one"), Err(Wait { seconds: 1 }));
+        assert_eq!(buckets.take("one"), Err(RetryAfter { seconds: 1 }));
         clock.advance(Duration::from_millis(500));
         assert_eq!(buckets.take("one"), Ok(()));
     }

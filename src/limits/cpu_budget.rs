@@ -11,20 +11,20 @@ use std::{
 use rustc_hash::FxHashMap;
 use tokio::time::{Instant, sleep};
 
-use super::Wait;
+use super::RetryAfter;
 use crate::accounts::AccountId;
 
-/// Number of accounts at which those that owe nothing are dropped.
+/// Number of accounts at which those without debt are dropped.
 const SWEEP_AT: usize = 1024;
 
-/// What each account may use, and has used.
+/// The budgets of all accounts.
 #[derive(Debug)]
 pub(super) struct CpuBudgets {
-    /// Of one core, in hundredths; never 0.
+    /// Hundredths of a core; never 0.
     percent: u32,
-    /// How far ahead of its share an account may be.
+    /// The burst: how far ahead of its share an account may be.
     ahead_max: Duration,
-    /// Requests of one account that may wait.
+    /// Maximum waiting requests of one account.
     waiting_max: usize,
     accounts: Mutex<Budgets>,
 }
@@ -37,17 +37,17 @@ struct Budgets {
 
 #[derive(Debug)]
 struct Budget {
-    /// When its share will have paid for all that it has used.
+    /// When its share will have paid for everything it has used.
     paid_at: Instant,
-    /// What one of its requests used of late. It is taken when a request is let through, and set right
-    /// when it is done: those that run at the same time are not free.
+    /// The recent cost of one of its requests. It is charged when a request is admitted, and
+    /// corrected when it ends: concurrent requests are not free.
     usual: Duration,
-    /// Requests that wait; the one that has the lock is the next.
+    /// Waiting requests; the one that holds the lock is next.
     queue: Arc<tokio::sync::Mutex<()>>,
     waiting: usize,
 }
 
-/// A request that was let through.
+/// An admitted request.
 #[derive(Debug)]
 #[must_use = "what it uses is to be charged"]
 pub(crate) struct CpuPermit {
@@ -65,8 +65,8 @@ impl CpuBudgets {
         Some(Self { percent, ahead_max, waiting_max, accounts: Mutex::default() })
     }
 
-    /// Lets a request of this account through once it is its turn.
-    pub(super) async fn acquire(&self, account: AccountId) -> Result<CpuPermit, Wait> {
+    /// Admits a request of this account, once it is its turn.
+    pub(super) async fn acquire(&self, account: AccountId) -> Result<CpuPermit, RetryAfter> {
         let Some(waiting) = self.enter(account)? else { return Ok(self.take(account)) };
         let _next = waiting.queue.lock().await;
         loop {
@@ -78,7 +78,7 @@ impl CpuBudgets {
         }
     }
 
-    /// What a request has used that was let through.
+    /// Records the cost of an admitted request.
     pub(super) fn charge(&self, CpuPermit { account, taken }: CpuPermit, used: Duration) {
         let mut accounts = self.accounts();
         let Some(account) = accounts.of.get_mut(&account) else { return };
@@ -86,8 +86,8 @@ impl CpuBudgets {
         account.paid_at = account.paid_at + self.time_to_pay(used) - self.time_to_pay(taken);
     }
 
-    /// A place in the queue, where this request has to wait.
-    fn enter(&self, id: AccountId) -> Result<Option<Waiting<'_>>, Wait> {
+    /// A place in the queue, if this request has to wait.
+    fn enter(&self, id: AccountId) -> Result<Option<Waiter<'_>>, RetryAfter> {
         let mut accounts = self.accounts();
         let now = Instant::now();
         if accounts.of.len() >= accounts.sweep_at {
@@ -105,10 +105,10 @@ impl CpuBudgets {
             return Ok(None);
         }
         if account.waiting >= self.waiting_max {
-            return Err(Wait { seconds: ahead.as_secs() + 1 });
+            return Err(RetryAfter { seconds: ahead.as_secs() + 1 });
         }
         account.waiting += 1;
-        Ok(Some(Waiting { budgets: self, account: id, queue: Arc::clone(&account.queue) }))
+        Ok(Some(Waiter { budgets: self, account: id, queue: Arc::clone(&account.queue) }))
     }
 
     fn take(&self, id: AccountId) -> CpuPermit {
@@ -120,7 +120,7 @@ impl CpuBudgets {
         CpuPermit { account: id, taken }
     }
 
-    /// For how long it is further ahead than it may be.
+    /// How long it exceeds its burst.
     fn ahead(&self, id: AccountId) -> Duration {
         let accounts = self.accounts();
         accounts.of.get(&id).map_or(Duration::ZERO, |it| self.ahead_of(it, Instant::now()))
@@ -130,7 +130,7 @@ impl CpuBudgets {
         account.paid_at.saturating_duration_since(now).saturating_sub(self.ahead_max)
     }
 
-    /// How long an account's share takes to make up for this much of a core.
+    /// How long an account's share takes to pay for this much CPU time.
     fn time_to_pay(&self, used: Duration) -> Duration {
         used * 100 / self.percent
     }
@@ -140,14 +140,14 @@ impl CpuBudgets {
     }
 }
 
-/// A request that waits, or was let through just now. It may also be given up.
-struct Waiting<'a> {
+/// A request that waits or was just admitted. It may also be cancelled.
+struct Waiter<'a> {
     budgets: &'a CpuBudgets,
     account: AccountId,
     queue: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         if let Some(account) = self.budgets.accounts().of.get_mut(&self.account) {
             account.waiting -= 1;
@@ -203,7 +203,7 @@ mod tests {
         tokio::task::yield_now().await;
         let refused = budgets.acquire(ONE).await.expect_err("two wait already");
         assert!(refused.seconds >= 1);
-        // Who waits no longer makes room.
+        // A cancelled request frees its place.
         for task in waiting {
             task.abort();
             assert!(task.await.expect_err("it waits").is_cancelled());

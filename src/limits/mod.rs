@@ -1,7 +1,7 @@
-//! How much may be asked: by one address, by one account in a day, and how much CPU time.
+//! Rate limits: per address, per account and day, and of CPU time.
 //!
-//! Nothing here knows HTTP, and nothing is stored: addresses start anew with the program, and what an
-//! account has used today is the [`Meter`](crate::usage::Meter)'s. Every table is bounded.
+//! This module does not know HTTP, and stores nothing: limits by address restart with the process,
+//! and an account's usage of today is the [`Meter`](crate::usage::Meter)'s. Every table is bounded.
 
 mod buckets;
 mod cpu_budget;
@@ -10,7 +10,7 @@ mod quota;
 
 use std::{hash::Hash, net::IpAddr, sync::Arc, time::Duration};
 
-pub use self::quota::{Allowance, Quota, Standing};
+pub use self::quota::{Allowance, Quota, QuotaStatus};
 use self::{
     buckets::{Buckets, per_hour, per_minute, per_second},
     cpu_budget::CpuBudgets,
@@ -22,10 +22,10 @@ use crate::{
     products::Product,
 };
 
-/// Too much was asked.
+/// A limit is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too much was asked, wait {seconds} s")]
-pub struct Wait {
+pub struct RetryAfter {
     /// Whole seconds until one more request is allowed, at least 1: `Retry-After`.
     pub seconds: u64,
 }
@@ -56,7 +56,7 @@ struct Shared {
 }
 
 impl Limits {
-    /// The limits of the settings.
+    /// The configured limits.
     #[must_use]
     pub fn new(config: &LimitsConfig) -> Self {
         let buckets = |quota| Buckets::new(quota, config.addresses_max);
@@ -85,12 +85,12 @@ impl Limits {
         }
     }
 
-    /// One more request from this address to what is limited by address.
+    /// Counts a request from this address to products that are limited by address.
     ///
     /// # Errors
     ///
-    /// If it has asked too much; the same holds for all that follow.
-    pub fn request(&self, address: IpAddr) -> Result<(), Wait> {
+    /// If the limit is exceeded; likewise below.
+    pub fn request(&self, address: IpAddr) -> Result<(), RetryAfter> {
         take(self.shared.requests.as_ref(), address)
     }
 
@@ -98,48 +98,56 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// If too many of its requests wait.
-    pub(crate) async fn cpu_permit(&self, account: AccountId) -> Result<Option<CpuPermit>, Wait> {
+    /// If too many of its requests are waiting.
+    pub(crate) async fn cpu_permit(
+        &self,
+        account: AccountId,
+    ) -> Result<Option<CpuPermit>, RetryAfter> {
         match &self.shared.cpu {
             Some(cpu) => cpu.acquire(account).await.map(Some),
             None => Ok(None),
         }
     }
 
-    /// The processor time of a request that was let through.
+    /// Records the CPU time of an admitted request.
     pub(crate) fn charge(&self, permit: CpuPermit, used: Duration) {
         if let Some(cpu) = &self.shared.cpu {
             cpu.charge(permit, used);
         }
     }
 
-    /// One more wrong key from this address.
+    /// Counts a wrong key from this address.
     ///
     /// # Errors
     ///
     /// If there were too many.
-    pub fn wrong_key(&self, address: IpAddr) -> Result<(), Wait> {
+    pub fn wrong_key(&self, address: IpAddr) -> Result<(), RetryAfter> {
         take(self.shared.wrong_keys.as_ref(), address)
     }
 
-    /// One more key of a feed from this address that has not worked before. To be asked before it is looked up.
+    /// Counts an unknown feed key from this address. Must be called before the key is looked up.
     ///
     /// # Errors
     ///
     /// If there were too many.
-    pub fn new_feed_key(&self, address: IpAddr) -> Result<(), Wait> {
+    pub fn new_feed_key(&self, address: IpAddr) -> Result<(), RetryAfter> {
         take(self.shared.new_feed_keys.as_ref(), address)
     }
 
-    /// One more log-in from this address with this e-mail address, in lower case. To be asked before
-    /// the password is looked at, and whether there is such an account or not. A browser that is known
-    /// to the account has a limit of its own, so that nobody else can use it up.
+    /// Counts a log-in from this address with this e-mail address, in lower case. Must be called
+    /// before the password is compared, whether there is such an account or not. A browser known to
+    /// the account has its own limit, so that strangers cannot exhaust it.
     ///
     /// # Errors
     ///
-    /// If the address has tried too often, with this e-mail address or with any; or if all addresses
+    /// If the address has tried too often, with this or any e-mail address; or if all addresses
     /// together have tried this e-mail address too often.
-    pub fn log_in(&self, address: IpAddr, email: &str, device: Option<Device>) -> Result<(), Wait> {
+    pub fn log_in(
+        &self,
+        address: IpAddr,
+        email: &str,
+        device: Option<Device>,
+    ) -> Result<(), RetryAfter> {
         let shared = &*self.shared;
         if let Some(device) = device {
             return take_of(shared.log_ins_by_device.as_ref(), device);
@@ -148,43 +156,48 @@ impl Limits {
         take_of(shared.log_ins_by_account.as_ref(), email)
     }
 
-    /// One more log-in from this address with the name of an operator. No limit holds for all addresses
-    /// together: operators have no known browsers, and strangers could lock them out.
+    /// Counts a log-in from this address with an operator's name. There is no limit across
+    /// addresses: operators have no known browsers, and strangers could lock them out.
     ///
     /// # Errors
     ///
     /// If the address has tried too often.
-    pub fn log_in_operator(&self, address: IpAddr, name: &str) -> Result<(), Wait> {
+    pub fn log_in_operator(&self, address: IpAddr, name: &str) -> Result<(), RetryAfter> {
         take(self.shared.log_ins.as_ref(), address)?;
         take_of(self.shared.log_ins_by_email.as_ref(), (Origin::from(address), name))
     }
 
-    /// One more password that somebody typed who is logged in to this account.
+    /// Counts a password typed by somebody who is logged in to this account.
     ///
     /// # Errors
     ///
     /// If there were too many for this account.
-    pub fn confirm(&self, account: AccountId) -> Result<(), Wait> {
+    pub fn confirm(&self, account: AccountId) -> Result<(), RetryAfter> {
         take_of(self.shared.confirmations.as_ref(), account)
     }
 
-    /// One more registration of this e-mail address, in lower case, from this address.
+    /// Counts a registration of this e-mail address, in lower case, from this address.
     ///
     /// # Errors
     ///
     /// If there were too many.
-    pub fn register(&self, address: IpAddr, email: &str) -> Result<(), Wait> {
+    pub fn register(&self, address: IpAddr, email: &str) -> Result<(), RetryAfter> {
         take(self.shared.registrations.as_ref(), address)?;
         take_of(self.shared.mails_by_email.as_ref(), (Origin::from(address), email))
     }
 
-    /// One more wish from this address for a mail to this e-mail address, other than a registration's.
-    /// A browser that is known to the account has a limit of its own.
+    /// Counts a request from this address for a mail to this e-mail address, other than a
+    /// registration's. A browser known to the account has its own limit.
     ///
     /// # Errors
     ///
     /// If there were too many.
-    pub fn mail(&self, address: IpAddr, email: &str, device: Option<Device>) -> Result<(), Wait> {
+    pub fn mail(
+        &self,
+        address: IpAddr,
+        email: &str,
+        device: Option<Device>,
+    ) -> Result<(), RetryAfter> {
         if let Some(device) = device {
             return take_of(self.shared.mails_by_device.as_ref(), device);
         }
@@ -192,8 +205,8 @@ impl Limits {
         take_of(self.shared.mails_by_email.as_ref(), (Origin::from(address), email))
     }
 
-    /// The daily quota that holds for a request of this caller; `None` where there is none, as for
-    /// whoever pays for anything.
+    /// The daily quota of a request of this caller; `None` if there is none, as for paying
+    /// customers.
     #[must_use]
     pub fn quota(&self, caller: &Caller, product: Product, now: Micros) -> Option<Quota> {
         let Shared { football_per_day, tennis_taster_per_day, .. } = *self.shared;
@@ -210,11 +223,11 @@ impl Limits {
     }
 }
 
-fn take(buckets: Option<&Buckets>, address: IpAddr) -> Result<(), Wait> {
+fn take(buckets: Option<&Buckets>, address: IpAddr) -> Result<(), RetryAfter> {
     take_of(buckets, Origin::from(address))
 }
 
-fn take_of(buckets: Option<&Buckets>, whose: impl Hash) -> Result<(), Wait> {
+fn take_of(buckets: Option<&Buckets>, whose: impl Hash) -> Result<(), RetryAfter> {
     buckets.map_or(Ok(()), |buckets| buckets.take(whose))
 }
 
@@ -228,7 +241,7 @@ mod tests {
         Ipv4Addr::new(198, 51, 100, last).into()
     }
 
-    fn passing(tries: u8, mut one: impl FnMut(u8) -> Result<(), Wait>) -> usize {
+    fn passing(tries: u8, mut one: impl FnMut(u8) -> Result<(), RetryAfter>) -> usize {
         (0..tries).filter(|it| one(*it).is_ok()).count()
     }
 
@@ -262,8 +275,8 @@ mod tests {
         );
     }
 
-    /// A stranger with many addresses runs into the limit of the account; the owner does not, in a browser
-    /// that is known to it.
+    /// A stranger with many addresses hits the account's limit; the owner does not, in a known
+    /// browser.
     #[test]
     fn guesses_from_many_addresses_are_limited_by_account_and_lock_no_owner_out() {
         let config = LimitsConfig { log_ins_per_hour_by_account: 5, ..Default::default() };

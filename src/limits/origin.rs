@@ -1,9 +1,9 @@
-//! Where a request comes from, as far as limits tell origins apart.
+//! The origin of a request, as limits distinguish them.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// One customer of a network: an IPv4 address, or the /64 of an IPv6 address. Whoever has one IPv6
-/// address has the 2^64 around it, so that a limit by single addresses would be none.
+/// One customer of a network: an IPv4 address, or the /64 of an IPv6 address. A customer with one
+/// IPv6 address has the 2^64 around it, so a limit per address would be ineffective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Origin(IpAddr);
 

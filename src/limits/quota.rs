@@ -1,16 +1,16 @@
-//! What an account without a paid add-on may ask in a day, and how it is told of it.
+//! Daily quotas of accounts without a paid add-on, and their response headers.
 
 use crate::accounts::Micros;
 
 const SECOND_US: Micros = 1_000_000;
 const DAY_S: i64 = 24 * 60 * 60;
 
-/// What there is a daily allowance of.
+/// A daily allowance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Allowance {
-    /// Football of an account that pays for nothing.
+    /// Football, for an account without add-ons.
     Football,
-    /// Tennis of an account without the Sports add-on.
+    /// Tennis, for an account without the Sports add-on.
     Tennis,
 }
 
@@ -25,7 +25,7 @@ impl Allowance {
     }
 }
 
-/// An allowance, and how many requests a day it is.
+/// An allowance and its requests per day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     pub allowance: Allowance,
@@ -33,24 +33,24 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// How somebody stands who has so many requests left today.
+    /// The status with this many requests left today.
     #[must_use]
-    pub fn standing(self, left: u64, now: Micros) -> Standing {
-        Standing { quota: self, left, reset_s: until_midnight(now) }
+    pub fn status(self, left: u64, now: Micros) -> QuotaStatus {
+        QuotaStatus { quota: self, left, reset_s: until_midnight(now) }
     }
 }
 
-/// How an account stands with an allowance.
+/// The status of an account's quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct QuotaStatus {
     pub quota: Quota,
     /// Requests that are left today.
     pub left: u64,
-    /// Seconds until 00:00 UTC, when all of it is there again.
+    /// Seconds until 00:00 UTC, when the quota resets.
     pub reset_s: u64,
 }
 
-impl Standing {
+impl QuotaStatus {
     /// The field `RateLimit-Policy`: `"football";q=7500;w=86400`.
     #[must_use]
     pub fn policy(&self) -> String {
@@ -80,11 +80,11 @@ mod tests {
     fn fields_say_what_is_left_and_until_when() {
         let quota = Quota { allowance: Allowance::Football, per_day: 7_500 };
         let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_microsecond();
-        let standing = quota.standing(7_213, at("2026-08-20T09:20:00Z"));
-        assert_eq!(standing.policy(), r#""football";q=7500;w=86400"#);
-        assert_eq!(standing.rate(), r#""football";r=7213;t=52800"#);
+        let status = quota.status(7_213, at("2026-08-20T09:20:00Z"));
+        assert_eq!(status.policy(), r#""football";q=7500;w=86400"#);
+        assert_eq!(status.rate(), r#""football";r=7213;t=52800"#);
         let check = |moment: &str, reset_s: u64| {
-            assert_eq!(quota.standing(1, at(moment)).reset_s, reset_s, "{moment}");
+            assert_eq!(quota.status(1, at(moment)).reset_s, reset_s, "{moment}");
         };
         check("2026-08-20T00:00:00Z", 86_400);
         check("2026-08-20T23:59:59.999999Z", 1);

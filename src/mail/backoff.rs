@@ -1,6 +1,6 @@
 //! How long to wait after a failure.
 
-/// Twice as long each time, up to an end.
+/// Doubles each time, up to a maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Backoff {
     /// Milliseconds after the first failure, and at most.
@@ -9,8 +9,8 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Milliseconds to wait after so many failures, at least one. `random`, any number, moves it by up to
-    /// a quarter either way: what failed together is not tried together again.
+    /// Milliseconds to wait after this many failures, at least one. `random` adds a jitter of up to a
+    /// quarter either way: mails that failed together are not retried together.
     pub(super) fn after(self, failures: u32, random: u32) -> u64 {
         let doubled = 1_u64.checked_shl(failures.saturating_sub(1)).unwrap_or(u64::MAX);
         let middle = self.first_ms.saturating_mul(doubled).min(self.max_ms);
@@ -29,7 +29,7 @@ mod tests {
     const DEFAULT: Backoff = Backoff { first_ms: 30_000, max_ms: 3_600_000 };
 
     #[test]
-    fn it_doubles_up_to_the_end() {
+    fn it_doubles_up_to_the_maximum() {
         let middles = (1..10).map(|failures| DEFAULT.after(failures, u32::MAX / 2) / 1_000);
         let middles = middles.map(|s| s + u64::from(s % 10 == 9)).collect::<Vec<_>>();
         assert_eq!(middles, [30, 60, 120, 240, 480, 960, 1920, 3600, 3600]);

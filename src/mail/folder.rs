@@ -1,4 +1,4 @@
-//! A folder in place of a server: each mail becomes a file.
+//! A folder instead of a server: each mail becomes a file.
 
 use std::{
     fs::{self, DirBuilder},
@@ -9,50 +9,50 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use super::carrier::{Parcel, Undelivered, Unreachable};
+use super::transport::{DeliveryFailure, OutgoingEmail, TransportUnreachable};
 
-/// Where mails go as files, `.eml`, readable by their owner alone.
+/// Stores mails as `.eml` files, readable only by their owner.
 #[derive(Debug, Clone)]
-pub(super) struct Folder {
+pub(super) struct MailFolder {
     pub(super) path: PathBuf,
-    /// Whether whom a mail is for, and its link, is said on the standard output: in the demo, where
-    /// the reader is the one who asked for it.
+    /// Whether the recipient and the link of a mail are printed on the standard output: in the demo,
+    /// where the person at the terminal requested the mail.
     pub(super) printed: bool,
 }
 
-impl Folder {
-    pub(super) fn ready(&self) -> Result<(), Unreachable> {
+impl MailFolder {
+    pub(super) fn ready(&self) -> Result<(), TransportUnreachable> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
-        made.map_err(|error| Unreachable(format!("{}: {error}", self.path.display())))
+        made.map_err(|error| TransportUnreachable(format!("{}: {error}", self.path.display())))
     }
 
-    /// Written under another name and moved when it is whole, so that who watches the folder never
-    /// reads half of it. A second attempt replaces the first.
-    pub(super) fn carry(&self, parcel: &Parcel) -> Result<(), Undelivered> {
-        self.write(parcel).map_err(|error| Undelivered::of_ours(true, error.to_string()))?;
+    /// Writes a temporary file and renames it, so that a watcher of the folder never reads half a mail.
+    /// A second attempt replaces the first.
+    pub(super) fn send(&self, email: &OutgoingEmail) -> Result<(), DeliveryFailure> {
+        self.write(email).map_err(|error| DeliveryFailure::internal(true, error.to_string()))?;
         if self.printed {
-            // Nobody may be looking.
-            print(parcel).ok();
+            // The standard output may be closed.
+            print(email).ok();
         }
         Ok(())
     }
 
-    fn write(&self, parcel: &Parcel) -> io::Result<()> {
+    fn write(&self, email: &OutgoingEmail) -> io::Result<()> {
         let mut file = NamedTempFile::new_in(&self.path)?;
-        file.write_all(&parcel.message.formatted())?;
+        file.write_all(&email.message.formatted())?;
         file.as_file().sync_all()?;
-        file.persist(self.path.join(format!("{}.eml", parcel.name)))?;
+        file.persist(self.path.join(format!("{}.eml", email.name)))?;
         fs::File::open(&self.path)?.sync_all()
     }
 }
 
-fn print(parcel: &Parcel) -> io::Result<()> {
+fn print(email: &OutgoingEmail) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let subject = parcel.message.headers().get_raw("Subject").unwrap_or_default();
-    for to in parcel.message.envelope().to() {
+    let subject = email.message.headers().get_raw("Subject").unwrap_or_default();
+    for to in email.message.envelope().to() {
         writeln!(out, "mail for {to}: {subject}")?;
     }
-    if let Some(link) = &parcel.link {
+    if let Some(link) = &email.link {
         writeln!(out, "  {link}")?;
     }
     out.flush()

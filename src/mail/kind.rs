@@ -1,25 +1,25 @@
-//! Which text a mail is.
+//! The kinds of mail.
 
 use std::str::FromStr;
 
-/// What a mail is about. Its name is what the database has.
+/// What a mail is about. The database stores its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MailKind {
-    /// A registration waits to be confirmed. Has a link.
+    /// Confirms a registration. Has a link.
     Verify,
     /// Somebody registered with an address that has an account.
     AlreadyRegistered,
-    /// A new password was asked for. Has a link.
+    /// A password reset was requested. Has a link.
     Reset,
-    /// To the new address, which is to be confirmed. Has a link.
+    /// Sent to the new address, to confirm it. Has a link.
     EmailChange,
-    /// To the address that was the account's until now.
+    /// Sent to the account's previous address.
     EmailChanged,
     PasswordChanged,
     AccountDeleted,
 }
 
-/// The text is no kind's name.
+/// The text does not name a kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no kind of mail is called `{0}`")]
 pub struct UnknownMail(String);

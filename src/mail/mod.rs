@@ -1,29 +1,29 @@
-//! Mail to customers: what waits to be sent, how it reads, and how it leaves.
+//! Mail to customers: the outbox, the text of each email, and how it is sent.
 //!
-//! A mail is a row, written with [`enqueue`] in the transaction of what causes it, so that neither is
-//! there without the other. What it says is made when it is sent: no link lies in the database. It is
-//! sent at least once: a program that ends between a server's word for a mail and the note of it sends
-//! the mail again, under the same `Message-ID`.
+//! A mail is a row, written with [`enqueue`] in the transaction that causes it, so that neither exists
+//! without the other. The text is rendered when the mail is sent, so no link is stored in the database.
+//! A mail is sent at least once: a process that ends after the server accepted a mail, but before it
+//! recorded this, sends the mail again under the same `Message-ID`.
 //!
-//! In reading order: [`MailKind`], `outbox`, `letter`, then `postman`, who has mails carried by a
-//! `carrier`: `smtp` to a [`SmtpServer`], or a `folder`.
+//! In reading order: [`MailKind`], `outbox`, `render`, then `worker`, which sends mails over a
+//! `transport`: `smtp` to a [`SmtpServer`], or a `folder`.
 
 mod backoff;
-mod carrier;
 mod folder;
 mod kind;
-mod letter;
 mod outbox;
-mod postman;
+mod render;
 mod sender;
 mod server;
 mod smtp;
 #[expect(
     unused_qualifications,
     clippy::let_underscore_must_use,
-    reason = "what derives the templates writes so"
+    reason = "the derive of the templates generates such code"
 )]
 mod text;
+mod transport;
+mod worker;
 
 use std::{
     path::{Path, PathBuf},
@@ -36,17 +36,17 @@ use tracing::warn;
 
 use self::{
     backoff::Backoff,
-    carrier::Carrier,
-    folder::Folder,
+    folder::MailFolder,
     outbox::Outbox,
-    postman::{Postman, Terms},
-    smtp::{Line, Smtp},
+    smtp::{SmtpConnection, SmtpEndpoint},
+    transport::Transport,
+    worker::{DeliveryPolicy, MailWorker},
 };
 pub use self::{
     kind::{MailKind, UnknownMail},
-    outbox::{enqueue, forget},
+    outbox::{delete_for_address, enqueue},
     sender::Sender,
-    server::{SmtpServer, WrongSmtpUrl},
+    server::{SmtpServer, SmtpUrlError},
     smtp::AuthorityError,
 };
 use crate::{
@@ -61,34 +61,35 @@ pub enum MailError {
     #[error("mail.smtp_url: a secret is missing")]
     Secret(#[from] SecretError),
     #[error("mail.smtp_url cannot be used")]
-    Server(#[from] WrongSmtpUrl),
+    Server(#[from] SmtpUrlError),
     #[error(transparent)]
     Authority(#[from] AuthorityError),
-    #[error("mail.from is no address")]
+    #[error("mail.from is not an address")]
     Sender,
 }
 
-/// What the program adds to the settings.
+/// What a mail worker needs besides the settings.
 #[derive(Debug, Clone)]
-pub struct Office {
+pub struct MailContext {
     pub database: Database,
-    /// Where the pages are, without a slash at the end.
+    /// The URL of the site, without a trailing slash.
     pub site: String,
-    /// Where mails go if the settings name nothing, and their links to the standard output: the
-    /// demo's folder.
+    /// The demo's folder: receives the mails if the settings name no destination. Their links are
+    /// printed on the standard output.
     pub demo_folder: Option<PathBuf>,
     pub clock: fn() -> Micros,
 }
 
-/// Starts to send what is in the outbox, until told to stop. What is under way then is finished, which
-/// takes `mail.timeout_ms` at most. `link` tells the text of a link by its number, or that it is gone.
+/// Starts sending the mails of the outbox, until `stopped` turns true. A mail in flight is finished
+/// then, which takes `mail.timeout_ms` at most. `link` returns the text of a link by its id, or `None`
+/// if the link no longer exists.
 ///
 /// # Errors
 ///
-/// If a secret or a certificate of the settings cannot be had.
+/// If a secret or a certificate of the settings cannot be loaded.
 pub fn start<L, F>(
     config: &MailConfig,
-    office: Office,
+    context: MailContext,
     link: L,
     stopped: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<()>>, MailError>
@@ -96,58 +97,63 @@ where
     L: Fn(i64) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Option<String>, AccountsError>> + Send + 'static,
 {
-    let carriers = carriers(config, office.demo_folder)?;
-    if carriers.is_empty() {
+    let transports = transports(config, context.demo_folder)?;
+    if transports.is_empty() {
         warn!("mail waits in the database: neither mail.smtp_url nor mail.folder is set");
     }
-    let postman = Postman {
-        outbox: Outbox::new(office.database),
-        terms: terms(config),
+    let worker = MailWorker {
+        outbox: Outbox::new(context.database),
+        policy: policy(config),
         sender: Sender::new(&config.from, &config.from_name).ok_or(MailError::Sender)?,
-        site: office.site,
+        site: context.site,
         link,
-        clock: office.clock,
+        clock: context.clock,
         reached: AtomicBool::new(true),
     };
-    Ok(postman.start(carriers, stopped))
+    Ok(worker.start(transports, stopped))
 }
 
-/// One for each connection; none if mail can go nowhere.
-fn carriers(config: &MailConfig, demo_folder: Option<PathBuf>) -> Result<Vec<Carrier>, MailError> {
+/// One transport for each connection; none if no destination is configured.
+fn transports(
+    config: &MailConfig,
+    demo_folder: Option<PathBuf>,
+) -> Result<Vec<Transport>, MailError> {
     if !config.smtp_url.is_empty() {
         let server = SmtpServer::parse(config.smtp_url.resolve()?.expose())?;
         let timeout = Duration::from_millis(config.timeout_ms);
-        let line = Arc::new(Line::new(server, &config.authority, timeout)?);
-        return Ok((0..config.connections).map(|_| Carrier::Smtp(Smtp::on(&line))).collect());
+        let endpoint = Arc::new(SmtpEndpoint::new(server, &config.authority, timeout)?);
+        return Ok((0..config.connections)
+            .map(|_| Transport::Smtp(SmtpConnection::new(&endpoint)))
+            .collect());
     }
     let set = (!config.folder.as_os_str().is_empty()).then(|| config.folder.clone());
     let folder = match (set, demo_folder) {
-        (Some(path), _) => Folder { path, printed: false },
-        (None, Some(path)) => Folder { path, printed: true },
+        (Some(path), _) => MailFolder { path, printed: false },
+        (None, Some(path)) => MailFolder { path, printed: true },
         (None, None) => return Ok(Vec::new()),
     };
-    Ok(vec![Carrier::Folder(folder)])
+    Ok(vec![Transport::Folder(folder)])
 }
 
-/// Where the demo's mails go, beside its database.
+/// The folder of the demo's mails, next to its database.
 #[must_use]
-pub fn folder_beside(db: &Path) -> PathBuf {
+pub fn demo_folder_for(db: &Path) -> PathBuf {
     let mut name = db.as_os_str().to_owned();
     name.push(".mails");
     name.into()
 }
 
-fn terms(config: &MailConfig) -> Terms {
+fn policy(config: &MailConfig) -> DeliveryPolicy {
     let timeout_us =
         Micros::try_from(config.timeout_ms).unwrap_or(Micros::MAX).saturating_mul(1_000);
-    Terms {
+    DeliveryPolicy {
         batch: config.batch,
         poll: Duration::from_millis(config.poll_ms),
         attempts_max: config.attempts_max,
         retry: Backoff { first_ms: config.retry_ms, max_ms: config.retry_max_ms },
-        // Longer than an attempt, also for a clock that is set forward a little.
+        // Longer than an attempt, even if the clock is set forward a little.
         claim_us: timeout_us.saturating_mul(2).saturating_add(60_000_000),
-        keep_us: postman::days(config.keep_days),
+        keep_us: worker::days(config.keep_days),
     }
 }
 

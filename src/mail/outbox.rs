@@ -1,21 +1,21 @@
-//! Mails as they are stored: all the SQL about them.
+//! The stored mails: all SQL about them.
 //!
-//! A row waits until it is sent or has failed. Whoever sends it claims it first, which puts it off: if
-//! he never comes back, it is due again. So each mail is sent at least once, and by one at a time, also
-//! where several programs share the database.
+//! A row waits until it is sent or has failed. A worker claims a row before it sends it, which moves
+//! its due time: if the worker dies, the row becomes due again. So each mail is sent at least once, and
+//! by one worker at a time, even where several processes share the database.
 
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::MailKind;
 use crate::{accounts::Micros, database::Database};
 
-/// Rows that are deleted at once: a long transaction keeps others waiting.
+/// Rows deleted in one statement: a long transaction blocks others.
 const SWEPT_MAX: i64 = 1_000;
-/// Characters that are kept of what went wrong.
+/// Characters of an error that are stored.
 const ERROR_MAX: usize = 300;
 
-/// Puts a mail into the outbox, as a part of the caller's transaction: it is sent if and only if that
-/// is committed. `link` is the row of `links` whose link it brings, for the kinds that have one.
+/// Adds a mail to the outbox as part of the caller's transaction: it is sent if and only if that
+/// commits. `link` is the id of its row in `links`, for the kinds that have a link.
 ///
 /// # Errors
 ///
@@ -40,13 +40,13 @@ pub async fn enqueue(
     Ok(())
 }
 
-/// Removes every mail to this address, sent or not: for an account that is deleted. What is to tell
-/// of the deletion is put in afterwards.
+/// Deletes every mail to this address, sent or not, because its account is deleted. The notice of the
+/// deletion must be enqueued afterwards.
 ///
 /// # Errors
 ///
 /// If the store fails.
-pub async fn forget(tx: &mut AnyConnection, address: &str) -> Result<(), sqlx::Error> {
+pub async fn delete_for_address(tx: &mut AnyConnection, address: &str) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM mails WHERE address = $1").bind(address).execute(tx).await?;
     Ok(())
 }
@@ -59,20 +59,20 @@ pub(super) struct Outbox {
 
 /// A mail that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct QueuedEmail {
     pub(super) id: i64,
     pub(super) address: String,
     /// The name of a [`MailKind`].
     pub(super) kind: String,
     pub(super) link: Option<i64>,
     pub(super) created: Micros,
-    /// How often it was tried.
+    /// The number of attempts so far.
     pub(super) attempts: u32,
-    /// Since when it is due.
+    /// When it becomes due.
     pub(super) next: Micros,
-    /// Until when its link can be followed.
+    /// When its link expires.
     pub(super) expires: Option<Micros>,
-    /// Whether its link has been followed.
+    /// Whether its link has been used.
     pub(super) used: bool,
 }
 
@@ -81,8 +81,8 @@ impl Outbox {
         Self { database }
     }
 
-    /// What is due, the longest first.
-    pub(super) async fn due(&self, now: Micros, max: u32) -> Result<Vec<Waiting>, sqlx::Error> {
+    /// The mails that are due, the oldest first.
+    pub(super) async fn due(&self, now: Micros, max: u32) -> Result<Vec<QueuedEmail>, sqlx::Error> {
         sqlx::query_as(
             "SELECT mails.id, mails.address, mails.kind, mails.link_id, mails.created_us,
                     mails.attempts, mails.next_us, links.expires_us, links.used_us
@@ -96,8 +96,12 @@ impl Outbox {
         .await
     }
 
-    /// Begins an attempt, which counts. False if somebody else has begun one.
-    pub(super) async fn claim(&self, mail: &Waiting, until: Micros) -> Result<bool, sqlx::Error> {
+    /// Begins an attempt and counts it. False if another worker has begun one.
+    pub(super) async fn claim(
+        &self,
+        mail: &QueuedEmail,
+        until: Micros,
+    ) -> Result<bool, sqlx::Error> {
         let done = sqlx::query(
             "UPDATE mails SET attempts = attempts + 1, next_us = $1
              WHERE id = $2 AND next_us = $3 AND sent_us IS NULL AND failed_us IS NULL",
@@ -119,7 +123,7 @@ impl Outbox {
         Ok(())
     }
 
-    pub(super) async fn put_off(
+    pub(super) async fn reschedule(
         &self,
         id: i64,
         until: Micros,
@@ -134,7 +138,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Gives it up. False if that was done before.
+    /// Marks a mail as failed. False if it was already sent or failed.
     pub(super) async fn fail(
         &self,
         id: i64,
@@ -153,14 +157,14 @@ impl Outbox {
         Ok(done.rows_affected() == 1)
     }
 
-    /// How many are neither sent nor given up.
+    /// The number of mails neither sent nor failed.
     pub(super) async fn waiting(&self) -> Result<i64, sqlx::Error> {
         sqlx::query_scalar("SELECT count(*) FROM mails WHERE sent_us IS NULL AND failed_us IS NULL")
             .fetch_one(self.database.pool())
             .await
     }
 
-    /// Deletes what was put in before then, whatever became of it, and says how much that was.
+    /// Deletes mails enqueued before this moment, sent or not, and returns their number.
     pub(super) async fn sweep(&self, before: Micros) -> Result<u64, sqlx::Error> {
         let mut swept = 0;
         loop {
@@ -180,7 +184,7 @@ impl Outbox {
     }
 }
 
-impl<'r> FromRow<'r, AnyRow> for Waiting {
+impl<'r> FromRow<'r, AnyRow> for QueuedEmail {
     fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
         let attempts: i64 = row.try_get("attempts")?;
         Ok(Self {
@@ -197,7 +201,7 @@ impl<'r> FromRow<'r, AnyRow> for Waiting {
     }
 }
 
-/// A server may say much.
+/// A server's reply can be long.
 fn shortened(error: &str) -> String {
     error.chars().filter(|c| !c.is_control()).take(ERROR_MAX).collect()
 }

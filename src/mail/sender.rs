@@ -1,8 +1,8 @@
-//! Whom mail is from.
+//! The sender of mail.
 
 use lettre::{Address, message::Mailbox};
 
-/// The address that mail comes from, and the name beside it.
+/// The address that mail comes from, and its display name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sender {
     address: Address,
@@ -10,8 +10,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// `None` if it is no address, if that is not ASCII (then not every server would take it), or if
-    /// the name would break a line. Without an address it is one that only a folder takes.
+    /// `None` if it is not an address, if it is not ASCII (not every server accepts that), or if the
+    /// name would break a line. An empty address becomes one that only a folder accepts.
     #[must_use]
     pub fn new(address: &str, name: &str) -> Option<Self> {
         let address = if address.is_empty() { "matchwire@localhost" } else { address };

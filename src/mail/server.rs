@@ -1,4 +1,4 @@
-//! The server that takes mail, as its URL says.
+//! The SMTP server that accepts mail, as its URL describes it.
 
 use std::net::IpAddr;
 
@@ -7,14 +7,14 @@ use reqwest::Url;
 
 use crate::percent;
 
-/// Where mail is handed in, and how. The password is shown by nothing.
+/// Where and how mail is submitted. `Debug` does not show the password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmtpServer {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) encryption: Encryption,
     pub(super) credentials: Option<Credentials>,
-    /// How the hub introduces itself.
+    /// The name the hub sends in EHLO.
     pub(super) hello: ClientId,
 }
 
@@ -23,30 +23,28 @@ pub struct SmtpServer {
 pub(super) enum Encryption {
     /// From the first byte.
     Always,
-    /// By STARTTLS; without it nothing is sent.
+    /// After STARTTLS; without it nothing is sent.
     Required,
-    /// By STARTTLS if it is offered, which whoever is in between can prevent.
+    /// After STARTTLS if the server offers it, which a man in the middle can prevent.
     Opportunistic,
     Never,
 }
 
-/// Why a URL is no server's. It does not repeat the URL, which has a password in it.
+/// Why a URL does not describe a server. It does not repeat the URL, which contains a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum WrongSmtpUrl {
-    #[error("it is no URL")]
+pub enum SmtpUrlError {
+    #[error("it is not a URL")]
     Malformed,
     #[error("its scheme is neither smtp nor smtps")]
     Scheme,
     #[error("it names no host")]
     Host,
-    #[error(
-        "behind the ? there may be tls=required, tls=opportunistic or tls=none, with smtp alone"
-    )]
+    #[error("the query must be tls=required, tls=opportunistic or tls=none, and only with smtp")]
     Query,
-    #[error("user and password go together, percent-encoded")]
+    #[error("user and password must be given together, percent-encoded")]
     Credentials,
-    #[error("a password would cross the network in clear: it needs smtps or tls=required")]
-    InClear,
+    #[error("the password would be sent unencrypted: it needs smtps or tls=required")]
+    Cleartext,
 }
 
 impl SmtpServer {
@@ -54,15 +52,15 @@ impl SmtpServer {
     ///
     /// # Errors
     ///
-    /// If it is something else, or would send a password in clear to another machine.
-    pub fn parse(url: &str) -> Result<Self, WrongSmtpUrl> {
-        let url = Url::parse(url).map_err(|_| WrongSmtpUrl::Malformed)?;
+    /// If the URL has another form, or would send a password unencrypted to another machine.
+    pub fn parse(url: &str) -> Result<Self, SmtpUrlError> {
+        let url = Url::parse(url).map_err(|_| SmtpUrlError::Malformed)?;
         let encryption = encryption(&url)?;
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(WrongSmtpUrl::Host)?;
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(SmtpUrlError::Host)?;
         let credentials = credentials(&url)?;
         let safe = matches!(encryption, Encryption::Always | Encryption::Required);
         if credentials.is_some() && !safe && !is_loopback(host) {
-            return Err(WrongSmtpUrl::InClear);
+            return Err(SmtpUrlError::Cleartext);
         }
         let name = url.path().trim_matches('/');
         let hello = match name {
@@ -85,23 +83,23 @@ impl Encryption {
     }
 }
 
-fn encryption(url: &Url) -> Result<Encryption, WrongSmtpUrl> {
+fn encryption(url: &Url) -> Result<Encryption, SmtpUrlError> {
     match (url.scheme(), url.query()) {
         ("smtps", None) => Ok(Encryption::Always),
         ("smtp", None | Some("tls=required")) => Ok(Encryption::Required),
         ("smtp", Some("tls=opportunistic")) => Ok(Encryption::Opportunistic),
         ("smtp", Some("tls=none")) => Ok(Encryption::Never),
-        ("smtp" | "smtps", Some(_)) => Err(WrongSmtpUrl::Query),
-        _ => Err(WrongSmtpUrl::Scheme),
+        ("smtp" | "smtps", Some(_)) => Err(SmtpUrlError::Query),
+        _ => Err(SmtpUrlError::Scheme),
     }
 }
 
-fn credentials(url: &Url) -> Result<Option<Credentials>, WrongSmtpUrl> {
+fn credentials(url: &Url) -> Result<Option<Credentials>, SmtpUrlError> {
     match (url.username(), url.password()) {
         ("", None) => Ok(None),
-        ("", Some(_)) | (_, None) => Err(WrongSmtpUrl::Credentials),
+        ("", Some(_)) | (_, None) => Err(SmtpUrlError::Credentials),
         (user, Some(password)) => {
-            let decode = |text| percent::decode(text).ok_or(WrongSmtpUrl::Credentials);
+            let decode = |text| percent::decode(text).ok_or(SmtpUrlError::Credentials);
             Ok(Some(Credentials::new(decode(user)?, decode(password)?)))
         }
     }
@@ -145,7 +143,7 @@ mod tests {
     #[test]
     fn a_password_crosses_no_network_in_clear() {
         for url in ["smtp://me:secret@h?tls=none", "smtp://me:secret@h?tls=opportunistic"] {
-            assert_eq!(SmtpServer::parse(url), Err(WrongSmtpUrl::InClear));
+            assert_eq!(SmtpServer::parse(url), Err(SmtpUrlError::Cleartext));
         }
         for host in ["localhost", "127.0.0.1", "[::1]"] {
             assert!(SmtpServer::parse(&format!("smtp://me:secret@{host}?tls=none")).is_ok());
@@ -155,13 +153,13 @@ mod tests {
     #[test]
     fn what_is_no_server_is_refused_without_being_repeated() {
         for (url, error) in [
-            ("mx.example.org", WrongSmtpUrl::Malformed),
-            ("http://me:secret@h", WrongSmtpUrl::Scheme),
-            ("smtp:secret", WrongSmtpUrl::Host),
-            ("smtp://h?tls=maybe", WrongSmtpUrl::Query),
-            ("smtps://h?tls=none", WrongSmtpUrl::Query),
-            ("smtps://me@h", WrongSmtpUrl::Credentials),
-            ("smtps://me:secret%@h", WrongSmtpUrl::Credentials),
+            ("mx.example.org", SmtpUrlError::Malformed),
+            ("http://me:secret@h", SmtpUrlError::Scheme),
+            ("smtp:secret", SmtpUrlError::Host),
+            ("smtp://h?tls=maybe", SmtpUrlError::Query),
+            ("smtps://h?tls=none", SmtpUrlError::Query),
+            ("smtps://me@h", SmtpUrlError::Credentials),
+            ("smtps://me:secret%@h", SmtpUrlError::Credentials),
         ] {
             assert_eq!(SmtpServer::parse(url), Err(error), "{url}");
             assert!(!error.to_string().contains("secret"));

@@ -1,7 +1,7 @@
-//! A connection to the server that takes mail.
+//! A connection to the SMTP server.
 //!
-//! The conversation is led here, command by command, and not by the library's own transport: only so
-//! is it known whether a server refuses the recipient, who will not become another one, or us.
+//! This module sends the commands itself instead of using the library's transport: only so can it tell
+//! whether the server refuses the recipient, which is permanent, or the hub.
 
 use std::{error::Error, fmt, fs, io, path::Path, sync::Arc, time::Duration};
 
@@ -19,31 +19,31 @@ use tokio::time::timeout;
 
 use super::{
     SmtpServer,
-    carrier::{Undelivered, Unreachable},
     server::Encryption,
+    transport::{DeliveryFailure, TransportUnreachable},
 };
 
-/// How long a server may take to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(1);
+/// How long a server may take to answer QUIT.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The way to the server. Connections share it.
-pub(super) struct Line {
+/// The server and how to connect to it. Connections share it.
+pub(super) struct SmtpEndpoint {
     server: SmtpServer,
     tls: TlsParameters,
     timeout: Duration,
 }
 
-/// The certificates that are to be trusted cannot be.
+/// The configured certificates cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
     #[error("mail.authority cannot be read")]
     Unreadable(#[from] io::Error),
-    #[error("mail.authority has no certificate that can be used")]
+    #[error("mail.authority contains no usable certificate")]
     Unusable(#[from] smtp::Error),
 }
 
-impl Line {
-    /// `authority`: certificates, PEM, that are trusted besides the system's; empty for none.
+impl SmtpEndpoint {
+    /// `authority`: a PEM file of certificates trusted besides the system's; empty for none.
     pub(super) fn new(
         server: SmtpServer,
         authority: &Path,
@@ -83,74 +83,76 @@ impl Line {
     }
 }
 
-/// One connection, made when it is needed.
-pub(super) struct Smtp {
-    line: Arc<Line>,
+/// One connection, opened when it is needed.
+pub(super) struct SmtpConnection {
+    endpoint: Arc<SmtpEndpoint>,
     connection: Option<Box<AsyncSmtpConnection>>,
 }
 
-impl Smtp {
-    pub(super) fn on(line: &Arc<Line>) -> Self {
-        Self { line: Arc::clone(line), connection: None }
+impl SmtpConnection {
+    pub(super) fn new(endpoint: &Arc<SmtpEndpoint>) -> Self {
+        Self { endpoint: Arc::clone(endpoint), connection: None }
     }
 
-    /// Connects, unless it is connected.
-    pub(super) async fn ready(&mut self) -> Result<(), Unreachable> {
+    /// Connects, unless already connected.
+    pub(super) async fn ready(&mut self) -> Result<(), TransportUnreachable> {
         if self.connection.is_some() {
             return Ok(());
         }
-        let connected = timeout(self.line.timeout, self.line.connect()).await;
-        let connected = connected.map_err(|_| Unreachable(self.too_slow()))?;
-        let connection = connected.map_err(|error| Unreachable(all_causes(&error)))?;
+        let connected = timeout(self.endpoint.timeout, self.endpoint.connect()).await;
+        let connected = connected.map_err(|_| TransportUnreachable(self.too_slow()))?;
+        let connection = connected.map_err(|error| TransportUnreachable(all_causes(&error)))?;
         self.connection = Some(Box::new(connection));
         Ok(())
     }
 
-    /// Hands one mail over. After any failure the connection is given up, so that nothing of the one
-    /// mail is taken for a part of the next.
-    pub(super) async fn carry(&mut self, message: &Message) -> Result<(), Undelivered> {
+    /// Sends one mail. After any failure the connection is dropped, so that no part of this mail can be
+    /// mistaken for part of the next.
+    pub(super) async fn send(&mut self, message: &Message) -> Result<(), DeliveryFailure> {
         let Some(mut connection) = self.connection.take() else {
-            return Err(Undelivered::of_ours(true, "there was no connection"));
+            return Err(DeliveryFailure::internal(true, "there was no connection"));
         };
-        match timeout(self.line.timeout, hand_over(&mut connection, message)).await {
+        match timeout(self.endpoint.timeout, hand_over(&mut connection, message)).await {
             Ok(Ok(())) => {
                 self.connection = Some(connection);
                 Ok(())
             }
-            Ok(Err(undelivered)) => {
-                goodbye(&mut connection).await;
-                Err(undelivered)
+            Ok(Err(failure)) => {
+                quit(&mut connection).await;
+                Err(failure)
             }
-            Err(_) => Err(Undelivered::of_ours(true, self.too_slow())),
+            Err(_) => Err(DeliveryFailure::internal(true, self.too_slow())),
         }
     }
 
-    pub(super) async fn leave(&mut self) {
+    pub(super) async fn close(&mut self) {
         if let Some(mut connection) = self.connection.take() {
-            goodbye(&mut connection).await;
+            quit(&mut connection).await;
         }
     }
 
     fn too_slow(&self) -> String {
-        format!("no answer within {} ms", self.line.timeout.as_millis())
+        format!("no answer within {} ms", self.endpoint.timeout.as_millis())
     }
 }
 
-impl fmt::Debug for Smtp {
+impl fmt::Debug for SmtpConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Smtp").field("server", &self.line.server).finish_non_exhaustive()
+        f.debug_struct("SmtpConnection")
+            .field("server", &self.endpoint.server)
+            .finish_non_exhaustive()
     }
 }
 
-async fn goodbye(connection: &mut AsyncSmtpConnection) {
+async fn quit(connection: &mut AsyncSmtpConnection) {
     // Nothing depends on the answer.
-    timeout(GOODBYE, connection.abort()).await.ok();
+    timeout(QUIT_TIMEOUT, connection.abort()).await.ok();
 }
 
 async fn hand_over(
     connection: &mut AsyncSmtpConnection,
     message: &Message,
-) -> Result<(), Undelivered> {
+) -> Result<(), DeliveryFailure> {
     let envelope = message.envelope();
     let bytes = message.formatted();
     let mut options = Vec::new();
@@ -159,13 +161,13 @@ async fn hand_over(
     if !plain {
         if !connection.server_info().supports_feature(Extension::SmtpUtfEight) {
             let text = "the server takes no address outside ASCII (no SMTPUTF8)";
-            return Err(Undelivered::of_ours(false, text));
+            return Err(DeliveryFailure::internal(false, text));
         }
         options.push(MailParameter::SmtpUtfEight);
         options.push(MailParameter::Body(MailBodyParameter::EightBitMime));
     }
     let sender = envelope.from().cloned();
-    // Whom it refuses here is us, and that can be mended.
+    // A refusal here concerns the hub, and can be fixed in its settings.
     connection.command(Mail::new(sender, options)).await.map_err(|it| refused(&it, true))?;
     for recipient in envelope.to() {
         let recipient = Rcpt::new(recipient.clone(), Vec::new());
@@ -176,23 +178,23 @@ async fn hand_over(
     Ok(())
 }
 
-fn refused(error: &smtp::Error, again: bool) -> Undelivered {
-    let full = all_causes(error);
-    // What a server says often repeats the address.
-    let plain = match error.status() {
+fn refused(error: &smtp::Error, retryable: bool) -> DeliveryFailure {
+    let detail = all_causes(error);
+    // A server's reply often repeats the address.
+    let log_detail = match error.status() {
         Some(code) => format!("the server answered {code}"),
-        None => full.clone(),
+        None => detail.clone(),
     };
-    Undelivered { again, full, plain }
+    DeliveryFailure { retryable, detail, log_detail }
 }
 
 fn all_causes(error: &smtp::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let said = error.to_string();
-        if !text.contains(&said) {
-            text = format!("{text}: {said}");
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
         }
         cause = error.source();
     }

@@ -1,48 +1,48 @@
-//! The texts of mails: which template is which kind's, and what they name.
+//! The templates of mails: one for each kind, and the fields they use.
 
 use askama::Template;
 
 use super::MailKind;
 
-/// What the templates name.
-pub(super) struct Facts<'a> {
+/// The fields that templates use.
+pub(super) struct TemplateFields<'a> {
     pub(super) service: &'a str,
     pub(super) site: &'a str,
     pub(super) address: &'a str,
-    pub(super) asked: String,
+    pub(super) requested: String,
     pub(super) link: &'a str,
     pub(super) expires: String,
 }
 
 #[derive(Template)]
-pub(super) enum Text<'a> {
+pub(super) enum TextTemplate<'a> {
     #[template(path = "mail/verify.txt")]
-    Verify { it: &'a Facts<'a> },
+    Verify { it: &'a TemplateFields<'a> },
     #[template(path = "mail/already_registered.txt")]
-    AlreadyRegistered { it: &'a Facts<'a> },
+    AlreadyRegistered { it: &'a TemplateFields<'a> },
     #[template(path = "mail/reset.txt")]
-    Reset { it: &'a Facts<'a> },
+    Reset { it: &'a TemplateFields<'a> },
     #[template(path = "mail/email_change.txt")]
-    EmailChange { it: &'a Facts<'a> },
+    EmailChange { it: &'a TemplateFields<'a> },
     #[template(path = "mail/email_changed.txt")]
-    EmailChanged { it: &'a Facts<'a> },
+    EmailChanged { it: &'a TemplateFields<'a> },
     #[template(path = "mail/password_changed.txt")]
-    PasswordChanged { it: &'a Facts<'a> },
+    PasswordChanged { it: &'a TemplateFields<'a> },
     #[template(path = "mail/account_deleted.txt")]
-    AccountDeleted { it: &'a Facts<'a> },
+    AccountDeleted { it: &'a TemplateFields<'a> },
 }
 
-/// The same paragraphs for programs that show no plain text.
+/// The HTML alternative: the same paragraphs.
 #[derive(Template)]
-#[template(path = "mail/letter.html")]
-pub(super) struct Html<'a> {
+#[template(path = "mail/message.html")]
+pub(super) struct HtmlTemplate<'a> {
     pub(super) subject: &'a str,
     pub(super) paragraphs: Vec<&'a str>,
     pub(super) link: &'a str,
 }
 
-impl<'a> Text<'a> {
-    pub(super) fn of(kind: MailKind, it: &'a Facts<'a>) -> Self {
+impl<'a> TextTemplate<'a> {
+    pub(super) fn of(kind: MailKind, it: &'a TemplateFields<'a>) -> Self {
         match kind {
             MailKind::Verify => Self::Verify { it },
             MailKind::AlreadyRegistered => Self::AlreadyRegistered { it },

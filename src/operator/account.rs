@@ -1,8 +1,8 @@
-//! `matchwire account`: who the customers are, and what an operator does about one.
+//! `matchwire account`: lists, shows and changes customers' accounts.
 
 use std::io::Write;
 
-use super::{Books, OperatorError, Which, addons, named};
+use super::{LedgerFilter, LedgerStore, OperatorError, addons, named};
 use crate::{
     accounts::{
         AccountId, AccountSearch, AccountState, AccountSummary, Accounts, KeySummary, Micros,
@@ -95,8 +95,8 @@ async fn show_sums(
     account: &AccountSummary,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let which = Which { account: Some(account.account), ..Which::all() };
-    for sum in Books::of(accounts.database()).sums(&which).await?.iter() {
+    let filter = LedgerFilter { account: Some(account.account), ..LedgerFilter::all() };
+    for sum in LedgerStore::of(accounts.database()).sums(&filter).await?.iter() {
         let (days, amount) = (sum.days.to_string(), sum.amount.to_string());
         let (addon, kind) = (sum.addon.as_str(), sum.kind.as_str());
         line(out, &["ledger", addon, kind, &days, &amount, sum.currency()])?;
@@ -104,7 +104,7 @@ async fn show_sums(
     Ok(())
 }
 
-/// What a running hub has counted in its last few seconds is not in the store yet.
+/// The counts of the last few seconds of a running hub are not in the store yet.
 async fn show_usage(
     accounts: &Accounts,
     account: &AccountSummary,

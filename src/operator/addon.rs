@@ -1,16 +1,16 @@
-//! `matchwire addon`: days for nothing.
+//! `matchwire addon`: grants days without payment.
 
 use std::io::Write;
 
 use super::{OperatorError, named};
 use crate::{
     accounts::{Accounts, Micros},
-    cli::accounts::{AddonCommand, AddonGiftArgs},
+    cli::accounts::{AddonCommand, AddonGrantArgs},
     config::AccountsConfig,
     table::{line, time},
 };
 
-/// Does what the command says, and writes its answer: the add-on, and when it ends now.
+/// Runs the command, and prints the add-on and its new expiry.
 ///
 /// # Errors
 ///
@@ -21,16 +21,16 @@ pub(super) async fn run(
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let AddonCommand::Gift(args) = command;
+    let AddonCommand::Grant(args) = command;
     let accounts = Accounts::open_existing(&args.db, config).await?;
-    let done = gift(&accounts, &args, now, out).await;
+    let done = grant(&accounts, &args, now, out).await;
     accounts.close().await;
     done
 }
 
-async fn gift(
+async fn grant(
     accounts: &Accounts,
-    args: &AddonGiftArgs,
+    args: &AddonGrantArgs,
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
@@ -38,7 +38,7 @@ async fn gift(
     if account.deleted.is_some() {
         return Err(OperatorError::Deleted);
     }
-    accounts.gift(account.account, args.addon, args.days, &args.note, now).await?;
+    accounts.grant_addon(account.account, args.addon, args.days, &args.note, now).await?;
     let after = named(accounts, &account.account.to_string()).await?;
     let expires = after.addons.expiry(args.addon).map(time).unwrap_or_default();
     Ok(line(out, &[args.addon.as_str(), "until", &expires])?)

@@ -1,4 +1,4 @@
-//! `matchwire admin`: who may open `/admin/`.
+//! `matchwire admin`: manages who may open `/admin/`.
 
 use std::io::{BufRead, Read, Write};
 
@@ -12,7 +12,7 @@ use crate::{
     table::{Table, line, time},
 };
 
-/// Bytes of a line that can hold a password.
+/// Maximum bytes of a line with a password.
 const LINE_MAX: u64 = 4096;
 
 /// Does what the command says, and writes its answer. `input` is where a password comes from.
@@ -49,11 +49,11 @@ pub(super) async fn run(
     done
 }
 
-/// A password from a line of the input, without the end of the line.
+/// Reads a password from a line of the input, without the line end.
 ///
 /// # Errors
 ///
-/// If there is no line, or nothing in it.
+/// If there is no line, or it is empty.
 fn read_password(input: &mut impl BufRead) -> Result<Zeroizing<String>, OperatorError> {
     let mut password = Zeroizing::new(String::with_capacity(256));
     Read::take(input, LINE_MAX).read_line(&mut password)?;

@@ -1,30 +1,30 @@
-//! The books: all orders and the whole ledger, as an operator looks at them.
+//! Queries of all orders and the whole ledger, for the operator.
 //!
-//! It only reads. Amounts are added up here, in exact decimals, from groups of equal amounts, since
+//! Read-only. Amounts are added up here, in exact decimals, from groups of equal amounts, because
 //! neither database adds up text and neither is trusted with fractions.
 
 use rust_decimal::Decimal;
 use sqlx::{Row, any::AnyRow};
 
-use super::sums::{Sum, Sums};
+use super::sums::{LedgerSum, Sums};
 use crate::{
     accounts::{AccountId, LedgerEntry, LedgerKind, Micros},
     database::Database,
     payments::Order,
 };
 
-/// Entries of the ledger that are read at once.
+/// Ledger entries read at once.
 const PAGE: i64 = 1000;
 
-/// Whose rows, and of when; both ends are included.
+/// A filter by account and time, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Which {
+pub(crate) struct LedgerFilter {
     pub(crate) account: Option<AccountId>,
     pub(crate) since: Micros,
     pub(crate) until: Micros,
 }
 
-impl Which {
+impl LedgerFilter {
     pub(crate) fn all() -> Self {
         Self { account: None, since: Micros::MIN, until: Micros::MAX }
     }
@@ -35,21 +35,21 @@ impl Which {
     }
 }
 
-/// Reads the books of a database.
+/// Reads orders and the ledger of a database.
 #[derive(Debug)]
-pub(crate) struct Books<'a> {
+pub(crate) struct LedgerStore<'a> {
     database: &'a Database,
 }
 
-impl<'a> Books<'a> {
+impl<'a> LedgerStore<'a> {
     pub(crate) fn of(database: &'a Database) -> Self {
         Self { database }
     }
 
-    /// The entries of a number above this one, the oldest first, a thousand at most.
+    /// The entries with a number above this one, the oldest first, a thousand at most.
     pub(crate) async fn entries(
         &self,
-        which: &Which,
+        filter: &LedgerFilter,
         after: i64,
     ) -> Result<Vec<LedgerEntry>, sqlx::Error> {
         sqlx::query_as(
@@ -57,9 +57,9 @@ impl<'a> Books<'a> {
              AND at_us BETWEEN $3 AND $4 ORDER BY id LIMIT $5",
         )
         .bind(after)
-        .bind(which.account())
-        .bind(which.since)
-        .bind(which.until)
+        .bind(filter.account())
+        .bind(filter.since)
+        .bind(filter.until)
         .bind(PAGE)
         .fetch_all(self.database.pool())
         .await
@@ -77,17 +77,17 @@ impl<'a> Books<'a> {
             .await
     }
 
-    /// What all entries come to, by add-on, kind and currency.
-    pub(crate) async fn sums(&self, which: &Which) -> Result<Sums, sqlx::Error> {
+    /// Sums of the entries, by add-on, kind and currency.
+    pub(crate) async fn sums(&self, filter: &LedgerFilter) -> Result<Sums, sqlx::Error> {
         let rows = sqlx::query(
             "SELECT addon, kind, currency, amount, count(*) AS entries, \
              CAST(sum(days) AS BIGINT) AS days FROM ledger \
              WHERE ($1 = 0 OR account_id = $1) AND at_us BETWEEN $2 AND $3 \
              GROUP BY addon, kind, currency, amount",
         )
-        .bind(which.account())
-        .bind(which.since)
-        .bind(which.until)
+        .bind(filter.account())
+        .bind(filter.since)
+        .bind(filter.until)
         .fetch_all(self.database.pool())
         .await?;
         let mut sums = Sums::default();
@@ -100,22 +100,22 @@ impl<'a> Books<'a> {
     /// Orders, the newest first.
     pub(crate) async fn orders(
         &self,
-        which: &Which,
+        filter: &LedgerFilter,
         limit: u32,
     ) -> Result<Vec<Order>, sqlx::Error> {
         sqlx::query_as(
             "SELECT * FROM orders WHERE ($1 = 0 OR account_id = $1) \
              AND created_us BETWEEN $2 AND $3 ORDER BY created_us DESC, id LIMIT $4",
         )
-        .bind(which.account())
-        .bind(which.since)
-        .bind(which.until)
+        .bind(filter.account())
+        .bind(filter.since)
+        .bind(filter.until)
         .bind(i64::from(limit))
         .fetch_all(self.database.pool())
         .await
     }
 
-    /// The order of this id, whoever's it is.
+    /// The order with this id, of any account.
     pub(crate) async fn order(&self, id: &str) -> Result<Option<Order>, sqlx::Error> {
         sqlx::query_as("SELECT * FROM orders WHERE id = $1")
             .bind(id)
@@ -124,14 +124,14 @@ impl<'a> Books<'a> {
     }
 }
 
-/// Entries of equal amounts: the amount counts for each of them.
-fn group(row: &AnyRow) -> Result<Sum, sqlx::Error> {
+/// A group of entries of equal amounts.
+fn group(row: &AnyRow) -> Result<LedgerSum, sqlx::Error> {
     let addon: String = row.try_get("addon")?;
     let kind: String = row.try_get("kind")?;
     let amount: String = row.try_get("amount")?;
     let each: Decimal = amount.parse().map_err(|it| sqlx::Error::Decode(Box::new(it)))?;
     let entries: i64 = row.try_get("entries")?;
-    Ok(Sum {
+    Ok(LedgerSum {
         addon: addon.parse().map_err(|it| sqlx::Error::Decode(Box::new(it)))?,
         kind: LedgerKind::named(&kind)
             .ok_or_else(|| sqlx::Error::Decode("an unknown kind of entry".into()))?,

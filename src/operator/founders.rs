@@ -1,10 +1,10 @@
-//! `matchwire founders`: the Founder badge, once.
+//! `matchwire founders`: grants the Founder badge, once.
 
 use std::io::Write;
 
 use super::OperatorError;
 use crate::{
-    accounts::{Accounts, Granted, Micros},
+    accounts::{Accounts, FounderGrantOutcome, Micros},
     cli::accounts::FoundersCommand,
     config::AccountsConfig,
     table::{line, time},
@@ -27,8 +27,10 @@ pub(super) async fn run(
     let granted = accounts.grant_founders(args.at, now).await;
     accounts.close().await;
     match granted? {
-        Granted::Now { accounts } => Ok(line(out, &["granted to", &accounts.to_string()])?),
-        Granted::Before { at } => Err(OperatorError::GrantedBefore { at: time(at) }),
-        Granted::TooEarly => Err(OperatorError::TooEarly { at: time(args.at) }),
+        FounderGrantOutcome::Now { accounts } => {
+            Ok(line(out, &["granted to", &accounts.to_string()])?)
+        }
+        FounderGrantOutcome::Before { at } => Err(OperatorError::GrantedBefore { at: time(at) }),
+        FounderGrantOutcome::TooEarly => Err(OperatorError::TooEarly { at: time(args.at) }),
     }
 }

@@ -1,8 +1,8 @@
-//! `matchwire ledger`: every day that was granted or taken back, and what it comes to.
+//! `matchwire ledger`: lists all days granted or taken back, and their sums.
 
 use std::io::{self, Write};
 
-use super::{Books, OperatorError, sums::Sums, which};
+use super::{LedgerStore, OperatorError, filter, sums::Sums};
 use crate::{
     accounts::{Accounts, LedgerEntry},
     cli::orders::LedgerArgs,
@@ -16,7 +16,7 @@ const COLUMNS: [&str; 11] = [
     "note",
 ];
 
-/// Writes the entries and what they come to.
+/// Prints the entries and their sums.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub(super) async fn run(
     config: &AccountsConfig,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let accounts = Accounts::open_existing(&args.which.db, config).await?;
+    let accounts = Accounts::open_existing(&args.filter.db, config).await?;
     let done = print(&accounts, &args, out).await;
     accounts.close().await;
     done
@@ -37,17 +37,17 @@ async fn print(
     args: &LedgerArgs,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let which = which(accounts, &args.which).await?;
-    let books = Books::of(accounts.database());
+    let filter = filter(accounts, &args.filter).await?;
+    let books = LedgerStore::of(accounts.database());
     let format = args.output.format();
     let mut entries = Table::new(out, format, COLUMNS)?;
     let (mut after, mut sums) = (0, Sums::default());
     loop {
-        let page = books.entries(&which, after).await?;
+        let page = books.entries(&filter, after).await?;
         let Some(last) = page.last() else { break };
         after = last.number;
         for entry in &page {
-            // Of what is printed, so that they add up while a hub goes on writing.
+            // Sums of what is printed, so that they match while a hub goes on writing.
             sums.enter(entry);
             entries.row(cells(entry).each_ref().map(|cell| Some(cell.as_str())))?;
         }
@@ -55,7 +55,7 @@ async fn print(
     Ok(print_sums(&sums, format, out)?)
 }
 
-/// What the entries come to, a table of its own. Without entries there is none.
+/// The sums, in a table of their own. Without entries there is none.
 fn print_sums(sums: &Sums, format: Format, out: &mut impl Write) -> io::Result<()> {
     if sums.is_empty() {
         return Ok(());
@@ -79,7 +79,7 @@ fn print_sums(sums: &Sums, format: Format, out: &mut impl Write) -> io::Result<(
             None,
             None,
             Some(&total.entries.to_string()),
-            // Days of different add-ons do not add up to anything.
+            // Days of different add-ons cannot be added up.
             None,
             Some(&total.amount.to_string()),
             Some(&total.currency),
@@ -88,7 +88,7 @@ fn print_sums(sums: &Sums, format: Format, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// An entry, a cell for each of [`COLUMNS`]. A cell is empty where the value is absent.
+/// An entry, with a cell for each of [`COLUMNS`]. A cell is empty if the value is absent.
 pub(super) fn cells(entry: &LedgerEntry) -> [String; 11] {
     [
         entry.number.to_string(),

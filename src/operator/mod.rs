@@ -1,8 +1,8 @@
-//! Operator's commands about customers and money, beside a running hub or without one.
+//! Operator commands about customers and money, with or without a running hub.
 //!
-//! Each opens the database it is given, does one thing, and writes lines of fields with tabs between
-//! them, for people and for scripts; lists have column heads, and come as JSON lines too. A running hub
-//! on the same database notices within a moment. What is shown is never a secret: of a key its public
+//! Each opens the given database, does one thing, and prints lines of tab-separated fields, for
+//! people and scripts; lists have column heads, and are available as JSON lines too. A running hub
+//! on the same database notices within a moment. Secrets are never shown: of a key only its public
 //! part, of a password nothing.
 //!
 //! In reading order: [`OperatorError`], `account`, `addon`, `founders`, `admin`, then `books`, `sums`,
@@ -22,15 +22,15 @@ mod today;
 use std::io::{self, BufRead, Write};
 
 pub(crate) use self::{
-    books::{Books, Which},
-    sums::Sum,
-    today::Today,
+    books::{LedgerFilter, LedgerStore},
+    sums::LedgerSum,
+    today::DailyFigures,
 };
 use crate::{
     accounts::{AccountSummary, Accounts, AccountsError, Addons, Micros, WeakPassword},
-    cli::{operator::OperatorCommand, orders::WhichArgs},
+    cli::{operator::OperatorCommand, orders::LedgerFilterArgs},
     config::Config,
-    payments::{PaymentError, SetUpError},
+    payments::{PaymentError, SetupError},
     table::time,
     usage::UsageError,
 };
@@ -42,7 +42,7 @@ pub enum OperatorError {
     #[error(transparent)]
     Payments(#[from] PaymentError),
     #[error("the payment providers of the settings cannot be used")]
-    SetUp(#[from] SetUpError),
+    SetUp(#[from] SetupError),
     #[error(transparent)]
     Usage(#[from] UsageError),
     #[error("the database failed")]
@@ -69,11 +69,11 @@ pub enum OperatorError {
     Io(#[from] io::Error),
 }
 
-/// Does what a command says, and writes its answer. `input` is where a password comes from.
+/// Runs a command, and prints its output. A password is read from `input`.
 ///
 /// # Errors
 ///
-/// If it cannot be done, or if nobody reads the answer.
+/// If the command fails, or the output cannot be written.
 pub async fn run(
     command: OperatorCommand,
     config: &Config,
@@ -93,19 +93,22 @@ pub async fn run(
     }
 }
 
-/// The account that is meant.
+/// The account that the argument identifies.
 async fn named(accounts: &Accounts, text: &str) -> Result<AccountSummary, OperatorError> {
-    let found = accounts.account_named(text).await?;
+    let found = accounts.find_account(text).await?;
     found.ok_or_else(|| OperatorError::UnknownAccount { named: text.to_owned() })
 }
 
-/// Which rows of the books are meant.
-async fn which(accounts: &Accounts, args: &WhichArgs) -> Result<Which, OperatorError> {
+/// The rows that the arguments select.
+async fn filter(
+    accounts: &Accounts,
+    args: &LedgerFilterArgs,
+) -> Result<LedgerFilter, OperatorError> {
     let account = match &args.account {
         Some(text) => Some(named(accounts, text).await?.account),
         None => None,
     };
-    Ok(Which {
+    Ok(LedgerFilter {
         account,
         since: args.since.unwrap_or(Micros::MIN),
         until: args.until.unwrap_or(Micros::MAX),

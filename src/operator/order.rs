@@ -1,8 +1,8 @@
-//! `matchwire order`: what was bought.
+//! `matchwire order`: lists and shows orders.
 
 use std::io::Write;
 
-use super::{Books, OperatorError, ledger, which};
+use super::{LedgerStore, OperatorError, filter, ledger};
 use crate::{
     accounts::Accounts,
     cli::orders::{OrderCommand, OrderListArgs, OrderShowArgs},
@@ -22,7 +22,7 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
     let db = match &command {
-        OrderCommand::List(OrderListArgs { which, .. }) => &which.db,
+        OrderCommand::List(OrderListArgs { filter, .. }) => &filter.db,
         OrderCommand::Show(OrderShowArgs { db, .. }) => db,
     };
     let accounts = Accounts::open_existing(db, config).await?;
@@ -39,8 +39,8 @@ async fn list(
     args: &OrderListArgs,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let which = which(accounts, &args.which).await?;
-    let orders = Books::of(accounts.database()).orders(&which, args.limit).await?;
+    let filter = filter(accounts, &args.filter).await?;
+    let orders = LedgerStore::of(accounts.database()).orders(&filter, args.limit).await?;
     let columns = [
         "id", "account", "rail", "addon", "months", "amount", "currency", "state", "created",
         "paid", "refunded",
@@ -50,7 +50,7 @@ async fn list(
         table.row([
             Some(&order.id),
             Some(&order.account.to_string()),
-            Some(order.rail.as_str()),
+            Some(order.method.as_str()),
             Some(order.addon.as_str()),
             Some(&order.months.to_string()),
             Some(&order.price.amount.to_string()),
@@ -65,12 +65,12 @@ async fn list(
 }
 
 async fn show(accounts: &Accounts, id: &str, out: &mut impl Write) -> Result<(), OperatorError> {
-    let books = Books::of(accounts.database());
+    let books = LedgerStore::of(accounts.database());
     let found = books.order(id).await?;
     let order = found.ok_or_else(|| OperatorError::UnknownOrder { id: id.to_owned() })?;
     line(out, &["id", &order.id])?;
     line(out, &["account", &order.account.to_string()])?;
-    line(out, &["rail", order.rail.as_str()])?;
+    line(out, &["rail", order.method.as_str()])?;
     line(out, &["addon", order.addon.as_str()])?;
     line(out, &["months", &order.months.to_string()])?;
     line(out, &["days", &order.days.to_string()])?;

@@ -1,8 +1,8 @@
-//! `matchwire refund`: money back, and its days with it.
+//! `matchwire refund`: refunds an order, and takes back its days.
 
 use std::{io::Write, sync::Arc};
 
-use super::{Books, OperatorError};
+use super::{LedgerStore, OperatorError};
 use crate::{
     accounts::{Accounts, Micros},
     cli::orders::RefundArgs,
@@ -11,8 +11,8 @@ use crate::{
     table::line,
 };
 
-/// Asks the provider to pay back, and writes what became of the order: its id, its state, what is
-/// refunded of it in all, and the days that it still grants.
+/// Refunds through the provider, and prints the order's id, its state, its total refund, and the
+/// days it still grants.
 ///
 /// # Errors
 ///
@@ -37,11 +37,11 @@ async fn refund(
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    if Books::of(accounts.database()).order(&args.order).await?.is_none() {
+    if LedgerStore::of(accounts.database()).order(&args.order).await?.is_none() {
         return Err(OperatorError::UnknownOrder { id: args.order.clone() });
     }
     let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));
-    // No customer is sent anywhere, so it does not matter where they would come back to.
+    // No customer is redirected, so the return URLs do not matter.
     let payments = Payments::new(accounts, catalogue, "", &config.payments)?;
     let order = payments.refund(&args.order, args.amount, now).await?;
     let (refunded, days) = (order.refunded.to_string(), order.days_granted.to_string());

@@ -1,4 +1,4 @@
-//! What entries of the ledger come to. Pure: entries in, sums out, exact to the last digit.
+//! Sums of ledger entries. Pure: entries in, sums out, exact to the last digit.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use rust_decimal::Decimal;
 
 use crate::accounts::{Addon, LedgerEntry, LedgerKind};
 
-/// What the entries of one add-on, kind and currency come to.
+/// The sum of the entries of one add-on, kind and currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sum {
+pub(crate) struct LedgerSum {
     pub(crate) addon: Addon,
     pub(crate) kind: LedgerKind,
-    /// ISO 4217; empty for gifts, which cost nothing.
+    /// ISO 4217; empty for grants without payment.
     pub(super) currency: String,
     pub(crate) entries: i64,
     pub(crate) days: i64,
     pub(crate) amount: Decimal,
 }
 
-/// What was earned in a currency: what was paid less what was given back.
+/// The revenue in a currency: payments less refunds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Total {
+pub(crate) struct CurrencyTotal {
     pub(crate) currency: String,
     pub(crate) entries: i64,
     pub(crate) amount: Decimal,
@@ -28,10 +28,10 @@ pub(crate) struct Total {
 
 /// Sums by add-on, kind and currency.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Sums(BTreeMap<(Addon, &'static str, String), Sum>);
+pub(crate) struct Sums(BTreeMap<(Addon, &'static str, String), LedgerSum>);
 
-impl Sum {
-    /// The currency, or `-` where no money went.
+impl LedgerSum {
+    /// The currency, or `-` if no money was involved.
     pub(crate) fn currency(&self) -> &str {
         if self.currency.is_empty() { "-" } else { &self.currency }
     }
@@ -44,9 +44,9 @@ impl Sum {
 }
 
 impl Sums {
-    /// Takes in one more entry.
+    /// Adds an entry.
     pub(crate) fn enter(&mut self, entry: &LedgerEntry) {
-        self.add(Sum {
+        self.add(LedgerSum {
             addon: entry.addon,
             kind: entry.kind,
             currency: entry.currency.clone(),
@@ -56,8 +56,8 @@ impl Sums {
         });
     }
 
-    /// Takes in what some entries come to.
-    pub(super) fn add(&mut self, more: Sum) {
+    /// Adds a sum.
+    pub(super) fn add(&mut self, more: LedgerSum) {
         let key = (more.addon, more.kind.as_str(), more.currency.clone());
         match self.0.get_mut(&key) {
             Some(sum) => sum.add(&more),
@@ -65,21 +65,24 @@ impl Sums {
         }
     }
 
-    /// Whether no entry was taken in.
+    /// Whether there are no entries.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Sum> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &LedgerSum> {
         self.0.values()
     }
 
-    /// What was earned, by currency.
-    pub(crate) fn totals(&self) -> Vec<Total> {
-        let mut totals = BTreeMap::<&str, Total>::new();
+    /// The revenue, by currency.
+    pub(crate) fn totals(&self) -> Vec<CurrencyTotal> {
+        let mut totals = BTreeMap::<&str, CurrencyTotal>::new();
         for sum in self.iter().filter(|sum| !sum.currency.is_empty()) {
-            let none =
-                || Total { currency: sum.currency.clone(), entries: 0, amount: Decimal::ZERO };
+            let none = || CurrencyTotal {
+                currency: sum.currency.clone(),
+                entries: 0,
+                amount: Decimal::ZERO,
+            };
             let total = totals.entry(&sum.currency).or_insert_with(none);
             total.entries += sum.entries;
             total.amount += sum.amount;
@@ -103,8 +106,8 @@ mod tests {
             cents in -10_000_i64..10_000,
             euro in any::<bool>(),
         ) -> LedgerEntry {
-            let kind = [LedgerKind::Purchase, LedgerKind::Refund, LedgerKind::Gift][kind];
-            let is_gift = kind == LedgerKind::Gift;
+            let kind = [LedgerKind::Purchase, LedgerKind::Refund, LedgerKind::Grant][kind];
+            let is_gift = kind == LedgerKind::Grant;
             let amount = if is_gift { Decimal::ZERO } else { Decimal::new(cents, 2) };
             let currency = match (is_gift, euro) { (true, _) => "", (_, true) => "EUR", _ => "USD" };
             LedgerEntry {

@@ -9,7 +9,7 @@ use crate::{
     cli::{
         OutputArgs,
         accounts::{
-            AccountArgs, AccountCommand, AccountListArgs, AddonCommand, AddonGiftArgs, AdminArgs,
+            AccountArgs, AccountCommand, AccountListArgs, AddonCommand, AddonGrantArgs, AdminArgs,
             AdminCommand, AdminListArgs, FoundersCommand, FoundersGrantArgs,
         },
         orders::{LedgerArgs, OrderCommand, OrderListArgs, OrderShowArgs, RefundArgs},
@@ -25,12 +25,12 @@ const NOW: Micros = 1_788_280_000_000_000;
 const DAY: Micros = 86_400_000_000;
 
 /// A desk at which commands are given on one database.
-struct Desk {
+struct OperatorFixture {
     database: Database,
     config: Config,
 }
 
-impl Desk {
+impl OperatorFixture {
     fn of(database: Database) -> Self {
         let mut config = Config::default();
         // As little as is allowed: what is tested is not how slow a hash is.
@@ -77,17 +77,17 @@ impl Desk {
 
     fn gift(&self, account: &str, addon: Addon, days: u32, note: &str) -> OperatorCommand {
         let (account, note) = (account.to_owned(), note.to_owned());
-        let args = AddonGiftArgs { db: self.db(), account, addon, days, note };
-        OperatorCommand::Addon(AddonCommand::Gift(args))
+        let args = AddonGrantArgs { db: self.db(), account, addon, days, note };
+        OperatorCommand::Addon(AddonCommand::Grant(args))
     }
 
-    fn which(&self, account: Option<&str>, since: Option<Micros>) -> WhichArgs {
-        WhichArgs { db: self.db(), account: account.map(str::to_owned), since, until: None }
+    fn filter(&self, account: Option<&str>, since: Option<Micros>) -> LedgerFilterArgs {
+        LedgerFilterArgs { db: self.db(), account: account.map(str::to_owned), since, until: None }
     }
 
     async fn ledger(&self, account: Option<&str>, since: Option<Micros>) -> String {
-        let which = self.which(account, since);
-        let args = LedgerArgs { which, output: TEXT };
+        let filter = self.filter(account, since);
+        let args = LedgerArgs { filter, output: TEXT };
         self.answer(OperatorCommand::Ledger(args)).await.unwrap()
     }
 
@@ -163,20 +163,20 @@ fn lines<'a>(answer: &'a str, word: &str) -> Vec<Vec<&'a str>> {
 #[tokio::test]
 async fn accounts_are_listed_with_what_they_have() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        desk.customer("ann@one.org").await;
-        desk.customer("bob@two.org").await;
+        let operator = OperatorFixture::of(database);
+        operator.customer("ann@one.org").await;
+        operator.customer("bob@two.org").await;
         let list = |search: Option<&str>| {
             let search = search.map(str::to_owned);
-            let (db, output) = (desk.db(), TEXT);
+            let (db, output) = (operator.db(), TEXT);
             let args = AccountListArgs { db, search, before: None, limit: 10, output };
             OperatorCommand::Account(AccountCommand::List(args))
         };
-        let all = desk.answer(list(None)).await.unwrap();
+        let all = operator.answer(list(None)).await.unwrap();
         let all: Vec<_> = all.lines().map(fields).collect();
         let addresses: Vec<_> = all.iter().map(|it| it[1]).collect();
         assert_eq!(addresses, ["ADDRESS", "bob@two.org", "ann@one.org"]);
-        let found = desk.answer(list(Some("ONE"))).await.unwrap();
+        let found = operator.answer(list(Some("ONE"))).await.unwrap();
         assert_eq!(
             fields(found.lines().nth(1).unwrap())[1..],
             [
@@ -187,7 +187,7 @@ async fn accounts_are_listed_with_what_they_have() {
                 "sports until 2026-09-02T16:26:40Z"
             ]
         );
-        let none = desk.answer(list(Some("nobody"))).await.unwrap();
+        let none = operator.answer(list(Some("nobody"))).await.unwrap();
         assert_eq!(none, "ID\tADDRESS\tSTATE\tCREATED\tFOUNDER\tADDONS\n");
     })
     .await;
@@ -196,16 +196,17 @@ async fn accounts_are_listed_with_what_they_have() {
 #[tokio::test]
 async fn an_account_is_shown_by_address_and_by_id_and_without_its_secrets() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        let key = desk.accounts().await.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
-        let shown = desk.show("Ann@One.org").await;
+        let operator = OperatorFixture::of(database);
+        let key =
+            operator.accounts().await.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
+        let shown = operator.show("Ann@One.org").await;
         assert_eq!(lines(&shown, "address"), [["address", "ann@one.org"]]);
         assert_eq!(lines(&shown, "key"), [["key", key.prefix(), "2026-09-01T16:26:40Z", "-"]]);
         assert!(!shown.contains(key.expose()), "the key itself is shown");
         let id = lines(&shown, "id")[0][1].to_owned();
-        assert_eq!(desk.show(&id).await, shown);
-        let show = AccountCommand::Show(desk.account("nobody@one.org"));
-        let refused = desk.refused(OperatorCommand::Account(show)).await;
+        assert_eq!(operator.show(&id).await, shown);
+        let show = AccountCommand::Show(operator.account("nobody@one.org"));
+        let refused = operator.refused(OperatorCommand::Account(show)).await;
         assert_eq!(refused, "no account `nobody@one.org`");
     })
     .await;
@@ -214,18 +215,18 @@ async fn an_account_is_shown_by_address_and_by_id_and_without_its_secrets() {
 #[tokio::test]
 async fn a_gift_is_added_to_what_is_left_and_stands_in_the_ledger() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        desk.customer("ann@one.org").await;
-        let gift = desk.gift("ann@one.org", Addon::Sports, 30, "for the outage");
+        let operator = OperatorFixture::of(database);
+        operator.customer("ann@one.org").await;
+        let gift = operator.gift("ann@one.org", Addon::Sports, 30, "for the outage");
         // One of two days is left.
-        let given = desk.answer(gift).await.unwrap();
+        let given = operator.answer(gift).await.unwrap();
         assert_eq!(given, "sports\tuntil\t2026-10-02T16:26:40Z\n");
-        let ledger = desk.ledger(Some("ann@one.org"), Some(NOW)).await;
+        let ledger = operator.ledger(Some("ann@one.org"), Some(NOW)).await;
         let entry = fields(ledger.lines().nth(1).unwrap());
         assert_eq!(entry[3..8], ["sports", "gift", "30", "0", "-"]);
         assert_eq!(entry[8..], ["2026-10-02T16:26:40Z", "-", "for the outage"]);
         assert_eq!(lines(&ledger, "sum"), [["sum", "sports", "gift", "1", "30", "0", "-"]]);
-        let refused = desk.refused(desk.gift("nobody", Addon::Odds, 1, "x")).await;
+        let refused = operator.refused(operator.gift("nobody", Addon::Odds, 1, "x")).await;
         assert_eq!(refused, "no account `nobody`");
     })
     .await;
@@ -236,16 +237,16 @@ async fn a_gift_is_added_to_what_is_left_and_stands_in_the_ledger() {
 #[tokio::test]
 async fn the_founder_badge_is_granted_once() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        desk.customer("ann@one.org").await;
-        let early = desk.refused(desk.grant(NOW + DAY)).await;
+        let operator = OperatorFixture::of(database);
+        operator.customer("ann@one.org").await;
+        let early = operator.refused(operator.grant(NOW + DAY)).await;
         assert_eq!(early, "2026-09-02T16:26:40Z has not come yet");
-        let accounts = desk.accounts().await;
+        let accounts = operator.accounts().await;
         accounts.create_key(Some("late@two.org"), &[], NOW).await.unwrap();
-        assert_eq!(desk.answer(desk.grant(NOW - 1)).await.unwrap(), "granted to\t1\n");
+        assert_eq!(operator.answer(operator.grant(NOW - 1)).await.unwrap(), "granted to\t1\n");
         accounts.create_key(Some("later@two.org"), &[], NOW).await.unwrap();
         for at in [NOW - 1, NOW] {
-            let again = desk.refused(desk.grant(at)).await;
+            let again = operator.refused(operator.grant(at)).await;
             assert_eq!(
                 again,
                 "the badge was granted before, as of 2026-09-01T16:26:39Z: it is granted once"
@@ -254,7 +255,11 @@ async fn the_founder_badge_is_granted_once() {
         for (name, since) in
             [("ann@one.org", "2026-09-01T16:26:39Z"), ("late@two.org", "-"), ("later@two.org", "-")]
         {
-            assert_eq!(lines(&desk.show(name).await, "founder"), [["founder", since]], "{name}");
+            assert_eq!(
+                lines(&operator.show(name).await, "founder"),
+                [["founder", since]],
+                "{name}"
+            );
         }
     })
     .await;
@@ -263,23 +268,24 @@ async fn the_founder_badge_is_granted_once() {
 #[tokio::test]
 async fn a_block_holds_until_it_is_taken_back() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        let accounts = desk.accounts().await;
+        let operator = OperatorFixture::of(database);
+        let accounts = operator.accounts().await;
         let key = accounts.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
         let works = async || {
             // Another program, with nothing in its cache.
-            desk.accounts().await.authenticate(key.expose(), NOW).await.unwrap().is_some()
+            operator.accounts().await.authenticate(key.expose(), NOW).await.unwrap().is_some()
         };
-        let block = || OperatorCommand::Account(AccountCommand::Block(desk.account("ann@one.org")));
+        let block =
+            || OperatorCommand::Account(AccountCommand::Block(operator.account("ann@one.org")));
         let unblock =
-            || OperatorCommand::Account(AccountCommand::Unblock(desk.account("ann@one.org")));
-        assert_eq!(desk.answer(block()).await.unwrap(), "blocked\n");
+            || OperatorCommand::Account(AccountCommand::Unblock(operator.account("ann@one.org")));
+        assert_eq!(operator.answer(block()).await.unwrap(), "blocked\n");
         assert!(!works().await, "the key of a blocked account works");
-        assert_eq!(desk.answer(block()).await.unwrap(), "had been blocked before\n");
-        assert_eq!(lines(&desk.show("ann@one.org").await, "state"), [["state", "blocked"]]);
-        assert_eq!(desk.answer(unblock()).await.unwrap(), "unblocked\n");
+        assert_eq!(operator.answer(block()).await.unwrap(), "had been blocked before\n");
+        assert_eq!(lines(&operator.show("ann@one.org").await, "state"), [["state", "blocked"]]);
+        assert_eq!(operator.answer(unblock()).await.unwrap(), "unblocked\n");
         assert!(works().await, "the key works again");
-        assert_eq!(desk.answer(unblock()).await.unwrap(), "had not been blocked\n");
+        assert_eq!(operator.answer(unblock()).await.unwrap(), "had not been blocked\n");
     })
     .await;
 }
@@ -287,20 +293,20 @@ async fn a_block_holds_until_it_is_taken_back() {
 #[tokio::test]
 async fn a_deleted_account_is_forgotten_but_for_the_ledger() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        let accounts = desk.accounts().await;
+        let operator = OperatorFixture::of(database);
+        let accounts = operator.accounts().await;
         let key = accounts.create_key(Some("ann@one.org"), &[(Addon::Odds, 3)], NOW).await.unwrap();
-        let id = lines(&desk.show("ann@one.org").await, "id")[0][1].to_owned();
+        let id = lines(&operator.show("ann@one.org").await, "id")[0][1].to_owned();
         let delete =
-            |name: &str| OperatorCommand::Account(AccountCommand::Delete(desk.account(name)));
-        assert_eq!(desk.answer(delete("ann@one.org")).await.unwrap(), "deleted\n");
-        assert!(desk.accounts().await.authenticate(key.expose(), NOW).await.unwrap().is_none());
-        let shown = desk.show(&id).await;
+            |name: &str| OperatorCommand::Account(AccountCommand::Delete(operator.account(name)));
+        assert_eq!(operator.answer(delete("ann@one.org")).await.unwrap(), "deleted\n");
+        assert!(operator.accounts().await.authenticate(key.expose(), NOW).await.unwrap().is_none());
+        let shown = operator.show(&id).await;
         assert_eq!(lines(&shown, "address"), [["address", "-"]]);
         assert_eq!(lines(&shown, "state"), [["state", "deleted"]]);
-        assert!(lines(&desk.ledger(Some(&id), None).await, "sum")[0].contains(&"3"));
-        assert_eq!(desk.answer(delete(&id)).await.unwrap(), "had been deleted before\n");
-        let refused = desk.refused(desk.gift(&id, Addon::Odds, 1, "x")).await;
+        assert!(lines(&operator.ledger(Some(&id), None).await, "sum")[0].contains(&"3"));
+        assert_eq!(operator.answer(delete(&id)).await.unwrap(), "had been deleted before\n");
+        let refused = operator.refused(operator.gift(&id, Addon::Odds, 1, "x")).await;
         assert_eq!(refused, "the account is deleted");
     })
     .await;
@@ -309,16 +315,17 @@ async fn a_deleted_account_is_forgotten_but_for_the_ledger() {
 #[tokio::test]
 async fn the_ledger_adds_up() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        desk.customer("ann@one.org").await;
-        desk.customer("bob@two.org").await;
+        let operator = OperatorFixture::of(database);
+        operator.customer("ann@one.org").await;
+        operator.customer("bob@two.org").await;
         let id = |shown: String| lines(&shown, "id")[0][1].parse::<i64>().unwrap();
-        let (ann, bob) = (id(desk.show("ann@one.org").await), id(desk.show("bob@two.org").await));
-        desk.order("a1", ann, dec!(5.00), Some(NOW)).await;
-        desk.order("a2", ann, dec!(2.50), Some(NOW + 1)).await;
-        desk.order("b1", bob, dec!(5.00), Some(NOW + DAY)).await;
-        desk.entry((ann, Some("a1")), "refund", -15, dec!(-2.50), NOW + 2).await;
-        let all = desk.ledger(None, Some(NOW)).await;
+        let (ann, bob) =
+            (id(operator.show("ann@one.org").await), id(operator.show("bob@two.org").await));
+        operator.order("a1", ann, dec!(5.00), Some(NOW)).await;
+        operator.order("a2", ann, dec!(2.50), Some(NOW + 1)).await;
+        operator.order("b1", bob, dec!(5.00), Some(NOW + DAY)).await;
+        operator.entry((ann, Some("a1")), "refund", -15, dec!(-2.50), NOW + 2).await;
+        let all = operator.ledger(None, Some(NOW)).await;
         let sums = [
             ["sum", "sports", "purchase", "3", "90", "12.50", "USD"],
             ["sum", "sports", "refund", "1", "-15", "-2.50", "USD"],
@@ -328,15 +335,15 @@ async fn the_ledger_adds_up() {
         let head = ["ROW", "ADDON", "KIND", "ENTRIES", "DAYS", "AMOUNT", "CURRENCY"];
         assert_eq!(lines(&all, "ROW"), [head]);
         let one = [["total", "-", "-", "1", "-", "5.00", "USD"]];
-        let bobs = desk.ledger(Some("bob@two.org"), Some(NOW)).await;
+        let bobs = operator.ledger(Some("bob@two.org"), Some(NOW)).await;
         assert_eq!(lines(&bobs, "total"), one);
-        let later = desk.ledger(None, Some(NOW + 3)).await;
+        let later = operator.ledger(None, Some(NOW + 3)).await;
         assert_eq!(lines(&later, "total"), one);
-        let which = WhichArgs { until: Some(NOW), ..desk.which(None, Some(NOW)) };
-        let args = LedgerArgs { which, output: TEXT };
-        let first = desk.answer(OperatorCommand::Ledger(args)).await.unwrap();
+        let filter = LedgerFilterArgs { until: Some(NOW), ..operator.filter(None, Some(NOW)) };
+        let args = LedgerArgs { filter, output: TEXT };
+        let first = operator.answer(OperatorCommand::Ledger(args)).await.unwrap();
         assert_eq!(lines(&first, "total"), one);
-        let none = desk.ledger(None, Some(NOW + 2 * DAY)).await;
+        let none = operator.ledger(None, Some(NOW + 2 * DAY)).await;
         let head =
             "NUMBER\tTIME\tACCOUNT\tADDON\tKIND\tDAYS\tAMOUNT\tCURRENCY\tEXPIRES\tORDER\tNOTE\n";
         assert_eq!(none, head);
@@ -347,12 +354,12 @@ async fn the_ledger_adds_up() {
 #[tokio::test]
 async fn ledger_is_printed_as_json() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        desk.customer("ann@one.org").await;
-        let id = lines(&desk.show("ann@one.org").await, "id")[0][1].to_owned();
-        desk.order("a1", id.parse().unwrap(), dec!(5.00), Some(NOW)).await;
-        let args = LedgerArgs { which: desk.which(None, Some(NOW)), output: JSON };
-        let printed = desk.answer(OperatorCommand::Ledger(args)).await.unwrap();
+        let operator = OperatorFixture::of(database);
+        operator.customer("ann@one.org").await;
+        let id = lines(&operator.show("ann@one.org").await, "id")[0][1].to_owned();
+        operator.order("a1", id.parse().unwrap(), dec!(5.00), Some(NOW)).await;
+        let args = LedgerArgs { filter: operator.filter(None, Some(NOW)), output: JSON };
+        let printed = operator.answer(OperatorCommand::Ledger(args)).await.unwrap();
         let objects: Vec<Value> =
             printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let [entry, sum, total] = &*objects else { panic!("{printed}") };
@@ -369,8 +376,8 @@ async fn ledger_is_printed_as_json() {
             "currency": "USD",
         });
         assert_eq!(*total, expected);
-        let args = LedgerArgs { which: desk.which(None, Some(NOW + 1)), output: JSON };
-        assert_eq!(desk.answer(OperatorCommand::Ledger(args)).await.unwrap(), "");
+        let args = LedgerArgs { filter: operator.filter(None, Some(NOW + 1)), output: JSON };
+        assert_eq!(operator.answer(OperatorCommand::Ledger(args)).await.unwrap(), "");
     })
     .await;
 }
@@ -379,9 +386,9 @@ async fn ledger_is_printed_as_json() {
 #[tokio::test]
 async fn a_long_ledger_is_printed_whole() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        desk.customer("ann@one.org").await;
-        let mut tx = desk.database.begin().await.unwrap();
+        let operator = OperatorFixture::of(database);
+        operator.customer("ann@one.org").await;
+        let mut tx = operator.database.begin().await.unwrap();
         for _ in 0..1003 {
             sqlx::query(
                 "INSERT INTO ledger (account_id, addon, kind, days, amount, currency, expires_us, \
@@ -393,7 +400,7 @@ async fn a_long_ledger_is_printed_whole() {
             .unwrap();
         }
         tx.commit().await.unwrap();
-        let printed = desk.ledger(None, None).await;
+        let printed = operator.ledger(None, None).await;
         let entries = printed.lines().filter(|line| line.contains("\tpurchase\t30\t0.10\t"));
         assert_eq!(entries.count(), 1003);
         let total = ["total", "-", "-", "1003", "-", "100.30", "USD"];
@@ -405,14 +412,14 @@ async fn a_long_ledger_is_printed_whole() {
 #[tokio::test]
 async fn orders_are_listed_and_shown() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        desk.customer("ann@one.org").await;
-        let id = lines(&desk.show("ann@one.org").await, "id")[0][1].parse().unwrap();
-        desk.order("open", id, dec!(5.00), None).await;
-        desk.order("paid", id, dec!(2.50), Some(NOW)).await;
-        let which = desk.which(Some("ann@one.org"), None);
-        let list = OrderCommand::List(OrderListArgs { which, limit: 10, output: TEXT });
-        let listed = desk.answer(OperatorCommand::Order(list)).await.unwrap();
+        let operator = OperatorFixture::of(database);
+        operator.customer("ann@one.org").await;
+        let id = lines(&operator.show("ann@one.org").await, "id")[0][1].parse().unwrap();
+        operator.order("open", id, dec!(5.00), None).await;
+        operator.order("paid", id, dec!(2.50), Some(NOW)).await;
+        let filter = operator.filter(Some("ann@one.org"), None);
+        let list = OrderCommand::List(OrderListArgs { filter, limit: 10, output: TEXT });
+        let listed = operator.answer(OperatorCommand::Order(list)).await.unwrap();
         assert!(listed.starts_with("ID\tACCOUNT\tRAIL\tADDON\t"), "{listed}");
         assert_eq!(lines(&listed, "open")[0][2..8], ["card", "sports", "1", "5.00", "USD", "open"]);
         assert_eq!(
@@ -420,13 +427,13 @@ async fn orders_are_listed_and_shown() {
             ["paid", "2026-09-01T16:26:40Z", "2026-09-01T16:26:40Z", "0"]
         );
         let show = |order: &str| {
-            let args = OrderShowArgs { db: desk.db(), order: order.to_owned() };
+            let args = OrderShowArgs { db: operator.db(), order: order.to_owned() };
             OperatorCommand::Order(OrderCommand::Show(args))
         };
-        let shown = desk.answer(show("paid")).await.unwrap();
+        let shown = operator.answer(show("paid")).await.unwrap();
         assert_eq!(lines(&shown, "amount"), [["amount", "2.50", "USD"]]);
         assert!(shown.contains("\tsports\tpurchase\t30\t2.50\tUSD\t"), "{shown}");
-        assert_eq!(desk.refused(show("none")).await, "no order `none`");
+        assert_eq!(operator.refused(show("none")).await, "no order `none`");
     })
     .await;
 }
@@ -434,17 +441,22 @@ async fn orders_are_listed_and_shown() {
 #[tokio::test]
 async fn a_refund_needs_an_order_and_its_provider() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        desk.customer("ann@one.org").await;
-        let id = lines(&desk.show("ann@one.org").await, "id")[0][1].parse().unwrap();
-        desk.order("paid", id, dec!(5.00), Some(NOW)).await;
+        let operator = OperatorFixture::of(database);
+        operator.customer("ann@one.org").await;
+        let id = lines(&operator.show("ann@one.org").await, "id")[0][1].parse().unwrap();
+        operator.order("paid", id, dec!(5.00), Some(NOW)).await;
         let refund = |order: &str| {
             let order = order.to_owned();
-            OperatorCommand::Refund(RefundArgs { db: desk.db(), config: None, order, amount: None })
+            OperatorCommand::Refund(RefundArgs {
+                db: operator.db(),
+                config: None,
+                order,
+                amount: None,
+            })
         };
-        assert_eq!(desk.refused(refund("none")).await, "no order `none`");
+        assert_eq!(operator.refused(refund("none")).await, "no order `none`");
         let why = "card payments are not set up: the settings have no key for this provider";
-        assert_eq!(desk.refused(refund("paid")).await, why);
+        assert_eq!(operator.refused(refund("paid")).await, why);
     })
     .await;
 }
@@ -452,26 +464,26 @@ async fn a_refund_needs_an_order_and_its_provider() {
 #[tokio::test]
 async fn operators_are_made_with_a_password_from_the_input() {
     on_each(async |database| {
-        let desk = Desk::of(database);
-        let create = |name| OperatorCommand::Admin(AdminCommand::Create(desk.admin(name)));
+        let operator = OperatorFixture::of(database);
+        let create = |name| OperatorCommand::Admin(AdminCommand::Create(operator.admin(name)));
         let list = || {
-            let args = AdminListArgs { db: desk.db(), output: TEXT };
+            let args = AdminListArgs { db: operator.db(), output: TEXT };
             OperatorCommand::Admin(AdminCommand::List(args))
         };
-        let remove = |name| OperatorCommand::Admin(AdminCommand::Remove(desk.admin(name)));
-        let made = desk.at(create("ada"), "correct horse battery\n", NOW).await.unwrap();
+        let remove = |name| OperatorCommand::Admin(AdminCommand::Remove(operator.admin(name)));
+        let made = operator.at(create("ada"), "correct horse battery\n", NOW).await.unwrap();
         assert_eq!(made, "created\tada\n");
-        let listed = desk.answer(list()).await.unwrap();
+        let listed = operator.answer(list()).await.unwrap();
         assert_eq!(listed, "NAME\tCREATED\nada\t2026-09-01T16:26:40Z\n");
-        let again = desk.at(create("ada"), "another password\n", NOW).await.unwrap_err();
+        let again = operator.at(create("ada"), "another password\n", NOW).await.unwrap_err();
         assert_eq!(again.to_string(), "there is an operator `ada` already");
         for (input, weak) in [("", false), ("\n", false), ("short\n", true)] {
-            let error = desk.at(create("bob"), input, NOW).await.unwrap_err();
+            let error = operator.at(create("bob"), input, NOW).await.unwrap_err();
             assert_eq!(matches!(error, OperatorError::WeakPassword(_)), weak, "{input:?} {error}");
         }
-        assert_eq!(desk.answer(remove("ada")).await.unwrap(), "removed\tada\n");
-        assert_eq!(desk.refused(remove("ada")).await, "no operator `ada`");
-        assert_eq!(desk.answer(list()).await.unwrap(), "NAME\tCREATED\n");
+        assert_eq!(operator.answer(remove("ada")).await.unwrap(), "removed\tada\n");
+        assert_eq!(operator.refused(remove("ada")).await, "no operator `ada`");
+        assert_eq!(operator.answer(list()).await.unwrap(), "NAME\tCREATED\n");
     })
     .await;
 }
@@ -481,7 +493,7 @@ fn a_mistyped_path_makes_no_database() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("a.db");
     let command = OperatorCommand::Ledger(LedgerArgs {
-        which: WhichArgs { db: (&*db).into(), account: None, since: None, until: None },
+        filter: LedgerFilterArgs { db: (&*db).into(), account: None, since: None, until: None },
         output: TEXT,
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

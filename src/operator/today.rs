@@ -1,23 +1,23 @@
-//! What the store says of today: mails and money, for the operator's page.
+//! Today's mails and money in the store, for the operator's page.
 
-use super::{Books, Which, sums::Total};
+use super::{LedgerFilter, LedgerStore, sums::CurrencyTotal};
 use crate::{accounts::Micros, database::Database, usage::Day};
 
-/// Mails and orders, of the day in UTC unless it says otherwise.
+/// Mails and orders of the current day in UTC, unless noted otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Today {
-    /// Mails that wait to be sent, of whatever day.
+pub(crate) struct DailyFigures {
+    /// Mails waiting to be sent, of any day.
     pub(crate) mails_waiting: u64,
-    /// Mails that were given up today.
+    /// Mails that failed today.
     pub(crate) mails_failed: u64,
     pub(crate) orders_made: u64,
     pub(crate) orders_paid: u64,
-    /// What was paid less what was given back, by currency.
-    pub(crate) earned: Vec<Total>,
+    /// Payments less refunds, by currency.
+    pub(crate) earned: Vec<CurrencyTotal>,
 }
 
-impl Today {
-    /// Reads it.
+impl DailyFigures {
+    /// Reads the figures.
     ///
     /// # Errors
     ///
@@ -38,7 +38,8 @@ impl Today {
         .bind(since)
         .fetch_one(database.pool())
         .await?;
-        let sums = Books::of(database).sums(&Which { since, ..Which::all() }).await?;
+        let sums =
+            LedgerStore::of(database).sums(&LedgerFilter { since, ..LedgerFilter::all() }).await?;
         Ok(Self {
             mails_waiting: waiting.unsigned_abs(),
             mails_failed: failed.unsigned_abs(),
@@ -48,9 +49,9 @@ impl Today {
         })
     }
 
-    /// What was earned, in words.
+    /// The revenue, as text.
     pub(crate) fn earned(&self) -> String {
-        let each = |total: &Total| format!("{} {}", total.amount, total.currency);
+        let each = |total: &CurrencyTotal| format!("{} {}", total.amount, total.currency);
         let all = self.earned.iter().map(each).collect::<Vec<_>>();
         if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
     }

@@ -1,8 +1,8 @@
-//! Webhooks whose signature only the provider can check: how many of them it is asked about.
+//! Limits the webhooks that a provider is asked to verify.
 //!
-//! Anybody can send them, and each costs a request to the provider. What is told of the orders of one account
-//! never stands in the way of what is told of others, and what is told of orders that nobody knows has a small
-//! allowance of its own, all together.
+//! Some signatures only the provider can check. Anybody can send such webhooks, and each costs a
+//! request to the provider. So each account has a limit of its own, and webhooks about unknown
+//! orders share one small limit.
 
 use std::{
     collections::HashMap,
@@ -14,36 +14,36 @@ use tokio::time::Instant;
 
 use crate::accounts::AccountId;
 
-/// Checks at a time: of one account, and of all orders that nobody knows.
-const OF_AN_ACCOUNT: u32 = 2;
-const OF_NOBODY: u32 = 4;
+/// Concurrent checks: for one account, and for all unknown orders together.
+const PER_ACCOUNT_MAX: u32 = 2;
+const UNKNOWN_ORDERS_MAX: u32 = 4;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Entries from which on those that say nothing any more are removed.
-const ENTRIES_SWEPT: usize = 1_024;
+/// The number of entries from which idle ones are removed.
+const SWEEP_AT_ENTRIES: usize = 1_024;
 
-/// Whose order a webhook is about; `None`: nobody's.
-type Subject = Option<AccountId>;
+/// The account whose order a webhook is about; `None` for unknown orders.
+type CheckSubject = Option<AccountId>;
 
 #[derive(Debug)]
 pub(super) struct Checks {
     per_minute: u32,
-    used: Arc<Mutex<HashMap<Subject, Used>>>,
+    used: Arc<Mutex<HashMap<CheckSubject, CheckUsage>>>,
 }
 
 #[derive(Debug)]
-struct Used {
+struct CheckUsage {
     now: u32,
     since: Instant,
     in_this_minute: u32,
 }
 
-/// A check that is under way.
+/// A check in progress.
 #[derive(Debug)]
-pub(super) struct Turn {
-    used: Arc<Mutex<HashMap<Subject, Used>>>,
-    subject: Subject,
+pub(super) struct CheckPermit {
+    used: Arc<Mutex<HashMap<CheckSubject, CheckUsage>>>,
+    subject: CheckSubject,
 }
 
 impl Checks {
@@ -51,28 +51,28 @@ impl Checks {
         Self { per_minute, used: Arc::default() }
     }
 
-    /// One more check; `None` if there are as many as may be. Then the webhook is to come again.
-    pub(super) fn begin(&self, subject: Subject, now: Instant) -> Option<Turn> {
+    /// Begins a check; `None` if a limit is reached. The provider must then send the webhook again.
+    pub(super) fn begin(&self, subject: CheckSubject, now: Instant) -> Option<CheckPermit> {
         let mut all = lock(&self.used);
-        if all.len() >= ENTRIES_SWEPT && !all.contains_key(&subject) {
+        if all.len() >= SWEEP_AT_ENTRIES && !all.contains_key(&subject) {
             all.retain(|_, used| used.now > 0 || now - used.since < MINUTE);
         }
-        let fresh = Used { now: 0, since: now, in_this_minute: 0 };
+        let fresh = CheckUsage { now: 0, since: now, in_this_minute: 0 };
         let used = all.entry(subject).or_insert(fresh);
         if now - used.since >= MINUTE {
             (used.since, used.in_this_minute) = (now, 0);
         }
-        let most = if subject.is_some() { OF_AN_ACCOUNT } else { OF_NOBODY };
+        let most = if subject.is_some() { PER_ACCOUNT_MAX } else { UNKNOWN_ORDERS_MAX };
         if used.now >= most || used.in_this_minute >= self.per_minute {
             return None;
         }
         used.now += 1;
         used.in_this_minute += 1;
-        Some(Turn { used: Arc::clone(&self.used), subject })
+        Some(CheckPermit { used: Arc::clone(&self.used), subject })
     }
 }
 
-impl Drop for Turn {
+impl Drop for CheckPermit {
     fn drop(&mut self) {
         if let Some(used) = lock(&self.used).get_mut(&self.subject) {
             used.now = used.now.saturating_sub(1);
@@ -80,8 +80,10 @@ impl Drop for Turn {
     }
 }
 
-/// Whatever a thread that panicked left behind are numbers.
-fn lock(used: &Mutex<HashMap<Subject, Used>>) -> MutexGuard<'_, HashMap<Subject, Used>> {
+/// The map holds only numbers, so it is valid even after a panic.
+fn lock(
+    used: &Mutex<HashMap<CheckSubject, CheckUsage>>,
+) -> MutexGuard<'_, HashMap<CheckSubject, CheckUsage>> {
     used.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,20 +1,20 @@
-//! What can go wrong with payments, and whose it is to mend.
+//! The errors of payments, and who has to fix them.
 //!
-//! Nothing here repeats what a provider said in its own words: that may hold a part of a key.
+//! No error repeats a provider's own message, which may contain part of a key.
 
 use rust_decimal::Decimal;
 
-use super::Rail;
+use super::PaymentMethod;
 use crate::accounts::AccountsError;
 
-/// Why a wish of a customer or of the operator was not carried out.
+/// Why a request of a customer or the operator failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PaymentError {
-    #[error("{rail} payments are not set up: the settings have no key for this provider")]
-    NoRail { rail: Rail },
+    #[error("{method} payments are not set up: the settings have no key for this provider")]
+    NotConfigured { method: PaymentMethod },
     #[error("add-ons are not sold for {months} months")]
     Term { months: u32 },
-    /// There is none, or it may not buy: it is not confirmed, or blocked, or deleted.
+    /// There is no such account, or it cannot buy: it is unconfirmed, blocked or deleted.
     #[error("this account cannot buy add-ons")]
     NoAccount,
     #[error("there is no such order")]
@@ -36,17 +36,17 @@ pub enum PaymentError {
 }
 
 impl PaymentError {
-    /// Whether it may go better in a while, without anybody mending anything.
+    /// Whether a later attempt may succeed without any intervention.
     #[must_use]
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         matches!(self, Self::Provider(ProviderError::Unreachable { .. }))
     }
 }
 
-/// Why a provider did not do what it was asked.
+/// Why a request to a provider failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// It may have happened all the same: to be asked again with the same key.
+    /// The request may have taken effect: retry with the same key.
     #[error("{why}")]
     Unreachable { why: String },
     #[error("it answered {status} ({code})")]
@@ -55,18 +55,19 @@ pub enum ProviderError {
     Unusable { why: &'static str },
 }
 
-/// Why a webhook was not taken.
+/// Why a webhook was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
-    /// It does not come from the provider, or is too old, or is no event. Its sender is to blame.
+    /// It does not come from the provider, is too old, or is not an event. Its sender is to blame.
     #[error("{why}")]
     Forged { why: &'static str },
-    #[error("{rail} payments are not set up")]
-    NoRail { rail: Rail },
-    /// Too many are being checked, or were within a minute: it is to come again.
+    #[error("{method} payments are not set up")]
+    NotConfigured { method: PaymentMethod },
+    /// Too many checks are in progress, or were made within a minute: the provider must send it
+    /// again.
     #[error("too many webhooks are to be checked")]
     Busy,
-    /// The provider had to be asked and did not answer: it is to come again.
+    /// The provider did not answer the check: it must send the webhook again.
     #[error("the payment provider did not answer")]
     Provider(#[from] ProviderError),
     #[error("the store of orders failed")]

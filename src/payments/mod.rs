@@ -1,20 +1,20 @@
-//! Orders, and the money for them: by card through Stripe, and through PayPal.
+//! Orders and their payments: by card through Stripe, and through PayPal.
 //!
-//! It owns what is bought, at which price, and which days follow from what was paid and given back; it
-//! knows no pages and no keys. Providers are slow, repeat themselves and tell things out of order, and
-//! this process may die between any two steps. So what they tell is kept as facts that only grow, the
-//! days follow from the facts ([`Order`]), and whatever is asked of them may be asked again.
+//! Owns what is bought, at which price, and which days follow from payments and refunds; it knows
+//! neither pages nor keys. Providers are slow, repeat themselves and report out of order, and this
+//! process may die between any two steps. So their reports are stored as facts that only grow, the
+//! days follow from the facts ([`Order`]), and every request to a provider can be repeated.
 //!
-//! In reading order: [`Rail`], [`Order`], then `provider` with `stripe`, `paypal` and `peer`, `store`,
-//! `webhook`, `sweep`, and `sandbox`, the providers of the demo.
+//! In reading order: [`PaymentMethod`], [`Order`], then `provider` with `stripe`, `paypal` and
+//! `client`, `store`, `webhook`, `sweep`, and `sandbox`, the providers of the demo.
 
 mod checks;
+mod client;
 mod error;
+mod method;
 mod order;
 mod paypal;
-mod peer;
 mod provider;
-mod rail;
 pub mod sandbox;
 mod store;
 mod stripe;
@@ -34,17 +34,17 @@ use tracing::{error, info};
 
 use self::{
     checks::Checks,
-    order::Told,
+    client::ProviderClient,
+    order::ProviderStatus,
     paypal::Paypal,
-    peer::Peer,
-    provider::{Provider, Ways},
-    store::{Applied, Event, Store},
+    provider::{Provider, ReturnUrls},
+    store::{ApplyOutcome, EventKey, Store},
     stripe::Stripe,
 };
 pub use self::{
     error::{PaymentError, ProviderError, WebhookError},
+    method::{PaymentMethod, UnknownPaymentMethod},
     order::{Order, OrderState},
-    rail::{Rail, UnknownRail},
 };
 pub use crate::accounts::{LedgerEntry, LedgerKind};
 use crate::{
@@ -56,7 +56,7 @@ use crate::{
     products::{Catalogue, DAYS_PER_MONTH, TERMS},
 };
 
-/// A handle on orders and those who are paid; clones share everything.
+/// A handle to orders and payments; clones share everything.
 #[derive(Clone)]
 pub struct Payments {
     shared: Arc<Shared>,
@@ -66,18 +66,18 @@ struct Shared {
     accounts: Accounts,
     catalogue: Arc<Catalogue>,
     store: Store,
-    /// Where customers reach the hub, without a slash at the end.
+    /// The URL where customers reach the hub, without a trailing slash.
     public_url: String,
     providers: Vec<Provider>,
-    rails: Vec<Rail>,
+    methods: Vec<PaymentMethod>,
     config: PaymentsConfig,
-    /// Of webhooks that a provider has to be asked about.
+    /// Limits the webhooks that a provider must verify.
     checks: Checks,
 }
 
-/// Why the rails of the settings cannot be used. Always the operator's to mend.
+/// Why the configured payment methods cannot be used. Always for the operator to fix.
 #[derive(Debug, thiserror::Error)]
-pub enum SetUpError {
+pub enum SetupError {
     #[error("{name}: a secret is missing")]
     Secret { name: &'static str, source: SecretError },
     #[error("{name} is empty")]
@@ -87,18 +87,19 @@ pub enum SetUpError {
 }
 
 impl Payments {
-    /// The rails of the settings. `public_url`: where customers reach the hub, without a slash at the
-    /// end.
+    /// The configured payment methods. `public_url`: where customers reach the hub, without a
+    /// trailing slash.
     ///
     /// # Errors
     ///
-    /// If a secret cannot be had, or if no authority is known by which to trust a provider.
+    /// If a secret cannot be loaded, or if no certificate authority is available to verify a
+    /// provider.
     pub fn new(
         accounts: &Accounts,
         catalogue: Arc<Catalogue>,
         public_url: &str,
         config: &PaymentsConfig,
-    ) -> Result<Self, SetUpError> {
+    ) -> Result<Self, SetupError> {
         let providers = providers(config)?;
         Ok(Self {
             shared: Arc::new(Shared {
@@ -106,7 +107,7 @@ impl Payments {
                 catalogue,
                 store: Store::new(accounts.database().clone()),
                 public_url: public_url.to_owned(),
-                rails: providers.iter().map(Provider::rail).collect(),
+                methods: providers.iter().map(Provider::method).collect(),
                 providers,
                 config: config.clone(),
                 checks: Checks::new(config.webhook_checks_per_minute),
@@ -114,47 +115,48 @@ impl Payments {
         })
     }
 
-    /// The ways to pay that are offered.
+    /// The payment methods on offer.
     #[must_use]
-    pub fn rails(&self) -> &[Rail] {
-        &self.shared.rails
+    pub fn methods(&self) -> &[PaymentMethod] {
+        &self.shared.methods
     }
 
-    /// Bytes of a webhook, at most.
+    /// The maximum bytes of a webhook.
     #[must_use]
     pub fn webhook_bytes_max(&self) -> usize {
         self.shared.config.webhook_bytes_max
     }
 
-    /// Takes an order at the account's own price, and opens a checkout for it. The customer is to be
-    /// sent to [`Order::checkout_url`].
+    /// Creates an order at the account's own price, and opens a checkout for it. The caller sends
+    /// the customer to [`Order::checkout_url`].
     ///
     /// # Errors
     ///
-    /// If it cannot be bought so, if too many orders are open, if the provider does not do it, or if the
-    /// store fails. Nothing was paid in any case.
+    /// If the purchase is not allowed, if too many orders are open, if the provider fails, or if
+    /// the store fails. Nothing has been paid in any case.
     pub async fn begin(
         &self,
         account: AccountId,
         addon: Addon,
         months: u32,
-        rail: Rail,
+        method: PaymentMethod,
         now: Micros,
     ) -> Result<Order, PaymentError> {
-        let provider = self.provider(rail)?;
+        let provider = self.provider(method)?;
         if !TERMS.contains(&months) {
             return Err(PaymentError::Term { months });
         }
-        let order = self.take_order(account, addon, months, rail, now).await?;
+        let order = self.take_order(account, addon, months, method, now).await?;
         self.open_checkout(provider, order, now).await
     }
 
-    /// The customer came back from the checkout: asks the provider how it went.
+    /// Handles the customer's return from the checkout: fetches the order's status from the
+    /// provider.
     ///
     /// # Errors
     ///
-    /// If there is no such order of this account, if the provider does not say, or if the store fails.
-    /// What was paid is not lost then: the provider tells it, or is asked about it later.
+    /// If the account has no such order, if the provider does not answer, or if the store fails. A
+    /// payment is not lost then: the provider reports it, or is asked again later.
     pub async fn returned(
         &self,
         order_id: &str,
@@ -165,15 +167,15 @@ impl Payments {
         if order.paid.is_some() {
             return Ok(order);
         }
-        let told = self.provider(order.rail)?.look(&order).await?;
-        self.apply(&order, &told, now).await
+        let status = self.provider(order.method)?.fetch_status(&order).await?;
+        self.apply(&order, &status, now).await
     }
 
-    /// The customer turned back. Should it be paid nevertheless, it counts.
+    /// Handles a cancelled checkout. A payment that arrives nevertheless counts.
     ///
     /// # Errors
     ///
-    /// If there is no such order of this account, or if the store fails.
+    /// If the account has no such order, or if the store fails.
     pub async fn cancelled(
         &self,
         order_id: &str,
@@ -184,12 +186,12 @@ impl Payments {
         if order.state() != OrderState::Open {
             return Ok(order);
         }
-        let told = self.provider(order.rail)?.cancel(&order).await;
-        let told = told.unwrap_or_else(|error| {
+        let status = self.provider(order.method)?.cancel(&order).await;
+        let status = status.unwrap_or_else(|error| {
             info!(order = order.id, %error, "the checkout was left open");
-            Told::default()
+            ProviderStatus::default()
         });
-        self.apply(&order, &Told { closed: true, ..told }, now).await
+        self.apply(&order, &ProviderStatus { closed: true, ..status }, now).await
     }
 
     /// An order of this account.
@@ -198,7 +200,7 @@ impl Payments {
     ///
     /// If there is none, or if the store fails.
     pub async fn order(&self, order_id: &str, account: AccountId) -> Result<Order, PaymentError> {
-        let order = self.order_of_anybody(order_id).await?;
+        let order = self.order_of_any_account(order_id).await?;
         if order.account == account { Ok(order) } else { Err(PaymentError::NoOrder) }
     }
 
@@ -207,11 +209,11 @@ impl Payments {
     /// # Errors
     ///
     /// If there is none, or if the store fails.
-    pub async fn order_of_anybody(&self, order_id: &str) -> Result<Order, PaymentError> {
+    pub async fn order_of_any_account(&self, order_id: &str) -> Result<Order, PaymentError> {
         self.shared.store.order(order_id).await?.ok_or(PaymentError::NoOrder)
     }
 
-    /// The orders of an account, the latest first, 200 at most.
+    /// The orders of an account, the newest first, 200 at most.
     ///
     /// # Errors
     ///
@@ -220,7 +222,7 @@ impl Payments {
         Ok(self.shared.store.orders_of(account).await?)
     }
 
-    /// What was granted to an account and taken back, as [`Accounts::ledger`].
+    /// The ledger entries of an account, as [`Accounts::ledger`].
     ///
     /// # Errors
     ///
@@ -229,36 +231,41 @@ impl Payments {
         Ok(self.shared.accounts.ledger(account).await?)
     }
 
-    /// Gives back the rest of an order, or a part of it, and takes back as many days.
+    /// Refunds the rest of an order, or part of it, and takes back a proportional number of days.
     ///
     /// # Errors
     ///
-    /// If it is not paid, if there is not so much left of it, if the provider does not do it, or if the
-    /// store fails. What the provider has done is not lost then: it tells of it.
+    /// If it is not paid, if less than the amount is left, if the provider fails, or if the store
+    /// fails. A refund that the provider has made is not lost then: the provider reports it.
     pub async fn refund(
         &self,
         order_id: &str,
         amount: Option<Decimal>,
         now: Micros,
     ) -> Result<Order, PaymentError> {
-        let order = self.order_of_anybody(order_id).await?;
-        let provider = self.provider(order.rail)?;
-        // Money may have been given back at the provider's own pages.
-        let told = provider.look(&order).await?;
-        let order = self.apply(&order, &told, now).await?;
+        let order = self.order_of_any_account(order_id).await?;
+        let provider = self.provider(order.method)?;
+        // A refund may have been made on the provider's own pages.
+        let status = provider.fetch_status(&order).await?;
+        let order = self.apply(&order, &status, now).await?;
         let amount = refundable(&order, amount)?;
         provider.refund(&order, amount).await?;
         let mut all = order.price.clone();
         all.amount = order.refunded + amount;
-        self.apply(&order, &Told { refunded: Some(all), ..Told::default() }, now).await
+        self.apply(
+            &order,
+            &ProviderStatus { refunded: Some(all), ..ProviderStatus::default() },
+            now,
+        )
+        .await
     }
 
-    /// Grants days for nothing, as [`Accounts::gift`].
+    /// Grants days without payment, as [`Accounts::grant_addon`].
     ///
     /// # Errors
     ///
-    /// If there is no such account, if they are too many days, or if the store fails.
-    pub async fn gift(
+    /// If there is no such account, if there are too many days, or if the store fails.
+    pub async fn grant_addon(
         &self,
         account: AccountId,
         addon: Addon,
@@ -266,21 +273,21 @@ impl Payments {
         note: &str,
         now: Micros,
     ) -> Result<(), PaymentError> {
-        Ok(self.shared.accounts.gift(account, addon, days, note, now).await?)
+        Ok(self.shared.accounts.grant_addon(account, addon, days, note, now).await?)
     }
 
-    fn provider(&self, rail: Rail) -> Result<&Provider, PaymentError> {
-        let found = self.shared.providers.iter().find(|provider| provider.rail() == rail);
-        found.ok_or(PaymentError::NoRail { rail })
+    fn provider(&self, method: PaymentMethod) -> Result<&Provider, PaymentError> {
+        let found = self.shared.providers.iter().find(|provider| provider.method() == method);
+        found.ok_or(PaymentError::NotConfigured { method })
     }
 
-    /// The price is that of the moment, decided while nobody else decides about the account.
+    /// The price is the current one, determined under the account's lock.
     async fn take_order(
         &self,
         account: AccountId,
         addon: Addon,
         months: u32,
-        rail: Rail,
+        method: PaymentMethod,
         now: Micros,
     ) -> Result<Order, PaymentError> {
         let id = random_id()?;
@@ -295,7 +302,7 @@ impl Payments {
         let order = Order {
             id,
             account,
-            rail,
+            method,
             addon,
             months,
             days: months * DAYS_PER_MONTH,
@@ -312,12 +319,12 @@ impl Payments {
         };
         store::insert(&mut tx, &order).await?;
         tx.commit().await?;
-        metrics::counter!("matchwire_orders_total", "rail" => rail.as_str()).increment(1);
+        metrics::counter!("matchwire_orders_total", "rail" => method.as_str()).increment(1);
         Ok(order)
     }
 
-    /// A provider that refuses will refuse again, so the order is closed; one that does not answer may
-    /// have opened the checkout, which is found out by `sweep`.
+    /// A provider that refuses will refuse again, so the order is closed; one that does not answer
+    /// may have opened the checkout, which `sweep` finds out.
     async fn open_checkout(
         &self,
         provider: &Provider,
@@ -325,46 +332,59 @@ impl Payments {
         now: Micros,
     ) -> Result<Order, PaymentError> {
         let way = |end| format!("{}/checkout/{}/{end}/", self.shared.public_url, order.id);
-        let ways = Ways { back: way("return"), cancel: way("cancel") };
-        let opened = match provider.open(&order, &ways).await {
-            Ok(opened) => opened,
+        let return_urls = ReturnUrls { back: way("return"), cancel: way("cancel") };
+        let new_checkout = match provider.open(&order, &return_urls).await {
+            Ok(new_checkout) => new_checkout,
             Err(refused) => {
                 error!(order = order.id, error = %refused, "no checkout was opened");
                 if !matches!(refused, ProviderError::Unreachable { .. }) {
-                    self.apply(&order, &Told { closed: true, ..Told::default() }, now).await?;
+                    self.apply(
+                        &order,
+                        &ProviderStatus { closed: true, ..ProviderStatus::default() },
+                        now,
+                    )
+                    .await?;
                 }
                 return Err(refused.into());
             }
         };
-        self.shared.store.checkout_opened(&order.id, &opened.checkout, &opened.url).await?;
-        order.checkout = Some(opened.checkout);
-        order.checkout_url = Some(opened.url);
+        self.shared
+            .store
+            .checkout_opened(&order.id, &new_checkout.checkout, &new_checkout.url)
+            .await?;
+        order.checkout = Some(new_checkout.checkout);
+        order.checkout_url = Some(new_checkout.url);
         Ok(order)
     }
 
-    /// What was told without a webhook.
-    async fn apply(&self, of: &Order, told: &Told, now: Micros) -> Result<Order, PaymentError> {
-        let (order, _) = self.take_in(of, told, None, now).await?;
-        Ok(order)
-    }
-
-    async fn take_in(
+    /// Records a status that did not come from a webhook.
+    async fn apply(
         &self,
         of: &Order,
-        told: &Told,
-        event: Option<Event<'_>>,
+        status: &ProviderStatus,
         now: Micros,
-    ) -> Result<(Order, Applied), sqlx::Error> {
-        let (order, applied) = self.shared.store.apply(of, told, event, now).await?;
+    ) -> Result<Order, PaymentError> {
+        let (order, _) = self.record_status(of, status, None, now).await?;
+        Ok(order)
+    }
+
+    async fn record_status(
+        &self,
+        of: &Order,
+        status: &ProviderStatus,
+        event: Option<EventKey<'_>>,
+        now: Micros,
+    ) -> Result<(Order, ApplyOutcome), sqlx::Error> {
+        let (order, applied) = self.shared.store.apply(of, status, event, now).await?;
         match &applied {
-            Applied::Days(days) => {
+            ApplyOutcome::Days(days) => {
                 info!(order = order.id, account = order.account.0, days, "days were moved");
-                self.shared.accounts.tell_own_changes().await;
+                self.shared.accounts.broadcast_own_changes().await;
             }
-            Applied::Mismatch(mismatch) => {
-                error!(order = order.id, rail = %order.rail, %mismatch, "a payment does not fit");
+            ApplyOutcome::Mismatch(mismatch) => {
+                error!(order = order.id, rail = %order.method, %mismatch, "a payment does not fit");
             }
-            Applied::Nothing | Applied::Repeated => {}
+            ApplyOutcome::Nothing | ApplyOutcome::Repeated => {}
         }
         Ok((order, applied))
     }
@@ -372,11 +392,11 @@ impl Payments {
 
 impl fmt::Debug for Payments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Payments").field("rails", &self.shared.rails).finish_non_exhaustive()
+        f.debug_struct("Payments").field("rails", &self.shared.methods).finish_non_exhaustive()
     }
 }
 
-/// What is wished, or all that is left.
+/// The requested amount, or all that is left.
 fn refundable(order: &Order, wish: Option<Decimal>) -> Result<Decimal, PaymentError> {
     if order.paid.is_none() {
         return Err(PaymentError::NotPaid);
@@ -390,38 +410,38 @@ fn refundable(order: &Order, wish: Option<Decimal>) -> Result<Decimal, PaymentEr
     Ok(wish)
 }
 
-/// 128 random bits, in hexadecimal: who guesses finds no other's order.
+/// 128 random bits, in hexadecimal, so that an order's id cannot be guessed.
 fn random_id() -> Result<String, getrandom::Error> {
     let random = (u128::from(getrandom::u64()?) << 64) | u128::from(getrandom::u64()?);
     Ok(format!("{random:032x}"))
 }
 
-fn providers(config: &PaymentsConfig) -> Result<Vec<Provider>, SetUpError> {
+fn providers(config: &PaymentsConfig) -> Result<Vec<Provider>, SetupError> {
     let urls = [
         config.offers_stripe().then_some(&config.stripe_url),
         config.offers_paypal().then_some(&config.paypal_url),
     ];
     let encrypted = urls.iter().flatten().any(|url| url.starts_with("https:"));
-    let tls = if encrypted { tls::client(None)? } else { peer::no_tls() };
+    let tls = if encrypted { tls::client(None)? } else { client::no_tls() };
     let mut providers = Vec::new();
     if config.offers_stripe() {
         let key = secret("payments.stripe_key", &config.stripe_key)?;
         let signing = secret("payments.stripe_webhook_secret", &config.stripe_webhook_secret)?;
-        let peer = Peer::new(Rail::Card, &config.stripe_url, config, &tls);
-        providers.push(Provider::Stripe(Stripe::new(peer, key, signing, config)));
+        let client = ProviderClient::new(PaymentMethod::Card, &config.stripe_url, config, &tls);
+        providers.push(Provider::Stripe(Stripe::new(client, key, signing, config)));
     }
     if config.offers_paypal() {
         let secret = secret("payments.paypal_client_secret", &config.paypal_client_secret)?;
-        let peer = Peer::new(Rail::Paypal, &config.paypal_url, config, &tls);
-        providers.push(Provider::Paypal(Paypal::new(peer, secret, config)));
+        let client = ProviderClient::new(PaymentMethod::Paypal, &config.paypal_url, config, &tls);
+        providers.push(Provider::Paypal(Paypal::new(client, secret, config)));
     }
     Ok(providers)
 }
 
-fn secret(name: &'static str, of: &SecretRef) -> Result<Secret, SetUpError> {
-    let secret = of.resolve().map_err(|source| SetUpError::Secret { name, source })?;
+fn secret(name: &'static str, of: &SecretRef) -> Result<Secret, SetupError> {
+    let secret = of.resolve().map_err(|source| SetupError::Secret { name, source })?;
     if secret.expose().is_empty() {
-        return Err(SetUpError::Empty { name });
+        return Err(SetupError::Empty { name });
     }
     Ok(secret)
 }

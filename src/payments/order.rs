@@ -1,63 +1,63 @@
-//! An order: what a customer wants to buy, and what the provider has said of it since.
+//! An order: what a customer wants to buy, and what the provider has reported about it.
 //!
-//! Pure. Facts only ever grow: an order is paid once, what was given back is the most that was ever
-//! told, and a checkout that has closed stays closed. The days that are due follow from the facts
-//! alone, so the order and the repetition of what providers tell do not matter.
+//! Pure. Facts only ever grow: an order is paid once, its refund is the highest ever reported, and
+//! a closed checkout stays closed. The days due follow from the facts alone, so the order and the
+//! repetition of reports do not matter.
 
 use rust_decimal::{Decimal, RoundingStrategy, prelude::ToPrimitive};
 
-use super::Rail;
+use super::PaymentMethod;
 use crate::{
     accounts::{AccountId, Addon, Micros},
     products::{DAYS_PER_MONTH, Price},
 };
 
-/// What a customer wants to buy, and what is known of it.
+/// What a customer wants to buy, and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// Random, and told to the provider.
+    /// Random, and known to the provider.
     pub id: String,
     pub account: AccountId,
-    pub rail: Rail,
+    pub method: PaymentMethod,
     pub addon: Addon,
     pub months: u32,
-    /// What it grants when it is paid.
+    /// The days it grants once paid.
     pub days: u32,
-    /// For all months.
+    /// For all months together.
     pub price: Price,
-    /// Whether it is a Founder's price.
+    /// Whether it is a Founder price.
     pub founder: bool,
     pub created: Micros,
-    /// The provider's name for the checkout, and its name for the payment.
+    /// The provider's ids of the checkout and of the payment.
     pub checkout: Option<String>,
     pub payment: Option<String>,
     /// Where the customer pays.
     pub checkout_url: Option<String>,
-    /// When we heard that it was paid.
+    /// When this process learnt of the payment.
     pub paid: Option<Micros>,
-    /// Given back so far, in all.
+    /// The total refunded so far.
     pub refunded: Decimal,
-    /// When we heard that it can no longer be paid, or the customer turned back.
+    /// When this process learnt that it can no longer be paid, or the customer cancelled.
     pub closed: Option<Micros>,
-    /// What the ledger has granted for it, less what it took back.
+    /// The days that the ledger has granted for it, less those taken back.
     pub days_granted: i64,
 }
 
-/// How an order stands, in one word.
+/// The state of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderState {
     /// Not paid yet.
     Open,
-    /// Not paid, and not to be paid any more.
+    /// Not paid, and no longer payable.
     Closed,
     Paid,
-    /// A part was given back.
+    /// Partly refunded.
     PartlyRefunded,
     Refunded,
 }
 
 impl OrderState {
-    /// For people.
+    /// For display.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -70,30 +70,30 @@ impl OrderState {
     }
 }
 
-/// What a provider tells of an order. Empty where it says nothing.
+/// What a provider reports about an order. Fields it does not report are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Told {
-    /// Its name for the payment.
+pub(super) struct ProviderStatus {
+    /// The provider's id of the payment.
     pub(super) payment: Option<String>,
     pub(super) paid: Option<Price>,
-    /// In all.
+    /// In total.
     pub(super) refunded: Option<Price>,
     pub(super) closed: bool,
 }
 
-/// What was told does not fit the order, so nothing of it is believed.
+/// A report does not fit the order, so all of it is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Mismatch {
-    #[error("the currency is {told}, not {expected}")]
-    Currency { expected: String, told: String },
-    #[error("the amount is {told}, not {expected}")]
-    Amount { expected: Decimal, told: Decimal },
-    #[error("{told} were given back of {paid}")]
-    Refund { paid: Decimal, told: Decimal },
+    #[error("the currency is {received}, not {expected}")]
+    Currency { expected: String, received: String },
+    #[error("the amount is {received}, not {expected}")]
+    Amount { expected: Decimal, received: Decimal },
+    #[error("{received} were given back of {paid}")]
+    Refund { paid: Decimal, received: Decimal },
 }
 
 impl Mismatch {
-    /// As it is written down.
+    /// As it is stored.
     pub(super) fn as_str(&self) -> &'static str {
         match self {
             Self::Currency { .. } => "wrong currency",
@@ -104,7 +104,7 @@ impl Mismatch {
 }
 
 impl Order {
-    /// How it stands.
+    /// The order's state.
     #[must_use]
     pub fn state(&self) -> OrderState {
         match (self.paid, self.closed) {
@@ -116,7 +116,7 @@ impl Order {
         }
     }
 
-    /// A month of what is bought, for people.
+    /// The display name of one month of the purchase.
     #[must_use]
     pub fn unit_title(&self) -> String {
         let addon = match self.addon {
@@ -127,13 +127,13 @@ impl Order {
         format!("{addon}, {DAYS_PER_MONTH} days")
     }
 
-    /// All of what is bought, for people.
+    /// The display name of the whole purchase.
     #[must_use]
     pub fn title(&self) -> String {
         format!("{} × {}", self.unit_title(), self.months)
     }
 
-    /// What can still be given back.
+    /// The amount that can still be refunded.
     #[must_use]
     pub fn refundable(&self) -> Decimal {
         match self.paid {
@@ -142,33 +142,33 @@ impl Order {
         }
     }
 
-    /// Takes in what was told.
+    /// Adds the facts of a report.
     ///
     /// # Errors
     ///
-    /// If it does not fit; nothing has changed then.
-    pub(super) fn learn(&mut self, told: &Told, now: Micros) -> Result<(), Mismatch> {
-        for price in told.paid.iter().chain(&told.refunded) {
+    /// If the report does not fit the order; nothing has changed then.
+    pub(super) fn learn(&mut self, received: &ProviderStatus, now: Micros) -> Result<(), Mismatch> {
+        for price in received.paid.iter().chain(&received.refunded) {
             self.check_currency(price)?;
         }
-        if let Some(paid) = &told.paid
+        if let Some(paid) = &received.paid
             && paid.amount != self.price.amount
         {
             let expected = self.price.amount;
-            return Err(Mismatch::Amount { expected, told: paid.amount });
+            return Err(Mismatch::Amount { expected, received: paid.amount });
         }
-        let refunded = told.refunded.as_ref().map_or(Decimal::ZERO, |price| price.amount);
+        let refunded = received.refunded.as_ref().map_or(Decimal::ZERO, |price| price.amount);
         if refunded > self.price.amount || refunded.is_sign_negative() {
-            return Err(Mismatch::Refund { paid: self.price.amount, told: refunded });
+            return Err(Mismatch::Refund { paid: self.price.amount, received: refunded });
         }
-        if told.paid.is_some() {
+        if received.paid.is_some() {
             self.paid = self.paid.or(Some(now));
         }
-        if told.closed {
+        if received.closed {
             self.closed = self.closed.or(Some(now));
         }
         self.refunded = self.refunded.max(refunded);
-        self.payment = self.payment.take().or_else(|| told.payment.clone());
+        self.payment = self.payment.take().or_else(|| received.payment.clone());
         Ok(())
     }
 
@@ -176,12 +176,12 @@ impl Order {
         if price.currency == self.price.currency {
             return Ok(());
         }
-        let (expected, told) = (self.price.currency.clone(), price.currency.clone());
-        Err(Mismatch::Currency { expected, told })
+        let (expected, received) = (self.price.currency.clone(), price.currency.clone());
+        Err(Mismatch::Currency { expected, received })
     }
 
-    /// The days that are due by the facts: all of them when it is paid, less a share of what was given
-    /// back, in whole days, the rest of a day to the customer.
+    /// The days due by the facts: all of them once it is paid, less the share that was refunded, in
+    /// whole days, rounded in the customer's favour.
     #[must_use]
     pub fn days_due(&self) -> i64 {
         if self.paid.is_none() {
@@ -193,7 +193,7 @@ impl Order {
         days - back.unwrap_or(days).min(days)
     }
 
-    /// What is paid for it by the facts, less what was given back.
+    /// The amount paid by the facts, less refunds.
     #[must_use]
     pub fn amount_due(&self) -> Decimal {
         self.refundable()

@@ -1,25 +1,25 @@
-//! Orders as they are stored: all the SQL about orders and webhooks.
+//! The stored orders: all SQL about orders and webhooks.
 //!
-//! Whoever changes an order has the row of its account locked. So what is read of it in the same
-//! transaction is what is so, and two who hear of the same payment take their turns.
+//! A writer locks the account's row before it changes an order. So what it reads in the same
+//! transaction is current, and two reports of the same payment are processed one after the other.
 
 use rust_decimal::Decimal;
 use sqlx::{Any, AnyConnection, FromRow, Row, Transaction, any::AnyRow};
 
 use super::{
-    Order, Rail,
-    order::{Mismatch, Told},
+    Order, PaymentMethod,
+    order::{Mismatch, ProviderStatus},
 };
 use crate::{
     accounts::{
         AccountId, Addon, Micros,
-        ledger::{self, Entry, LedgerKind, decimal},
+        ledger::{self, LedgerKind, NewLedgerEntry, decimal},
     },
     database::Database,
     products::Price,
 };
 
-/// The most orders that are shown at once.
+/// Maximum orders in a list.
 const SHOWN_MAX: i64 = 200;
 
 #[derive(Debug, Clone)]
@@ -27,45 +27,45 @@ pub(super) struct Store {
     database: Database,
 }
 
-/// By what a provider names an order: ours, its checkout, its payment.
+/// How a provider identifies an order: by our id, its checkout or its payment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Name {
+pub(super) struct OrderRef {
     pub(super) order: Option<String>,
     pub(super) checkout: Option<String>,
     pub(super) payment: Option<String>,
 }
 
-/// What may be bought by an account.
+/// What determines whether an account can buy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Buyer {
     pub(super) founder: bool,
-    /// Orders of it that are neither paid nor closed.
+    /// Its orders that are neither paid nor closed.
     pub(super) open: usize,
 }
 
-/// Something that a provider told once, for the record.
+/// Identifies a webhook event, for the record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Event<'a> {
-    pub(super) rail: Rail,
+pub(super) struct EventKey<'a> {
+    pub(super) method: PaymentMethod,
     pub(super) id: &'a str,
     pub(super) kind: &'a str,
 }
 
-/// What came of something that was told.
+/// The result of applying a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Applied {
-    /// Days were granted, or taken back where it is below zero.
+pub(super) enum ApplyOutcome {
+    /// Days were granted, or taken back if negative.
     Days(i64),
-    /// It was known, or changes no days.
+    /// It was known already, or changes no days.
     Nothing,
     /// It does not fit the order.
     Mismatch(Mismatch),
-    /// This very event had been told before.
+    /// This event was applied before.
     Repeated,
 }
 
-impl Applied {
-    /// As it is written down and counted.
+impl ApplyOutcome {
+    /// As it is stored and counted.
     pub(super) fn as_str(&self) -> &'static str {
         match self {
             Self::Days(0..) => "granted",
@@ -91,17 +91,17 @@ impl Store {
         order(&mut connection, id).await
     }
 
-    /// The order that a provider means. Its own name for it counts least: we told it ours.
-    pub(super) async fn named(
+    /// The order that a provider refers to. Our own id takes precedence over the provider's ids.
+    pub(super) async fn find(
         &self,
-        rail: Rail,
-        name: &Name,
+        method: PaymentMethod,
+        name: &OrderRef,
     ) -> Result<Option<Order>, sqlx::Error> {
         sqlx::query_as(
             "SELECT * FROM orders WHERE rail = $1 AND (id = $2 OR checkout_ref = $3 OR payment_ref = $4) \
              ORDER BY CASE WHEN id = $2 THEN 0 WHEN checkout_ref = $3 THEN 1 ELSE 2 END LIMIT 1",
         )
-        .bind(rail.as_str())
+        .bind(method.as_str())
         .bind(name.order.clone())
         .bind(name.checkout.clone())
         .bind(name.payment.clone())
@@ -109,7 +109,7 @@ impl Store {
         .await
     }
 
-    /// Those of an account, the latest first.
+    /// The orders of an account, the newest first.
     pub(super) async fn orders_of(&self, account: AccountId) -> Result<Vec<Order>, sqlx::Error> {
         sqlx::query_as(
             "SELECT * FROM orders WHERE account_id = $1 ORDER BY created_us DESC, id LIMIT $2",
@@ -120,9 +120,9 @@ impl Store {
         .await
     }
 
-    /// The open orders that are next to be asked about. One is asked about `after` it was made, and
-    /// again after half as long as it has been asked about so far and a little.
-    pub(super) async fn to_ask_about(
+    /// The open orders that are next to be checked. An order is checked `after` it was created, and
+    /// again after half its age at the last check and a little.
+    pub(super) async fn due_for_check(
         &self,
         after: Micros,
         most: u32,
@@ -141,7 +141,7 @@ impl Store {
         .await
     }
 
-    pub(super) async fn asked_about(&self, order: &str, now: Micros) -> Result<(), sqlx::Error> {
+    pub(super) async fn mark_checked(&self, order: &str, now: Micros) -> Result<(), sqlx::Error> {
         sqlx::query("UPDATE orders SET asked_us = $2 WHERE id = $1")
             .bind(order)
             .bind(now)
@@ -168,16 +168,16 @@ impl Store {
         Ok(())
     }
 
-    /// Whether this event was taken before.
-    pub(super) async fn knows(&self, event: Event<'_>) -> Result<bool, sqlx::Error> {
+    /// Whether this event was recorded before.
+    pub(super) async fn knows(&self, event: EventKey<'_>) -> Result<bool, sqlx::Error> {
         let mut connection = self.database.pool().acquire().await?;
         knows(&mut connection, event).await
     }
 
-    /// Writes down an event that is about no order of ours.
+    /// Records an event that concerns no known order.
     pub(super) async fn record(
         &self,
-        event: Event<'_>,
+        event: EventKey<'_>,
         outcome: &str,
         now: Micros,
     ) -> Result<(), sqlx::Error> {
@@ -185,26 +185,26 @@ impl Store {
         record(&mut connection, event, None, outcome, now).await
     }
 
-    /// Takes in what was told of an order: the facts, the days that follow from them, the ledger and
+    /// Applies a report about an order: the facts, the days that follow from them, the ledger and
     /// the event, all or nothing.
     pub(super) async fn apply(
         &self,
         of: &Order,
-        told: &Told,
-        event: Option<Event<'_>>,
+        status: &ProviderStatus,
+        event: Option<EventKey<'_>>,
         now: Micros,
-    ) -> Result<(Order, Applied), sqlx::Error> {
+    ) -> Result<(Order, ApplyOutcome), sqlx::Error> {
         let mut tx = self.begin().await?;
         ledger::lock(&mut tx, of.account).await?;
         let mut order = order(&mut tx, &of.id).await?.ok_or(sqlx::Error::RowNotFound)?;
         if let Some(event) = event
             && knows(&mut tx, event).await?
         {
-            return Ok((order, Applied::Repeated));
+            return Ok((order, ApplyOutcome::Repeated));
         }
-        let applied = match order.learn(told, now) {
+        let applied = match order.learn(status, now) {
             Ok(()) => settle(&mut tx, &mut order, now).await?,
-            Err(mismatch) => Applied::Mismatch(mismatch),
+            Err(mismatch) => ApplyOutcome::Mismatch(mismatch),
         };
         if let Some(event) = event {
             record(&mut tx, event, Some(&order.id), applied.as_str(), now).await?;
@@ -214,21 +214,21 @@ impl Store {
     }
 }
 
-/// Writes the facts, and moves the days to where the facts want them.
+/// Writes the facts, and adjusts the days to match them.
 async fn settle(
     tx: &mut AnyConnection,
     order: &mut Order,
     now: Micros,
-) -> Result<Applied, sqlx::Error> {
+) -> Result<ApplyOutcome, sqlx::Error> {
     let days = order.days_due() - order.days_granted;
     let amount = order.amount_due() - ledger::paid_for(tx, &order.id).await?;
     order.days_granted += days;
     write_facts(tx, order).await?;
     if days == 0 && amount.is_zero() {
-        return Ok(Applied::Nothing);
+        return Ok(ApplyOutcome::Nothing);
     }
     let back = days < 0 || amount.is_sign_negative();
-    let entry = Entry {
+    let entry = NewLedgerEntry {
         account: order.account,
         addon: order.addon,
         order: Some(&order.id),
@@ -236,10 +236,10 @@ async fn settle(
         days,
         amount,
         currency: &order.price.currency,
-        note: order.rail.as_str(),
+        note: order.method.as_str(),
     };
     ledger::enter(tx, &entry, now).await?;
-    Ok(if days == 0 { Applied::Nothing } else { Applied::Days(days) })
+    Ok(if days == 0 { ApplyOutcome::Nothing } else { ApplyOutcome::Days(days) })
 }
 
 async fn write_facts(tx: &mut AnyConnection, order: &Order) -> Result<(), sqlx::Error> {
@@ -262,7 +262,7 @@ async fn order(tx: &mut AnyConnection, id: &str) -> Result<Option<Order>, sqlx::
     sqlx::query_as("SELECT * FROM orders WHERE id = $1").bind(id).fetch_optional(tx).await
 }
 
-/// The account, if it may buy; its row is locked from here on.
+/// The account, if it can buy; locks its row.
 pub(super) async fn buyer(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -294,7 +294,7 @@ pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> Result<(), 
     )
     .bind(&order.id)
     .bind(order.account.0)
-    .bind(order.rail.as_str())
+    .bind(order.method.as_str())
     .bind(order.addon.as_str())
     .bind(i64::from(order.months))
     .bind(i64::from(order.days))
@@ -307,10 +307,10 @@ pub(super) async fn insert(tx: &mut AnyConnection, order: &Order) -> Result<(), 
     Ok(())
 }
 
-async fn knows(tx: &mut AnyConnection, event: Event<'_>) -> Result<bool, sqlx::Error> {
+async fn knows(tx: &mut AnyConnection, event: EventKey<'_>) -> Result<bool, sqlx::Error> {
     let found: Option<String> =
         sqlx::query_scalar("SELECT event_id FROM webhooks WHERE rail = $1 AND event_id = $2")
-            .bind(event.rail.as_str())
+            .bind(event.method.as_str())
             .bind(event.id)
             .fetch_optional(tx)
             .await?;
@@ -319,7 +319,7 @@ async fn knows(tx: &mut AnyConnection, event: Event<'_>) -> Result<bool, sqlx::E
 
 async fn record(
     tx: &mut AnyConnection,
-    event: Event<'_>,
+    event: EventKey<'_>,
     order: Option<&str>,
     outcome: &str,
     now: Micros,
@@ -328,7 +328,7 @@ async fn record(
         "INSERT INTO webhooks (rail, event_id, kind, order_id, outcome, received_us) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (rail, event_id) DO NOTHING",
     )
-    .bind(event.rail.as_str())
+    .bind(event.method.as_str())
     .bind(event.id)
     .bind(event.kind)
     .bind(order.map(str::to_owned))
@@ -349,12 +349,12 @@ impl FromRow<'_, AnyRow> for Order {
         let amount: Decimal = decimal(&text("amount")?)?;
         let addon: Addon =
             text("addon")?.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-        let rail: Rail =
+        let method: PaymentMethod =
             text("rail")?.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
         Ok(Self {
             id: text("id")?,
             account: AccountId(row.try_get("account_id")?),
-            rail,
+            method,
             addon,
             months: count("months")?,
             days: count("days")?,

@@ -1,21 +1,21 @@
-//! Orders of which nothing was heard: the provider is asked about them.
+//! Checks open orders with their provider.
 //!
-//! This heals what a crash left between a provider's doing and our writing, and webhooks that never
-//! came.
+//! This repairs what a crash left between a provider's action and our record of it, and replaces
+//! webhooks that never arrived.
 
 use std::time::Duration;
 
 use tokio::{sync::watch, time};
 use tracing::{info, warn};
 
-use super::{Order, OrderState, PaymentError, Payments, ProviderError, order::Told};
+use super::{Order, OrderState, PaymentError, Payments, ProviderError, order::ProviderStatus};
 use crate::{accounts::Micros, clock};
 
-/// No provider keeps a checkout open for so long: three days.
+/// Three days. No provider keeps a checkout open for so long.
 const CLOSE_AFTER: Micros = 3 * 24 * 60 * 60 * 1_000_000;
 
 impl Payments {
-    /// Looks after open orders until `stopped` turns true. Runs beside the hub, once.
+    /// Checks open orders until `stopped` turns true. Must run once per process.
     pub async fn run(self, mut stopped: watch::Receiver<bool>) {
         tokio::select! {
             _ = stopped.wait_for(|stop| *stop) => {}
@@ -24,10 +24,10 @@ impl Payments {
     }
 
     async fn sweep_always(&self) {
-        let mut look = time::interval(Duration::from_millis(self.shared.config.sweep_ms));
-        look.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+        let mut fetch_status = time::interval(Duration::from_millis(self.shared.config.sweep_ms));
+        fetch_status.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
         loop {
-            look.tick().await;
+            fetch_status.tick().await;
             if let Err(error) = self.sweep(clock::wall()).await {
                 warn!(
                     error = &error as &dyn std::error::Error,
@@ -37,7 +37,7 @@ impl Payments {
         }
     }
 
-    /// Asks about the open orders that are due, and says about how many.
+    /// Checks the open orders that are due, and returns their number.
     ///
     /// # Errors
     ///
@@ -45,11 +45,11 @@ impl Payments {
     pub async fn sweep(&self, now: Micros) -> Result<usize, PaymentError> {
         let config = &self.shared.config;
         let after = Micros::try_from(config.sweep_after_ms).unwrap_or(Micros::MAX / 1000) * 1000;
-        let orders = self.shared.store.to_ask_about(after, config.sweep_orders_max, now).await?;
+        let orders = self.shared.store.due_for_check(after, config.sweep_orders_max, now).await?;
         let count = orders.len();
         for order in orders {
-            // Before it is asked: one that always fails must not keep the others waiting.
-            self.shared.store.asked_about(&order.id, now).await?;
+            // Marked before the check: an order that always fails must not block the others.
+            self.shared.store.mark_checked(&order.id, now).await?;
             let id = order.id.clone();
             match self.heal(order, now).await {
                 Ok(order) if order.state() == OrderState::Open => {}
@@ -64,21 +64,21 @@ impl Payments {
     }
 
     async fn heal(&self, order: Order, now: Micros) -> Result<Order, PaymentError> {
-        let provider = self.provider(order.rail)?;
+        let provider = self.provider(order.method)?;
         let order = match order.checkout {
             Some(_) => order,
-            // We never heard what the checkout is called; the provider says it again.
+            // The id of the checkout was never received; the provider returns it again.
             None => self.open_checkout(provider, order, now).await?,
         };
-        let told = match provider.look(&order).await {
-            Ok(told) => told,
+        let status = match provider.fetch_status(&order).await {
+            Ok(status) => status,
             Err(ProviderError::Unreachable { why }) => {
                 return Err(ProviderError::Unreachable { why }.into());
             }
-            Err(_) => Told::default(),
+            Err(_) => ProviderStatus::default(),
         };
         let old = now - order.created > CLOSE_AFTER;
-        let closed = told.closed || (old && told.paid.is_none());
-        self.apply(&order, &Told { closed, ..told }, now).await
+        let closed = status.closed || (old && status.paid.is_none());
+        self.apply(&order, &ProviderStatus { closed, ..status }, now).await
     }
 }

@@ -1,51 +1,51 @@
-//! Webhooks: what providers tell by themselves.
+//! Webhooks: events that providers send.
 //!
-//! A webhook is believed once its signature is checked, and taken once by its id. It may be answered
-//! with an error only where it is to come again.
+//! A webhook is accepted once its signature is verified, and applied once by its id. The response
+//! is an error only if the provider must send it again.
 
 use hyper::HeaderMap;
 use tokio::time::Instant;
 use tracing::{debug, info};
 
 use super::{
-    Payments, Rail, WebhookError,
-    provider::{Notice, Provider, Says},
-    store::Event,
+    PaymentMethod, Payments, WebhookError,
+    provider::{EventContent, Provider, WebhookEvent},
+    store::EventKey,
 };
 use crate::accounts::Micros;
 
 impl Payments {
-    /// Takes in a webhook. What is unknown, repeated or does not fit is no error: to send it again would
-    /// not help.
+    /// Accepts a webhook. One that is unknown, repeated or does not fit is not an error, since
+    /// sending it again would not help.
     ///
     /// # Errors
     ///
-    /// If it does not come from the provider, or if it is to come again because the provider or the store
-    /// had no answer.
+    /// If it does not come from the provider, or if it must be sent again because the provider or
+    /// the store failed.
     pub async fn webhook(
         &self,
-        rail: Rail,
+        method: PaymentMethod,
         headers: &HeaderMap,
         body: &[u8],
         now: Micros,
     ) -> Result<(), WebhookError> {
-        let provider = self.provider(rail).map_err(|_| WebhookError::NoRail { rail })?;
-        let taken = self.take_webhook(provider, headers, body, now).await;
-        let outcome = match &taken {
+        let provider = self.provider(method).map_err(|_| WebhookError::NotConfigured { method })?;
+        let result = self.take_webhook(provider, headers, body, now).await;
+        let outcome = match &result {
             Ok(outcome) => outcome,
             Err(WebhookError::Forged { why }) => {
-                info!(%rail, why, "a webhook was refused");
+                info!(rail = %method, why, "a webhook was refused");
                 "refused"
             }
             Err(WebhookError::Busy) => "put off",
             Err(_) => "failed",
         };
-        let labels = [("rail", rail.as_str()), ("outcome", outcome)];
+        let labels = [("rail", method.as_str()), ("outcome", outcome)];
         metrics::counter!("matchwire_webhooks_total", &labels).increment(1);
-        taken.map(|_| ())
+        result.map(|_| ())
     }
 
-    /// What came of it, in a word or two.
+    /// The outcome, in a word or two.
     async fn take_webhook(
         &self,
         provider: &Provider,
@@ -53,18 +53,18 @@ impl Payments {
         body: &[u8],
         now: Micros,
     ) -> Result<&'static str, WebhookError> {
-        let notice = provider.notice(headers, body, now)?;
-        let Notice { id, kind, about, says } = notice;
-        if says == Says::Nothing {
+        let event = provider.read_webhook(headers, body, now)?;
+        let WebhookEvent { id, kind, order_ref, content } = event;
+        if content == EventContent::Nothing {
             debug!(id, kind, "a webhook is about nothing that matters");
             return Ok("ignored");
         }
         let store = &self.shared.store;
-        let event = Event { rail: provider.rail(), id: &id, kind: &kind };
+        let event = EventKey { method: provider.method(), id: &id, kind: &kind };
         if store.knows(event).await? {
             return Ok("repeated");
         }
-        let order = store.named(event.rail, &about).await?;
+        let order = store.find(event.method, &order_ref).await?;
         if provider.checks_signatures() {
             let account = order.as_ref().map(|order| order.account);
             let turn = self.shared.checks.begin(account, Instant::now());
@@ -76,11 +76,13 @@ impl Payments {
             store.record(event, "unknown order", now).await?;
             return Ok("unknown order");
         };
-        let told = match says {
-            Says::Told(told) => told,
-            Says::Ask | Says::Nothing => provider.look(&order).await?,
+        let status = match content {
+            EventContent::Status(status) => status,
+            EventContent::FetchStatus | EventContent::Nothing => {
+                provider.fetch_status(&order).await?
+            }
         };
-        let (_, applied) = self.take_in(&order, &told, Some(event), now).await?;
+        let (_, applied) = self.record_status(&order, &status, Some(event), now).await?;
         Ok(applied.as_str())
     }
 }

@@ -1,4 +1,4 @@
-//! What add-ons cost, for whom, and when a product needs one.
+//! Prices of add-ons, and when a product requires one.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use rust_decimal::Decimal;
 use super::Product;
 use crate::accounts::{Addon, Micros};
 
-/// What a paid month is, wherever days are counted.
+/// The days of a paid month.
 pub const DAYS_PER_MONTH: u32 = 30;
 
-/// How many months can be bought at once.
+/// The numbers of months that can be bought at once.
 pub const TERMS: [u32; 4] = [1, 3, 6, 12];
 
 /// An exact amount of money.
@@ -23,14 +23,14 @@ pub struct Price {
 }
 
 impl Price {
-    /// This price so many times.
+    /// This price multiplied.
     #[must_use]
     pub fn times(&self, count: u32) -> Self {
         Self { amount: self.amount * Decimal::from(count), currency: self.currency.clone() }
     }
 }
 
-/// `$5`, `$2.50`; `CHF 5` where the currency has no sign of its own here.
+/// `$5`, `$2.50`; `CHF 5` for a currency without a sign here.
 impl fmt::Display for Price {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.currency {
@@ -48,24 +48,23 @@ impl fmt::Display for Price {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue {
     pub currency: String,
-    /// A month of each add-on, in the order of [`Addon::ALL`].
+    /// The monthly price of each add-on, in the order of [`Addon::ALL`].
     pub monthly: [Decimal; 3],
-    /// The same for accounts with the Founder badge, where there is such a rate.
+    /// The Founder rates, where there are any.
     pub monthly_for_founders: [Option<Decimal>; 3],
-    /// The first moment at which the odds need their add-on; `None` if they always do.
+    /// The moment from which the odds require their add-on; `None` if they always do.
     pub odds_free_until: Option<Micros>,
 }
 
 impl Catalogue {
-    /// The add-on that a product needs now; `None` if every account may use it.
+    /// The add-on that a product requires now; `None` if every account may use it.
     #[must_use]
     pub fn needs(&self, product: Product, now: Micros) -> Option<Addon> {
         let free = product == Product::Odds && self.odds_free_until.is_some_and(|end| now < end);
         product.addon().filter(|_| !free)
     }
 
-    /// A month of the add-on, for an account with or without the badge. It is what is shown and what
-    /// is charged.
+    /// The monthly price of the add-on, with or without the badge, as shown and charged.
     #[must_use]
     pub fn price(&self, addon: Addon, founder: bool) -> Price {
         let of_founders = self.monthly_for_founders[addon as usize].filter(|_| founder);
@@ -80,7 +79,7 @@ impl Catalogue {
     }
 }
 
-/// The first moment after a day in a zone; `None` if there is none.
+/// The first moment after a day in a time zone; `None` if there is none.
 #[must_use]
 pub(crate) fn end_of_day(day: Date, zone: &TimeZone) -> Option<Micros> {
     let next = day.tomorrow().ok()?;

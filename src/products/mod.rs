@@ -1,4 +1,4 @@
-//! What is sold: products, the add-ons that they need, and what those cost.
+//! Products, the add-ons they require, and prices.
 //!
 //! Pure: no store, no clock, no HTTP. `now` comes in.
 

@@ -1,10 +1,10 @@
-//! The products that one key opens.
+//! The products of the service.
 
 use std::fmt;
 
 use crate::accounts::Addon;
 
-/// A product of the service, by which calls are gated and counted.
+/// A product, by which calls are gated and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Product {
     Football,
@@ -22,7 +22,7 @@ pub enum Product {
 }
 
 impl Product {
-    /// Every product, in the order in which they are shown.
+    /// Every product, in display order.
     pub const ALL: [Self; 10] = [
         Self::Football,
         Self::Tennis,
@@ -59,7 +59,7 @@ impl Product {
         Self::ALL.into_iter().find(|product| product.as_str() == name)
     }
 
-    /// The name for people.
+    /// The display name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -76,9 +76,9 @@ impl Product {
         }
     }
 
-    /// The product that a path belongs to, found or not: `/api/` is football's, `/tennis/` is
-    /// tennis's, `/odds/api/` is that of the odds; `None` for pages, images and what operators ask.
-    /// Products without a key of their own to show (`/api/v2/coverage/`, `/api/schema/`,
+    /// The product that a path belongs to, whether the path exists or not: `/api/` is football's,
+    /// `/tennis/` is tennis's, `/odds/api/` is that of the odds; `None` for pages, images and
+    /// operators' paths. Paths that need no key (`/api/v2/coverage/`, `/api/schema/`,
     /// `/api/asyncapi/`, `/api/docs/`) are `None` too.
     #[must_use]
     pub fn of_path(path: &str) -> Option<Self> {
@@ -98,8 +98,8 @@ impl Product {
         }
     }
 
-    /// The add-on that opens it; `None` for what every account has. The odds may be free at times:
-    /// see [`super::Catalogue::needs`].
+    /// The add-on it requires; `None` if every account has it. The odds may be free for a time: see
+    /// [`super::Catalogue::needs`].
     #[must_use]
     pub fn addon(self) -> Option<Addon> {
         match self {

@@ -1,12 +1,12 @@
-//! Messages of feeds that could not be used, kept for the operator in a bounded file of JSON lines.
+//! Refused messages of feeds, stored for the operator in a bounded file of JSON lines.
 //!
-//! A [`Line`] has the moment, the source, its format, the place, the kind, the reason and the bytes.
-//! When the file has reached half of its budget, or its first line half of its age, it becomes
-//! `<file>.1`, in place of the one before; and that goes when its own first line is too old. So no
-//! more is kept than the budget says, and nothing for longer than the age.
+//! A [`QuarantineEntry`] has the time, the source, its format, the place, the kind, the reason and
+//! the bytes. When the file reaches half of its size limit, or its first line half of its maximum
+//! age, it is renamed to `<file>.1` and replaces the previous one, which is deleted when its own
+//! first line is too old. So neither limit is ever exceeded.
 
-mod kept;
-mod line;
+mod entry;
+mod reader;
 
 use std::{
     collections::HashSet,
@@ -22,17 +22,17 @@ use ingest::error::{Refusal, RefusalKind};
 use tracing::{error, warn};
 
 pub use self::{
-    kept::{Kept, read},
-    line::Line,
+    entry::QuarantineEntry,
+    reader::{QuarantinedLine, read},
 };
 
-/// How often it is looked at what is too old, in microseconds.
+/// The interval between checks for old entries, in microseconds.
 const SWEEP_EVERY_US: Micros = 10_000_000;
 
-/// A line may have this part of the budget: then there is always room for more than one.
+/// An entry may take this fraction of the size limit, so that there is always room for several.
 const PARTS_OF_BUDGET: u64 = 32;
 
-/// The mode of the files: feeds may have sent anything, so nobody but the hub's own user reads them.
+/// The mode of the files: feeds may have sent anything, so only the hub's own user may read them.
 const OWNER_ONLY: u32 = 0o600;
 
 #[derive(Debug)]
@@ -40,18 +40,18 @@ pub struct Quarantine {
     path: PathBuf,
     file: Option<File>,
     bytes: u64,
-    limits: Limits,
-    /// The moment of the first line of the file, and of the one before it.
+    limits: QuarantineLimits,
+    /// The time of the first line of the file, and of the previous file.
     began: Option<Micros>,
     older_began: Option<Micros>,
     sweep_due: Micros,
-    /// Source and kind of what has been logged: each is logged once, the rest is counted.
+    /// Source and kind of the refusals that were logged: each is logged once, the rest is counted.
     logged: HashSet<(Arc<str>, RefusalKind)>,
 }
 
-/// How much is kept, and for how long.
+/// The limits of size and age.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct QuarantineLimits {
     /// Bytes of both files together.
     pub bytes_max: u64,
     /// Microseconds.
@@ -60,7 +60,7 @@ pub struct Limits {
 
 impl Quarantine {
     #[must_use]
-    pub fn new(path: PathBuf, limits: Limits) -> Self {
+    pub fn new(path: PathBuf, limits: QuarantineLimits) -> Self {
         let (began, older_began) = (first_moment(&path), first_moment(&older(&path)));
         Self {
             path,
@@ -74,13 +74,13 @@ impl Quarantine {
         }
     }
 
-    /// The quarantine beside a database.
+    /// The quarantine next to a database.
     #[must_use]
-    pub fn beside(db: &Path, limits: Limits) -> Self {
+    pub fn beside(db: &Path, limits: QuarantineLimits) -> Self {
         Self::new(path_beside(db), limits)
     }
 
-    /// Keeps a refused message. A disk that fails costs the line, never the feed.
+    /// Stores a refused message. If the disk fails, the entry is lost, but the feed goes on.
     pub fn keep(&mut self, source: &Arc<str>, format: &str, refusal: &Refusal, now: Micros) {
         if self.logged.insert((Arc::clone(source), refusal.kind)) {
             let kind = refusal.kind.as_str();
@@ -88,13 +88,13 @@ impl Quarantine {
                 "message refused; more of this kind are only counted");
         }
         let most = usize::try_from(self.limits.bytes_max / PARTS_OF_BUDGET).unwrap_or(usize::MAX);
-        let line = Line::new(source, format, refusal, most, now);
+        let line = QuarantineEntry::new(source, format, refusal, most, now);
         if let Err(error) = self.write(&line) {
             self.failed(&error);
         }
     }
 
-    /// Lets go of what is too old, now and then.
+    /// Deletes old entries, from time to time.
     pub fn sweep(&mut self, now: Micros) {
         if now < self.sweep_due {
             return;
@@ -122,7 +122,7 @@ impl Quarantine {
         error!(path = %self.path.display(), %error, "quarantine could not be written");
     }
 
-    fn write(&mut self, line: &Line) -> io::Result<()> {
+    fn write(&mut self, line: &QuarantineEntry) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         let length = text.len() as u64;
@@ -155,7 +155,7 @@ impl Quarantine {
         if self.file.is_none() {
             let file =
                 OpenOptions::new().create(true).append(true).mode(OWNER_ONLY).open(&self.path)?;
-            // A file that an earlier version left may be readable by others.
+            // A file created by an earlier version may be readable by others.
             file.set_permissions(Permissions::from_mode(OWNER_ONLY))?;
             self.restrict_older();
             self.bytes = file.metadata()?.len();
@@ -179,10 +179,10 @@ fn older(path: &Path) -> PathBuf {
     old.into()
 }
 
-/// When the first line of a file was written that is still there.
+/// The time of the first line in a file.
 fn first_moment(path: &Path) -> Option<Micros> {
     let lines = BufReader::new(File::open(path).ok()?).split(b'\n').map_while(Result::ok);
-    lines.filter_map(|line| Some(serde_json::from_slice::<Line>(&line).ok()?.at)).next()
+    lines.filter_map(|line| Some(serde_json::from_slice::<QuarantineEntry>(&line).ok()?.at)).next()
 }
 
 #[cfg(test)]
@@ -191,7 +191,8 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits { bytes_max: 8000, age_max_us: 1_000_000_000 };
+    const LIMITS: QuarantineLimits =
+        QuarantineLimits { bytes_max: 8000, age_max_us: 1_000_000_000 };
 
     fn refusal(line: u64, bytes: &[u8]) -> Refusal {
         let place = Place { file: "feed.json".into(), line };
@@ -199,7 +200,7 @@ mod tests {
     }
 
     fn places(path: &Path) -> Vec<String> {
-        read(path).expect("it is read").into_iter().map(|kept| kept.line.place).collect()
+        read(path).expect("it is read").into_iter().map(|kept| kept.entry.place).collect()
     }
 
     #[test]
@@ -227,9 +228,9 @@ mod tests {
         }
         let kept = read(&path).expect("it is read");
         for (kept, message) in kept.iter().zip(messages) {
-            let own = kept.line.message().expect("a message");
+            let own = kept.entry.message().expect("a message");
             assert_eq!(own, message[..own.len()]);
-            assert_eq!(kept.line.truncated, own.len() < message.len());
+            assert_eq!(kept.entry.truncated, own.len() < message.len());
             assert_eq!(own.len(), message.len().min(250));
         }
     }

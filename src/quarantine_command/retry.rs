@@ -1,4 +1,4 @@
-//! Messages read anew, and what can be used pushed to a hub.
+//! Parses refused messages again, and pushes those that are usable now.
 
 use std::{
     collections::HashMap,
@@ -17,53 +17,53 @@ use super::{QuarantineError, read};
 use crate::{
     cli::feeds::RetryArgs,
     push::FORMAT,
-    quarantine::{Kept, Line},
+    quarantine::{QuarantineEntry, QuarantinedLine},
 };
 
-/// Lines pushed at once: no more than an answer can tell the refusals of.
+/// Lines pushed at once: no more than an answer can list refusals of.
 const LINES_AT_ONCE: usize = 100;
 
-/// What a message is worth now.
-enum Worth {
+/// Whether a message is usable now.
+enum RetryVerdict {
     /// These lines of the push format.
     Usable(Vec<String>),
-    Useless(String),
+    Unusable(String),
 }
 
 pub(super) async fn run(args: RetryArgs, out: &mut impl Write) -> Result<(), QuarantineError> {
     let all = read(&args.which)?;
-    let mut readers = Readers::default();
-    let mut usable: Vec<(Kept, Vec<String>)> = Vec::new();
-    let mut useless = 0;
+    let mut readers = MessageReaders::default();
+    let mut usable: Vec<(QuarantinedLine, Vec<String>)> = Vec::new();
+    let mut unusable = 0;
     for kept in all {
-        let Line { source, place, .. } = &kept.line;
-        match readers.worth(&kept.line) {
-            Worth::Usable(lines) => {
+        let QuarantineEntry { source, place, .. } = &kept.entry;
+        match readers.verdict(&kept.entry) {
+            RetryVerdict::Usable(lines) => {
                 writeln!(out, "usable\t{source}\t{place}")?;
                 usable.push((kept, lines));
             }
-            Worth::Useless(reason) => {
+            RetryVerdict::Unusable(reason) => {
                 writeln!(out, "refused\t{source}\t{place}\t{reason}")?;
-                useless += 1;
+                unusable += 1;
             }
         }
     }
-    writeln!(out, "{} usable now, {useless} not", usable.len())?;
+    writeln!(out, "{} usable now, {unusable} not", usable.len())?;
     let (Some(url), Some(key)) = (args.push, args.key) else { return Ok(()) };
-    let pusher = Pusher::new(&url, &key)?;
+    let client = PushClient::new(&url, &key)?;
     let mut dropped = 0;
     for part in parts(&usable) {
-        dropped += pusher.push(part, out).await?;
+        dropped += client.push(part, out).await?;
     }
     Ok(writeln!(out, "{dropped} pushed and dropped from the quarantine")?)
 }
 
-/// Messages of one source at a time, in order, a few at once.
-fn parts(usable: &[(Kept, Vec<String>)]) -> Vec<&[(Kept, Vec<String>)]> {
+/// Batches of messages, each of one source, in order.
+fn parts(usable: &[(QuarantinedLine, Vec<String>)]) -> Vec<&[(QuarantinedLine, Vec<String>)]> {
     let mut parts = Vec::new();
     let (mut begin, mut lines) = (0, 0);
     for (place, (kept, own)) in usable.iter().enumerate() {
-        let other = usable[begin].0.line.source != kept.line.source;
+        let other = usable[begin].0.entry.source != kept.entry.source;
         if place > begin && (other || lines + own.len() > LINES_AT_ONCE) {
             parts.push(&usable[begin..place]);
             (begin, lines) = (place, 0);
@@ -74,20 +74,20 @@ fn parts(usable: &[(Kept, Vec<String>)]) -> Vec<&[(Kept, Vec<String>)]> {
     parts
 }
 
-/// One reader for each source, since a message may rest on those before it.
+/// One interpreter for each source, since a message may depend on those before it.
 #[derive(Default)]
-struct Readers {
+struct MessageReaders {
     interpreters: HashMap<String, Option<Box<dyn Interpret>>>,
     lines: LineWriter,
 }
 
-impl Readers {
-    fn worth(&mut self, line: &Line) -> Worth {
+impl MessageReaders {
+    fn verdict(&mut self, line: &QuarantineEntry) -> RetryVerdict {
         if line.truncated {
-            return Worth::Useless("only the beginning of it was kept".to_owned());
+            return RetryVerdict::Unusable("only the beginning of it was kept".to_owned());
         }
         let Some(bytes) = line.message().filter(|bytes| !bytes.is_empty()) else {
-            return Worth::Useless("nothing of it was kept".to_owned());
+            return RetryVerdict::Unusable("nothing of it was kept".to_owned());
         };
         let source: Arc<str> = line.source.as_str().into();
         let interpreter = self.interpreters.entry(line.source.clone()).or_insert_with(|| {
@@ -95,71 +95,73 @@ impl Readers {
         });
         let Some(interpreter) = interpreter else {
             let reason = format!("single messages of {:?} cannot be read", line.format);
-            return Worth::Useless(reason);
+            return RetryVerdict::Unusable(reason);
         };
         let mut played = Interpretation::default();
-        let taken = interpreter.message(&bytes, line.at, &mut played);
-        if let Some(error) = taken.err().or_else(|| played.notices.into_iter().next()) {
-            return Worth::Useless(format!("{}: {error}", error.kind.as_str()));
+        let outcome = interpreter.message(&bytes, line.at, &mut played);
+        if let Some(error) = outcome.err().or_else(|| played.notices.into_iter().next()) {
+            return RetryVerdict::Unusable(format!("{}: {error}", error.kind.as_str()));
         }
         match String::from_utf8(bytes) {
-            // As it was pushed, with its id.
-            Ok(text) if line.format == FORMAT => Worth::Usable(vec![text]),
-            _ => Worth::Usable(played.batches.iter().map(|it| self.lines.timed(it)).collect()),
+            // Unchanged, with its id.
+            Ok(text) if line.format == FORMAT => RetryVerdict::Usable(vec![text]),
+            _ => {
+                RetryVerdict::Usable(played.batches.iter().map(|it| self.lines.timed(it)).collect())
+            }
         }
     }
 }
 
-struct Pusher<'a> {
+struct PushClient<'a> {
     client: reqwest::Client,
     url: &'a str,
     key: String,
 }
 
-/// What the hub answers, as far as it matters here.
+/// The fields of the hub's answer that matter here.
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]
-struct Answer {
-    refusals: Vec<RefusedLine>,
+struct PushResponse {
+    refusals: Vec<LineRefusal>,
     detail: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct RefusedLine {
+struct LineRefusal {
     line: usize,
     reason: String,
 }
 
-impl<'a> Pusher<'a> {
+impl<'a> PushClient<'a> {
     fn new(url: &'a str, key: &str) -> Result<Self, QuarantineError> {
-        let mut said = String::new();
+        let mut key_text = String::new();
         if key == "-" {
-            io::stdin().read_to_string(&mut said)?;
+            io::stdin().read_to_string(&mut key_text)?;
         } else {
-            said.push_str(key);
+            key_text.push_str(key);
         }
         let client = reqwest::Client::builder().no_proxy();
         let client = if url.starts_with("https:") {
             client.tls_backend_preconfigured(tls::client(None)?.as_ref().clone())
         } else {
-            client.tls_backend_preconfigured(nobody_trusted())
+            client.tls_backend_preconfigured(no_trust())
         };
         let url = url.trim_end_matches('/');
         let client = client.build();
         let client = client
             .map_err(|source| QuarantineError::Unreachable { url: url.to_owned(), source })?;
-        Ok(Self { client, url, key: said.trim().to_owned() })
+        Ok(Self { client, url, key: key_text.trim().to_owned() })
     }
 
-    /// Pushes some messages of one source, and drops those that are taken; returns how many.
+    /// Pushes messages of one source, and removes those that are accepted; returns their number.
     async fn push(
         &self,
-        messages: &[(Kept, Vec<String>)],
+        messages: &[(QuarantinedLine, Vec<String>)],
         out: &mut impl Write,
     ) -> Result<usize, QuarantineError> {
         let Some((first, _)) = messages.first() else { return Ok(0) };
-        let source = &first.line.source;
+        let source = &first.entry.source;
         let body: Vec<&str> =
             messages.iter().flat_map(|(_, lines)| lines.iter().map(String::as_str)).collect();
         let refused = self.post(source, body.join("\n")).await?;
@@ -172,36 +174,36 @@ impl<'a> Pusher<'a> {
                     kept.remove()?;
                     dropped += 1;
                 }
-                Some(RefusedLine { reason, .. }) => {
-                    writeln!(out, "refused by the hub\t{source}\t{}\t{reason}", kept.line.place)?;
+                Some(LineRefusal { reason, .. }) => {
+                    writeln!(out, "refused by the hub\t{source}\t{}\t{reason}", kept.entry.place)?;
                 }
             }
         }
         Ok(dropped)
     }
 
-    async fn post(&self, source: &str, body: String) -> Result<Vec<RefusedLine>, QuarantineError> {
+    async fn post(&self, source: &str, body: String) -> Result<Vec<LineRefusal>, QuarantineError> {
         let url = format!("{}/ingest/v1/{source}", self.url);
         let unreachable = |error: reqwest::Error| QuarantineError::Unreachable {
             url: url.clone(),
-            // It may hold the address, which is told already.
+            // It may contain the address, which is printed already.
             source: error.without_url(),
         };
         let request = self.client.post(&url).header("authorization", format!("Token {}", self.key));
         let response = request.body(body).send().await.map_err(unreachable)?;
         let status = response.status().as_u16();
         let text = response.text().await.map_err(unreachable)?;
-        let answer: Answer = serde_json::from_str(&text).unwrap_or_default();
+        let response_body: PushResponse = serde_json::from_str(&text).unwrap_or_default();
         if status != 200 {
-            let detail = answer.detail.unwrap_or_default();
+            let detail = response_body.detail.unwrap_or_default();
             return Err(QuarantineError::NotTaken { url, status, detail });
         }
-        Ok(answer.refusals)
+        Ok(response_body.refusals)
     }
 }
 
-/// For a plain address: no certificate is ever looked at.
-fn nobody_trusted() -> rustls::ClientConfig {
+/// For plain HTTP: no certificate is ever checked.
+fn no_trust() -> rustls::ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -216,7 +218,7 @@ mod tests {
 
     #[test]
     fn sources_of_lines_are_read_by_their_format() {
-        let line = |format: &str, bytes: &str| Line {
+        let line = |format: &str, bytes: &str| QuarantineEntry {
             at: 1,
             source: format!("of {format}"),
             format: format.to_owned(),
@@ -227,18 +229,19 @@ mod tests {
             base64: None,
             truncated: false,
         };
-        let mut readers = Readers::default();
-        let mut check = |line: &Line, expected: Result<usize, &str>| match readers.worth(line) {
-            Worth::Usable(lines) => assert_eq!(Ok(lines.len()), expected),
-            Worth::Useless(reason) => assert_eq!(Err(&*reason), expected),
-        };
+        let mut readers = MessageReaders::default();
+        let mut check =
+            |line: &QuarantineEntry, expected: Result<usize, &str>| match readers.verdict(line) {
+                RetryVerdict::Usable(lines) => assert_eq!(Ok(lines.len()), expected),
+                RetryVerdict::Unusable(reason) => assert_eq!(Err(&*reason), expected),
+            };
         let fixture = r#"{"id":"1","sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
         check(&line(FORMAT, fixture), Ok(1));
         check(&line(FORMAT, "{"), Err("truncated: EOF while parsing an object at line 1 column 1"));
         check(&line(FORMAT, ""), Err("nothing of it was kept"));
         let unknown = "single messages of \"wyscout\" cannot be read";
         check(&line("wyscout", "x"), Err(unknown));
-        let cut = Line { truncated: true, ..line(FORMAT, fixture) };
+        let cut = QuarantineEntry { truncated: true, ..line(FORMAT, fixture) };
         check(&cut, Err("only the beginning of it was kept"));
     }
 }

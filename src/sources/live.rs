@@ -10,14 +10,14 @@ use tracing::error;
 
 use crate::{
     hub::feeds::{Feed, Health, SourceNumber},
-    pipeline::{Inlet, Input},
+    pipeline::{Input, InputSender},
 };
 
 /// Reports that may wait between a source and the inbox: a little, since the inbox is the queue.
 pub const REPORTS_MAX: usize = 256;
 
 /// Hands in everything that a source says, until it has ended or the hub has.
-pub async fn forward(source: SourceNumber, mut told: mpsc::Receiver<SourceMessage>, inputs: Inlet) {
+pub async fn forward(source: SourceNumber, mut told: mpsc::Receiver<SourceMessage>, inputs: InputSender) {
     while let Some(told) = told.recv().await {
         if inputs.send(input(source, told)).await.is_err() {
             return;

@@ -15,7 +15,7 @@ use crate::{
     cli::Speed,
     clock::now,
     hub::feeds::SourceNumber,
-    pipeline::{Inlet, Input},
+    pipeline::{Input, InputSender},
     supervisor::{self, Lifetime, fault},
 };
 
@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Player {
     pub source: SourceNumber,
-    pub inputs: Inlet,
+    pub inputs: InputSender,
     pub fanout: Fanout,
     pub runtime: Handle,
     pub pace: Pace,

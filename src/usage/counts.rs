@@ -1,8 +1,8 @@
-//! What is counted, as plain numbers and as numbers that many threads add to.
+//! Usage counts, as plain numbers and as atomics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What an account used of a product in some time.
+/// What an account used of a product in a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// REST calls.
@@ -11,7 +11,7 @@ pub struct Counts {
     pub mcp_calls: u64,
     /// How long sockets were open, in milliseconds; two sockets count twice.
     pub socket_ms: u64,
-    /// Frames with data that sockets were given.
+    /// Data frames delivered to sockets.
     pub messages: u64,
 }
 
@@ -22,13 +22,13 @@ impl Counts {
         *self == Self::default()
     }
 
-    /// Calls of either kind, which is what quotas are about.
+    /// Calls of both kinds, which quotas are based on.
     #[must_use]
     pub fn all_calls(&self) -> u64 {
         self.calls.saturating_add(self.mcp_calls)
     }
 
-    /// How long sockets were open, in minutes to the hundredth, for people.
+    /// How long sockets were open, in minutes to the hundredth, for display.
     #[must_use]
     pub fn socket_minutes(&self) -> f64 {
         (self.socket_ms / 600) as f64 / 100.0
@@ -40,7 +40,7 @@ impl Counts {
         self.with(other, u64::saturating_add)
     }
 
-    /// What this has more than what it was `before`.
+    /// The increase since `before`.
     pub(super) fn since(self, before: Self) -> Self {
         self.with(before, u64::saturating_sub)
     }
@@ -55,17 +55,17 @@ impl Counts {
     }
 }
 
-/// Counts that are added to from everywhere. Each number is exact; read together they may be of
-/// moments that are a little apart.
+/// Counts that many threads increment. Each number is exact; numbers read together may be from
+/// slightly different moments.
 #[derive(Debug, Default)]
-pub(super) struct Running {
+pub(super) struct AtomicCounts {
     calls: AtomicU64,
     mcp_calls: AtomicU64,
     socket_ms: AtomicU64,
     messages: AtomicU64,
 }
 
-impl Running {
+impl AtomicCounts {
     pub(super) fn add(&self, counts: Counts) {
         let Counts { calls, mcp_calls, socket_ms, messages } = counts;
         for (running, more) in [

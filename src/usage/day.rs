@@ -1,4 +1,4 @@
-//! A day in UTC, by which use is counted and quotas begin anew.
+//! A day in UTC, the unit of usage counts and quotas.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ impl Day {
         Self(now.div_euclid(DAY_US))
     }
 
-    /// So many days earlier.
+    /// The day this many days earlier.
     #[must_use]
     pub fn before(self, days: u32) -> Self {
         Self(self.0.saturating_sub(days.into()))
@@ -31,15 +31,15 @@ impl Day {
         self.0.saturating_mul(DAY_US)
     }
 
-    /// Its date; the epoch's for a day that no calendar has.
+    /// Its date; the epoch's if it is outside the calendar.
     #[must_use]
     pub fn date(self) -> Date {
         let start = jiff::Timestamp::from_microsecond(self.start()).unwrap_or_default();
         TimeZone::UTC.to_datetime(start).date()
     }
 
-    /// How much of the time from `now - span_ms` to `now` was in which days, in milliseconds, the
-    /// latest first. The shares make up the whole.
+    /// Splits the time from `now - span_ms` to `now` by day, in milliseconds, the latest day first.
+    /// The shares add up to the span.
     pub(super) fn shares(span_ms: u64, now: Micros) -> impl Iterator<Item = (Self, u64)> {
         let (mut end, mut left) = (now, span_ms);
         std::iter::from_fn(move || {
@@ -47,7 +47,7 @@ impl Day {
                 return None;
             }
             let day = Self::of(end.saturating_sub(1));
-            // Of a span that begins in the middle of a millisecond, the first day gets the whole of it.
+            // If a span begins in the middle of a millisecond, the first day gets all of it.
             let within = u64::try_from(end.saturating_sub(day.start())).unwrap_or(0).div_ceil(1000);
             let share = left.min(within.max(1));
             left -= share;

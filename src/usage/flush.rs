@@ -1,8 +1,8 @@
-//! From the tallies to the store: all or nothing, and nothing twice.
+//! Writes tallies to the store: all or nothing, and nothing twice.
 //!
-//! Each flush has a number, which is written in the same transaction as what it adds. When the answer
-//! to a commit is lost, the next flush reads the number and knows whether the one before it took
-//! place; until then its counts are neither forgotten nor added again.
+//! Each flush has a number, which is written in the same transaction as its counts. If the answer
+//! to a commit is lost, the next flush reads the number and knows whether the previous one was
+//! committed; until then its counts are neither dropped nor added again.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,16 +15,16 @@ use super::{
 };
 use crate::database::Database;
 
-/// The state of one writer, of which each process has its own.
+/// The state of one writer; each process has its own.
 #[derive(Debug)]
-pub(super) struct Flushing {
+pub(super) struct Flusher {
     writer: i64,
-    /// The flush of which it is not known whether it took place.
+    /// The flush whose commit is not known to have succeeded.
     unsettled: Option<Flush>,
 }
 
 /// A flush that waits for its commit.
-pub(super) struct Begun {
+pub(super) struct PendingFlush {
     pub(super) tx: Transaction<'static, Any>,
     number: i64,
     all_calls: HashMap<Slot, u64>,
@@ -33,41 +33,41 @@ pub(super) struct Begun {
 #[derive(Debug)]
 struct Flush {
     number: i64,
-    /// Each with all that had been counted when the flush began.
+    /// Each with its total when the flush began.
     written: Vec<(Slot, Arc<Tally>, Counts)>,
 }
 
-impl Flushing {
-    /// `writer`: random, and no other process's.
+impl Flusher {
+    /// `writer`: random, and unique to this process.
     pub(super) fn new(writer: i64) -> Self {
         Self { writer, unsettled: None }
     }
 
-    /// Whether it is known of every flush whether it took place.
+    /// Whether the outcome of every flush is known.
     pub(super) fn is_settled(&self) -> bool {
         self.unsettled.is_none()
     }
 
-    /// Brings to the store what it does not have. Returns how many rows were written.
+    /// Writes the counts that the store lacks. Returns the number of rows written.
     pub(super) async fn flush(
         &mut self,
         database: &Database,
         tallies: &Tallies,
         today: Day,
     ) -> Result<usize, sqlx::Error> {
-        let Some(begun) = self.begin(database, tallies, today).await? else { return Ok(0) };
-        begun.tx.commit().await?;
-        Ok(self.settle(begun.number, &begun.all_calls))
+        let Some(pending) = self.begin(database, tallies, today).await? else { return Ok(0) };
+        pending.tx.commit().await?;
+        Ok(self.settle(pending.number, &pending.all_calls))
     }
 
-    /// Writes everything but the commit; `None` where there is nothing to write. From then on it may
-    /// take place, whatever is heard of it.
+    /// Writes everything but the commit; `None` if there is nothing to write. From then on the
+    /// commit may take effect, even if its answer is lost.
     pub(super) async fn begin(
         &mut self,
         database: &Database,
         tallies: &Tallies,
         today: Day,
-    ) -> Result<Option<Begun>, sqlx::Error> {
+    ) -> Result<Option<PendingFlush>, sqlx::Error> {
         let unstored = tallies.unstored();
         if unstored.is_empty() && self.is_settled() {
             return Ok(None);
@@ -79,12 +79,12 @@ impl Flushing {
         let all_calls = store::add(&mut tx, &rows).await?.into_iter().collect();
         store::set_last_flush(&mut tx, self.writer, number, today).await?;
         self.unsettled = Some(flush);
-        Ok(Some(Begun { tx, number, all_calls }))
+        Ok(Some(PendingFlush { tx, number, all_calls }))
     }
 
-    /// The flush after the one that the store has had last. If that is the unsettled one, it took
-    /// place, and if not, it never will. What it wrote is part of this one too, be it by nothing, to
-    /// learn what the store has in all.
+    /// The next flush, given the number of the last one in the store. If that is the unsettled one,
+    /// it was committed, and otherwise it never will be. Its rows are part of this flush too, even
+    /// with zero counts, to learn the store's totals.
     fn next(&mut self, unstored: Vec<(Slot, Arc<Tally>)>, last: i64) -> Flush {
         let mut written: HashMap<Slot, Arc<Tally>> = unstored.into_iter().collect();
         if let Some(before) = self.unsettled.take() {
@@ -92,8 +92,8 @@ impl Flushing {
                 if before.number == last {
                     tally.is_stored(counted);
                 }
-                // One that was forgotten meanwhile had nothing left that the store does not have, and
-                // must not stand in the way of the one that has been counted on since.
+                // A tally that was evicted meanwhile had nothing left that the store lacks, and
+                // must not replace the newer one.
                 written.entry(slot).or_insert(tally);
             }
         }
@@ -102,12 +102,12 @@ impl Flushing {
             (slot, tally, counted)
         };
         let mut written: Vec<_> = written.into_iter().map(counted).collect();
-        // All hubs in the same order, so that no two of them wait for each other.
+        // All hubs in the same order, to prevent deadlocks.
         written.sort_unstable_by_key(|(slot, ..)| (slot.account, slot.product.as_str(), slot.day));
         Flush { number: last + 1, written }
     }
 
-    /// It is known that this flush took place. Returns how many rows it wrote.
+    /// Marks this flush as committed. Returns the number of its rows.
     fn settle(&mut self, number: i64, all_calls: &HashMap<Slot, u64>) -> usize {
         let Some(flush) = self.unsettled.take_if(|flush| flush.number == number) else { return 0 };
         let rows = flush.written.len();

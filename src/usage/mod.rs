@@ -1,10 +1,10 @@
-//! What accounts use: calls, calls over MCP, time on sockets and messages delivered to them, counted
-//! for each account, product and day in UTC.
+//! Usage of accounts: REST calls, MCP calls, time on sockets and messages delivered to them,
+//! counted per account, product and UTC day.
 //!
-//! Counting is adding to a number in memory. What was counted goes to the store in one transaction
-//! every few seconds, and when the hub stops; a hub that is killed loses what was counted since the
-//! last one. A flush that fails loses nothing, and what it tried is tried again, never twice: see
-//! `flush`. It knows neither requests nor sockets; time comes in as `now`.
+//! Counting increments a number in memory. The counts are written to the store in one transaction
+//! every few seconds and when the hub stops; a hub that is killed loses the counts since the last
+//! flush. A failed flush loses nothing and is retried, but nothing is added twice: see `flush`.
+//! This module knows neither requests nor sockets; time comes in as `now`.
 //!
 //! In reading order: [`Counts`], [`Day`], `tally`, `tallies`, then `flush`, `store`, [`UsageDay`] and
 //! `task`.
@@ -29,7 +29,7 @@ pub use self::{
     report::UsageDay,
     task::{Flushes, start},
 };
-use self::{flush::Flushing, tallies::Tallies, tally::Slot};
+use self::{flush::Flusher, tallies::Tallies, tally::Slot};
 use crate::{
     accounts::{AccountId, Micros},
     config::UsageConfig,
@@ -37,7 +37,7 @@ use crate::{
     products::Product,
 };
 
-/// Days of which use is shown, the present one included.
+/// Days of usage that are shown, including the current one.
 pub const DAYS_SHOWN: u32 = 30;
 
 /// A call that counts.
@@ -47,17 +47,17 @@ pub enum Call {
     Mcp,
 }
 
-/// Why a call could not be checked against a quota. Ours to mend, never the caller's.
+/// Why a call could not be checked against a quota. Always a fault of the service, not the caller.
 #[derive(Debug, thiserror::Error)]
 pub enum UsageError {
-    /// The store takes nothing, or there are more accounts at work than the settings allow for.
+    /// The store is unavailable, or more accounts are active than the settings allow.
     #[error("no room to count in")]
     Full,
     #[error("the usage database failed")]
     Store(#[from] sqlx::Error),
 }
 
-/// A handle on all that is counted; clones share it.
+/// A handle to the counts; clones share it.
 #[derive(Clone)]
 pub struct Meter {
     shared: Arc<Shared>,
@@ -66,20 +66,21 @@ pub struct Meter {
 struct Shared {
     database: Database,
     tallies: Tallies,
-    /// Written by a flush. Whoever reads the store and the tallies together does so between two.
-    flushing: RwLock<Flushing>,
+    /// Locked exclusively by a flush. A reader that combines store and tallies does so between
+    /// flushes.
+    flushing: RwLock<Flusher>,
     keep_days: u32,
 }
 
 impl Meter {
-    /// `writer`: a random number, by which the store tells this process's flushes from others'.
+    /// `writer`: a random number that distinguishes this process's flushes from others'.
     #[must_use]
     pub fn new(database: Database, config: &UsageConfig, writer: i64) -> Self {
         Self {
             shared: Arc::new(Shared {
                 database,
                 tallies: Tallies::new(config.entries_max),
-                flushing: RwLock::new(Flushing::new(writer)),
+                flushing: RwLock::new(Flusher::new(writer)),
                 keep_days: config.keep_days,
             }),
         }
@@ -97,8 +98,8 @@ impl Meter {
         self.count(account, product, Call::Mcp.counts(), now);
     }
 
-    /// Counts what a socket was given until `now`, and how long it was open before; time over
-    /// midnight belongs to both days.
+    /// Counts messages delivered by a socket until `now`, and the preceding time it was open; time
+    /// across midnight is split between both days.
     pub fn socket(&self, account: AccountId, open_ms: u64, messages: u64, now: Micros) {
         let given = Counts { messages, ..Counts::default() };
         self.count(account, Product::Websocket, given, now);
@@ -108,11 +109,11 @@ impl Meter {
         }
     }
 
-    /// Calls of either kind today, with those that were counted before this process began.
+    /// Calls of both kinds today, including those before this process started.
     ///
     /// # Errors
     ///
-    /// If the store fails; it is asked once for each account, product and day.
+    /// If the store fails; it is queried once for each account, product and day.
     pub async fn today(
         &self,
         account: AccountId,
@@ -123,9 +124,9 @@ impl Meter {
         self.loaded(slot, |tally| tally.calls()).await
     }
 
-    /// Counts a call if fewer than `limit`, of either kind, were made today, and says how many more
-    /// may be; `None` if there are none left, and then nothing was counted. Of many calls at the same
-    /// moment exactly as many get through as may. Another process on the same database is heard of
+    /// Counts a call if fewer than `limit` calls of both kinds were made today, and returns how
+    /// many are left; `None` if the quota is exhausted, and then nothing is counted. Of concurrent
+    /// calls, exactly as many succeed as are left. Calls counted by another process become known
     /// with each flush.
     ///
     /// # Errors
@@ -156,7 +157,7 @@ impl Meter {
         }
     }
 
-    /// Does something with a tally that knows what the store has.
+    /// Accesses a tally that has loaded the store's count.
     async fn loaded<R>(
         &self,
         slot: Slot,
@@ -164,7 +165,7 @@ impl Meter {
     ) -> Result<R, UsageError> {
         let tallies = &self.shared.tallies;
         loop {
-            // With the lock on the tally: by the time that it is loaded, it may have been forgotten.
+            // Under the lock of the tally: it may have been evicted since it was loaded.
             let done = tallies.with(slot, |tally| match tally.loaded().get() {
                 Some(()) => Ok(act(tally)),
                 None => Err(Arc::clone(tally)),
@@ -187,11 +188,11 @@ impl Meter {
         Ok(())
     }
 
-    /// For as long as this is held, what the store has and what it does not have make up the whole.
+    /// While this is held, the store and the unstored counts together are complete.
     async fn between_flushes(
         &self,
         today: Day,
-    ) -> Result<RwLockReadGuard<'_, Flushing>, UsageError> {
+    ) -> Result<RwLockReadGuard<'_, Flusher>, UsageError> {
         loop {
             let between = self.shared.flushing.read().await;
             if between.is_settled() {
@@ -204,7 +205,7 @@ impl Meter {
 
     // -------------------------------------------------------------------------- reporting
 
-    /// What an account used in the last [`DAYS_SHOWN`] days, the latest first, up to this moment.
+    /// The usage of an account in the last [`DAYS_SHOWN`] days, the latest first, up to now.
     ///
     /// # Errors
     ///
@@ -221,7 +222,7 @@ impl Meter {
         Ok(report::merged(stored.into_iter().chain(unstored)))
     }
 
-    /// The same for all accounts together.
+    /// The usage of all accounts together.
     ///
     /// # Errors
     ///
@@ -236,11 +237,11 @@ impl Meter {
 
     // --------------------------------------------------------------------------- flushing
 
-    /// Writes what was counted to the store, in one transaction. Returns how many rows it wrote.
+    /// Writes the counts to the store, in one transaction. Returns the number of rows.
     ///
     /// # Errors
     ///
-    /// If the store fails. Nothing is lost then: it is part of the next flush.
+    /// If the store fails. Nothing is lost: the counts are part of the next flush.
     pub async fn flush(&self, now: Micros) -> Result<usize, UsageError> {
         self.flush_on(Day::of(now)).await
     }
@@ -253,11 +254,11 @@ impl Meter {
         Ok(flushed?)
     }
 
-    /// Deletes what is older than the settings say it is kept. Returns how many rows went.
+    /// Deletes usage older than the configured retention. Returns the number of rows.
     ///
     /// # Errors
     ///
-    /// If the store fails; nothing has gone then.
+    /// If the store fails; nothing was deleted then.
     pub async fn sweep(&self, now: Micros) -> Result<u64, UsageError> {
         let mut tx = self.shared.database.begin().await?;
         let swept = store::sweep(&mut tx, Day::of(now).before(self.shared.keep_days)).await?;

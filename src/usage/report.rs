@@ -1,11 +1,11 @@
-//! What was used, by day and product.
+//! Usage reports, by day and product.
 
 use std::collections::BTreeMap;
 
 use super::{Counts, Day};
 use crate::products::Product;
 
-/// What was used of a product on a day.
+/// The usage of a product on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsageDay {
     pub day: Day,
@@ -14,14 +14,13 @@ pub struct UsageDay {
 }
 
 impl UsageDay {
-    /// All that was used on all days.
+    /// The total of all days.
     #[must_use]
     pub fn sum(days: &[Self]) -> Counts {
         days.iter().fold(Counts::default(), |sum, day| sum.plus(day.counts))
     }
 
-    /// What was used of each product, in the order in which products are shown; none that was not
-    /// used.
+    /// The usage of each product, in display order, without unused ones.
     #[must_use]
     pub fn by_product(days: &[Self]) -> Vec<(Product, Counts)> {
         let mut products = BTreeMap::<Product, Counts>::new();
@@ -33,7 +32,7 @@ impl UsageDay {
     }
 }
 
-/// One entry for each day and product, the latest day first, without those of which nothing was used.
+/// One entry for each day and product, the latest day first, without unused ones.
 pub(super) fn merged(days: impl IntoIterator<Item = UsageDay>) -> Vec<UsageDay> {
     let mut sums = BTreeMap::<_, Counts>::new();
     for UsageDay { day, product, counts } in days {

@@ -1,4 +1,4 @@
-//! Where use is kept, and all the SQL for it. It decides nothing.
+//! The stored usage: all SQL about it.
 
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
@@ -9,7 +9,7 @@ use crate::{accounts::AccountId, database::Database, products::Product};
 const ROWS_A_STATEMENT: usize = 64;
 
 /// The number of a writer's last flush; 0 before its first. Locks it until the transaction ends, so
-/// that an earlier transaction of the same writer, if it is still under way somewhere, has ended.
+/// that any earlier transaction of the same writer has ended.
 pub(super) async fn last_flush(tx: &mut AnyConnection, writer: i64) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar(
         "INSERT INTO usage_flushes (writer, flush, day) VALUES ($1, 0, 0) \
@@ -35,8 +35,8 @@ pub(super) async fn set_last_flush(
         .map(|_| ())
 }
 
-/// Adds to what is there, and says how many calls each then has in all. Accounts that are gone are
-/// left out.
+/// Adds counts to the stored ones, and returns the resulting totals of calls. Deleted accounts are
+/// skipped.
 pub(super) async fn add(
     tx: &mut AnyConnection,
     rows: &[(Slot, Counts)],
@@ -61,7 +61,7 @@ pub(super) async fn add(
     Ok(all_calls)
 }
 
-/// The statement that adds so many rows. Numbers of placeholders are all that is written into it.
+/// The statement that adds this many rows. Only numbers of placeholders are interpolated.
 fn adding(rows: usize) -> String {
     let row = |row: usize| {
         let place = |place: usize| format!("CAST(${} AS BIGINT)", 7 * row + place);
@@ -90,7 +90,7 @@ fn all_calls_of(row: &AnyRow) -> Result<Option<(Slot, u64)>, sqlx::Error> {
     Ok(Some((Slot { account, product, day }, count(row, 3)?)))
 }
 
-/// Calls of either kind that the store has.
+/// Stored calls of both kinds.
 pub(super) async fn all_calls(database: &Database, slot: Slot) -> Result<u64, sqlx::Error> {
     let calls: Option<i64> = sqlx::query_scalar(
         "SELECT calls + mcp_calls FROM usage \
@@ -104,7 +104,7 @@ pub(super) async fn all_calls(database: &Database, slot: Slot) -> Result<u64, sq
     Ok(calls.and_then(|calls| u64::try_from(calls).ok()).unwrap_or(0))
 }
 
-/// What an account used, day by day.
+/// The usage of an account, by day.
 pub(super) async fn days_of(
     database: &Database,
     account: AccountId,
@@ -124,7 +124,7 @@ pub(super) async fn days_of(
     .map(|days| days.into_iter().flatten().collect())
 }
 
-/// What all accounts used, day by day.
+/// The usage of all accounts, by day.
 pub(super) async fn days_of_all(
     database: &Database,
     from: Day,
@@ -143,7 +143,7 @@ pub(super) async fn days_of_all(
     .map(|days| days.into_iter().flatten().collect())
 }
 
-/// Forgets what was before a day, and writers that have not written since.
+/// Deletes usage before a day, and writers that have not written since.
 pub(super) async fn sweep(tx: &mut AnyConnection, before: Day) -> Result<u64, sqlx::Error> {
     let swept = sqlx::query("DELETE FROM usage WHERE day < $1").bind(before.0);
     let swept = swept.execute(&mut *tx).await?.rows_affected();
@@ -152,7 +152,7 @@ pub(super) async fn sweep(tx: &mut AnyConnection, before: Day) -> Result<u64, sq
     Ok(swept)
 }
 
-/// `None` for a product that this program does not know.
+/// `None` for a product unknown to this version.
 fn usage_day(row: &AnyRow) -> Result<Option<UsageDay>, sqlx::Error> {
     let Some(product) = Product::named(row.try_get(0)?) else { return Ok(None) };
     let counts = Counts {

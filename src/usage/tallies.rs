@@ -1,7 +1,7 @@
-//! All tallies of this process, within a limit.
+//! All tallies of this process, bounded in number.
 //!
-//! Whoever counts holds the map's lock on its tally while it does, and so does whoever removes one:
-//! nothing is counted on a tally that is gone.
+//! A tally is counted on and removed only under its map entry's lock, so that nothing is counted on
+//! a removed tally.
 
 use std::sync::{
     Arc,
@@ -23,7 +23,7 @@ pub(super) struct Tallies {
     map: DashMap<Slot, Arc<Tally>, FxBuildHasher>,
     len: AtomicUsize,
     max: usize,
-    /// Rung when a flush should not wait for its time.
+    /// Notified when a flush should happen early.
     crowded: Notify,
 }
 
@@ -32,7 +32,7 @@ impl Tallies {
         Self { map: DashMap::default(), len: AtomicUsize::new(0), max, crowded: Notify::new() }
     }
 
-    /// Does something with a tally, which is made if it is missing; `None` if there is no room.
+    /// Accesses a tally, which is created if missing; `None` if there is no room.
     pub(super) fn with<R>(&self, slot: Slot, act: impl FnOnce(&Arc<Tally>) -> R) -> Option<R> {
         if let Some(tally) = self.map.get(&slot) {
             return Some(act(&tally));
@@ -69,27 +69,27 @@ impl Tallies {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// Those that have something for the store.
+    /// The tallies with unstored counts.
     pub(super) fn unstored(&self) -> Vec<(Slot, Arc<Tally>)> {
         let unstored = self.map.iter().filter(|it| !it.unstored().is_zero());
         unstored.map(|it| (*it.key(), Arc::clone(&it))).collect()
     }
 
-    /// What the store does not have of an account's use, from one day to another.
+    /// An account's unstored usage, from one day to another.
     pub(super) fn of(&self, account: AccountId, from: Day, to: Day) -> Vec<UsageDay> {
         let slots = (from.0..=to.0)
             .flat_map(|day| Product::ALL.map(|product| Slot { account, product, day: Day(day) }));
         slots.filter_map(|slot| Some(usage_day(slot, self.map.get(&slot)?.unstored()))).collect()
     }
 
-    /// The same for all accounts.
+    /// The unstored usage of all accounts.
     pub(super) fn of_all(&self, from: Day, to: Day) -> Vec<UsageDay> {
         let shown = self.map.iter().filter(|it| (from..=to).contains(&it.key().day));
         shown.map(|it| usage_day(*it.key(), it.unstored())).collect()
     }
 
-    /// Forgets what the store has and nobody needs: tallies of days that are over, and, when there
-    /// is little room, those of today too; they are read again when they are needed.
+    /// Evicts tallies whose counts are stored: those of past days and, if there is little room, of
+    /// today too, which are loaded again on demand.
     pub(super) fn tidy(&self, today: Day) {
         let crowded = self.is_crowded();
         self.map.retain(|slot, tally| {

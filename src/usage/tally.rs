@@ -1,4 +1,4 @@
-//! What one account uses of one product on one day, as far as this process knows.
+//! One account's usage of one product on one day, as known to this process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,11 +6,11 @@ use tokio::sync::OnceCell;
 
 use super::{
     Call, Day,
-    counts::{Counts, Running},
+    counts::{AtomicCounts, Counts},
 };
 use crate::{accounts::AccountId, products::Product};
 
-/// Whose tally it is.
+/// The key of a tally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Slot {
     pub(super) account: AccountId,
@@ -18,18 +18,18 @@ pub(super) struct Slot {
     pub(super) day: Day,
 }
 
-/// Numbers that only ever grow: what has been counted here, and how much of that is known to be in
-/// the store. What a failed flush leaves behind is simply still the difference.
+/// Numbers that only increase: what was counted here, and how much of it is known to be stored. A
+/// failed flush simply leaves the difference.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    counted: Running,
-    /// Changed by the flush alone.
-    stored: Running,
-    /// Calls of either kind that were counted here: the one number that quotas are decided by.
+    counted: AtomicCounts,
+    /// Changed only by a flush.
+    stored: AtomicCounts,
+    /// Calls of both kinds counted here, which quotas are based on.
     calls: AtomicU64,
     /// Calls in the store that were not counted here: from before, and by other processes.
     others: AtomicU64,
-    /// Set when `others` has been read.
+    /// Set once `others` has been loaded.
     loaded: OnceCell<()>,
 }
 
@@ -39,8 +39,8 @@ impl Tally {
         self.counted.add(counts);
     }
 
-    /// Counts a call if fewer than `limit` were made, and says how many more may be. Of many at the
-    /// same time, exactly as many get through as may.
+    /// Counts a call if fewer than `limit` were made, and returns how many are left. Of concurrent
+    /// calls, exactly as many succeed as are left.
     pub(super) fn reserve(&self, call: Call, limit: u64) -> Option<u64> {
         let others = self.others.load(Ordering::Relaxed);
         let next = |calls: u64| (calls.saturating_add(others) < limit).then_some(calls + 1);
@@ -49,7 +49,7 @@ impl Tally {
         Some(limit - others - before - 1)
     }
 
-    /// Calls today, wherever they were counted.
+    /// Calls today, by all processes.
     pub(super) fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed).saturating_add(self.others.load(Ordering::Relaxed))
     }
@@ -58,31 +58,31 @@ impl Tally {
         &self.loaded
     }
 
-    /// All that was counted so far.
+    /// Everything counted so far.
     pub(super) fn counted(&self) -> Counts {
         self.counted.read()
     }
 
-    /// What the store is known to have of it.
+    /// The part known to be stored.
     pub(super) fn stored(&self) -> Counts {
         self.stored.read()
     }
 
-    /// What the store does not have, as far as is known.
+    /// The part not known to be stored.
     pub(super) fn unstored(&self) -> Counts {
         self.counted().since(self.stored())
     }
 
-    /// The store has all that was `counted` when it was written.
+    /// Records that the store has everything `counted` at the time of the write.
     pub(super) fn is_stored(&self, counted: Counts) {
         self.stored.add(counted.since(self.stored.read()));
     }
 
-    /// The store has so many calls in all, of which it was told here what is stored.
+    /// Updates `others` from the store's total of calls.
     pub(super) fn store_has(&self, calls: u64) {
         let others = calls.saturating_sub(self.stored.read().all_calls());
         self.others.store(others, Ordering::Relaxed);
-        // An error means that it was known before, and is now known better.
+        // An error means that it was loaded before, and is now more precise.
         self.loaded.set(()).ok();
     }
 }

@@ -1,4 +1,4 @@
-//! Flushes in the background, and a last time at the end.
+//! Flushes in the background, and a last time at the stop.
 
 use std::{error::Error, time::Duration};
 
@@ -16,9 +16,9 @@ use crate::{
     supervisor::{self, Lifetime},
 };
 
-/// How often what is too old is deleted.
+/// How often old usage is deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
-/// Tries of the last flush, and the time between two of them.
+/// Attempts of the last flush, and the delay between them.
 const LAST_TRIES: u32 = 3;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -29,7 +29,7 @@ pub struct Flushes {
     task: JoinHandle<()>,
 }
 
-/// Begins to flush, `every` so often.
+/// Starts flushing at this interval.
 ///
 /// # Panics
 ///
@@ -42,7 +42,7 @@ pub fn start(meter: Meter, every: Duration) -> Flushes {
 }
 
 impl Flushes {
-    /// Flushes what is left, after everybody who counts has ended.
+    /// Flushes the rest, after all users of the meter have ended.
     pub async fn finish(self) {
         self.stop.send(()).ok();
         self.task.await.ok();
@@ -61,7 +61,7 @@ async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) 
             _ = flushes.tick() => { flush(&meter).await; }
             () = meter.shared.tallies.crowded() => {
                 flush(&meter).await;
-                // Where flushing does not help, it is not tried all the time.
+                // If flushing frees no room, it is not retried at once.
                 flushes.reset_after(every);
                 time::sleep(every.min(RETRY_AFTER)).await;
             }

@@ -394,11 +394,12 @@ impl World {
         let mut flushing = flushing.write().await;
         if let Commit::Succeeds = commit {
             flushing.flush(database, tallies, Day::of(NOON)).await.unwrap();
-        } else if let Some(begun) = flushing.begin(database, tallies, Day::of(NOON)).await.unwrap()
+        } else if let Some(pending) =
+            flushing.begin(database, tallies, Day::of(NOON)).await.unwrap()
         {
             match commit {
-                Commit::Unheard => begun.tx.commit().await.unwrap(),
-                Commit::Fails | Commit::Succeeds => begun.tx.rollback().await.unwrap(),
+                Commit::Unheard => pending.tx.commit().await.unwrap(),
+                Commit::Fails | Commit::Succeeds => pending.tx.rollback().await.unwrap(),
             }
         }
         tallies.tidy(Day::of(NOON));

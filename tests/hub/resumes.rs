@@ -6,7 +6,7 @@ use fanout::{
     channel::Rate,
 };
 use ingest::event::{Fact, MarketChange, MarketStatus, OddsFact};
-use matchwire::catch_up::Work;
+use matchwire::catch_up::WorkBudget;
 use serde_json::Value;
 
 use crate::{
@@ -64,7 +64,7 @@ fn resume(bench: &mut Bench, from: u64, max: usize) -> Resumed {
             why: "resume",
             bytes_max: usize::MAX,
         };
-        let mut work = Work::up_to(max);
+        let mut work = WorkBudget::up_to(max);
         let answer = bench.hub.answer_within(&question, &mut work);
         let HostResponse::CatchUp(caught_up) = answer else { panic!("it is tracked") };
         assert_eq!(caught_up.verdict, Verdict::Resumed);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use matchwire::{
-    accounts::{Accounts, Email, Verified, Visitor},
+    accounts::{Accounts, Email, VerificationOutcome, Visitor},
     clock::now,
     mail::{self, MailKind},
 };
@@ -75,7 +75,7 @@ async fn the_demo_prints_the_link_that_makes_an_account_active() {
     let text = fs::read_to_string(file.path()).expect("a mail");
     assert_eq!(link(&text), link(&printed));
     let followed = accounts.follow_verification(link(&text), Some(&browser()), None, now()).await;
-    assert!(matches!(followed.expect("the store works"), Verified::Now { .. }));
+    assert!(matches!(followed.expect("the store works"), VerificationOutcome::Now { .. }));
 }
 
 /// A hub that sends to this server; in the folder of another one, if it is to go on from there.
@@ -120,7 +120,7 @@ async fn a_server_gets_the_mail_and_the_log_no_secret_of_it() {
         assert!(!printed.contains(secret), "{secret} in {printed}");
     }
     let followed = accounts.follow_verification(&link, Some(&browser()), None, now()).await;
-    assert!(matches!(followed.expect("the store works"), Verified::Now { .. }));
+    assert!(matches!(followed.expect("the store works"), VerificationOutcome::Now { .. }));
 }
 
 // At least once: what was in the outbox when the program was killed is sent by the next one.

@@ -23,7 +23,7 @@ use tokio::{
 
 use crate::support::{
     Answer, Hub, PATIENCE, Place, QUIET, Setting,
-    bank::{Bank, Event, Rail},
+    bank::{Bank, Event, PaymentMethod},
     on_each,
     shopper::Shopper,
 };
@@ -99,7 +99,11 @@ async fn buy(hub: String, bank: &Bank, number: usize) {
     })
     .await;
     for (place, (addon, months)) in BASKET.into_iter().enumerate() {
-        let rail = if (number + place).is_multiple_of(2) { Rail::Card } else { Rail::Paypal };
+        let rail = if (number + place).is_multiple_of(2) {
+            PaymentMethod::Card
+        } else {
+            PaymentMethod::Paypal
+        };
         let months = months.to_string();
         let fields = [("addon", addon), ("months", &*months), ("rail", rail.as_str())];
         let answer = surely(async || shopper.submit("/addons/", "/addons/", &fields).await).await;

@@ -38,7 +38,7 @@ impl From<Disconnect> for ConnectionEnd {
 
 impl From<ReceiverClosed> for ConnectionEnd {
     fn from(ReceiverClosed: ReceiverClosed) -> Self {
-        Self::Closed
+        Self::ReceiverClosed
     }
 }
 
@@ -68,7 +68,7 @@ impl Reconnector {
     ) -> Result<(), ReceiverClosed> {
         let disconnect = match end {
             Ok(never) => match never {},
-            Err(ConnectionEnd::Closed) => return Err(ReceiverClosed),
+            Err(ConnectionEnd::ReceiverClosed) => return Err(ReceiverClosed),
             Err(ConnectionEnd::Disconnect(disconnect)) => disconnect,
         };
         reports.send(Report::Down(disconnect.to_string().into())).await?;

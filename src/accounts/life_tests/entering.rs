@@ -6,7 +6,7 @@ use super::*;
 #[tokio::test]
 async fn all_refusals_are_alike() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.active(ME).await;
         life.register("inactive@x.org", PASSWORD, NOW).await;
         let (blocked, _) = life.active("blocked@x.org").await;
@@ -25,7 +25,7 @@ async fn all_refusals_are_alike() {
             ("operators@x.org", ""),
         ] {
             let answer = life.accounts.log_in(&email(address), password(typed), NOW).await;
-            assert_eq!(answer.unwrap(), LogIn::Refused, "{address}");
+            assert_eq!(answer.unwrap(), LogInOutcome::Refused, "{address}");
         }
         assert!(life.log_in(" ME@x.org", PASSWORD, NOW).await.is_some());
     })
@@ -35,13 +35,13 @@ async fn all_refusals_are_alike() {
 #[tokio::test]
 async fn each_log_in_has_a_session_of_its_own() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
         let one = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let other = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         assert_ne!(one, other);
         let who = life.session(&one, NOW).await.unwrap().who;
-        assert_eq!(who, Who::Customer(account));
+        assert_eq!(who, SessionOwner::Customer(account));
         assert!(life.session(&other, NOW).await.is_some());
     })
     .await;
@@ -50,9 +50,9 @@ async fn each_log_in_has_a_session_of_its_own() {
 #[tokio::test]
 async fn a_password_is_hashed_anew_when_the_settings_have_changed() {
     on_each(async |database| {
-        let before = Life::of(&database).await;
+        let before = TestAccounts::of(&database).await;
         before.active(ME).await;
-        let after = Life::with(&database, AccountsConfig { password_passes: 2, ..quick() }).await;
+        let after = TestAccounts::with(&database, AccountsConfig { password_passes: 2, ..quick() }).await;
         let hash = "SELECT CASE WHEN password LIKE '$argon2id$v=19$m=8,t=2,p=1$%' THEN 1 ELSE 0 END \
                     FROM accounts";
         let is_new = async || -> i64 {
@@ -74,10 +74,10 @@ async fn a_password_is_hashed_anew_when_the_settings_have_changed() {
 async fn password_hashes_depend_on_the_pepper() {
     on_each(async |database| {
         let with = |pepper: &str| AccountsConfig { pepper: pepper.into(), ..quick() };
-        let life = Life::with(&database, with("one")).await;
+        let life = TestAccounts::with(&database, with("one")).await;
         life.active(ME).await;
         life.execute("DELETE FROM meta").await;
-        let thief = Life::with(&database, with("two")).await;
+        let thief = TestAccounts::with(&database, with("two")).await;
         assert_eq!(thief.log_in(ME, PASSWORD, NOW).await, None);
         assert!(life.log_in(ME, PASSWORD, NOW).await.is_some());
     })
@@ -88,10 +88,10 @@ async fn password_hashes_depend_on_the_pepper() {
 async fn no_password_and_no_session_lies_in_the_database() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::open(&folder.path().join("test.db").into()).await.unwrap();
-    let life = Life::of(&database).await;
+    let life = TestAccounts::of(&database).await;
     let (_, key) = life.active(ME).await;
     let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-    life.ask_reset(ME, NOW).await;
+    life.request_reset(ME, NOW).await;
     let link = life.link(ME, MailKind::Reset).await;
     let files = std::fs::read_dir(folder.path()).unwrap();
     let bytes: Vec<u8> =

@@ -10,7 +10,7 @@ use super::*;
 #[tokio::test]
 async fn regenerating_makes_the_new_key_valid_and_the_old_one_dead_at_once() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, old) = life.active(ME).await;
         let caller = life.accounts.authenticate(old.expose(), NOW).await.unwrap().unwrap();
         let mut changes = life.accounts.changes();
@@ -32,9 +32,9 @@ async fn regenerating_makes_the_new_key_valid_and_the_old_one_dead_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_regenerations_at_once_leave_one_key() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, first) = life.active(ME).await;
-        let other = Life::of(&database).await;
+        let other = TestAccounts::of(&database).await;
         let regenerating = (0..16).map(|place| {
             let accounts = if place % 2 == 0 { &life.accounts } else { &other.accounts }.clone();
             tokio::spawn(async move { accounts.regenerate_key(account, NOW + 1).await.unwrap() })
@@ -44,7 +44,7 @@ async fn many_regenerations_at_once_leave_one_key() {
         let newest = life.customer(account).await.unwrap().key_prefix;
         // The second handle stands for another program, which hears of it in its own time: asked by
         // one that has nothing in its cache.
-        let judge = Life::of(&database).await;
+        let judge = TestAccounts::of(&database).await;
         assert!(!judge.works(&first, NOW + 1).await);
         for key in keys {
             let last = newest.as_deref() == Some(key.prefix());
@@ -57,7 +57,7 @@ async fn many_regenerations_at_once_leave_one_key() {
 #[tokio::test]
 async fn only_an_open_account_gets_a_key() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.register("inactive@x.org", PASSWORD, NOW).await;
         let inactive = life.find("inactive@x.org").await.unwrap();
         let (blocked, _) = life.active("blocked@x.org").await;
@@ -75,7 +75,7 @@ async fn only_an_open_account_gets_a_key() {
 #[tokio::test]
 async fn a_new_key_is_shown_in_full_once() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.register(ME, PASSWORD, NOW).await;
         let link = life.link(ME, MailKind::Verify).await;
         life.verify(&link, NOW).await;
@@ -89,7 +89,7 @@ async fn a_new_key_is_shown_in_full_once() {
 #[tokio::test]
 async fn a_key_that_nobody_looked_at_is_not_shown_when_it_was_replaced() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.register(ME, PASSWORD, NOW).await;
         let link = life.link(ME, MailKind::Verify).await;
         life.verify(&link, NOW).await;
@@ -122,7 +122,7 @@ fn act() -> impl Strategy<Value = Act> {
 async fn keys_work_as_the_list_says(acts: Vec<Act>) {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::open(&folder.path().join("test.db").into()).await.unwrap();
-    let life = Life::of(&database).await;
+    let life = TestAccounts::of(&database).await;
     let (account, first) = life.active(ME).await;
     let (mut keys, mut blocked) = (vec![(first, true)], false);
     for act in acts {

@@ -5,20 +5,20 @@ use super::*;
 #[tokio::test]
 async fn a_deleted_account_is_gone_with_all_it_had() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, key) = life.active(ME).await;
         let other = life.accounts.create_key(Some(ME), &[(Addon::Odds, 30)], NOW).await.unwrap();
         let caller = life.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        life.ask_reset(ME, NOW).await;
+        life.request_reset(ME, NOW).await;
         let link = life.link(ME, MailKind::Reset).await;
         let mut changes = life.accounts.changes();
 
         let wrong = life.accounts.delete_account(account, password("wrong horse"), NOW).await;
-        assert_eq!(wrong.unwrap(), Confirmed::WrongPassword);
+        assert_eq!(wrong.unwrap(), ReauthOutcome::WrongPassword);
         assert!(life.works(&key, NOW).await);
         let done = life.accounts.delete_account(account, password(PASSWORD), NOW + 1).await;
-        assert_eq!(done.unwrap(), Confirmed::Done);
+        assert_eq!(done.unwrap(), ReauthOutcome::Done);
 
         assert!(!life.works(&key, NOW + 1).await && !life.works(&other, NOW + 1).await);
         assert_eq!(life.accounts.renew(&caller).await.unwrap(), None, "its sockets are to close");
@@ -28,10 +28,10 @@ async fn a_deleted_account_is_gone_with_all_it_had() {
         assert_eq!(life.customer(account).await, None);
         assert_eq!(life.log_in(ME, PASSWORD, NOW + 1).await, None);
         let reset = life.accounts.reset(&link, life.new_password(PASSWORD), NOW + 1).await;
-        assert_eq!(reset.unwrap(), LinkUse::Unknown);
+        assert_eq!(reset.unwrap(), LinkOutcome::Unknown);
         assert_eq!(life.mails(ME).await, [MailKind::AccountDeleted]);
         let again = life.accounts.delete_account(account, password(PASSWORD), NOW + 2).await;
-        assert_eq!(again.unwrap(), Confirmed::WrongPassword);
+        assert_eq!(again.unwrap(), ReauthOutcome::WrongPassword);
     })
     .await;
 }
@@ -39,7 +39,7 @@ async fn a_deleted_account_is_gone_with_all_it_had() {
 #[tokio::test]
 async fn the_row_of_a_deleted_account_stays_without_a_name_and_so_does_its_ledger() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
         life.accounts.create_key(Some(ME), &[(Addon::Odds, 30)], NOW).await.unwrap();
         sqlx::query(
@@ -68,7 +68,7 @@ async fn the_row_of_a_deleted_account_stays_without_a_name_and_so_does_its_ledge
 #[tokio::test]
 async fn the_address_may_register_again_as_somebody_new() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (old, old_key) = life.active(ME).await;
         life.execute("UPDATE accounts SET founder_us = 7").await;
         life.accounts.delete_account(old, password(PASSWORD), NOW).await.unwrap();

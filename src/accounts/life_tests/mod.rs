@@ -38,13 +38,13 @@ fn password(text: &str) -> Password {
 }
 
 /// Accounts, and what came by mail.
-struct Life {
+struct TestAccounts {
     accounts: Accounts,
     /// The browser in which all is done that says nothing else.
     browser: Visitor,
 }
 
-impl Life {
+impl TestAccounts {
     async fn of(database: &Database) -> Self {
         Self::with(database, quick()).await
     }
@@ -67,30 +67,30 @@ impl Life {
         self.accounts.register(&email(address), typed, Some(browser), now).await.unwrap();
     }
 
-    async fn verify(&self, link: &str, now: Micros) -> Verified {
+    async fn verify(&self, link: &str, now: Micros) -> VerificationOutcome {
         self.verify_in(&self.browser, link, now).await
     }
 
-    async fn verify_in(&self, browser: &Visitor, link: &str, now: Micros) -> Verified {
+    async fn verify_in(&self, browser: &Visitor, link: &str, now: Micros) -> VerificationOutcome {
         self.accounts.follow_verification(link, Some(browser), None, now).await.unwrap()
     }
 
     /// Chooses the password on the page of the link.
-    async fn verify_with(&self, link: &str, typed: &str, now: Micros) -> Verified {
+    async fn verify_with(&self, link: &str, typed: &str, now: Micros) -> VerificationOutcome {
         let typed = self.new_password(typed);
         self.accounts.follow_verification(link, None, Some(typed), now).await.unwrap()
     }
 
-    async fn ask_reset(&self, address: &str, now: Micros) {
-        let stranger = Asker::Stranger;
-        self.accounts.ask_reset(&email(address), stranger, now).await.unwrap();
+    async fn request_reset(&self, address: &str, now: Micros) {
+        let stranger = Requester::Stranger;
+        self.accounts.request_reset(&email(address), stranger, now).await.unwrap();
     }
 
     /// An active account and its key.
     async fn active(&self, address: &str) -> (AccountId, Key) {
         self.register(address, PASSWORD, NOW).await;
         let link = self.link(address, MailKind::Verify).await;
-        let Verified::Now { account } = self.verify(&link, NOW).await else {
+        let VerificationOutcome::Now { account } = self.verify(&link, NOW).await else {
             panic!("{address} could not be confirmed");
         };
         (account, self.accounts.take_new_key(account, NOW).expect("it was just made"))
@@ -130,8 +130,8 @@ impl Life {
 
     async fn log_in(&self, address: &str, typed: &str, now: Micros) -> Option<SessionSecret> {
         match self.accounts.log_in(&email(address), password(typed), now).await.unwrap() {
-            LogIn::In { secret, .. } => Some(secret),
-            LogIn::Refused => None,
+            LogInOutcome::In { secret, .. } => Some(secret),
+            LogInOutcome::Refused => None,
         }
     }
 

@@ -5,7 +5,7 @@ use super::*;
 #[tokio::test]
 async fn a_blocked_account_is_out_at_once_and_comes_back_with_its_key() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, key) = life.active(ME).await;
         let caller = life.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
@@ -35,7 +35,7 @@ async fn a_blocked_account_is_out_at_once_and_comes_back_with_its_key() {
 #[tokio::test]
 async fn administrators_are_no_customers() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
         let new = || life.new_password("an admin's password");
         assert!(life.accounts.create_admin("root", new(), NOW).await.unwrap());
@@ -48,14 +48,14 @@ async fn administrators_are_no_customers() {
         };
         for (name, typed) in [("root", PASSWORD), ("nobody", "an admin's password"), (ME, PASSWORD)]
         {
-            assert_eq!(log_in(name, typed).await, LogIn::Refused, "{name}");
+            assert_eq!(log_in(name, typed).await, LogInOutcome::Refused, "{name}");
         }
-        let LogIn::In { who, secret } = log_in("root", "an admin's password").await else {
+        let LogInOutcome::In { who, secret } = log_in("root", "an admin's password").await else {
             panic!("refused");
         };
         let admins = life.accounts.admins().await.unwrap();
         assert_eq!((admins[0].name.as_str(), admins[0].created), ("root", NOW));
-        assert_eq!(who, Who::Admin(admins[0].id));
+        assert_eq!(who, SessionOwner::Admin(admins[0].id));
         assert_eq!(life.session(&secret, NOW).await.unwrap().who, who);
         life.accounts.end_all_sessions(account).await.unwrap();
         assert!(life.session(&secret, NOW).await.is_some());
@@ -66,7 +66,7 @@ async fn administrators_are_no_customers() {
         assert!(life.accounts.remove_admin("root").await.unwrap());
         assert!(!life.accounts.remove_admin("root").await.unwrap());
         assert_eq!(life.session(&secret, NOW).await, None, "the session goes with its owner");
-        assert_eq!(log_in("root", "an admin's password").await, LogIn::Refused);
+        assert_eq!(log_in("root", "an admin's password").await, LogInOutcome::Refused);
     })
     .await;
 }
@@ -74,13 +74,14 @@ async fn administrators_are_no_customers() {
 #[tokio::test]
 async fn an_administrators_password_is_hashed_anew_too() {
     on_each(async |database| {
-        let before = Life::of(&database).await;
+        let before = TestAccounts::of(&database).await;
         let new = before.new_password(PASSWORD);
         before.accounts.create_admin("root", new, NOW).await.unwrap();
-        let after = Life::with(&database, AccountsConfig { password_passes: 2, ..quick() }).await;
+        let after =
+            TestAccounts::with(&database, AccountsConfig { password_passes: 2, ..quick() }).await;
         for _ in 0..2 {
             let entered = after.accounts.log_in_admin("root", password(PASSWORD), NOW).await;
-            assert!(matches!(entered.unwrap(), LogIn::In { .. }));
+            assert!(matches!(entered.unwrap(), LogInOutcome::In { .. }));
         }
         let new = "SELECT count(*) FROM admins WHERE password LIKE '%t=2,p=1$%'";
         assert_eq!(after.count(new).await, 1);

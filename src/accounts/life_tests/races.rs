@@ -9,16 +9,17 @@ const TIMES: usize = 12;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_who_follow_one_link_use_it_once() {
     on_each(async |database| {
-        let (one, other) = (Life::of(&database).await, Life::of(&database).await);
+        let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
         for round in 0..TIMES {
             let address = format!("me{round}@x.org");
             one.register(&address, PASSWORD, NOW).await;
             let link = one.link(&address, MailKind::Verify).await;
             let (first, second) = join!(one.verify(&link, NOW), other.verify(&link, NOW));
             let outcomes = [first, second];
-            let used = outcomes.iter().filter(|it| matches!(it, Verified::Now { .. })).count();
+            let used =
+                outcomes.iter().filter(|it| matches!(it, VerificationOutcome::Now { .. })).count();
             assert_eq!(used, 1, "{outcomes:?}");
-            assert!(outcomes.contains(&Verified::Already), "{outcomes:?}");
+            assert!(outcomes.contains(&VerificationOutcome::Already), "{outcomes:?}");
         }
         let keys = one.accounts.keys().await.unwrap();
         assert_eq!(keys.len(), TIMES, "one key for each account");
@@ -30,18 +31,18 @@ async fn two_who_follow_one_link_use_it_once() {
 async fn two_who_reset_by_one_link_do_so_once() {
     on_each(async |database| {
         let config = AccountsConfig { mails_max_per_hour: 1_000, ..quick() };
-        let life = Life::with(&database, config).await;
+        let life = TestAccounts::with(&database, config).await;
         life.active(ME).await;
         for round in 0..TIMES {
-            life.ask_reset(ME, NOW).await;
+            life.request_reset(ME, NOW).await;
             let link = life.link(ME, MailKind::Reset).await;
             let typed = [format!("horse number {round}"), format!("mule number {round}")];
             let reset = |typed: &str| life.accounts.reset(&link, life.new_password(typed), NOW);
             let (first, second) = join!(reset(&typed[0]), reset(&typed[1]));
             let (first, second) = (first.unwrap(), second.unwrap());
             let winner = match (first, second) {
-                (LinkUse::Done, LinkUse::Already) => 0,
-                (LinkUse::Already, LinkUse::Done) => 1,
+                (LinkOutcome::Done, LinkOutcome::Already) => 0,
+                (LinkOutcome::Already, LinkOutcome::Done) => 1,
                 both => panic!("{both:?}"),
             };
             assert!(life.log_in(ME, &typed[winner], NOW).await.is_some());
@@ -54,7 +55,7 @@ async fn two_who_reset_by_one_link_do_so_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn registering_twice_at_once_makes_one_account() {
     on_each(async |database| {
-        let (one, other) = (Life::of(&database).await, Life::of(&database).await);
+        let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
         for round in 0..TIMES {
             let address = format!("me{round}@x.org");
             join!(
@@ -73,7 +74,7 @@ async fn registering_twice_at_once_makes_one_account() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_session_outlives_an_account_that_is_deleted_during_the_log_in() {
     on_each(async |database| {
-        let (one, other) = (Life::of(&database).await, Life::of(&database).await);
+        let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
         for round in 0..TIMES {
             let address = format!("me{round}@x.org");
             let (account, _) = one.active(&address).await;
@@ -81,7 +82,7 @@ async fn no_session_outlives_an_account_that_is_deleted_during_the_log_in() {
                 other.log_in(&address, PASSWORD, NOW),
                 one.accounts.delete_account(account, password(PASSWORD), NOW)
             );
-            assert_eq!(deleted.unwrap(), Confirmed::Done);
+            assert_eq!(deleted.unwrap(), ReauthOutcome::Done);
             if let Some(secret) = entered {
                 assert_eq!(one.session(&secret, NOW).await, None);
             }
@@ -95,7 +96,7 @@ async fn no_session_outlives_an_account_that_is_deleted_during_the_log_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_session_by_the_old_password_outlives_its_change() {
     on_each(async |database| {
-        let (one, other) = (Life::of(&database).await, Life::of(&database).await);
+        let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
         for round in 0..TIMES {
             let address = format!("me{round}@x.org");
             let (account, _) = one.active(&address).await;
@@ -104,7 +105,7 @@ async fn no_session_by_the_old_password_outlives_its_change() {
                 other.log_in(&address, PASSWORD, NOW),
                 one.accounts.change_password(account, password(PASSWORD), new, NOW)
             );
-            assert_eq!(changed.unwrap(), Confirmed::Done);
+            assert_eq!(changed.unwrap(), ReauthOutcome::Done);
             if let Some(secret) = entered {
                 assert_eq!(one.session(&secret, NOW).await, None);
             }
@@ -118,7 +119,7 @@ async fn no_session_by_the_old_password_outlives_its_change() {
 async fn the_mails_of_an_hour_are_counted_right_when_all_ask_at_once() {
     on_each(async |database| {
         let config = AccountsConfig { mails_max_per_hour: 3, ..quick() };
-        let life = Life::with(&database, config).await;
+        let life = TestAccounts::with(&database, config).await;
         life.register(ME, PASSWORD, NOW).await;
         let asking = (0..12).map(|_| {
             let accounts = life.accounts.clone();
@@ -136,21 +137,21 @@ async fn the_mails_of_an_hour_are_counted_right_when_all_ask_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_address_goes_to_one_of_those_who_take_it_at_once() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         for round in 0..TIMES {
             let wanted = format!("wanted{round}@x.org");
             let mut links = Vec::new();
             for who in ["a", "b"] {
                 let (account, _) = life.active(&format!("{who}{round}@x.org")).await;
                 let (to, typed) = (email(&wanted), password(PASSWORD));
-                life.accounts.ask_email_change(account, &to, typed, NOW).await.unwrap();
+                life.accounts.request_email_change(account, &to, typed, NOW).await.unwrap();
                 links.push(life.link(&wanted, MailKind::EmailChange).await);
             }
             let follow = |link| life.accounts.follow_email_change(link, NOW);
             let (first, second) = join!(follow(&links[0]), follow(&links[1]));
             let mut outcomes = [first.unwrap(), second.unwrap()];
-            outcomes.sort_by_key(|it| *it != LinkUse::Done);
-            assert_eq!(outcomes, [LinkUse::Done, LinkUse::Unknown]);
+            outcomes.sort_by_key(|it| *it != LinkOutcome::Done);
+            assert_eq!(outcomes, [LinkOutcome::Done, LinkOutcome::Unknown]);
         }
     })
     .await;

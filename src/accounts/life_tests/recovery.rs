@@ -2,28 +2,28 @@
 
 use super::*;
 
-async fn reset(life: &Life, link: &str, typed: &str, now: Micros) -> LinkUse {
+async fn reset(life: &TestAccounts, link: &str, typed: &str, now: Micros) -> LinkOutcome {
     life.accounts.reset(link, life.new_password(typed), now).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_forgotten_password_is_replaced_by_a_link() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (_, key) = life.active(ME).await;
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        life.ask_reset(ME, NOW).await;
+        life.request_reset(ME, NOW).await;
         let link = life.link(ME, MailKind::Reset).await;
         assert!(life.session(&session, NOW).await.is_some(), "asking alone changes nothing");
 
-        assert_eq!(reset(&life, &link, "another horse", NOW).await, LinkUse::Done);
+        assert_eq!(reset(&life, &link, "another horse", NOW).await, LinkOutcome::Done);
         assert_eq!(life.session(&session, NOW).await, None, "all sessions end");
         assert_eq!(life.log_in(ME, PASSWORD, NOW).await, None);
         assert!(life.log_in(ME, "another horse", NOW).await.is_some());
         assert_eq!(life.mails(ME).await.last(), Some(&MailKind::PasswordChanged));
         assert!(life.works(&key, NOW).await, "the key is not a password");
 
-        assert_eq!(reset(&life, &link, "a third horse", NOW).await, LinkUse::Already);
+        assert_eq!(reset(&life, &link, "a third horse", NOW).await, LinkOutcome::Already);
         assert!(life.log_in(ME, "another horse", NOW).await.is_some());
     })
     .await;
@@ -32,18 +32,18 @@ async fn a_forgotten_password_is_replaced_by_a_link() {
 #[tokio::test]
 async fn reset_links_end_with_their_time_and_with_each_other() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.active(ME).await;
         for _ in 0..3 {
-            life.ask_reset(ME, NOW).await;
+            life.request_reset(ME, NOW).await;
         }
         let links = life.links(ME, MailKind::Reset).await;
         let [oldest, middle, newest] = &links[..] else { panic!("{links:?}") };
         let over = NOW + 24 * HOUR_US;
-        assert_eq!(reset(&life, oldest, "another horse", over).await, LinkUse::Expired);
-        assert_eq!(reset(&life, middle, "another horse", over - 1).await, LinkUse::Done);
+        assert_eq!(reset(&life, oldest, "another horse", over).await, LinkOutcome::Expired);
+        assert_eq!(reset(&life, middle, "another horse", over - 1).await, LinkOutcome::Done);
         for link in [oldest, newest] {
-            assert_eq!(reset(&life, link, "a third horse", NOW).await, LinkUse::Already);
+            assert_eq!(reset(&life, link, "a third horse", NOW).await, LinkOutcome::Already);
         }
     })
     .await;
@@ -52,22 +52,22 @@ async fn reset_links_end_with_their_time_and_with_each_other() {
 #[tokio::test]
 async fn asking_for_a_reset_helps_whoever_has_an_account() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
-        life.ask_reset("nobody@x.org", NOW).await;
+        let life = TestAccounts::of(&database).await;
+        life.request_reset("nobody@x.org", NOW).await;
         assert_eq!(life.mails("nobody@x.org").await, []);
         assert_eq!(life.find("nobody@x.org").await, None);
 
         life.register("inactive@x.org", PASSWORD, NOW).await;
-        life.ask_reset("inactive@x.org", NOW).await;
+        life.request_reset("inactive@x.org", NOW).await;
         assert_eq!(life.mails("inactive@x.org").await, [MailKind::Verify, MailKind::Verify]);
 
         let (blocked, _) = life.active("blocked@x.org").await;
-        life.ask_reset("blocked@x.org", NOW).await;
+        life.request_reset("blocked@x.org", NOW).await;
         let link = life.link("blocked@x.org", MailKind::Reset).await;
         life.accounts.block(blocked, true, NOW).await.unwrap();
-        life.ask_reset("blocked@x.org", NOW).await;
+        life.request_reset("blocked@x.org", NOW).await;
         assert_eq!(life.mails("blocked@x.org").await, [MailKind::Verify, MailKind::Reset]);
-        assert_eq!(reset(&life, &link, "another horse", NOW).await, LinkUse::Unknown);
+        assert_eq!(reset(&life, &link, "another horse", NOW).await, LinkOutcome::Unknown);
     })
     .await;
 }
@@ -75,11 +75,11 @@ async fn asking_for_a_reset_helps_whoever_has_an_account() {
 #[tokio::test]
 async fn an_account_made_by_the_operator_gets_its_first_password_by_a_reset() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let key = life.accounts.create_key(Some(ME), &[], NOW).await.unwrap();
-        life.ask_reset(ME, NOW).await;
+        life.request_reset(ME, NOW).await;
         let link = life.link(ME, MailKind::Reset).await;
-        assert_eq!(reset(&life, &link, PASSWORD, NOW).await, LinkUse::Done);
+        assert_eq!(reset(&life, &link, PASSWORD, NOW).await, LinkOutcome::Done);
         assert!(life.log_in(ME, PASSWORD, NOW).await.is_some());
         assert!(life.works(&key, NOW).await);
     })
@@ -89,23 +89,23 @@ async fn an_account_made_by_the_operator_gets_its_first_password_by_a_reset() {
 #[tokio::test]
 async fn a_password_is_changed_by_whoever_knows_it() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        life.ask_reset(ME, NOW).await;
+        life.request_reset(ME, NOW).await;
         let link = life.link(ME, MailKind::Reset).await;
         let change = async |old: &str| {
             let new = life.new_password("another horse");
             life.accounts.change_password(account, password(old), new, NOW).await.unwrap()
         };
-        assert_eq!(change("wrong horse").await, Confirmed::WrongPassword);
+        assert_eq!(change("wrong horse").await, ReauthOutcome::WrongPassword);
         assert!(life.session(&session, NOW).await.is_some());
-        assert_eq!(change(PASSWORD).await, Confirmed::Done);
+        assert_eq!(change(PASSWORD).await, ReauthOutcome::Done);
         assert_eq!(life.session(&session, NOW).await, None);
         assert_eq!(life.log_in(ME, PASSWORD, NOW).await, None);
         assert!(life.log_in(ME, "another horse", NOW).await.is_some());
         assert_eq!(life.mails(ME).await.last(), Some(&MailKind::PasswordChanged));
-        assert_eq!(reset(&life, &link, PASSWORD, NOW).await, LinkUse::Already);
+        assert_eq!(reset(&life, &link, PASSWORD, NOW).await, LinkOutcome::Already);
     })
     .await;
 }
@@ -113,47 +113,48 @@ async fn a_password_is_changed_by_whoever_knows_it() {
 #[tokio::test]
 async fn short_passwords_are_refused_when_they_are_set_and_only_then() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let refused = life.accounts.new_password("9 letters".to_owned(), None).unwrap_err();
         assert_eq!(refused, WeakPassword::TooShort { chars_min: 10 });
         life.active(ME).await;
         let strict = AccountsConfig { password_chars_min: 20, ..quick() };
-        let later = Life::with(&database, strict).await;
+        let later = TestAccounts::with(&database, strict).await;
         assert!(later.log_in(ME, PASSWORD, NOW).await.is_some());
     })
     .await;
 }
 
-async fn ask_change(life: &Life, account: AccountId, to: &str) -> EmailAsked {
+async fn ask_change(life: &TestAccounts, account: AccountId, to: &str) -> EmailChangeOutcome {
     let (to, typed) = (email(to), password(PASSWORD));
-    life.accounts.ask_email_change(account, &to, typed, NOW).await.unwrap()
+    life.accounts.request_email_change(account, &to, typed, NOW).await.unwrap()
 }
 
 #[tokio::test]
 async fn an_address_is_changed_by_a_link_to_the_new_one() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, key) = life.active(ME).await;
-        life.ask_reset(ME, NOW).await;
+        life.request_reset(ME, NOW).await;
         let of_old_address = life.link(ME, MailKind::Reset).await;
         let wrong = password("wrong horse");
-        let asked = life.accounts.ask_email_change(account, &email("new@x.org"), wrong, NOW).await;
-        assert_eq!(asked.unwrap(), EmailAsked::WrongPassword);
-        assert_eq!(ask_change(&life, account, "New@x.org").await, EmailAsked::Sent);
+        let asked =
+            life.accounts.request_email_change(account, &email("new@x.org"), wrong, NOW).await;
+        assert_eq!(asked.unwrap(), EmailChangeOutcome::WrongPassword);
+        assert_eq!(ask_change(&life, account, "New@x.org").await, EmailChangeOutcome::Sent);
         assert_eq!(life.mails("new@x.org").await, [MailKind::EmailChange]);
         assert!(life.log_in(ME, PASSWORD, NOW).await.is_some(), "nothing has changed yet");
 
         let link = life.link("new@x.org", MailKind::EmailChange).await;
         let done = life.accounts.follow_email_change(&link, NOW).await.unwrap();
-        assert_eq!(done, LinkUse::Done);
+        assert_eq!(done, LinkOutcome::Done);
         assert_eq!(life.mails(ME).await.last(), Some(&MailKind::EmailChanged));
         assert_eq!(life.customer(account).await.unwrap().email.as_deref(), Some("new@x.org"));
         assert_eq!(life.log_in(ME, PASSWORD, NOW).await, None);
         assert!(life.log_in("new@x.org", PASSWORD, NOW).await.is_some());
         assert!(life.works(&key, NOW).await);
         let again = life.accounts.follow_email_change(&link, NOW).await.unwrap();
-        assert_eq!(again, LinkUse::Already);
-        assert_eq!(reset(&life, &of_old_address, "another horse", NOW).await, LinkUse::Already);
+        assert_eq!(again, LinkOutcome::Already);
+        assert_eq!(reset(&life, &of_old_address, "another horse", NOW).await, LinkOutcome::Already);
     })
     .await;
 }
@@ -161,12 +162,12 @@ async fn an_address_is_changed_by_a_link_to_the_new_one() {
 #[tokio::test]
 async fn an_address_change_is_over_after_24_hours() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
         ask_change(&life, account, "new@x.org").await;
         let link = life.link("new@x.org", MailKind::EmailChange).await;
         let late = life.accounts.follow_email_change(&link, NOW + 24 * HOUR_US).await.unwrap();
-        assert_eq!(late, LinkUse::Expired);
+        assert_eq!(late, LinkOutcome::Expired);
     })
     .await;
 }
@@ -174,19 +175,19 @@ async fn an_address_change_is_over_after_24_hours() {
 #[tokio::test]
 async fn a_taken_address_stays_its_owners_and_nobody_is_told() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
         let (owner, _) = life.active("taken@x.org").await;
-        assert_eq!(ask_change(&life, account, "taken@x.org").await, EmailAsked::Sent);
+        assert_eq!(ask_change(&life, account, "taken@x.org").await, EmailChangeOutcome::Sent);
         let told = [MailKind::Verify, MailKind::AlreadyRegistered];
         assert_eq!(life.mails("taken@x.org").await, told);
 
         // Taken between asking and following.
-        assert_eq!(ask_change(&life, account, "later@x.org").await, EmailAsked::Sent);
+        assert_eq!(ask_change(&life, account, "later@x.org").await, EmailChangeOutcome::Sent);
         let link = life.link("later@x.org", MailKind::EmailChange).await;
         life.active("later@x.org").await;
         let followed = life.accounts.follow_email_change(&link, NOW).await.unwrap();
-        assert_eq!(followed, LinkUse::Unknown);
+        assert_eq!(followed, LinkOutcome::Unknown);
         assert_eq!(life.find(ME).await, Some(account));
         assert_eq!(life.find("taken@x.org").await, Some(owner));
     })
@@ -197,16 +198,16 @@ async fn a_taken_address_stays_its_owners_and_nobody_is_told() {
 #[tokio::test]
 async fn an_unconfirmed_registration_gives_way_to_the_owner_of_the_address() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
         life.register("new@x.org", "a stranger's password", NOW).await;
         let strangers = life.link("new@x.org", MailKind::Verify).await;
-        assert_eq!(ask_change(&life, account, "new@x.org").await, EmailAsked::Sent);
+        assert_eq!(ask_change(&life, account, "new@x.org").await, EmailChangeOutcome::Sent);
         let link = life.link("new@x.org", MailKind::EmailChange).await;
         let done = life.accounts.follow_email_change(&link, NOW).await.unwrap();
-        assert_eq!(done, LinkUse::Done);
+        assert_eq!(done, LinkOutcome::Done);
         assert_eq!(life.find("new@x.org").await, Some(account));
-        assert_eq!(life.verify(&strangers, NOW).await, Verified::Unknown);
+        assert_eq!(life.verify(&strangers, NOW).await, VerificationOutcome::Unknown);
         assert_eq!(life.log_in("new@x.org", "a stranger's password", NOW).await, None);
     })
     .await;
@@ -217,10 +218,10 @@ async fn address_changes_cannot_be_used_to_flood_others() {
     on_each(async |database| {
         let config =
             AccountsConfig { mails_max_per_hour: 1, mails_reserved_per_hour: 1, ..quick() };
-        let life = Life::with(&database, config).await;
+        let life = TestAccounts::with(&database, config).await;
         let (account, _) = life.active(ME).await;
-        assert_eq!(ask_change(&life, account, "a@x.org").await, EmailAsked::Sent);
-        assert_eq!(ask_change(&life, account, "b@x.org").await, EmailAsked::TooMany);
+        assert_eq!(ask_change(&life, account, "a@x.org").await, EmailChangeOutcome::Sent);
+        assert_eq!(ask_change(&life, account, "b@x.org").await, EmailChangeOutcome::TooMany);
         assert_eq!(life.mails("b@x.org").await, []);
     })
     .await;
@@ -230,14 +231,14 @@ async fn address_changes_cannot_be_used_to_flood_others() {
 #[tokio::test]
 async fn the_badge_stays_whatever_happens_to_the_account() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
         life.execute("UPDATE accounts SET founder_us = 7").await;
         life.accounts.regenerate_key(account, NOW).await.unwrap();
         ask_change(&life, account, "new@x.org").await;
         let link = life.link("new@x.org", MailKind::EmailChange).await;
         life.accounts.follow_email_change(&link, NOW).await.unwrap();
-        life.ask_reset("new@x.org", NOW).await;
+        life.request_reset("new@x.org", NOW).await;
         let link = life.link("new@x.org", MailKind::Reset).await;
         reset(&life, &link, "another horse", NOW).await;
         life.accounts.block(account, true, NOW).await.unwrap();

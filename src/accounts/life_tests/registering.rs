@@ -6,7 +6,7 @@ use super::*;
 #[tokio::test]
 async fn an_account_is_inactive_until_its_link_is_followed_and_has_its_key_from_then_on() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.register("Me@X.org ", PASSWORD, NOW).await;
         let account = life.find(ME).await.unwrap();
         let before = life.customer(account).await.unwrap();
@@ -16,7 +16,7 @@ async fn an_account_is_inactive_until_its_link_is_followed_and_has_its_key_from_
 
         let link = life.link(ME, MailKind::Verify).await;
         let verified = life.verify(&link, NOW + 5).await;
-        assert_eq!(verified, Verified::Now { account });
+        assert_eq!(verified, VerificationOutcome::Now { account });
         let after = life.customer(account).await.unwrap();
         assert_eq!((after.active, after.key_created), (Some(NOW + 5), Some(NOW + 5)));
         let key = life.accounts.take_new_key(account, NOW + 5).unwrap();
@@ -30,12 +30,12 @@ async fn an_account_is_inactive_until_its_link_is_followed_and_has_its_key_from_
 #[tokio::test]
 async fn a_link_is_used_once() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.register(ME, PASSWORD, NOW).await;
         let link = life.link(ME, MailKind::Verify).await;
-        assert!(matches!(life.verify(&link, NOW).await, Verified::Now { .. }));
-        assert_eq!(life.verify(&link, NOW).await, Verified::Already);
-        assert_eq!(life.verify(&link, NOW + 100 * DAY_US).await, Verified::Already);
+        assert!(matches!(life.verify(&link, NOW).await, VerificationOutcome::Now { .. }));
+        assert_eq!(life.verify(&link, NOW).await, VerificationOutcome::Already);
+        assert_eq!(life.verify(&link, NOW + 100 * DAY_US).await, VerificationOutcome::Already);
         assert_eq!(life.accounts.keys().await.unwrap().len(), 1);
         assert_eq!(life.links(ME, MailKind::Verify).await, [""; 0], "none is sent any more");
     })
@@ -45,20 +45,23 @@ async fn a_link_is_used_once() {
 #[tokio::test]
 async fn a_link_is_good_for_24_hours_and_is_sent_again_on_demand() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.register(ME, PASSWORD, NOW).await;
         let first = life.link(ME, MailKind::Verify).await;
         let over = NOW + 24 * HOUR_US;
-        assert_eq!(life.verify(&first, over).await, Verified::Expired);
+        assert_eq!(life.verify(&first, over).await, VerificationOutcome::Expired);
         life.accounts.resend_verification(&email(ME), over).await.unwrap();
         let second = life.link(ME, MailKind::Verify).await;
         assert_ne!(first, second);
-        assert!(matches!(life.verify(&second, 2 * HOUR_US + over).await, Verified::Now { .. }));
+        assert!(matches!(
+            life.verify(&second, 2 * HOUR_US + over).await,
+            VerificationOutcome::Now { .. }
+        ));
         assert!(life.log_in(ME, PASSWORD, over).await.is_some(), "with the password of then");
 
         life.register("you@x.org", PASSWORD, NOW).await;
         let link = life.link("you@x.org", MailKind::Verify).await;
-        assert!(matches!(life.verify(&link, over - 1).await, Verified::Now { .. }));
+        assert!(matches!(life.verify(&link, over - 1).await, VerificationOutcome::Now { .. }));
     })
     .await;
 }
@@ -66,13 +69,13 @@ async fn a_link_is_good_for_24_hours_and_is_sent_again_on_demand() {
 #[tokio::test]
 async fn an_older_link_stops_working_when_a_newer_one_is_used() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.register(ME, "the first password", NOW).await;
         life.register(ME, "the second password", NOW + 1).await;
         let links = life.links(ME, MailKind::Verify).await;
         let [older, newer] = &links[..] else { panic!("{links:?}") };
-        assert!(matches!(life.verify(newer, NOW + 2).await, Verified::Now { .. }));
-        assert_eq!(life.verify(older, NOW + 3).await, Verified::Already);
+        assert!(matches!(life.verify(newer, NOW + 2).await, VerificationOutcome::Now { .. }));
+        assert_eq!(life.verify(older, NOW + 3).await, VerificationOutcome::Already);
         assert_eq!(life.log_in(ME, "the first password", NOW + 3).await, None);
         assert!(life.log_in(ME, "the second password", NOW + 3).await.is_some());
     })
@@ -82,9 +85,9 @@ async fn an_older_link_stops_working_when_a_newer_one_is_used() {
 #[tokio::test]
 async fn forged_and_guessed_links_are_refused() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.active("you@x.org").await;
-        life.ask_reset("you@x.org", NOW).await;
+        life.request_reset("you@x.org", NOW).await;
         let of_other_kind = life.link("you@x.org", MailKind::Reset).await;
         life.register(ME, PASSWORD, NOW).await;
         let good = life.link(ME, MailKind::Verify).await;
@@ -112,11 +115,11 @@ async fn forged_and_guessed_links_are_refused() {
             if forged == good {
                 continue;
             }
-            assert_eq!(life.verify(&forged, NOW).await, Verified::Unknown, "{forged}");
+            assert_eq!(life.verify(&forged, NOW).await, VerificationOutcome::Unknown, "{forged}");
         }
         let reset = life.accounts.reset(&good, life.new_password(PASSWORD), NOW).await.unwrap();
-        assert_eq!(reset, LinkUse::Unknown, "one kind is not taken for another");
-        assert!(matches!(life.verify(&good, NOW).await, Verified::Now { .. }));
+        assert_eq!(reset, LinkOutcome::Unknown, "one kind is not taken for another");
+        assert!(matches!(life.verify(&good, NOW).await, VerificationOutcome::Now { .. }));
     })
     .await;
 }
@@ -125,13 +128,13 @@ async fn forged_and_guessed_links_are_refused() {
 async fn links_are_signed_with_the_pepper() {
     on_each(async |database| {
         let with = |pepper: &str| AccountsConfig { pepper: pepper.into(), ..quick() };
-        let life = Life::with(&database, with("one")).await;
+        let life = TestAccounts::with(&database, with("one")).await;
         life.register(ME, PASSWORD, NOW).await;
         let link = life.link(ME, MailKind::Verify).await;
         life.execute("DELETE FROM meta").await;
-        let other = Life::with(&database, with("two")).await;
-        assert_eq!(other.verify(&link, NOW).await, Verified::Unknown);
-        assert!(matches!(life.verify(&link, NOW).await, Verified::Now { .. }));
+        let other = TestAccounts::with(&database, with("two")).await;
+        assert_eq!(other.verify(&link, NOW).await, VerificationOutcome::Unknown);
+        assert!(matches!(life.verify(&link, NOW).await, VerificationOutcome::Now { .. }));
     })
     .await;
 }
@@ -140,7 +143,7 @@ async fn links_are_signed_with_the_pepper() {
 #[tokio::test]
 async fn registering_a_known_address_tells_its_owner_alone_and_changes_nothing() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, key) = life.active(ME).await;
         let before = life.customer(account).await;
         life.register(ME, "a stranger's password", NOW + 1).await;
@@ -156,12 +159,12 @@ async fn registering_a_known_address_tells_its_owner_alone_and_changes_nothing()
 #[tokio::test]
 async fn the_time_of_an_answer_does_not_tell_who_is_registered() {
     on_each(async |database| {
-        let life = Life::with(&database, AccountsConfig { answer_ms: 60, ..quick() }).await;
+        let life = TestAccounts::with(&database, AccountsConfig { answer_ms: 60, ..quick() }).await;
         life.active(ME).await;
         for address in [ME, "nobody@x.org"] {
             let start = tokio::time::Instant::now();
             life.accounts.resend_verification(&email(address), NOW).await.unwrap();
-            life.ask_reset(address, NOW).await;
+            life.request_reset(address, NOW).await;
             life.register(address, PASSWORD, NOW).await;
             assert!(start.elapsed().as_millis() >= 180, "{address}: {:?}", start.elapsed());
         }
@@ -176,7 +179,7 @@ async fn no_password_takes_effect_by_a_link_that_another_browser_follows() {
     const MINE: &str = "the password of the owner";
     const STRANGERS: &str = "the password of a stranger";
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (owner, stranger) = (Visitor::generate().unwrap(), Visitor::generate().unwrap());
         for (round, owner_is_first) in [true, false].into_iter().enumerate() {
             for newest in [true, false] {
@@ -191,7 +194,7 @@ async fn no_password_takes_effect_by_a_link_that_another_browser_follows() {
                 let links = life.links(me, MailKind::Verify).await;
                 let link = if newest { links.last() } else { links.first() }.unwrap();
                 let verified = life.verify_in(&owner, link, NOW).await;
-                assert!(matches!(verified, Verified::Now { .. }), "{me}: {verified:?}");
+                assert!(matches!(verified, VerificationOutcome::Now { .. }), "{me}: {verified:?}");
                 assert!(life.log_in(me, MINE, NOW).await.is_some(), "{me}");
                 assert_eq!(life.log_in(me, STRANGERS, NOW).await, None, "{me}");
             }
@@ -206,31 +209,35 @@ async fn no_password_takes_effect_by_a_link_that_another_browser_follows() {
 async fn a_browser_that_did_not_register_chooses_the_password_itself() {
     const STRANGERS: &str = "the password of a stranger";
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (owner, stranger) = (Visitor::generate().unwrap(), Visitor::generate().unwrap());
         let key = life.accounts.create_key(Some("e@x.org"), &[], NOW).await.unwrap();
         for me in ["c@x.org", "d@x.org", "e@x.org"] {
             life.register_in(&stranger, me, STRANGERS, NOW).await;
             match me {
                 "c@x.org" => life.accounts.resend_verification(&email(me), NOW).await.unwrap(),
-                "d@x.org" => life.ask_reset(me, NOW).await,
+                "d@x.org" => life.request_reset(me, NOW).await,
                 _ => {}
             }
             for link in life.links(me, MailKind::Verify).await {
                 for _ in 0..2 {
                     let looked = life.verify_in(&owner, &link, NOW).await;
-                    assert_eq!(looked, Verified::NeedsPassword, "{me}: looking changes nothing");
+                    assert_eq!(
+                        looked,
+                        VerificationOutcome::NeedsPassword,
+                        "{me}: looking changes nothing"
+                    );
                 }
             }
             assert_eq!(life.log_in(me, STRANGERS, NOW).await, None, "{me}");
             let link = life.link(me, MailKind::Verify).await;
             let account = life.find(me).await.unwrap();
             let chosen = life.verify_with(&link, "what the owner typed", NOW).await;
-            assert_eq!(chosen, Verified::Now { account }, "{me}");
+            assert_eq!(chosen, VerificationOutcome::Now { account }, "{me}");
             assert!(life.log_in(me, "what the owner typed", NOW).await.is_some(), "{me}");
             assert_eq!(life.log_in(me, STRANGERS, NOW).await, None, "{me}");
             let again = life.verify_in(&stranger, &link, NOW).await;
-            assert_eq!(again, Verified::Already, "{me}: the stranger comes too late");
+            assert_eq!(again, VerificationOutcome::Already, "{me}: the stranger comes too late");
             assert_eq!(life.log_in(me, STRANGERS, NOW).await, None, "{me}");
         }
         assert!(life.works(&key, NOW).await, "the operator's key");
@@ -244,12 +251,12 @@ async fn strangers_cannot_use_up_the_mails_of_the_owner() {
     on_each(async |database| {
         let config =
             AccountsConfig { mails_max_per_hour: 4, mails_reserved_per_hour: 2, ..quick() };
-        let life = Life::with(&database, config).await;
+        let life = TestAccounts::with(&database, config).await;
         life.active(ME).await;
         for minute in 0..30 {
             let now = NOW + minute * 60_000_000;
             life.register(ME, PASSWORD, now).await;
-            life.ask_reset(ME, now).await;
+            life.request_reset(ME, now).await;
         }
         let kinds = life.mails(ME).await;
         let count = |kinds: &[MailKind], kind| kinds.iter().filter(|it| **it == kind).count();
@@ -258,16 +265,16 @@ async fn strangers_cannot_use_up_the_mails_of_the_owner() {
         assert_eq!(count(&kinds, MailKind::AlreadyRegistered), 1, "{kinds:?}");
         let soon = NOW + 31 * 60_000_000;
         for _ in 0..5 {
-            life.accounts.ask_reset(&email(ME), Asker::Owner, soon).await.unwrap();
+            life.accounts.request_reset(&email(ME), Requester::Owner, soon).await.unwrap();
         }
         let kinds = life.mails(ME).await;
         assert_eq!(count(&kinds, MailKind::Reset), 3 + 2, "the owner's reserve: {kinds:?}");
         // Each of the links that strangers caused is as good as one that the owner asked for.
         let first = life.links(ME, MailKind::Reset).await.swap_remove(0);
         let reset = life.accounts.reset(&first, life.new_password("another horse"), soon).await;
-        assert_eq!(reset.unwrap(), LinkUse::Done);
+        assert_eq!(reset.unwrap(), LinkOutcome::Done);
         let later = NOW + 3 * HOUR_US;
-        life.ask_reset(ME, later).await;
+        life.request_reset(ME, later).await;
         let kinds = life.mails(ME).await;
         assert_eq!(count(&kinds, MailKind::Reset), 3 + 2 + 1, "an hour later: {kinds:?}");
     })
@@ -278,7 +285,7 @@ async fn strangers_cannot_use_up_the_mails_of_the_owner() {
 #[tokio::test]
 async fn no_badge_comes_with_registering() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.active("founder@x.org").await;
         life.execute("UPDATE accounts SET founder_us = 1").await;
         let (account, _) = life.active(ME).await;
@@ -291,14 +298,16 @@ async fn no_badge_comes_with_registering() {
 #[tokio::test]
 async fn an_account_made_by_the_operator_is_claimed_by_registering() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let month = [(Addon::Odds, 30)];
         let key = life.accounts.create_key(Some("Me@X.org"), &month, NOW).await.unwrap();
         assert_eq!(life.log_in(ME, "", NOW).await, None, "it has no password, not an empty one");
         life.register(ME, PASSWORD, NOW).await;
         assert_eq!(life.log_in(ME, PASSWORD, NOW).await, None, "not before the link");
         let link = life.link(ME, MailKind::Verify).await;
-        let Verified::Now { account } = life.verify(&link, NOW).await else { panic!("refused") };
+        let VerificationOutcome::Now { account } = life.verify(&link, NOW).await else {
+            panic!("refused")
+        };
         assert!(life.log_in(ME, PASSWORD, NOW).await.is_some());
         assert!(life.works(&key, NOW).await);
         assert_eq!(life.accounts.take_new_key(account, NOW), None, "it has a key already");
@@ -312,7 +321,7 @@ async fn an_account_made_by_the_operator_is_claimed_by_registering() {
 #[tokio::test]
 async fn passwords_may_be_any_text() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         for (place, typed) in
             ["'; DROP TABLE accounts; --", "<script>alert(1)</script>", "%s $1 \\\"' \u{202e}end"]
                 .into_iter()

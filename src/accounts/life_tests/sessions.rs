@@ -5,7 +5,7 @@ use super::*;
 #[tokio::test]
 async fn a_session_ends_when_nobody_comes() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.active(ME).await;
         let idle = quick().session_idle_max();
         let left = life.log_in(ME, PASSWORD, NOW).await.unwrap();
@@ -20,7 +20,7 @@ async fn a_session_ends_when_nobody_comes() {
 #[tokio::test]
 async fn a_session_ends_in_any_case() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.active(ME).await;
         let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let end = NOW + quick().session_age_max();
@@ -38,7 +38,7 @@ async fn a_session_ends_in_any_case() {
 #[tokio::test]
 async fn a_visit_is_written_down_once_a_minute_at_most() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.active(ME).await;
         let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let seen = async || life.count("SELECT seen_us FROM sessions").await - NOW;
@@ -56,7 +56,7 @@ async fn a_visit_is_written_down_once_a_minute_at_most() {
 async fn with_one_session_too_many_the_oldest_ends() {
     on_each(async |database| {
         let config = AccountsConfig { sessions_max_per_account: 3, ..quick() };
-        let life = Life::with(&database, config).await;
+        let life = TestAccounts::with(&database, config).await;
         life.active(ME).await;
         life.active("you@x.org").await;
         let others = life.log_in("you@x.org", PASSWORD, NOW).await.unwrap();
@@ -79,7 +79,7 @@ async fn with_one_session_too_many_the_oldest_ends() {
 async fn the_newest_session_stays_when_all_began_at_once() {
     on_each(async |database| {
         let config = AccountsConfig { sessions_max_per_account: 1, ..quick() };
-        let life = Life::with(&database, config).await;
+        let life = TestAccounts::with(&database, config).await;
         life.active(ME).await;
         for _ in 0..5 {
             let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
@@ -93,7 +93,7 @@ async fn the_newest_session_stays_when_all_began_at_once() {
 #[tokio::test]
 async fn logging_out_ends_one_session_and_logging_out_everywhere_all() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
         life.active("you@x.org").await;
         let others = life.log_in("you@x.org", PASSWORD, NOW).await.unwrap();
@@ -116,7 +116,7 @@ async fn logging_out_ends_one_session_and_logging_out_everywhere_all() {
 #[tokio::test]
 async fn what_is_no_secret_is_no_session() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.active(ME).await;
         let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let stolen: Vec<u8> = sqlx::query_scalar("SELECT hash FROM sessions")
@@ -138,12 +138,15 @@ async fn what_is_no_secret_is_no_session() {
 #[tokio::test]
 async fn only_an_open_account_gets_a_session() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
-        assert!(life.accounts.start_session(Who::Customer(account), NOW).await.is_ok());
+        assert!(life.accounts.start_session(SessionOwner::Customer(account), NOW).await.is_ok());
         life.accounts.block(account, true, NOW).await.unwrap();
-        for who in [Who::Customer(account), Who::Customer(AccountId(999)), Who::Admin(AdminId(999))]
-        {
+        for who in [
+            SessionOwner::Customer(account),
+            SessionOwner::Customer(AccountId(999)),
+            SessionOwner::Admin(AdminId(999)),
+        ] {
             let refused = life.accounts.start_session(who, NOW).await;
             assert!(matches!(refused, Err(AccountsError::Gone)), "{who:?}: {refused:?}");
         }
@@ -154,11 +157,11 @@ async fn only_an_open_account_gets_a_session() {
 #[tokio::test]
 async fn what_has_ended_is_swept_and_nothing_else() {
     on_each(async |database| {
-        let life = Life::of(&database).await;
+        let life = TestAccounts::of(&database).await;
         life.active(ME).await;
         life.register("never@x.org", PASSWORD, NOW).await;
         life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        assert_eq!(life.accounts.sweep(NOW + HOUR_US).await.unwrap(), Swept::default());
+        assert_eq!(life.accounts.sweep(NOW + HOUR_US).await.unwrap(), SweepResult::default());
 
         let idle = NOW + quick().session_idle_max();
         let secret = life.log_in(ME, PASSWORD, idle - 1).await.unwrap();
@@ -166,7 +169,7 @@ async fn what_has_ended_is_swept_and_nothing_else() {
         life.register("again@x.org", PASSWORD, NOW).await;
         life.accounts.resend_verification(&email("again@x.org"), idle - 1).await.unwrap();
         let swept = life.accounts.sweep(idle).await.unwrap();
-        assert_eq!(swept, Swept { sessions: 1, links: 0, accounts: 1 });
+        assert_eq!(swept, SweepResult { sessions: 1, links: 0, accounts: 1 });
         assert!(life.session(&secret, idle).await.is_some());
         assert_eq!(life.find("never@x.org").await, None);
         assert!(life.find("again@x.org").await.is_some());

@@ -5,7 +5,7 @@ use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 use super::Store;
 use crate::accounts::{AccountId, Addon, Addons, KeyId, Micros};
 
-/// An account as it is stored.
+/// A stored account.
 #[derive(Debug)]
 pub(in crate::accounts) struct StoredAccount {
     pub(in crate::accounts) id: AccountId,
@@ -20,7 +20,7 @@ pub(in crate::accounts) struct StoredAccount {
 }
 
 impl StoredAccount {
-    /// Whether its owner may come in.
+    /// Whether its owner may log in.
     pub(in crate::accounts) fn is_open(&self) -> bool {
         self.active.is_some() && self.blocked.is_none() && self.deleted.is_none()
     }
@@ -81,7 +81,7 @@ impl Store {
         Ok(addons)
     }
 
-    /// The public part and the birth of the newest key that works.
+    /// The public part and the creation time of the newest valid key.
     pub(in crate::accounts) async fn newest_key(
         &self,
         account: AccountId,
@@ -96,7 +96,7 @@ impl Store {
     }
 }
 
-/// Reads an account and holds it until the transaction ends. The update changes nothing; it locks.
+/// Reads and locks an account until the transaction ends. The update changes nothing; it locks.
 pub(in crate::accounts) async fn lock(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -107,7 +107,7 @@ pub(in crate::accounts) async fn lock(
         .await
 }
 
-/// The same by its address, in lower case.
+/// Reads and locks an account by its address, in lower case.
 pub(in crate::accounts) async fn lock_by_email(
     tx: &mut AnyConnection,
     email: &str,
@@ -118,7 +118,7 @@ pub(in crate::accounts) async fn lock_by_email(
         .await
 }
 
-/// The same without holding it.
+/// Reads an account without a lock.
 pub(in crate::accounts) async fn account_of_email(
     tx: &mut AnyConnection,
     email: &str,
@@ -126,7 +126,7 @@ pub(in crate::accounts) async fn account_of_email(
     sqlx::query_as("SELECT * FROM accounts WHERE email = $1").bind(email).fetch_optional(tx).await
 }
 
-/// The account of this address, held as by [`lock`]; made, and inactive, if there is none.
+/// The account with this address, locked as by [`lock`]; created, inactive, if there is none.
 pub(in crate::accounts) async fn lock_or_insert(
     tx: &mut AnyConnection,
     email: &str,
@@ -142,7 +142,7 @@ pub(in crate::accounts) async fn lock_or_insert(
     .await
 }
 
-/// Counts a mail that somebody asked for; false if there were too many in this hour.
+/// Counts a mail requested by a stranger; false if there were too many within an hour.
 pub(in crate::accounts) async fn count_asked(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -165,7 +165,7 @@ pub(in crate::accounts) async fn count_asked(
     Ok(done.rows_affected() == 1)
 }
 
-/// The same for a mail that the owner asked for.
+/// Counts a mail requested by the owner; false if there were too many within an hour.
 pub(in crate::accounts) async fn count_owner_asked(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -188,7 +188,8 @@ pub(in crate::accounts) async fn count_owner_asked(
     Ok(done.rows_affected() == 1)
 }
 
-/// Notes that the owner is told of a registration of the address; false if that was done in this hour.
+/// Records that the owner was notified of a registration of the address; false if that happened
+/// within the last hour.
 pub(in crate::accounts) async fn count_notice(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -207,7 +208,7 @@ pub(in crate::accounts) async fn count_notice(
     Ok(done.rows_affected() == 1)
 }
 
-/// Sets the password, and makes the account active if it was not.
+/// Sets the password, and activates the account.
 pub(in crate::accounts) async fn activate(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -240,7 +241,7 @@ pub(in crate::accounts) async fn set_password(
 
 /// # Errors
 ///
-/// A violated uniqueness, if another account took the address at this moment.
+/// A uniqueness violation if another account took the address concurrently.
 pub(in crate::accounts) async fn set_email(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -254,7 +255,7 @@ pub(in crate::accounts) async fn set_email(
     Ok(())
 }
 
-/// Blocks or unblocks; false if it was so before.
+/// Blocks or unblocks; false if nothing changes.
 pub(in crate::accounts) async fn set_blocked(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -272,7 +273,7 @@ pub(in crate::accounts) async fn set_blocked(
     Ok(done.rows_affected() == 1)
 }
 
-/// Takes everything personal off the row, and what the account had.
+/// Anonymises the row, and removes what the account had.
 pub(in crate::accounts) async fn anonymise(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -290,7 +291,7 @@ pub(in crate::accounts) async fn anonymise(
     Ok(())
 }
 
-/// Ends all keys of an account; which ones worked until now.
+/// Revokes all keys of an account; returns those that were valid until now.
 pub(in crate::accounts) async fn revoke_all_keys(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -318,7 +319,7 @@ pub(in crate::accounts) async fn all_key_ids(
     Ok(keys.into_iter().map(KeyId).collect())
 }
 
-/// Whether the account has a key that works.
+/// Whether the account has a valid key.
 pub(in crate::accounts) async fn has_key(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -332,14 +333,14 @@ pub(in crate::accounts) async fn has_key(
     Ok(key.is_some())
 }
 
-/// Removes accounts that were never confirmed, made before `before`, and their links. One that the
-/// ledger speaks of, or whose link is still good, stays.
+/// Removes unconfirmed accounts created before `before`, and their links. One that the ledger
+/// refers to, or with a valid link, stays.
 pub(in crate::accounts) async fn remove_unconfirmed(
     tx: &mut AnyConnection,
     before: Micros,
     now: Micros,
 ) -> Result<u64, sqlx::Error> {
-    // Held first: what somebody does to one of them at this moment is then either done and seen by the
+    // Locked first: a concurrent change of one of them is then either committed and visible to the
     // second statement, or not yet begun.
     sqlx::query("UPDATE accounts SET id = id WHERE active_us IS NULL AND created_us < $1")
         .bind(before)

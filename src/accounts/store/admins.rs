@@ -1,11 +1,11 @@
-//! Administrators as they are stored.
+//! The stored administrators.
 
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::Store;
 use crate::accounts::{AdminId, Micros};
 
-/// An administrator as stored.
+/// A stored administrator.
 #[derive(Debug)]
 pub(in crate::accounts) struct StoredAdmin {
     pub(in crate::accounts) id: AdminId,
@@ -60,7 +60,7 @@ impl Store {
         sqlx::query_as("SELECT * FROM admins ORDER BY name").fetch_all(self.database.pool()).await
     }
 
-    /// False if there was none. Their sessions go with them.
+    /// False if there was none. Its sessions are removed too.
     pub(in crate::accounts) async fn remove_admin(&self, name: &str) -> Result<bool, sqlx::Error> {
         let done = sqlx::query("DELETE FROM admins WHERE name = $1")
             .bind(name)
@@ -70,7 +70,7 @@ impl Store {
     }
 }
 
-/// Reads an administrator and holds the row until the transaction ends.
+/// Reads an administrator and locks the row until the transaction ends.
 pub(in crate::accounts) async fn lock_admin(
     tx: &mut AnyConnection,
     admin: AdminId,

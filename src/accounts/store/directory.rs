@@ -1,15 +1,14 @@
-//! Accounts as an operator looks at them.
+//! SQL of the operator's directory of accounts.
 
 use sqlx::{Any, AnyPool, FromRow, Row, any::AnyRow, query::Query};
 
 use super::{Store, StoredKey, addon, gather};
 use crate::accounts::{AccountId, AccountSummary, Addon, Addons, Micros};
 
-/// Rows of keys of one account that are read, one for each key and add-on.
+/// Maximum rows read of one account's keys, one for each key and add-on.
 const KEY_ROWS_MAX: i64 = 300;
 
-/// Which accounts are wanted: those with this part in their address, this public part of a key or
-/// this id.
+/// Searches by part of the address, the public part of a key, or an id.
 #[derive(Debug)]
 pub(in crate::accounts) struct Wanted {
     /// Lower case, as addresses are stored; empty for all.
@@ -74,7 +73,7 @@ impl Store {
 }
 
 impl Store {
-    /// The keys of an account, the newest first, as many as an operator may want to see.
+    /// The keys of an account, the newest first, as many as a page shows.
     pub(in crate::accounts) async fn keys_of(
         &self,
         account: AccountId,
@@ -92,7 +91,7 @@ impl Store {
 
 type AnyQuery<'q> = Query<'q, Any, <Any as sqlx::Database>::Arguments>;
 
-/// Rows of the same account follow each other.
+/// Rows of the same account are adjacent.
 async fn gathered(query: AnyQuery<'_>, pool: &AnyPool) -> Result<Vec<AccountSummary>, sqlx::Error> {
     let mut all: Vec<AccountSummary> = Vec::new();
     for row in query.fetch_all(pool).await? {
@@ -128,8 +127,8 @@ impl FromRow<'_, AnyRow> for AccountRow {
     }
 }
 
-/// A pattern for what has this in it. The sign that escapes is `!`, which both databases take for
-/// itself in a text.
+/// A LIKE pattern for text that contains this. The escape character is `!`, which both databases
+/// take literally in a string.
 fn containing(part: &str) -> String {
     let mut pattern = String::from("%");
     for sign in part.chars() {

@@ -1,11 +1,11 @@
-//! Keys of feeds as they are stored.
+//! The stored feed keys.
 
 use sqlx::{FromRow, Row, any::AnyRow};
 
 use super::Store;
 use crate::accounts::Micros;
 
-/// A key of a feed as it is stored.
+/// A stored feed key.
 #[derive(Debug)]
 pub(in crate::accounts) struct StoredFeedKey {
     pub(in crate::accounts) id: i64,
@@ -64,7 +64,7 @@ impl Store {
             .await
     }
 
-    /// Whether the key with this id is there and was not revoked.
+    /// Whether the key with this id exists and is not revoked.
     pub(in crate::accounts) async fn feed_key_stands(&self, id: i64) -> Result<bool, sqlx::Error> {
         let found: Option<i64> =
             sqlx::query_scalar("SELECT id FROM feed_keys WHERE id = $1 AND revoked_us IS NULL")
@@ -80,7 +80,8 @@ impl Store {
         sqlx::query_as("SELECT * FROM feed_keys ORDER BY id").fetch_all(self.database.pool()).await
     }
 
-    /// Ends the keys of a source, or the one of them with this prefix; how many worked until now.
+    /// Revokes the keys of a source, or the one with this prefix; returns how many were valid until
+    /// now.
     pub(in crate::accounts) async fn revoke_feed_keys(
         &self,
         source: &str,

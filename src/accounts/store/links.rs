@@ -1,23 +1,23 @@
-//! Links as they are stored.
+//! The stored links.
 
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::Store;
 use crate::accounts::{AccountId, Micros, link::LinkKind};
 
-/// A link as it is stored. The link itself is made of it and of a secret.
+/// A stored link. The link itself is derived from it and a secret.
 #[derive(Debug)]
 pub(in crate::accounts) struct StoredLink {
     pub(in crate::accounts) id: i64,
     pub(in crate::accounts) account: AccountId,
     pub(in crate::accounts) kind: String,
-    /// The address that it sets.
+    /// The new address.
     pub(in crate::accounts) email: Option<String>,
     pub(in crate::accounts) expires: Micros,
     pub(in crate::accounts) used: Option<Micros>,
 }
 
-/// What takes effect when a link is followed. A password does so only in the browser that typed it.
+/// What following a link does. A password takes effect only in the browser that typed it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::accounts) struct Effect<'a> {
     pub(in crate::accounts) password: Option<&'a str>,
@@ -50,7 +50,7 @@ impl Store {
     }
 }
 
-/// Makes a link that is good for a time, and says its id.
+/// Creates a link with an expiry, and returns its id.
 pub(in crate::accounts) async fn insert_link(
     tx: &mut AnyConnection,
     (account, kind): (AccountId, LinkKind),
@@ -73,8 +73,8 @@ pub(in crate::accounts) async fn insert_link(
     .await
 }
 
-/// The hash of the password with which this browser registered the account's address last, if it did
-/// and the address was not confirmed since.
+/// The hash of the password with which this browser last registered the account's address, unless
+/// the address was confirmed since.
 pub(in crate::accounts) async fn registered_password(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -91,7 +91,7 @@ pub(in crate::accounts) async fn registered_password(
     .await
 }
 
-/// Uses a link: this decides who does when two follow it at once. False if it was used before.
+/// Uses a link; decides between two concurrent uses. False if it was used before.
 pub(in crate::accounts) async fn use_link(
     tx: &mut AnyConnection,
     id: i64,
@@ -105,7 +105,7 @@ pub(in crate::accounts) async fn use_link(
     Ok(done.rows_affected() == 1)
 }
 
-/// Ends all links of an account that are still good.
+/// Invalidates all valid links of an account.
 pub(in crate::accounts) async fn void_links(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -119,7 +119,7 @@ pub(in crate::accounts) async fn void_links(
     Ok(())
 }
 
-/// Removes the links of an account, and with them the mails that were to bring them.
+/// Removes the links of an account, and with them the mails that would deliver them.
 pub(in crate::accounts) async fn remove_links(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -128,7 +128,7 @@ pub(in crate::accounts) async fn remove_links(
     Ok(())
 }
 
-/// Removes links that ran out before `before`.
+/// Removes links that expired before `before`.
 pub(in crate::accounts) async fn remove_old_links(
     tx: &mut AnyConnection,
     before: Micros,

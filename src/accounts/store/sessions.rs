@@ -1,14 +1,14 @@
-//! Sessions as they are stored.
+//! The stored sessions.
 
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::Store;
-use crate::accounts::{AccountId, AdminId, Micros, secret::Hash, session::Who};
+use crate::accounts::{AccountId, AdminId, Micros, secret::Hash, session::SessionOwner};
 
-/// A session as it is stored.
+/// A stored session.
 #[derive(Debug)]
 pub(in crate::accounts) struct StoredSession {
-    pub(in crate::accounts) who: Who,
+    pub(in crate::accounts) who: SessionOwner,
     pub(in crate::accounts) created: Micros,
     pub(in crate::accounts) seen: Micros,
     pub(in crate::accounts) expires: Micros,
@@ -18,8 +18,8 @@ impl FromRow<'_, AnyRow> for StoredSession {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         let account: Option<i64> = row.try_get("account_id")?;
         let who = match account {
-            Some(account) => Who::Customer(AccountId(account)),
-            None => Who::Admin(AdminId(row.try_get("admin_id")?)),
+            Some(account) => SessionOwner::Customer(AccountId(account)),
+            None => SessionOwner::Admin(AdminId(row.try_get("admin_id")?)),
         };
         Ok(Self {
             who,
@@ -31,7 +31,7 @@ impl FromRow<'_, AnyRow> for StoredSession {
 }
 
 impl Store {
-    /// The session of this digest, unless its account is blocked or gone.
+    /// The session with this digest, unless its account is blocked or deleted.
     pub(in crate::accounts) async fn session(
         &self,
         hash: &Hash,
@@ -47,7 +47,7 @@ impl Store {
         .await
     }
 
-    /// Notes a visit. A later one that was noted meanwhile stays.
+    /// Records a visit. A later one that was recorded meanwhile stays.
     pub(in crate::accounts) async fn touch_session(
         &self,
         hash: &Hash,
@@ -73,13 +73,13 @@ impl Store {
 pub(in crate::accounts) async fn insert_session(
     tx: &mut AnyConnection,
     hash: &Hash,
-    who: Who,
+    who: SessionOwner,
     expires: Micros,
     now: Micros,
 ) -> Result<(), sqlx::Error> {
     let (account, admin) = match who {
-        Who::Customer(account) => (Some(account.0), None),
-        Who::Admin(admin) => (None, Some(admin.0)),
+        SessionOwner::Customer(account) => (Some(account.0), None),
+        SessionOwner::Admin(admin) => (None, Some(admin.0)),
     };
     sqlx::query(
         "INSERT INTO sessions (hash, account_id, admin_id, created_us, seen_us, expires_us) \
@@ -103,7 +103,7 @@ pub(in crate::accounts) async fn remove_sessions(
     Ok(())
 }
 
-/// Removes the oldest sessions of an account, all but so many.
+/// Removes the oldest sessions of an account beyond a maximum.
 pub(in crate::accounts) async fn keep_newest_sessions(
     tx: &mut AnyConnection,
     account: AccountId,

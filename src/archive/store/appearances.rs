@@ -18,7 +18,7 @@ use crate::{
         appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
         index::Window,
     },
-    database::Steps,
+    database::BatchWriter,
     record::Key,
 };
 
@@ -110,7 +110,7 @@ impl Store {
 }
 
 pub(super) async fn put(
-    steps: &mut Steps<'_>,
+    steps: &mut BatchWriter<'_>,
     appearances: &[Appearance],
 ) -> Result<(), sqlx::Error> {
     for chunk in appearances.chunks(rows_max(16)) {
@@ -152,7 +152,10 @@ pub(super) async fn put(
 }
 
 /// Removes those who turned out not to be in a match.
-pub(super) async fn remove(steps: &mut Steps<'_>, gone: &[(Key, Key)]) -> Result<(), sqlx::Error> {
+pub(super) async fn remove(
+    steps: &mut BatchWriter<'_>,
+    gone: &[(Key, Key)],
+) -> Result<(), sqlx::Error> {
     for (match_id, player) in gone {
         sqlx::query("DELETE FROM archive_appearances WHERE match_id = $1 AND player = $2")
             .bind(signed(*match_id))

@@ -19,7 +19,7 @@ use super::{
     ledger::Entries,
 };
 use crate::{
-    database::{Database, Pace},
+    database::{Database, WriteBudget},
     record::{Brief, Key, MatchRecord},
 };
 
@@ -34,7 +34,7 @@ impl Store {
     }
 
     pub(super) async fn give_way(&self) {
-        self.database.give_way().await;
+        self.database.yield_to_writers().await;
     }
 
     /// The number of the last write.
@@ -131,13 +131,13 @@ impl Store {
     pub(super) async fn put(
         &self,
         write: &Write<'_>,
-        pace: &mut Pace,
+        pace: &mut WriteBudget,
         now: Micros,
     ) -> Result<i64, sqlx::Error> {
         // Before the transaction: it takes longer than to write.
         let records = write.records.iter().map(|record| RecordRow::of(record));
         let records = records.collect::<Result<Vec<_>, _>>()?;
-        let mut steps = self.database.steps(pace);
+        let mut steps = self.database.batch_writer(pace);
         let connection = steps.next().await?;
         let change = next_change(connection).await?;
         for entity in write.entities {

@@ -18,7 +18,7 @@ use crate::{
         line::Line,
         odds::{Movement, OddsFilter, OddsRow, Period, Tick},
     },
-    database::Steps,
+    database::BatchWriter,
     record::Key,
 };
 
@@ -188,7 +188,7 @@ pub(super) fn whole(number: usize) -> i64 {
 
 /// Writes rows, and with each of them what it has been since: no row is ever without its last tick.
 pub(super) async fn put_lines(
-    steps: &mut Steps<'_>,
+    steps: &mut BatchWriter<'_>,
     lines: &[Line],
     ticks: &[Tick],
 ) -> Result<(), sqlx::Error> {

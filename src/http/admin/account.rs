@@ -19,7 +19,7 @@ use crate::{
         AccountId, AccountState, AccountSummary, Accounts, Addon, KeySummary, LedgerEntry, Micros,
     },
     http::site::{AddonStatus, Fields, Moment, Shell, SiteError, html, see_other, title},
-    operator::{Books, Sum, Which},
+    operator::{LedgerFilter, LedgerStore, LedgerSum},
     payments::{Order, OrderState, PaymentError},
     usage::{Counts, UsageDay},
 };
@@ -131,7 +131,7 @@ pub(super) async fn gift(
         return page(&operator, id, None, Some(why)).await;
     };
     open(&operator, id).await?;
-    operator.shared.parts.accounts.gift(id, addon, days, &note, operator.now).await?;
+    operator.shared.parts.accounts.grant_addon(id, addon, days, &note, operator.now).await?;
     info!(operator = ?operator.admin, account = %id, %addon, days, "an operator granted days");
     Ok(done(id, "gift"))
 }
@@ -183,7 +183,7 @@ pub(super) async fn refund(
     OperatorForm { operator, fields }: OperatorForm,
 ) -> Result<Response, SiteError> {
     let payments = &operator.shared.parts.payments;
-    let order = match payments.order_of_anybody(&order).await {
+    let order = match payments.order_of_any_account(&order).await {
         Err(PaymentError::NoOrder) => return Err(SiteError::NotFound),
         order => order?,
     };
@@ -199,7 +199,7 @@ pub(super) async fn refund(
             text: format!(
                 "{} sends the money back to the customer, and the days it paid for are removed. \
                  This cannot be undone.",
-                order.rail.title()
+                order.method.title()
             ),
             action: format!("/admin/orders/{}/refund/", order.id),
             fields: vec![("amount", amount.to_string())],
@@ -282,8 +282,8 @@ async fn page(
 ) -> Result<Response, SiteError> {
     let parts = &operator.shared.parts;
     let account = parts.accounts.account(id).await?.ok_or(SiteError::NotFound)?;
-    let which = Which { account: Some(id), ..Which::all() };
-    let sums = Books::of(parts.accounts.database()).sums(&which).await?;
+    let filter = LedgerFilter { account: Some(id), ..LedgerFilter::all() };
+    let sums = LedgerStore::of(parts.accounts.database()).sums(&filter).await?;
     let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let founder = account.founder.is_some();
     let standing =
@@ -346,7 +346,7 @@ impl From<&Order> for OrderRow {
             id: order.id.clone(),
             created: Moment::minute(order.created),
             what: format!("{}, {months} × 30 = {days} days{founder}", title(*addon)),
-            rail: order.rail.title(),
+            rail: order.method.title(),
             amount: format!("{} {}", price.amount, price.currency),
             refunded: if order.refunded.is_zero() {
                 String::new()
@@ -378,8 +378,8 @@ impl From<LedgerEntry> for LedgerRow {
     }
 }
 
-impl From<&Sum> for SumRow {
-    fn from(sum: &Sum) -> Self {
+impl From<&LedgerSum> for SumRow {
+    fn from(sum: &LedgerSum) -> Self {
         let currency = if sum.amount.is_zero() { "" } else { sum.currency() };
         Self {
             addon: title(sum.addon),

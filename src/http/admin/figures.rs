@@ -15,7 +15,7 @@ use super::{
 use crate::{
     accounts::Micros,
     http::{Shared, rest},
-    operator::Today,
+    operator::DailyFigures,
 };
 
 /// How long the store's figures are cached: several operators may poll every two seconds.
@@ -32,7 +32,7 @@ struct FigureState {
     deliveries: CounterRate,
     publications: CounterRate,
     delays: PublishDelays,
-    today: Option<(Micros, Today)>,
+    today: Option<(Micros, DailyFigures)>,
 }
 
 /// The publish delays counted between the last two readings.
@@ -132,13 +132,13 @@ impl Figures {
 }
 
 impl FigureState {
-    async fn today(&mut self, shared: &Shared, now: Micros) -> Result<Today, sqlx::Error> {
+    async fn today(&mut self, shared: &Shared, now: Micros) -> Result<DailyFigures, sqlx::Error> {
         if let Some((at, today)) = &self.today
             && (0..TODAY_CACHED_FOR).contains(&(now - at))
         {
             return Ok(today.clone());
         }
-        let today = Today::read(shared.parts.accounts.database(), now).await?;
+        let today = DailyFigures::read(shared.parts.accounts.database(), now).await?;
         self.today = Some((now, today.clone()));
         Ok(today)
     }
@@ -148,7 +148,7 @@ fn tiles(
     shared: &Shared,
     samples: &Samples,
     state: &mut FigureState,
-    today: &Today,
+    today: &DailyFigures,
     now: Micros,
 ) -> Vec<Tile> {
     let sum = |name| samples.sum(name).unwrap_or(0.0);

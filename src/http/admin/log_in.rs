@@ -10,7 +10,7 @@ use tracing::info;
 
 use super::operator::{Operator, OperatorForm};
 use crate::{
-    accounts::{LogIn, Password, SessionSecret},
+    accounts::{LogInOutcome, Password, SessionSecret},
     http::{
         Peer,
         site::{CookieName, FormSubmission, Shell, SiteError, Visit, see_other},
@@ -50,11 +50,11 @@ pub(super) async fn log_in(
     };
     parts.limits.log_in_operator(address, &format!("{THROTTLE}{name}"))?;
     match parts.accounts.log_in_admin(name, password, visit.now).await? {
-        LogIn::In { secret, .. } => {
+        LogInOutcome::In { secret, .. } => {
             info!(name, "an operator logged in");
             entered(&visit, &secret).await
         }
-        LogIn::Refused => refused(&visit, name),
+        LogInOutcome::Refused => refused(&visit, name),
     }
 }
 

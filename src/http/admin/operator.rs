@@ -9,7 +9,7 @@ use axum::{
 use hyper::{HeaderMap, http::request::Parts};
 
 use crate::{
-    accounts::{AdminId, Micros, SessionSecret, Who},
+    accounts::{AdminId, Micros, SessionOwner, SessionSecret},
     clock,
     http::{
         Shared,
@@ -40,7 +40,9 @@ impl Operator {
         let cookie = CookieName::Admin.read(headers, shared.is_https());
         let Some(secret) = cookie.and_then(SessionSecret::parse) else { return Ok(None) };
         let session = shared.parts.accounts.session(secret.expose(), now).await?;
-        let Some(Who::Admin(admin)) = session.map(|session| session.who) else { return Ok(None) };
+        let Some(SessionOwner::Admin(admin)) = session.map(|session| session.who) else {
+            return Ok(None);
+        };
         Ok(Some(Self { shared: Arc::clone(shared), now, admin, secret }))
     }
 

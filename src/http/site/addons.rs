@@ -16,7 +16,7 @@ use super::{
 use crate::{
     accounts::{Addon, LedgerEntry, LedgerKind},
     http::Parts,
-    payments::{Order, OrderState, PaymentError, Rail},
+    payments::{Order, OrderState, PaymentError, PaymentMethod},
     products::{Price, Product, TERMS},
 };
 
@@ -97,7 +97,7 @@ async fn page(signed_in: &SignedIn, problem: Option<String>) -> Result<AddonsPag
         blocked: customer.blocked.is_some(),
         problem,
         offers: Addon::ALL.map(|addon| offer(signed_in, parts, addon)).into(),
-        rails: parts.payments.rails().iter().map(|rail| button(*rail)).collect(),
+        rails: parts.payments.methods().iter().map(|method| button(*method)).collect(),
         orders: orders.iter().map(OrderRow::from).collect(),
         ledger: ledger.iter().map(LedgerRow::from).collect(),
     })
@@ -117,12 +117,12 @@ fn offer(SignedIn { visit, customer }: &SignedIn, parts: &Parts, addon: Addon) -
     }
 }
 
-fn button(rail: Rail) -> RailButton {
-    let words = match rail {
-        Rail::Card => "Buy with card",
-        Rail::Paypal => "Buy with PayPal",
+fn button(method: PaymentMethod) -> RailButton {
+    let words = match method {
+        PaymentMethod::Card => "Buy with card",
+        PaymentMethod::Paypal => "Buy with PayPal",
     };
-    RailButton { slug: rail.as_str(), words }
+    RailButton { slug: method.as_str(), words }
 }
 
 /// The form of `/addons/`: creates an order. The next page links to the provider, because the content
@@ -133,14 +133,14 @@ pub(super) async fn buy(
     let SignedIn { visit, customer } = &signed_in;
     let wish =
         (fields.text("addon").parse(), fields.text("months").parse(), fields.text("rail").parse());
-    let (Ok(addon), Ok(months), Ok(rail)) = wish else {
+    let (Ok(addon), Ok(months), Ok(method)) = wish else {
         return refused(&signed_in, "Choose a duration and a payment method.".to_owned()).await;
     };
     let payments = &visit.shared.parts.payments;
-    match payments.begin(customer.account, addon, months, rail, visit.now).await {
+    match payments.begin(customer.account, addon, months, method, visit.now).await {
         Ok(order) => Ok(see_other(&format!("/checkout/{}/", order.id))),
         Err(
-            error @ (PaymentError::NoRail { .. }
+            error @ (PaymentError::NotConfigured { .. }
             | PaymentError::Term { .. }
             | PaymentError::NoAccount
             | PaymentError::TooManyOpen { .. }),
@@ -168,7 +168,7 @@ impl From<&Order> for OrderRow {
             short: order.id.chars().take(8).collect(),
             created: Moment::minute(order.created),
             what: format!("{}, {} month{plural}", offer::title(order.addon), order.months),
-            rail: order.rail.title(),
+            rail: order.method.title(),
             amount: exact(&order.price),
             state: state.as_str(),
             tone,
@@ -181,7 +181,7 @@ impl From<&LedgerEntry> for LedgerRow {
         let why = match entry.kind {
             LedgerKind::Purchase => "purchase",
             LedgerKind::Refund => "refund",
-            LedgerKind::Gift => "gift",
+            LedgerKind::Grant => "gift",
         };
         let note = if entry.note.is_empty() { String::new() } else { format!(": {}", entry.note) };
         let price = Price { amount: entry.amount, currency: entry.currency.clone() };

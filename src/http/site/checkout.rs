@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     http::Shared,
-    payments::{Order, OrderState, PaymentError, Rail},
+    payments::{Order, OrderState, PaymentError, PaymentMethod},
     products::Price,
 };
 
@@ -162,9 +162,9 @@ async fn page(
         paid: order.paid.map(Moment::minute),
         expiry: order.paid.and(expiry).map(Moment::day),
         pay_url: pay_url(order),
-        pay_words: match order.rail {
-            Rail::Card => "Pay by card",
-            Rail::Paypal => "Pay with PayPal",
+        pay_words: match order.method {
+            PaymentMethod::Card => "Pay by card",
+            PaymentMethod::Paypal => "Pay with PayPal",
         },
         order: order.into(),
     })

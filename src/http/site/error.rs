@@ -12,8 +12,8 @@ use tracing::{error, warn};
 
 use super::page::{self, Shell};
 use crate::{
-    accounts::{AccountsError, NoEntropy},
-    limits::Wait,
+    accounts::{AccountsError, EntropyError},
+    limits::RetryAfter,
     payments::PaymentError,
     usage::UsageError,
 };
@@ -103,15 +103,15 @@ impl From<UsageError> for SiteError {
     }
 }
 
-impl From<Wait> for SiteError {
-    fn from(wait: Wait) -> Self {
+impl From<RetryAfter> for SiteError {
+    fn from(wait: RetryAfter) -> Self {
         Self::TooMany { wait_s: wait.seconds }
     }
 }
 
 /// The system returned no random bytes.
-impl From<NoEntropy> for SiteError {
-    fn from(error: NoEntropy) -> Self {
+impl From<EntropyError> for SiteError {
+    fn from(error: EntropyError) -> Self {
         Self::internal(&error)
     }
 }

@@ -14,7 +14,7 @@ use super::{
     visit::Visit,
 };
 use crate::{
-    accounts::{Email, LogIn, Password},
+    accounts::{Email, LogInOutcome, Password},
     http::Peer,
 };
 
@@ -62,11 +62,11 @@ pub(super) async fn log_in(
         return Err(SiteError::TooManyLogIns { wait_s: wait.seconds });
     }
     match parts.accounts.log_in(&email, password, visit.now).await? {
-        LogIn::In { secret, .. } => {
+        LogInOutcome::In { secret, .. } => {
             let onward = see_other(next.unwrap_or("/dashboard/"));
             visit.make_known(visit.begin_session(onward, &secret).await?, Some(&email))
         }
-        LogIn::Refused => refused(&visit, typed, next),
+        LogInOutcome::Refused => refused(&visit, typed, next),
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     visit::Visit,
 };
 use crate::{
-    accounts::{Email, Verified, Who},
+    accounts::{Email, SessionOwner, VerificationOutcome},
     http::Peer,
 };
 
@@ -114,7 +114,7 @@ pub(super) async fn verify(visit: Visit) -> Result<Response, SiteError> {
     let (link, now) = (visit.query.text("link"), visit.now);
     let verified = accounts.follow_verification(link, Some(visit.visitor()), None, now).await?;
     match verified {
-        Verified::NeedsPassword => visit.show(&choose_page(&visit, link, None)),
+        VerificationOutcome::NeedsPassword => visit.show(&choose_page(&visit, link, None)),
         verified => verified_page(&visit, link, verified).await,
     }
 }
@@ -144,32 +144,32 @@ fn choose_page<'a>(visit: &'a Visit, link: &'a str, problem: Option<String>) -> 
 async fn verified_page(
     visit: &Visit,
     link: &str,
-    verified: Verified,
+    verified: VerificationOutcome,
 ) -> Result<Response, SiteError> {
     let accounts = &visit.shared.parts.accounts;
     match verified {
-        Verified::Now { account } => {
-            let secret = accounts.start_session(Who::Customer(account), visit.now).await?;
+        VerificationOutcome::Now { account } => {
+            let secret = accounts.start_session(SessionOwner::Customer(account), visit.now).await?;
             let response = visit.begin_session(see_other("/dashboard/"), &secret).await?;
             let email = accounts.email_of_link(link).await?;
             visit.make_known(response, email.as_ref())
         }
-        Verified::NeedsPassword => visit.show(&choose_page(visit, link, None)),
-        Verified::Already => message::show(
+        VerificationOutcome::NeedsPassword => visit.show(&choose_page(visit, link, None)),
+        VerificationOutcome::Already => message::show(
             visit,
             StatusCode::OK,
             "Already confirmed",
             "This link has already been used, and your account is active. Log in to continue.",
             NextLink::LOG_IN,
         ),
-        Verified::Expired => message::show(
+        VerificationOutcome::Expired => message::show(
             visit,
             StatusCode::GONE,
             "This link has expired",
             "Links are valid for a limited time. Request a new one.",
             NextLink { path: "/register/sent/", name: "Request a new link" },
         ),
-        Verified::Unknown => message::no_link(visit),
+        VerificationOutcome::Unknown => message::no_link(visit),
     }
 }
 

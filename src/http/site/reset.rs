@@ -13,7 +13,7 @@ use super::{
     visit::Visit,
 };
 use crate::{
-    accounts::{Asker, Email, LinkUse},
+    accounts::{Email, LinkOutcome, Requester},
     http::Peer,
 };
 
@@ -70,8 +70,8 @@ pub(super) async fn ask(
     };
     let device = visit.device(&email);
     visit.shared.parts.limits.mail(address, email.as_str(), device)?;
-    let asker = if device.is_some() { Asker::Owner } else { Asker::Stranger };
-    visit.shared.parts.accounts.ask_reset(&email, asker, visit.now).await?;
+    let requester = if device.is_some() { Requester::Owner } else { Requester::Stranger };
+    visit.shared.parts.accounts.request_reset(&email, requester, visit.now).await?;
     Ok(see_other("/reset/?asked"))
 }
 
@@ -90,15 +90,15 @@ pub(super) async fn set(
     };
     match accounts.reset(link, password, visit.now).await? {
         // All sessions have ended, including this browser's.
-        LinkUse::Done => {
+        LinkOutcome::Done => {
             let response = visit.forget_session(see_other("/login/?done=reset"));
             visit.make_known(response, owner.as_ref())
         }
-        LinkUse::Already => message::used_link(&visit),
-        LinkUse::Expired => {
+        LinkOutcome::Already => message::used_link(&visit),
+        LinkOutcome::Expired => {
             too_old(&visit, NextLink { path: "/reset/", name: "Request a new link" })
         }
-        LinkUse::Unknown => message::no_link(&visit),
+        LinkOutcome::Unknown => message::no_link(&visit),
     }
 }
 
@@ -126,15 +126,15 @@ pub(super) async fn confirm_email(
 async fn follow_email_change(visit: &Visit, link: &str) -> Result<Response, SiteError> {
     let accounts = &visit.shared.parts.accounts;
     match accounts.follow_email_change(link, visit.now).await? {
-        LinkUse::Done if visit.customer().is_some() => {
+        LinkOutcome::Done if visit.customer().is_some() => {
             Ok(see_other("/dashboard/settings/?done=email"))
         }
-        LinkUse::Done => Ok(see_other("/login/?done=email")),
-        LinkUse::Already => message::used_link(visit),
-        LinkUse::Expired => {
+        LinkOutcome::Done => Ok(see_other("/login/?done=email")),
+        LinkOutcome::Already => message::used_link(visit),
+        LinkOutcome::Expired => {
             too_old(visit, NextLink { path: "/dashboard/settings/", name: "Request a new link" })
         }
-        LinkUse::Unknown => message::no_link(visit),
+        LinkOutcome::Unknown => message::no_link(visit),
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     visit::SignedIn,
 };
 use crate::{
-    accounts::{Confirmed, Email, EmailAsked, Password, Who},
+    accounts::{Email, EmailChangeOutcome, Password, ReauthOutcome, SessionOwner},
     http::Peer,
 };
 
@@ -79,9 +79,9 @@ pub(super) async fn change_password(
         return refused(&signed_in, WRONG_PASSWORD);
     };
     match accounts.change_password(customer.account, old, new, visit.now).await? {
-        Confirmed::WrongPassword => refused(&signed_in, WRONG_PASSWORD),
-        Confirmed::Done => {
-            let who = Who::Customer(customer.account);
+        ReauthOutcome::WrongPassword => refused(&signed_in, WRONG_PASSWORD),
+        ReauthOutcome::Done => {
+            let who = SessionOwner::Customer(customer.account);
             let secret = accounts.start_session(who, visit.now).await?;
             visit.begin_session(see_other("/dashboard/settings/?done=password"), &secret).await
         }
@@ -104,10 +104,10 @@ pub(super) async fn change_email(
     };
     parts.limits.mail(peer.0, email.as_str(), None)?;
     let account = customer.account;
-    match parts.accounts.ask_email_change(account, &email, password, visit.now).await? {
-        EmailAsked::Sent => Ok(see_other("/dashboard/settings/?done=asked")),
-        EmailAsked::WrongPassword => refused(&signed_in, WRONG_PASSWORD),
-        EmailAsked::TooMany => {
+    match parts.accounts.request_email_change(account, &email, password, visit.now).await? {
+        EmailChangeOutcome::Sent => Ok(see_other("/dashboard/settings/?done=asked")),
+        EmailChangeOutcome::WrongPassword => refused(&signed_in, WRONG_PASSWORD),
+        EmailChangeOutcome::TooMany => {
             refused(&signed_in, "Too many emails requested in the last hour. Try again later.")
         }
     }
@@ -140,7 +140,7 @@ pub(super) async fn delete(
     };
     let accounts = &visit.shared.parts.accounts;
     match accounts.delete_account(customer.account, password, visit.now).await? {
-        Confirmed::Done => Ok(visit.forget_session(see_other("/login/?done=deleted"))),
-        Confirmed::WrongPassword => wrong(WRONG_PASSWORD),
+        ReauthOutcome::Done => Ok(visit.forget_session(see_other("/login/?done=deleted"))),
+        ReauthOutcome::WrongPassword => wrong(WRONG_PASSWORD),
     }
 }

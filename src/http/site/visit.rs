@@ -200,7 +200,7 @@ async fn member(
 ) -> Result<Option<CustomerSession>, SiteError> {
     let accounts = &shared.parts.accounts;
     let Some(session) = accounts.session(secret.expose(), now).await? else { return Ok(None) };
-    let accounts::Who::Customer(account) = session.who else { return Ok(None) };
+    let accounts::SessionOwner::Customer(account) = session.who else { return Ok(None) };
     let customer = accounts.customer(account).await?;
     Ok(customer.map(|customer| CustomerSession { secret, customer }))
 }

@@ -1,7 +1,7 @@
-//! What becomes of mails: in the database, on paper, in a folder, and at a real server.
+//! Mails in the database, rendered, in a folder, and at a real server.
 
-mod letters;
 mod outbox;
+mod rendering;
 #[path = "../../../tests/smtp/server.rs"]
 mod server;
 mod smtp;
@@ -35,15 +35,15 @@ struct Row {
     error: Option<String>,
 }
 
-/// A database with an outbox that is being emptied.
-struct Post {
+/// A database and the workers that send its mails.
+struct TestMailer {
     database: Database,
     stop: watch::Sender<bool>,
     tasks: Vec<JoinHandle<()>>,
     _folder: TempDir,
 }
 
-impl Post {
+impl TestMailer {
     async fn start(config: &MailConfig) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let name = folder.path().join("test.db").into();
@@ -52,12 +52,12 @@ impl Post {
         Self { database, stop, tasks, _folder: folder }
     }
 
-    /// Puts one in, without a link.
+    /// Enqueues a mail without a link.
     async fn put(&self, address: &str) -> i64 {
         put(&self.database, address, MailKind::PasswordChanged, None).await
     }
 
-    /// Waits until the mail has come so far.
+    /// Waits until the mail's row satisfies the condition.
     async fn until(&self, mail: i64, what: impl Fn(&Row) -> bool) -> Row {
         until(&self.database, mail, what).await
     }
@@ -78,7 +78,7 @@ fn empty_outbox(
     demo_folder: Option<PathBuf>,
 ) -> (watch::Sender<bool>, Vec<JoinHandle<()>>) {
     let (stop, stopped) = watch::channel(false);
-    let office = Office {
+    let context = MailContext {
         database: database.clone(),
         site: "https://hub.example.org".to_owned(),
         demo_folder,
@@ -86,7 +86,7 @@ fn empty_outbox(
     };
     let link = async |id| Ok((id > 0).then(|| format!("{id}.5ec2e7")));
     let link = move |id| Box::pin(link(id)) as LinkText;
-    (stop, start(config, office, link, &stopped).unwrap())
+    (stop, start(config, context, link, &stopped).unwrap())
 }
 
 type LinkText =
@@ -120,7 +120,7 @@ async fn newest(connection: &mut AnyConnection) -> i64 {
     sqlx::query_scalar("SELECT max(id) FROM mails").fetch_one(connection).await.unwrap()
 }
 
-/// A link of a new account that can be followed until then.
+/// A link of a new account with this expiry.
 async fn link(database: &Database, kind: &str, expires: Micros) -> i64 {
     let mut tx = database.begin().await.unwrap();
     let account: i64 =
@@ -156,7 +156,7 @@ async fn until(database: &Database, mail: i64, what: impl Fn(&Row) -> bool) -> R
             if what(&row) {
                 return row;
             }
-            // Nobody tells of a change of a row.
+            // There is no notification of a changed row.
             time::sleep(Duration::from_millis(5)).await;
         }
     };

@@ -1,9 +1,9 @@
 use super::*;
-use crate::{database::testing::on_each, mail::outbox::Waiting};
+use crate::{database::testing::on_each, mail::outbox::QueuedEmail};
 
 const T0: Micros = 1_790_000_000_000_000;
 
-async fn due(database: &Database, now: Micros) -> Vec<Waiting> {
+async fn due(database: &Database, now: Micros) -> Vec<QueuedEmail> {
     Outbox::new(database.clone()).due(now, 10).await.unwrap()
 }
 
@@ -98,7 +98,7 @@ async fn a_deleted_account_leaves_no_mail() {
         put(&database, "a@example.org", MailKind::Reset, None).await;
         put(&database, "b@example.org", MailKind::Reset, None).await;
         let mut tx = database.begin().await.unwrap();
-        forget(&mut tx, "a@example.org").await.unwrap();
+        delete_for_address(&mut tx, "a@example.org").await.unwrap();
         tx.commit().await.unwrap();
         let left = due(&database, Micros::MAX).await;
         assert_eq!(left.iter().map(|mail| &*mail.address).collect::<Vec<_>>(), ["b@example.org"]);

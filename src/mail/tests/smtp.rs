@@ -9,9 +9,9 @@ use crate::database::testing::on_each;
 async fn a_mail_arrives_whole_with_its_link() {
     let Some(mut server) = Server::start(&[]).await else { return };
     let port = server.port;
-    let (tell, mut told) = tokio::sync::mpsc::channel(4);
+    let (tx, mut rx) = tokio::sync::mpsc::channel(4);
     let serving = tokio::spawn(async move {
-        while tell.send(server.mail().await).await.is_ok() && tell.capacity() > 2 {}
+        while tx.send(server.mail().await).await.is_ok() && tx.capacity() > 2 {}
         server
     });
     on_each(async |database| {
@@ -25,7 +25,7 @@ async fn a_mail_arrives_whole_with_its_link() {
         }
     })
     .await;
-    let got = told.recv().await.unwrap();
+    let got = rx.recv().await.unwrap();
     assert_eq!(
         (&got["sender"], &got["to"]),
         (&"hub@example.org".into(), &"ann@example.com".into())
@@ -35,7 +35,7 @@ async fn a_mail_arrives_whole_with_its_link() {
     assert!(text.contains("\r\nhttps://hub.example.org/verify/?link=1.5ec2e7\r\n"), "{text}");
     // The end of both parts: nothing was cut off.
     assert!(text.contains("</html>") && text.trim_end().ends_with("--"), "{text}");
-    drop(told);
+    drop(rx);
     serving.abort();
 }
 
@@ -47,70 +47,70 @@ async fn a_server_that_is_down_costs_no_attempt() {
     // Somebody who answers nobody.
     let down = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = down.local_addr().unwrap().port();
-    let post = Post::start(&settings(port)).await;
-    let mail = post.put("ann@example.com").await;
+    let mailer = TestMailer::start(&settings(port)).await;
+    let mail = mailer.put("ann@example.com").await;
     drop(time::timeout(PATIENCE, down.accept()).await.expect("it is tried").unwrap());
     drop(down);
 
     let mut server = Server::start(&["--port", &port.to_string()]).await.unwrap();
     server.mail().await;
-    let row = post.until(mail, |row| row.sent_us.is_some()).await;
+    let row = mailer.until(mail, |row| row.sent_us.is_some()).await;
     assert_eq!((row.attempts, row.error), (1, None));
-    post.stop().await;
+    mailer.stop().await;
 }
 
 #[tokio::test]
 async fn a_mail_that_is_put_off_by_the_server_comes_later() {
     let Some(mut server) = Server::start(&[]).await else { return };
-    let post = Post::start(&settings(server.port)).await;
-    let mail = post.put("later-2@example.com").await;
+    let mailer = TestMailer::start(&settings(server.port)).await;
+    let mail = mailer.put("later-2@example.com").await;
     server.mail().await;
-    let row = post.until(mail, |row| row.sent_us.is_some()).await;
+    let row = mailer.until(mail, |row| row.sent_us.is_some()).await;
     assert_eq!((row.attempts, row.error), (3, None));
-    post.stop().await;
+    mailer.stop().await;
 }
 
 #[tokio::test]
 async fn attempts_come_to_an_end() {
     let Some(server) = Server::start(&[]).await else { return };
     let config = MailConfig { attempts_max: 3, ..settings(server.port) };
-    let post = Post::start(&config).await;
-    let mail = post.put("later-100@example.com").await;
-    let row = post.until(mail, |row| row.failed_us.is_some()).await;
+    let mailer = TestMailer::start(&config).await;
+    let mail = mailer.put("later-100@example.com").await;
+    let row = mailer.until(mail, |row| row.failed_us.is_some()).await;
     assert_eq!((row.attempts, row.sent_us), (3, None));
     assert!(row.error.unwrap().contains("come back later"));
-    post.stop().await;
+    mailer.stop().await;
 }
 
 #[tokio::test]
 async fn whom_the_server_does_not_know_is_tried_once() {
     let Some(mut server) = Server::start(&[]).await else { return };
-    let post = Post::start(&settings(server.port)).await;
-    let never = post.put("never@example.com").await;
-    let spam = post.put("spam@example.com").await;
-    let ann = post.put("ann@example.com").await;
+    let mailer = TestMailer::start(&settings(server.port)).await;
+    let never = mailer.put("never@example.com").await;
+    let spam = mailer.put("spam@example.com").await;
+    let ann = mailer.put("ann@example.com").await;
     for (mail, code) in [(never, "550"), (spam, "554")] {
-        let row = post.until(mail, |row| row.failed_us.is_some()).await;
+        let row = mailer.until(mail, |row| row.failed_us.is_some()).await;
         assert_eq!(row.attempts, 1);
         assert!(row.error.as_ref().unwrap().contains(code), "{row:?}");
     }
     assert_eq!(server.mail().await["to"], "ann@example.com");
-    post.until(ann, |row| row.sent_us.is_some()).await;
-    post.stop().await;
+    mailer.until(ann, |row| row.sent_us.is_some()).await;
+    mailer.stop().await;
 }
 
 #[tokio::test]
 async fn a_slow_server_holds_one_mail_and_not_the_others() {
     let Some(mut server) = Server::start(&[]).await else { return };
     let config = MailConfig { timeout_ms: 500, attempts_max: 2, ..settings(server.port) };
-    let post = Post::start(&config).await;
-    let slow = post.put("slow@example.com").await;
-    let ann = post.put("ann@example.com").await;
+    let mailer = TestMailer::start(&config).await;
+    let slow = mailer.put("slow@example.com").await;
+    let ann = mailer.put("ann@example.com").await;
     assert_eq!(server.mail().await["to"], "ann@example.com");
-    post.until(ann, |row| row.sent_us.is_some()).await;
-    let row = post.until(slow, |row| row.failed_us.is_some()).await;
+    mailer.until(ann, |row| row.sent_us.is_some()).await;
+    let row = mailer.until(slow, |row| row.failed_us.is_some()).await;
     assert_eq!(row.error.as_deref(), Some("no answer within 500 ms"));
-    post.stop().await;
+    mailer.stop().await;
 }
 
 #[tokio::test]
@@ -145,39 +145,39 @@ async fn with_wrong_credentials_mail_waits_for_the_right_ones() {
 #[tokio::test]
 async fn a_lost_answer_sends_the_same_mail_again() {
     let Some(mut server) = Server::start(&[]).await else { return };
-    let post = Post::start(&settings(server.port)).await;
-    let mail = post.put("cut@example.com").await;
-    let id = |told: serde_json::Value| {
-        let text = told["mail"].as_str().unwrap().to_owned();
+    let mailer = TestMailer::start(&settings(server.port)).await;
+    let mail = mailer.put("cut@example.com").await;
+    let id = |delivery: serde_json::Value| {
+        let text = delivery["mail"].as_str().unwrap().to_owned();
         text.lines().find(|line| line.starts_with("Message-ID: ")).unwrap().to_owned()
     };
     let (first, second) = (id(server.mail().await), id(server.mail().await));
     assert_eq!(first, second, "a mailbox can tell that it is one mail");
-    assert_eq!(post.until(mail, |row| row.sent_us.is_some()).await.attempts, 2);
-    post.stop().await;
+    assert_eq!(mailer.until(mail, |row| row.sent_us.is_some()).await.attempts, 2);
+    mailer.stop().await;
 }
 
 #[tokio::test]
 async fn an_address_outside_ascii_goes_where_the_server_takes_it() {
     let Some(mut server) = Server::start(&[]).await else { return };
-    let post = Post::start(&settings(server.port)).await;
-    post.put("jörg@example.com").await;
+    let mailer = TestMailer::start(&settings(server.port)).await;
+    mailer.put("jörg@example.com").await;
     assert_eq!(server.mail().await["to"], "jörg@example.com");
-    post.stop().await;
+    mailer.stop().await;
 
     let server = Server::start(&["--no-utf8"]).await.unwrap();
-    let post = Post::start(&settings(server.port)).await;
-    let mail = post.put("jörg@example.com").await;
-    let row = post.until(mail, |row| row.failed_us.is_some()).await;
+    let mailer = TestMailer::start(&settings(server.port)).await;
+    let mail = mailer.put("jörg@example.com").await;
+    let row = mailer.until(mail, |row| row.failed_us.is_some()).await;
     assert!(row.error.as_ref().unwrap().contains("SMTPUTF8"), "{row:?}");
     assert!(!server.has_told());
-    post.stop().await;
+    mailer.stop().await;
 }
 
 #[tokio::test]
 async fn no_address_brings_a_header_or_a_recipient_of_its_own() {
     let Some(server) = Server::start(&[]).await else { return };
-    let post = Post::start(&settings(server.port)).await;
+    let mailer = TestMailer::start(&settings(server.port)).await;
     for address in [
         "a@example.com\r\nBcc: b@example.com",
         "a@example.com>\r\nRCPT TO:<b@example.com",
@@ -186,19 +186,19 @@ async fn no_address_brings_a_header_or_a_recipient_of_its_own() {
         "nobody",
         "",
     ] {
-        let mail = post.put(address).await;
-        let row = post.until(mail, |row| row.failed_us.is_some()).await;
+        let mail = mailer.put(address).await;
+        let row = mailer.until(mail, |row| row.failed_us.is_some()).await;
         assert_eq!(row.error.as_deref(), Some("no mail can be sent to such an address"));
     }
     assert!(!server.has_told(), "the server was given something");
-    post.stop().await;
+    mailer.stop().await;
 }
 
 #[tokio::test]
 async fn a_link_that_is_of_no_use_is_not_sent() {
     let Some(server) = Server::start(&[]).await else { return };
-    let post = Post::start(&settings(server.port)).await;
-    let database = &post.database;
+    let mailer = TestMailer::start(&settings(server.port)).await;
+    let database = &mailer.database;
     let old = link(database, "reset", now() - 1).await;
     let used = link(database, "reset", now() + DAY_US).await;
     sqlx::query("UPDATE links SET used_us = 1 WHERE id = $1")
@@ -212,9 +212,9 @@ async fn a_link_that_is_of_no_use_is_not_sent() {
         (None, "it should have a link"),
     ] {
         let mail = put(database, "ann@example.com", MailKind::Reset, link).await;
-        let row = post.until(mail, |row| row.failed_us.is_some()).await;
+        let row = mailer.until(mail, |row| row.failed_us.is_some()).await;
         assert_eq!(row.error.as_deref(), Some(why));
     }
     assert!(!server.has_told(), "the server was given something");
-    post.stop().await;
+    mailer.stop().await;
 }

@@ -50,10 +50,10 @@ async fn a_connection_is_upgraded_before_anything_is_said() {
     let port = server.port;
     for tls in ["", "?tls=required"] {
         let config = authority.settings(&format!("smtp://me:secret@127.0.0.1:{port}{tls}"));
-        let post = Post::start(&config).await;
-        post.put("ann@example.com").await;
+        let mailer = TestMailer::start(&config).await;
+        mailer.put("ann@example.com").await;
         assert_eq!(server.mail().await["tls"], true);
-        post.stop().await;
+        mailer.stop().await;
     }
 }
 
@@ -62,20 +62,20 @@ async fn what_is_offered_is_taken_where_it_need_not_be() {
     let authority = Authority::new();
     let Some(mut server) = authority.server(&[]).await else { return };
     let url = format!("smtp://127.0.0.1:{}?tls=opportunistic", server.port);
-    let post = Post::start(&authority.settings(&url)).await;
-    post.put("ann@example.com").await;
+    let mailer = TestMailer::start(&authority.settings(&url)).await;
+    mailer.put("ann@example.com").await;
     assert_eq!(server.mail().await["tls"], true);
-    post.stop().await;
+    mailer.stop().await;
 }
 
 /// The mail waits, and the server was told nothing by [`check_refused`] nor since.
 async fn check_waits(config: &MailConfig, server: &Server) {
-    let post = Post::start(config).await;
-    let mail = post.put("ann@example.com").await;
-    let row = post.until(mail, |_| true).await;
+    let mailer = TestMailer::start(config).await;
+    let mail = mailer.put("ann@example.com").await;
+    let row = mailer.until(mail, |_| true).await;
     assert_eq!(row, Row { attempts: 0, sent_us: None, failed_us: None, error: None });
     assert!(!server.has_told(), "the server was given something");
-    post.stop().await;
+    mailer.stop().await;
 }
 
 #[tokio::test]
@@ -105,9 +105,9 @@ async fn nothing_is_said_to_a_server_that_stays_in_clear() {
 /// The reason for which no connection is made.
 async fn check_refused(config: &MailConfig, why: &str) {
     let server = SmtpServer::parse(config.smtp_url.resolve().unwrap().expose()).unwrap();
-    let line = Line::new(server, &config.authority, PATIENCE).unwrap();
-    let refused = Smtp::on(&Arc::new(line)).ready().await.unwrap_err();
-    let said = refused.to_string();
-    assert!(said.contains(why), "{said}");
-    assert!(!said.contains("secret"), "{said}");
+    let endpoint = SmtpEndpoint::new(server, &config.authority, PATIENCE).unwrap();
+    let refused = SmtpConnection::new(&Arc::new(endpoint)).ready().await.unwrap_err();
+    let text = refused.to_string();
+    assert!(text.contains(why), "{text}");
+    assert!(!text.contains("secret"), "{text}");
 }

@@ -1,7 +1,8 @@
-//! PayPal, through its Orders: the customer approves on PayPal's page, and we take the money then.
+//! PayPal, through its Orders API: the customer approves on PayPal's page, and the hub captures the
+//! payment.
 
-mod notice;
 mod token;
+mod webhook;
 
 use ingest::source::secret::Secret;
 use reqwest::{
@@ -13,42 +14,42 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use self::token::{Client, Tokens};
+use self::token::{ClientCredentials, Tokens};
 use super::{
     Order, ProviderError,
-    order::Told,
-    peer::{Answer, Peer},
-    provider::{Opened, Ways, checkout_named},
+    client::{ProviderClient, ProviderResponse},
+    order::ProviderStatus,
+    provider::{NewCheckout, ReturnUrls, new_checkout},
 };
 use crate::{accounts::Micros, config::PaymentsConfig, products::Price};
 
-/// Where an answer says what was wrong.
+/// The JSON pointer to a response's error code.
 const CODE: &str = "/details/0/issue";
-/// Webhooks that PayPal is asked about at a time; others wait. Anybody can make us ask.
+/// Concurrent signature checks at PayPal; others wait. Anybody can trigger them.
 const CHECKS_MAX: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Paypal {
-    peer: Peer,
-    client: Client,
+    client: ProviderClient,
+    credentials: ClientCredentials,
     tokens: Tokens,
-    /// PayPal's id of our webhook.
+    /// PayPal's id of the hub's webhook.
     webhook: String,
     checks: Semaphore,
-    /// By how much the time of a signature may be ahead of ours.
+    /// How far the time of a signature may be ahead of our clock.
     age_max: Micros,
 }
 
-/// An order there, as far as it matters here.
+/// The fields of a PayPal order that matter here.
 #[derive(Debug, Deserialize)]
-struct Checkout {
+struct PaypalOrder {
     status: Option<String>,
     #[serde(default)]
-    purchase_units: Vec<Unit>,
+    purchase_units: Vec<PurchaseUnit>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Unit {
+struct PurchaseUnit {
     custom_id: Option<String>,
     payments: Option<UnitPayments>,
 }
@@ -58,49 +59,49 @@ struct UnitPayments {
     #[serde(default)]
     captures: Vec<Capture>,
     #[serde(default)]
-    refunds: Vec<Refund>,
+    refunds: Vec<PaypalRefund>,
 }
 
-/// Money taken.
+/// A captured payment.
 #[derive(Debug, Deserialize)]
 struct Capture {
     id: String,
     status: Option<String>,
     amount: Option<Amount>,
     custom_id: Option<String>,
-    supplementary_data: Option<Supplement>,
+    supplementary_data: Option<SupplementaryData>,
 }
 
-/// Money given back, once.
+/// One refund.
 #[derive(Debug, Deserialize)]
-struct Refund {
+struct PaypalRefund {
     status: Option<String>,
     amount: Option<Amount>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 struct Amount {
-    /// Exact, as text.
+    /// An exact decimal, as text.
     #[serde(deserialize_with = "decimal")]
     value: Decimal,
     currency_code: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct Supplement {
-    related_ids: Option<Related>,
+struct SupplementaryData {
+    related_ids: Option<RelatedIds>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Related {
+struct RelatedIds {
     order_id: Option<String>,
 }
 
 impl Paypal {
-    pub(super) fn new(peer: Peer, secret: Secret, config: &PaymentsConfig) -> Self {
+    pub(super) fn new(client: ProviderClient, secret: Secret, config: &PaymentsConfig) -> Self {
         Self {
-            peer,
-            client: Client { id: config.paypal_client_id.clone(), secret },
+            client,
+            credentials: ClientCredentials { id: config.paypal_client_id.clone(), secret },
             tokens: Tokens::default(),
             webhook: config.paypal_webhook_id.clone(),
             checks: Semaphore::new(CHECKS_MAX),
@@ -108,7 +109,11 @@ impl Paypal {
         }
     }
 
-    pub(super) async fn open(&self, order: &Order, ways: &Ways) -> Result<Opened, ProviderError> {
+    pub(super) async fn open(
+        &self,
+        order: &Order,
+        return_urls: &ReturnUrls,
+    ) -> Result<NewCheckout, ProviderError> {
         let body = json!({
             "intent": "CAPTURE",
             "purchase_units": [{
@@ -117,45 +122,48 @@ impl Paypal {
                 "amount": amount(&order.price),
             }],
             "payment_source": {"paypal": {"experience_context": {
-                "return_url": ways.back,
-                "cancel_url": ways.cancel,
+                "return_url": return_urls.back,
+                "cancel_url": return_urls.cancel,
                 "user_action": "PAY_NOW",
                 "shipping_preference": "NO_SHIPPING",
             }}},
         });
-        let answer = self.post("/v2/checkout/orders", &body, &order.id).await?.done(CODE)?;
-        let links = answer["links"].as_array().map_or(&[][..], Vec::as_slice);
+        let response = self.post("/v2/checkout/orders", &body, &order.id).await?.done(CODE)?;
+        let links = response["links"].as_array().map_or(&[][..], Vec::as_slice);
         let page =
             links.iter().find(|it| matches!(it["rel"].as_str(), Some("payer-action" | "approve")));
         let url = page.and_then(|link| link["href"].as_str());
-        checkout_named(answer["id"].as_str().unwrap_or_default(), url.unwrap_or_default())
+        new_checkout(response["id"].as_str().unwrap_or_default(), url.unwrap_or_default())
     }
 
-    /// What the customer has approved is captured.
-    pub(super) async fn look(&self, order: &Order) -> Result<Told, ProviderError> {
+    /// Captures the payment if the customer has approved it.
+    pub(super) async fn fetch_status(
+        &self,
+        order: &Order,
+    ) -> Result<ProviderStatus, ProviderError> {
         let path = path_of(order)?;
-        let answer = self.ask(self.peer.get(&path)).await?;
-        if answer.status == StatusCode::NOT_FOUND {
-            return Ok(Told { closed: true, ..Told::default() });
+        let response = self.send(self.client.get(&path)).await?;
+        if response.status == StatusCode::NOT_FOUND {
+            return Ok(ProviderStatus { closed: true, ..ProviderStatus::default() });
         }
-        let checkout = checkout(answer.done(CODE)?)?;
+        let checkout = checkout(response.done(CODE)?)?;
         if checkout.status.as_deref() != Some("APPROVED") {
-            return checkout.told();
+            return checkout.provider_status();
         }
         self.capture(order, &path).await
     }
 
-    async fn capture(&self, order: &Order, path: &str) -> Result<Told, ProviderError> {
+    async fn capture(&self, order: &Order, path: &str) -> Result<ProviderStatus, ProviderError> {
         let key = format!("{}-capture", order.id);
-        let answer = self.post(&format!("{path}/capture"), &json!({}), &key).await?;
-        match answer.done(CODE) {
-            Ok(body) => checkout(body)?.told(),
+        let response = self.post(&format!("{path}/capture"), &json!({}), &key).await?;
+        match response.done(CODE) {
+            Ok(body) => checkout(body)?.provider_status(),
             Err(ProviderError::Refused { code, .. }) if code == "ORDER_ALREADY_CAPTURED" => {
-                checkout(self.ask(self.peer.get(path)).await?.done(CODE)?)?.told()
+                checkout(self.send(self.client.get(path)).await?.done(CODE)?)?.provider_status()
             }
-            // The customer may choose another way to pay.
+            // The customer may choose another funding source.
             Err(ProviderError::Refused { code, .. }) if code == "INSTRUMENT_DECLINED" => {
-                Ok(Told::default())
+                Ok(ProviderStatus::default())
             }
             Err(error) => Err(error),
         }
@@ -168,68 +176,77 @@ impl Paypal {
         let price = Price { amount: back, currency: order.price.currency.clone() };
         let key = format!("{}-refund-{}", order.id, order.refunded.normalize());
         let body = json!({"amount": amount(&price), "custom_id": order.id});
-        let answer = self.post(&path, &body, &key).await?.done(CODE)?;
-        match answer["status"].as_str() {
+        let response = self.post(&path, &body, &key).await?.done(CODE)?;
+        match response["status"].as_str() {
             Some("COMPLETED" | "PENDING") => Ok(()),
             _ => Err(ProviderError::Unusable { why: "the refund did not go through" }),
         }
     }
 
-    async fn post(&self, path: &str, body: &Value, key: &str) -> Result<Answer, ProviderError> {
+    async fn post(
+        &self,
+        path: &str,
+        body: &Value,
+        key: &str,
+    ) -> Result<ProviderResponse, ProviderError> {
         const KEY: HeaderName = HeaderName::from_static("paypal-request-id");
         let request =
-            self.peer.post(path).header(KEY, key).header("prefer", "return=representation");
-        self.ask(with_json(request, body.to_string())).await
+            self.client.post(path).header(KEY, key).header("prefer", "return=representation");
+        self.send(with_json(request, body.to_string())).await
     }
 
-    /// With a token; with another one if it is refused.
-    async fn ask(&self, request: RequestBuilder) -> Result<Answer, ProviderError> {
+    /// Sends with a token, and again with a new one if the token is refused.
+    async fn send(&self, request: RequestBuilder) -> Result<ProviderResponse, ProviderError> {
         let again = request.try_clone().expect("the body lies in memory");
-        let token = self.tokens.token(&self.peer, &self.client).await?;
-        let answer = self.peer.ask(request.bearer_auth(token.expose())).await?;
-        if answer.status != StatusCode::UNAUTHORIZED {
-            return Ok(answer);
+        let token = self.tokens.token(&self.client, &self.credentials).await?;
+        let response = self.client.send(request.bearer_auth(token.expose())).await?;
+        if response.status != StatusCode::UNAUTHORIZED {
+            return Ok(response);
         }
         self.tokens.forget(&token).await;
-        let token = self.tokens.token(&self.peer, &self.client).await?;
-        self.peer.ask(again.bearer_auth(token.expose())).await
+        let token = self.tokens.token(&self.client, &self.credentials).await?;
+        self.client.send(again.bearer_auth(token.expose())).await
     }
 }
 
-impl Checkout {
-    /// An order has one capture at a time; refused ones may stand beside the one that went through.
-    fn told(&self) -> Result<Told, ProviderError> {
+impl PaypalOrder {
+    /// An order has one capture at a time; refused ones may precede the successful one.
+    fn provider_status(&self) -> Result<ProviderStatus, ProviderError> {
         let payments = || self.purchase_units.iter().filter_map(|unit| unit.payments.as_ref());
-        let mut told = Told::default();
+        let mut provider_status = ProviderStatus::default();
         for capture in payments().flat_map(|it| &it.captures) {
-            let this = capture.told()?;
-            if told.paid.is_none() {
-                told = this;
+            let this = capture.provider_status()?;
+            if provider_status.paid.is_none() {
+                provider_status = this;
             }
         }
-        told.closed |= self.status.as_deref() == Some("VOIDED");
-        told.refunded = refunded(payments().flat_map(|it| &it.refunds))?;
-        Ok(told)
+        provider_status.closed |= self.status.as_deref() == Some("VOIDED");
+        provider_status.refunded = refunded(payments().flat_map(|it| &it.refunds))?;
+        Ok(provider_status)
     }
 }
 
 impl Capture {
-    fn told(&self) -> Result<Told, ProviderError> {
+    fn provider_status(&self) -> Result<ProviderStatus, ProviderError> {
         const WHY: ProviderError = ProviderError::Unusable { why: "it is paid without an amount" };
         let payment = Some(self.id.clone());
         Ok(match self.status.as_deref() {
             Some("COMPLETED" | "PARTIALLY_REFUNDED" | "REFUNDED") => {
                 let paid = self.amount.clone().ok_or(WHY)?.into();
-                Told { payment, paid: Some(paid), ..Told::default() }
+                ProviderStatus { payment, paid: Some(paid), ..ProviderStatus::default() }
             }
-            Some("DECLINED" | "FAILED") => Told { closed: true, ..Told::default() },
-            _ => Told::default(),
+            Some("DECLINED" | "FAILED") => {
+                ProviderStatus { closed: true, ..ProviderStatus::default() }
+            }
+            _ => ProviderStatus::default(),
         })
     }
 }
 
-/// All of it; `None` where nothing was given back.
-fn refunded<'a>(refunds: impl Iterator<Item = &'a Refund>) -> Result<Option<Price>, ProviderError> {
+/// The total; `None` if nothing was refunded.
+fn refunded<'a>(
+    refunds: impl Iterator<Item = &'a PaypalRefund>,
+) -> Result<Option<Price>, ProviderError> {
     const WHY: ProviderError = ProviderError::Unusable { why: "refunds do not add up" };
     let mut all: Option<Price> = None;
     for refund in refunds {
@@ -263,7 +280,7 @@ fn amount(price: &Price) -> Value {
     json!({"currency_code": price.currency, "value": format!("{:.2}", price.amount)})
 }
 
-fn checkout(value: Value) -> Result<Checkout, ProviderError> {
+fn checkout(value: Value) -> Result<PaypalOrder, ProviderError> {
     serde_json::from_value(value).map_err(|_| ProviderError::Unusable { why: "it is no order" })
 }
 
@@ -284,8 +301,8 @@ mod tests {
 
     use super::*;
 
-    fn told(of: Value) -> Told {
-        checkout(of).unwrap().told().unwrap()
+    fn provider_status(of: Value) -> ProviderStatus {
+        checkout(of).unwrap().provider_status().unwrap()
     }
 
     fn usd(amount: Decimal) -> Option<Price> {
@@ -295,22 +312,24 @@ mod tests {
     #[test]
     fn only_what_was_captured_is_paid() {
         let with = |status: &str| {
-            told(json!({"status": "COMPLETED", "purchase_units": [{"payments": {"captures": [
-                {"id": "C1", "status": status, "amount": {"value": "5.00", "currency_code": "USD"}},
-            ]}}]}))
+            provider_status(
+                json!({"status": "COMPLETED", "purchase_units": [{"payments": {"captures": [
+                    {"id": "C1", "status": status, "amount": {"value": "5.00", "currency_code": "USD"}},
+                ]}}]}),
+            )
         };
         assert_eq!(with("COMPLETED").paid, usd(dec!(5.00)));
-        assert_eq!(with("PENDING"), Told::default());
+        assert_eq!(with("PENDING"), ProviderStatus::default());
         assert!(with("DECLINED").closed);
-        let approved = told(json!({"status": "APPROVED", "purchase_units": [{}]}));
-        assert_eq!(approved, Told::default());
-        assert!(told(json!({"status": "VOIDED"})).closed);
+        let approved = provider_status(json!({"status": "APPROVED", "purchase_units": [{}]}));
+        assert_eq!(approved, ProviderStatus::default());
+        assert!(provider_status(json!({"status": "VOIDED"})).closed);
     }
 
     #[test]
     fn refunds_are_added_up_as_far_as_they_go_through() {
         let refund = |status: &str, value: &str| json!({"status": status, "amount": {"value": value, "currency_code": "USD"}});
-        let all = told(json!({"purchase_units": [{"payments": {"refunds": [
+        let all = provider_status(json!({"purchase_units": [{"payments": {"refunds": [
             refund("COMPLETED", "1.10"), refund("FAILED", "9"), refund("PENDING", "0.20"),
         ]}}]}));
         assert_eq!(all.refunded, usd(dec!(1.30)));

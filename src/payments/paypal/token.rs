@@ -1,4 +1,4 @@
-//! The token with which PayPal knows us: asked for once, and again shortly before it ends.
+//! The access token for PayPal: fetched once, and again shortly before it expires.
 
 use std::time::Duration;
 
@@ -7,22 +7,24 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde::Deserialize;
 use tokio::{sync::Mutex, time::Instant};
 
-use crate::payments::{ProviderError, peer::Peer};
+use crate::payments::{ProviderError, client::ProviderClient};
 
-/// So long before its end a token is not used any more: a request must arrive with it.
+/// How long before its expiry a token is replaced, so that a request still arrives with a valid
+/// one.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// Who we are there.
+/// The client's credentials at PayPal.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct ClientCredentials {
     pub(super) id: String,
     pub(super) secret: Secret,
 }
 
-/// The token that is in use, if any. Locked while a new one is fetched, so that one is enough for all.
+/// The current token, if any. Locked while a new one is fetched, so that concurrent requests share
+/// it.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    kept: Mutex<Option<Token>>,
+    current: Mutex<Option<Token>>,
 }
 
 #[derive(Debug)]
@@ -32,47 +34,50 @@ struct Token {
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct TokenResponse {
     access_token: String,
     /// Seconds.
     expires_in: u32,
 }
 
 impl Tokens {
-    /// A token that will do for one request.
+    /// A token that is valid for one more request.
     pub(super) async fn token(
         &self,
-        peer: &Peer,
-        client: &Client,
+        client: &ProviderClient,
+        credentials: &ClientCredentials,
     ) -> Result<Secret, ProviderError> {
-        let mut kept = self.kept.lock().await;
-        if let Some(token) = kept.as_ref().filter(|token| Instant::now() < token.until) {
+        let mut current = self.current.lock().await;
+        if let Some(token) = current.as_ref().filter(|token| Instant::now() < token.until) {
             return Ok(token.secret.clone());
         }
         let asked = Instant::now();
-        let given = fetch(peer, client).await?;
-        let lasts = Duration::from_secs(given.expires_in.into()).saturating_sub(MARGIN);
-        let secret = Secret::from(given.access_token);
-        *kept = Some(Token { secret: secret.clone(), until: asked + lasts });
+        let response = fetch(client, credentials).await?;
+        let lasts = Duration::from_secs(response.expires_in.into()).saturating_sub(MARGIN);
+        let secret = Secret::from(response.access_token);
+        *current = Some(Token { secret: secret.clone(), until: asked + lasts });
         Ok(secret)
     }
 
-    /// It was refused, whatever it said of its end.
+    /// Drops a token that was refused before its expiry.
     pub(super) async fn forget(&self, refused: &Secret) {
-        let mut kept = self.kept.lock().await;
-        if kept.as_ref().is_some_and(|token| token.secret == *refused) {
-            *kept = None;
+        let mut current = self.current.lock().await;
+        if current.as_ref().is_some_and(|token| token.secret == *refused) {
+            *current = None;
         }
     }
 }
 
-async fn fetch(peer: &Peer, client: &Client) -> Result<Given, ProviderError> {
+async fn fetch(
+    client: &ProviderClient,
+    credentials: &ClientCredentials,
+) -> Result<TokenResponse, ProviderError> {
     const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
-    let request = peer
+    let request = client
         .post("/v1/oauth2/token")
-        .basic_auth(&client.id, Some(client.secret.expose()))
+        .basic_auth(&credentials.id, Some(credentials.secret.expose()))
         .header(CONTENT_TYPE, FORM)
         .body("grant_type=client_credentials");
-    let body = peer.ask(request).await?.done("/error")?;
+    let body = client.send(request).await?.done("/error")?;
     serde_json::from_value(body).map_err(|_| ProviderError::Unusable { why: "it is no token" })
 }

@@ -1,13 +1,13 @@
-//! The providers of the demo: they speak Stripe's and PayPal's APIs over HTTP, and nobody pays anything.
+//! The demo's providers: they serve Stripe's and PayPal's APIs over HTTP without real payments.
 //!
-//! The hub asks them with the same clients as the real ones, and gets signed webhooks of them. They
-//! listen on loopback only, beside a hub that does. What they know is lost at the stop: a checkout that
-//! was open then has ended.
+//! The hub uses the same clients as for the real providers, and receives signed webhooks. The
+//! sandbox listens on loopback only, as its hub must. Its state is lost at the stop: a checkout
+//! that was open then has ended.
 
-mod book;
-mod courier;
+mod delivery;
 mod pages;
 mod paypal;
+mod state;
 mod stripe;
 
 use std::{
@@ -30,17 +30,17 @@ use tokio::{
 };
 use tracing::{info, warn};
 
-use self::book::Book;
-use super::{Rail, peer, random_id};
+use self::state::SandboxState;
+use super::{PaymentMethod, client, random_id};
 use crate::{
     config::PaymentsConfig,
     supervisor::{self, Lifetime},
 };
 
-/// Webhooks that wait to be sent; more are lost, and the hub finds out by asking.
+/// Maximum webhooks waiting to be sent; more are dropped, and the hub finds out by polling.
 const DELIVERIES_MAX: usize = 1024;
 
-/// Why there is no sandbox.
+/// Why the sandbox did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     #[error("the payment sandbox needs a hub on loopback, not on {hub}")]
@@ -60,14 +60,14 @@ pub struct Sandbox {
 }
 
 struct Shared {
-    /// Where its pages and its APIs are, without a slash at the end.
+    /// The base URL of its pages and APIs, without a trailing slash.
     url: String,
     secrets: Secrets,
-    book: Mutex<Book>,
+    state: Mutex<SandboxState>,
     deliveries: mpsc::Sender<Delivery>,
 }
 
-/// Made anew at each start.
+/// Generated at each start.
 struct Secrets {
     stripe_key: String,
     stripe_signing: String,
@@ -81,18 +81,18 @@ struct Secrets {
 /// A webhook on its way to the hub.
 #[derive(Debug, Clone)]
 pub(super) struct Delivery {
-    pub(super) rail: Rail,
+    pub(super) method: PaymentMethod,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
 impl Sandbox {
-    /// Starts it on a free port of 127.0.0.1, until `stopped` turns true. `hub_url`: where the hub
-    /// listens, `hub`. `certificate`: the hub's own, where it speaks TLS.
+    /// Starts it on a free port of 127.0.0.1, until `stopped` turns true. `hub_url`: the URL of the
+    /// hub, which listens on `hub`. `certificate`: the hub's own, if it serves TLS.
     ///
     /// # Errors
     ///
-    /// If the hub is not on loopback, or if nothing can be listened on.
+    /// If the hub is not on loopback, or if no port can be bound.
     pub async fn start(
         hub: SocketAddr,
         hub_url: String,
@@ -104,19 +104,19 @@ impl Sandbox {
         }
         let tls = match certificate {
             Some(path) => ingest::source::tls::client(Some(path))?,
-            None => peer::no_tls(),
+            None => client::no_tls(),
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let (sandbox, deliveries) = Self::new(format!("http://{}", listener.local_addr()?))?;
-        let courier = courier::run(hub_url, tls, deliveries, stopped.clone());
-        supervisor::spawn("sandbox-courier", Lifetime::UntilStop, courier);
+        let delivery_task = delivery::run(hub_url, tls, deliveries, stopped.clone());
+        supervisor::spawn("sandbox-courier", Lifetime::UntilStop, delivery_task);
         let serving = sandbox.clone().serve(listener, stopped);
         supervisor::spawn("sandbox", Lifetime::UntilStop, serving);
         info!(url = sandbox.shared.url, "the payment sandbox is open; nobody pays anything there");
         Ok(sandbox)
     }
 
-    /// Without anybody who serves it or sends what it has to say.
+    /// Creates it without serving it or delivering its webhooks.
     pub(super) fn new(url: String) -> Result<(Self, mpsc::Receiver<Delivery>), getrandom::Error> {
         let (deliveries, waiting) = mpsc::channel(DELIVERIES_MAX);
         let secrets = Secrets {
@@ -128,8 +128,8 @@ impl Sandbox {
             paypal_token: random_id()?,
             paypal_signing: random_id()?,
         };
-        let book = Mutex::new(Book::default());
-        Ok((Self { shared: Arc::new(Shared { url, secrets, book, deliveries }) }, waiting))
+        let state = Mutex::new(SandboxState::default());
+        Ok((Self { shared: Arc::new(Shared { url, secrets, state, deliveries }) }, waiting))
     }
 
     pub(super) async fn serve(self, listener: TcpListener, mut stopped: watch::Receiver<bool>) {
@@ -142,7 +142,7 @@ impl Sandbox {
         }
     }
 
-    /// The settings with which payments go here.
+    /// The settings that direct payments to the sandbox.
     #[must_use]
     pub fn settings(&self, config: &PaymentsConfig) -> PaymentsConfig {
         let Shared { url, secrets, .. } = &*self.shared;
@@ -158,7 +158,7 @@ impl Sandbox {
         }
     }
 
-    /// Where its pages are.
+    /// The URL of its pages.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.shared.url
@@ -184,15 +184,15 @@ impl Sandbox {
 
     #[cfg(test)]
     pub(super) fn checkouts(&self) -> usize {
-        self.book().checkouts.latest(usize::MAX).count()
+        self.state().checkouts.latest(usize::MAX).count()
     }
 
-    /// A checkout with this title, for those who look at pages.
+    /// Inserts a checkout with this title, for tests of pages.
     #[cfg(test)]
-    pub(super) fn put_in(&self, title: &str) -> &'static str {
-        let checkout = book::Checkout {
+    pub(super) fn insert_checkout(&self, title: &str) -> &'static str {
+        let checkout = state::Checkout {
             id: "one".to_owned(),
-            rail: Rail::Card,
+            method: PaymentMethod::Card,
             order: String::new(),
             title: title.to_owned(),
             price: crate::products::Price {
@@ -201,17 +201,17 @@ impl Sandbox {
             },
             back: String::new(),
             cancel: String::new(),
-            state: book::State::Open,
+            state: state::CheckoutState::Open,
             payment: None,
             refunds: Vec::new(),
         };
-        self.book().checkouts.insert("one", checkout);
+        self.state().checkouts.insert("one", checkout);
         "one"
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        // Nothing panics half-way through a change of it.
-        self.shared.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, SandboxState> {
+        // No change of the state can panic half-way.
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn deliver(&self, delivery: Delivery) {
@@ -228,15 +228,15 @@ impl std::fmt::Debug for Shared {
 }
 
 /// The system gave no random bytes.
-struct NoRandom;
+struct RandomError;
 
-impl From<getrandom::Error> for NoRandom {
+impl From<getrandom::Error> for RandomError {
     fn from(_: getrandom::Error) -> Self {
         Self
     }
 }
 
-impl IntoResponse for NoRandom {
+impl IntoResponse for RandomError {
     fn into_response(self) -> Response {
         StatusCode::INTERNAL_SERVER_ERROR.into_response()
     }

@@ -1,9 +1,9 @@
-//! The sandbox's pages: what is to be paid, and two buttons.
+//! The sandbox's pages: an order and two buttons.
 
 use askama::Template;
 use axum::{
     Form,
-    extract::{Path, State as From},
+    extract::{Path, State},
     http::{
         HeaderValue, StatusCode,
         header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
@@ -14,61 +14,60 @@ use serde::Deserialize;
 use tracing::error;
 
 use super::{
-    NoRandom, Sandbox,
-    book::{Checkout, Refusal, State},
-    paypal, stripe,
+    RandomError, Sandbox, paypal,
+    state::{Checkout, CheckoutState, Refusal},
+    stripe,
 };
-use crate::{payments::Rail, products::Price};
+use crate::{payments::PaymentMethod, products::Price};
 
-/// Nothing but its own style. Forms are not bound to this place: what they are answered with leads back
-/// to the hub.
+/// Allows nothing but its own style. Forms are not restricted: they redirect to the hub.
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
-/// Checkouts that are listed.
-const LISTED_MAX: usize = 100;
+/// Maximum checkouts in the list.
+const LIST_MAX: usize = 100;
 
 #[derive(Debug, Template)]
 #[template(path = "sandbox_pay.html")]
-struct Page {
+struct CheckoutPage {
     id: String,
-    rail: &'static str,
+    method: &'static str,
     title: String,
     price: String,
     state: &'static str,
     open: bool,
-    /// What can be given back, if anything.
+    /// The amount that can be refunded, if any.
     left: Option<String>,
     back: String,
 }
 
 #[derive(Debug, Template)]
 #[template(path = "sandbox_list.html")]
-struct List {
-    pages: Vec<Page>,
+struct CheckoutList {
+    pages: Vec<CheckoutPage>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Decision {
+pub(super) struct DecisionForm {
     action: String,
 }
 
-pub(super) async fn list(From(sandbox): From<Sandbox>) -> Response {
-    let pages = sandbox.book().checkouts.latest(LISTED_MAX).map(page).collect();
-    render(&List { pages })
+pub(super) async fn list(State(sandbox): State<Sandbox>) -> Response {
+    let pages = sandbox.state().checkouts.latest(LIST_MAX).map(page).collect();
+    render(&CheckoutList { pages })
 }
 
-pub(super) async fn show(From(sandbox): From<Sandbox>, Path(id): Path<String>) -> Response {
-    let found = sandbox.book().checkouts.get(&id).map(page);
+pub(super) async fn show(State(sandbox): State<Sandbox>, Path(id): Path<String>) -> Response {
+    let found = sandbox.state().checkouts.get(&id).map(page);
     found.map_or_else(not_found, |page| render(&page))
 }
 
 /// Pay, cancel or refund.
 pub(super) async fn decide(
-    From(sandbox): From<Sandbox>,
+    State(sandbox): State<Sandbox>,
     Path(id): Path<String>,
-    Form(Decision { action }): Form<Decision>,
-) -> Result<Response, NoRandom> {
-    let Some(checkout) = sandbox.book().checkouts.get(&id).cloned() else {
+    Form(DecisionForm { action }): Form<DecisionForm>,
+) -> Result<Response, RandomError> {
+    let Some(checkout) = sandbox.state().checkouts.get(&id).cloned() else {
         return Ok(not_found());
     };
     Ok(match &*action {
@@ -78,7 +77,7 @@ pub(super) async fn decide(
         },
         "cancel" => Redirect::to(&checkout.cancel).into_response(),
         "refund" => {
-            // Two clicks give back once.
+            // A second click refunds nothing more.
             refund(&sandbox, &checkout)?.ok();
             Redirect::to(&format!("/pay/{id}")).into_response()
         }
@@ -91,44 +90,44 @@ pub(super) async fn style() -> impl IntoResponse {
     ([(CONTENT_TYPE, css)], include_str!("../../../web/sandbox.css"))
 }
 
-fn agree(sandbox: &Sandbox, checkout: &Checkout) -> Result<Result<(), Refusal>, NoRandom> {
-    match checkout.rail {
-        Rail::Card => stripe::pay(sandbox, &checkout.id),
-        Rail::Paypal => paypal::approve(sandbox, &checkout.id),
+fn agree(sandbox: &Sandbox, checkout: &Checkout) -> Result<Result<(), Refusal>, RandomError> {
+    match checkout.method {
+        PaymentMethod::Card => stripe::pay(sandbox, &checkout.id),
+        PaymentMethod::Paypal => paypal::approve(sandbox, &checkout.id),
     }
 }
 
-fn refund(sandbox: &Sandbox, checkout: &Checkout) -> Result<Result<String, Refusal>, NoRandom> {
+fn refund(sandbox: &Sandbox, checkout: &Checkout) -> Result<Result<String, Refusal>, RandomError> {
     let payment = checkout.payment.as_deref().unwrap_or_default();
-    match checkout.rail {
-        Rail::Card => stripe::refund_of(sandbox, payment, checkout.left()),
-        Rail::Paypal => paypal::refund_of(sandbox, payment, checkout.left()),
+    match checkout.method {
+        PaymentMethod::Card => stripe::refund_of(sandbox, payment, checkout.left()),
+        PaymentMethod::Paypal => paypal::refund_of(sandbox, payment, checkout.left()),
     }
 }
 
-/// As PayPal does, it says which order it was.
+/// Adds the order's id, as PayPal does.
 fn back(checkout: &Checkout) -> String {
-    match checkout.rail {
-        Rail::Card => checkout.back.clone(),
-        Rail::Paypal => format!("{}?token={}&PayerID=SANDBOX", checkout.back, checkout.id),
+    match checkout.method {
+        PaymentMethod::Card => checkout.back.clone(),
+        PaymentMethod::Paypal => format!("{}?token={}&PayerID=SANDBOX", checkout.back, checkout.id),
     }
 }
 
-fn page(of: &Checkout) -> Page {
+fn page(of: &Checkout) -> CheckoutPage {
     let left = Price { amount: of.left(), currency: of.price.currency.clone() };
-    Page {
+    CheckoutPage {
         id: of.id.clone(),
-        rail: of.rail.title(),
+        method: of.method.title(),
         title: of.title.clone(),
         price: of.price.to_string(),
         state: match of.state {
-            State::Open => "open",
-            State::Approved => "approved",
-            State::Paid if left.amount.is_zero() => "refunded",
-            State::Paid => "paid",
-            State::Closed => "closed",
+            CheckoutState::Open => "open",
+            CheckoutState::Approved => "approved",
+            CheckoutState::Paid if left.amount.is_zero() => "refunded",
+            CheckoutState::Paid => "paid",
+            CheckoutState::Closed => "closed",
         },
-        open: of.state == State::Open,
+        open: of.state == CheckoutState::Open,
         left: (!left.amount.is_zero()).then(|| left.to_string()),
         back: back(of),
     }

@@ -1,9 +1,9 @@
-//! The sandbox as PayPal: tokens, orders, captures, refunds, events and whether they are its own.
+//! The sandbox as PayPal: tokens, orders, captures, refunds, events and their verification.
 
 use axum::{
     Json,
     body::Bytes,
-    extract::{Path, State as From},
+    extract::{Path, State},
     http::{
         HeaderMap, HeaderName, HeaderValue, StatusCode,
         header::{AUTHORIZATION, CONTENT_TYPE},
@@ -16,22 +16,22 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    Delivery, NoRandom, Sandbox,
-    book::{Checkout, Refusal, State},
+    Delivery, RandomError, Sandbox,
+    state::{Checkout, CheckoutState, Refusal},
     stripe::header,
 };
 use crate::{
     clock::wall,
-    payments::{Rail, random_id, stripe::signature},
+    payments::{PaymentMethod, random_id, stripe::signature},
     products::Price,
 };
 
 /// Seconds.
 const TOKEN_LASTS: u32 = 9 * 60 * 60;
 
-/// What it is asked about a webhook.
+/// A request to verify a webhook.
 #[derive(Debug, Deserialize)]
-struct Question<'a> {
+struct VerifyRequest<'a> {
     transmission_id: &'a str,
     transmission_sig: &'a str,
     transmission_time: &'a str,
@@ -40,7 +40,7 @@ struct Question<'a> {
     webhook_event: &'a RawValue,
 }
 
-pub(super) async fn token(From(sandbox): From<Sandbox>, headers: HeaderMap) -> Response {
+pub(super) async fn token(State(sandbox): State<Sandbox>, headers: HeaderMap) -> Response {
     let secrets = &sandbox.shared.secrets;
     let pair = format!("{}:{}", secrets.paypal_client, secrets.paypal_secret);
     let expected = format!("Basic {}", BASE64_STANDARD.encode(pair));
@@ -54,60 +54,60 @@ pub(super) async fn token(From(sandbox): From<Sandbox>, headers: HeaderMap) -> R
 }
 
 pub(super) async fn open(
-    From(sandbox): From<Sandbox>,
+    State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Json(body): Json<Value>,
-) -> Result<Response, NoRandom> {
+) -> Result<Response, RandomError> {
     if let Some(refused) = refused(&sandbox, &headers) {
         return Ok(refused);
     }
     let key = header(&headers, "paypal-request-id");
-    if let Some(answer) = sandbox.book().answers.get(&key) {
+    if let Some(answer) = sandbox.state().answers.get(&key) {
         return Ok(Json(answer.clone()).into_response());
     }
     let Some(checkout) = checkout(&body, random_id()?.to_ascii_uppercase()) else {
         return Ok(error(StatusCode::BAD_REQUEST, "MISSING_REQUIRED_PARAMETER"));
     };
     let answer = order(&sandbox, &checkout);
-    let mut book = sandbox.book();
-    book.checkouts.insert(&checkout.id.clone(), checkout);
-    book.answers.insert(&key, answer.clone());
+    let mut state = sandbox.state();
+    state.checkouts.insert(&checkout.id.clone(), checkout);
+    state.answers.insert(&key, answer.clone());
     Ok(Json(answer).into_response())
 }
 
 pub(super) async fn show(
-    From(sandbox): From<Sandbox>,
+    State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Response {
     if let Some(refused) = refused(&sandbox, &headers) {
         return refused;
     }
-    match sandbox.book().checkouts.get(&id).filter(|it| it.rail == Rail::Paypal) {
+    match sandbox.state().checkouts.get(&id).filter(|it| it.method == PaymentMethod::Paypal) {
         Some(checkout) => Json(order(&sandbox, checkout)).into_response(),
         None => error(StatusCode::NOT_FOUND, "INVALID_RESOURCE_ID"),
     }
 }
 
-/// The same answer for the same key, and a refusal for another one.
+/// Returns the same response for the same key, and a refusal for another one.
 pub(super) async fn capture(
-    From(sandbox): From<Sandbox>,
+    State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Path(id): Path<String>,
-) -> Result<Response, NoRandom> {
+) -> Result<Response, RandomError> {
     if let Some(refused) = refused(&sandbox, &headers) {
         return Ok(refused);
     }
     let key = header(&headers, "paypal-request-id");
     let payment = random_id()?.to_ascii_uppercase();
     let captured = {
-        let mut book = sandbox.book();
-        if let Some(answer) = book.answers.get(&key) {
+        let mut state = sandbox.state();
+        if let Some(answer) = state.answers.get(&key) {
             return Ok(Json(answer.clone()).into_response());
         }
-        let captured = book.checkout(&id).and_then(|it| it.capture(payment).map(|()| it.clone()));
+        let captured = state.checkout(&id).and_then(|it| it.capture(payment).map(|()| it.clone()));
         if let Ok(checkout) = &captured {
-            book.answers.insert(&key, order(&sandbox, checkout));
+            state.answers.insert(&key, order(&sandbox, checkout));
         }
         captured
     };
@@ -126,23 +126,23 @@ pub(super) async fn capture(
 }
 
 pub(super) async fn refund(
-    From(sandbox): From<Sandbox>,
+    State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Path(payment): Path<String>,
     Json(body): Json<Value>,
-) -> Result<Response, NoRandom> {
+) -> Result<Response, RandomError> {
     if let Some(refused) = refused(&sandbox, &headers) {
         return Ok(refused);
     }
     let key = header(&headers, "paypal-request-id");
-    if let Some(answer) = sandbox.book().answers.get(&key) {
+    if let Some(answer) = sandbox.state().answers.get(&key) {
         return Ok(Json(answer.clone()).into_response());
     }
     let amount = body["amount"]["value"].as_str().and_then(|value| value.parse().ok());
     Ok(match refund_of(&sandbox, &payment, amount.unwrap_or_default())? {
         Ok(id) => {
             let answer = json!({"id": id, "status": "COMPLETED"});
-            sandbox.book().answers.insert(&key, answer.clone());
+            sandbox.state().answers.insert(&key, answer.clone());
             (StatusCode::CREATED, Json(answer)).into_response()
         }
         Err(Refusal::Unknown) => error(StatusCode::NOT_FOUND, "INVALID_RESOURCE_ID"),
@@ -150,16 +150,16 @@ pub(super) async fn refund(
     })
 }
 
-/// Gives back a part of a payment, and says so to the hub.
+/// Refunds part of a payment, and notifies the hub.
 pub(super) fn refund_of(
     sandbox: &Sandbox,
     payment: &str,
     amount: Decimal,
-) -> Result<Result<String, Refusal>, NoRandom> {
+) -> Result<Result<String, Refusal>, RandomError> {
     let id = random_id()?.to_ascii_uppercase();
     let refunded = {
-        let mut book = sandbox.book();
-        let checkout = book.paid_as(payment);
+        let mut state = sandbox.state();
+        let checkout = state.paid_as(payment);
         checkout.and_then(|it| it.refund(id.clone(), amount).map(|()| it.clone()))
     };
     Ok(match refunded {
@@ -172,11 +172,11 @@ pub(super) fn refund_of(
     })
 }
 
-/// The customer says yes.
-pub(super) fn approve(sandbox: &Sandbox, id: &str) -> Result<Result<(), Refusal>, NoRandom> {
+/// The customer approves.
+pub(super) fn approve(sandbox: &Sandbox, id: &str) -> Result<Result<(), Refusal>, RandomError> {
     let approved = {
-        let mut book = sandbox.book();
-        book.checkout(id).and_then(|it| it.agree(String::new()).map(|()| it.clone()))
+        let mut state = sandbox.state();
+        state.checkout(id).and_then(|it| it.agree(String::new()).map(|()| it.clone()))
     };
     Ok(match approved {
         Ok(checkout) => {
@@ -189,45 +189,45 @@ pub(super) fn approve(sandbox: &Sandbox, id: &str) -> Result<Result<(), Refusal>
 }
 
 pub(super) async fn verify(
-    From(sandbox): From<Sandbox>,
+    State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
     if let Some(refused) = refused(&sandbox, &headers) {
         return refused;
     }
-    let Ok(question) = serde_json::from_slice::<Question<'_>>(&body) else {
+    let Ok(verify_request) = serde_json::from_slice::<VerifyRequest<'_>>(&body) else {
         return error(StatusCode::BAD_REQUEST, "VALIDATION_ERROR");
     };
-    let text = signed_text(&question);
+    let text = signed_text(&verify_request);
     let secret = sandbox.shared.secrets.paypal_signing.as_bytes();
-    let own = signature::sum(secret, &text, question.webhook_event.get().as_bytes());
-    let is_own = own == question.transmission_sig
-        && question.webhook_id == sandbox.shared.secrets.paypal_webhook;
+    let own = signature::sum(secret, &text, verify_request.webhook_event.get().as_bytes());
+    let is_own = own == verify_request.transmission_sig
+        && verify_request.webhook_id == sandbox.shared.secrets.paypal_webhook;
     let status = if is_own { "SUCCESS" } else { "FAILURE" };
     Json(json!({"verification_status": status})).into_response()
 }
 
-fn signed_text(of: &Question<'_>) -> String {
+fn signed_text(of: &VerifyRequest<'_>) -> String {
     format!("{}|{}|{}", of.transmission_id, of.transmission_time, of.webhook_id)
 }
 
 fn checkout(body: &Value, id: String) -> Option<Checkout> {
     let unit = &body["purchase_units"][0];
-    let ways = &body["payment_source"]["paypal"]["experience_context"];
+    let return_urls = &body["payment_source"]["paypal"]["experience_context"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
     Some(Checkout {
         id,
-        rail: Rail::Paypal,
+        method: PaymentMethod::Paypal,
         order: text(&unit["custom_id"])?,
         title: text(&unit["description"])?,
         price: Price {
             amount: unit["amount"]["value"].as_str()?.parse().ok()?,
             currency: text(&unit["amount"]["currency_code"])?,
         },
-        back: text(&ways["return_url"])?,
-        cancel: text(&ways["cancel_url"])?,
-        state: State::Open,
+        back: text(&return_urls["return_url"])?,
+        cancel: text(&return_urls["cancel_url"])?,
+        state: CheckoutState::Open,
         payment: None,
         refunds: Vec::new(),
     })
@@ -235,10 +235,10 @@ fn checkout(body: &Value, id: String) -> Option<Checkout> {
 
 fn order(sandbox: &Sandbox, of: &Checkout) -> Value {
     let status = match of.state {
-        State::Open => "PAYER_ACTION_REQUIRED",
-        State::Approved => "APPROVED",
-        State::Paid => "COMPLETED",
-        State::Closed => "VOIDED",
+        CheckoutState::Open => "PAYER_ACTION_REQUIRED",
+        CheckoutState::Approved => "APPROVED",
+        CheckoutState::Paid => "COMPLETED",
+        CheckoutState::Closed => "VOIDED",
     };
     let captures = of.payment.iter().map(|_| captured_part(of));
     let refunds = of
@@ -297,7 +297,7 @@ fn money(amount: Decimal, of: &Checkout) -> Value {
     json!({"value": format!("{amount:.2}"), "currency_code": of.price.currency})
 }
 
-fn event(sandbox: &Sandbox, kind: &str, resource: &Value) -> Result<Delivery, NoRandom> {
+fn event(sandbox: &Sandbox, kind: &str, resource: &Value) -> Result<Delivery, RandomError> {
     let secrets = &sandbox.shared.secrets;
     let body =
         json!({"id": format!("WH-{}", random_id()?), "event_type": kind, "resource": resource});
@@ -318,7 +318,7 @@ fn event(sandbox: &Sandbox, kind: &str, resource: &Value) -> Result<Delivery, No
         (name, HeaderValue::try_from(value).expect("plain text can stand in a header"))
     });
     let headers = HeaderMap::from_iter(headers);
-    Ok(Delivery { rail: Rail::Paypal, headers, body: body.into_bytes() })
+    Ok(Delivery { method: PaymentMethod::Paypal, headers, body: body.into_bytes() })
 }
 
 fn refused(sandbox: &Sandbox, headers: &HeaderMap) -> Option<Response> {

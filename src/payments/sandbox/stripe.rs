@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use axum::{
     Form, Json,
-    extract::{Path, Query, State as From},
+    extract::{Path, Query, State},
     http::{HeaderMap, HeaderValue, StatusCode, header::AUTHORIZATION},
     response::{IntoResponse, Response},
 };
@@ -12,41 +12,41 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::{
-    Delivery, NoRandom, Sandbox,
-    book::{Checkout, Refusal, State},
+    Delivery, RandomError, Sandbox,
+    state::{Checkout, CheckoutState, Refusal},
 };
 use crate::{
     clock::wall,
-    payments::{Rail, random_id, stripe::signature},
+    payments::{PaymentMethod, random_id, stripe::signature},
     products::Price,
 };
 
 type Fields = HashMap<String, String>;
 
 pub(super) async fn open(
-    From(sandbox): From<Sandbox>,
+    State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Form(fields): Form<Fields>,
-) -> Result<Response, NoRandom> {
+) -> Result<Response, RandomError> {
     if let Some(refused) = refused(&sandbox, &headers) {
         return Ok(refused);
     }
     let key = header(&headers, "idempotency-key");
-    if let Some(answer) = sandbox.book().answers.get(&key) {
+    if let Some(answer) = sandbox.state().answers.get(&key) {
         return Ok(Json(answer.clone()).into_response());
     }
     let Some(checkout) = checkout(&fields, format!("cs_test_{}", random_id()?)) else {
         return Ok(error(StatusCode::BAD_REQUEST, "parameter_missing"));
     };
     let answer = session(&sandbox, &checkout, false);
-    let mut book = sandbox.book();
-    book.checkouts.insert(&checkout.id.clone(), checkout);
-    book.answers.insert(&key, answer.clone());
+    let mut state = sandbox.state();
+    state.checkouts.insert(&checkout.id.clone(), checkout);
+    state.answers.insert(&key, answer.clone());
     Ok(Json(answer).into_response())
 }
 
 pub(super) async fn show(
-    From(sandbox): From<Sandbox>,
+    State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Path(id): Path<String>,
     Query(query): Query<Fields>,
@@ -55,23 +55,23 @@ pub(super) async fn show(
         return refused;
     }
     let expand = query.contains_key("expand[]");
-    match sandbox.book().checkouts.get(&id).filter(|it| it.rail == Rail::Card) {
+    match sandbox.state().checkouts.get(&id).filter(|it| it.method == PaymentMethod::Card) {
         Some(checkout) => Json(session(&sandbox, checkout, expand)).into_response(),
         None => error(StatusCode::NOT_FOUND, "resource_missing"),
     }
 }
 
 pub(super) async fn expire(
-    From(sandbox): From<Sandbox>,
+    State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Path(id): Path<String>,
-) -> Result<Response, NoRandom> {
+) -> Result<Response, RandomError> {
     if let Some(refused) = refused(&sandbox, &headers) {
         return Ok(refused);
     }
     let closed = {
-        let mut book = sandbox.book();
-        let checkout = book.checkout(&id);
+        let mut state = sandbox.state();
+        let checkout = state.checkout(&id);
         checkout.and_then(|checkout| checkout.close().map(|()| checkout.clone()))
     };
     Ok(match closed {
@@ -86,15 +86,15 @@ pub(super) async fn expire(
 }
 
 pub(super) async fn refund(
-    From(sandbox): From<Sandbox>,
+    State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Form(fields): Form<Fields>,
-) -> Result<Response, NoRandom> {
+) -> Result<Response, RandomError> {
     if let Some(refused) = refused(&sandbox, &headers) {
         return Ok(refused);
     }
     let key = header(&headers, "idempotency-key");
-    if let Some(answer) = sandbox.book().answers.get(&key) {
+    if let Some(answer) = sandbox.state().answers.get(&key) {
         return Ok(Json(answer.clone()).into_response());
     }
     let field = |name| fields.get(name).map(String::as_str).unwrap_or_default();
@@ -104,7 +104,7 @@ pub(super) async fn refund(
             let amount = cents(amount);
             let answer =
                 json!({"id": id, "object": "refund", "amount": amount, "status": "succeeded"});
-            sandbox.book().answers.insert(&key, answer.clone());
+            sandbox.state().answers.insert(&key, answer.clone());
             Json(answer).into_response()
         }
         Err(Refusal::Unknown) => error(StatusCode::NOT_FOUND, "resource_missing"),
@@ -112,16 +112,16 @@ pub(super) async fn refund(
     })
 }
 
-/// Gives back a part of a payment, and says so to the hub.
+/// Refunds part of a payment, and notifies the hub.
 pub(super) fn refund_of(
     sandbox: &Sandbox,
     payment: &str,
     amount: Decimal,
-) -> Result<Result<String, Refusal>, NoRandom> {
+) -> Result<Result<String, Refusal>, RandomError> {
     let id = format!("re_{}", random_id()?);
     let refunded = {
-        let mut book = sandbox.book();
-        let checkout = book.paid_as(payment);
+        let mut state = sandbox.state();
+        let checkout = state.paid_as(payment);
         checkout.and_then(|it| it.refund(id.clone(), amount).map(|()| it.clone()))
     };
     Ok(match refunded {
@@ -133,12 +133,12 @@ pub(super) fn refund_of(
     })
 }
 
-/// The customer says yes.
-pub(super) fn pay(sandbox: &Sandbox, id: &str) -> Result<Result<(), Refusal>, NoRandom> {
+/// The customer pays.
+pub(super) fn pay(sandbox: &Sandbox, id: &str) -> Result<Result<(), Refusal>, RandomError> {
     let payment = format!("pi_{}", random_id()?);
     let paid = {
-        let mut book = sandbox.book();
-        book.checkout(id).and_then(|it| it.agree(payment).map(|()| it.clone()))
+        let mut state = sandbox.state();
+        state.checkout(id).and_then(|it| it.agree(payment).map(|()| it.clone()))
     };
     Ok(match paid {
         Ok(checkout) => {
@@ -157,7 +157,7 @@ fn checkout(fields: &Fields, id: String) -> Option<Checkout> {
     let currency = fields.get("line_items[0][price_data][currency]")?.to_ascii_uppercase();
     Some(Checkout {
         id,
-        rail: Rail::Card,
+        method: PaymentMethod::Card,
         order: fields.get("client_reference_id")?.clone(),
         title: format!(
             "{} × {}",
@@ -167,7 +167,7 @@ fn checkout(fields: &Fields, id: String) -> Option<Checkout> {
         price: Price { amount: Decimal::new(amount, 2), currency },
         back: fields.get("success_url")?.clone(),
         cancel: fields.get("cancel_url")?.clone(),
-        state: State::Open,
+        state: CheckoutState::Open,
         payment: None,
         refunds: Vec::new(),
     })
@@ -175,9 +175,9 @@ fn checkout(fields: &Fields, id: String) -> Option<Checkout> {
 
 fn session(sandbox: &Sandbox, of: &Checkout, expand: bool) -> Value {
     let (status, payment_status) = match of.state {
-        State::Open | State::Approved => ("open", "unpaid"),
-        State::Paid => ("complete", "paid"),
-        State::Closed => ("expired", "unpaid"),
+        CheckoutState::Open | CheckoutState::Approved => ("open", "unpaid"),
+        CheckoutState::Paid => ("complete", "paid"),
+        CheckoutState::Closed => ("expired", "unpaid"),
     };
     let payment = match &of.payment {
         Some(payment) if expand => json!({"id": payment, "latest_charge": charge(of)}),
@@ -210,7 +210,7 @@ fn charge(of: &Checkout) -> Value {
     })
 }
 
-fn event(sandbox: &Sandbox, kind: &str, object: &Value) -> Result<Delivery, NoRandom> {
+fn event(sandbox: &Sandbox, kind: &str, object: &Value) -> Result<Delivery, RandomError> {
     let seconds = wall() / 1_000_000;
     let id = format!("evt_{}", random_id()?);
     let body = json!({
@@ -224,7 +224,7 @@ fn event(sandbox: &Sandbox, kind: &str, object: &Value) -> Result<Delivery, NoRa
         ("stripe-signature".parse().expect("a name of a header"), signature),
         (axum::http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
     ]);
-    Ok(Delivery { rail: Rail::Card, headers, body })
+    Ok(Delivery { method: PaymentMethod::Card, headers, body })
 }
 
 fn refused(sandbox: &Sandbox, headers: &HeaderMap) -> Option<Response> {

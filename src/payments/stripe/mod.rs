@@ -1,9 +1,9 @@
-//! Cards, through Stripe Checkout: the customer pays on Stripe's page.
+//! Card payments through Stripe Checkout: the customer pays on Stripe's page.
 //!
-//! Amounts are in hundredths there; currencies with other units are refused with the settings.
+//! Stripe's amounts are in hundredths; the settings refuse currencies with other units.
 
-mod notice;
 pub(super) mod signature;
+mod webhook;
 
 use ingest::source::secret::Secret;
 use reqwest::{
@@ -16,29 +16,29 @@ use serde_json::Value;
 
 use super::{
     Order, ProviderError,
-    order::Told,
-    peer::{Answer, Peer},
-    provider::{Opened, Ways, checkout_named},
+    client::{ProviderClient, ProviderResponse},
+    order::ProviderStatus,
+    provider::{NewCheckout, ReturnUrls, new_checkout},
 };
 use crate::{accounts::Micros, config::PaymentsConfig, products::Price};
 
-/// The version whose fields are read here. Without it the account's own would hold, which may be any.
+/// The API version of the fields read here. Without it, the account's default would apply.
 const VERSION: (&str, &str) = ("stripe-version", "2024-06-20");
-/// Where an answer says what was wrong.
+/// The JSON pointer to a response's error code.
 const CODE: &str = "/error/code";
 
 #[derive(Debug)]
 pub(super) struct Stripe {
-    peer: Peer,
+    client: ProviderClient,
     key: Secret,
-    /// What webhooks are signed with.
+    /// The secret that signs webhooks.
     signing: Secret,
     age_max: Micros,
 }
 
-/// A checkout, as far as it matters here.
+/// The fields of a checkout session that matter here.
 #[derive(Debug, Deserialize)]
-struct Session {
+struct CheckoutSession {
     id: String,
     /// `open`, `complete` or `expired`.
     status: Option<String>,
@@ -46,31 +46,40 @@ struct Session {
     amount_total: Option<i64>,
     currency: Option<String>,
     client_reference_id: Option<String>,
-    payment_intent: Option<Intent>,
+    payment_intent: Option<PaymentIntent>,
 }
 
-/// The payment, by name alone where more was not asked for.
+/// The payment; only its id unless expanded.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Intent {
-    Name(String),
+enum PaymentIntent {
+    Id(String),
     Whole { id: String, latest_charge: Option<Charge> },
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Charge {
-    Name(#[expect(dead_code, reason = "it is read to be passed over")] String),
+    Id(#[expect(dead_code, reason = "it is read to be passed over")] String),
     Whole { amount_refunded: i64, currency: String },
 }
 
 impl Stripe {
-    pub(super) fn new(peer: Peer, key: Secret, signing: Secret, config: &PaymentsConfig) -> Self {
+    pub(super) fn new(
+        client: ProviderClient,
+        key: Secret,
+        signing: Secret,
+        config: &PaymentsConfig,
+    ) -> Self {
         let age_max = Micros::try_from(config.webhook_age_ms).unwrap_or(Micros::MAX / 1000) * 1000;
-        Self { peer, key, signing, age_max }
+        Self { client, key, signing, age_max }
     }
 
-    pub(super) async fn open(&self, order: &Order, ways: &Ways) -> Result<Opened, ProviderError> {
+    pub(super) async fn open(
+        &self,
+        order: &Order,
+        return_urls: &ReturnUrls,
+    ) -> Result<NewCheckout, ProviderError> {
         let total = hundredths(order.price.amount);
         let unit = (total / i64::from(order.months)).to_string();
         let months = order.months.to_string();
@@ -84,31 +93,34 @@ impl Stripe {
             ("line_items[0][price_data][currency]", &currency),
             ("line_items[0][price_data][unit_amount]", &unit),
             ("line_items[0][price_data][product_data][name]", &order.unit_title()),
-            ("success_url", &ways.back),
-            ("cancel_url", &ways.cancel),
+            ("success_url", &return_urls.back),
+            ("cancel_url", &return_urls.cancel),
         ]);
         let request = self.post("/v1/checkout/sessions", form, &order.id);
-        let body = self.peer.ask(request).await?.done(CODE)?;
+        let body = self.client.send(request).await?.done(CODE)?;
         let (id, url) = (body["id"].as_str(), body["url"].as_str());
-        checkout_named(id.unwrap_or_default(), url.unwrap_or_default())
+        new_checkout(id.unwrap_or_default(), url.unwrap_or_default())
     }
 
-    pub(super) async fn look(&self, order: &Order) -> Result<Told, ProviderError> {
+    pub(super) async fn fetch_status(
+        &self,
+        order: &Order,
+    ) -> Result<ProviderStatus, ProviderError> {
         let checkout = name_of(order.checkout.as_ref())?;
         let path =
             format!("/v1/checkout/sessions/{checkout}?expand%5B%5D=payment_intent.latest_charge");
-        let answer = self.peer.ask(self.authorised(self.peer.get(&path))).await?;
-        read(answer)
+        let response = self.client.send(self.authorised(self.client.get(&path))).await?;
+        read(response)
     }
 
-    pub(super) async fn cancel(&self, order: &Order) -> Result<Told, ProviderError> {
+    pub(super) async fn cancel(&self, order: &Order) -> Result<ProviderStatus, ProviderError> {
         let checkout = name_of(order.checkout.as_ref())?;
         let path = format!("/v1/checkout/sessions/{checkout}/expire");
         let request = self.post(&path, String::new(), &format!("{}-expire", order.id));
-        match self.peer.ask(request).await.and_then(read) {
-            // It was paid or has ended meanwhile.
-            Err(ProviderError::Refused { .. }) => self.look(order).await,
-            told => told,
+        match self.client.send(request).await.and_then(read) {
+            // It was paid or has expired meanwhile.
+            Err(ProviderError::Refused { .. }) => self.fetch_status(order).await,
+            provider_status => provider_status,
         }
     }
 
@@ -120,7 +132,7 @@ impl Stripe {
             ("metadata[order]", &order.id),
         ]);
         let key = format!("{}-refund-{}", order.id, hundredths(order.refunded));
-        let body = self.peer.ask(self.post("/v1/refunds", form, &key)).await?.done(CODE)?;
+        let body = self.client.send(self.post("/v1/refunds", form, &key)).await?.done(CODE)?;
         match body["status"].as_str() {
             Some("succeeded" | "pending") => Ok(()),
             _ => Err(ProviderError::Unusable { why: "the refund did not go through" }),
@@ -130,7 +142,8 @@ impl Stripe {
     fn post(&self, path: &str, form: String, idempotency_key: &str) -> RequestBuilder {
         const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
         const KEY: HeaderName = HeaderName::from_static("idempotency-key");
-        let request = self.peer.post(path).header(CONTENT_TYPE, FORM).header(KEY, idempotency_key);
+        let request =
+            self.client.post(path).header(CONTENT_TYPE, FORM).header(KEY, idempotency_key);
         self.authorised(request.body(form))
     }
 
@@ -139,8 +152,8 @@ impl Stripe {
     }
 }
 
-impl Session {
-    fn told(&self) -> Result<Told, ProviderError> {
+impl CheckoutSession {
+    fn provider_status(&self) -> Result<ProviderStatus, ProviderError> {
         const WHY: ProviderError = ProviderError::Unusable { why: "it is paid without an amount" };
         let paid = match self.payment_status.as_deref() {
             Some("paid") => {
@@ -150,32 +163,32 @@ impl Session {
             _ => None,
         };
         let refunded = match &self.payment_intent {
-            Some(Intent::Whole {
+            Some(PaymentIntent::Whole {
                 latest_charge: Some(Charge::Whole { amount_refunded, currency }),
                 ..
             }) => Some(price(*amount_refunded, currency)),
             _ => None,
         };
         let closed = self.status.as_deref() == Some("expired");
-        Ok(Told { payment: self.payment(), paid, refunded, closed })
+        Ok(ProviderStatus { payment: self.payment(), paid, refunded, closed })
     }
 
     fn payment(&self) -> Option<String> {
         match self.payment_intent.as_ref()? {
-            Intent::Name(id) | Intent::Whole { id, .. } => Some(id.clone()),
+            PaymentIntent::Id(id) | PaymentIntent::Whole { id, .. } => Some(id.clone()),
         }
     }
 }
 
 /// A checkout that Stripe no longer knows has ended.
-fn read(answer: Answer) -> Result<Told, ProviderError> {
-    if answer.status == StatusCode::NOT_FOUND {
-        return Ok(Told { closed: true, ..Told::default() });
+fn read(response: ProviderResponse) -> Result<ProviderStatus, ProviderError> {
+    if response.status == StatusCode::NOT_FOUND {
+        return Ok(ProviderStatus { closed: true, ..ProviderStatus::default() });
     }
-    session(answer.done(CODE)?)?.told()
+    session(response.done(CODE)?)?.provider_status()
 }
 
-fn session(value: Value) -> Result<Session, ProviderError> {
+fn session(value: Value) -> Result<CheckoutSession, ProviderError> {
     serde_json::from_value(value)
         .map_err(|_| ProviderError::Unusable { why: "it is no checkout session" })
 }
@@ -193,7 +206,7 @@ pub(super) fn hundredths(amount: Decimal) -> i64 {
     (amount * Decimal::ONE_HUNDRED).to_i64().unwrap_or(i64::MAX)
 }
 
-/// Fields as a form has them.
+/// Encodes fields as a form body.
 fn form(fields: &[(&str, &str)]) -> String {
     let url = Url::parse_with_params("http://form/", fields).expect("the address is one");
     url.query().unwrap_or_default().to_owned()
@@ -219,19 +232,22 @@ mod tests {
 
     #[test]
     fn only_what_is_paid_is_told_as_paid() {
-        let told = |status: &str, payment: &str| {
+        let provider_status = |status: &str, payment: &str| {
             session(serde_json::json!({
                 "id": "cs_1", "status": status, "payment_status": payment,
                 "amount_total": 500, "currency": "usd",
                 "payment_intent": {"id": "pi_1", "latest_charge": null},
             }))
             .unwrap()
-            .told()
+            .provider_status()
             .unwrap()
         };
-        assert_eq!(told("complete", "paid").paid, Some(price(500, "USD")));
-        assert_eq!(told("complete", "unpaid").paid, None);
-        assert_eq!(told("complete", "no_payment_required").paid, None);
-        assert!(told("expired", "unpaid").closed && !told("open", "unpaid").closed);
+        assert_eq!(provider_status("complete", "paid").paid, Some(price(500, "USD")));
+        assert_eq!(provider_status("complete", "unpaid").paid, None);
+        assert_eq!(provider_status("complete", "no_payment_required").paid, None);
+        assert!(
+            provider_status("expired", "unpaid").closed
+                && !provider_status("open", "unpaid").closed
+        );
     }
 }

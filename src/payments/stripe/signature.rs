@@ -1,17 +1,16 @@
-//! Whether a webhook was signed by Stripe: `Stripe-Signature: t=..,v1=..`.
+//! Verifies Stripe's webhook signature: `Stripe-Signature: t=..,v1=..`.
 //!
-//! What is signed is the time and the body, so that a webhook cannot be sent again later by somebody
-//! who saw it.
+//! The signature covers the time and the body, so that an observer cannot replay a webhook later.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::accounts::Micros;
 
-/// Signatures of one webhook that are looked at. There are two while the secret is being changed.
+/// Maximum signatures that are checked. There are two while the secret is being rotated.
 const SIGNATURES_MAX: usize = 8;
 
-/// Checks a header against a body.
+/// Verifies a header against a body.
 pub(super) fn check(
     header: &str,
     body: &[u8],
@@ -39,7 +38,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The header for a body that is sent at this time, in seconds.
+/// The header for a body sent at this time, in seconds.
 pub(in crate::payments) fn header(time: i64, body: &[u8], secret: &[u8]) -> String {
     format!("t={time},v1={}", sum(secret, &time.to_string(), body))
 }
@@ -90,7 +89,7 @@ mod tests {
         }
     }
 
-    /// RFC 4231 tells nothing of this form; the sum was made with `openssl dgst -sha256 -hmac`.
+    /// RFC 4231 has no example of this form; the sum was made with `openssl dgst -sha256 -hmac`.
     #[test]
     fn the_signature_is_the_one_that_openssl_makes() {
         assert_eq!(

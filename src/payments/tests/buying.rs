@@ -1,14 +1,14 @@
 //! What is bought, for how much, and until when it lasts.
 
 use super::*;
-use crate::accounts::{Granted, LedgerKind};
+use crate::accounts::{FounderGrantOutcome, LedgerKind};
 
 #[tokio::test]
 async fn a_card_payment_grants_its_days_once_however_it_is_heard_of() {
     on_each(async |database| {
-        let mut shop = Shop::open(&database).await;
+        let mut shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Websocket, 1, Rail::Card).await;
+        let order = shop.begin(&customer, Addon::Websocket, 1, PaymentMethod::Card).await;
         assert_eq!((order.state(), order.price.to_string().as_str()), (OrderState::Open, "$3"));
         assert_eq!(shop.days_left(&customer, Addon::Websocket, NOW).await, 0);
 
@@ -17,8 +17,8 @@ async fn a_card_payment_grants_its_days_once_however_it_is_heard_of() {
         assert_eq!(back, format!("http://hub.test/checkout/{}/return/", order.id));
         let order = shop.payments.returned(&order.id, customer.account, NOW).await.unwrap();
         assert_eq!((order.state(), order.paid), (OrderState::Paid, Some(NOW)));
-        let told = shop.told().await;
-        shop.bring(&told).await.unwrap();
+        let delivery = shop.next_webhook().await;
+        shop.deliver(&delivery).await.unwrap();
 
         assert_eq!(shop.days_left(&customer, Addon::Websocket, NOW).await, 30);
         let ledger = shop.payments.ledger(customer.account).await.unwrap();
@@ -34,20 +34,20 @@ async fn a_card_payment_grants_its_days_once_however_it_is_heard_of() {
 #[tokio::test]
 async fn paypal_is_captured_on_the_way_back_or_when_it_says_that_it_was_approved() {
     on_each(async |database| {
-        let mut shop = Shop::open(&database).await;
+        let mut shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        shop.buy(&customer, Addon::Sports, 1, Rail::Paypal, NOW).await;
-        shop.bring_all().await;
+        shop.buy(&customer, Addon::Sports, 1, PaymentMethod::Paypal, NOW).await;
+        shop.deliver_all().await;
         assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 30);
 
-        let silent = shop.begin(&customer, Addon::Odds, 3, Rail::Paypal).await;
+        let silent = shop.begin(&customer, Addon::Odds, 3, PaymentMethod::Paypal).await;
         shop.click(&silent, "pay").await;
-        let approved = shop.told().await;
-        shop.bring(&approved).await.unwrap();
+        let approved = shop.next_webhook().await;
+        shop.deliver(&approved).await.unwrap();
         let silent = shop.payments.order(&silent.id, customer.account).await.unwrap();
         assert_eq!(silent.state(), OrderState::Paid);
         // The capture that we asked for is told as well.
-        shop.bring_all().await;
+        shop.deliver_all().await;
         assert_eq!(shop.days_left(&customer, Addon::Odds, now()).await, 89);
         shop.check_ledger(&customer).await;
     })
@@ -58,17 +58,17 @@ async fn paypal_is_captured_on_the_way_back_or_when_it_says_that_it_was_approved
 #[tokio::test]
 async fn a_month_bought_with_twelve_days_left_ends_in_forty_two() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
-        for rail in Rail::ALL {
-            let customer = shop.customer(rail.as_str()).await;
-            shop.buy(&customer, Addon::Sports, 1, rail, NOW).await;
+        let shop = TestShop::open(&database).await;
+        for method in PaymentMethod::ALL {
+            let customer = shop.customer(method.as_str()).await;
+            shop.buy(&customer, Addon::Sports, 1, method, NOW).await;
             let twelve_left = NOW + 18 * DAY;
             assert_eq!(shop.days_left(&customer, Addon::Sports, twelve_left).await, 12);
-            shop.buy(&customer, Addon::Sports, 1, rail, twelve_left).await;
+            shop.buy(&customer, Addon::Sports, 1, method, twelve_left).await;
             assert_eq!(shop.days_left(&customer, Addon::Sports, twelve_left).await, 42);
             // An add-on that has run out counts from now.
             let long_over = NOW + 200 * DAY;
-            shop.buy(&customer, Addon::Sports, 1, rail, long_over).await;
+            shop.buy(&customer, Addon::Sports, 1, method, long_over).await;
             assert_eq!(shop.days_left(&customer, Addon::Sports, long_over).await, 30);
             shop.check_ledger(&customer).await;
         }
@@ -79,17 +79,23 @@ async fn a_month_bought_with_twelve_days_left_ends_in_forty_two() {
 #[tokio::test]
 async fn one_three_six_and_twelve_months_are_sold_and_nothing_else() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         for (months, price) in [(1, "5.00"), (3, "15.00"), (6, "30.00"), (12, "60.00")] {
             let customer = shop.customer(&months.to_string()).await;
-            let order = shop.buy(&customer, Addon::Odds, months, Rail::Card, NOW).await;
+            let order = shop.buy(&customer, Addon::Odds, months, PaymentMethod::Card, NOW).await;
             assert_eq!(order.price.amount.to_string(), price);
             let days = i64::from(months) * 30;
             assert_eq!(shop.days_left(&customer, Addon::Odds, NOW).await, days);
         }
         let customer = shop.customer("a@b").await;
         for months in [0, 2, 13, u32::MAX] {
-            let wish = shop.payments.begin(customer.account, Addon::Odds, months, Rail::Card, NOW);
+            let wish = shop.payments.begin(
+                customer.account,
+                Addon::Odds,
+                months,
+                PaymentMethod::Card,
+                NOW,
+            );
             assert!(matches!(wish.await, Err(PaymentError::Term { .. })), "{months}");
         }
     })
@@ -97,8 +103,8 @@ async fn one_three_six_and_twelve_months_are_sold_and_nothing_else() {
 }
 
 /// What was charged, as the providers know it.
-async fn charged(shop: &Shop, by: &Customer, addon: Addon, rail: Rail) -> Decimal {
-    let order = shop.begin(by, addon, 1, rail).await;
+async fn charged(shop: &TestShop, by: &Customer, addon: Addon, method: PaymentMethod) -> Decimal {
+    let order = shop.begin(by, addon, 1, method).await;
     assert_eq!(shop.click(&order, "pay").await.status(), 303);
     let paid = shop.payments.returned(&order.id, by.account, NOW).await.unwrap();
     // An amount other than that of the order would not have been taken for its payment.
@@ -111,21 +117,24 @@ async fn charged(shop: &Shop, by: &Customer, addon: Addon, rail: Rail) -> Decima
 #[tokio::test]
 async fn founders_are_charged_their_own_price_on_both_rails() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let founder = shop.customer("old@b").await;
         let granted = shop.accounts.grant_founders(NOW, NOW + DAY).await.unwrap();
-        assert_eq!(granted, Granted::Now { accounts: 1 });
+        assert_eq!(granted, FounderGrantOutcome::Now { accounts: 1 });
         let other = shop.customer_at("new@b", NOW + 1).await;
-        for rail in Rail::ALL {
+        for method in PaymentMethod::ALL {
             for addon in Addon::ALL {
                 for (customer, is_founder) in [(&founder, true), (&other, false)] {
                     let shown = catalogue().price(addon, is_founder).amount;
-                    let charged = charged(&shop, customer, addon, rail).await;
-                    assert_eq!(charged, shown, "{rail} {addon} {is_founder}");
+                    let charged = charged(&shop, customer, addon, method).await;
+                    assert_eq!(charged, shown, "{method} {addon} {is_founder}");
                 }
             }
         }
-        assert_eq!(charged(&shop, &founder, Addon::Sports, Rail::Paypal).await, dec!(2.50));
+        assert_eq!(
+            charged(&shop, &founder, Addon::Sports, PaymentMethod::Paypal).await,
+            dec!(2.50)
+        );
     })
     .await;
 }
@@ -134,19 +143,20 @@ async fn founders_are_charged_their_own_price_on_both_rails() {
 #[tokio::test]
 async fn the_badge_is_granted_once_and_to_nobody_later() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let founder = shop.customer("old@b").await;
         let early = shop.accounts.grant_founders(NOW + 1, NOW).await.unwrap();
-        assert_eq!(early, Granted::TooEarly);
+        assert_eq!(early, FounderGrantOutcome::TooEarly);
         // Ten programs at once: one of them does it.
         let at_once = (0..10).map(|_| shop.accounts.grant_founders(NOW, NOW + DAY));
         let done = futures_util::future::join_all(at_once).await;
-        let first = done.iter().filter(|it| matches!(it, Ok(Granted::Now { accounts: 1 })));
+        let first =
+            done.iter().filter(|it| matches!(it, Ok(FounderGrantOutcome::Now { accounts: 1 })));
         assert_eq!(first.count(), 1, "{done:?}");
         let late = shop.customer_at("late@b", NOW + 1).await;
-        shop.buy(&late, Addon::Sports, 1, Rail::Card, NOW + 2).await;
+        shop.buy(&late, Addon::Sports, 1, PaymentMethod::Card, NOW + 2).await;
         let again = shop.accounts.grant_founders(NOW + 5 * DAY, NOW + 9 * DAY).await.unwrap();
-        assert_eq!(again, Granted::Before { at: NOW });
+        assert_eq!(again, FounderGrantOutcome::Before { at: NOW });
         assert_eq!(
             (is_founder(&shop, &founder).await, is_founder(&shop, &late).await),
             (true, false)
@@ -159,23 +169,23 @@ async fn the_badge_is_granted_once_and_to_nobody_later() {
 #[tokio::test]
 async fn cancelling_running_out_and_refunds_do_not_remove_the_badge() {
     on_each(async |database| {
-        let mut shop = Shop::open(&database).await;
+        let mut shop = TestShop::open(&database).await;
         let founder = shop.customer("old@b").await;
         shop.accounts.grant_founders(NOW, NOW).await.unwrap();
-        let turned_back = shop.begin(&founder, Addon::Sports, 1, Rail::Card).await;
+        let turned_back = shop.begin(&founder, Addon::Sports, 1, PaymentMethod::Card).await;
         shop.payments.cancelled(&turned_back.id, founder.account, NOW).await.unwrap();
-        let bought = shop.buy(&founder, Addon::Sports, 1, Rail::Card, NOW).await;
+        let bought = shop.buy(&founder, Addon::Sports, 1, PaymentMethod::Card, NOW).await;
         shop.payments.refund(&bought.id, None, NOW).await.unwrap();
-        shop.bring_all().await;
+        shop.deliver_all().await;
         let years_later = NOW + 1_000 * DAY;
-        let again = shop.buy(&founder, Addon::Sports, 1, Rail::Paypal, years_later).await;
+        let again = shop.buy(&founder, Addon::Sports, 1, PaymentMethod::Paypal, years_later).await;
         assert_eq!((again.founder, again.price.amount), (true, dec!(2.50)));
         assert!(is_founder(&shop, &founder).await);
     })
     .await;
 }
 
-async fn is_founder(shop: &Shop, customer: &Customer) -> bool {
+async fn is_founder(shop: &TestShop, customer: &Customer) -> bool {
     let since: Option<i64> = sqlx::query_scalar("SELECT founder_us FROM accounts WHERE id = $1")
         .bind(customer.account.0)
         .fetch_one(shop.accounts.database().pool())
@@ -184,7 +194,7 @@ async fn is_founder(shop: &Shop, customer: &Customer) -> bool {
     since.is_some()
 }
 
-impl Shop {
+impl TestShop {
     async fn customer_at(&self, email: &str, at: Micros) -> Customer {
         let key = self.accounts.create_key(Some(email), &[], at).await.unwrap();
         let caller = self.accounts.authenticate(key.expose(), at).await.unwrap().unwrap();
@@ -195,22 +205,23 @@ impl Shop {
 #[tokio::test]
 async fn gifts_and_keys_of_the_operator_stand_in_the_ledger() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let days = [(Addon::Odds, 5)];
         let key = shop.accounts.create_key(Some("a@b"), &days, NOW).await.unwrap();
         let caller = shop.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
         let customer = Customer { account: caller.account, key };
-        shop.payments.gift(customer.account, Addon::Odds, 7, "sorry", NOW).await.unwrap();
+        shop.payments.grant_addon(customer.account, Addon::Odds, 7, "sorry", NOW).await.unwrap();
         assert_eq!(shop.days_left(&customer, Addon::Odds, NOW).await, 12);
         let ledger = shop.payments.ledger(customer.account).await.unwrap();
         let rows: Vec<_> =
             ledger.iter().map(|row| (row.kind, row.days, row.note.as_str())).collect();
-        let gift = LedgerKind::Gift;
+        let gift = LedgerKind::Grant;
         assert_eq!(rows, [(gift, 7, "sorry"), (gift, 5, "with a key")]);
 
-        let nobody = shop.payments.gift(AccountId(-1), Addon::Odds, 1, "", NOW).await;
+        let nobody = shop.payments.grant_addon(AccountId(-1), Addon::Odds, 1, "", NOW).await;
         assert!(nobody.is_err());
-        let century = shop.payments.gift(customer.account, Addon::Odds, 36_501, "", NOW).await;
+        let century =
+            shop.payments.grant_addon(customer.account, Addon::Odds, 36_501, "", NOW).await;
         assert!(century.is_err());
         assert_eq!(shop.days_left(&customer, Addon::Odds, NOW).await, 12);
     })
@@ -221,12 +232,13 @@ async fn gifts_and_keys_of_the_operator_stand_in_the_ledger() {
 async fn who_may_not_buy_is_told_so_before_any_provider_is_asked() {
     on_each(async |database| {
         let few = PaymentsConfig { orders_open_max: 2, ..settings() };
-        let shop = Shop::with(&database, &few).await;
+        let shop = TestShop::with(&database, &few).await;
         let customer = shop.customer("a@b").await;
-        let first = shop.begin(&customer, Addon::Odds, 1, Rail::Card).await;
-        shop.begin(&customer, Addon::Odds, 1, Rail::Card).await;
-        let begin =
-            async |account| shop.payments.begin(account, Addon::Odds, 1, Rail::Card, NOW).await;
+        let first = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
+        shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
+        let begin = async |account| {
+            shop.payments.begin(account, Addon::Odds, 1, PaymentMethod::Card, NOW).await
+        };
         let third = begin(customer.account).await;
         assert!(matches!(third, Err(PaymentError::TooManyOpen { limit: 2 })), "{third:?}");
         shop.payments.cancelled(&first.id, customer.account, NOW).await.unwrap();
@@ -245,9 +257,9 @@ async fn who_may_not_buy_is_told_so_before_any_provider_is_asked() {
         }
 
         let none = Payments::new(&shop.accounts, catalogue(), "", &settings()).unwrap();
-        assert_eq!(none.rails(), []);
-        let begun = none.begin(customer.account, Addon::Odds, 1, Rail::Card, NOW).await;
-        assert!(matches!(begun, Err(PaymentError::NoRail { rail: Rail::Card })));
+        assert_eq!(none.methods(), []);
+        let begun = none.begin(customer.account, Addon::Odds, 1, PaymentMethod::Card, NOW).await;
+        assert!(matches!(begun, Err(PaymentError::NotConfigured { method: PaymentMethod::Card })));
     })
     .await;
 }
@@ -255,9 +267,9 @@ async fn who_may_not_buy_is_told_so_before_any_provider_is_asked() {
 #[tokio::test]
 async fn an_order_is_its_own_accounts_alone() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let (mine, other) = (shop.customer("a@b").await, shop.customer("c@d").await);
-        let order = shop.buy(&mine, Addon::Odds, 1, Rail::Card, NOW).await;
+        let order = shop.buy(&mine, Addon::Odds, 1, PaymentMethod::Card, NOW).await;
         let (payments, id) = (&shop.payments, &*order.id);
         assert!(matches!(payments.order(id, other.account).await, Err(PaymentError::NoOrder)));
         let returned = payments.returned(id, other.account, NOW).await;

@@ -12,8 +12,8 @@ use proptest::{
 use super::*;
 use crate::{
     payments::{
-        order::Told,
-        store::{Event, Store},
+        order::ProviderStatus,
+        store::{EventKey, Store},
     },
     products::{Price, TERMS},
 };
@@ -32,17 +32,17 @@ enum Fact {
 
 /// What is told: of which order, and under which name, so that some are known again by it.
 #[derive(Debug, Clone, Copy)]
-struct Telling {
+struct Report {
     order: usize,
     fact: Fact,
     name: u8,
 }
 
 #[derive(Debug, Clone)]
-struct Story {
+struct Scenario {
     /// Account, add-on and months of each order.
     orders: Vec<(usize, Addon, u32)>,
-    tellings: Vec<Telling>,
+    reports: Vec<Report>,
 }
 
 const ACCOUNTS: usize = 2;
@@ -58,13 +58,13 @@ fn fact() -> impl Strategy<Value = Fact> {
     ]
 }
 
-fn story() -> impl Strategy<Value = Story> {
+fn scenario() -> impl Strategy<Value = Scenario> {
     let addon = prop_oneof![Just(Addon::Websocket), Just(Addon::Sports)];
     let order = (0..ACCOUNTS, addon, proptest::sample::select(TERMS.to_vec()));
     vec(order, 1..5).prop_flat_map(|orders| {
-        let telling = (0..orders.len(), fact(), any::<u8>());
-        let telling = telling.prop_map(|(order, fact, name)| Telling { order, fact, name });
-        vec(telling, 0..24).prop_map(move |tellings| Story { orders: orders.clone(), tellings })
+        let report = (0..orders.len(), fact(), any::<u8>());
+        let report = report.prop_map(|(order, fact, name)| Report { order, fact, name });
+        vec(report, 0..24).prop_map(move |reports| Scenario { orders: orders.clone(), reports })
     })
 }
 
@@ -72,29 +72,32 @@ fn usd(hundredths: i64) -> Price {
     Price { amount: Decimal::new(hundredths, 2), currency: "USD".to_owned() }
 }
 
-fn told(fact: Fact, price: &Price) -> Told {
+fn status_of(fact: Fact, price: &Price) -> ProviderStatus {
     match fact {
-        Fact::Paid => Told { paid: Some(price.clone()), ..Told::default() },
+        Fact::Paid => ProviderStatus { paid: Some(price.clone()), ..ProviderStatus::default() },
         Fact::Refunded(cents) => {
             let amount = Decimal::new(cents, 2).min(price.amount);
-            Told { refunded: Some(Price { amount, ..price.clone() }), ..Told::default() }
+            ProviderStatus {
+                refunded: Some(Price { amount, ..price.clone() }),
+                ..ProviderStatus::default()
+            }
         }
-        Fact::Closed => Told { closed: true, ..Told::default() },
+        Fact::Closed => ProviderStatus { closed: true, ..ProviderStatus::default() },
         Fact::WrongAmount(cents) => {
             let paid = usd(cents);
             let off = if paid.amount == price.amount { usd(cents + 1) } else { paid };
-            Told { paid: Some(off), ..Told::default() }
+            ProviderStatus { paid: Some(off), ..ProviderStatus::default() }
         }
         Fact::WrongCurrency => {
             let paid = Price { currency: "EUR".to_owned(), ..price.clone() };
-            Told { paid: Some(paid), ..Told::default() }
+            ProviderStatus { paid: Some(paid), ..ProviderStatus::default() }
         }
     }
 }
 
 /// The days that a story leads to, found without the code under test.
-fn days_expected(story: &Story, order: usize, price: &Price) -> i64 {
-    let facts = || story.tellings.iter().filter(|it| it.order == order).map(|it| it.fact);
+fn days_expected(scenario: &Scenario, order: usize, price: &Price) -> i64 {
+    let facts = || scenario.reports.iter().filter(|it| it.order == order).map(|it| it.fact);
     if !facts().any(|fact| matches!(fact, Fact::Paid)) {
         return 0;
     }
@@ -105,44 +108,45 @@ fn days_expected(story: &Story, order: usize, price: &Price) -> i64 {
         _ => None,
     });
     let back = refunds.max().unwrap_or(0);
-    let days = i64::from(story.orders[order].2) * 30;
+    let days = i64::from(scenario.orders[order].2) * 30;
     days - days * back / all
 }
 
-async fn check(shop: &Shop, story: &Story, number: usize) {
+async fn check(shop: &TestShop, scenario: &Scenario, number: usize) {
     let mut customers = Vec::new();
     for account in 0..ACCOUNTS {
         customers.push(shop.customer(&format!("{number}-{account}@b")).await);
     }
     let mut orders = Vec::new();
-    for &(account, addon, months) in &story.orders {
+    for &(account, addon, months) in &scenario.orders {
         let by = customers[account].account;
-        let order = shop.payments.take_order(by, addon, months, Rail::Card, NOW).await.unwrap();
+        let order =
+            shop.payments.take_order(by, addon, months, PaymentMethod::Card, NOW).await.unwrap();
         orders.push(order);
     }
     let store = Store::new(shop.accounts.database().clone());
-    for telling in &story.tellings {
-        let order = &orders[telling.order];
+    for report in &scenario.reports {
+        let order = &orders[report.order];
         // The same thing under the same name is the same event; each is also told without a name.
-        let id = format!("{number}-{telling:?}");
-        let event = Event { rail: Rail::Card, id: &id, kind: "test" };
-        let event = (telling.name % 3 != 0).then_some(event);
-        let told = told(telling.fact, &order.price);
-        store.apply(order, &told, event, NOW).await.unwrap();
+        let id = format!("{number}-{report:?}");
+        let event = EventKey { method: PaymentMethod::Card, id: &id, kind: "test" };
+        let event = (report.name % 3 != 0).then_some(event);
+        let status = status_of(report.fact, &order.price);
+        store.apply(order, &status, event, NOW).await.unwrap();
     }
     let mut granted: HashMap<(usize, Addon), i64> = HashMap::new();
     for (place, order) in orders.iter().enumerate() {
-        let expected = days_expected(story, place, &order.price);
+        let expected = days_expected(scenario, place, &order.price);
         let now = store.order(&order.id).await.unwrap().unwrap();
-        assert_eq!(now.days_granted, expected, "order {place} of {story:?}");
-        let (account, addon, _) = story.orders[place];
+        assert_eq!(now.days_granted, expected, "order {place} of {scenario:?}");
+        let (account, addon, _) = scenario.orders[place];
         *granted.entry((account, addon)).or_default() += expected;
     }
     for ((account, addon), days) in granted {
         shop.check_ledger(&customers[account]).await;
-        shop.accounts.tell_own_changes().await;
+        shop.accounts.broadcast_own_changes().await;
         // Nobody's clock moved, so what was granted is what is left.
-        assert_eq!(shop.days_left(&customers[account], addon, NOW).await, days, "{story:?}");
+        assert_eq!(shop.days_left(&customers[account], addon, NOW).await, days, "{scenario:?}");
     }
 }
 
@@ -151,11 +155,11 @@ async fn check(shop: &Shop, story: &Story, number: usize) {
 #[tokio::test]
 async fn days_granted_are_days_paid_less_those_given_back() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let mut runner = TestRunner::new(Config::default());
         for number in 0..60 {
-            let story = story().new_tree(&mut runner).unwrap().current();
-            check(&shop, &story, number).await;
+            let scenario = scenario().new_tree(&mut runner).unwrap().current();
+            check(&shop, &scenario, number).await;
         }
     })
     .await;
@@ -165,7 +169,7 @@ fn order(months: u32, hundredths: i64) -> Order {
     Order {
         id: String::new(),
         account: AccountId(1),
-        rail: Rail::Card,
+        method: PaymentMethod::Card,
         addon: Addon::Odds,
         months,
         days: months * 30,
@@ -194,8 +198,8 @@ proptest! {
         let learn = |facts: &[Fact]| {
             let mut order = order(months, cents);
             for fact in facts {
-                let told = told(*fact, &order.price.clone());
-                order.learn(&told, NOW).ok();
+                let status = status_of(*fact, &order.price.clone());
+                order.learn(&status, NOW).ok();
             }
             order
         };
@@ -216,14 +220,14 @@ proptest! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_webhook_that_comes_twenty_times_at_once_counts_once() {
     on_each(async |database| {
-        let mut shop = Shop::open(&database).await;
+        let mut shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Card).await;
+        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         shop.click(&order, "pay").await;
-        let told = shop.told().await;
-        let at_once = (0..20).map(|_| shop.bring(&told));
-        for brought in futures_util::future::join_all(at_once).await {
-            brought.unwrap();
+        let delivery = shop.next_webhook().await;
+        let at_once = (0..20).map(|_| shop.deliver(&delivery));
+        for result in futures_util::future::join_all(at_once).await {
+            result.unwrap();
         }
         assert_eq!(shop.payments.ledger(customer.account).await.unwrap().len(), 1);
         assert_eq!(shop.outcomes().await, ["granted"]);
@@ -236,30 +240,30 @@ async fn a_webhook_that_comes_twenty_times_at_once_counts_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn coming_back_while_the_webhook_arrives_counts_once() {
     on_each(async |database| {
-        let mut shop = Shop::open(&database).await;
+        let mut shop = TestShop::open(&database).await;
         let mut customers = Vec::new();
         for number in 0..10 {
             let customer = shop.customer(&format!("{number}@b")).await;
-            let rail = Rail::ALL[number % 2];
-            let order = shop.begin(&customer, Addon::Odds, 1, rail).await;
+            let method = PaymentMethod::ALL[number % 2];
+            let order = shop.begin(&customer, Addon::Odds, 1, method).await;
             shop.click(&order, "pay").await;
-            let told = shop.told().await;
-            customers.push((customer, order, told));
+            let delivery = shop.next_webhook().await;
+            customers.push((customer, order, delivery));
         }
-        let at_once = customers.iter().map(async |(customer, order, told)| {
+        let at_once = customers.iter().map(async |(customer, order, delivery)| {
             let (back, again) = (
                 shop.payments.returned(&order.id, customer.account, NOW),
                 shop.payments.returned(&order.id, customer.account, NOW),
             );
-            let (back, told, again, swept) =
-                tokio::join!(back, shop.bring(told), again, shop.payments.sweep(NOW + DAY));
+            let (back, delivered, again, swept) =
+                tokio::join!(back, shop.deliver(delivery), again, shop.payments.sweep(NOW + DAY));
             back.unwrap();
             again.unwrap();
-            told.unwrap();
+            delivered.unwrap();
             swept.unwrap();
         });
         futures_util::future::join_all(at_once).await;
-        shop.bring_all().await;
+        shop.deliver_all().await;
         for (customer, order, _) in &customers {
             let order = shop.payments.order(&order.id, customer.account).await.unwrap();
             assert_eq!((order.state(), order.days_granted), (OrderState::Paid, 30));

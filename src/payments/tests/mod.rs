@@ -2,9 +2,9 @@
 
 mod buying;
 mod facts;
-mod money_back;
 mod pages;
-mod peers;
+mod providers;
+mod refunds;
 mod webhooks;
 
 use std::{
@@ -27,7 +27,7 @@ use rust_decimal::{Decimal, dec};
 use tokio::{net::TcpListener, sync::mpsc, time::timeout};
 
 use super::{
-    Order, OrderState, PaymentError, Payments, ProviderError, Rail,
+    Order, OrderState, PaymentError, PaymentMethod, Payments, ProviderError,
     sandbox::{Delivery, Sandbox},
 };
 use crate::{
@@ -44,30 +44,30 @@ const NOW: Micros = 1_790_000_000_000_000;
 const WAIT: Duration = Duration::from_secs(20);
 
 /// A hub's payments, with the sandbox as its providers.
-struct Shop {
+struct TestShop {
     accounts: Accounts,
     payments: Payments,
     sandbox: Sandbox,
     /// What the sandbox has to tell; nobody brings it but the test.
     deliveries: mpsc::Receiver<Delivery>,
-    trouble: Trouble,
+    faults: FaultInjector,
 }
 
 /// What happens to the next requests to the providers.
 #[derive(Clone, Default)]
-struct Trouble {
-    next: Arc<Mutex<VecDeque<Mishap>>>,
+struct FaultInjector {
+    next: Arc<Mutex<VecDeque<Fault>>>,
     /// Requests that have come so far.
-    asked: Arc<AtomicUsize>,
+    requests: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mishap {
+enum Fault {
     None,
     /// It is refused with this status, and nothing has happened.
     Status(u16),
     /// It is done, and the answer is lost on the way.
-    AnswerLost,
+    ResponseLost,
     /// It is never answered.
     Silence,
     /// Something is answered that makes no sense.
@@ -80,7 +80,7 @@ struct Customer {
     key: Key,
 }
 
-impl Shop {
+impl TestShop {
     async fn open(database: &Database) -> Self {
         Self::with(database, &settings()).await
     }
@@ -90,15 +90,15 @@ impl Shop {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (sandbox, deliveries) = Sandbox::new(url).unwrap();
-        let trouble = Trouble::default();
+        let faults = FaultInjector::default();
         let router = sandbox
             .router()
-            .layer(middleware::from_fn_with_state(trouble.clone(), Trouble::befall));
+            .layer(middleware::from_fn_with_state(faults.clone(), FaultInjector::inject));
         tokio::spawn(async move { axum::serve(listener, router).await });
         let settings = sandbox.settings(settings);
         let url = "http://hub.test";
         let payments = Payments::new(&accounts, catalogue(), url, &settings).unwrap();
-        Self { accounts, payments, sandbox, deliveries, trouble }
+        Self { accounts, payments, sandbox, deliveries, faults }
     }
 
     async fn customer(&self, email: &str) -> Customer {
@@ -107,14 +107,20 @@ impl Shop {
         Customer { account: caller.account, key }
     }
 
-    async fn begin(&self, by: &Customer, addon: Addon, months: u32, rail: Rail) -> Order {
-        self.payments.begin(by.account, addon, months, rail, NOW).await.unwrap()
+    async fn begin(
+        &self,
+        by: &Customer,
+        addon: Addon,
+        months: u32,
+        method: PaymentMethod,
+    ) -> Order {
+        self.payments.begin(by.account, addon, months, method, NOW).await.unwrap()
     }
 
     /// The customer clicks.
     async fn click(&self, order: &Order, action: &str) -> reqwest::Response {
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(super::peer::no_tls().as_ref().clone())
+            .tls_backend_preconfigured(super::client::no_tls().as_ref().clone())
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .unwrap();
@@ -125,28 +131,35 @@ impl Shop {
     }
 
     /// Buys, pays and comes back.
-    async fn buy(&self, by: &Customer, addon: Addon, months: u32, rail: Rail, at: Micros) -> Order {
-        let order = self.payments.begin(by.account, addon, months, rail, at).await.unwrap();
+    async fn buy(
+        &self,
+        by: &Customer,
+        addon: Addon,
+        months: u32,
+        method: PaymentMethod,
+        at: Micros,
+    ) -> Order {
+        let order = self.payments.begin(by.account, addon, months, method, at).await.unwrap();
         assert_eq!(self.click(&order, "pay").await.status(), 303);
         let order = self.payments.returned(&order.id, by.account, at).await.unwrap();
-        assert_eq!(order.state(), OrderState::Paid, "{rail}");
+        assert_eq!(order.state(), OrderState::Paid, "{method}");
         order
     }
 
     /// The next webhook.
-    async fn told(&mut self) -> Delivery {
+    async fn next_webhook(&mut self) -> Delivery {
         timeout(WAIT, self.deliveries.recv()).await.expect("a webhook in time").expect("a sandbox")
     }
 
     /// Brings a webhook.
-    async fn bring(&self, told: &Delivery) -> Result<(), super::WebhookError> {
-        self.payments.webhook(told.rail, &told.headers, &told.body, now()).await
+    async fn deliver(&self, delivery: &Delivery) -> Result<(), super::WebhookError> {
+        self.payments.webhook(delivery.method, &delivery.headers, &delivery.body, now()).await
     }
 
     /// Brings everything that the sandbox has to tell.
-    async fn bring_all(&mut self) {
-        while let Ok(told) = self.deliveries.try_recv() {
-            self.bring(&told).await.unwrap();
+    async fn deliver_all(&mut self) {
+        while let Ok(delivery) = self.deliveries.try_recv() {
+            self.deliver(&delivery).await.unwrap();
         }
     }
 
@@ -175,27 +188,27 @@ impl Shop {
     }
 }
 
-impl Trouble {
-    fn expect(&self, mishaps: impl IntoIterator<Item = Mishap>) {
-        self.next.lock().unwrap().extend(mishaps);
+impl FaultInjector {
+    fn expect(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.next.lock().unwrap().extend(faults);
     }
 
-    fn asked(&self) -> usize {
-        self.asked.load(Ordering::Relaxed)
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
     }
 
-    async fn befall(State(trouble): State<Self>, request: Request, next: Next) -> Response {
-        trouble.asked.fetch_add(1, Ordering::Relaxed);
-        let mishap = trouble.next.lock().unwrap().pop_front().unwrap_or(Mishap::None);
-        match mishap {
-            Mishap::None => next.run(request).await,
-            Mishap::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
-            Mishap::AnswerLost => {
+    async fn inject(State(faults): State<Self>, request: Request, next: Next) -> Response {
+        faults.requests.fetch_add(1, Ordering::Relaxed);
+        let fault = faults.next.lock().unwrap().pop_front().unwrap_or(Fault::None);
+        match fault {
+            Fault::None => next.run(request).await,
+            Fault::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
+            Fault::ResponseLost => {
                 drop(next.run(request).await);
                 StatusCode::BAD_GATEWAY.into_response()
             }
-            Mishap::Silence => std::future::pending().await,
-            Mishap::Garbage => "<html>it works!</html>".into_response(),
+            Fault::Silence => std::future::pending().await,
+            Fault::Garbage => "<html>it works!</html>".into_response(),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::payments::sandbox::SandboxError;
 
 async fn page(url: &str) -> (u16, String) {
     let client = reqwest::Client::builder()
-        .tls_backend_preconfigured(super::super::peer::no_tls().as_ref().clone())
+        .tls_backend_preconfigured(super::super::client::no_tls().as_ref().clone())
         .build()
         .unwrap();
     let answer = client.get(url).send().await.unwrap();
@@ -26,9 +26,9 @@ async fn the_sandbox_refuses_to_stand_beside_a_hub_for_all() {
 #[tokio::test]
 async fn its_page_says_what_it_is_and_what_is_paid() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 3, Rail::Paypal).await;
+        let order = shop.begin(&customer, Addon::Sports, 3, PaymentMethod::Paypal).await;
         let url = order.checkout_url.clone().unwrap();
         let (status, text) = page(&url).await;
         assert_eq!(status, 200);
@@ -55,11 +55,11 @@ async fn its_page_says_what_it_is_and_what_is_paid() {
 #[tokio::test]
 async fn what_it_shows_is_escaped() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let (sandbox, _told) =
+    let (sandbox, _deliveries) =
         Sandbox::new(format!("http://{}", listener.local_addr().unwrap())).unwrap();
     let (_stop, stopped) = watch::channel(false);
     tokio::spawn(sandbox.clone().serve(listener, stopped));
-    let id = sandbox.put_in("<script>alert(1)</script>");
+    let id = sandbox.insert_checkout("<script>alert(1)</script>");
     let (status, text) = page(&format!("{}/pay/{id}", sandbox.url())).await;
     assert_eq!(status, 200);
     assert!(!text.contains("<script>"), "{text}");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::payments::{WebhookError, stripe::signature};
 
-impl Shop {
+impl TestShop {
     /// An event as Stripe would sign it.
     fn signed(&self, event: &Value, at: Micros) -> Delivery {
         let secret = self.sandbox.settings(&settings()).stripe_webhook_secret.resolve().unwrap();
@@ -16,7 +16,7 @@ impl Shop {
             "stripe-signature".parse().unwrap(),
             signature.parse().unwrap(),
         )]);
-        Delivery { rail: Rail::Card, headers, body }
+        Delivery { method: PaymentMethod::Card, headers, body }
     }
 
     fn completed(&self, order: &str, amount: i64, currency: &str) -> Delivery {
@@ -32,13 +32,13 @@ impl Shop {
 #[tokio::test]
 async fn a_wrong_amount_or_currency_is_written_down_and_grants_nothing() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Card).await;
+        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         for (amount, currency) in
             [(499, "usd"), (1, "usd"), (50_000, "usd"), (500, "eur"), (-500, "usd")]
         {
-            shop.bring(&shop.completed(&order.id, amount, currency)).await.unwrap();
+            shop.deliver(&shop.completed(&order.id, amount, currency)).await.unwrap();
         }
         let order = shop.payments.order(&order.id, customer.account).await.unwrap();
         assert_eq!((order.state(), order.payment.as_deref()), (OrderState::Open, None));
@@ -47,7 +47,7 @@ async fn a_wrong_amount_or_currency_is_written_down_and_grants_nothing() {
         outcomes.sort();
         let (amount, currency) = ("wrong amount", "wrong currency");
         assert_eq!(outcomes, [amount, amount, amount, amount, currency]);
-        shop.bring(&shop.completed(&order.id, 500, "usd")).await.unwrap();
+        shop.deliver(&shop.completed(&order.id, 500, "usd")).await.unwrap();
         assert_eq!(shop.days_left(&customer, Addon::Sports, now()).await, 29);
     })
     .await;
@@ -56,13 +56,13 @@ async fn a_wrong_amount_or_currency_is_written_down_and_grants_nothing() {
 #[tokio::test]
 async fn a_forged_or_old_webhook_is_refused() {
     on_each(async |database| {
-        let mut shop = Shop::open(&database).await;
+        let mut shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        for rail in Rail::ALL {
-            let order = shop.begin(&customer, Addon::Sports, 1, rail).await;
+        for method in PaymentMethod::ALL {
+            let order = shop.begin(&customer, Addon::Sports, 1, method).await;
             shop.click(&order, "pay").await;
-            let good = shop.told().await;
-            let other = shop.begin(&customer, Addon::Sports, 12, rail).await;
+            let good = shop.next_webhook().await;
+            let other = shop.begin(&customer, Addon::Sports, 12, method).await;
             let text = String::from_utf8(good.body.clone()).unwrap();
             let another = text.replace(&order.id, &other.id).into_bytes();
             let forged = [
@@ -73,16 +73,19 @@ async fn a_forged_or_old_webhook_is_refused() {
                 Delivery { body: Vec::new(), ..good.clone() },
             ];
             for forged in forged {
-                let refused = shop.bring(&forged).await;
-                assert!(matches!(refused, Err(WebhookError::Forged { .. })), "{rail} {refused:?}");
+                let refused = shop.deliver(&forged).await;
+                assert!(
+                    matches!(refused, Err(WebhookError::Forged { .. })),
+                    "{method} {refused:?}"
+                );
             }
         }
-        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Card).await;
+        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         shop.click(&order, "pay").await;
-        let old = shop.told().await;
+        let old = shop.next_webhook().await;
         for later in [-6, 6] {
             let at = now() + later * 60 * 1_000_000;
-            let refused = shop.payments.webhook(old.rail, &old.headers, &old.body, at).await;
+            let refused = shop.payments.webhook(old.method, &old.headers, &old.body, at).await;
             assert!(matches!(refused, Err(WebhookError::Forged { why }) if why.contains("old")));
         }
         assert_eq!(shop.payments.ledger(customer.account).await.unwrap(), []);
@@ -94,20 +97,20 @@ async fn a_forged_or_old_webhook_is_refused() {
 #[tokio::test]
 async fn what_is_unknown_is_answered_and_changes_nothing() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let unknown = shop.completed("0123456789abcdef", 500, "usd");
-        shop.bring(&unknown).await.unwrap();
-        shop.bring(&unknown).await.unwrap();
+        shop.deliver(&unknown).await.unwrap();
+        shop.deliver(&unknown).await.unwrap();
         assert_eq!(shop.outcomes().await, ["unknown order"]);
         let other = json!({"id": "evt_1", "type": "invoice.paid", "data": {"object": {}}});
-        shop.bring(&shop.signed(&other, now())).await.unwrap();
+        shop.deliver(&shop.signed(&other, now())).await.unwrap();
         let odd =
             json!({"id": "evt_2", "type": "checkout.session.completed", "data": {"object": 7}});
-        let refused = shop.bring(&shop.signed(&odd, now())).await;
+        let refused = shop.deliver(&shop.signed(&odd, now())).await;
         assert!(matches!(refused, Err(WebhookError::Forged { .. })));
         let nameless = json!({"id": "", "type": "charge.refunded", "data": {"object":
             {"amount_refunded": 1, "currency": "usd", "payment_intent": "pi_1", "metadata": {}}}});
-        let refused = shop.bring(&shop.signed(&nameless, now())).await;
+        let refused = shop.deliver(&shop.signed(&nameless, now())).await;
         assert!(matches!(refused, Err(WebhookError::Forged { .. })));
         assert_eq!(shop.outcomes().await, ["unknown order"]);
     })
@@ -118,10 +121,10 @@ async fn what_is_unknown_is_answered_and_changes_nothing() {
 #[tokio::test]
 async fn a_provider_speaks_of_its_own_orders_alone() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Paypal).await;
-        shop.bring(&shop.completed(&order.id, 500, "usd")).await.unwrap();
+        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
+        shop.deliver(&shop.completed(&order.id, 500, "usd")).await.unwrap();
         assert_eq!(shop.outcomes().await, ["unknown order"]);
         let order = shop.payments.order(&order.id, customer.account).await.unwrap();
         assert_eq!(order.state(), OrderState::Open);
@@ -133,28 +136,28 @@ async fn a_provider_speaks_of_its_own_orders_alone() {
 async fn a_webhook_that_cannot_be_taken_is_to_come_again() {
     on_each(async |database| {
         let impatient = PaymentsConfig { attempts: 1, ..settings() };
-        let mut shop = Shop::with(&database, &impatient).await;
+        let mut shop = TestShop::with(&database, &impatient).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Paypal).await;
+        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
         shop.click(&order, "pay").await;
-        let told = shop.told().await;
+        let delivery = shop.next_webhook().await;
         // Whether it is PayPal's own; then how things stand, and the capture.
         for before in 0..3 {
-            let well = std::iter::repeat_n(Mishap::None, before);
-            shop.trouble.expect(well.chain([Mishap::Status(503)]));
-            let failed = shop.bring(&told).await;
+            let well = std::iter::repeat_n(Fault::None, before);
+            shop.faults.expect(well.chain([Fault::Status(503)]));
+            let failed = shop.deliver(&delivery).await;
             assert!(matches!(failed, Err(WebhookError::Provider(_))), "{before}: {failed:?}");
             assert_eq!(shop.outcomes().await, [""; 0]);
         }
-        shop.bring(&told).await.unwrap();
-        shop.bring_all().await;
+        shop.deliver(&delivery).await.unwrap();
+        shop.deliver_all().await;
         assert_eq!(shop.days_left(&customer, Addon::Sports, now()).await, 29);
 
-        let order = shop.begin(&customer, Addon::Odds, 1, Rail::Card).await;
+        let order = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
         shop.click(&order, "pay").await;
-        let told = shop.told().await;
+        let delivery = shop.next_webhook().await;
         shop.accounts.close().await;
-        assert!(matches!(shop.bring(&told).await, Err(WebhookError::Store(_))));
+        assert!(matches!(shop.deliver(&delivery).await, Err(WebhookError::Store(_))));
     })
     .await;
 }
@@ -162,9 +165,9 @@ async fn a_webhook_that_cannot_be_taken_is_to_come_again() {
 #[tokio::test]
 async fn a_checkout_that_stripe_says_has_expired_is_closed() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Card).await;
+        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         let event = |kind: &str, status: &str, payment: &str| {
             shop.signed(
                 &json!({"id": format!("evt_{kind}_{payment}"), "type": kind, "data": {"object": {
@@ -175,18 +178,18 @@ async fn a_checkout_that_stripe_says_has_expired_is_closed() {
             )
         };
         // Paid by a way that takes days: not yet.
-        shop.bring(&event("checkout.session.completed", "complete", "unpaid")).await.unwrap();
+        shop.deliver(&event("checkout.session.completed", "complete", "unpaid")).await.unwrap();
         let state =
             async || shop.payments.order(&order.id, customer.account).await.unwrap().state();
         assert_eq!(state().await, OrderState::Open);
-        shop.bring(&event("checkout.session.expired", "expired", "unpaid")).await.unwrap();
+        shop.deliver(&event("checkout.session.expired", "expired", "unpaid")).await.unwrap();
         assert_eq!(state().await, OrderState::Closed);
         // What is paid counts, whenever it is told.
-        shop.bring(&event("checkout.session.async_payment_succeeded", "complete", "paid"))
+        shop.deliver(&event("checkout.session.async_payment_succeeded", "complete", "paid"))
             .await
             .unwrap();
         assert_eq!(state().await, OrderState::Paid);
-        shop.bring(&event("checkout.session.expired", "expired", "no")).await.unwrap();
+        shop.deliver(&event("checkout.session.expired", "expired", "no")).await.unwrap();
         assert_eq!(state().await, OrderState::Paid);
     })
     .await;
@@ -197,11 +200,11 @@ async fn a_checkout_that_stripe_says_has_expired_is_closed() {
 async fn forged_webhooks_do_not_delay_a_genuine_one() {
     on_each(async |database| {
         let patient = PaymentsConfig { attempts: 1, timeout_ms: 60_000, ..settings() };
-        let mut shop = Shop::with(&database, &patient).await;
+        let mut shop = TestShop::with(&database, &patient).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Paypal).await;
+        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
         shop.click(&order, "pay").await;
-        let genuine = shop.told().await;
+        let genuine = shop.next_webhook().await;
         let text = String::from_utf8(genuine.body.clone()).unwrap();
         let text = text.replace(&order.id, "0123456789abcdef");
         let unknown = text.replace(order.checkout.as_ref().unwrap(), "UNKNOWN").into_bytes();
@@ -210,29 +213,32 @@ async fn forged_webhooks_do_not_delay_a_genuine_one() {
         let elsewhere = "https://evil.test/certificate".parse().unwrap();
         stranger.headers.insert("paypal-cert-url", elsewhere);
 
-        let before = shop.trouble.asked();
+        let before = shop.faults.requests();
         for _ in 0..200 {
-            let refused = shop.bring(&stranger).await;
+            let refused = shop.deliver(&stranger).await;
             assert!(matches!(refused, Err(WebhookError::Forged { .. })), "{refused:?}");
         }
-        assert_eq!(shop.trouble.asked(), before, "what is plainly forged costs no request");
+        assert_eq!(shop.faults.requests(), before, "what is plainly forged costs no request");
 
         const AT_ONCE: usize = 4;
-        shop.trouble.expect([Mishap::Silence; AT_ONCE]);
-        let flood = futures_util::future::join_all((0..200).map(|_| shop.bring(&forged)));
+        shop.faults.expect([Fault::Silence; AT_ONCE]);
+        let flood = futures_util::future::join_all((0..200).map(|_| shop.deliver(&forged)));
         let honest = async {
-            while shop.trouble.asked() < before + AT_ONCE {
+            while shop.faults.requests() < before + AT_ONCE {
                 tokio::task::yield_now().await;
             }
-            shop.bring(&genuine).await
+            shop.deliver(&genuine).await
         };
         tokio::select! {
             results = flood => panic!("PayPal answered none of them: {results:?}"),
             taken = honest => taken.unwrap(),
         }
-        let asked = shop.trouble.asked() - before;
+        let requests = shop.faults.requests() - before;
         // Whether it is PayPal's own, how things stand, and the capture.
-        assert!(asked <= AT_ONCE + 3, "{asked} requests for 200 forged webhooks and one genuine");
+        assert!(
+            requests <= AT_ONCE + 3,
+            "{requests} requests for 200 forged webhooks and one genuine"
+        );
         assert_eq!(shop.days_left(&customer, Addon::Sports, now()).await, 29);
     })
     .await;
@@ -242,26 +248,26 @@ async fn forged_webhooks_do_not_delay_a_genuine_one() {
 async fn webhooks_beyond_the_allowance_are_to_come_again() {
     on_each(async |database| {
         let few = PaymentsConfig { webhook_checks_per_minute: 2, ..settings() };
-        let mut shop = Shop::with(&database, &few).await;
+        let mut shop = TestShop::with(&database, &few).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Paypal).await;
+        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
         shop.click(&order, "pay").await;
-        let told = shop.told().await;
-        let mut forged = told.clone();
+        let delivery = shop.next_webhook().await;
+        let mut forged = delivery.clone();
         forged.headers.insert("paypal-transmission-sig", "00".parse().unwrap());
         for _ in 0..2 {
-            let refused = shop.bring(&forged).await;
+            let refused = shop.deliver(&forged).await;
             assert!(matches!(refused, Err(WebhookError::Forged { .. })), "{refused:?}");
         }
-        for delivery in [&forged, &told] {
-            let put_off = shop.bring(delivery).await;
+        for delivery in [&forged, &delivery] {
+            let put_off = shop.deliver(delivery).await;
             assert!(matches!(put_off, Err(WebhookError::Busy)), "{put_off:?}");
         }
         let other = shop.customer("c@d").await;
-        let order = shop.begin(&other, Addon::Sports, 1, Rail::Paypal).await;
+        let order = shop.begin(&other, Addon::Sports, 1, PaymentMethod::Paypal).await;
         shop.click(&order, "pay").await;
-        let told = shop.told().await;
-        shop.bring(&told).await.unwrap();
+        let delivery = shop.next_webhook().await;
+        shop.deliver(&delivery).await.unwrap();
         assert_eq!(shop.days_left(&other, Addon::Sports, now()).await, 29, "another account");
     })
     .await;

@@ -35,12 +35,12 @@ const WAITING_MAX: usize = 10_000;
 
 /// By which provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rail {
+pub(crate) enum PaymentMethod {
     Card,
     Paypal,
 }
 
-impl Rail {
+impl PaymentMethod {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Card => "card",
@@ -61,7 +61,7 @@ enum Stage {
 #[derive(Debug, Clone)]
 pub(crate) struct Checkout {
     id: String,
-    rail: Rail,
+    rail: PaymentMethod,
     /// The hub's own name for what is bought.
     pub(crate) order: String,
     pub(crate) hundredths: i64,
@@ -71,7 +71,7 @@ pub(crate) struct Checkout {
 /// A webhook that is to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
-    rail: Rail,
+    rail: PaymentMethod,
     body: String,
 }
 
@@ -142,12 +142,16 @@ impl Bank {
                 return;
             }
             checkout.stage = match checkout.rail {
-                Rail::Card => Stage::Paid,
-                Rail::Paypal => Stage::Approved,
+                PaymentMethod::Card => Stage::Paid,
+                PaymentMethod::Paypal => Stage::Approved,
             };
             match checkout.rail {
-                Rail::Card => self.ledger.event("checkout.session.completed", &checkout.session()),
-                Rail::Paypal => self.ledger.event("CHECKOUT.ORDER.APPROVED", &checkout.paypal()),
+                PaymentMethod::Card => {
+                    self.ledger.event("checkout.session.completed", &checkout.session())
+                }
+                PaymentMethod::Paypal => {
+                    self.ledger.event("CHECKOUT.ORDER.APPROVED", &checkout.paypal())
+                }
             }
         };
         self.ledger.events.send(event).await.expect("somebody sends them");
@@ -186,11 +190,11 @@ impl Event {
         let (signature, time) = (self.signature(), Timestamp::now().to_string());
         let mut headers = vec![("content-type", "application/json"), ("content-length", &*length)];
         let path = match self.rail {
-            Rail::Card => {
+            PaymentMethod::Card => {
                 headers.push(("stripe-signature", &signature));
                 "/webhooks/stripe/"
             }
-            Rail::Paypal => {
+            PaymentMethod::Paypal => {
                 headers.extend(paypal_signature(&time, "good"));
                 "/webhooks/paypal/"
             }
@@ -227,8 +231,8 @@ impl Checkout {
     /// As its provider shows it.
     fn shown(&self) -> Value {
         match self.rail {
-            Rail::Card => self.session(),
-            Rail::Paypal => self.paypal(),
+            PaymentMethod::Card => self.session(),
+            PaymentMethod::Paypal => self.paypal(),
         }
     }
 
@@ -319,8 +323,8 @@ async fn answer(
     (StatusCode::from_u16(status).expect("a status"), Json(answer))
 }
 
-/// Rail, the hub's order and hundredths, as Stripe is told them.
-fn of_form(body: &str) -> (Rail, String, i64) {
+/// PaymentMethod, the hub's order and hundredths, as Stripe is told them.
+fn of_form(body: &str) -> (PaymentMethod, String, i64) {
     let form = reqwest::Url::parse(&format!("http://form/?{body}")).expect("a form");
     let field = |name: &str| {
         let value = form.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value);
@@ -328,30 +332,34 @@ fn of_form(body: &str) -> (Rail, String, i64) {
     };
     let number = |name: &str| field(name).parse::<i64>().expect("a number");
     let unit = number("line_items[0][price_data][unit_amount]");
-    (Rail::Card, field("client_reference_id"), unit * number("line_items[0][quantity]"))
+    (PaymentMethod::Card, field("client_reference_id"), unit * number("line_items[0][quantity]"))
 }
 
 /// The same as PayPal is told them.
-fn of_json(body: &str) -> (Rail, String, i64) {
+fn of_json(body: &str) -> (PaymentMethod, String, i64) {
     let body: Value = serde_json::from_str(body).expect("JSON");
     let unit = &body["purchase_units"][0];
     let value = unit["amount"]["value"].as_str().expect("an amount is text");
     let value: rust_decimal::Decimal = value.parse().expect("an amount is a number");
     let hundredths = (value * rust_decimal::Decimal::ONE_HUNDRED).try_into().expect("it fits");
-    (Rail::Paypal, unit["custom_id"].as_str().expect("the order").to_owned(), hundredths)
+    (PaymentMethod::Paypal, unit["custom_id"].as_str().expect("the order").to_owned(), hundredths)
 }
 
 impl Ledger {
     /// The same checkout when it is asked for again under the same key.
-    fn open(&self, key: Option<String>, wanted: impl Fn() -> (Rail, String, i64)) -> Value {
+    fn open(
+        &self,
+        key: Option<String>,
+        wanted: impl Fn() -> (PaymentMethod, String, i64),
+    ) -> Value {
         let key = key.expect("what does something has an idempotency key");
         let mut answered = self.answered.lock().expect("no panic");
         let first = || {
             let (rail, order, hundredths) = wanted();
             let number = self.numbers.fetch_add(1, Ordering::Relaxed);
             let id = match rail {
-                Rail::Card => format!("cs_{number}"),
-                Rail::Paypal => format!("PAYID{number}"),
+                PaymentMethod::Card => format!("cs_{number}"),
+                PaymentMethod::Paypal => format!("PAYID{number}"),
             };
             let checkout = Checkout { id, rail, order, hundredths, stage: Stage::Open };
             let shown = checkout.shown();
@@ -394,9 +402,9 @@ impl Ledger {
         let id = format!("evt_{}", self.numbers.fetch_add(1, Ordering::Relaxed));
         if kind.starts_with("checkout.") {
             let body = json!({"id": id, "type": kind, "data": {"object": object}});
-            return Event { rail: Rail::Card, body: body.to_string() };
+            return Event { rail: PaymentMethod::Card, body: body.to_string() };
         }
         let body = json!({"id": id, "event_type": kind, "resource": object});
-        Event { rail: Rail::Paypal, body: body.to_string() }
+        Event { rail: PaymentMethod::Paypal, body: body.to_string() }
     }
 }

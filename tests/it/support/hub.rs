@@ -226,7 +226,7 @@ impl Hub {
         self.printed.lock().expect("no panic").clone()
     }
 
-    /// What it says of this in its greeting: `channels`, `demo key`.
+    /// What it says of this in its banner: `channels`, `demo key`.
     pub(crate) async fn said(&self, what: &str) -> String {
         let saying = async {
             loop {

@@ -89,7 +89,7 @@ impl World {
             },
         ];
         let reader = Reader::default();
-        reader.show(&[Arc::new(live(now, Status::FirstHalf))], &[]);
+        reader.update(&[Arc::new(live(now, Status::FirstHalf))], &[]);
         Self::of(&kept.map(Arc::new), reader).await
     }
 
@@ -119,7 +119,7 @@ impl World {
 
     /// The match in play ends before the archive knows.
     pub(super) fn end_live(&self) {
-        self.reader.show(&[Arc::new(live(self.now, Status::Finished))], &[]);
+        self.reader.update(&[Arc::new(live(self.now, Status::Finished))], &[]);
     }
 
     /// Adds matches to the hub.
@@ -131,7 +131,7 @@ impl World {
         };
         let records: Vec<_> =
             briefs.into_iter().map(|brief| Arc::new(live_record(brief))).collect();
-        self.reader.show(&records, &[]);
+        self.reader.update(&records, &[]);
     }
 
     /// A match that begins in this many minutes.

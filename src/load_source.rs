@@ -1,9 +1,9 @@
-//! A steady load to measure with: so many changes a second, each of one price, on a schedule that
+//! A steady load for measurements: a fixed rate of changes, each of one price, on a schedule that
 //! never slips.
 //!
-//! The schedule is an open loop. The k-th change is intended at the start and k/rate seconds, and says
-//! so (`at.src`), whenever it is handed in; what is late is handed in at once. So a measured delay
-//! counts from when something should have been told, and holding up the source hides nothing.
+//! The schedule is an open loop. The k-th change is due k/rate seconds after the start, and carries
+//! this time (`at.src`) whenever it is sent; late changes are sent at once. So a measured delay
+//! counts from the intended time, and blocking the source hides nothing.
 
 use std::{
     iter,
@@ -26,7 +26,7 @@ use rust_decimal::Decimal;
 use crate::{
     clock::now,
     hub::{Hub, feeds::SourceNumber},
-    pipeline::{Inlet, Input},
+    pipeline::{Input, InputSender},
     sources::Stopped,
     supervisor::{self, Lifetime, fault},
 };
@@ -36,14 +36,14 @@ pub const CHANNELS: &str = "football/*/odds/steady";
 
 const SLUG: &str = "steady";
 
-/// The shortest sleep, in microseconds: above 2,000 changes a second several are handed in together,
-/// the first of them so much late. Each sleep wakes this thread and the hub's.
+/// The shortest sleep, in microseconds: above 2,000 changes a second several are sent together, the
+/// first of them late by this much. Each sleep wakes this thread and the hub's.
 const BREATH_US: Micros = 500;
 
-/// Changes handed in with one message to the writer, at most: as many as a turn of it takes.
+/// Maximum changes in one message to the writer: as many as a turn takes.
 const TOGETHER_MAX: usize = 64;
 
-/// How many changes, on how many channels.
+/// The rate of changes, and the number of channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Changes a second, in all.
@@ -52,9 +52,9 @@ pub struct Load {
     pub channels: NonZeroU32,
 }
 
-/// The source: what changes next, and what its facts are made of.
+/// The source: generates the changes.
 #[derive(Debug)]
-pub struct Steady {
+pub struct LoadSource {
     load: Load,
     matches: Vec<Id>,
     book: Arc<str>,
@@ -62,7 +62,7 @@ pub struct Steady {
     selection: Arc<str>,
 }
 
-impl Steady {
+impl LoadSource {
     #[must_use]
     pub fn new(load: Load) -> Self {
         let id = |number: u32| Id::derive(SLUG, "match", &number.to_string());
@@ -75,7 +75,7 @@ impl Steady {
         }
     }
 
-    /// Introduces all matches and opens their books, before anybody can look.
+    /// Creates all matches and opens their books, before the hub is served.
     pub fn introduce(&self, hub: &mut Hub, source: SourceNumber, now: Micros) {
         let mut changes = Vec::new();
         for number in 1..=self.load.channels.get() {
@@ -87,7 +87,7 @@ impl Steady {
         }
     }
 
-    /// When a change is intended, in microseconds after the start.
+    /// When a change is due, in microseconds after the start.
     fn intended(&self, number: u64) -> Micros {
         let us = u128::from(number) * 1_000_000 / u128::from(self.load.rate.get());
         Micros::try_from(us).unwrap_or(Micros::MAX)
@@ -157,7 +157,7 @@ impl Steady {
     pub fn start(
         self,
         source: SourceNumber,
-        inputs: Inlet,
+        inputs: InputSender,
         stop: Receiver<()>,
     ) -> std::io::Result<thread::JoinHandle<()>> {
         let play = move || {
@@ -170,7 +170,7 @@ impl Steady {
     fn play(
         &self,
         source: SourceNumber,
-        inputs: &Inlet,
+        inputs: &InputSender,
         stop: &Receiver<()>,
     ) -> Result<(), Stopped> {
         let start = now();
@@ -208,9 +208,9 @@ mod tests {
     use super::*;
     use crate::hub::{Epochs, Settings, sequence::Window};
 
-    fn steady(rate: u32, channels: u32) -> Steady {
+    fn load_source(rate: u32, channels: u32) -> LoadSource {
         let [rate, channels] = [rate, channels].map(|it| NonZeroU32::new(it).expect("not 0"));
-        Steady::new(Load { rate, channels })
+        LoadSource::new(Load { rate, channels })
     }
 
     fn publication(change: &Change) -> &Publication {
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn each_change_is_one_small_update() {
-        let steady = steady(1_000, 3);
+        let load_source = load_source(1_000, 3);
         let settings = Settings {
             window: Window { bytes: 1 << 20, age_us: 1_000_000 },
             matches_max: 3,
@@ -236,10 +236,10 @@ mod tests {
         );
         let source = hub.source(SLUG.into(), SLUG, crate::hub::feeds::Terms::default());
         let start = 1_788_220_800_000_000;
-        steady.introduce(&mut hub, source, start);
+        load_source.introduce(&mut hub, source, start);
         for number in 0..3_000 {
             let mut changes = Vec::new();
-            let mut batch = steady.change(number, start);
+            let mut batch = load_source.change(number, start);
             hub.ids().number_batch(&mut batch);
             assert!(hub.apply(source, &batch, start, start, &mut changes).is_empty());
             let [change] = &changes[..] else { panic!("{number} is {changes:?}") };
@@ -250,11 +250,11 @@ mod tests {
 
     #[test]
     fn schedule_never_slips() {
-        let steady = steady(30_000, 7);
-        assert_eq!(steady.intended(0), 0);
-        assert_eq!(steady.intended(1), 33);
-        assert_eq!(steady.intended(3 * 30_000), 3_000_000);
+        let load_source = load_source(30_000, 7);
+        assert_eq!(load_source.intended(0), 0);
+        assert_eq!(load_source.intended(1), 33);
+        assert_eq!(load_source.intended(3 * 30_000), 3_000_000);
         // A year later.
-        assert_eq!(steady.intended(31_536_000 * 30_000), 31_536_000_000_000);
+        assert_eq!(load_source.intended(31_536_000 * 30_000), 31_536_000_000_000);
     }
 }

@@ -1,7 +1,7 @@
 //! One provider's HTTP API: bounded in time, in size and in attempts.
 //!
-//! Every request may be sent again, because each that does something carries an idempotency key. No
-//! redirection is followed and no proxy used: requests carry secrets.
+//! Every request can be retried, because each one with an effect carries an idempotency key.
+//! Redirects are not followed and proxies are not used: requests carry secrets.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -11,35 +11,35 @@ use serde_json::Value;
 use tokio::time::sleep;
 use tracing::warn;
 
-use super::{ProviderError, Rail};
+use super::{PaymentMethod, ProviderError};
 use crate::config::PaymentsConfig;
 
-/// Bytes of an answer. What providers say of one order is some kilobytes.
+/// Maximum bytes of a response. A provider's description of an order takes a few kilobytes.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
-/// Characters of a provider's error code that are kept.
+/// Maximum characters of a provider's error code that are stored.
 const CODE_MAX: usize = 64;
 
-/// Who is asked, and how patiently.
+/// The client of one provider, with its retry limits.
 #[derive(Debug)]
-pub(super) struct Peer {
-    rail: Rail,
+pub(super) struct ProviderClient {
+    method: PaymentMethod,
     client: Client,
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     base: String,
     attempts: u32,
     retry: Duration,
 }
 
-/// What came back, of a status below 500. `body` is null where it was no JSON.
+/// A response with a status below 500. `body` is null if it is not JSON.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ProviderResponse {
     pub(super) status: StatusCode,
     pub(super) body: Value,
 }
 
-impl Peer {
+impl ProviderClient {
     pub(super) fn new(
-        rail: Rail,
+        method: PaymentMethod,
         base: &str,
         config: &PaymentsConfig,
         tls: &Arc<ClientConfig>,
@@ -53,7 +53,7 @@ impl Peer {
             .build()
             .expect("the TLS settings are of the rustls that the client is built with");
         Self {
-            rail,
+            method,
             client,
             base: base.trim_end_matches('/').to_owned(),
             attempts: config.attempts,
@@ -61,7 +61,7 @@ impl Peer {
         }
     }
 
-    /// Where the API is, without a slash at the end.
+    /// The base URL of the API, without a trailing slash.
     pub(super) fn base(&self) -> &str {
         &self.base
     }
@@ -74,19 +74,22 @@ impl Peer {
         self.client.post(format!("{}{path}", self.base))
     }
 
-    /// Asks until there is an answer, or until it was asked often enough. `request` has no body that is
-    /// read while it is sent.
-    pub(super) async fn ask(&self, request: RequestBuilder) -> Result<Answer, ProviderError> {
+    /// Sends a request until a response arrives or the attempts are used up. The body of `request`
+    /// must not be a stream.
+    pub(super) async fn send(
+        &self,
+        request: RequestBuilder,
+    ) -> Result<ProviderResponse, ProviderError> {
         let mut wait = self.retry;
         for attempt in 1.. {
             let again = request.try_clone().expect("the body lies in memory");
-            let why = match self.ask_once(again).await {
+            let why = match self.send_once(again).await {
                 Err(ProviderError::Unreachable { why }) => why,
-                answered => return answered,
+                result => return result,
             };
-            let rail = self.rail.as_str();
-            warn!(rail, attempt, why, "the payment provider did not answer");
-            metrics::counter!("matchwire_payment_failures_total", "rail" => rail).increment(1);
+            let method = self.method.as_str();
+            warn!(rail = method, attempt, why, "the payment provider did not answer");
+            metrics::counter!("matchwire_payment_failures_total", "rail" => method).increment(1);
             if attempt >= self.attempts {
                 return Err(ProviderError::Unreachable { why });
             }
@@ -96,10 +99,10 @@ impl Peer {
         unreachable!("the attempts are counted")
     }
 
-    async fn ask_once(&self, request: RequestBuilder) -> Result<Answer, ProviderError> {
+    async fn send_once(&self, request: RequestBuilder) -> Result<ProviderResponse, ProviderError> {
         let response = request.send().await.map_err(|error| unreachable(&error))?;
         let status = response.status();
-        // Conflicts are requests with the same idempotency key that are being carried out.
+        // A conflict means that a request with the same idempotency key is in progress.
         let later = [StatusCode::TOO_MANY_REQUESTS, StatusCode::CONFLICT];
         if status.is_server_error() || later.contains(&status) {
             let why = format!("it answered {}", status.as_u16());
@@ -110,12 +113,12 @@ impl Peer {
         if status.is_success() && body.is_err() {
             return Err(ProviderError::Unusable { why: "it is no JSON" });
         }
-        Ok(Answer { status, body: body.unwrap_or_default() })
+        Ok(ProviderResponse { status, body: body.unwrap_or_default() })
     }
 }
 
-impl Answer {
-    /// The body of a success. `code`: where the provider says what was wrong, in one word.
+impl ProviderResponse {
+    /// The body of a success. `code`: the JSON pointer to the provider's error code.
     pub(super) fn done(self, code: &str) -> Result<Value, ProviderError> {
         if self.status.is_success() {
             return Ok(self.body);
@@ -125,7 +128,7 @@ impl Answer {
     }
 }
 
-/// A code as it may be logged: what is no word may be anything.
+/// An error code that is safe to log: anything but words may contain secrets.
 fn plain(code: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ' ';
     if code.len() > CODE_MAX || !code.chars().all(is_plain) {
@@ -145,7 +148,7 @@ async fn body(mut response: Response) -> Result<Vec<u8>, ProviderError> {
     Ok(body)
 }
 
-/// The innermost cause alone: what is around it repeats the address.
+/// The innermost cause alone: the outer ones repeat the address.
 fn unreachable(error: &reqwest::Error) -> ProviderError {
     if error.is_timeout() {
         return ProviderError::Unreachable { why: "no whole answer in time".to_owned() };
@@ -158,7 +161,7 @@ fn unreachable(error: &reqwest::Error) -> ProviderError {
     ProviderError::Unreachable { why }
 }
 
-/// Trusts nobody, for providers that are asked without TLS.
+/// Trusts no certificate, for providers that are reached without TLS.
 pub(super) fn no_tls() -> Arc<ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

@@ -1,9 +1,9 @@
-//! How much is written without keeping others from writing.
+//! Bulk writes that do not block other writers.
 //!
-//! SQLite has one writer at a time and no queue for the next: whoever waits looks again and again, with
-//! pauses of up to a tenth of a second, and gives up after `busy_timeout`. A long transaction keeps all
-//! others out while it lasts, and one short transaction right behind another nearly so. So what may be much
-//! is written in [`Steps`], with pauses in which everybody who waits has looked.
+//! SQLite has one writer at a time and no queue: a waiting writer polls with pauses of up to a
+//! tenth of a second, and fails after `busy_timeout`. A long transaction blocks all others, and
+//! short transactions in close succession nearly so. So bulk writes use a [`BatchWriter`], which
+//! pauses long enough for every waiting writer to poll.
 
 use std::time::Duration;
 
@@ -12,42 +12,42 @@ use tokio::time::{Instant, sleep};
 
 use super::Database;
 
-/// So long SQLite is held, in one transaction or in several, before others are let in.
+/// How long SQLite is held, in one transaction or several, before others get a turn.
 const HELD_MAX: Duration = Duration::from_millis(200);
-/// A little more than the longest pause between two looks of SQLite's busy handler.
-const GIVEN_WAY: Duration = Duration::from_millis(110);
+/// Slightly more than the longest polling pause of SQLite's busy handler.
+const YIELD_TIME: Duration = Duration::from_millis(110);
 
-/// For how long somebody who writes much has held the database since others were let in.
+/// How long a bulk writer has held the database since others had a turn.
 #[derive(Debug, Default)]
-pub struct Pace {
+pub struct WriteBudget {
     held: Duration,
 }
 
-/// What is written in as many transactions as it takes. Dropped before [`Self::finish`], the last of them
-/// is undone and those before it are not: what is written so must be right to be written again.
+/// Writes in as many transactions as necessary. If it is dropped before [`Self::finish`], the last
+/// transaction is rolled back and earlier ones are not, so the writes must be idempotent.
 #[derive(Debug)]
-pub struct Steps<'a> {
+pub struct BatchWriter<'a> {
     database: &'a Database,
-    pace: &'a mut Pace,
+    budget: &'a mut WriteBudget,
     open: Option<(Transaction<'static, Any>, Instant)>,
 }
 
 impl Database {
-    /// Begins to write much.
+    /// Begins a bulk write.
     #[must_use]
-    pub fn steps<'a>(&'a self, pace: &'a mut Pace) -> Steps<'a> {
-        Steps { database: self, pace, open: None }
+    pub fn batch_writer<'a>(&'a self, budget: &'a mut WriteBudget) -> BatchWriter<'a> {
+        BatchWriter { database: self, budget, open: None }
     }
 
-    /// Lets in all who wait to write. Nothing to wait for where writers do not wait for each other.
-    pub async fn give_way(&self) {
+    /// Gives waiting writers a turn. Returns at once if writers do not block each other.
+    pub async fn yield_to_writers(&self) {
         if self.is_sqlite() {
-            sleep(GIVEN_WAY).await;
+            sleep(YIELD_TIME).await;
         }
     }
 }
 
-impl Steps<'_> {
+impl BatchWriter<'_> {
     /// What the next statement is run on: it need not be in one transaction with those before it.
     ///
     /// # Errors
@@ -56,8 +56,8 @@ impl Steps<'_> {
     pub async fn next(&mut self) -> Result<&mut AnyConnection, sqlx::Error> {
         if self.database.is_sqlite() && self.held() >= HELD_MAX {
             self.commit().await?;
-            self.pace.held = Duration::ZERO;
-            self.database.give_way().await;
+            self.budget.held = Duration::ZERO;
+            self.database.yield_to_writers().await;
         }
         self.same().await
     }
@@ -86,13 +86,13 @@ impl Steps<'_> {
 
     fn held(&self) -> Duration {
         let open = self.open.as_ref().map(|(_, since)| since.elapsed());
-        self.pace.held + open.unwrap_or_default()
+        self.budget.held + open.unwrap_or_default()
     }
 
     async fn commit(&mut self) -> Result<(), sqlx::Error> {
         let Some((transaction, since)) = self.open.take() else { return Ok(()) };
         transaction.commit().await?;
-        self.pace.held += since.elapsed();
+        self.budget.held += since.elapsed();
         Ok(())
     }
 }

@@ -1,17 +1,17 @@
-//! What the sandbox knows: checkouts, what was paid and given back. Plain values, no I/O.
+//! The sandbox's state: checkouts, payments and refunds. Plain values, no I/O.
 
 use std::collections::{HashMap, VecDeque};
 
 use rust_decimal::Decimal;
 
-use crate::{payments::Rail, products::Price};
+use crate::{payments::PaymentMethod, products::Price};
 
-/// Checkouts and answers that are kept, at most; the oldest go.
-const KEPT_MAX: usize = 10_000;
+/// Maximum checkouts and responses; the oldest are evicted.
+const ENTRIES_MAX: usize = 10_000;
 
-/// Things by name, of which the oldest go.
+/// A map that evicts its oldest entries.
 #[derive(Debug)]
-pub(super) struct Recent<T> {
+pub(super) struct BoundedMap<T> {
     by_name: HashMap<String, T>,
     names: VecDeque<String>,
 }
@@ -19,62 +19,62 @@ pub(super) struct Recent<T> {
 #[derive(Debug, Clone)]
 pub(super) struct Checkout {
     pub(super) id: String,
-    pub(super) rail: Rail,
-    /// The hub's name for it.
+    pub(super) method: PaymentMethod,
+    /// The hub's id of the order.
     pub(super) order: String,
     pub(super) title: String,
     pub(super) price: Price,
-    /// Where the customer is sent afterwards.
+    /// Where the customer goes afterwards.
     pub(super) back: String,
     pub(super) cancel: String,
-    pub(super) state: State,
-    /// The name of the payment, once there is one.
+    pub(super) state: CheckoutState,
+    /// The id of the payment, once there is one.
     pub(super) payment: Option<String>,
-    /// Names and amounts.
+    /// Ids and amounts.
     pub(super) refunds: Vec<(String, Decimal)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum CheckoutState {
     Open,
-    /// By the customer; the money is not taken yet.
+    /// Approved by the customer, not captured yet.
     Approved,
     Paid,
     Closed,
 }
 
-/// Why something is not to be had.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     Unknown,
     NotApproved,
     AlreadyCaptured,
-    /// It is not open any more.
+    /// It is no longer open.
     Ended,
-    /// More than is left.
+    /// More than the amount left.
     TooMuch,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Book {
-    pub(super) checkouts: Recent<Checkout>,
-    /// The answers to requests, by their idempotency keys.
-    pub(super) answers: Recent<serde_json::Value>,
+pub(super) struct SandboxState {
+    pub(super) checkouts: BoundedMap<Checkout>,
+    /// Responses by the idempotency keys of their requests.
+    pub(super) answers: BoundedMap<serde_json::Value>,
 }
 
-impl<T> Default for Recent<T> {
+impl<T> Default for BoundedMap<T> {
     fn default() -> Self {
         Self { by_name: HashMap::new(), names: VecDeque::new() }
     }
 }
 
-impl<T> Recent<T> {
+impl<T> BoundedMap<T> {
     pub(super) fn get(&self, name: &str) -> Option<&T> {
         self.by_name.get(name)
     }
 
     pub(super) fn insert(&mut self, name: &str, value: T) {
-        if self.names.len() >= KEPT_MAX
+        if self.names.len() >= ENTRIES_MAX
             && let Some(oldest) = self.names.pop_front()
         {
             self.by_name.remove(&oldest);
@@ -83,13 +83,13 @@ impl<T> Recent<T> {
         self.by_name.insert(name.to_owned(), value);
     }
 
-    /// The latest first.
+    /// The newest first.
     pub(super) fn latest(&self, most: usize) -> impl Iterator<Item = &T> {
         self.names.iter().rev().take(most).filter_map(|name| self.by_name.get(name))
     }
 }
 
-impl Book {
+impl SandboxState {
     pub(super) fn checkout(&mut self, id: &str) -> Result<&mut Checkout, Refusal> {
         self.checkouts.by_name.get_mut(id).ok_or(Refusal::Unknown)
     }
@@ -102,34 +102,34 @@ impl Book {
 }
 
 impl Checkout {
-    /// The customer says yes. With a card that is the payment; PayPal waits for us to take the money.
+    /// The customer approves. With a card that is the payment; PayPal waits for the capture.
     pub(super) fn agree(&mut self, payment: String) -> Result<(), Refusal> {
-        if self.state != State::Open {
+        if self.state != CheckoutState::Open {
             return Err(Refusal::Ended);
         }
-        match self.rail {
-            Rail::Card => self.pay(payment),
-            Rail::Paypal => self.state = State::Approved,
+        match self.method {
+            PaymentMethod::Card => self.pay(payment),
+            PaymentMethod::Paypal => self.state = CheckoutState::Approved,
         }
         Ok(())
     }
 
     pub(super) fn capture(&mut self, payment: String) -> Result<(), Refusal> {
         match self.state {
-            State::Approved => {
+            CheckoutState::Approved => {
                 self.pay(payment);
                 Ok(())
             }
-            State::Paid => Err(Refusal::AlreadyCaptured),
-            State::Open | State::Closed => Err(Refusal::NotApproved),
+            CheckoutState::Paid => Err(Refusal::AlreadyCaptured),
+            CheckoutState::Open | CheckoutState::Closed => Err(Refusal::NotApproved),
         }
     }
 
     pub(super) fn close(&mut self) -> Result<(), Refusal> {
-        if self.state != State::Open {
+        if self.state != CheckoutState::Open {
             return Err(Refusal::Ended);
         }
-        self.state = State::Closed;
+        self.state = CheckoutState::Closed;
         Ok(())
     }
 
@@ -145,16 +145,16 @@ impl Checkout {
         self.refunds.iter().map(|(_, amount)| amount).sum()
     }
 
-    /// What can be given back.
+    /// The amount that can be refunded.
     pub(super) fn left(&self) -> Decimal {
         match self.state {
-            State::Paid => self.price.amount - self.refunded(),
-            State::Open | State::Approved | State::Closed => Decimal::ZERO,
+            CheckoutState::Paid => self.price.amount - self.refunded(),
+            CheckoutState::Open | CheckoutState::Approved | CheckoutState::Closed => Decimal::ZERO,
         }
     }
 
     fn pay(&mut self, payment: String) {
-        self.state = State::Paid;
+        self.state = CheckoutState::Paid;
         self.payment = Some(payment);
     }
 }

@@ -1,4 +1,4 @@
-//! What PayPal's webhooks say, and whether PayPal says that they are its own.
+//! PayPal's webhooks, and their verification by PayPal.
 
 use hyper::HeaderMap;
 use reqwest::Url;
@@ -10,23 +10,23 @@ use crate::{
     accounts::Micros,
     payments::{
         ProviderError, WebhookError,
-        order::Told,
-        provider::{Notice, Says, identified},
-        store::Name,
+        order::ProviderStatus,
+        provider::{EventContent, WebhookEvent, validate_event},
+        store::OrderRef,
     },
 };
 
 #[derive(Debug, Deserialize)]
-struct Event {
+struct PaypalEvent {
     id: String,
     event_type: String,
     #[serde(default)]
     resource: Value,
 }
 
-/// What the headers say of the signature.
+/// The signature's fields, from the headers.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Signature<'a> {
+struct TransmissionSignature<'a> {
     auth_algo: &'a str,
     cert_url: &'a str,
     transmission_id: &'a str,
@@ -34,10 +34,10 @@ struct Signature<'a> {
     transmission_time: &'a str,
 }
 
-/// For how long PayPal sends a webhook again that was not taken, and a day more.
+/// How long PayPal retries a webhook, plus a day.
 const SENT_AGAIN: Micros = 4 * 24 * 60 * 60 * 1_000_000;
 
-impl<'a> Signature<'a> {
+impl<'a> TransmissionSignature<'a> {
     fn of(headers: &'a HeaderMap) -> Option<Self> {
         let field = |name| headers.get(name).and_then(|value| value.to_str().ok());
         Some(Self {
@@ -49,8 +49,8 @@ impl<'a> Signature<'a> {
         })
     }
 
-    /// What can be told of it without asking PayPal. `base`: where PayPal's API is. `ahead_max`: by how much its
-    /// clock may be ahead of ours.
+    /// Checks what can be checked without asking PayPal. `base`: the URL of PayPal's API.
+    /// `ahead_max`: how far its clock may be ahead of ours.
     fn check(&self, base: &str, ahead_max: Micros, now: Micros) -> Result<(), &'static str> {
         let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
         let is_signature = (1..=1_024).contains(&self.transmission_sig.len())
@@ -71,7 +71,8 @@ impl<'a> Signature<'a> {
     }
 }
 
-/// Whether a certificate is where PayPal has its own: at PayPal over TLS, or where the settings say that it is.
+/// Whether a certificate comes from PayPal: over TLS from its domain, or from the configured API
+/// host.
 fn is_of_paypal(certificate: &str, base: &str) -> bool {
     let Ok(url) = Url::parse(certificate) else { return false };
     let is_paypal = |host: &str| host == "paypal.com" || host.ends_with(".paypal.com");
@@ -79,32 +80,32 @@ fn is_of_paypal(certificate: &str, base: &str) -> bool {
     is_there || Url::parse(base).is_ok_and(|base| base.origin() == url.origin())
 }
 
-/// What PayPal is asked. The event is passed on byte by byte: its signature is over the bytes.
+/// The verification request. The event is passed on byte by byte: its signature covers the bytes.
 #[derive(Debug, Serialize)]
-struct Question<'a> {
+struct VerifyRequest<'a> {
     #[serde(flatten)]
-    signature: Signature<'a>,
+    signature: TransmissionSignature<'a>,
     webhook_id: &'a str,
     webhook_event: &'a RawValue,
 }
 
 #[derive(Debug, Deserialize)]
-struct Approved {
+struct ApprovedOrder {
     id: String,
     #[serde(default)]
-    purchase_units: Vec<super::Unit>,
+    purchase_units: Vec<super::PurchaseUnit>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Refunded {
+struct RefundedCapture {
     custom_id: Option<String>,
-    seller_payable_breakdown: Option<Breakdown>,
+    seller_payable_breakdown: Option<RefundBreakdown>,
     #[serde(default)]
     links: Vec<Link>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Breakdown {
+struct RefundBreakdown {
     total_refunded_amount: Option<Amount>,
 }
 
@@ -115,100 +116,110 @@ struct Link {
 }
 
 impl Paypal {
-    pub(in crate::payments) fn notice(
+    pub(in crate::payments) fn read_webhook(
         &self,
         headers: &HeaderMap,
         body: &[u8],
         now: Micros,
-    ) -> Result<Notice, WebhookError> {
+    ) -> Result<WebhookEvent, WebhookError> {
         let forged = |why| WebhookError::Forged { why };
-        let event: Event = serde_json::from_slice(body).map_err(|_| forged("it is no event"))?;
+        let event: PaypalEvent =
+            serde_json::from_slice(body).map_err(|_| forged("it is no event"))?;
         let read = read(&event.event_type, event.resource);
-        let (about, says) = read.ok_or_else(|| forged("it is no event"))?;
-        // What would change nothing need not be signed.
-        if says != Says::Nothing {
-            let signature = Signature::of(headers).ok_or_else(|| forged("it is not signed"))?;
-            signature.check(self.peer.base(), self.age_max, now).map_err(forged)?;
+        let (order_ref, content) = read.ok_or_else(|| forged("it is no event"))?;
+        // Events without effect need no signature.
+        if content != EventContent::Nothing {
+            let signature =
+                TransmissionSignature::of(headers).ok_or_else(|| forged("it is not signed"))?;
+            signature.check(self.client.base(), self.age_max, now).map_err(forged)?;
         }
-        identified(Notice { id: event.id, kind: event.event_type, about, says })
+        validate_event(WebhookEvent { id: event.id, kind: event.event_type, order_ref, content })
     }
 
-    /// Asks PayPal whether the webhook is its own.
+    /// Asks PayPal whether the webhook is genuine.
     pub(in crate::payments) async fn check(
         &self,
         headers: &HeaderMap,
         body: &[u8],
     ) -> Result<(), WebhookError> {
         let forged = |why| WebhookError::Forged { why };
-        let signature = Signature::of(headers).ok_or_else(|| forged("it is not signed"))?;
-        let question = Question {
+        let signature =
+            TransmissionSignature::of(headers).ok_or_else(|| forged("it is not signed"))?;
+        let verify_request = VerifyRequest {
             signature,
             webhook_id: &self.webhook,
             webhook_event: serde_json::from_slice(body).map_err(|_| forged("it is no event"))?,
         };
-        let question = serde_json::to_string(&question).expect("text is JSON");
-        if self.is_own(question).await? {
+        let verify_request = serde_json::to_string(&verify_request).expect("text is JSON");
+        if self.is_own(verify_request).await? {
             return Ok(());
         }
         Err(forged("its signature is not PayPal's"))
     }
 
-    async fn is_own(&self, question: String) -> Result<bool, ProviderError> {
+    async fn is_own(&self, verify_request: String) -> Result<bool, ProviderError> {
         let _turn = self.checks.acquire().await;
-        let request = self.peer.post("/v1/notifications/verify-webhook-signature");
-        let answer = self.ask(with_json(request, question)).await?;
-        // It is refused where the question makes no sense, which is the fault of what was sent to us.
-        if matches!(answer.status.as_u16(), 400 | 422) {
+        let request = self.client.post("/v1/notifications/verify-webhook-signature");
+        let response = self.send(with_json(request, verify_request)).await?;
+        // PayPal refuses a malformed request, which is the sender's fault.
+        if matches!(response.status.as_u16(), 400 | 422) {
             return Ok(false);
         }
-        Ok(answer.done(super::CODE)?["verification_status"] == "SUCCESS")
+        Ok(response.done(super::CODE)?["verification_status"] == "SUCCESS")
     }
 }
 
-/// Which order it is about, and what it says of it; `None` if its parts do not fit its kind.
-fn read(kind: &str, resource: Value) -> Option<(Name, Says)> {
+/// The order it is about and its content; `None` if its fields do not fit its kind.
+fn read(kind: &str, resource: Value) -> Option<(OrderRef, EventContent)> {
     match kind {
         "CHECKOUT.ORDER.APPROVED" => approved(resource),
         "PAYMENT.CAPTURE.COMPLETED" | "PAYMENT.CAPTURE.DENIED" | "PAYMENT.CAPTURE.DECLINED" => {
             captured(resource)
         }
         "PAYMENT.CAPTURE.REFUNDED" | "PAYMENT.CAPTURE.REVERSED" => refunded(resource),
-        _ => Some((Name::default(), Says::Nothing)),
+        _ => Some((OrderRef::default(), EventContent::Nothing)),
     }
 }
 
-fn approved(resource: Value) -> Option<(Name, Says)> {
-    let Approved { id, purchase_units } = serde_json::from_value(resource).ok()?;
+fn approved(resource: Value) -> Option<(OrderRef, EventContent)> {
+    let ApprovedOrder { id, purchase_units } = serde_json::from_value(resource).ok()?;
     let order = purchase_units.into_iter().find_map(|unit| unit.custom_id);
-    Some((Name { order, checkout: Some(id), payment: None }, Says::Ask))
+    Some((OrderRef { order, checkout: Some(id), payment: None }, EventContent::FetchStatus))
 }
 
-fn captured(resource: Value) -> Option<(Name, Says)> {
+fn captured(resource: Value) -> Option<(OrderRef, EventContent)> {
     let capture: Capture = serde_json::from_value(resource).ok()?;
-    let told = capture.told().ok()?;
+    let provider_status = capture.provider_status().ok()?;
     let related = capture.supplementary_data.and_then(|it| it.related_ids);
-    let about = Name {
+    let order_ref = OrderRef {
         order: capture.custom_id,
         checkout: related.and_then(|it| it.order_id),
         payment: Some(capture.id),
     };
-    Some((about, Says::Told(told)))
+    Some((order_ref, EventContent::Status(provider_status)))
 }
 
-/// A refund says of itself how much it is, and only at times how much there was in all.
-fn refunded(resource: Value) -> Option<(Name, Says)> {
-    let Refunded { custom_id, seller_payable_breakdown, links } =
+/// A refund contains its own amount, and only sometimes the total.
+fn refunded(resource: Value) -> Option<(OrderRef, EventContent)> {
+    let RefundedCapture { custom_id, seller_payable_breakdown, links } =
         serde_json::from_value(resource).ok()?;
     let up = links.into_iter().find(|link| link.rel == "up");
     let payment = up.and_then(|link| Some(link.href.rsplit('/').next()?.to_owned()));
-    let about = Name { order: custom_id, checkout: None, payment: payment.clone() };
+    let order_ref = OrderRef { order: custom_id, checkout: None, payment: payment.clone() };
     let all = seller_payable_breakdown.and_then(|it| it.total_refunded_amount);
     Some(match all {
         Some(all) => {
             let refunded = Some(all.into());
-            (about, Says::Told(Told { payment, refunded, ..Told::default() }))
+            (
+                order_ref,
+                EventContent::Status(ProviderStatus {
+                    payment,
+                    refunded,
+                    ..ProviderStatus::default()
+                }),
+            )
         }
-        None => (about, Says::Ask),
+        None => (order_ref, EventContent::FetchStatus),
     })
 }
 
@@ -218,9 +229,9 @@ mod tests {
 
     const NOW: Micros = 1_790_000_000_000_000;
 
-    fn check(change: impl FnOnce(&mut Signature<'_>), expected: Result<(), &str>) {
+    fn check(change: impl FnOnce(&mut TransmissionSignature<'_>), expected: Result<(), &str>) {
         let time = jiff::Timestamp::from_microsecond(NOW).unwrap().to_string();
-        let mut signature = Signature {
+        let mut signature = TransmissionSignature {
             auth_algo: "SHA256withRSA",
             cert_url: "https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-df8cd2d5",
             transmission_id: "505fcad0-acfc-11e6-8e5f-13662a490b19",

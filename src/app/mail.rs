@@ -1,4 +1,4 @@
-//! Joins mail with the accounts, whose links it brings.
+//! Connects mail with the accounts, whose links it delivers.
 
 use std::path::PathBuf;
 
@@ -8,23 +8,23 @@ use crate::{
     accounts::Accounts,
     clock::wall,
     config::Config,
-    mail::{self, MailError, Office},
+    mail::{self, MailContext, MailError},
 };
 
-/// Where mail goes in a demo that was told nothing else.
+/// The folder for mail in a demo whose settings name no destination.
 pub(super) fn demo_folder(config: &Config) -> Option<PathBuf> {
     let wanted = config.plays_demo() && config.mail.goes_nowhere();
-    wanted.then(|| mail::folder_beside(config.server.db.beside()))
+    wanted.then(|| mail::demo_folder_for(config.server.db.beside()))
 }
 
-/// Begins to send what waits in the outbox.
+/// Starts sending the mails of the outbox.
 pub(super) fn start(
     accounts: &Accounts,
     config: &Config,
     public_url: &str,
     stopped: &watch::Receiver<bool>,
 ) -> Result<Vec<JoinHandle<()>>, MailError> {
-    let office = Office {
+    let context = MailContext {
         database: accounts.database().clone(),
         site: public_url.to_owned(),
         demo_folder: demo_folder(config),
@@ -35,5 +35,5 @@ pub(super) fn start(
         let accounts = accounts.clone();
         async move { accounts.link_text(link).await }
     };
-    mail::start(&config.mail, office, link, stopped)
+    mail::start(&config.mail, context, link, stopped)
 }

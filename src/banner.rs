@@ -1,4 +1,4 @@
-//! What the program says first on its standard output: where it listens, and what a guest may paste.
+//! The output at the start: where the hub listens, and commands to try the demo.
 
 use std::{
     io::{self, Write},
@@ -9,25 +9,25 @@ use std::{
 use tracing::{info, warn};
 
 use crate::{
-    app::Play,
+    app::RunMode,
     config::Config,
-    steady::{self, Load},
+    load_source::{self, Load},
 };
 
-/// What a person sees first: where to look and what to paste. `secure`: the `s` of a scheme with TLS.
-/// `mails`: the folder into which the demo's mails go.
-pub(crate) fn greet(
+/// Prints where the hub listens and what to paste. `secure`: the `s` of a scheme with TLS. `mails`:
+/// the folder of the demo's mails.
+pub(crate) fn print(
     out: &mut impl Write,
     address: SocketAddr,
     secure: &str,
-    play: &Play,
+    mode: &RunMode,
     demo_key: Option<&str>,
     mails: Option<&Path>,
 ) -> io::Result<()> {
     writeln!(out, "listening on http{secure}://{address}")?;
-    match (play, demo_key) {
-        (Play::Steady(load), Some(key)) => greet_loader(out, *load, key)?,
-        (_, Some(key)) => greet_guest(out, address, secure, key)?,
+    match (mode, demo_key) {
+        (RunMode::Load(load), Some(key)) => print_steady_load(out, *load, key)?,
+        (_, Some(key)) => print_demo(out, address, secure, key)?,
         (_, None) => {}
     }
     if let Some(mails) = mails {
@@ -40,12 +40,12 @@ pub(crate) fn greet(
     out.flush()
 }
 
-/// What an operator wants to know of a start: what runs, where it keeps its data, and what is missing.
-pub(crate) fn log(config: &Config, play: &Play) {
+/// Logs a start for the operator: the version, where data is stored, and what is not configured.
+pub(crate) fn log(config: &Config, mode: &RunMode) {
     let (database, sources) = (&config.server.db, config.sources.len());
     let (card, paypal) = (config.payments.offers_stripe(), config.payments.offers_paypal());
     info!(version = env!("CARGO_PKG_VERSION"), %database, sources, card, paypal, "the hub runs");
-    if !matches!(play, Play::Nothing) {
+    if !matches!(mode, RunMode::Nothing) {
         return;
     }
     if sources == 0 {
@@ -61,7 +61,7 @@ pub(crate) fn log(config: &Config, play: &Play) {
     }
 }
 
-fn greet_loader(out: &mut impl Write, load: Load, key: &str) -> io::Result<()> {
+fn print_steady_load(out: &mut impl Write, load: Load, key: &str) -> io::Result<()> {
     let Load { rate, channels } = load;
     writeln!(
         out,
@@ -71,11 +71,11 @@ Matchwire plays a steady load: {rate} changes a second in all, on {channels} cha
   channels  {}
   demo key  {key}
 "#,
-        steady::CHANNELS
+        load_source::CHANNELS
     )
 }
 
-fn greet_guest(
+fn print_demo(
     out: &mut impl Write,
     address: SocketAddr,
     secure: &str,

@@ -1,8 +1,8 @@
-//! Empties the outbox, for as long as the hub runs.
+//! Sends the mails of the outbox, for as long as the hub runs.
 //!
-//! Each of a few workers takes what is due, claims one mail after the other, writes it and has it
-//! carried. A carrier that cannot be reached costs no mail an attempt; the worker waits. What is
-//! said of failures names neither the part of an address before the @ nor a link.
+//! Each of a few workers reads the mails that are due, claims them one by one, renders and sends them.
+//! An unreachable transport costs no mail an attempt; the worker waits. Log lines about failures name
+//! neither the part of an address before the @ nor a link.
 
 use std::{
     sync::{
@@ -20,9 +20,9 @@ use tracing::{error, info, warn};
 use super::{
     MailKind, Sender,
     backoff::Backoff,
-    carrier::{Carrier, Parcel, Undelivered, Unreachable},
-    letter::{Letter, Link, Occasion, page},
-    outbox::{Outbox, Waiting},
+    outbox::{Outbox, QueuedEmail},
+    render::{EmailContext, Link, RenderedEmail, page},
+    transport::{DeliveryFailure, OutgoingEmail, Transport, TransportUnreachable},
 };
 use crate::{
     accounts::{AccountsError, Micros},
@@ -30,149 +30,152 @@ use crate::{
 };
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
-/// How often it is counted what waits, and what is old is deleted.
+/// How often waiting mails are counted, and old ones deleted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
-/// Between two tries to reach a carrier that cannot be, and a store that fails.
+/// Between two attempts while the transport is unreachable or the store fails.
 const ABSENT: Backoff = Backoff { first_ms: 1_000, max_ms: 60_000 };
 
-/// How stubborn it is.
+/// When mails are polled, claimed, retried and deleted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Terms {
+pub(super) struct DeliveryPolicy {
     pub(super) batch: u32,
     pub(super) poll: Duration,
     pub(super) attempts_max: u32,
     pub(super) retry: Backoff,
-    /// How long a claimed mail is left alone, in microseconds: longer than an attempt can take.
+    /// How long a claim lasts, in microseconds: longer than an attempt can take.
     pub(super) claim_us: Micros,
     pub(super) keep_us: Micros,
 }
 
-/// Everything that workers share. `L` tells the text of a link by its number; `None` if it is gone.
-pub(super) struct Postman<L> {
+/// The state that workers share. `L` returns the text of a link by its id; `None` if it no longer exists.
+pub(super) struct MailWorker<L> {
     pub(super) outbox: Outbox,
-    pub(super) terms: Terms,
+    pub(super) policy: DeliveryPolicy,
     pub(super) sender: Sender,
-    /// Where the pages are, without a slash at the end.
+    /// The URL of the site, without a trailing slash.
     pub(super) site: String,
     pub(super) link: L,
     pub(super) clock: fn() -> Micros,
-    /// Whether the carrier was reached the last time, so that a change is said once.
+    /// Whether the transport was reachable the last time, so that a change is logged once.
     pub(super) reached: AtomicBool,
 }
 
-/// Why a round ended early. No mail is to blame.
+/// Why a round ended early. The cause is no single mail.
 #[derive(Debug, thiserror::Error)]
-enum Halt {
+enum RoundError {
     #[error("no mail can be sent")]
-    Unreachable(#[from] Unreachable),
+    TransportUnreachable(#[from] TransportUnreachable),
     #[error("the store of mails failed")]
     Store(#[from] sqlx::Error),
     #[error("the store of links failed")]
     Link(#[from] AccountsError),
 }
 
-impl<L, F> Postman<L>
+impl<L, F> MailWorker<L>
 where
     L: Fn(i64) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Option<String>, AccountsError>> + Send + 'static,
 {
-    /// Starts a worker for each carrier, and who counts and tidies up.
+    /// Starts a worker for each transport, and the task that counts and sweeps.
     pub(super) fn start(
         self,
-        carriers: Vec<Carrier>,
+        transports: Vec<Transport>,
         stopped: &watch::Receiver<bool>,
     ) -> Vec<JoinHandle<()>> {
-        let postman = Arc::new(self);
-        let workers = carriers
+        let worker = Arc::new(self);
+        let workers = transports
             .into_iter()
-            .map(|carrier| Arc::clone(&postman).work(carrier, stopped.clone()))
+            .map(|transport| Arc::clone(&worker).work(transport, stopped.clone()))
             .map(|working| supervisor::spawn("mail", Lifetime::UntilStop, working));
         let mut tasks = workers.collect::<Vec<_>>();
-        let tidying = Arc::clone(&postman).tidy(stopped.clone());
+        let tidying = Arc::clone(&worker).tidy(stopped.clone());
         tasks.push(supervisor::spawn("mail-sweep", Lifetime::UntilStop, tidying));
         tasks
     }
 
-    async fn work(self: Arc<Self>, mut carrier: Carrier, mut stopped: watch::Receiver<bool>) {
+    async fn work(self: Arc<Self>, mut transport: Transport, mut stopped: watch::Receiver<bool>) {
         let mut failures = 0;
         while !*stopped.borrow() {
-            let pause = match self.round(&mut carrier, &stopped).await {
+            let pause = match self.round(&mut transport, &stopped).await {
                 Ok(more) => {
                     failures = 0;
-                    if more { Duration::ZERO } else { self.terms.poll }
+                    if more { Duration::ZERO } else { self.policy.poll }
                 }
-                Err(halt) => {
-                    self.say(&halt);
+                Err(error) => {
+                    self.report(&error);
                     failures += 1;
                     Duration::from_millis(ABSENT.after(failures, random()))
                 }
             };
             tokio::select! {
-                () = told(&mut stopped) => {}
+                () = wait_for_stop(&mut stopped) => {}
                 () = time::sleep(pause) => {}
             }
         }
-        carrier.rest().await;
+        transport.idle().await;
     }
 
-    /// Takes what is due. True if there may be more.
+    /// Sends the mails that are due. True if there may be more.
     async fn round(
         &self,
-        carrier: &mut Carrier,
+        transport: &mut Transport,
         stopped: &watch::Receiver<bool>,
-    ) -> Result<bool, Halt> {
-        let due = self.outbox.due((self.clock)(), self.terms.batch).await?;
-        let more = due.len() == self.terms.batch as usize;
+    ) -> Result<bool, RoundError> {
+        let due = self.outbox.due((self.clock)(), self.policy.batch).await?;
+        let more = due.len() == self.policy.batch as usize;
         for mail in due {
             if *stopped.borrow() {
                 return Ok(false);
             }
-            self.take(carrier, &mail).await?;
+            self.take(transport, &mail).await?;
         }
         if !more {
-            carrier.rest().await;
+            transport.idle().await;
         }
         Ok(more)
     }
 
-    /// One attempt, or none where there is no point in one.
-    async fn take(&self, carrier: &mut Carrier, mail: &Waiting) -> Result<(), Halt> {
+    /// Makes one attempt, unless the mail can no longer be useful.
+    async fn take(&self, transport: &mut Transport, mail: &QueuedEmail) -> Result<(), RoundError> {
         let now = (self.clock)();
         if let Some(why) = self.pointless(mail, now) {
-            return self.give_up(mail, &Undelivered::of_ours(false, why)).await;
+            return self.give_up(mail, &DeliveryFailure::internal(false, why)).await;
         }
-        carrier.ready().await?;
+        transport.ready().await?;
         if !self.reached.swap(true, Ordering::Relaxed) {
             info!("mail can be sent again");
         }
-        if !self.outbox.claim(mail, now.saturating_add(self.terms.claim_us)).await? {
+        if !self.outbox.claim(mail, now.saturating_add(self.policy.claim_us)).await? {
             return Ok(());
         }
-        let carried = match self.write(mail).await? {
-            Ok(parcel) => carrier.carry(&parcel).await,
-            Err(unwritten) => Err(unwritten),
+        let sent = match self.write(mail).await? {
+            Ok(email) => transport.send(&email).await,
+            Err(failure) => Err(failure),
         };
-        match carried {
+        match sent {
             Ok(()) => self.done(mail).await,
-            Err(failed) if failed.again => self.put_off(mail, &failed).await,
+            Err(failed) if failed.retryable => self.reschedule(mail, &failed).await,
             Err(failed) => self.give_up(mail, &failed).await,
         }
     }
 
-    fn pointless(&self, mail: &Waiting, now: Micros) -> Option<&'static str> {
+    fn pointless(&self, mail: &QueuedEmail, now: Micros) -> Option<&'static str> {
         if mail.used {
             return Some("its link was followed before it could be sent");
         }
         if mail.expires.is_some_and(|expires| expires <= now) {
             return Some("its link ran out before it could be sent");
         }
-        (mail.attempts >= self.terms.attempts_max).then_some("no attempt came to an end")
+        (mail.attempts >= self.policy.attempts_max).then_some("no attempt came to an end")
     }
 
-    /// Everything about the mail is made here, at the last moment, its link above all.
-    async fn write(&self, mail: &Waiting) -> Result<Result<Parcel, Undelivered>, Halt> {
-        let never = |why: &str| Ok(Err(Undelivered::of_ours(false, why)));
+    /// Renders the mail at the last moment, so that its link is never stored.
+    async fn write(
+        &self,
+        mail: &QueuedEmail,
+    ) -> Result<Result<OutgoingEmail, DeliveryFailure>, RoundError> {
+        let never = |why: &str| Ok(Err(DeliveryFailure::internal(false, why)));
         let Ok(kind) = mail.kind.parse::<MailKind>() else {
             return never("this program knows no such kind of mail");
         };
@@ -187,79 +190,93 @@ where
             (Some(_), None) => return never("it should have a link"),
             (None, _) => None,
         };
-        let occasion = Occasion {
+        let context = EmailContext {
             id: mail.id,
             kind,
             address: &address,
-            asked: mail.created,
+            requested: mail.created,
             link,
             site: &self.site,
         };
-        Ok(self.parcel(&occasion).map_err(|error| Undelivered::of_ours(false, error)))
+        Ok(self.email(&context).map_err(|error| DeliveryFailure::internal(false, error)))
     }
 
-    fn full_link(&self, page: &str, text: &str, mail: &Waiting) -> Link {
+    fn full_link(&self, page: &str, text: &str, mail: &QueuedEmail) -> Link {
         let url = format!("{}{page}?link={text}", self.site);
         Link { url, expires: mail.expires.unwrap_or(mail.created) }
     }
 
-    fn parcel(&self, occasion: &Occasion<'_>) -> Result<Parcel, String> {
-        let letter = Letter::write(occasion, &self.sender).map_err(|error| error.to_string())?;
-        let message = letter.into_message(occasion, &self.sender);
-        Ok(Parcel {
-            name: format!("{}-{}-{}", occasion.asked, occasion.id, occasion.kind.as_str()),
+    fn email(&self, context: &EmailContext<'_>) -> Result<OutgoingEmail, String> {
+        let rendered =
+            RenderedEmail::render(context, &self.sender).map_err(|error| error.to_string())?;
+        let message = rendered.into_message(context, &self.sender);
+        Ok(OutgoingEmail {
+            name: format!("{}-{}-{}", context.requested, context.id, context.kind.as_str()),
             message: message.map_err(|error| error.to_string())?,
-            link: occasion.link.as_ref().map(|link| link.url.clone()),
+            link: context.link.as_ref().map(|link| link.url.clone()),
         })
     }
 
-    async fn done(&self, mail: &Waiting) -> Result<(), Halt> {
+    async fn done(&self, mail: &QueuedEmail) -> Result<(), RoundError> {
         counter!("matchwire_mails_sent_total", "kind" => mail.kind.clone()).increment(1);
         Ok(self.outbox.sent(mail.id, (self.clock)()).await?)
     }
 
-    async fn put_off(&self, mail: &Waiting, failed: &Undelivered) -> Result<(), Halt> {
+    async fn reschedule(
+        &self,
+        mail: &QueuedEmail,
+        failed: &DeliveryFailure,
+    ) -> Result<(), RoundError> {
         let attempts = mail.attempts.saturating_add(1);
-        if attempts >= self.terms.attempts_max {
+        if attempts >= self.policy.attempts_max {
             return self.give_up(mail, failed).await;
         }
         counter!("matchwire_mails_put_off_total", "kind" => mail.kind.clone()).increment(1);
-        let wait_ms = self.terms.retry.after(attempts, random());
+        let wait_ms = self.policy.retry.after(attempts, random());
         let wait_us = Micros::try_from(wait_ms).unwrap_or(Micros::MAX).saturating_mul(1_000);
         let until = (self.clock)().saturating_add(wait_us);
-        Ok(self.outbox.put_off(mail.id, until, &failed.full).await?)
+        Ok(self.outbox.reschedule(mail.id, until, &failed.detail).await?)
     }
 
-    async fn give_up(&self, mail: &Waiting, failed: &Undelivered) -> Result<(), Halt> {
-        if !self.outbox.fail(mail.id, (self.clock)(), &failed.full).await? {
+    async fn give_up(
+        &self,
+        mail: &QueuedEmail,
+        failed: &DeliveryFailure,
+    ) -> Result<(), RoundError> {
+        if !self.outbox.fail(mail.id, (self.clock)(), &failed.detail).await? {
             return Ok(());
         }
         let (_, host) = mail.address.rsplit_once('@').unwrap_or_default();
-        let (id, kind, why) = (mail.id, &*mail.kind, &*failed.plain);
+        let (id, kind, why) = (mail.id, &*mail.kind, &*failed.log_detail);
         warn!(mail = id, kind, host, attempts = mail.attempts, why, "a mail was given up");
         counter!("matchwire_mails_failed_total", "kind" => mail.kind.clone()).increment(1);
         Ok(())
     }
 
-    fn say(&self, halt: &Halt) {
+    fn report(&self, error: &RoundError) {
         counter!("matchwire_mail_halts_total").increment(1);
-        match halt {
-            Halt::Unreachable(why) if self.reached.swap(false, Ordering::Relaxed) => {
+        match error {
+            RoundError::TransportUnreachable(why)
+                if self.reached.swap(false, Ordering::Relaxed) =>
+            {
                 warn!(%why, "mail cannot be sent now; it waits");
             }
-            Halt::Unreachable(_) => {}
-            Halt::Store(_) | Halt::Link(_) => {
-                error!(error = halt as &dyn std::error::Error, "mail cannot be read now; it waits");
+            RoundError::TransportUnreachable(_) => {}
+            RoundError::Store(_) | RoundError::Link(_) => {
+                error!(
+                    error = error as &dyn std::error::Error,
+                    "mail cannot be read now; it waits"
+                );
             }
         }
     }
 
-    /// Counts what waits, and deletes what is old.
+    /// Counts waiting mails and deletes old ones, periodically.
     async fn tidy(self: Arc<Self>, mut stopped: watch::Receiver<bool>) {
         let (mut count, mut sweep) = (time::interval(COUNT_EVERY), time::interval(SWEEP_EVERY));
         loop {
             let done = tokio::select! {
-                () = told(&mut stopped) => return,
+                () = wait_for_stop(&mut stopped) => return,
                 _ = count.tick() => self.count().await,
                 _ = sweep.tick() => self.sweep().await,
             };
@@ -276,17 +293,17 @@ where
     }
 
     async fn sweep(&self) -> Result<(), sqlx::Error> {
-        let before = (self.clock)().saturating_sub(self.terms.keep_us);
+        let before = (self.clock)().saturating_sub(self.policy.keep_us);
         self.outbox.sweep(before).await.map(|_| ())
     }
 }
 
-/// Waits until it is told to stop, or nobody is left to tell.
-async fn told(stopped: &mut watch::Receiver<bool>) {
+/// Waits until the stop signal is set or its sender is dropped.
+async fn wait_for_stop(stopped: &mut watch::Receiver<bool>) {
     stopped.wait_for(|stop| *stop).await.ok();
 }
 
-/// Any number; always the same one where the system has none, which only costs the spread.
+/// A random number; a constant where the system provides none, which only costs the jitter.
 fn random() -> u32 {
     getrandom::u32().unwrap_or(u32::MAX / 2)
 }

@@ -1,4 +1,4 @@
-//! Brings the sandbox's webhooks to the hub, again and again as real providers do.
+//! Delivers the sandbox's webhooks to the hub, with retries as real providers do.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,9 +11,9 @@ use tokio::{
 use tracing::warn;
 
 use super::Delivery;
-use crate::payments::Rail;
+use crate::payments::PaymentMethod;
 
-/// How often one is sent before it is given up, and the first wait, doubled each time: a minute in all.
+/// Attempts before a webhook is given up, and the first delay, doubled each time: a minute in all.
 const ATTEMPTS: u32 = 7;
 const WAIT: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -43,10 +43,10 @@ pub(super) async fn run(
 }
 
 async fn send(client: &Client, hub_url: &str, delivery: Delivery) {
-    let Delivery { rail, headers, body } = delivery;
-    let provider = match rail {
-        Rail::Card => "stripe",
-        Rail::Paypal => "paypal",
+    let Delivery { method, headers, body } = delivery;
+    let provider = match method {
+        PaymentMethod::Card => "stripe",
+        PaymentMethod::Paypal => "paypal",
     };
     let mut wait = WAIT;
     for _ in 0..ATTEMPTS {

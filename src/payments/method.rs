@@ -1,18 +1,18 @@
-//! The ways to pay.
+//! The payment methods.
 
 use std::{fmt, str::FromStr};
 
-/// A way to pay, and who provides it.
+/// A payment method, and its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Rail {
-    /// By card, with Stripe Checkout.
+pub enum PaymentMethod {
+    /// Card, with Stripe Checkout.
     Card,
-    /// With PayPal's Orders.
+    /// PayPal, with its Orders API.
     Paypal,
 }
 
-impl Rail {
-    /// Every way, in the order in which they are shown.
+impl PaymentMethod {
+    /// Every method, in display order.
     pub const ALL: [Self; 2] = [Self::Card, Self::Paypal];
 
     /// The name in forms, in commands and in the database.
@@ -24,7 +24,7 @@ impl Rail {
         }
     }
 
-    /// The name for people.
+    /// The display name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -34,21 +34,21 @@ impl Rail {
     }
 }
 
-impl fmt::Display for Rail {
+impl fmt::Display for PaymentMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-impl FromStr for Rail {
-    type Err = UnknownRail;
+impl FromStr for PaymentMethod {
+    type Err = UnknownPaymentMethod;
 
-    fn from_str(name: &str) -> Result<Self, UnknownRail> {
-        Self::ALL.into_iter().find(|rail| rail.as_str() == name).ok_or(UnknownRail)
+    fn from_str(name: &str) -> Result<Self, UnknownPaymentMethod> {
+        Self::ALL.into_iter().find(|method| method.as_str() == name).ok_or(UnknownPaymentMethod)
     }
 }
 
-/// A name that is no way to pay.
+/// The name does not denote a payment method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("unknown way to pay, expected card or paypal")]
-pub struct UnknownRail;
+pub struct UnknownPaymentMethod;

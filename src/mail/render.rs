@@ -1,4 +1,4 @@
-//! What a mail says.
+//! Renders the subject and the text of a mail.
 
 use askama::Template;
 use jiff::Timestamp;
@@ -12,35 +12,35 @@ use lettre::{
 
 use super::{
     MailKind, Sender,
-    text::{Facts, Html, Text},
+    text::{HtmlTemplate, TemplateFields, TextTemplate},
 };
 use crate::accounts::Micros;
 
 /// Bytes of a line of a mail, as RFC 5322 bounds them.
 const LINE_MAX: usize = 998;
 
-/// All that a text may speak of.
+/// What a template can refer to.
 #[derive(Debug, Clone)]
-pub(super) struct Occasion<'a> {
-    /// The number of the mail, the same at each attempt.
+pub(super) struct EmailContext<'a> {
+    /// The id of the mail, the same at each attempt.
     pub(super) id: i64,
     pub(super) kind: MailKind,
     pub(super) address: &'a Address,
-    /// When it was asked for.
-    pub(super) asked: Micros,
+    /// When it was enqueued.
+    pub(super) requested: Micros,
     pub(super) link: Option<Link>,
-    /// Where the pages are, without a slash at the end.
+    /// The URL of the site, without a trailing slash.
     pub(super) site: &'a str,
 }
 
-/// A link to follow.
+/// A link to click.
 #[derive(Debug, Clone)]
 pub(super) struct Link {
     pub(super) url: String,
     pub(super) expires: Micros,
 }
 
-/// The page that takes the link of such a mail.
+/// The page that the link of such a mail opens.
 pub(super) fn page(kind: MailKind) -> Option<&'static str> {
     match kind {
         MailKind::Verify => Some("/verify/"),
@@ -53,72 +53,75 @@ pub(super) fn page(kind: MailKind) -> Option<&'static str> {
     }
 }
 
-/// A mail as a person reads it.
+/// A mail as its recipient reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Letter {
+pub(super) struct RenderedEmail {
     pub(super) subject: String,
     pub(super) text: String,
     html: String,
 }
 
-impl Letter {
-    /// Writes it.
+impl RenderedEmail {
+    /// Renders the templates of this kind of mail.
     ///
     /// # Errors
     ///
-    /// If a template cannot be filled in, which is ours to mend.
-    pub(super) fn write(occasion: &Occasion<'_>, sender: &Sender) -> Result<Self, askama::Error> {
-        let link = occasion.link.as_ref();
-        let facts = Facts {
+    /// If a template cannot be rendered, which is a bug.
+    pub(super) fn render(
+        context: &EmailContext<'_>,
+        sender: &Sender,
+    ) -> Result<Self, askama::Error> {
+        let link = context.link.as_ref();
+        let facts = TemplateFields {
             service: sender.name(),
-            site: occasion.site,
-            address: occasion.address.as_ref(),
-            asked: day_and_time(occasion.asked),
+            site: context.site,
+            address: context.address.as_ref(),
+            requested: day_and_time(context.requested),
             link: link.map_or("", |link| &link.url),
             expires: link.map_or_else(String::new, |link| day_and_time(link.expires)),
         };
-        let text = Text::of(occasion.kind, &facts).render()?;
-        let subject = subject(occasion.kind, sender.name());
+        let text = TextTemplate::of(context.kind, &facts).render()?;
+        let subject = subject(context.kind, sender.name());
         let paragraphs = text.split("\n\n").map(str::trim).collect();
-        let html = Html { subject: &subject, paragraphs, link: facts.link }.render()?;
+        let html = HtmlTemplate { subject: &subject, paragraphs, link: facts.link }.render()?;
         Ok(Self { subject, text, html })
     }
 
-    /// As it goes over the wire. The number of the mail is in its `Message-ID`, so that a mailbox that
-    /// gets it twice can tell.
+    /// The message as it goes over the wire. The mail's id is in its `Message-ID`, so that a mailbox
+    /// can detect a duplicate.
     ///
     /// # Errors
     ///
-    /// If the library finds something missing, which is ours to mend.
+    /// If the library finds something missing, which is a bug.
     pub(super) fn into_message(
         self,
-        occasion: &Occasion<'_>,
+        context: &EmailContext<'_>,
         sender: &Sender,
     ) -> Result<Message, lettre::error::Error> {
         let domain = sender.address().domain();
-        let id = format!("<{}.{}@{domain}>", occasion.id, occasion.asked);
+        let id = format!("<{}.{}@{domain}>", context.id, context.requested);
         Message::builder()
             .from(sender.mailbox())
-            .to(occasion.address.clone().into())
+            .to(context.address.clone().into())
             .subject(self.subject)
             .message_id(Some(id))
             .date_now()
-            // No machine is to answer it.
+            // Auto-responders must not answer it.
             .raw_header(HeaderValue::new(
                 HeaderName::new_from_ascii_str("Auto-Submitted"),
                 "auto-generated".to_owned(),
             ))
             .multipart(
                 MultiPart::alternative()
-                    .singlepart(part(ContentType::TEXT_PLAIN, &self.text))
-                    .singlepart(part(ContentType::TEXT_HTML, &self.html)),
+                    .singlepart(text_part(ContentType::TEXT_PLAIN, &self.text))
+                    .singlepart(text_part(ContentType::TEXT_HTML, &self.html)),
             )
     }
 }
 
-/// Lines are left as they are where that is allowed: the library would break the longer ones, and the
-/// one with the link is to be whole for whoever reads the mail as it is.
-pub(super) fn part(kind: ContentType, text: &str) -> SinglePart {
+/// Leaves lines unencoded where that is allowed: the library would break the longer ones, and a link
+/// must stay whole for readers of the raw mail.
+pub(super) fn text_part(kind: ContentType, text: &str) -> SinglePart {
     let as_it_is = text.is_ascii() && text.lines().all(|line| line.len() <= LINE_MAX);
     let body = match as_it_is {
         true => Body::dangerous_pre_encoded(

@@ -5,24 +5,24 @@ use super::*;
 #[tokio::test]
 async fn the_operator_gives_back_a_part_and_then_the_rest_on_both_rails() {
     on_each(async |database| {
-        let mut shop = Shop::open(&database).await;
-        for rail in Rail::ALL {
-            let customer = shop.customer(rail.as_str()).await;
-            let order = shop.buy(&customer, Addon::Sports, 3, rail, NOW).await;
+        let mut shop = TestShop::open(&database).await;
+        for method in PaymentMethod::ALL {
+            let customer = shop.customer(method.as_str()).await;
+            let order = shop.buy(&customer, Addon::Sports, 3, method, NOW).await;
             let part = shop.payments.refund(&order.id, Some(dec!(5)), NOW).await.unwrap();
             assert_eq!((part.state(), part.refunded), (OrderState::PartlyRefunded, dec!(5.00)));
             assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 60);
             // What the provider tells of it is known.
-            shop.bring_all().await;
+            shop.deliver_all().await;
             assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 60);
 
             let rest = shop.payments.refund(&order.id, None, NOW).await.unwrap();
             assert_eq!((rest.state(), rest.refunded), (OrderState::Refunded, dec!(15.00)));
-            shop.bring_all().await;
+            shop.deliver_all().await;
             assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 0);
             let ledger = shop.payments.ledger(customer.account).await.unwrap();
             let days: Vec<i64> = ledger.iter().map(|row| row.days).collect();
-            assert_eq!(days, [-60, -30, 90], "{rail}");
+            assert_eq!(days, [-60, -30, 90], "{method}");
             shop.check_ledger(&customer).await;
         }
     })
@@ -32,9 +32,9 @@ async fn the_operator_gives_back_a_part_and_then_the_rest_on_both_rails() {
 #[tokio::test]
 async fn a_share_of_a_day_stays_with_the_customer() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.buy(&customer, Addon::Sports, 1, Rail::Card, NOW).await;
+        let order = shop.buy(&customer, Addon::Sports, 1, PaymentMethod::Card, NOW).await;
         // A cent of five dollars is six hundredths of a day.
         shop.payments.refund(&order.id, Some(dec!(0.01)), NOW).await.unwrap();
         assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 30);
@@ -48,12 +48,12 @@ async fn a_share_of_a_day_stays_with_the_customer() {
 #[tokio::test]
 async fn no_more_is_given_back_than_was_paid() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let open = shop.begin(&customer, Addon::Sports, 1, Rail::Card).await;
+        let open = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         let refused = shop.payments.refund(&open.id, None, NOW).await;
         assert!(matches!(refused, Err(PaymentError::NotPaid)), "{refused:?}");
-        let order = shop.buy(&customer, Addon::Sports, 1, Rail::Card, NOW).await;
+        let order = shop.buy(&customer, Addon::Sports, 1, PaymentMethod::Card, NOW).await;
         for wish in [dec!(5.01), dec!(0), dec!(-1), dec!(0.001)] {
             let refused = shop.payments.refund(&order.id, Some(wish), NOW).await;
             assert!(matches!(refused, Err(PaymentError::Refund { .. })), "{wish}");
@@ -71,14 +71,14 @@ async fn no_more_is_given_back_than_was_paid() {
 #[tokio::test]
 async fn a_refund_that_is_told_before_its_payment_leaves_nothing() {
     on_each(async |database| {
-        let mut shop = Shop::open(&database).await;
+        let mut shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, Rail::Card).await;
+        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         shop.click(&order, "pay").await;
         shop.click(&order, "refund").await;
-        let (paid, refunded) = (shop.told().await, shop.told().await);
-        for told in [&refunded, &paid, &refunded, &paid] {
-            shop.bring(told).await.unwrap();
+        let (paid, refunded) = (shop.next_webhook().await, shop.next_webhook().await);
+        for delivery in [&refunded, &paid, &refunded, &paid] {
+            shop.deliver(delivery).await.unwrap();
         }
         let order = shop.payments.order(&order.id, customer.account).await.unwrap();
         assert_eq!((order.state(), order.days_granted), (OrderState::Refunded, 0));
@@ -90,16 +90,16 @@ async fn a_refund_that_is_told_before_its_payment_leaves_nothing() {
 #[tokio::test]
 async fn a_refund_whose_answer_was_lost_is_not_given_twice() {
     on_each(async |database| {
-        let mut shop = Shop::open(&database).await;
-        for rail in Rail::ALL {
-            let customer = shop.customer(rail.as_str()).await;
-            let order = shop.buy(&customer, Addon::Sports, 1, rail, NOW).await;
+        let mut shop = TestShop::open(&database).await;
+        for method in PaymentMethod::ALL {
+            let customer = shop.customer(method.as_str()).await;
+            let order = shop.buy(&customer, Addon::Sports, 1, method, NOW).await;
             // One question how things stand, then the refund.
-            shop.trouble.expect([Mishap::None, Mishap::AnswerLost, Mishap::AnswerLost]);
+            shop.faults.expect([Fault::None, Fault::ResponseLost, Fault::ResponseLost]);
             let order = shop.payments.refund(&order.id, Some(dec!(1)), NOW).await.unwrap();
-            shop.bring_all().await;
+            shop.deliver_all().await;
             let order = shop.payments.order(&order.id, customer.account).await.unwrap();
-            assert_eq!(order.refunded, dec!(1.00), "{rail}");
+            assert_eq!(order.refunded, dec!(1.00), "{method}");
             shop.check_ledger(&customer).await;
         }
     })

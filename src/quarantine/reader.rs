@@ -1,7 +1,8 @@
-//! What the quarantine holds, read beside a hub that goes on writing it.
+//! Reads the quarantine while a hub may be writing it.
 //!
-//! The hub only ever appends, and renames the file when it is full. So a line stands where it stood
-//! when it was read, and is taken out by writing blanks over it: nothing that comes meanwhile is lost.
+//! The hub only appends, and renames the file when it is full. So the offset of a line never
+//! changes, and a line is removed by overwriting it with blanks: lines that arrive meanwhile are
+//! not lost.
 
 use std::{
     fs::{File, OpenOptions},
@@ -11,19 +12,19 @@ use std::{
     sync::Arc,
 };
 
-use super::{Line, older};
+use super::{QuarantineEntry, older};
 
-/// A line and where it stands.
+/// An entry and its position in the file.
 #[derive(Debug)]
-pub struct Kept {
-    pub line: Line,
+pub struct QuarantinedLine {
+    pub entry: QuarantineEntry,
     file: Arc<File>,
     offset: u64,
     length: usize,
 }
 
-impl Kept {
-    /// Takes the line out of the quarantine.
+impl QuarantinedLine {
+    /// Removes the entry from the quarantine.
     ///
     /// # Errors
     ///
@@ -33,12 +34,12 @@ impl Kept {
     }
 }
 
-/// All lines, the oldest first. What is no line is passed over.
+/// All entries, the oldest first. Malformed lines are skipped.
 ///
 /// # Errors
 ///
 /// When a file is there and cannot be read.
-pub fn read(path: &Path) -> io::Result<Vec<Kept>> {
+pub fn read(path: &Path) -> io::Result<Vec<QuarantinedLine>> {
     let mut all = Vec::new();
     for path in [older(path), path.to_owned()] {
         match OpenOptions::new().read(true).write(true).open(path) {
@@ -50,16 +51,21 @@ pub fn read(path: &Path) -> io::Result<Vec<Kept>> {
     Ok(all)
 }
 
-fn read_file(file: &Arc<File>, all: &mut Vec<Kept>) -> io::Result<()> {
+fn read_file(file: &Arc<File>, all: &mut Vec<QuarantinedLine>) -> io::Result<()> {
     let mut reader = BufReader::new(&**file);
     let (mut text, mut offset) = (Vec::new(), 0);
     loop {
         text.clear();
         let read = reader.read_until(b'\n', &mut text)?;
-        // Without its end it is being written at this moment.
+        // A line without its end is being written at this moment.
         let Some(whole) = text.strip_suffix(b"\n") else { return Ok(()) };
-        if let Ok(line) = serde_json::from_slice(whole) {
-            all.push(Kept { line, file: Arc::clone(file), offset, length: whole.len() });
+        if let Ok(entry) = serde_json::from_slice(whole) {
+            all.push(QuarantinedLine {
+                entry,
+                file: Arc::clone(file),
+                offset,
+                length: whole.len(),
+            });
         }
         offset += read as u64;
     }

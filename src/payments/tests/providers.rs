@@ -7,14 +7,14 @@ const HOUR: Micros = 60 * 60 * 1_000_000;
 #[tokio::test]
 async fn a_provider_that_stumbles_is_asked_again_and_opens_one_checkout() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
-        for rail in Rail::ALL {
-            let customer = shop.customer(rail.as_str()).await;
+        let shop = TestShop::open(&database).await;
+        for method in PaymentMethod::ALL {
+            let customer = shop.customer(method.as_str()).await;
             // With PayPal the first of them is the token.
-            shop.trouble.expect([Mishap::Status(500), Mishap::AnswerLost]);
-            let order = shop.begin(&customer, Addon::Sports, 1, rail).await;
+            shop.faults.expect([Fault::Status(500), Fault::ResponseLost]);
+            let order = shop.begin(&customer, Addon::Sports, 1, method).await;
             assert_eq!(order.state(), OrderState::Open);
-            shop.trouble.next.lock().unwrap().clear();
+            shop.faults.next.lock().unwrap().clear();
         }
         assert_eq!(shop.sandbox.checkouts(), 2);
     })
@@ -25,13 +25,13 @@ async fn a_provider_that_stumbles_is_asked_again_and_opens_one_checkout() {
 async fn one_that_does_not_answer_costs_the_customer_nothing_and_is_found_out_later() {
     on_each(async |database| {
         let impatient = PaymentsConfig { timeout_ms: 2_000, attempts: 1, ..settings() };
-        let shop = Shop::with(&database, &impatient).await;
-        for rail in Rail::ALL {
-            let customer = shop.customer(rail.as_str()).await;
-            shop.trouble.expect([Mishap::Silence]);
-            let begun = shop.payments.begin(customer.account, Addon::Odds, 1, rail, NOW).await;
+        let shop = TestShop::with(&database, &impatient).await;
+        for method in PaymentMethod::ALL {
+            let customer = shop.customer(method.as_str()).await;
+            shop.faults.expect([Fault::Silence]);
+            let begun = shop.payments.begin(customer.account, Addon::Odds, 1, method, NOW).await;
             let error = begun.unwrap_err();
-            assert!(error.is_passing(), "{error:?}");
+            assert!(error.is_transient(), "{error:?}");
             assert_eq!(error.to_string(), "the payment provider refused or did not respond");
             let orders = shop.payments.orders(customer.account).await.unwrap();
             assert_eq!((orders.len(), orders[0].state()), (1, OrderState::Open));
@@ -50,20 +50,22 @@ async fn one_that_does_not_answer_costs_the_customer_nothing_and_is_found_out_la
 #[tokio::test]
 async fn what_makes_no_sense_opens_nothing_and_grants_nothing() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        for mishap in [Mishap::Garbage, Mishap::Status(400), Mishap::Status(302)] {
-            shop.trouble.expect([mishap]);
-            let begun =
-                shop.payments.begin(customer.account, Addon::Odds, 1, Rail::Card, NOW).await;
-            assert!(matches!(begun, Err(PaymentError::Provider(_))), "{mishap:?}: {begun:?}");
+        for fault in [Fault::Garbage, Fault::Status(400), Fault::Status(302)] {
+            shop.faults.expect([fault]);
+            let begun = shop
+                .payments
+                .begin(customer.account, Addon::Odds, 1, PaymentMethod::Card, NOW)
+                .await;
+            assert!(matches!(begun, Err(PaymentError::Provider(_))), "{fault:?}: {begun:?}");
             let latest = &shop.payments.orders(customer.account).await.unwrap()[0];
-            assert_eq!(latest.state(), OrderState::Closed, "{mishap:?}");
+            assert_eq!(latest.state(), OrderState::Closed, "{fault:?}");
             sqlx::query("DELETE FROM orders").execute(database.pool()).await.unwrap();
         }
-        let order = shop.begin(&customer, Addon::Odds, 1, Rail::Card).await;
+        let order = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
         shop.click(&order, "pay").await;
-        shop.trouble.expect([Mishap::Garbage]);
+        shop.faults.expect([Fault::Garbage]);
         let back = shop.payments.returned(&order.id, customer.account, NOW).await;
         let nonsense = ProviderError::Unusable { why: "it is no JSON" };
         assert!(matches!(back, Err(PaymentError::Provider(error)) if error == nonsense));
@@ -77,14 +79,15 @@ async fn what_makes_no_sense_opens_nothing_and_grants_nothing() {
 #[tokio::test]
 async fn a_token_that_is_refused_is_fetched_anew() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        shop.begin(&customer, Addon::Odds, 1, Rail::Paypal).await;
-        shop.trouble.expect([Mishap::Status(401)]);
-        shop.begin(&customer, Addon::Odds, 1, Rail::Paypal).await;
+        shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
+        shop.faults.expect([Fault::Status(401)]);
+        shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
         // One that is refused again is not asked for without end.
-        shop.trouble.expect([Mishap::Status(401), Mishap::None, Mishap::Status(401)]);
-        let refused = shop.payments.begin(customer.account, Addon::Odds, 1, Rail::Paypal, NOW);
+        shop.faults.expect([Fault::Status(401), Fault::None, Fault::Status(401)]);
+        let refused =
+            shop.payments.begin(customer.account, Addon::Odds, 1, PaymentMethod::Paypal, NOW);
         let refused = refused.await;
         let Err(PaymentError::Provider(ProviderError::Refused { status, .. })) = refused else {
             panic!("{refused:?}")
@@ -99,13 +102,13 @@ async fn a_token_that_is_refused_is_fetched_anew() {
 async fn money_taken_without_our_hearing_of_it_is_found_out() {
     on_each(async |database| {
         let once = PaymentsConfig { attempts: 1, ..settings() };
-        let shop = Shop::with(&database, &once).await;
+        let shop = TestShop::with(&database, &once).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Odds, 1, Rail::Paypal).await;
+        let order = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
         shop.click(&order, "pay").await;
-        shop.trouble.expect([Mishap::None, Mishap::AnswerLost]);
+        shop.faults.expect([Fault::None, Fault::ResponseLost]);
         let lost = shop.payments.returned(&order.id, customer.account, NOW).await;
-        assert!(lost.unwrap_err().is_passing());
+        assert!(lost.unwrap_err().is_transient());
         assert_eq!(shop.days_left(&customer, Addon::Odds, NOW).await, 0);
 
         assert_eq!(shop.payments.sweep(NOW + 4 * 60 * 1_000_000).await.unwrap(), 0, "too early");
@@ -121,10 +124,10 @@ async fn money_taken_without_our_hearing_of_it_is_found_out() {
 #[tokio::test]
 async fn orders_that_are_never_paid_are_closed_in_the_end() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let forgotten = shop.begin(&customer, Addon::Odds, 1, Rail::Paypal).await;
-        let turned_back = shop.begin(&customer, Addon::Odds, 1, Rail::Card).await;
+        let forgotten = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
+        let turned_back = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
         let closed = shop.payments.cancelled(&turned_back.id, customer.account, NOW).await.unwrap();
         assert_eq!(closed.state(), OrderState::Closed);
         // At the provider too.
@@ -132,13 +135,13 @@ async fn orders_that_are_never_paid_are_closed_in_the_end() {
         let still = shop.payments.returned(&closed.id, customer.account, NOW).await.unwrap();
         assert_eq!(still.state(), OrderState::Closed);
 
-        let mut asked = 0;
+        let mut requests = 0;
         for hour in 1..100 {
-            asked += shop.payments.sweep(NOW + hour * HOUR).await.unwrap();
+            requests += shop.payments.sweep(NOW + hour * HOUR).await.unwrap();
         }
         let state = shop.payments.order(&forgotten.id, customer.account).await.unwrap().state();
         assert_eq!(state, OrderState::Closed);
-        assert!((2..15).contains(&asked), "it was asked about {asked} times");
+        assert!((2..15).contains(&requests), "it was asked about {requests} times");
     })
     .await;
 }
@@ -147,16 +150,16 @@ async fn orders_that_are_never_paid_are_closed_in_the_end() {
 #[tokio::test]
 async fn what_is_paid_after_turning_back_counts() {
     on_each(async |database| {
-        let mut shop = Shop::open(&database).await;
+        let mut shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Odds, 1, Rail::Card).await;
+        let order = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
         shop.click(&order, "pay").await;
         let order = shop.payments.cancelled(&order.id, customer.account, NOW).await.unwrap();
         assert_eq!((order.state(), order.days_granted), (OrderState::Paid, 30));
-        let late = shop.begin(&customer, Addon::Odds, 1, Rail::Paypal).await;
+        let late = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
         shop.payments.cancelled(&late.id, customer.account, NOW).await.unwrap();
         shop.click(&late, "pay").await;
-        shop.bring_all().await;
+        shop.deliver_all().await;
         let late = shop.payments.order(&late.id, customer.account).await.unwrap();
         assert_eq!((late.state(), late.days_granted), (OrderState::Paid, 30));
     })
@@ -166,13 +169,14 @@ async fn what_is_paid_after_turning_back_counts() {
 #[tokio::test]
 async fn nothing_that_is_shown_holds_a_secret() {
     on_each(async |database| {
-        let shop = Shop::open(&database).await;
+        let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
         let config = shop.sandbox.settings(&settings());
         let key = config.stripe_key.resolve().unwrap();
-        shop.trouble.expect([Mishap::Status(401)]);
-        let error = shop.payments.begin(customer.account, Addon::Odds, 1, Rail::Card, NOW).await;
-        let provider = shop.payments.provider(Rail::Card).unwrap();
+        shop.faults.expect([Fault::Status(401)]);
+        let error =
+            shop.payments.begin(customer.account, Addon::Odds, 1, PaymentMethod::Card, NOW).await;
+        let provider = shop.payments.provider(PaymentMethod::Card).unwrap();
         let shown = format!("{:?} {config:?} {error:?} {provider:?}", shop.payments);
         assert!(!shown.contains(key.expose()), "{shown}");
         let gone = PaymentsConfig { stripe_key: "file:/nowhere/key".into(), ..config };

@@ -1,5 +1,5 @@
-//! A line of the quarantine: a message that could not be used, with all that is known of it. Keys of ours in
-//! it are made useless.
+//! An entry of the quarantine: a refused message and its details. Keys of this hub in it are
+//! redacted.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fanout::Micros;
@@ -10,32 +10,32 @@ use crate::accounts::redact_keys;
 
 /// A message that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct QuarantineEntry {
     /// When it was refused.
     pub at: Micros,
     pub source: String,
-    /// What the source's messages are written in, by the names that recordings have for it.
+    /// The format of the message, by the names that recordings use.
     #[serde(default)]
     pub format: String,
     pub place: String,
     pub kind: String,
     pub reason: String,
-    /// The message, where it is UTF-8.
+    /// The message, if it is UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
-    /// The message, where it is not.
+    /// The message in base64, if it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
-    /// Only the beginning of it was kept.
+    /// Whether only the beginning is stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
 
-/// Characters of a reason: it may quote what it speaks of.
+/// Maximum characters of a reason, which may quote the message.
 const REASON_MAX: usize = 1000;
 
-impl Line {
-    /// `bytes_max`: of the message, of which no more is kept.
+impl QuarantineEntry {
+    /// `bytes_max`: how much of the message is stored.
     pub(super) fn new(
         source: &str,
         format: &str,
@@ -43,8 +43,8 @@ impl Line {
         bytes_max: usize,
         at: Micros,
     ) -> Self {
-        // Somebody may have sent a key where a line was expected; before the cut, so that no half of one
-        // is left.
+        // A sender may have put a key in place of a line. Redacted before the cut, so that no part
+        // of one remains.
         let harmless = redact_keys(&refusal.bytes);
         let kept = &harmless[..harmless.len().min(bytes_max)];
         let (bytes, base64) = match std::str::from_utf8(kept) {
@@ -67,7 +67,7 @@ impl Line {
         }
     }
 
-    /// The message, as much of it as was kept; `None` where the line has been tampered with.
+    /// The stored part of the message; `None` if the entry has been tampered with.
     #[must_use]
     pub fn message(&self) -> Option<Vec<u8>> {
         match (&self.bytes, &self.base64) {

@@ -3,52 +3,52 @@ use std::{fs, os::unix::fs::PermissionsExt};
 use lettre::{Address, message::header::ContentType};
 
 use super::*;
-use crate::mail::letter::{Letter, Link, Occasion, page, part};
+use crate::mail::render::{EmailContext, Link, RenderedEmail, page, text_part};
 
 /// 22 November 2026, 14:05 UTC.
 const T0: Micros = 1_795_356_300_000_000;
 const LINK: &str = "https://hub.example.org/page/?link=7.5ec2e7";
 
-fn write(kind: MailKind, address: &str) -> (Letter, String) {
+fn render(kind: MailKind, address: &str) -> (RenderedEmail, String) {
     let address: Address = address.parse().unwrap();
     let link = Link { url: LINK.to_owned(), expires: T0 + DAY_US };
-    let occasion = Occasion {
+    let context = EmailContext {
         id: 7,
         kind,
         address: &address,
-        asked: T0,
+        requested: T0,
         link: page(kind).map(|_| link),
         site: "https://hub.example.org",
     };
     let sender = Sender::new("hub@example.org", "Hub & Söhne").unwrap();
-    let letter = Letter::write(&occasion, &sender).unwrap();
-    let message = letter.clone().into_message(&occasion, &sender).unwrap();
-    (letter, String::from_utf8(message.formatted()).unwrap())
+    let email = RenderedEmail::render(&context, &sender).unwrap();
+    let message = email.clone().into_message(&context, &sender).unwrap();
+    (email, String::from_utf8(message.formatted()).unwrap())
 }
 
 #[test]
 fn each_says_what_it_is_and_what_to_do_if_it_was_somebody_else() {
     for kind in MailKind::ALL {
-        let (letter, _) = write(kind, "ann@example.com");
-        let text = &letter.text;
+        let (email, _) = render(kind, "ann@example.com");
+        let text = &email.text;
         for part in ["ann@example.com", "https://hub.example.org", "22 November 2026, 14:05 UTC"] {
             assert!(text.contains(part), "{kind:?} without {part}:\n{text}");
         }
         assert!(text.contains("\nIf this wasn't you, "), "{text}");
         assert!(text.lines().all(|line| line.len() < 80), "{text}");
-        assert!(letter.subject.ends_with("(Hub & Söhne)"), "{}", letter.subject);
+        assert!(email.subject.ends_with("(Hub & Söhne)"), "{}", email.subject);
     }
 }
 
 #[test]
 fn a_link_stands_alone_with_its_end_and_can_be_clicked() {
     for kind in MailKind::ALL {
-        let (letter, wire) = write(kind, "ann@example.com");
+        let (email, wire) = render(kind, "ann@example.com");
         let has_link = page(kind).is_some();
-        let alone = letter.text.lines().any(|line| line == LINK);
-        assert_eq!(alone, has_link, "{}", letter.text);
+        let alone = email.text.lines().any(|line| line == LINK);
+        assert_eq!(alone, has_link, "{}", email.text);
         let end = "This link works once and expires on 23 November 2026, 14:05 UTC.";
-        assert_eq!(letter.text.contains(end), has_link, "{}", letter.text);
+        assert_eq!(email.text.contains(end), has_link, "{}", email.text);
         let anchor = format!("<a href=3D\"{}\">", LINK.replace('=', "=3D"));
         assert_eq!(wire.replace("=\r\n", "").contains(&anchor), has_link, "{wire}");
     }
@@ -56,7 +56,7 @@ fn a_link_stands_alone_with_its_end_and_can_be_clicked() {
 
 #[test]
 fn the_wire_has_what_mailboxes_look_for() {
-    let (_, wire) = write(MailKind::Reset, "ann@example.com");
+    let (_, wire) = render(MailKind::Reset, "ann@example.com");
     for part in [
         "\r\nTo: ann@example.com\r\n",
         "\r\nMessage-ID: <7.1795356300000000@example.org>\r\n",
@@ -73,7 +73,7 @@ fn the_wire_has_what_mailboxes_look_for() {
 #[test]
 fn a_link_is_whole_on_the_wire_where_the_text_is_ascii() {
     let long = format!("{LINK}{}", "0".repeat(200));
-    let part = part(ContentType::TEXT_PLAIN, &format!("Follow it:\n\n{long}\n"));
+    let part = text_part(ContentType::TEXT_PLAIN, &format!("Follow it:\n\n{long}\n"));
     let wire = String::from_utf8(part.formatted()).unwrap();
     assert!(wire.contains("\r\nContent-Transfer-Encoding: 7bit\r\n"), "{wire}");
     assert!(wire.contains(&format!("\r\n\r\n{long}\r\n")), "{wire}");
@@ -81,7 +81,7 @@ fn a_link_is_whole_on_the_wire_where_the_text_is_ascii() {
 
 #[test]
 fn no_address_becomes_markup() {
-    let (_, wire) = write(MailKind::Reset, "a&b'c@example.com");
+    let (_, wire) = render(MailKind::Reset, "a&b'c@example.com");
     let html = wire.split("text/html").nth(1).unwrap();
     assert!(html.contains("a&#38;b&#39;c@example.com"), "{html}");
 }
@@ -114,9 +114,9 @@ async fn a_folder_gets_whole_files_for_its_owner_alone() {
 #[tokio::test]
 async fn without_a_way_out_mail_waits() {
     let config = MailConfig { poll_ms: 5, ..MailConfig::default() };
-    let post = Post::start(&config).await;
-    let mail = post.put("ann@example.com").await;
-    let row = post.until(mail, |_| true).await;
+    let mailer = TestMailer::start(&config).await;
+    let mail = mailer.put("ann@example.com").await;
+    let row = mailer.until(mail, |_| true).await;
     assert_eq!(row, Row { attempts: 0, sent_us: None, failed_us: None, error: None });
-    post.stop().await;
+    mailer.stop().await;
 }

@@ -1,4 +1,4 @@
-//! What Stripe's webhooks say.
+//! Stripe's webhooks.
 
 use hyper::HeaderMap;
 use serde::Deserialize;
@@ -9,28 +9,28 @@ use crate::{
     accounts::Micros,
     payments::{
         WebhookError,
-        order::Told,
-        provider::{Notice, Says, identified},
-        store::Name,
+        order::ProviderStatus,
+        provider::{EventContent, WebhookEvent, validate_event},
+        store::OrderRef,
     },
 };
 
 #[derive(Debug, Deserialize)]
-struct Event {
+struct StripeEvent {
     id: String,
     #[serde(rename = "type")]
     kind: String,
-    data: Data,
+    data: EventData,
 }
 
 #[derive(Debug, Deserialize)]
-struct Data {
+struct EventData {
     object: Value,
 }
 
-/// A payment of which something was given back.
+/// A refunded payment.
 #[derive(Debug, Deserialize)]
-struct Refunded {
+struct RefundedCharge {
     amount_refunded: i64,
     currency: String,
     payment_intent: Option<String>,
@@ -44,53 +44,55 @@ struct Metadata {
 }
 
 impl Stripe {
-    pub(in crate::payments) fn notice(
+    pub(in crate::payments) fn read_webhook(
         &self,
         headers: &HeaderMap,
         body: &[u8],
         now: Micros,
-    ) -> Result<Notice, WebhookError> {
+    ) -> Result<WebhookEvent, WebhookError> {
         let forged = |why| WebhookError::Forged { why };
         let header = headers.get("stripe-signature").and_then(|value| value.to_str().ok());
         let header = header.ok_or_else(|| forged("it is not signed"))?;
         let secret = self.signing.expose().as_bytes();
         signature::check(header, body, secret, self.age_max, now).map_err(forged)?;
-        let event: Event = serde_json::from_slice(body).map_err(|_| forged("it is no event"))?;
-        let (about, says) =
+        let event: StripeEvent =
+            serde_json::from_slice(body).map_err(|_| forged("it is no event"))?;
+        let (order_ref, content) =
             read(&event.kind, event.data.object).ok_or_else(|| forged("it is no event"))?;
-        identified(Notice { id: event.id, kind: event.kind, about, says })
+        validate_event(WebhookEvent { id: event.id, kind: event.kind, order_ref, content })
     }
 }
 
-/// Which order it is about, and what it says of it; `None` if its parts do not fit its kind.
-fn read(kind: &str, object: Value) -> Option<(Name, Says)> {
+/// The order it is about and its content; `None` if its fields do not fit its kind.
+fn read(kind: &str, object: Value) -> Option<(OrderRef, EventContent)> {
     match kind {
         "checkout.session.completed"
         | "checkout.session.async_payment_succeeded"
         | "checkout.session.async_payment_failed"
         | "checkout.session.expired" => checkout(kind, object),
         "charge.refunded" => refunded(object),
-        _ => Some((Name::default(), Says::Nothing)),
+        _ => Some((OrderRef::default(), EventContent::Nothing)),
     }
 }
 
-fn checkout(kind: &str, object: Value) -> Option<(Name, Says)> {
+fn checkout(kind: &str, object: Value) -> Option<(OrderRef, EventContent)> {
     let session = session(object).ok()?;
-    let mut told = session.told().ok()?;
-    told.closed |= kind == "checkout.session.async_payment_failed";
-    let about = Name {
+    let mut provider_status = session.provider_status().ok()?;
+    provider_status.closed |= kind == "checkout.session.async_payment_failed";
+    let order_ref = OrderRef {
         order: session.client_reference_id,
         checkout: Some(session.id),
-        payment: told.payment.clone(),
+        payment: provider_status.payment.clone(),
     };
-    Some((about, Says::Told(told)))
+    Some((order_ref, EventContent::Status(provider_status)))
 }
 
-fn refunded(object: Value) -> Option<(Name, Says)> {
-    let Refunded { amount_refunded, currency, payment_intent, metadata } =
+fn refunded(object: Value) -> Option<(OrderRef, EventContent)> {
+    let RefundedCharge { amount_refunded, currency, payment_intent, metadata } =
         serde_json::from_value(object).ok()?;
     let refunded = Some(price(amount_refunded, &currency));
-    let told = Told { payment: payment_intent.clone(), refunded, ..Told::default() };
-    let about = Name { order: metadata.order, checkout: None, payment: payment_intent };
-    Some((about, Says::Told(told)))
+    let provider_status =
+        ProviderStatus { payment: payment_intent.clone(), refunded, ..ProviderStatus::default() };
+    let order_ref = OrderRef { order: metadata.order, checkout: None, payment: payment_intent };
+    Some((order_ref, EventContent::Status(provider_status)))
 }
