@@ -192,7 +192,7 @@ impl Command {
                 position(from).ok_or_else(|| bad("from is an object {epoch, seq}"))?,
             ),
         };
-        let options = option_changes(&id, fields)?.on(SubscribeOptions::default());
+        let options = option_changes(&id, fields)?.apply_to(SubscribeOptions::default());
         Ok(Self::Subscribe { id, channel, from, options })
     }
 }

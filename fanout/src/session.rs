@@ -26,7 +26,6 @@ use self::{
 };
 use crate::{
     Micros,
-    catch_up::HostRequest,
     channel::{Channel, ChannelId, Pattern, Position, Publication, Rate, Seq},
     live::Sports,
     outbox::{Budget, FrameOrigin, Outbox},

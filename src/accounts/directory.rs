@@ -110,7 +110,10 @@ impl Accounts {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn find_account(&self, text: &str) -> Result<Option<AccountSummary>, AccountsError> {
+    pub async fn find_account_by_id_or_email(
+        &self,
+        text: &str,
+    ) -> Result<Option<AccountSummary>, AccountsError> {
         let text = text.trim();
         match text.parse() {
             Ok(id) => self.account(AccountId(id)).await,
@@ -166,12 +169,13 @@ mod tests {
             let accounts = with_accounts(database, &["ann@one.org"]).await;
             let key = accounts.create_key(Some("bob@one.org"), &[], NOW).await.unwrap();
             assert_eq!(found(&accounts, key.prefix()).await, ["bob@one.org"]);
-            let bob = accounts.find_account("BOB@one.org").await.unwrap().expect("bob");
+            let bob =
+                accounts.find_account_by_id_or_email("BOB@one.org").await.unwrap().expect("bob");
             let id = bob.account.to_string();
             assert_eq!(found(&accounts, &id).await, ["bob@one.org"]);
-            assert_eq!(accounts.find_account(&id).await.unwrap(), Some(bob));
-            assert_eq!(accounts.find_account("999999").await.unwrap(), None);
-            assert_eq!(accounts.find_account("nobody@one.org").await.unwrap(), None);
+            assert_eq!(accounts.find_account_by_id_or_email(&id).await.unwrap(), Some(bob));
+            assert_eq!(accounts.find_account_by_id_or_email("999999").await.unwrap(), None);
+            assert_eq!(accounts.find_account_by_id_or_email("nobody@one.org").await.unwrap(), None);
         })
         .await;
     }
@@ -200,7 +204,8 @@ mod tests {
     async fn a_summary_tells_the_state_and_the_addons() {
         on_each(async |database| {
             let accounts = with_accounts(database, &["ann@one.org"]).await;
-            let ann = accounts.find_account("ann@one.org").await.unwrap().expect("ann");
+            let ann =
+                accounts.find_account_by_id_or_email("ann@one.org").await.unwrap().expect("ann");
             assert_eq!((ann.state(), ann.created), (AccountState::Active, NOW));
             let addons: Vec<_> = ann.addons.iter().collect();
             assert_eq!(addons, [(Addon::Sports, NOW + 86_400_000_000)]);

@@ -95,7 +95,7 @@ pub async fn run(
 
 /// The account that the argument identifies.
 async fn named(accounts: &Accounts, text: &str) -> Result<AccountSummary, OperatorError> {
-    let found = accounts.find_account(text).await?;
+    let found = accounts.find_account_by_id_or_email(text).await?;
     found.ok_or_else(|| OperatorError::UnknownAccount { named: text.to_owned() })
 }
 
