@@ -80,7 +80,7 @@ async fn goal_holds_the_odds_of_another_source_and_is_taken_back() {
     let mut client = follower(&hub).await;
     until(&mut client, "odds", "live").await;
     until(&mut client, "scores", "live").await;
-    let asked = scores.asked().await;
+    let asked = scores.next_request().await;
     assert_eq!(asked.target, "/fixtures?live=all");
     assert_eq!(asked.headers["x-apisports-key"], SECRET);
     let joined = |client: &Client| {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     check_held, check_metric, check_secrets, follower, one,
-    peers::http::{Asked, Reply, Server},
+    peers::http::{ReceivedRequest, Reply, Server},
     serve, until,
 };
 use crate::support::{Client, SECRET};
@@ -44,7 +44,7 @@ pub(super) fn table(url: &str) -> String {
 type Offer = Arc<Mutex<&'static str>>;
 
 /// Answers as the provider does: unchanged to whoever has it already.
-fn answer(offer: &Offer) -> impl Fn(&Asked) -> Reply + Send + Sync + use<> {
+fn answer(offer: &Offer) -> impl Fn(&ReceivedRequest) -> Reply + Send + Sync + use<> {
     let offer = Arc::clone(offer);
     move |asked| {
         let home = *offer.lock().expect("no handler panicked");
@@ -69,13 +69,13 @@ async fn polled_odds_are_held_while_their_provider_is_away() {
     let live = until(&mut client, "odds", "live").await;
     assert_eq!(live["kind"], "the-odds-api");
     client.until(|client| home_price(client) == Some("2.1")).await;
-    let asked = server.asked().await;
+    let asked = server.next_request().await;
     let expected = format!(
         "/v4/sports/soccer_epl/odds?regions=eu&markets=h2h&oddsFormat=decimal&apiKey={SECRET}"
     );
     assert_eq!(asked.target, expected);
     // What it has already is not sent again, and keeps it live.
-    while server.asked().await.headers.get("if-none-match").is_none_or(|etag| etag != "2.1") {}
+    while server.next_request().await.headers.get("if-none-match").is_none_or(|etag| etag != "2.1") {}
     *offer.lock().expect("no handler panicked") = "2.2";
     client.until(|client| home_price(client) == Some("2.2")).await;
     check_metric(&hub, "odds", "live").await;
