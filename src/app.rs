@@ -50,7 +50,7 @@ use crate::{
     revocation::{self, Revoker},
     signals::SignalBoard,
     sources::follow::FollowError,
-    steady::Load,
+    load_source::Load,
     supervisor::{self, Lifetime, fault},
     telemetry::{self, TelemetryError},
     usage::{self, Flushes, Meter},

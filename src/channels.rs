@@ -8,7 +8,7 @@ use fanout::{ChannelId, Classes, Epoch, Pattern, channel::Channel};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
-use crate::hub::{Header, lanes::Lanes, sequence::Sequence};
+use crate::hub::{Header, rate_tiers::Lanes, sequence::Sequence};
 
 /// What a channel shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

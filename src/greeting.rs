@@ -11,7 +11,7 @@ use tracing::{info, warn};
 use crate::{
     app::Play,
     config::Config,
-    steady::{self, Load},
+    load_source::{self, Load},
 };
 
 /// What a person sees first: where to look and what to paste. `secure`: the `s` of a scheme with TLS.
@@ -71,7 +71,7 @@ Matchwire plays a steady load: {rate} changes a second in all, on {channels} cha
   channels  {}
   demo key  {key}
 "#,
-        steady::CHANNELS
+        load_source::CHANNELS
     )
 }
 

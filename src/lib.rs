@@ -15,7 +15,7 @@ pub mod supervisor;
 // The data path: sources are played into the pipeline, the hub makes numbered changes of facts.
 pub mod demo;
 pub mod sources;
-pub mod steady;
+pub mod load_source;
 
 pub mod pipeline;
 pub mod push;

@@ -4,7 +4,7 @@
 //! in which it said it. Nothing is answered before the hub has taken it. This knows neither HTTP nor
 //! keys.
 
-mod recent;
+mod fingerprints;
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use tokio::{
     time::timeout,
 };
 
-use self::recent::{Mark, Recent};
+use self::fingerprints::{Mark, Recent};
 use crate::{
     clock::now,
     config::IngestConfig,

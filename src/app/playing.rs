@@ -40,7 +40,7 @@ use crate::{
         follow::{self, Following},
         live,
     },
-    steady::Steady,
+    load_source::Steady,
     supervisor::{self, Lifetime},
 };
 

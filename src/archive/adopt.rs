@@ -8,8 +8,8 @@ use tracing::info;
 
 use super::{
     entity::{Directory, Entity},
-    ledger::Entries,
-    line::Line,
+    write_cache::Entries,
+    stored_price::Line,
     odds::OddsRow,
     store::{Store, Write},
 };

@@ -11,8 +11,8 @@ mod entity;
 mod inbox;
 mod index;
 mod keeper;
-mod ledger;
-mod line;
+mod write_cache;
+mod stored_price;
 mod merge;
 mod odds;
 mod page;
@@ -44,7 +44,7 @@ pub use self::{
 };
 use self::{
     entity::Directory,
-    ledger::Ledger,
+    write_cache::Ledger,
     store::{Store, Write},
 };
 use crate::{

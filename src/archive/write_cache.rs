@@ -9,7 +9,7 @@ use fanout::Micros;
 
 use super::{
     appearance::Appearance,
-    line::{Line, News},
+    stored_price::{Line, News},
     merge::completed,
     odds::Tick,
 };

@@ -9,10 +9,10 @@ mod headers;
 mod health;
 mod images;
 mod joining;
-pub mod lanes;
+pub mod rate_tiers;
 mod publishing;
 mod relay;
-mod room;
+mod capacity;
 pub mod sequence;
 mod signals;
 pub mod state;
@@ -25,7 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{
     feeds::{Feed, Source, SourceNumber, Terms},
-    lanes::Timers,
+    rate_tiers::Timers,
     relay::Relay,
     sequence::{Stamp, Window},
     signals::Desk,

@@ -9,7 +9,7 @@ use ingest::event::{Id, Sport};
 use super::{
     Header, Hub,
     feeds::Feed,
-    lanes::Numbered,
+    rate_tiers::Numbered,
     sequence::Stamp,
     state::{
         Book, BookEvent, BookPart, ConsensusKey, Life, Match, Moment, Play, Touched, TouchedBook,

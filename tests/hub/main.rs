@@ -8,7 +8,7 @@ mod boards;
 mod facts;
 mod joining;
 mod json;
-mod lanes;
+mod rate_tiers;
 mod live;
 mod properties;
 mod recordings;

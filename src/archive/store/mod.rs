@@ -14,7 +14,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     entity::{Entity, EntityKind},
-    ledger::Entries,
+    write_cache::Entries,
 };
 use crate::{
     database::{Database, Pace},

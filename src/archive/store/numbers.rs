@@ -12,7 +12,7 @@ use super::{
     unsigned,
 };
 use crate::{
-    archive::ledger::Entries,
+    archive::write_cache::Entries,
     ids::{NUMBERS_MAX, choices},
     record::Key,
 };

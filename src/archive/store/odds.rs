@@ -13,7 +13,7 @@ use super::{
 use crate::{
     archive::{
         index::Window,
-        line::Line,
+        stored_price::Line,
         odds::{Movement, OddsFilter, OddsRow, Period, Tick},
     },
     database::Steps,

@@ -7,8 +7,8 @@
 //! What happens makes frames at once; what is told from time to time is found due at the hub's own tick,
 //! by a look at each line. There is no timer for a match, and nothing at all for a socket.
 
-mod asking;
-mod line;
+mod catch_up;
+mod legacy_channel;
 mod recent;
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
 use self::{
-    line::{Kind, Line},
+    legacy_channel::{Kind, Line},
     recent::Recent,
 };
 use super::{

@@ -18,7 +18,7 @@ use ingest::event::{
 
 use super::{
     Book, BookEvent, Match, Member, Moment, Play, Touched, TouchedBook,
-    leads::{View, best},
+    primary::{View, best},
 };
 use crate::hub::feeds::{Kind, Source, SourceNumber};
 

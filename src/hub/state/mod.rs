@@ -10,9 +10,9 @@ mod football;
 mod goals;
 mod guard;
 mod holding;
-mod leads;
+mod primary;
 mod merge;
-mod part;
+mod contribution;
 mod race;
 mod scoreboard;
 mod tennis;
@@ -36,9 +36,9 @@ pub use self::{
     },
     football::{Clock, Entry, Football, FootballEvent, FootballPart, Tally},
     guard::{Guard, HoldReason, Turn},
-    leads::{Leads, View},
+    primary::{Leads, View},
     merge::Origin,
-    part::{Member, Part},
+    contribution::{Member, Part},
     race::{RaceEvent, RacePart, Racing},
     scoreboard::{ScoreboardEvent, ScoreboardPart, Scores},
     tennis::{Ended, Played, Tennis, TennisEvent, TennisPart, number},
