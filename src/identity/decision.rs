@@ -6,7 +6,7 @@ use ingest::event::{Fixture, Id};
 
 /// Under which match one of a provider's is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct MatchMapping {
     pub id: Id,
     /// The provider has the sides in the other order than the match.
     pub swapped: bool,
@@ -38,9 +38,9 @@ pub struct Move {
 /// Something to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    Bind(Box<Bound>),
+    Bind(Box<NewBinding>),
     /// The match of this own id, which is bound already, goes by another one.
-    Rebind(Id, Place),
+    Rebind(Id, MatchMapping),
     /// The match goes by its own id again.
     Unbind(Id),
     /// These two are never one match, by their own ids, the smaller one first.
@@ -55,17 +55,17 @@ pub enum Decision {
 
 /// A match that is followed under another id than its own.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bound {
-    pub told: Told,
-    pub place: Place,
+pub struct NewBinding {
+    pub description: MatchDescription,
+    pub mapping: MatchMapping,
     /// The match that it was found to be, where that is known.
-    pub with: Option<Told>,
-    pub by: By,
+    pub with: Option<MatchDescription>,
+    pub by: DecidedBy,
     pub aliases: Vec<super::Alias>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum DecidedBy {
     Rule,
     Operator,
 }
@@ -73,8 +73,8 @@ pub enum By {
 /// Two matches that may be one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubt {
-    pub one: Told,
-    pub other: Told,
+    pub one: MatchDescription,
+    pub other: MatchDescription,
     pub swapped: bool,
     /// From 0 to 1.
     pub score: f64,
@@ -83,7 +83,7 @@ pub struct Doubt {
 
 /// What a provider told of a match, for people to read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct MatchDescription {
     pub own: Id,
     pub provider: Arc<str>,
     pub key: Arc<str>,
@@ -95,7 +95,7 @@ pub struct Told {
 
 /// What the operator wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
+pub enum MatchOrder {
     /// The match of this provider, and all that was found to be it, is the match `into`: that of
     /// provider and key `with`, unless the operator named it by its id.
     Join { provider: String, key: String, into: Id, swapped: bool, with: Option<(String, String)> },
@@ -105,12 +105,12 @@ pub enum Order {
 
 /// An order with its number in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Numbered {
+pub struct NumberedOrder {
     pub number: i64,
-    pub order: Order,
+    pub order: MatchOrder,
 }
 
-impl Order {
+impl MatchOrder {
     /// The own id of the match that it is about.
     #[must_use]
     pub fn own(&self) -> Id {
@@ -127,7 +127,7 @@ impl Doubt {
     }
 }
 
-impl By {
+impl DecidedBy {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -137,7 +137,7 @@ impl By {
     }
 }
 
-impl Told {
+impl MatchDescription {
     #[must_use]
     pub fn of(own: Id, fixture: &Fixture) -> Self {
         let sides =

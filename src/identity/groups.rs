@@ -10,24 +10,24 @@ use rustc_hash::FxHashMap;
 
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    members: FxHashMap<Id, Vec<Member>>,
+    members: FxHashMap<Id, Vec<GroupMember>>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Member {
+pub(super) struct GroupMember {
     pub(super) own: Id,
     pub(super) provider: Arc<str>,
 }
 
 impl Groups {
-    pub(super) fn of(&self, id: Id) -> &[Member] {
+    pub(super) fn of(&self, id: Id) -> &[GroupMember] {
         self.members.get(&id).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn add(&mut self, id: Id, own: Id, provider: &Arc<str>) {
         let members = self.members.entry(id).or_default();
         if members.iter().all(|member| member.own != own) {
-            members.push(Member { own, provider: provider.clone() });
+            members.push(GroupMember { own, provider: provider.clone() });
         }
     }
 

@@ -14,12 +14,12 @@ const DAYS: i64 = 2;
 const CANDIDATES_MAX: usize = 256;
 
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct NameIndex {
     /// By a digest of sport, day and word. That two share a digest costs a comparison and no more.
     places: FxHashMap<u64, Vec<Id>>,
 }
 
-impl Index {
+impl NameIndex {
     pub(super) fn insert(&mut self, own: Id, reading: &Reading) {
         for word in reading.words() {
             let place =

@@ -35,13 +35,16 @@ use ingest::event::{Fact, Fixture, Id, Sport};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{
-    decision::pair, doubts::Doubts, groups::Groups, index::Index, rule::Reading, search::Join,
+    decision::pair, doubts::Doubts, groups::Groups, index::NameIndex, rule::Reading, search::Join,
 };
 pub use self::{
-    decision::{Bound, By, Decision, Doubt, Move, Numbered, Order, Place, Resolution, Told, own},
+    decision::{
+        DecidedBy, Decision, Doubt, MatchDescription, MatchMapping, MatchOrder, Move, NewBinding,
+        NumberedOrder, Resolution, own,
+    },
     doubts::DOUBTS_MAX,
     watch::watch,
-    writer::{QUEUE_MAX, Writer},
+    writer::{DecisionWriter, QUEUE_MAX},
 };
 use crate::ids::PublicIds;
 
@@ -53,7 +56,7 @@ const DECISIONS_MAX: usize = 65_536;
 #[derive(Debug, Default)]
 pub struct Identity {
     /// By own id, all that ever went by another one: 40 bytes each.
-    bindings: FxHashMap<Id, Place>,
+    bindings: FxHashMap<Id, MatchMapping>,
     /// By own id, of those: how they name what the match shows under other ids.
     aliases: FxHashMap<Id, Vec<Alias>>,
     /// By which own ids go; they are digests where there are none.
@@ -61,22 +64,22 @@ pub struct Identity {
     groups: Groups,
     splits: FxHashSet<(Id, Id)>,
     /// The matches that are here, by own id.
-    known: FxHashMap<Id, Known>,
-    index: Index,
+    known: FxHashMap<Id, ProviderMatch>,
+    index: NameIndex,
     doubts: Doubts,
     decisions: Vec<Decision>,
 }
 
 /// A provider's match that is here.
 #[derive(Debug)]
-struct Known {
+struct ProviderMatch {
     sport: Sport,
     fixture: Fixture,
     /// `None` while the rule has nothing to go by.
     reading: Option<Reading>,
     /// The rule had something to go by once: it has spoken.
     judged: bool,
-    place: Place,
+    mapping: MatchMapping,
 }
 
 /// An id of a side or a competition as a provider has it, and the one by which the match shows it.
@@ -84,7 +87,7 @@ pub type Alias = (Id, Id);
 
 /// What was decided in earlier runs.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Remembered {
+pub struct StoredDecisions {
     pub bindings: Vec<Binding>,
     pub splits: Vec<(Id, Id)>,
     /// The oldest first.
@@ -95,7 +98,7 @@ pub struct Remembered {
 pub struct Binding {
     pub own: Id,
     pub provider: Arc<str>,
-    pub place: Place,
+    pub mapping: MatchMapping,
     /// The own id and the provider of the match that it was found to be, where that is known.
     pub with: Option<(Id, Arc<str>)>,
     pub aliases: Vec<Alias>,
@@ -103,19 +106,19 @@ pub struct Binding {
 
 impl Identity {
     #[must_use]
-    pub fn new(remembered: Remembered) -> Self {
+    pub fn new(stored: StoredDecisions) -> Self {
         let mut identity = Self::default();
-        for Binding { own, provider, place, with, aliases } in remembered.bindings {
-            identity.bindings.insert(own, place);
+        for Binding { own, provider, mapping, with, aliases } in stored.bindings {
+            identity.bindings.insert(own, mapping);
             identity.alias(own, aliases);
-            identity.groups.add(place.id, own, &provider);
+            identity.groups.add(mapping.id, own, &provider);
             // It is in the group as long as it was not moved away since.
-            if let Some((with, provider)) = with.filter(|(with, _)| *with == place.id) {
-                identity.groups.add(place.id, with, &provider);
+            if let Some((with, provider)) = with.filter(|(with, _)| *with == mapping.id) {
+                identity.groups.add(mapping.id, with, &provider);
             }
         }
-        identity.splits.extend(remembered.splits);
-        for doubt in remembered.doubts {
+        identity.splits.extend(stored.splits);
+        for doubt in stored.doubts {
             identity.doubts.insert(doubt);
         }
         identity
@@ -135,7 +138,7 @@ impl Identity {
     /// A fixture with the ids by which its match shows the sides and the competition: whoever came first
     /// has named them for good.
     #[must_use]
-    pub fn in_its_names<'a>(&self, own: Id, fact: Cow<'a, Fact>) -> Cow<'a, Fact> {
+    pub fn with_public_ids<'a>(&self, own: Id, fact: Cow<'a, Fact>) -> Cow<'a, Fact> {
         let Some(aliases) = self.aliases.get(&own) else { return fact };
         if !matches!(*fact, Fact::Fixture(_)) {
             return fact;
@@ -160,7 +163,7 @@ impl Identity {
             return Vec::new();
         };
         let before = self.aliases.get(&with).map_or(&[][..], Vec::as_slice);
-        let turn = swapped != other.place.swapped;
+        let turn = swapped != other.mapping.swapped;
         let mut aliases = Vec::new();
         if let (Some(own), Some(with)) = (&one.fixture.sides, &other.fixture.sides) {
             let with = if turn { [&with[1], &with[0]] } else { [&with[0], &with[1]] };
@@ -184,10 +187,10 @@ impl Identity {
         if let Some(before) = before
             && (before.sport, &before.fixture) == (sport, fixture)
         {
-            let Place { id, swapped } = before.place;
+            let MatchMapping { id, swapped } = before.mapping;
             return Resolution { id, swapped, doubts: 0, from: None };
         }
-        let from = before.map(|before| before.place.id);
+        let from = before.map(|before| before.mapping.id);
         let settled = self.settled(own);
         self.enter(own, sport, fixture);
         let doubts = match settled {
@@ -195,16 +198,16 @@ impl Identity {
             Some(_) => self.doubt_only(own),
             None => self.join_or_doubt(own),
         };
-        let Place { id, swapped } = self.place(own);
+        let MatchMapping { id, swapped } = self.mapping(own);
         Resolution { id, swapped, doubts, from: from.filter(|from| *from != id) }
     }
 
     /// Under which match the facts of this one are followed.
     #[must_use]
-    pub fn place(&self, own: Id) -> Place {
-        let here = self.known.get(&own).map(|known| known.place);
+    pub fn mapping(&self, own: Id) -> MatchMapping {
+        let here = self.known.get(&own).map(|known| known.mapping);
         here.or_else(|| self.bindings.get(&own).copied())
-            .unwrap_or(Place { id: own, swapped: false })
+            .unwrap_or(MatchMapping { id: own, swapped: false })
     }
 
     /// The own ids of all that are here and make up this match.
@@ -248,27 +251,27 @@ impl Identity {
     }
 
     /// Where a match stays, whatever the rule may say now.
-    fn settled(&self, own: Id) -> Option<Place> {
+    fn settled(&self, own: Id) -> Option<MatchMapping> {
         let judged = self.known.get(&own).filter(|known| known.judged);
-        if let Some(place) = self.bindings.get(&own) {
-            return Some(*place);
+        if let Some(mapping) = self.bindings.get(&own) {
+            return Some(*mapping);
         }
-        let followed = self.groups.follow(own).then_some(Place { id: own, swapped: false });
-        judged.map(|known| known.place).or(followed)
+        let followed = self.groups.follow(own).then_some(MatchMapping { id: own, swapped: false });
+        judged.map(|known| known.mapping).or(followed)
     }
 
     /// Takes up what is told of a match, in the place where it is.
     fn enter(&mut self, own: Id, sport: Sport, fixture: &Fixture) {
-        let place = self.place(own);
+        let mapping = self.mapping(own);
         let before = self.known.get(&own).is_some_and(|known| known.judged);
         self.leave(own);
         let reading = Reading::of(sport, fixture);
         if let Some(reading) = &reading {
             self.index.insert(own, reading);
         }
-        self.groups.add(place.id, own, &fixture.provider);
+        self.groups.add(mapping.id, own, &fixture.provider);
         let (judged, fixture) = (before || reading.is_some(), fixture.clone());
-        self.known.insert(own, Known { sport, fixture, reading, judged, place });
+        self.known.insert(own, ProviderMatch { sport, fixture, reading, judged, mapping });
     }
 
     fn leave(&mut self, own: Id) {
@@ -280,9 +283,10 @@ impl Identity {
 
     fn join_or_doubt(&mut self, own: Id) -> u32 {
         match self.search(own) {
-            Ok(Join { with, place }) => {
-                let with = self.known.get(&with).map(|known| Told::of(with, &known.fixture));
-                self.bind(own, place, with, By::Rule);
+            Ok(Join { with, mapping }) => {
+                let with =
+                    self.known.get(&with).map(|known| MatchDescription::of(with, &known.fixture));
+                self.bind(own, mapping, with, DecidedBy::Rule);
                 0
             }
             Err(doubts) => self.tell(doubts),
@@ -292,9 +296,9 @@ impl Identity {
     /// Both have an id already, so it is not the rule that changes one.
     fn doubt_only(&mut self, own: Id) -> u32 {
         let doubts = match self.search(own) {
-            Ok(Join { with, place }) if place.id != self.place(own).id => {
+            Ok(Join { with, mapping }) if mapping.id != self.mapping(own).id => {
                 let why = "it fits, but both were followed before it did".to_owned();
-                vec![self.doubt(own, with, place.swapped, 0.99, why)]
+                vec![self.doubt(own, with, mapping.swapped, 0.99, why)]
             }
             Ok(_) => Vec::new(),
             Err(doubts) => doubts,
@@ -314,25 +318,37 @@ impl Identity {
     }
 
     /// Puts a match that is here, or its key alone, under an id.
-    fn bind(&mut self, own: Id, place: Place, with: Option<Told>, by: By) {
+    fn bind(
+        &mut self,
+        own: Id,
+        mapping: MatchMapping,
+        with: Option<MatchDescription>,
+        by: DecidedBy,
+    ) {
         let Some(known) = self.known.get_mut(&own) else { return };
-        self.groups.remove(known.place.id, own);
-        known.place = place;
-        self.groups.add(place.id, own, &known.fixture.provider);
-        self.bindings.insert(own, place);
-        let told = Told::of(own, &known.fixture);
-        let aliases = with.as_ref().map(|with| self.aliases_of(own, place.swapped, with.own));
+        self.groups.remove(known.mapping.id, own);
+        known.mapping = mapping;
+        self.groups.add(mapping.id, own, &known.fixture.provider);
+        self.bindings.insert(own, mapping);
+        let description = MatchDescription::of(own, &known.fixture);
+        let aliases = with.as_ref().map(|with| self.aliases_of(own, mapping.swapped, with.own));
         let aliases = aliases.unwrap_or_default();
         self.alias(own, aliases.clone());
-        self.decide(Decision::Bind(Box::new(Bound { told, place, with, by, aliases })));
+        self.decide(Decision::Bind(Box::new(NewBinding {
+            description,
+            mapping,
+            with,
+            by,
+            aliases,
+        })));
     }
 
     fn doubt(&self, one: Id, other: Id, swapped: bool, score: f64, why: String) -> Doubt {
-        let told = |own| match self.known.get(&own) {
-            Some(known) => Told::of(own, &known.fixture),
-            None => Told { own, ..Told::by_key("", "") },
+        let description = |own| match self.known.get(&own) {
+            Some(known) => MatchDescription::of(own, &known.fixture),
+            None => MatchDescription { own, ..MatchDescription::by_key("", "") },
         };
-        Doubt { one: told(one), other: told(other), swapped, score, why }
+        Doubt { one: description(one), other: description(other), swapped, score, why }
     }
 
     fn decide(&mut self, decision: Decision) {

@@ -5,7 +5,7 @@ use std::{convert::Infallible, time::Duration};
 use tokio::{sync::mpsc, time};
 use tracing::warn;
 
-use super::{Numbered, store::Store};
+use super::{NumberedOrder, store::IdentityStore};
 
 /// Between one failure of the watching connection and the next try.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -18,9 +18,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 ///
 /// If `every` is zero.
 pub async fn watch(
-    store: Store,
+    store: IdentityStore,
     every: Duration,
-    orders: mpsc::Sender<Numbered>,
+    orders: mpsc::Sender<NumberedOrder>,
     stop: impl Future<Output = ()> + Send,
 ) {
     tokio::select! {
@@ -30,7 +30,11 @@ pub async fn watch(
     }
 }
 
-async fn watch_always(store: &Store, every: Duration, orders: &mpsc::Sender<Numbered>) {
+async fn watch_always(
+    store: &IdentityStore,
+    every: Duration,
+    orders: &mpsc::Sender<NumberedOrder>,
+) {
     let mut seen = 0;
     loop {
         let Err(error) = watch_until_failure(store, every, orders, &mut seen).await;
@@ -40,9 +44,9 @@ async fn watch_always(store: &Store, every: Duration, orders: &mpsc::Sender<Numb
 }
 
 async fn watch_until_failure(
-    store: &Store,
+    store: &IdentityStore,
     every: Duration,
-    orders: &mpsc::Sender<Numbered>,
+    orders: &mpsc::Sender<NumberedOrder>,
     seen: &mut i64,
 ) -> Result<Infallible, sqlx::Error> {
     let mut watcher = store.database().watch(every).await?;
@@ -54,8 +58,8 @@ async fn watch_until_failure(
 
 /// However many there are, a thousand at a time.
 async fn hand_over(
-    store: &Store,
-    orders: &mpsc::Sender<Numbered>,
+    store: &IdentityStore,
+    orders: &mpsc::Sender<NumberedOrder>,
     seen: &mut i64,
 ) -> Result<(), sqlx::Error> {
     loop {

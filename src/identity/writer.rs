@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::{sync::mpsc, task::JoinHandle, time};
 use tracing::warn;
 
-use super::{Decision, Identity, store::Store};
+use super::{Decision, Identity, store::IdentityStore};
 use crate::{
     clock,
     supervisor::{self, Lifetime},
@@ -22,13 +22,13 @@ const LAST_TRIES: u32 = 3;
 
 /// The hub's end of the queue. The task ends when it is dropped and all is written.
 #[derive(Debug)]
-pub struct Writer {
+pub struct DecisionWriter {
     queue: mpsc::Sender<Vec<Decision>>,
 }
 
-impl Writer {
+impl DecisionWriter {
     #[must_use]
-    pub fn start(store: Store) -> (Self, JoinHandle<()>) {
+    pub fn start(store: IdentityStore) -> (Self, JoinHandle<()>) {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         (
             Self { queue },
@@ -46,7 +46,7 @@ impl Writer {
     }
 }
 
-async fn write_all(store: Store, mut waiting: mpsc::Receiver<Vec<Decision>>) {
+async fn write_all(store: IdentityStore, mut waiting: mpsc::Receiver<Vec<Decision>>) {
     while let Some(decisions) = waiting.recv().await {
         let mut tries = 0;
         while let Err(error) = store.write(&decisions, clock::now()).await {
