@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{
     hub::state::{
-        Book, Clock, Consensus, Entry, Football, Life, Match, MatchAnalysis, Play, Played, Racing,
-        Scores, Selection, Tally, Tennis,
+        Book, Consensus, Football, IncidentEntry, Life, Match, MatchAnalysis, MatchClock, Play,
+        PlayedPoint, PlayerTally, Racing, Scores, Selection, Tennis,
     },
     ids::PublicIds,
     wire,
@@ -151,7 +151,7 @@ fn number(side: Side) -> u8 {
     }
 }
 
-fn clock(clock: Clock) -> ClockRecord {
+fn clock(clock: MatchClock) -> ClockRecord {
     ClockRecord { at: clock.at, second: clock.second, running: clock.running }
 }
 
@@ -160,7 +160,7 @@ fn wide<T: Into<u32>>(pair: Pair<T>) -> Pair<u32> {
 }
 
 fn football(state: &Football, brief: &mut Brief) -> FootballRecord {
-    if let Some(score) = state.told_score() {
+    if let Some(score) = state.reported_score() {
         brief.score = Some(wide(score.goals));
         brief.half_time = score.half_time;
         brief.extra_time = score.extra_time;
@@ -264,7 +264,7 @@ fn players(state: &Football) -> Vec<PlayerRecord> {
     players.into_values().collect()
 }
 
-fn player(tally: &Tally) -> PlayerRecord {
+fn player(tally: &PlayerTally) -> PlayerRecord {
     PlayerRecord {
         player: named(&tally.player),
         side: number(tally.side),
@@ -272,7 +272,7 @@ fn player(tally: &Tally) -> PlayerRecord {
     }
 }
 
-fn incident(entry: &Entry) -> IncidentRecord {
+fn incident(entry: &IncidentEntry) -> IncidentRecord {
     let it = &entry.incident;
     let (kind, detail) = kind(it.kind);
     IncidentRecord {
@@ -309,7 +309,7 @@ fn kind(kind: IncidentKind) -> (&'static str, Option<&'static str>) {
 }
 
 fn tennis(state: &Tennis, brief: &mut Brief) -> TennisRecord {
-    let Some(score) = state.told_score() else { return TennisRecord::default() };
+    let Some(score) = state.reported_score() else { return TennisRecord::default() };
     brief.score = Some(wide(score.sets_won()));
     brief.parts = score.sets.iter().map(|set| wide(set.games)).collect();
     brief.winner = score.winner.map(number);
@@ -326,7 +326,7 @@ fn tennis(state: &Tennis, brief: &mut Brief) -> TennisRecord {
     }
 }
 
-fn point(played: &Played) -> PointRecord {
+fn point(played: &PlayedPoint) -> PointRecord {
     PointRecord {
         winner: number(played.winner),
         server: number(played.server),
@@ -343,11 +343,11 @@ fn point(played: &Played) -> PointRecord {
 }
 
 fn scoreboard(state: &Scores, brief: &mut Brief) -> ScoreboardRecord {
-    let Some(told) = &state.told else { return ScoreboardRecord::default() };
-    brief.score = told.score;
-    brief.parts.clone_from(&told.periods);
-    brief.winner = told.winner.map(number);
-    ScoreboardRecord { followed: true, period: told.period.clone(), clock: state.clock.map(clock) }
+    let Some(board) = &state.board else { return ScoreboardRecord::default() };
+    brief.score = board.score;
+    brief.parts.clone_from(&board.periods);
+    brief.winner = board.winner.map(number);
+    ScoreboardRecord { followed: true, period: board.period.clone(), clock: state.clock.map(clock) }
 }
 
 /// The public id of what follows from other public ids, or from a name.
@@ -419,8 +419,8 @@ fn book_prices(sport: Sport, book: &Book) -> impl Iterator<Item = PriceRecord> {
     book.markets.iter().flat_map(move |market| {
         let open = book.status(market) == MarketStatus::Open;
         // Never told, it is no row.
-        let told = |it: &&Selection| it.price.is_some() || it.prev.is_some();
-        market.selections.iter().filter(told).map(move |selection| {
+        let was_priced = |it: &&Selection| it.price.is_some() || it.prev.is_some();
+        market.selections.iter().filter(was_priced).map(move |selection| {
             let (kind, outcome) = own::names(sport, market, selection);
             PriceRecord {
                 bookmaker: Arc::clone(&book.slug),

@@ -11,7 +11,7 @@ use rust_decimal::Decimal;
 
 use super::{
     Life, Moment,
-    guard::{Guard, Turn},
+    guard::{Guard, GuardChange},
 };
 use crate::hub::feeds::SourceNumber;
 
@@ -82,12 +82,12 @@ pub struct Selection {
 pub struct Ladder {
     levels: Vec<Level>,
     /// Whether a rung was ever told: a ladder that has run empty is still one.
-    told: bool,
+    present: bool,
 }
 
 /// Which of a selection's ladders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rung {
+pub enum LadderKind {
     Back,
     Lay,
     Traded,
@@ -104,7 +104,7 @@ pub enum BookPart {
     Price(usize, usize),
     Last(usize, usize),
     SelectionVolume(usize, usize),
-    Rung(usize, usize, Rung, Decimal),
+    Rung(usize, usize, LadderKind, Decimal),
 }
 
 impl BookPart {
@@ -142,7 +142,7 @@ pub enum BookEvent {
         times: u32,
     },
     /// The hub holds the whole book back, or no longer does.
-    Guard(Turn),
+    Guard(GuardChange),
 }
 
 impl Market {
@@ -190,19 +190,19 @@ impl Market {
     /// Whether the definition says nothing new. Never so of a market that is not defined yet.
     fn is_defined_as(&self, definition: &MarketDefinition) -> bool {
         let MarketDefinition { kind, name, line, period, status, in_play, selections } = definition;
-        let same = |own: &Selection, told: &SelectionDefinition| {
-            own.id == told.id
-                && own.name == told.name
-                && own.status == told.status
-                && own.outcome == told.outcome
+        let same = |own: &Selection, new: &SelectionDefinition| {
+            own.id == new.id
+                && own.name == new.name
+                && own.status == new.status
+                && own.outcome == new.outcome
         };
         !self.transitions.is_empty()
             && (&self.kind, &self.name, &self.line) == (kind, name, line)
             && (&self.period, &self.status, &self.in_play) == (period, status, in_play)
-            && selections.iter().all(|told| self.selections.iter().any(|own| same(own, told)))
+            && selections.iter().all(|new| self.selections.iter().any(|own| same(own, new)))
             && self.selections.iter().all(|own| {
                 own.status == SelectionStatus::Removed
-                    || selections.iter().any(|told| told.id == own.id)
+                    || selections.iter().any(|new| new.id == own.id)
             })
     }
 
@@ -245,11 +245,11 @@ impl Selection {
     }
 
     #[must_use]
-    pub fn ladder(&self, rung: Rung) -> &Ladder {
+    pub fn ladder(&self, rung: LadderKind) -> &Ladder {
         match rung {
-            Rung::Back => &self.back,
-            Rung::Lay => &self.lay,
-            Rung::Traded => &self.traded,
+            LadderKind::Back => &self.back,
+            LadderKind::Lay => &self.lay,
+            LadderKind::Traded => &self.traded,
         }
     }
 
@@ -274,8 +274,8 @@ impl Ladder {
 
     /// Whether the source has this ladder at all, be it empty now.
     #[must_use]
-    pub fn is_told(&self) -> bool {
-        self.told
+    pub fn is_present(&self) -> bool {
+        self.present
     }
 
     #[must_use]
@@ -303,7 +303,7 @@ impl Ladder {
             Err(_) if level.size.is_zero() => false,
             Err(place) => {
                 self.levels.insert(place, level);
-                self.told = true;
+                self.present = true;
                 true
             }
         }
@@ -419,18 +419,18 @@ impl Book {
         market.period.clone_from(&definition.period);
         market.status = definition.status;
         market.in_play = definition.in_play;
-        for told in &definition.selections {
-            let selection = market.selection(&told.id).unwrap_or_else(|| {
-                market.selections.push(Selection::new(Arc::clone(&told.id)));
+        for new in &definition.selections {
+            let selection = market.selection(&new.id).unwrap_or_else(|| {
+                market.selections.push(Selection::new(Arc::clone(&new.id)));
                 market.selections.len() - 1
             });
             let selection = &mut market.selections[selection];
-            selection.name.clone_from(&told.name);
-            selection.status = told.status;
-            selection.outcome = told.outcome;
+            selection.name.clone_from(&new.name);
+            selection.status = new.status;
+            selection.outcome = new.outcome;
         }
         for selection in &mut market.selections {
-            if !definition.selections.iter().any(|told| told.id == selection.id) {
+            if !definition.selections.iter().any(|new| new.id == selection.id) {
                 selection.status = SelectionStatus::Removed;
             }
         }
@@ -455,7 +455,7 @@ impl Book {
         for number in 0..self.markets[market].selections.len() {
             let selection = &mut self.markets[market].selections[number];
             let priced = selection.price.is_some() || selection.best_lay().is_some();
-            for rung in [Rung::Back, Rung::Lay, Rung::Traded] {
+            for rung in [LadderKind::Back, LadderKind::Lay, LadderKind::Traded] {
                 let gone = std::mem::take(&mut selection.ladder_mut(rung).levels);
                 parts.extend(gone.iter().map(|l| BookPart::Rung(market, number, rung, l.price)));
             }
@@ -490,9 +490,11 @@ impl Book {
         let Some(number) = self.markets[market].selection(&change.id) else { return };
         let selection = &mut self.markets[market].selections[number];
         let lay_before = selection.best_lay();
-        for (rung, levels) in
-            [(Rung::Back, &change.back), (Rung::Lay, &change.lay), (Rung::Traded, &change.traded)]
-        {
+        for (rung, levels) in [
+            (LadderKind::Back, &change.back),
+            (LadderKind::Lay, &change.lay),
+            (LadderKind::Traded, &change.traded),
+        ] {
             let ladder = selection.ladder_mut(rung);
             for level in levels {
                 if ladder.set(*level) {
@@ -520,11 +522,11 @@ impl Book {
 }
 
 impl Selection {
-    fn ladder_mut(&mut self, rung: Rung) -> &mut Ladder {
+    fn ladder_mut(&mut self, rung: LadderKind) -> &mut Ladder {
         match rung {
-            Rung::Back => &mut self.back,
-            Rung::Lay => &mut self.lay,
-            Rung::Traded => &mut self.traded,
+            LadderKind::Back => &mut self.back,
+            LadderKind::Lay => &mut self.lay,
+            LadderKind::Traded => &mut self.traded,
         }
     }
 }

@@ -20,7 +20,7 @@ use super::{Book, Market};
 /// Consensus markets by their key.
 #[derive(Debug, Default)]
 pub struct Consensus {
-    pub markets: BTreeMap<ConsensusKey, Members>,
+    pub markets: BTreeMap<ConsensusKey, ConsensusEntry>,
 }
 
 /// A market that means the same with every bookmaker: its kind, its part of the match, its line.
@@ -33,7 +33,7 @@ pub struct ConsensusKey {
 
 /// Which markets of which books belong to it, and what was last said of it.
 #[derive(Debug, Default)]
-pub struct Members {
+pub struct ConsensusEntry {
     markets: Vec<(usize, usize)>,
     /// A market that belonged to it was redefined, and belongs to another now.
     left: bool,
@@ -54,11 +54,11 @@ pub struct ConsensusMarket {
 pub struct ConsensusPrice {
     pub status: SelectionStatus,
     /// Absent while nobody offers one.
-    pub offer: Option<Offer>,
+    pub offer: Option<ConsensusOffer>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
+pub struct ConsensusOffer {
     pub price: Decimal,
     pub median: Decimal,
     /// Bookmakers with a price.
@@ -71,7 +71,7 @@ pub struct Offer {
 
 /// A market of the consensus that has changed, and what it was before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ConsensusChange {
     pub key: ConsensusKey,
     pub before: Option<ConsensusMarket>,
 }
@@ -127,10 +127,12 @@ impl Consensus {
         }
     }
 
-    /// The markets that one of `touched` belongs to or has left.
+    /// The markets that one of `changed_markets` belongs to or has left.
     #[must_use]
-    pub fn touched(&self, touched: &[(usize, usize)]) -> Vec<ConsensusKey> {
-        let of = |members: &Members| touched.iter().any(|market| members.markets.contains(market));
+    pub fn keys_touched_by(&self, changed_markets: &[(usize, usize)]) -> Vec<ConsensusKey> {
+        let of = |members: &ConsensusEntry| {
+            changed_markets.iter().any(|market| members.markets.contains(market))
+        };
         let all = self.markets.iter().filter(|(_, members)| members.left || of(members));
         all.map(|(key, _)| key.clone()).collect()
     }
@@ -141,27 +143,27 @@ impl Consensus {
         self.markets.get(key).map_or(&[], |members| members.markets.as_slice())
     }
 
-    /// Looks at each market anew that one of `touched` belongs to or has left, and returns those
+    /// Looks at each market anew that one of `changed_markets` belongs to or has left, and returns those
     /// that have changed. One that nobody has any more is gone. `number` is the change's own.
     pub fn refresh(
         &mut self,
         books: &[Book],
-        touched: &[(usize, usize)],
+        changed_markets: &[(usize, usize)],
         number: u64,
-    ) -> Vec<Changed> {
+    ) -> Vec<ConsensusChange> {
         let mut changed = Vec::new();
         for (key, members) in &mut self.markets {
             let left = std::mem::take(&mut members.left);
-            if !left && !touched.iter().any(|market| members.markets.contains(market)) {
+            if !left && !changed_markets.iter().any(|market| members.markets.contains(market)) {
                 continue;
             }
-            let now = (!members.markets.is_empty()).then(|| members.look(books));
+            let now = (!members.markets.is_empty()).then(|| members.combine(books));
             if members.current != now {
                 let before = std::mem::replace(&mut members.current, now);
                 if members.is_closed() && !before.as_ref().is_some_and(ConsensusMarket::is_closed) {
                     members.settled = Some(number);
                 }
-                changed.push(Changed { key: key.clone(), before });
+                changed.push(ConsensusChange { key: key.clone(), before });
             }
         }
         self.markets.retain(|_, members| !members.markets.is_empty());
@@ -181,12 +183,12 @@ impl ConsensusMarket {
     }
 }
 
-impl Members {
+impl ConsensusEntry {
     fn is_closed(&self) -> bool {
         self.current.as_ref().is_some_and(ConsensusMarket::is_closed)
     }
 
-    fn look(&self, books: &[Book]) -> ConsensusMarket {
+    fn combine(&self, books: &[Book]) -> ConsensusMarket {
         let markets = || self.markets.iter().map(|(book, market)| &books[*book].markets[*market]);
         let mut selections = BTreeMap::new();
         for outcome in markets().flat_map(|m| m.selections.iter().filter_map(|s| s.outcome)) {
@@ -221,13 +223,13 @@ impl Members {
     }
 }
 
-fn offer(offers: &mut Vec<(Decimal, &Arc<str>, Micros)>) -> Option<Offer> {
+fn offer(offers: &mut Vec<(Decimal, &Arc<str>, Micros)>) -> Option<ConsensusOffer> {
     // Of each bookmaker the best price, and of the same price the older.
     offers.sort_by(|a, b| (a.1, b.0, a.2).cmp(&(b.1, a.0, b.2)));
     offers.dedup_by(|next, kept| next.1 == kept.1);
     offers.sort_by(|a, b| (a.0, b.1).cmp(&(b.0, a.1)));
     let (price, best, _) = *offers.last()?;
-    Some(Offer {
+    Some(ConsensusOffer {
         price,
         median: median(offers),
         bookmakers: u32::try_from(offers.len()).unwrap_or(u32::MAX),
@@ -328,11 +330,11 @@ mod tests {
     #[track_caller]
     fn check_overround(prices: &[(Outcome, Option<&str>)], expected: Option<&str>) {
         let slug: Arc<str> = "a".into();
-        let price = |told: &Option<&str>| ConsensusPrice {
+        let price = |text: &Option<&str>| ConsensusPrice {
             status: SelectionStatus::Active,
-            offer: told.and_then(|told| offer(&mut vec![(told.parse().unwrap(), &slug, 5)])),
+            offer: text.and_then(|text| offer(&mut vec![(text.parse().unwrap(), &slug, 5)])),
         };
-        let selections = prices.iter().map(|(outcome, told)| (*outcome, price(told))).collect();
+        let selections = prices.iter().map(|(outcome, text)| (*outcome, price(text))).collect();
         assert_eq!(overround(&selections).map(|it| it.to_string()).as_deref(), expected);
     }
 

@@ -9,33 +9,33 @@ use ingest::event::{
 };
 
 use super::{MatchAnalysis, Moment};
-use crate::hub::feeds::{Kind, SourceNumber};
+use crate::hub::feeds::{FactKind, SourceNumber};
 
 #[derive(Debug, Clone, Default)]
 pub struct Football {
     /// `None` until a feed that follows the play has told it.
     pub status: Option<FootballStatus>,
-    pub clock: Option<Clock>,
-    /// See [`Football::told_score`].
+    pub clock: Option<MatchClock>,
+    /// See [`Football::reported_score`].
     score: FootballScore,
     /// The latest moment of which a score was told.
     scored_at: Option<Micros>,
     /// How often the score was put right downwards without an incident being taken back.
     put_right: u32,
     /// In the order in which they became known.
-    pub incidents: Vec<Entry>,
+    pub incidents: Vec<IncidentEntry>,
     pub stats: Pair<BTreeMap<Stat, u32>>,
     pub ball: Option<Ball>,
     pub line_ups: Pair<Option<LineUp>>,
     /// What each player has done, in the order of ids.
-    pub players: BTreeMap<Id, Tally>,
+    pub players: BTreeMap<Id, PlayerTally>,
     /// In a box, since few feeds tell of it.
     pub analysis: Option<Box<MatchAnalysis>>,
 }
 
 /// What one player has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally {
+pub struct PlayerTally {
     pub player: Participant,
     pub side: Side,
     pub values: BTreeMap<PlayerStat, u32>,
@@ -43,7 +43,7 @@ pub struct Tally {
 
 /// The match clock as an anchor: it showed `second` at the moment `at`, and ticks or stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Clock {
+pub struct MatchClock {
     pub at: Micros,
     pub second: u32,
     pub running: bool,
@@ -51,7 +51,7 @@ pub struct Clock {
 
 /// An incident and what became of it.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct IncidentEntry {
     pub incident: Incident,
     /// Why it was taken back, if it was.
     pub retracted: Option<Arc<str>>,
@@ -88,39 +88,39 @@ const DRIFT_US: Micros = 2_000_000;
 impl Football {
     /// The score, once a feed follows the play: no feed is no 0-0.
     #[must_use]
-    pub fn told_score(&self) -> Option<FootballScore> {
+    pub fn reported_score(&self) -> Option<FootballScore> {
         self.status.map(|_| self.score)
     }
 
     /// All that is known of one kind, as facts of this moment.
-    pub(super) fn told(&self, kind: Kind, moment: Moment) -> Vec<FootballFact> {
+    pub(super) fn facts(&self, kind: FactKind, moment: Moment) -> Vec<FootballFact> {
         match (kind, self.status) {
-            (Kind::Score, Some(status)) => {
+            (FactKind::Score, Some(status)) => {
                 let mut facts = vec![FootballFact::Status(status), FootballFact::Score(self.score)];
-                facts.extend(self.clock.map(|clock| clock.told(moment.best())));
+                facts.extend(self.clock.map(|clock| clock.fact_at(moment.best())));
                 facts
             }
-            (Kind::Incidents, _) => {
+            (FactKind::Incidents, _) => {
                 let standing = self.incidents.iter().filter(|entry| entry.retracted.is_none());
                 standing.map(|entry| FootballFact::Incident(entry.incident.clone())).collect()
             }
-            (Kind::Stats, _) => Side::BOTH
-                .map(|side| self.told_stats(side))
+            (FactKind::Stats, _) => Side::BOTH
+                .map(|side| self.stats_fact(side))
                 .into_iter()
-                .chain(self.told_people())
-                .chain(self.told_analysis())
+                .chain(self.people_facts())
+                .chain(self.analysis_facts())
                 .collect(),
-            (Kind::Ball, _) => self.ball.map(FootballFact::Ball).into_iter().collect(),
-            (Kind::Score | Kind::Fixture | Kind::Odds, _) => Vec::new(),
+            (FactKind::Ball, _) => self.ball.map(FootballFact::Ball).into_iter().collect(),
+            (FactKind::Score | FactKind::Fixture | FactKind::Odds, _) => Vec::new(),
         }
     }
 
-    fn told_stats(&self, side: Side) -> FootballFact {
+    fn stats_fact(&self, side: Side) -> FootballFact {
         let values = &self.stats[side.index()];
         FootballFact::Stats { side, values: values.iter().map(|(stat, n)| (*stat, *n)).collect() }
     }
 
-    fn told_people(&self) -> impl Iterator<Item = FootballFact> {
+    fn people_facts(&self) -> impl Iterator<Item = FootballFact> {
         let line_ups = Side::BOTH.into_iter().filter_map(|side| {
             let line_up = self.line_ups[side.index()].clone()?;
             Some(FootballFact::LineUp { side, line_up })
@@ -133,7 +133,7 @@ impl Football {
         line_ups.chain(players)
     }
 
-    fn told_analysis(&self) -> impl Iterator<Item = FootballFact> {
+    fn analysis_facts(&self) -> impl Iterator<Item = FootballFact> {
         let analysis = self.analysis.iter();
         analysis.flat_map(|it| it.facts()).map(FootballFact::Analysis)
     }
@@ -165,7 +165,7 @@ impl Football {
             }
             FootballFact::Clock { second, running } => {
                 self.clock(
-                    Clock { at: moment.anchor(), second: *second, running: *running },
+                    MatchClock { at: moment.anchor(), second: *second, running: *running },
                     parts,
                 );
             }
@@ -203,7 +203,7 @@ impl Football {
             }
             FootballFact::PlayerStats { side, player, values } => {
                 let tally = self.players.entry(player.id);
-                let tally = tally.or_insert_with(|| Tally {
+                let tally = tally.or_insert_with(|| PlayerTally {
                     player: player.clone(),
                     side: *side,
                     values: BTreeMap::new(),
@@ -223,7 +223,7 @@ impl Football {
         has_shot.then(|| (*side, player.clone()))
     }
 
-    fn clock(&mut self, clock: Clock, parts: &mut Vec<FootballPart>) {
+    fn clock(&mut self, clock: MatchClock, parts: &mut Vec<FootballPart>) {
         if !self.clock.is_some_and(|anchor| anchor.agrees(clock)) {
             self.clock = Some(clock);
             parts.push(FootballPart::Clock);
@@ -263,7 +263,11 @@ impl Football {
 
     fn incident(&mut self, incident: &Incident, parts: &mut Vec<FootballPart>) {
         parts.push(FootballPart::Incident(self.incidents.len()));
-        self.incidents.push(Entry { incident: incident.clone(), retracted: None, corrections: 0 });
+        self.incidents.push(IncidentEntry {
+            incident: incident.clone(),
+            retracted: None,
+            corrections: 0,
+        });
     }
 
     /// Returns whether there was anything to take back.
@@ -305,25 +309,25 @@ impl Football {
     }
 }
 
-impl Clock {
+impl MatchClock {
     /// What it shows at that moment.
-    fn told(self, at: Micros) -> FootballFact {
+    fn fact_at(self, at: Micros) -> FootballFact {
         let since = if self.running { (at - self.at).max(0) / 1_000_000 } else { 0 };
         let second = self.second.saturating_add(u32::try_from(since).unwrap_or(0));
         FootballFact::Clock { second, running: self.running }
     }
 
     /// Whether this anchor already says what `told` says.
-    pub(super) fn agrees(self, told: Self) -> bool {
+    pub(super) fn agrees(self, other: Self) -> bool {
         let second = Micros::from(self.second) * 1_000_000;
-        let shown = if self.running { second + (told.at - self.at) } else { second };
-        self.running == told.running
-            && (shown - Micros::from(told.second) * 1_000_000).abs() <= DRIFT_US
+        let shown = if self.running { second + (other.at - self.at) } else { second };
+        self.running == other.running
+            && (shown - Micros::from(other.second) * 1_000_000).abs() <= DRIFT_US
     }
 
     /// The same for a clock that shows what is left.
-    pub(super) fn agrees_backwards(self, told: Self) -> bool {
+    pub(super) fn agrees_backwards(self, other: Self) -> bool {
         // Seen backwards, what is told later is the anchor of what was told before.
-        Self { at: self.at, ..told }.agrees(Self { at: told.at, ..self })
+        Self { at: self.at, ..other }.agrees(Self { at: other.at, ..self })
     }
 }

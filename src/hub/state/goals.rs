@@ -5,8 +5,8 @@
 
 use ingest::event::{Eid, Fact, FootballFact, Incident, IncidentKind};
 
-use super::{Match, Moment, Play, Touched, football::Football};
-use crate::hub::feeds::{Kind, SourceNumber};
+use super::{Match, MatchDelta, Moment, Play, football::Football};
+use crate::hub::feeds::{FactKind, SourceNumber};
 
 impl Match {
     /// Whether this source tells of a goal that the leading score does not have, or takes such a one back.
@@ -14,7 +14,7 @@ impl Match {
         let (Fact::Football(fact), Play::Football(public)) = (fact, &self.play) else {
             return false;
         };
-        if self.views.is_empty() || self.leads.of(Kind::Score) == Some(source) {
+        if self.views.is_empty() || self.primaries.of(FactKind::Score) == Some(source) {
             return false;
         }
         let is_shown = |eid: &Eid| self.names.contains_key(&(source, eid.clone()));
@@ -28,22 +28,23 @@ impl Match {
     }
 
     /// The leading score has changed: shows the goals that it now has, of the source that leads the incidents.
-    pub(super) fn confirm_goals(&mut self, moment: Moment, touched: &mut Touched) {
-        let Some(lead) = self.leads.of(Kind::Incidents) else { return };
-        if self.leads.of(Kind::Score) == Some(lead) {
+    pub(super) fn confirm_goals(&mut self, moment: Moment, delta: &mut MatchDelta) {
+        let Some(primary) = self.primaries.of(FactKind::Incidents) else { return };
+        if self.primaries.of(FactKind::Score) == Some(primary) {
             return;
         }
-        let Some(view) = self.views.iter().find(|view| view.source == lead) else { return };
-        let goals = view.play.told(Kind::Incidents, moment).into_iter().filter(|fact| match fact {
-            Fact::Football(FootballFact::Incident(incident)) => {
-                is_goal(incident) && !self.names.contains_key(&(lead, incident.eid.clone()))
-            }
-            _ => false,
-        });
+        let Some(view) = self.views.iter().find(|view| view.source == primary) else { return };
+        let goals =
+            view.play.facts(FactKind::Incidents, moment).into_iter().filter(|fact| match fact {
+                Fact::Football(FootballFact::Incident(incident)) => {
+                    is_goal(incident) && !self.names.contains_key(&(primary, incident.eid.clone()))
+                }
+                _ => false,
+            });
         for fact in goals.collect::<Vec<_>>() {
-            if !self.is_unconfirmed(&fact, lead) {
-                let fact = self.in_public_names(&fact, lead);
-                self.play.apply(&fact, false, moment, touched);
+            if !self.is_unconfirmed(&fact, primary) {
+                let fact = self.in_public_names(&fact, primary);
+                self.play.apply(&fact, false, moment, delta);
             }
         }
     }
@@ -51,7 +52,7 @@ impl Match {
 
 /// Whether a goal would be more than the score has.
 fn is_beyond(public: &Football, goal: &Incident) -> bool {
-    let Some(score) = public.told_score().filter(|_| is_goal(goal)) else { return false };
+    let Some(score) = public.reported_score().filter(|_| is_goal(goal)) else { return false };
     if goal.score.is_some_and(|after| after[0] > score.goals[0] || after[1] > score.goals[1]) {
         return true;
     }

@@ -66,11 +66,11 @@ impl HoldReason {
 
 /// What became of a guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn {
+pub enum GuardChange {
     /// It holds now, and did not before.
-    Holds { number: u32, why: HoldReason, of: Option<Eid> },
+    Suspended { number: u32, why: HoldReason, of: Option<Eid> },
     /// It holds no longer.
-    Lifts { number: u32 },
+    Resumed { number: u32 },
 }
 
 impl PlayHold {
@@ -96,34 +96,39 @@ impl Guard {
     }
 
     /// The feed has become sick, or well again.
-    pub(super) fn feed(&mut self, sick: bool) -> Option<Turn> {
+    pub(super) fn set_feed_sick(&mut self, sick: bool) -> Option<GuardChange> {
         let held = self.holds();
         self.feed = sick;
-        self.turned(held, HoldReason::Feed, None)
+        self.change_since(held, HoldReason::Feed, None)
     }
 
     /// Something happened in the match.
-    pub(super) fn play(&mut self, hold: PlayHold) -> Option<Turn> {
+    pub(super) fn hold_for_play(&mut self, hold: PlayHold) -> Option<GuardChange> {
         let held = self.holds();
         let (why, of) = (hold.why, hold.of.clone());
         self.play = Some(hold);
-        self.turned(held, why, Some(of))
+        self.change_since(held, why, Some(of))
     }
 
     /// The bookmaker tells prices of this moment, or opens a market again.
-    pub(super) fn told(&mut self, moment: Moment, reopened: bool) -> Option<Turn> {
+    pub(super) fn accept_prices(&mut self, moment: Moment, reopened: bool) -> Option<GuardChange> {
         let held = self.holds();
         self.play.take_if(|hold| reopened || hold.is_over(moment));
-        self.turned(held, HoldReason::Feed, None)
+        self.change_since(held, HoldReason::Feed, None)
     }
 
-    fn turned(&mut self, held: bool, why: HoldReason, of: Option<Eid>) -> Option<Turn> {
+    fn change_since(
+        &mut self,
+        held: bool,
+        why: HoldReason,
+        of: Option<Eid>,
+    ) -> Option<GuardChange> {
         match (held, self.holds()) {
             (false, true) => {
                 self.number += 1;
-                Some(Turn::Holds { number: self.number, why, of })
+                Some(GuardChange::Suspended { number: self.number, why, of })
             }
-            (true, false) => Some(Turn::Lifts { number: self.number }),
+            (true, false) => Some(GuardChange::Resumed { number: self.number }),
             _ => None,
         }
     }

@@ -6,13 +6,13 @@
 mod analysis;
 mod book;
 mod consensus;
+mod contribution;
 mod football;
 mod goals;
 mod guard;
 mod holding;
-mod primary;
 mod merge;
-mod contribution;
+mod primary;
 mod race;
 mod scoreboard;
 mod tennis;
@@ -25,23 +25,24 @@ use ingest::event::{
     ScoreboardStatus, Side, Sport, TennisFact, TennisStatus,
 };
 
-use self::merge::Names;
-use super::feeds::{Kind, SourceNumber};
+use self::merge::IncidentNames;
+use super::feeds::{FactKind, SourceNumber};
 
 pub use self::{
     analysis::MatchAnalysis,
-    book::{Book, BookEvent, BookPart, Ladder, Market, Rung, Selection, Transition},
+    book::{Book, BookEvent, BookPart, Ladder, LadderKind, Market, Selection, Transition},
     consensus::{
-        Changed, Consensus, ConsensusKey, ConsensusMarket, ConsensusPrice, Members, Offer,
+        Consensus, ConsensusChange, ConsensusEntry, ConsensusKey, ConsensusMarket, ConsensusOffer,
+        ConsensusPrice,
     },
-    football::{Clock, Entry, Football, FootballEvent, FootballPart, Tally},
-    guard::{Guard, HoldReason, Turn},
-    primary::{Leads, View},
+    contribution::{MatchMember, ProviderContribution},
+    football::{Football, FootballEvent, FootballPart, IncidentEntry, MatchClock, PlayerTally},
+    guard::{Guard, GuardChange, HoldReason},
     merge::Origin,
-    contribution::{Member, Part},
+    primary::{PrimarySources, SourceView},
     race::{RaceEvent, RacePart, Racing},
     scoreboard::{ScoreboardEvent, ScoreboardPart, Scores},
-    tennis::{Ended, Played, Tennis, TennisEvent, TennisPart, number},
+    tennis::{PlayedPoint, PointEndings, Tennis, TennisEvent, TennisPart, number},
 };
 
 /// One match: who plays, how it stands, and what the bookmakers say.
@@ -53,15 +54,15 @@ pub struct Match {
     /// Particulars that some feed has told.
     pub about: About,
     /// Who tells of it, and by which key.
-    pub members: Vec<Member>,
+    pub members: Vec<MatchMember>,
     pub play: Play,
-    pub leads: Leads,
+    pub primaries: PrimarySources,
     /// What each source says of the play; empty while one alone does.
-    views: Vec<View>,
-    names: Names,
+    views: Vec<SourceView>,
+    names: IncidentNames,
     pub books: Vec<Book>,
     /// Books of bookmakers that another source is believed about, kept for when it fails.
-    reserves: Vec<Book>,
+    standby_books: Vec<Book>,
     pub consensus: Consensus,
     /// When it was first seen to have ended.
     pub ended_at: Option<Micros>,
@@ -127,7 +128,7 @@ const BEHIND_US_MAX: Micros = 24 * 3600 * 1_000_000;
 
 /// What one batch changed in one match.
 #[derive(Debug, Default)]
-pub struct Touched {
+pub struct MatchDelta {
     pub fixture: bool,
     /// Providers that no longer tell of the match.
     pub left: Vec<Arc<str>>,
@@ -142,23 +143,23 @@ pub struct Touched {
     pub race: Vec<RacePart>,
     pub race_events: Vec<RaceEvent>,
     /// By the book's place in [`Match::books`].
-    pub books: Vec<TouchedBook>,
+    pub books: Vec<BookDelta>,
     /// Books, by place, that are told by another source now and are nothing like they were.
     pub replaced: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
-pub struct TouchedBook {
+pub struct BookDelta {
     pub book: usize,
     pub parts: Vec<BookPart>,
     pub events: Vec<BookEvent>,
 }
 
-impl Touched {
-    fn book(&mut self, book: usize) -> &mut TouchedBook {
-        let place = self.books.iter().position(|touched| touched.book == book);
+impl MatchDelta {
+    fn book(&mut self, book: usize) -> &mut BookDelta {
+        let place = self.books.iter().position(|delta| delta.book == book);
         let place = place.unwrap_or_else(|| {
-            self.books.push(TouchedBook { book, ..TouchedBook::default() });
+            self.books.push(BookDelta { book, ..BookDelta::default() });
             self.books.len() - 1
         });
         &mut self.books[place]
@@ -168,20 +169,20 @@ impl Touched {
 impl Match {
     #[must_use]
     pub fn new(id: Id, sport: Sport, own: Id, fixture: Fixture, source: SourceNumber) -> Self {
-        let mut leads = Leads::default();
-        leads.set(Kind::Fixture, source);
+        let mut primaries = PrimarySources::default();
+        primaries.set(FactKind::Fixture, source);
         Self {
             id,
             sport,
-            members: vec![Member::new(own, &fixture, source)],
+            members: vec![MatchMember::new(own, &fixture, source)],
             fixture,
             about: About::default(),
             play: Play::new(sport),
-            leads,
+            primaries,
             views: Vec::new(),
-            names: Names::default(),
+            names: IncidentIncidentNames::default(),
             books: Vec::new(),
-            reserves: Vec::new(),
+            standby_books: Vec::new(),
             consensus: Consensus::default(),
             ended_at: None,
         }
@@ -194,7 +195,7 @@ impl Match {
         match &self.play {
             Play::Football(Football { status: Some(status), .. }) => football_life(*status),
             Play::Tennis(Tennis { status: Some(status), .. }) => tennis_life(*status),
-            Play::Scoreboard(Scores { told: Some(told), .. }) => scoreboard::life(told.status),
+            Play::Scoreboard(Scores { board: Some(board), .. }) => scoreboard::life(board.status),
             Play::Race(Racing { status: Some(status), .. }) => race::life(*status),
             _ => self.odds_life(),
         }
@@ -224,13 +225,13 @@ impl Match {
     /// The status of a match with a scoreboard, told by its markets where no feed tells the play.
     #[must_use]
     pub fn scoreboard_status(&self, scores: &Scores) -> ScoreboardStatus {
-        scores.told.as_ref().map_or_else(
+        scores.board.as_ref().map_or_else(
             || match self.odds_life() {
                 Life::Prematch => ScoreboardStatus::NotStarted,
                 Life::Ended => ScoreboardStatus::Finished,
                 Life::Live | Life::Suspended => ScoreboardStatus::Live,
             },
-            |told| told.status,
+            |board| board.status,
         )
     }
 
@@ -269,41 +270,41 @@ impl Play {
     }
 
     /// `scores`: whether the score that stands after something was taken back counts, too.
-    fn apply(&mut self, fact: &Fact, scores: bool, moment: Moment, touched: &mut Touched) {
+    fn apply(&mut self, fact: &Fact, scores: bool, moment: Moment, delta: &mut MatchDelta) {
         match (self, fact) {
             (Self::Football(football), Fact::Football(fact)) => {
-                touched.shooters.extend(football.shooter(fact));
-                let (parts, events) = (&mut touched.football, &mut touched.football_events);
+                delta.shooters.extend(football.shooter(fact));
+                let (parts, events) = (&mut delta.football, &mut delta.football_events);
                 football.apply(fact, scores, moment, parts, events);
             }
             (Self::Tennis(tennis), Fact::Tennis(fact)) => {
-                tennis.apply(fact, moment, &mut touched.tennis, &mut touched.tennis_events);
+                tennis.apply(fact, moment, &mut delta.tennis, &mut delta.tennis_events);
             }
             (Self::Scoreboard(scores), Fact::Scoreboard(board)) => {
-                let Touched { scoreboard, scoreboard_events, .. } = touched;
+                let MatchDelta { scoreboard, scoreboard_events, .. } = delta;
                 scores.apply(board, moment, scoreboard, scoreboard_events);
             }
             (Self::Race(racing), Fact::Race(race)) => {
-                racing.apply(race, &mut touched.race, &mut touched.race_events);
+                racing.apply(race, &mut delta.race, &mut delta.race_events);
             }
             _ => {}
         }
     }
 
     /// All that is known of one kind, as facts of this moment.
-    fn told(&self, kind: Kind, moment: Moment) -> Vec<Fact> {
+    fn facts(&self, kind: FactKind, moment: Moment) -> Vec<Fact> {
         match self {
             Self::Football(football) => {
-                football.told(kind, moment).into_iter().map(Fact::Football).collect()
+                football.facts(kind, moment).into_iter().map(Fact::Football).collect()
             }
-            Self::Tennis(tennis) if kind == Kind::Score => {
-                tennis.told().into_iter().map(Fact::Tennis).collect()
+            Self::Tennis(tennis) if kind == FactKind::Score => {
+                tennis.facts().into_iter().map(Fact::Tennis).collect()
             }
-            Self::Scoreboard(Scores { told: Some(told), .. }) if kind == Kind::Score => {
-                vec![Fact::Scoreboard(told.clone())]
+            Self::Scoreboard(Scores { board: Some(board), .. }) if kind == FactKind::Score => {
+                vec![Fact::Scoreboard(board.clone())]
             }
-            Self::Race(racing) if kind == Kind::Score => {
-                racing.told().into_iter().map(Fact::Race).collect()
+            Self::Race(racing) if kind == FactKind::Score => {
+                racing.fact().into_iter().map(Fact::Race).collect()
             }
             Self::Tennis(_) | Self::Scoreboard(_) | Self::Race(_) | Self::None => Vec::new(),
         }
@@ -313,13 +314,13 @@ impl Play {
     fn is_ahead_of(&self, fact: &Fact) -> bool {
         match (self, fact) {
             (Self::Football(football), Fact::Football(FootballFact::Score(score))) => {
-                football.told_score().is_some_and(|own| own.is_ahead_of(score))
+                football.reported_score().is_some_and(|own| own.is_ahead_of(score))
             }
             (Self::Tennis(tennis), Fact::Tennis(TennisFact::Score(score))) => {
-                tennis.told_score().is_some_and(|own| own.is_ahead_of(score))
+                tennis.reported_score().is_some_and(|own| own.is_ahead_of(score))
             }
             (Self::Scoreboard(scores), Fact::Scoreboard(board)) => {
-                let own = scores.told.as_ref().and_then(|told| told.score);
+                let own = scores.board.as_ref().and_then(|board| board.score);
                 let more =
                     |(own, other): ([u32; 2], [u32; 2])| own[0] > other[0] || own[1] > other[1];
                 own.zip(board.score).is_some_and(more)

@@ -42,7 +42,7 @@ pub enum RaceEvent {
 
 impl Racing {
     /// All that is known, as a fact.
-    pub(super) fn told(&self) -> Option<Race> {
+    pub(super) fn fact(&self) -> Option<Race> {
         let runners = self.runners.values().cloned().collect();
         Some(Race { status: self.status?, runners })
     }
@@ -89,14 +89,14 @@ impl Racing {
     }
 
     fn runners(&mut self, race: &Race, parts: &mut Vec<RacePart>) {
-        let told: BTreeMap<Id, &RaceRunner> =
+        let new: BTreeMap<Id, &RaceRunner> =
             race.runners.iter().map(|it| (it.participant.id, it)).collect();
         self.runners.retain(|id, _| {
-            let stays = told.contains_key(id);
+            let stays = new.contains_key(id);
             parts.extend((!stays).then_some(RacePart::RunnerGone(*id)));
             stays
         });
-        for (id, runner) in told {
+        for (id, runner) in new {
             if self.runners.get(&id) != Some(runner) {
                 self.runners.insert(id, runner.clone());
                 parts.push(RacePart::Runner(id));

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use ingest::event::{Pair, Scoreboard, ScoreboardStatus};
 
-use super::{Clock, Life, Moment};
+use super::{Life, MatchClock, Moment};
 
 #[derive(Debug, Clone, Default)]
 pub struct Scores {
     /// `None` until a feed that follows the play has told it.
-    pub told: Option<Scoreboard>,
-    pub clock: Option<Clock>,
+    pub board: Option<Scoreboard>,
+    pub clock: Option<MatchClock>,
     /// How often something was told that takes an earlier word back.
     corrections: u32,
     /// The last score that was told; none each, before there was one.
@@ -60,7 +60,7 @@ impl Scores {
         events: &mut Vec<ScoreboardEvent>,
     ) {
         self.clock(board, moment, parts);
-        let before = self.told.replace(board.clone());
+        let before = self.board.replace(board.clone());
         if before.as_ref() == Some(board) {
             return;
         }
@@ -81,13 +81,13 @@ impl Scores {
     }
 
     fn clock(&mut self, board: &Scoreboard, moment: Moment, parts: &mut Vec<ScoreboardPart>) {
-        let clock = board.clock.map(|told| Clock {
+        let clock = board.clock.map(|clock| MatchClock {
             at: moment.best(),
-            second: told.second,
-            running: told.running,
+            second: clock.second,
+            running: clock.running,
         });
         let agrees = match (self.clock, clock) {
-            (Some(anchor), Some(told)) => anchor.agrees(told) || anchor.agrees_backwards(told),
+            (Some(anchor), Some(new)) => anchor.agrees(new) || anchor.agrees_backwards(new),
             (None, None) => true,
             _ => false,
         };

@@ -13,21 +13,21 @@ use super::Moment;
 pub struct Tennis {
     /// `None` until a feed that follows the play has told it.
     pub status: Option<TennisStatus>,
-    /// See [`Tennis::told_score`].
+    /// See [`Tennis::reported_score`].
     score: TennisScore,
     /// The last point and what it ended, for taking it back.
-    last: Option<(Eid, Ended)>,
+    last: Option<(Eid, PointEndings)>,
     /// The latest moment of which a score was told.
     scored_at: Option<Micros>,
     /// How often the score was put right downwards without a point being taken back.
     put_right: u32,
     /// The points that were told one by one, in order. A source that tells scores alone has none.
-    pub played: Vec<Played>,
+    pub played: Vec<PlayedPoint>,
 }
 
 /// A point and how the match stood after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Played {
+pub struct PlayedPoint {
     pub eid: Eid,
     pub winner: Side,
     pub server: Side,
@@ -38,7 +38,7 @@ pub struct Played {
     pub games: Pair<u8>,
     /// The points of the game, after it; none each where it ended the game.
     pub game: GameScore,
-    pub ended: Ended,
+    pub ended: PointEndings,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub enum TennisPart {
 
 /// What a point ended beside itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ended {
+pub struct PointEndings {
     pub game: bool,
     pub set: bool,
     pub match_: bool,
@@ -61,14 +61,14 @@ pub struct Ended {
 pub enum TennisEvent {
     Point {
         point: Point,
-        ended: Ended,
+        ended: PointEndings,
         /// The set in which the point was played, counted from 1.
         set: u8,
     },
     Retracted {
         of: Eid,
         why: Arc<str>,
-        ended: Ended,
+        ended: PointEndings,
     },
     /// The score fell, and no point was taken back: for so many times, this one included.
     Corrected(u32),
@@ -77,7 +77,7 @@ pub enum TennisEvent {
 impl Tennis {
     /// The score, once a feed follows the play: no feed is no 0-0.
     #[must_use]
-    pub fn told_score(&self) -> Option<&TennisScore> {
+    pub fn reported_score(&self) -> Option<&TennisScore> {
         self.status.map(|_| &self.score)
     }
 
@@ -113,7 +113,7 @@ impl Tennis {
     }
 
     /// All that is known, as facts.
-    pub(super) fn told(&self) -> Vec<TennisFact> {
+    pub(super) fn facts(&self) -> Vec<TennisFact> {
         let Some(status) = self.status else { return Vec::new() };
         vec![TennisFact::Status(status), TennisFact::Score(self.score.clone())]
     }
@@ -152,11 +152,11 @@ impl Tennis {
         if point.score.points <= self.score.points {
             return;
         }
-        let ended = Ended::by(&self.score, &point.score);
+        let ended = PointEndings::between(&self.score, &point.score);
         let set = u8::try_from(self.score.sets.len().max(1)).unwrap_or(u8::MAX);
         self.last = Some((Arc::clone(&point.eid), ended));
         let games = point.score.sets.get(usize::from(set) - 1).map_or([0, 0], |set| set.games);
-        self.played.push(Played {
+        self.played.push(PlayedPoint {
             eid: Arc::clone(&point.eid),
             winner: point.winner,
             server: point.server,
@@ -171,8 +171,8 @@ impl Tennis {
     }
 }
 
-impl Ended {
-    fn by(before: &TennisScore, after: &TennisScore) -> Self {
+impl PointEndings {
+    fn between(before: &TennisScore, after: &TennisScore) -> Self {
         let games = |score: &TennisScore| -> u32 {
             score.sets.iter().flat_map(|set| set.games).map(u32::from).sum()
         };
