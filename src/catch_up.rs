@@ -10,12 +10,12 @@ use fanout::{
 };
 
 use crate::{
-    channels::{Entry, Subject},
-    dialect::stream::{self, Span},
+    channels::{ChannelEntry, Subject},
+    dialect::stream::{self, SeqRange},
     document::Object,
     hub::{
         Hub,
-        sequence::{Sequence, Stamp, Step},
+        sequence::{Sequence, Stamp, TailStep},
     },
 };
 
@@ -73,7 +73,7 @@ impl Hub {
             Question::CatchUp { channel, from, why, bytes_max, .. }
                 if live::Name::of(channel.as_str()).is_some() =>
             {
-                let answer = self.bring_forward(channel.as_str(), *from, why, *bytes_max);
+                let answer = self.catch_up_legacy(channel.as_str(), *from, why, *bytes_max);
                 work.spent += rendered(&answer);
                 answer
             }
@@ -82,7 +82,7 @@ impl Hub {
                     return Answer::NotTracked;
                 };
                 let caught_up = self.catch_up(subject, *from, why, *bytes_max, work);
-                let lease = self.channels.get_mut(subject).and_then(|it| it.lanes.lease(*rate));
+                let lease = self.channels.get_mut(subject).and_then(|it| it.tiers.lease(*rate));
                 match caught_up {
                     Some(caught_up) => Answer::CaughtUp(CaughtUp { lease, ..caught_up }),
                     None => Answer::NotTracked,
@@ -154,7 +154,7 @@ impl Hub {
     }
 }
 
-fn verify(entry: &Entry, from: Position) -> Result<Seq, Gap> {
+fn verify(entry: &ChannelEntry, from: Position) -> Result<Seq, Gap> {
     let sequence = &entry.sequence;
     check(from, sequence.channel.epoch, sequence.oldest(), sequence.head())
 }
@@ -184,7 +184,7 @@ fn since(
     let (mut bytes, mut to) = (0, from);
     let mut next = step(sequence, to, work);
     while let Some(first) = next.take() {
-        let mut run = Run::new(to, first);
+        let mut run = MergedRun::new(to, first);
         // What is left when the work is spent is asked for again, from here.
         while !work.is_spent() {
             next = step(sequence, run.last, work);
@@ -206,7 +206,7 @@ fn since(
     (frames, to)
 }
 
-fn step(sequence: &mut Sequence, from: Seq, work: &mut Work) -> Option<Step> {
+fn step(sequence: &mut Sequence, from: Seq, work: &mut Work) -> Option<TailStep> {
     if from >= sequence.head() {
         return None;
     }
@@ -216,23 +216,23 @@ fn step(sequence: &mut Sequence, from: Seq, work: &mut Work) -> Option<Step> {
 }
 
 /// Updates that become one frame.
-struct Run {
+struct MergedRun {
     prev: Seq,
     /// The last update in it.
     last: Seq,
     stamp: Stamp,
-    first: Step,
+    first: TailStep,
     /// The composed patch, where there is more than the first.
     merged: Option<Object>,
 }
 
-impl Run {
-    fn new(prev: Seq, first: Step) -> Self {
+impl MergedRun {
+    fn new(prev: Seq, first: TailStep) -> Self {
         Self { prev, last: first.seq(), stamp: first.stamp(), first, merged: None }
     }
 
     /// Merges what comes next into this run, if that is possible. Events stand alone.
-    fn extend(&mut self, next: &Step) -> bool {
+    fn extend(&mut self, next: &TailStep) -> bool {
         if !self.first.events().is_empty() || !next.events().is_empty() {
             return false;
         }
@@ -246,7 +246,7 @@ impl Run {
     }
 
     fn write(&self, out: &mut Vec<u8>, channel: &fanout::ChannelId, why: &str) {
-        let span = Span { channel, prev: self.prev, seq: self.last };
+        let span = SeqRange { channel, prev: self.prev, seq: self.last };
         let patch = self.merged.as_ref().unwrap_or_else(|| self.first.patch());
         let why = (self.last - self.prev > 1).then_some(why);
         stream::update(out, &span, self.stamp, patch, self.first.events(), why);

@@ -1,6 +1,6 @@
 //! Which channels exist, what each shows, and its name.
 //!
-//! Owns the sequences and the lanes. Does not know who follows a channel, nor what an update means.
+//! Owns the sequences and the tiers. Does not know who follows a channel, nor what an update means.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,7 +8,7 @@ use fanout::{ChannelId, Classes, Epoch, Pattern, channel::Channel};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
-use crate::hub::{Header, rate_tiers::Lanes, sequence::Sequence};
+use crate::hub::{Header, rate_tiers::RateTiers, sequence::Sequence};
 
 /// What a channel shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,11 +25,11 @@ pub enum Subject {
 
 /// One channel, and what was last published of its header.
 #[derive(Debug)]
-pub struct Entry {
+pub struct ChannelEntry {
     pub subject: Subject,
     pub sequence: Sequence,
     /// The channel at the rates at which it is followed, beside each change at once.
-    pub lanes: Lanes,
+    pub tiers: RateTiers,
     pub header: Header,
     /// The image as a frame, for as long as it is the newest.
     pub image: Option<(fanout::Seq, bytes::Bytes)>,
@@ -42,7 +42,7 @@ pub struct Entry {
 pub struct Channels {
     /// Looked up several times for each change. Subjects hold numbers that no feed can choose, so
     /// a hash that could be provoked to collide does no harm.
-    entries: FxHashMap<Subject, Entry>,
+    entries: FxHashMap<Subject, ChannelEntry>,
     names: HashMap<ChannelId, Subject>,
     numbers: u32,
 }
@@ -69,13 +69,13 @@ impl Channels {
         name: ChannelId,
         (epoch, needs): (Epoch, Classes),
         header: Header,
-    ) -> &Entry {
+    ) -> &ChannelEntry {
         let number = self.next_number();
         let trails = subject == Subject::Feeds;
         let channel = Channel { number, name: name.clone(), epoch, trails, needs };
         let sequence = Sequence::new(channel);
-        let lanes = Lanes::default();
-        let entry = Entry { subject, sequence, lanes, header, image: None, stamp: None };
+        let tiers = RateTiers::default();
+        let entry = ChannelEntry { subject, sequence, tiers, header, image: None, stamp: None };
         self.names.insert(name, subject);
         self.entries.entry(subject).or_insert(entry)
     }
@@ -94,11 +94,11 @@ impl Channels {
     }
 
     #[must_use]
-    pub fn get(&self, subject: Subject) -> Option<&Entry> {
+    pub fn get(&self, subject: Subject) -> Option<&ChannelEntry> {
         self.entries.get(&subject)
     }
 
-    pub fn get_mut(&mut self, subject: Subject) -> Option<&mut Entry> {
+    pub fn get_mut(&mut self, subject: Subject) -> Option<&mut ChannelEntry> {
         self.entries.get_mut(&subject)
     }
 
@@ -114,7 +114,7 @@ impl Channels {
         boards
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut ChannelEntry> {
         self.entries.values_mut()
     }
 

@@ -7,15 +7,15 @@ use fanout::{Change, Micros};
 use ingest::event::{Event, Fact, Id};
 
 use super::{
-    ApplyError, Hub, Known,
+    ApplyError, Hub, MatchEntry,
     feeds::SourceNumber,
     sequence::Stamp,
-    state::{Life, Match, Moment, Touched},
+    state::{Life, Match, MatchDelta, Moment},
 };
 
 impl Hub {
     /// Whether one more match of this source may find a place.
-    pub(super) fn check_room(&self, source: SourceNumber, id: Id) -> Result<(), ApplyError> {
+    pub(super) fn check_capacity(&self, source: SourceNumber, id: Id) -> Result<(), ApplyError> {
         let own = &self.sources[source.0];
         if own.matches >= self.settings.matches_max_per_source && own.over.is_empty() {
             return Err(ApplyError::TooManyOfSource(id, own.matches));
@@ -34,34 +34,34 @@ impl Hub {
         event: &Event,
         moment: Moment,
         changes: &mut Vec<Change>,
-        all_touched: &mut Vec<(Id, Touched)>,
+        deltas: &mut Vec<(Id, MatchDelta)>,
     ) -> Result<(), ApplyError> {
         let Fact::Fixture(fixture) = &event.fact else { return Err(ApplyError::UnknownMatch(id)) };
-        while let Some(ended) = self.in_place_of(source, id)? {
+        while let Some(ended) = self.match_to_evict(source, id)? {
             let now = moment.received;
             let stamp = Stamp { source: moment.source, received: now, published: now };
             self.remove(ended, stamp, changes);
             // What this very batch said of it goes with it.
-            all_touched.retain(|(own, _)| *own != ended);
+            deltas.retain(|(own, _)| *own != ended);
         }
         let state = Match::new(id, event.sport, event.match_id, fixture.clone(), source);
-        self.put_match(id, Known { state, source });
+        self.put_match(id, MatchEntry { state, source });
         Ok(())
     }
 
-    pub(super) fn put_match(&mut self, id: Id, known: Known) {
+    pub(super) fn put_match(&mut self, id: Id, known: MatchEntry) {
         self.sources[known.source.0].matches += 1;
         self.matches.insert(id, known);
     }
 
-    pub(super) fn take_match(&mut self, id: Id) -> Option<Known> {
+    pub(super) fn take_match(&mut self, id: Id) -> Option<MatchEntry> {
         let known = self.matches.remove(&id)?;
         self.sources[known.source.0].matches -= 1;
         Some(known)
     }
 
     /// The match that has to go before this one of a source can come; `None` where there is room.
-    fn in_place_of(&mut self, source: SourceNumber, id: Id) -> Result<Option<Id>, ApplyError> {
+    fn match_to_evict(&mut self, source: SourceNumber, id: Id) -> Result<Option<Id>, ApplyError> {
         let own = self.sources[source.0].matches;
         if own >= self.settings.matches_max_per_source {
             let ended = self.first_ended_of(source.0);
@@ -76,14 +76,14 @@ impl Hub {
 
     /// Of the source that has most matches, as far as one has ended, the one that did so first.
     fn first_ended(&mut self) -> Option<Id> {
-        let mut places: Vec<usize> = (0..self.sources.len()).collect();
+        let mut indexes: Vec<usize> = (0..self.sources.len()).collect();
         // The sort is stable: among equals the first source.
-        places.sort_by_key(|place| std::cmp::Reverse(self.sources[*place].matches));
-        places.into_iter().find_map(|place| self.first_ended_of(place))
+        indexes.sort_by_key(|index| std::cmp::Reverse(self.sources[*index].matches));
+        indexes.into_iter().find_map(|index| self.first_ended_of(index))
     }
 
-    fn first_ended_of(&mut self, place: usize) -> Option<Id> {
-        while let Some((ended, id)) = self.sources[place].over.pop_front() {
+    fn first_ended_of(&mut self, index: usize) -> Option<Id> {
+        while let Some((ended, id)) = self.sources[index].over.pop_front() {
             if self.is_over_since(id, ended) {
                 return Some(id);
             }
@@ -93,7 +93,7 @@ impl Hub {
 
     /// Notes that a match has ended, or that it goes on: a market may open after all others closed.
     pub(super) fn note_end(&mut self, id: Id, moment: Moment) {
-        let Some(Known { state, source }) = self.matches.get_mut(&id) else { return };
+        let Some(MatchEntry { state, source }) = self.matches.get_mut(&id) else { return };
         match (state.ended_at, state.life()) {
             (None, Life::Ended) => {
                 state.ended_at = Some(moment.best());
@@ -111,7 +111,7 @@ impl Hub {
 
     /// Lets go of matches of a source that ended long ago, by its own time: so the same facts let go
     /// of the same matches at the same point of a replay, regardless of other sources.
-    pub(super) fn let_go(
+    pub(super) fn evict_ended(
         &mut self,
         source: SourceNumber,
         at: Micros,

@@ -11,7 +11,7 @@ pub struct SourceNumber(pub usize);
 
 /// How a feed is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Feed {
+pub enum FeedState {
     Live,
     /// Nothing was heard for longer than its deadline, or its provider says that it lags.
     Late,
@@ -20,21 +20,21 @@ pub enum Feed {
     Recovering,
 }
 
-impl Feed {
+impl FeedState {
     pub const ALL: [Self; 4] = [Self::Live, Self::Late, Self::Down, Self::Recovering];
 }
 
 /// What a source says, or what its silence does, that changes how it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    pub feed: Feed,
+    pub feed: FeedState,
     /// A lower-case fragment; absent where there is nothing to say.
     pub why: Option<Arc<str>>,
 }
 
 /// The kinds of fact for which sources of one match have an order of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FactKind {
     /// Names, competition, start.
     Fixture,
     /// Status, clock and score; of a tennis match its points too; a scoreboard, a race.
@@ -47,7 +47,7 @@ pub enum Kind {
     Odds,
 }
 
-impl Kind {
+impl FactKind {
     pub const ALL: [Self; 6] =
         [Self::Fixture, Self::Score, Self::Incidents, Self::Stats, Self::Ball, Self::Odds];
     pub const COUNT: usize = Self::ALL.len();
@@ -69,27 +69,27 @@ impl Kind {
 /// Which source is believed where several tell the same kind of fact of one match: the highest rank
 /// that is live; among equals who came first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ranks(pub [u8; Kind::COUNT]);
+pub struct Ranks(pub [u8; FactKind::COUNT]);
 
 impl Ranks {
     /// The rank of a source of which nothing else is said.
     pub const DEFAULT: u8 = 100;
 
     #[must_use]
-    pub fn of(self, kind: Kind) -> u8 {
+    pub fn of(self, kind: FactKind) -> u8 {
         self.0[kind as usize]
     }
 }
 
 impl Default for Ranks {
     fn default() -> Self {
-        Self([Self::DEFAULT; Kind::COUNT])
+        Self([Self::DEFAULT; FactKind::COUNT])
     }
 }
 
 /// What was agreed with a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Terms {
+pub struct SourcePolicy {
     /// After how much silence it is late, in microseconds. `None`: it may be silent for ever, as a
     /// recording may.
     pub deadline_us: Option<Micros>,
@@ -101,8 +101,8 @@ pub struct Source {
     pub name: Arc<str>,
     /// `simulator`, `push`, or the format of a recording or a live feed.
     pub kind: &'static str,
-    pub terms: Terms,
-    pub state: Feed,
+    pub policy: SourcePolicy,
+    pub state: FeedState,
     /// Why it is so, if there is something to say.
     pub why: Option<Arc<str>>,
     /// Since when it is so.
@@ -128,12 +128,12 @@ pub struct Source {
 
 impl Source {
     #[must_use]
-    pub fn new(name: Arc<str>, kind: &'static str, terms: Terms) -> Self {
+    pub fn new(name: Arc<str>, kind: &'static str, policy: SourcePolicy) -> Self {
         Self {
             name,
             kind,
-            terms,
-            state: Feed::Live,
+            policy,
+            state: FeedState::Live,
             why: None,
             since: None,
             last: None,
@@ -152,7 +152,7 @@ impl Source {
     /// Whether what it says can be relied on.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        self.state == Feed::Live
+        self.state == FeedState::Live
     }
 
     /// Whether its channels are held back: it is not live, and not because all has been played.
@@ -180,7 +180,7 @@ impl Source {
 
     /// When it becomes late if nothing is heard before. One that is not live already is late.
     pub(super) fn late_at(&self) -> Option<Micros> {
-        let deadline = self.terms.deadline_us.filter(|_| self.is_live())?;
+        let deadline = self.policy.deadline_us.filter(|_| self.is_live())?;
         Some(self.heard?.saturating_add(deadline))
     }
 
@@ -192,10 +192,10 @@ impl Source {
     }
 
     /// Notes that nothing was heard for too long; returns whether that is news.
-    pub(super) fn fall_silent(&mut self, now: Micros) -> bool {
-        let ms = self.terms.deadline_us.unwrap_or(0) / 1000;
+    pub(super) fn mark_silent(&mut self, now: Micros) -> bool {
+        let ms = self.policy.deadline_us.unwrap_or(0) / 1000;
         let why = Some(format!("silent for {ms} ms").into());
-        let turned = self.turn(&Health { feed: Feed::Late, why }, now);
+        let turned = self.turn(&Health { feed: FeedState::Late, why }, now);
         self.silent = true;
         turned
     }

@@ -3,8 +3,8 @@
 use ingest::event::{FootballStatus, Id, MarketStatus, Sport};
 
 use super::{
-    Header, Hub, Known,
-    feeds::{Feed, Kind, Source, SourceNumber},
+    Header, Hub, MatchEntry,
+    feeds::{FactKind, FeedState, Source, SourceNumber},
     state::{Book, Life, Match, Play},
 };
 use crate::channels::Subject;
@@ -23,7 +23,7 @@ impl Hub {
         }
     }
 
-    pub(super) fn match_header(&self, known: &Known) -> Header {
+    pub(super) fn match_header(&self, known: &MatchEntry) -> Header {
         let state = &known.state;
         let status = match &state.play {
             Play::Football(football) => state.football_status(football).map(FootballStatus::as_str),
@@ -32,7 +32,7 @@ impl Hub {
             Play::Race(racing) => Some(state.race_status(racing).as_str()),
             Play::None => None,
         };
-        let source = self.teller(known);
+        let source = self.main_source(known);
         // Nobody knows how it stands while its source is sick.
         let life = match state.life() {
             Life::Live if source.is_sick() => Life::Suspended,
@@ -51,7 +51,7 @@ impl Hub {
         }
     }
 
-    pub(super) fn consensus_header(&self, known: &Known) -> Header {
+    pub(super) fn consensus_header(&self, known: &MatchEntry) -> Header {
         let state = &known.state;
         let statuses = || {
             let current = state.consensus.markets.values().filter_map(|it| it.current.as_ref());
@@ -73,8 +73,8 @@ impl Hub {
 
     pub(super) fn board_header(&self, sport: Sport) -> Header {
         let known = self.matches.values().filter(|known| known.state.sport == sport);
-        let live = known.map(|known| self.teller(known)).any(Source::is_live);
-        let feed = if live { Feed::Live } else { Feed::Down };
+        let live = known.map(|known| self.main_source(known)).any(Source::is_live);
+        let feed = if live { FeedState::Live } else { FeedState::Down };
         Header { life: Life::Live, feed, ..Header::EMPTY }
     }
 
@@ -85,12 +85,15 @@ impl Hub {
 
     /// The source on which a match's own document depends: who leads its score, or else who told of
     /// it first, as long as nobody else tells its books and is better off.
-    pub(super) fn teller(&self, known: &Known) -> &Source {
+    pub(super) fn main_source(&self, known: &MatchEntry) -> &Source {
         let source = |number: SourceNumber| &self.sources[number.0];
-        let lead =
-            known.state.leads.of(Kind::Score).or_else(|| known.state.leads.of(Kind::Incidents));
-        if let Some(lead) = lead {
-            return source(lead);
+        let primary = known
+            .state
+            .primaries
+            .of(FactKind::Score)
+            .or_else(|| known.state.primaries.of(FactKind::Incidents));
+        if let Some(primary) = primary {
+            return source(primary);
         }
         let mut tellers = known.state.books.iter().map(|book| source(book.source));
         let first = source(known.source);
@@ -98,9 +101,9 @@ impl Hub {
     }
 
     /// Live while any of the books is.
-    fn books_feed(&self, state: &Match) -> Feed {
+    fn books_feed(&self, state: &Match) -> FeedState {
         let mut feeds = state.books.iter().map(|book| self.sources[book.source.0].state);
-        let first = feeds.clone().next().unwrap_or(Feed::Live);
-        if feeds.any(|feed| feed == Feed::Live) { Feed::Live } else { first }
+        let first = feeds.clone().next().unwrap_or(FeedState::Live);
+        if feeds.any(|feed| feed == FeedState::Live) { FeedState::Live } else { first }
     }
 }

@@ -4,15 +4,15 @@
 //! state: no socket, no clock (time is passed in), no thread. Public shapes are `wire`'s.
 
 pub mod blocks;
+mod capacity;
 pub mod feeds;
 mod headers;
 mod health;
 mod images;
 mod joining;
-pub mod rate_tiers;
 mod publishing;
+pub mod rate_tiers;
 mod relay;
-mod capacity;
 pub mod sequence;
 mod signals;
 pub mod state;
@@ -24,17 +24,17 @@ use ingest::event::{Batch, Event, Id};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{
-    feeds::{Feed, Source, SourceNumber, Terms},
-    rate_tiers::Timers,
+    feeds::{FeedState, Source, SourceNumber, SourcePolicy},
+    rate_tiers::TierTimers,
     relay::Relay,
-    sequence::{Stamp, Window},
-    signals::Desk,
-    state::{Life, Match, Moment, Origin, Touched},
+    sequence::{Stamp, TailWindow},
+    signals::SignalEngine,
+    state::{Life, Match, MatchDelta, Moment, Origin},
 };
 use crate::{
     channels::{Channels, Subject},
     document::Object,
-    identity::{Identity, Place},
+    identity::{Identity, MatchMapping},
     ids::PublicIds,
     record::{Key, MatchRecord, Position},
     wire,
@@ -42,8 +42,8 @@ use crate::{
 
 /// What the hub may keep, and for how long.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
-    pub window: Window,
+pub struct HubSettings {
+    pub window: TailWindow,
     /// Matches known at a time. Past it the first to end of the source that has most goes, else new ones are
     /// refused.
     pub matches_max: usize,
@@ -70,24 +70,24 @@ pub struct Epochs {
 
 #[derive(Debug)]
 pub struct Hub {
-    settings: Settings,
+    settings: HubSettings,
     epochs: Epochs,
     /// By ids of ours, which are digests already.
-    matches: FxHashMap<Id, Known>,
+    matches: FxHashMap<Id, MatchEntry>,
     identity: Identity,
     ids: PublicIds,
     /// Providers' matches that are followed under another id than their own, or with their sides
     /// the other way round.
-    places: FxHashMap<Id, Place>,
+    mappings: FxHashMap<Id, MatchMapping>,
     sources: Vec<Source>,
     pub(crate) channels: Channels,
     /// The sources as they were last published; their counts move on in between.
     feeds_published: Object,
     feeds_due: Micros,
-    /// When which lane of which channel is due.
-    lane_timers: Timers,
-    /// Lanes that were open when they were counted last.
-    lanes_open: usize,
+    /// When which tier of which channel is due.
+    tier_timers: TierTimers,
+    /// Tiers that were open when they were counted last.
+    tiers_open: usize,
     relay: Relay,
     /// The time that was passed in last.
     latest: Micros,
@@ -95,13 +95,13 @@ pub struct Hub {
     changed: FxHashSet<Id>,
     gone: Vec<Id>,
     /// What was known last of those that were forgotten before it was taken.
-    parted: Vec<Arc<MatchRecord>>,
-    signals: Desk,
+    evicted: Vec<Arc<MatchRecord>>,
+    signals: SignalEngine,
 }
 
 /// A match and where its facts come from.
 #[derive(Debug)]
-struct Known {
+struct MatchEntry {
     state: Match,
     source: SourceNumber,
 }
@@ -110,7 +110,7 @@ struct Known {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     pub life: Life,
-    pub feed: Feed,
+    pub feed: FeedState,
     pub status: Option<&'static str>,
     pub suspended: Option<bool>,
     pub match_seq: Option<u64>,
@@ -136,7 +136,7 @@ impl Header {
     /// Of a document in which nothing is known yet.
     const EMPTY: Self = Self {
         life: Life::Prematch,
-        feed: Feed::Live,
+        feed: FeedState::Live,
         status: None,
         suspended: None,
         match_seq: None,
@@ -145,26 +145,26 @@ impl Header {
 
 impl Hub {
     #[must_use]
-    pub fn new(settings: Settings, epochs: Epochs, identity: Identity) -> Self {
+    pub fn new(settings: HubSettings, epochs: Epochs, identity: Identity) -> Self {
         Self {
             settings,
             epochs,
             matches: FxHashMap::default(),
             identity,
             ids: PublicIds::default(),
-            places: FxHashMap::default(),
+            mappings: FxHashMap::default(),
             sources: Vec::new(),
             channels: Channels::default(),
             feeds_published: Object::default(),
             feeds_due: 0,
-            lane_timers: Timers::default(),
-            lanes_open: 0,
+            tier_timers: TierTimers::default(),
+            tiers_open: 0,
             relay: Relay::default(),
             latest: 0,
             changed: FxHashSet::default(),
             gone: Vec::new(),
-            parted: Vec::new(),
-            signals: Desk::default(),
+            evicted: Vec::new(),
+            signals: SignalEngine::default(),
         }
     }
 
@@ -183,8 +183,13 @@ impl Hub {
     }
 
     /// Announces a source. Its facts carry the number that is returned.
-    pub fn source(&mut self, name: Arc<str>, kind: &'static str, terms: Terms) -> SourceNumber {
-        self.sources.push(Source::new(name, kind, terms));
+    pub fn source(
+        &mut self,
+        name: Arc<str>,
+        kind: &'static str,
+        policy: SourcePolicy,
+    ) -> SourceNumber {
+        self.sources.push(Source::new(name, kind, policy));
         SourceNumber(self.sources.len() - 1)
     }
 
@@ -207,10 +212,10 @@ impl Hub {
         ladders.map(|ladder| ladder.levels().len()).sum()
     }
 
-    /// Lanes open a moment ago: channels that are merged in time, once for each rate.
+    /// Tiers open a moment ago: channels that are merged in time, once for each rate.
     #[must_use]
-    pub fn lanes(&self) -> usize {
-        self.lanes_open
+    pub fn tiers(&self) -> usize {
+        self.tiers_open
     }
 
     /// All matches that have changed since this was asked last, as they are now, and those that were
@@ -230,26 +235,26 @@ impl Hub {
 
     /// What was known last of matches that were forgotten since [`Hub::take_changed`], and had changed
     /// since then: one that ends, and is let go of, within one message leaves its result here.
-    pub fn take_parted(&mut self) -> Vec<Arc<MatchRecord>> {
-        mem::take(&mut self.parted)
+    pub fn take_evicted_records(&mut self) -> Vec<Arc<MatchRecord>> {
+        mem::take(&mut self.evicted)
     }
 
-    /// When [`Hub::flush_lanes`] has something to do, if nothing changes before.
+    /// When [`Hub::flush_tiers`] has something to do, if nothing changes before.
     #[must_use]
-    pub fn lanes_due(&self) -> Option<Micros> {
-        self.lane_timers.next()
+    pub fn tiers_due(&self) -> Option<Micros> {
+        self.tier_timers.next()
     }
 
-    /// Lets go of all that lanes hold and that has waited for long enough.
-    pub fn flush_lanes(&mut self, now: Micros, changes: &mut Vec<Change>) {
-        self.flush_lanes_until(now, now, changes);
+    /// Lets go of all that tiers hold and that has waited for long enough.
+    pub fn flush_tiers(&mut self, now: Micros, changes: &mut Vec<Change>) {
+        self.flush_tiers_until(now, now, changes);
     }
 
-    fn flush_lanes_until(&mut self, until: Micros, now: Micros, changes: &mut Vec<Change>) {
-        while let Some(timer) = self.lane_timers.pop(until) {
+    fn flush_tiers_until(&mut self, until: Micros, now: Micros, changes: &mut Vec<Change>) {
+        while let Some(timer) = self.tier_timers.pop(until) {
             let (_, subject, _) = timer;
             if let Some(entry) = self.channels.get_mut(subject) {
-                entry.lanes.look(timer, until, now, &mut self.lane_timers, changes);
+                entry.tiers.fire(timer, until, now, &mut self.tier_timers, changes);
             }
         }
     }
@@ -265,35 +270,35 @@ impl Hub {
     ) -> Vec<ApplyError> {
         self.latest = now;
         self.sources[source.0].message(batch.price_changes, received);
-        self.heal(source, now, changes);
+        self.mark_heard(source, now, changes);
         let moment = Moment { source: batch.at, received };
-        let mut all_touched: Vec<(Id, Touched)> = Vec::new();
+        let mut deltas: Vec<(Id, MatchDelta)> = Vec::new();
         let mut errors = Vec::new();
         for event in &batch.events {
-            match self.apply_event(source, event, moment, changes, &mut all_touched) {
+            match self.apply_event(source, event, moment, changes, &mut deltas) {
                 Ok(()) => {}
                 Err(error) if errors.last() == Some(&error) => {}
                 Err(error) => errors.push(error),
             }
         }
-        self.publish_touched(all_touched, moment, now, changes);
+        self.publish_deltas(deltas, moment, now, changes);
         let stamp = Stamp { source: batch.at, received, published: now };
-        self.let_go(source, moment.best(), stamp, changes);
+        self.evict_ended(source, moment.best(), stamp, changes);
         errors
     }
 
-    fn publish_touched(
+    fn publish_deltas(
         &mut self,
-        all_touched: Vec<(Id, Touched)>,
+        deltas: Vec<(Id, MatchDelta)>,
         moment: Moment,
         now: Micros,
         changes: &mut Vec<Change>,
     ) {
         let Moment { source, received } = moment;
         let stamp = Stamp { source, received, published: now };
-        for (id, mut touched) in all_touched {
-            self.guard(id, moment, &mut touched);
-            self.publish_match(id, &touched, moment, stamp, changes);
+        for (id, mut delta) in deltas {
+            self.guard(id, moment, &mut delta);
+            self.publish_match(id, &delta, moment, stamp, changes);
         }
     }
 
@@ -303,22 +308,22 @@ impl Hub {
         event: &Event,
         moment: Moment,
         changes: &mut Vec<Change>,
-        all_touched: &mut Vec<(Id, Touched)>,
+        deltas: &mut Vec<(Id, MatchDelta)>,
     ) -> Result<(), ApplyError> {
-        self.recognise(source, event, moment, all_touched, changes)?;
-        let Place { id, swapped } = self.place(event.match_id);
+        self.resolve_match(source, event, moment, deltas, changes)?;
+        let MatchMapping { id, swapped } = self.mapping(event.match_id);
         if !self.matches.contains_key(&id) {
-            self.introduce(source, id, event, moment, changes, all_touched)?;
+            self.introduce(source, id, event, moment, changes, deltas)?;
         }
-        let place = all_touched.iter().position(|(own, _)| *own == id).unwrap_or_else(|| {
-            all_touched.push((id, Touched::default()));
-            all_touched.len() - 1
+        let index = deltas.iter().position(|(own, _)| *own == id).unwrap_or_else(|| {
+            deltas.push((id, MatchDelta::default()));
+            deltas.len() - 1
         });
         let known = self.matches.get_mut(&id).ok_or(ApplyError::UnknownMatch(id))?;
         let origin = Origin { source, own: event.match_id, moment, sources: &self.sources };
-        let fact = Self::in_its_order(&event.fact, swapped);
-        let fact = self.identity.in_its_names(event.match_id, fact);
-        if known.state.apply(&fact, origin, &mut all_touched[place].1) {
+        let fact = Self::orient_sides(&event.fact, swapped);
+        let fact = self.identity.with_public_ids(event.match_id, fact);
+        if known.state.apply(&fact, origin, &mut deltas[index].1) {
             Ok(())
         } else {
             Err(ApplyError::OtherSport(id))
@@ -332,10 +337,10 @@ impl Hub {
         let Some(known) = self.take_match(id) else { return };
         self.identity.forget(id);
         if self.changed.remove(&id) {
-            self.parted.push(Arc::new(MatchRecord::of(&known.state, &self.ids, stamp.received)));
+            self.evicted.push(Arc::new(MatchRecord::of(&known.state, &self.ids, stamp.received)));
         }
         self.gone.push(id);
-        self.places.retain(|_, place| place.id != id);
+        self.mappings.retain(|_, mapping| mapping.id != id);
         self.close_channels(id, &known.state, stamp, changes);
     }
 

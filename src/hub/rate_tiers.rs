@@ -1,12 +1,12 @@
 //! What readers get who asked for fewer updates: the changes of a channel merged in time, once for
 //! all who follow it at the same rate.
 //!
-//! A lane is one channel at one rate. It is there for as long as somebody holds its lease, so
+//! A tier is one channel at one rate. It is there for as long as somebody holds its lease, so
 //! there are at most as many as channels times rates in use, and each holds at most one merged patch.
-//! It knows no reader: whoever joins gets what leads to the head, and the lane's next frame may begin
+//! It knows no reader: whoever joins gets what leads to the head, and the tier's next frame may begin
 //! before that, since patches hold absolute values.
 //!
-//! Time is passed in. A lane that holds something stands in [`Timers`], which the writer waits for.
+//! Time is passed in. A tier that holds something stands in [`TierTimers`], which the writer waits for.
 
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
@@ -19,54 +19,54 @@ use crate::{
     document::{Barrier, Object},
 };
 
-/// The lanes of one channel: none where everybody takes each change at once.
+/// The tiers of one channel: none where everybody takes each change at once.
 #[derive(Debug, Default)]
-pub struct Lanes(Vec<Lane>);
+pub struct RateTiers(Vec<RateTier>);
 
 /// A change that has just been numbered, with the frame that those get who take each one.
 #[derive(Debug, Clone)]
-pub struct Numbered {
+pub struct NumberedUpdate {
     pub update: Arc<Update>,
     pub publication: Arc<Publication>,
 }
 
-/// When which lane is to be looked at. Bounded by the lanes that hold something, and those that
+/// When which tier is to be looked at. Bounded by the tiers that hold something, and those that
 /// held something when they closed, for less than an interval.
 #[derive(Debug, Default)]
-pub struct Timers(BinaryHeap<Reverse<Timer>>);
+pub struct TierTimers(BinaryHeap<Reverse<TierTimer>>);
 
-/// A moment, and the lane that is to be looked at then.
-pub type Timer = (Micros, Subject, Rate);
+/// A moment, and the tier that is to be looked at then.
+pub type TierTimer = (Micros, Subject, Rate);
 
 #[derive(Debug)]
-struct Lane {
+struct RateTier {
     rate: Rate,
     lease: Lease,
     /// The interval since its last frame is over then.
-    free_at: Micros,
+    ready_at: Micros,
     /// When it is looked at next, if it stands in the timers.
     timer: Option<Micros>,
-    pending: Option<Pending>,
+    pending: Option<PendingUpdate>,
 }
 
-/// What waits for the interval to be over: it leads from the lane's last frame to the channel's head.
+/// What waits for the interval to be over: it leads from the tier's last frame to the channel's head.
 #[derive(Debug)]
-struct Pending {
+struct PendingUpdate {
     prev: Seq,
-    last: Numbered,
+    last: NumberedUpdate,
     /// The composed patch, where more than one change waits.
     merged: Option<Object>,
 }
 
-impl Lanes {
-    /// A lease of the lane of this rate, which is opened where there is none. Whoever takes each
+impl RateTiers {
+    /// A lease of the tier of this rate, which is opened where there is none. Whoever takes each
     /// change needs none.
     pub fn lease(&mut self, rate: Rate) -> Option<Lease> {
         if rate == Rate::Each {
             return None;
         }
-        let place = self.0.iter().position(|lane| lane.rate == rate).unwrap_or_else(|| {
-            self.0.push(Lane::new(rate));
+        let place = self.0.iter().position(|tier| tier.rate == rate).unwrap_or_else(|| {
+            self.0.push(RateTier::new(rate));
             self.0.len() - 1
         });
         Some(self.0[place].lease.clone())
@@ -76,21 +76,21 @@ impl Lanes {
     pub fn take(
         &mut self,
         subject: Subject,
-        change: &Numbered,
-        timers: &mut Timers,
+        change: &NumberedUpdate,
+        timers: &mut TierTimers,
         changes: &mut Vec<Change>,
     ) {
         self.close_unfollowed();
-        for lane in &mut self.0 {
-            lane.take(change, changes);
-            lane.set_timer(subject, timers);
+        for tier in &mut self.0 {
+            tier.take(change, changes);
+            tier.set_timer(subject, timers);
         }
     }
 
-    /// Closes the lanes that nobody follows any more. None is closed under a reader: an answer on its
+    /// Closes the tiers that nobody follows any more. None is closed under a reader: an answer on its
     /// way holds the lease too, and a lease that nobody holds can be cloned here alone.
     pub fn close_unfollowed(&mut self) {
-        self.0.retain(|lane| lane.lease.is_shared());
+        self.0.retain(|tier| tier.lease.is_shared());
     }
 
     #[must_use]
@@ -103,50 +103,50 @@ impl Lanes {
         self.0.is_empty()
     }
 
-    /// Lets go of what the lane of this rate holds, if it is due until then. It may not be: the
+    /// Lets go of what the tier of this rate holds, if it is due until then. It may not be: the
     /// timer is that of a frame before which something forced another.
-    pub fn look(
+    pub fn fire(
         &mut self,
-        (timer, subject, rate): Timer,
+        (timer, subject, rate): TierTimer,
         until: Micros,
         now: Micros,
-        timers: &mut Timers,
+        timers: &mut TierTimers,
         changes: &mut Vec<Change>,
     ) {
-        let lane = self.0.iter_mut().find(|lane| lane.rate == rate && lane.timer == Some(timer));
+        let tier = self.0.iter_mut().find(|tier| tier.rate == rate && tier.timer == Some(timer));
         // One that has closed, and may be open again.
-        let Some(lane) = lane else { return };
-        lane.timer = None;
-        if lane.free_at <= until {
-            lane.flush(now, changes);
+        let Some(tier) = tier else { return };
+        tier.timer = None;
+        if tier.ready_at <= until {
+            tier.flush(now, changes);
         }
-        lane.set_timer(subject, timers);
+        tier.set_timer(subject, timers);
     }
 }
 
-impl Lane {
+impl RateTier {
     fn new(rate: Rate) -> Self {
         let lease = Lease::default();
-        Self { rate, lease, free_at: Micros::MIN, timer: None, pending: None }
+        Self { rate, lease, ready_at: Micros::MIN, timer: None, pending: None }
     }
 
     /// What happened, and a suspension, stands alone and never waits; nor does the first change
     /// after a quiet interval. All else waits, merged with what waits already.
-    fn take(&mut self, change: &Numbered, changes: &mut Vec<Change>) {
-        let Numbered { update, publication } = change;
+    fn take(&mut self, change: &NumberedUpdate, changes: &mut Vec<Change>) {
+        let NumberedUpdate { update, publication } = change;
         let now = update.stamp.published;
         if publication.urgent || !update.events.is_empty() {
             self.flush(now, changes);
             return self.send(Arc::clone(publication), now, changes);
         }
         match self.pending.take() {
-            None if self.free_at <= now => self.send(Arc::clone(publication), now, changes),
-            None => self.pending = Some(Pending::new(change)),
+            None if self.ready_at <= now => self.send(Arc::clone(publication), now, changes),
+            None => self.pending = Some(PendingUpdate::new(change)),
             Some(mut pending) => match pending.merge(change) {
                 Ok(()) => self.pending = Some(pending),
                 Err(Barrier) => {
                     self.send(pending.into_publication(), now, changes);
-                    self.pending = Some(Pending::new(change));
+                    self.pending = Some(PendingUpdate::new(change));
                 }
             },
         }
@@ -159,24 +159,24 @@ impl Lane {
     }
 
     fn send(&mut self, publication: Arc<Publication>, now: Micros, changes: &mut Vec<Change>) {
-        self.free_at = now + Micros::from(self.rate.every_ms()) * 1_000;
+        self.ready_at = now + Micros::from(self.rate.every_ms()) * 1_000;
         changes.push(Change::Published(self.rate, publication));
     }
 
-    fn set_timer(&mut self, subject: Subject, timers: &mut Timers) {
+    fn set_timer(&mut self, subject: Subject, timers: &mut TierTimers) {
         if self.pending.is_some() && self.timer.is_none() {
-            self.timer = Some(self.free_at);
-            timers.0.push(Reverse((self.free_at, subject, self.rate)));
+            self.timer = Some(self.ready_at);
+            timers.0.push(Reverse((self.ready_at, subject, self.rate)));
         }
     }
 }
 
-impl Pending {
-    fn new(change: &Numbered) -> Self {
+impl PendingUpdate {
+    fn new(change: &NumberedUpdate) -> Self {
         Self { prev: change.publication.prev, last: change.clone(), merged: None }
     }
 
-    fn merge(&mut self, change: &Numbered) -> Result<(), Barrier> {
+    fn merge(&mut self, change: &NumberedUpdate) -> Result<(), Barrier> {
         let merged = self.merged.get_or_insert_with(|| self.last.update.patch.clone());
         merged.merge(&change.update.patch)?;
         self.last = change.clone();
@@ -185,13 +185,18 @@ impl Pending {
 
     /// One change alone goes out as those get it who take each one, encoded once for all.
     fn into_publication(self) -> Arc<Publication> {
-        let Self { prev, last: Numbered { update, publication }, merged } = self;
+        let Self { prev, last: NumberedUpdate { update, publication }, merged } = self;
         match merged {
             Some(patch) if update.seq - prev > 1 => {
                 let (channel, seq) = (publication.channel.clone(), update.seq);
                 let channel_name = channel.name.clone();
-                let body =
-                    stream::Merged { channel: channel_name, prev, seq, stamp: update.stamp, patch };
+                let body = stream::MergedFrame {
+                    channel: channel_name,
+                    prev,
+                    seq,
+                    stamp: update.stamp,
+                    patch,
+                };
                 Arc::new(Publication::new(channel, prev, seq, Box::new(body)))
             }
             _ => publication,
@@ -199,15 +204,15 @@ impl Pending {
     }
 }
 
-impl Timers {
-    /// When the next lane is to be looked at.
+impl TierTimers {
+    /// When the next tier is to be looked at.
     #[must_use]
     pub fn next(&self) -> Option<Micros> {
         self.0.peek().map(|Reverse((timer, ..))| *timer)
     }
 
     /// The next one, if its time comes until then.
-    pub fn pop(&mut self, until: Micros) -> Option<Timer> {
+    pub fn pop(&mut self, until: Micros) -> Option<TierTimer> {
         self.next().filter(|timer| *timer <= until)?;
         self.0.pop().map(|Reverse(timer)| timer)
     }

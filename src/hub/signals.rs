@@ -12,21 +12,23 @@ use self::number::SignalNumbers;
 use super::{
     Header, Hub, Match,
     sequence::Stamp,
-    state::{Book, ConsensusKey, FootballPart, Life, Moment, Play, TennisEvent, Touched},
+    state::{Book, ConsensusKey, FootballPart, Life, MatchDelta, Moment, Play, TennisEvent},
 };
 use crate::{
     channels::Subject,
     document::{Node, Object},
     record::{Key, Named},
-    signals::{MarketKey, Quote, QuoteState, Settings, SignalRecord, Turn, Watch},
+    signals::{
+        MarketKey, Quote, QuoteState, SignalChange, SignalRecord, SignalSettings, SignalTracker,
+    },
     wire,
 };
 
 /// What is watched.
 #[derive(Debug, Default)]
-pub(super) struct Desk {
-    settings: Settings,
-    watches: FxHashMap<Id, Watched>,
+pub(super) struct SignalEngine {
+    settings: SignalSettings,
+    trackers: FxHashMap<Id, TrackedMatch>,
     /// All that is so now, by its id.
     active: BTreeMap<Key, Arc<SignalRecord>>,
     numbers: SignalNumbers,
@@ -34,12 +36,12 @@ pub(super) struct Desk {
     events: u64,
     /// Signals that have turned since they were taken, each as it stands: while nobody takes them, as when a
     /// demo plays its past, they are as many as there are signals, and not as their turns.
-    turned: BTreeMap<Key, Arc<SignalRecord>>,
+    changed: BTreeMap<Key, Arc<SignalRecord>>,
 }
 
 #[derive(Debug, Default)]
-struct Watched {
-    watch: Watch,
+struct TrackedMatch {
+    tracker: SignalTracker,
     /// By how much the source's clock is behind ours: a recording's is by years.
     behind_us: Micros,
 }
@@ -50,7 +52,7 @@ const HEADER: Header = Header { life: Life::Live, ..Header::EMPTY };
 impl Hub {
     /// The same with other settings of what is worth telling.
     #[must_use]
-    pub fn with_signals(mut self, settings: Settings) -> Self {
+    pub fn with_signals(mut self, settings: SignalSettings) -> Self {
         self.signals.settings = settings;
         self
     }
@@ -65,7 +67,7 @@ impl Hub {
 
     /// Signals that have begun, changed or ended since this was asked last, each as it stands.
     pub fn take_signals(&mut self) -> Vec<Arc<SignalRecord>> {
-        mem::take(&mut self.signals.turned).into_values().collect()
+        mem::take(&mut self.signals.changed).into_values().collect()
     }
 
     /// The channel is there before there are signals, so that anybody can follow it.
@@ -78,11 +80,11 @@ impl Hub {
         }
     }
 
-    /// Looks at what a batch touched of one match.
+    /// Looks at what a batch delta of one match.
     pub(super) fn publish_signals(
         &mut self,
         id: Id,
-        touched: &Touched,
+        delta: &MatchDelta,
         markets: &[ConsensusKey],
         moment: Moment,
         stamp: Stamp,
@@ -90,48 +92,49 @@ impl Hub {
     ) {
         let Some(known) = self.matches.get(&id) else { return };
         let state = &known.state;
-        let Desk { settings, watches, .. } = &mut self.signals;
+        let SignalEngine { settings, trackers, .. } = &mut self.signals;
         let at = moment.best();
-        let turns = if state.life() == Life::Ended {
-            watches.remove(&id).map(|mut it| it.watch.end(at)).unwrap_or_default()
+        let signal_changes = if state.life() == Life::Ended {
+            trackers.remove(&id).map(|mut it| it.tracker.end(at)).unwrap_or_default()
         } else {
-            let watched = watches.entry(id).or_default();
-            watched.behind_us = moment.received - at;
-            look(&mut watched.watch, state, touched, markets, at, settings)
+            let tracked = trackers.entry(id).or_default();
+            tracked.behind_us = moment.received - at;
+            evaluate(&mut tracked.tracker, state, delta, markets, at, settings)
         };
-        self.tell(id, turns, at, stamp, changes);
+        self.publish_signal_changes(id, signal_changes, at, stamp, changes);
     }
 
     /// Lets go of what only time ends.
-    pub(super) fn pass_signals(&mut self, stamp: Stamp, changes: &mut Vec<Change>) {
-        let Desk { settings, watches, .. } = &mut self.signals;
-        let passed = watches.iter_mut().map(|(id, watched)| {
-            let at = stamp.received - watched.behind_us;
-            (*id, at, watched.watch.pass(at, settings))
+    pub(super) fn expire_signals(&mut self, stamp: Stamp, changes: &mut Vec<Change>) {
+        let SignalEngine { settings, trackers, .. } = &mut self.signals;
+        let expired = trackers.iter_mut().map(|(id, tracked)| {
+            let at = stamp.received - tracked.behind_us;
+            (*id, at, tracked.tracker.expire(at, settings))
         });
-        let passed: Vec<_> = passed.filter(|(.., turns)| !turns.is_empty()).collect();
-        for (id, at, turns) in passed {
-            self.tell(id, turns, at, stamp, changes);
+        let expired: Vec<_> =
+            expired.filter(|(.., signal_changes)| !signal_changes.is_empty()).collect();
+        for (id, at, signal_changes) in expired {
+            self.publish_signal_changes(id, signal_changes, at, stamp, changes);
         }
     }
 
     /// A match is forgotten, and with it what was so of it.
     pub(super) fn end_signals(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
-        let Some(mut watched) = self.signals.watches.remove(&id) else { return };
-        let at = stamp.received - watched.behind_us;
-        let turns = watched.watch.end(at);
-        self.tell(id, turns, at, stamp, changes);
+        let Some(mut tracked) = self.signals.trackers.remove(&id) else { return };
+        let at = stamp.received - tracked.behind_us;
+        let signal_changes = tracked.tracker.end(at);
+        self.publish_signal_changes(id, signal_changes, at, stamp, changes);
     }
 
-    fn tell(
+    fn publish_signal_changes(
         &mut self,
         id: Id,
-        turns: Vec<Turn>,
+        signal_changes: Vec<SignalChange>,
         at: Micros,
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        if turns.is_empty() {
+        if signal_changes.is_empty() {
             return;
         }
         let state = self.matches.get(&id).map(|known| &known.state);
@@ -142,12 +145,12 @@ impl Hub {
         self.open_signals(stamp, changes);
         let mut patch = Object::default();
         let mut events: Vec<Node> = Vec::new();
-        for turn in turns {
+        for change in signal_changes {
             // Other numbers are no event.
-            let (began, ended, signal, is_event) = match turn {
-                Turn::Began(began, signal) => (began, None, signal, true),
-                Turn::Changed(began, signal) => (began, None, signal, false),
-                Turn::Ended(began, signal) => (began, Some(at), signal, true),
+            let (began, ended, signal, is_event) = match change {
+                SignalChange::Began(began, signal) => (began, None, signal, true),
+                SignalChange::Changed(began, signal) => (began, None, signal, false),
+                SignalChange::Ended(began, signal) => (began, Some(at), signal, true),
             };
             let record = SignalRecord::new(id, sport, sides.clone(), began, signal);
             let id = self.signals.numbers.number(record.digest());
@@ -162,7 +165,7 @@ impl Hub {
             } else {
                 self.signals.active.insert(record.id, Arc::clone(&record));
             }
-            self.signals.turned.insert(record.id, record);
+            self.signals.changed.insert(record.id, record);
         }
         self.publish(Subject::Signals, HEADER, patch, events, stamp, changes);
     }
@@ -180,31 +183,36 @@ impl Hub {
     }
 }
 
-fn look(
-    watch: &mut Watch,
+fn evaluate(
+    tracker: &mut SignalTracker,
     state: &Match,
-    touched: &Touched,
+    delta: &MatchDelta,
     markets: &[ConsensusKey],
     at: Micros,
-    settings: &Settings,
-) -> Vec<Turn> {
-    let mut turns = Vec::new();
+    settings: &SignalSettings,
+) -> Vec<SignalChange> {
+    let mut signal_changes = Vec::new();
     for key in markets {
         let ConsensusKey { kind, period, line } = key.clone();
         let quotes = quotes(state, key);
-        turns.extend(watch.market(&MarketKey { kind, period, line }, &quotes, at, settings));
+        signal_changes.extend(tracker.market(
+            &MarketKey { kind, period, line },
+            &quotes,
+            at,
+            settings,
+        ));
     }
     if let Play::Football(football) = &state.play
-        && touched.football.contains(&FootballPart::Ball)
+        && delta.football.contains(&FootballPart::Ball)
     {
-        turns.extend(football.ball.map(|ball| watch.ball(ball, at)).unwrap_or_default());
+        signal_changes.extend(football.ball.map(|ball| tracker.ball(ball, at)).unwrap_or_default());
     }
-    for event in &touched.tennis_events {
+    for event in &delta.tennis_events {
         if let TennisEvent::Point { point, .. } = event {
-            turns.extend(watch.point(point.winner, at));
+            signal_changes.extend(tracker.point(point.winner, at));
         }
     }
-    turns
+    signal_changes
 }
 
 /// What every bookmaker says of a market.

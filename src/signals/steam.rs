@@ -11,8 +11,8 @@ use ingest::event::Outcome;
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::{
-    Direction, Finding, Kind, MarketKey, Quote, QuoteState, Settings, Signal, Topic, basis_points,
-    strength,
+    Direction, Finding, MarketKey, Quote, QuoteState, Signal, SignalKind, SignalSettings, Topic,
+    basis_points, strength,
 };
 
 /// Changes of one price that are remembered; a price that moves more often has its oldest forgotten.
@@ -21,11 +21,11 @@ const MOVES_MAX: usize = 64;
 /// The past of the prices of one market, for as long as it counts.
 #[derive(Debug, Default)]
 pub(super) struct Steam {
-    prices: BTreeMap<(Outcome, Arc<str>), Price>,
+    prices: BTreeMap<(Outcome, Arc<str>), PriceHistory>,
 }
 
 #[derive(Debug)]
-struct Price {
+struct PriceHistory {
     now: Decimal,
     /// Since when it was something else, and what: the oldest first.
     before: VecDeque<(Micros, Decimal)>,
@@ -33,12 +33,12 @@ struct Price {
 
 impl Steam {
     /// Takes in the prices of now and says which outcomes move.
-    pub(super) fn look(
+    pub(super) fn update(
         &mut self,
         market: &MarketKey,
         quotes: &[Quote],
         at: Micros,
-        settings: &Settings,
+        settings: &SignalSettings,
     ) -> Vec<Signal> {
         for quote in quotes.iter().filter(|quote| quote.state == QuoteState::Open) {
             // A price of 1 or less is none: nobody wins by it.
@@ -50,7 +50,7 @@ impl Steam {
     }
 
     fn note(&mut self, whose: (Outcome, Arc<str>), now: Decimal, at: Micros) {
-        let first = || Price { now, before: VecDeque::new() };
+        let first = || PriceHistory { now, before: VecDeque::new() };
         let price = self.prices.entry(whose).or_insert_with(first);
         if price.now != now {
             if price.before.len() == MOVES_MAX {
@@ -65,7 +65,7 @@ impl Steam {
         &mut self,
         market: &MarketKey,
         at: Micros,
-        settings: &Settings,
+        settings: &SignalSettings,
     ) -> Vec<Signal> {
         let mut moves: BTreeMap<Outcome, Vec<(Arc<str>, Decimal)>> = BTreeMap::new();
         for ((outcome, bookmaker), price) in &mut self.prices {
@@ -94,7 +94,7 @@ fn signal(
     market: &MarketKey,
     outcome: Outcome,
     moves: Vec<(Arc<str>, Decimal)>,
-    settings: &Settings,
+    settings: &SignalSettings,
 ) -> Option<Signal> {
     let falls = moves.iter().all(|(_, change)| change.is_sign_negative());
     let rises = moves.iter().all(|(_, change)| change.is_sign_positive());
@@ -104,7 +104,7 @@ fn signal(
     let sum: Decimal = moves.iter().map(|(_, change)| change).sum();
     let change = sum / Decimal::from(moves.len());
     Some(Signal {
-        topic: Topic { outcome: Some(outcome), ..Topic::of_market(Kind::Steam, market) },
+        topic: Topic { outcome: Some(outcome), ..Topic::of_market(SignalKind::Steam, market) },
         strength: strength(change, Decimal::new(20, 2)),
         finding: Finding::Steam {
             direction: if falls { Direction::Shortening } else { Direction::Drifting },

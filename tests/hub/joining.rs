@@ -10,8 +10,8 @@ use ingest::event::{
     TennisScore, TennisStatus,
 };
 use matchwire::{
-    hub::feeds::{Kind, Ranks, SourceNumber, Terms},
-    identity::{Numbered, Order, own},
+    hub::feeds::{FactKind, Ranks, SourceNumber, SourcePolicy},
+    identity::{MatchOrder, NumberedOrder, own},
 };
 use serde_json::json;
 
@@ -99,11 +99,11 @@ fn batch(events: impl IntoIterator<Item = Event>) -> Batch {
 }
 
 fn second(bench: &mut Bench) -> SourceNumber {
-    bench.hub.source("second".into(), "football-data-couk", Terms::default())
+    bench.hub.source("second".into(), "football-data-couk", SourcePolicy::default())
 }
 
-fn order(bench: &mut Bench, number: i64, order: Order) {
-    bench.order(&Numbered { number, order });
+fn order(bench: &mut Bench, number: i64, order: MatchOrder) {
+    bench.order(&NumberedOrder { number, order });
 }
 
 #[test]
@@ -129,9 +129,9 @@ fn matches_that_are_the_same_are_one_from_the_start() {
 #[test]
 fn sides_keep_their_ids_when_a_better_source_joins() {
     let mut bench = Bench::new(SETTINGS);
-    let ranks = Ranks(Kind::ALL.map(|_| Ranks::DEFAULT + 1));
-    let terms = Terms { ranks, ..Terms::default() };
-    let csv = bench.hub.source("second".into(), "football-data-couk", terms);
+    let ranks = Ranks(FactKind::ALL.map(|_| Ranks::DEFAULT + 1));
+    let policy = SourcePolicy { ranks, ..SourcePolicy::default() };
+    let csv = bench.hub.source("second".into(), "football-data-couk", policy);
     bench.apply(&batch([BETFAIR.fixture()]));
     let name = format!("football/{}", BETFAIR.own());
     let before = ["home", "away"].map(|side| bench.data(&name)[side]["id"].clone());
@@ -199,7 +199,7 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     let events = [CSV.fixture()].into_iter().chain(CSV.score(2, 2));
     bench.apply_from(csv, &batch(events.chain(CSV.book("bet365", outcomes))));
     let (provider, key) = (CSV.provider.to_owned(), CSV.key.to_owned());
-    order(&mut bench, 1, Order::Split { provider: provider.clone(), key: key.clone() });
+    order(&mut bench, 1, MatchOrder::Split { provider: provider.clone(), key: key.clone() });
     assert_eq!(bench.hub.matches(), 2);
     let [one, other] = [BETFAIR.own(), CSV.own()].map(|own| format!("football/{own}"));
     assert_eq!(bench.data(&one)["refs"], json!({ "betfair": BETFAIR.key }));
@@ -210,7 +210,7 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     // What comes now comes to each.
     bench.apply_from(csv, &batch([CSV.fixture()].into_iter().chain(CSV.score(3, 2))));
     assert_eq!(bench.data(&other)["score"], json!({ "home": 3, "away": 2 }));
-    let join = Order::Join { provider, key, into: BETFAIR.own(), swapped: false, with: None };
+    let join = MatchOrder::Join { provider, key, into: BETFAIR.own(), swapped: false, with: None };
     order(&mut bench, 2, join);
     assert_eq!(bench.hub.matches(), 1);
     assert_eq!(bench.data(&one)["score"], json!({ "home": 3, "away": 2 }));

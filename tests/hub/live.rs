@@ -16,7 +16,7 @@ use ingest::event::{
 };
 use matchwire::hub::{
     Epochs, Hub,
-    feeds::{Feed, Health, SourceNumber, Terms},
+    feeds::{FeedState, Health, SourceNumber, SourcePolicy},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ impl Told {
     fn new() -> Self {
         let epochs = Epochs { matches: fanout::Epoch(7), feeds: fanout::Epoch(8) };
         let mut hub = Hub::new(SETTINGS, epochs, matchwire::identity::Identity::default());
-        let source = hub.source("test".into(), "simulator", Terms::default());
+        let source = hub.source("test".into(), "simulator", SourcePolicy::default());
         Self { hub, source, now: START, frames: Vec::new() }
     }
 
@@ -69,9 +69,14 @@ impl Told {
         }
     }
 
-    fn source_is(&mut self, feed: Feed) {
+    fn set_source_health(&mut self, feed: FeedState) {
         let mut changes = Vec::new();
-        self.hub.source_is(self.source, &Health { feed, why: None }, self.now, &mut changes);
+        self.hub.set_source_health(
+            self.source,
+            &Health { feed, why: None },
+            self.now,
+            &mut changes,
+        );
         self.read(&changes);
     }
 
@@ -243,7 +248,7 @@ fn cadence_is_that_of_the_wild() {
     assert_eq!((&last["minute"], &last["second"]), (&json!(68), &json!(12)), "{last}");
 
     // What is known of a feed that is down is not told as if it were known now.
-    told.source_is(Feed::Down);
+    told.set_source_health(FeedState::Down);
     told.wait(31);
     let frames = told.take();
     assert_eq!(kinds(&frames, "livedata"), 0, "nobody knows the time of play");
@@ -258,7 +263,7 @@ fn cadence_is_that_of_the_wild() {
         assert_eq!(event["time"]["second"], 13, "the clock stands since then");
     }
 
-    told.source_is(Feed::Live);
+    told.set_source_health(FeedState::Live);
     told.apply(&[status(FootballStatus::Finished)]);
     told.take();
     told.wait(70);
