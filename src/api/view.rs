@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Api, ApiError};
 use crate::{
-    archive::{Condition, Filter, Found, Window},
+    archive::{Condition, Filter, MatchPage, Window},
     record::{Brief, Key, MatchRecord},
 };
 
@@ -52,7 +52,7 @@ impl<'a> View<'a> {
     }
 
     /// The matches that a filter lets through, whatever sport it names.
-    pub(super) fn find(&self, filter: &Filter, window: Window) -> Found {
+    pub(super) fn find(&self, filter: &Filter, window: Window) -> MatchPage {
         self.find_with(filter, window, None)
     }
 
@@ -62,7 +62,7 @@ impl<'a> View<'a> {
         filter: &Filter,
         window: Window,
         also: Option<Condition<'_>>,
-    ) -> Found {
+    ) -> MatchPage {
         let filter = Filter { sport: self.sport.or(filter.sport), ..filter.clone() };
         self.api.archive.find_under(&self.briefs, &filter, window, also)
     }

@@ -111,14 +111,14 @@ impl Appearance {
     pub(crate) fn of_record(record: &MatchRecord) -> BTreeMap<Key, Self> {
         let PlayRecord::Football(football) = &record.play else { return BTreeMap::new() };
         let Some(sides) = record.brief.sides else { return BTreeMap::new() };
-        let mut sheet = Sheet { record, sides, appearances: BTreeMap::new() };
-        sheet.line_ups(football);
-        sheet.tallies(football);
-        sheet.incidents(football);
+        let mut builder = AppearanceBuilder { record, sides, appearances: BTreeMap::new() };
+        builder.line_ups(football);
+        builder.tallies(football);
+        builder.incidents(football);
         if !has_begun(record.brief.status) {
-            sheet.appearances.values_mut().for_each(|it| it.played = false);
+            builder.appearances.values_mut().for_each(|it| it.played = false);
         }
-        sheet.appearances
+        builder.appearances
     }
 }
 
@@ -146,13 +146,13 @@ fn has_begun(status: Status) -> bool {
 }
 
 /// Who did what, while it is written down.
-struct Sheet<'a> {
+struct AppearanceBuilder<'a> {
     record: &'a MatchRecord,
     sides: [Key; 2],
     appearances: BTreeMap<Key, Appearance>,
 }
 
-impl Sheet<'_> {
+impl AppearanceBuilder<'_> {
     /// Who is in no line-up and yet told of was on the pitch.
     fn of(&mut self, player: Key, side: usize) -> &mut Appearance {
         let team = self.sides[side];

@@ -12,7 +12,7 @@ use tracing::warn;
 
 use super::{
     Archive, Filter, Window,
-    inbox::{Tray, Waiting},
+    inbox::{PendingWrites, WriteQueue},
 };
 use crate::{
     clock::now,
@@ -50,23 +50,23 @@ const DAY_US: Micros = 86_400_000_000;
 
 /// Writes what is handed in.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct ArchiveWorker {
     archive: Archive,
     reader: Reader,
-    tray: Tray,
+    queue: WriteQueue,
     open: watch::Receiver<()>,
     config: ArchiveConfig,
 }
 
-impl Keeper {
+impl ArchiveWorker {
     pub(super) fn new(
         archive: Archive,
         reader: Reader,
-        tray: Tray,
+        queue: WriteQueue,
         open: watch::Receiver<()>,
         config: ArchiveConfig,
     ) -> Self {
-        Self { archive, reader, tray, open, config }
+        Self { archive, reader, queue, open, config }
     }
 
     /// Works until nothing more can come.
@@ -89,11 +89,11 @@ impl Keeper {
     }
 
     pub(super) async fn write(&self) {
-        let waiting = self.tray.take();
-        if let Some(since) = waiting.since {
+        let pending = self.queue.take();
+        if let Some(since) = pending.since {
             gauge!("matchwire_archive_waiting_seconds").set(seconds(now() - since));
         }
-        match self.try_write(&waiting).await {
+        match self.try_write(&pending).await {
             Ok(()) => gauge!("matchwire_archive_waiting_seconds").set(0.0),
             Err(error) => {
                 counter!("matchwire_archive_failures_total").increment(1);
@@ -101,20 +101,20 @@ impl Keeper {
                     error = &error as &dyn Error,
                     "matches were not kept, and will be tried again"
                 );
-                self.tray.put_back(waiting);
+                self.queue.put_back(pending);
             }
         }
     }
 
-    async fn try_write(&self, waiting: &Waiting) -> Result<(), sqlx::Error> {
-        let records: Vec<_> = waiting.records.values().cloned().collect();
+    async fn try_write(&self, pending: &PendingWrites) -> Result<(), sqlx::Error> {
+        let records: Vec<_> = pending.records.values().cloned().collect();
         if !records.is_empty() {
             let earlier = self.archive.keep(&records, now()).await?;
             self.reader.complete(earlier);
             counter!("matchwire_archive_matches_total").increment(records.len() as u64);
         }
-        let gone: Vec<_> = waiting.gone.iter().copied().collect();
-        self.archive.let_go(&gone, now()).await
+        let gone: Vec<_> = pending.gone.iter().copied().collect();
+        self.archive.close_matches(&gone, now()).await
     }
 
     async fn reload(&self) {

@@ -11,14 +11,14 @@ mod entity;
 mod inbox;
 mod index;
 mod keeper;
-mod write_cache;
-mod stored_price;
 mod merge;
 mod odds;
 mod page;
 mod rows;
 pub mod signals;
 mod store;
+mod stored_price;
+mod write_cache;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -37,15 +37,15 @@ pub use self::{
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
     entity::{Entity, EntityKind},
     inbox::Inbox,
-    index::{Filter, Found, Index, Window},
-    keeper::Keeper,
+    index::{Filter, Index, MatchPage, Window},
+    keeper::ArchiveWorker,
     odds::{Movement, OddsFilter, OddsRow, Period, Tick},
     page::Condition,
 };
 use self::{
     entity::Directory,
-    write_cache::Ledger,
-    store::{Store, Write},
+    store::{ArchiveStore, Write},
+    write_cache::WriteCache,
 };
 use crate::{
     database::Database,
@@ -63,13 +63,13 @@ pub struct Archive {
 
 #[derive(Debug)]
 struct Inner {
-    store: Store,
+    store: ArchiveStore,
     index: RwLock<Index>,
     directory: RwLock<Directory>,
     /// Slugs, sorted.
     bookmakers: RwLock<BTreeSet<Arc<str>>>,
     /// Held by whoever writes.
-    ledger: Mutex<Ledger>,
+    cache: Mutex<WriteCache>,
     /// The number of the last write that is known here, with all before it.
     seen: AtomicI64,
 }
@@ -81,7 +81,7 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn open(database: &Database) -> Result<Self, sqlx::Error> {
-        let store = Store::of(database);
+        let store = ArchiveStore::of(database);
         // First: what is written meanwhile is read again.
         let seen = store.last_change().await?;
         let index = Index::of(store.briefs().await?);
@@ -92,7 +92,7 @@ impl Archive {
             index: index.into(),
             directory: directory.into(),
             bookmakers: bookmakers.into(),
-            ledger: Mutex::default(),
+            cache: Mutex::default(),
             seen: seen.into(),
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -136,9 +136,9 @@ impl Archive {
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let records = in_order(records);
-        let mut ledger = self.inner.ledger.lock().await;
-        self.learn(&mut ledger, records.iter().map(|record| record.brief.id)).await?;
-        self.write(&mut ledger, &records, now).await
+        let mut cache = self.inner.cache.lock().await;
+        self.learn(&mut cache, records.iter().map(|record| record.brief.id)).await?;
+        self.write(&mut cache, &records, now).await
     }
 
     /// As [`Self::put`]; gives what had been kept of those that were told of for the first time.
@@ -148,13 +148,13 @@ impl Archive {
         now: Micros,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let records = in_order(records);
-        let mut ledger = self.inner.ledger.lock().await;
+        let mut cache = self.inner.cache.lock().await;
         let ids = records.iter().map(|record| record.brief.id);
-        let earlier = self.learn(&mut ledger, ids).await?;
-        let whole = ledger.completed(&records);
-        if let Err(error) = self.write(&mut ledger, &whole, now).await {
+        let earlier = self.learn(&mut cache, ids).await?;
+        let whole = cache.completed(&records);
+        if let Err(error) = self.write(&mut cache, &whole, now).await {
             // They are told of for the first time again.
-            records.iter().for_each(|record| ledger.forget(record.brief.id));
+            records.iter().for_each(|record| cache.forget(record.brief.id));
             return Err(error);
         }
         Ok(earlier)
@@ -163,48 +163,48 @@ impl Archive {
     /// Reads what was written of those that the ledger does not know, and gives their records.
     async fn learn(
         &self,
-        ledger: &mut Ledger,
+        cache: &mut WriteCache,
         ids: impl Iterator<Item = Key>,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        let missing: Vec<_> = ids.filter(|id| !ledger.knows(*id)).collect();
+        let missing: Vec<_> = ids.filter(|id| !cache.knows(*id)).collect();
         let store = &self.inner.store;
         let earlier = store.records(&missing).await?;
-        let lines = store.lines(&missing).await?;
+        let prices = store.stored_prices(&missing).await?;
         let appearances = store.appearances_in(&missing).await?;
-        ledger.learn(&missing, &earlier, lines, appearances);
+        cache.learn(&missing, &earlier, prices, appearances);
         Ok(earlier)
     }
 
     async fn write(
         &self,
-        ledger: &mut Ledger,
+        cache: &mut WriteCache,
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         for records in records.chunks(AT_ONCE) {
-            self.write_some(ledger, records, now).await?;
+            self.write_some(cache, records, now).await?;
         }
         Ok(())
     }
 
     async fn write_some(
         &self,
-        ledger: &mut Ledger,
+        cache: &mut WriteCache,
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let inner = &self.inner;
-        let mut entries = ledger.news(records, now);
+        let mut entries = cache.changes(records, now);
         inner.store.number(&mut entries).await?;
         let entities = self.new_entities(records);
         let bookmakers = self.new_bookmakers(records);
         let write =
             Write { records, entities: &entities, bookmakers: &bookmakers, entries: &entries };
-        let change = inner.store.put(&write, ledger.pace(), now).await?;
+        let change = inner.store.put(&write, cache.pace(), now).await?;
         self.note_change(change);
-        ledger.note(entries);
+        cache.note(entries);
         for record in records.iter().filter(|record| record.brief.status.is_over()) {
-            ledger.forget(record.brief.id);
+            cache.forget(record.brief.id);
         }
         inner.bookmakers.write().unwrap_or_else(PoisonError::into_inner).extend(bookmakers);
         inner.directory.write().unwrap_or_else(PoisonError::into_inner).extend(entities);
@@ -227,7 +227,7 @@ impl Archive {
     pub async fn reload(&self) -> Result<(), sqlx::Error> {
         let inner = &self.inner;
         // Held, so that no write of our own comes between.
-        let mut ledger = inner.ledger.lock().await;
+        let mut cache = inner.cache.lock().await;
         let seen = inner.seen.load(Ordering::Relaxed);
         let last = inner.store.last_change().await?;
         if last == seen {
@@ -236,7 +236,7 @@ impl Archive {
         let briefs = inner.store.briefs_since(seen).await?;
         let entities = inner.store.entities_since(seen).await?;
         let bookmakers = inner.store.bookmakers_since(seen).await?;
-        briefs.iter().for_each(|brief| ledger.forget(brief.id));
+        briefs.iter().for_each(|brief| cache.forget(brief.id));
         inner.bookmakers.write().unwrap_or_else(PoisonError::into_inner).extend(bookmakers);
         inner.directory.write().unwrap_or_else(PoisonError::into_inner).extend(entities);
         inner.index.write().unwrap_or_else(PoisonError::into_inner).extend(briefs);
@@ -249,14 +249,14 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn let_go(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
+    pub async fn close_matches(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
         if ids.is_empty() {
             return Ok(());
         }
-        let mut ledger = self.inner.ledger.lock().await;
+        let mut cache = self.inner.cache.lock().await;
         let change = self.inner.store.close_odds(ids, now).await?;
         self.note_change(change);
-        ids.iter().for_each(|id| ledger.forget(*id));
+        ids.iter().for_each(|id| cache.forget(*id));
         Ok(())
     }
 
@@ -266,8 +266,8 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn give_up(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
-        let mut ledger = self.inner.ledger.lock().await;
-        self.learn(&mut ledger, ids.iter().copied()).await?;
+        let mut cache = self.inner.cache.lock().await;
+        self.learn(&mut cache, ids.iter().copied()).await?;
         let records = self.inner.store.records(ids).await?;
         let records = records.iter().map(|record| {
             let mut record = MatchRecord::clone(record);
@@ -277,7 +277,7 @@ impl Archive {
             Arc::new(record)
         });
         let records: Vec<_> = records.collect();
-        self.write(&mut ledger, &records, now).await
+        self.write(&mut cache, &records, now).await
     }
 
     /// Deletes matches that started before this moment, so many at once, with all that is of them
@@ -287,10 +287,10 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn drop_before(&self, before: Micros, at_once: usize) -> Result<usize, sqlx::Error> {
-        let mut ledger = self.inner.ledger.lock().await;
+        let mut cache = self.inner.cache.lock().await;
         let (ids, change) = self.inner.store.drop_before(before, at_once).await?;
         self.note_change(change);
-        ids.iter().for_each(|id| ledger.forget(*id));
+        ids.iter().for_each(|id| cache.forget(*id));
         self.inner.index.write().unwrap_or_else(PoisonError::into_inner).remove(&ids);
         Ok(ids.len())
     }
@@ -370,7 +370,7 @@ impl Archive {
 
     /// The matches that a filter lets through: how many, and those in the window.
     #[must_use]
-    pub fn find(&self, filter: &Filter, window: Window) -> Found {
+    pub fn find(&self, filter: &Filter, window: Window) -> MatchPage {
         self.inner.index.read().unwrap_or_else(PoisonError::into_inner).find(filter, window)
     }
 
@@ -391,7 +391,7 @@ impl Archive {
         filter: &Filter,
         window: Window,
         also: Option<Condition<'_>>,
-    ) -> Found {
+    ) -> MatchPage {
         let index = self.inner.index.read().unwrap_or_else(PoisonError::into_inner);
         index.find_under(fresh, filter, window, also)
     }

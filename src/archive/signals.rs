@@ -98,7 +98,7 @@ mod tests {
     use crate::{
         database::testing::on_each,
         record::Named,
-        signals::{Finding, Kind, Leg, MarketKey, Signal, Topic},
+        signals::{Finding, Leg, MarketKey, Signal, SignalKind, Topic},
     };
 
     fn arbitrage(began: i64, ended: Option<i64>) -> Arc<SignalRecord> {
@@ -109,7 +109,7 @@ mod tests {
         let legs = vec![leg(Outcome::Over, dec!(2.10)), leg(Outcome::Under, dec!(2.10))];
         let signal = Signal {
             topic: Topic {
-                kind: Kind::Arbitrage,
+                kind: SignalKind::Arbitrage,
                 market: Some(market),
                 outcome: None,
                 bookmaker: None,

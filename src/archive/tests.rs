@@ -291,7 +291,7 @@ async fn a_match_that_the_hub_forgets_stays_and_is_closed() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         with_prices(&archive, vec![price("acme", "home", Some(dec!(2)))], NOW).await;
-        archive.let_go(&[MATCH], NOW + SECOND).await.unwrap();
+        archive.close_matches(&[MATCH], NOW + SECOND).await.unwrap();
         assert_eq!(statuses(&archive), [(MATCH, Status::FirstHalf)]);
         let row = all_odds(&archive).await.pop().unwrap();
         assert_eq!((row.is_open, row.updated_us), (false, NOW + SECOND));
@@ -412,7 +412,7 @@ async fn the_keeper_writes_what_is_handed_in_and_gives_up_what_nobody_tells() {
         };
         let (known, unknown) = (waiting(MATCH), waiting(8));
         let live = Arc::new(record(9, played()));
-        reader.show(&[Arc::clone(&known)], &[]);
+        reader.update(&[Arc::clone(&known)], &[]);
         let home = live.names.sides.as_ref().unwrap()[0].id;
         inbox.put(&[known, unknown, live], &[], NOW);
         let teams = || archive.entities(EntityKind::Team, |it| it.id == home).len();
@@ -475,17 +475,17 @@ async fn readers_see_what_was_kept_before_until_it_is_told_again() {
     let reader = Reader::default();
     let told = Arc::new(record(MATCH, FootballRecord::default()));
     let kept = Arc::new(record(MATCH, played()));
-    reader.show(&[Arc::clone(&told)], &[]);
+    reader.update(&[Arc::clone(&told)], &[]);
     let version = reader.version();
     reader.complete(vec![Arc::clone(&kept), Arc::new(record(8, played()))]);
     assert!(reader.version() > version, "answers are others now");
     assert_eq!(reader.get(MATCH).unwrap().play, kept.play);
     assert!(reader.get(8).is_none(), "the hub does not know it");
-    reader.show(&[told], &[]);
+    reader.update(&[told], &[]);
     assert_eq!(reader.get(MATCH).unwrap().play, kept.play);
     let whole = Arc::new(record(MATCH, played()));
-    reader.show(&[Arc::clone(&whole)], &[]);
+    reader.update(&[Arc::clone(&whole)], &[]);
     assert!(Arc::ptr_eq(&reader.get(MATCH).unwrap(), &whole));
-    reader.show(&[], &[MATCH]);
+    reader.update(&[], &[MATCH]);
     assert!(reader.get(MATCH).is_none());
 }

@@ -9,9 +9,9 @@ use fanout::Micros;
 
 use super::{
     appearance::Appearance,
-    stored_price::{Line, News},
     merge::completed,
     odds::Tick,
+    stored_price::{PriceChanges, StoredPrice},
 };
 use crate::{
     database::Pace,
@@ -20,32 +20,32 @@ use crate::{
 
 /// By match. What is not here is read from the tables when it is told of again.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
-    matches: HashMap<Key, Written>,
+pub(super) struct WriteCache {
+    matches: HashMap<Key, CachedMatch>,
     /// Of whoever writes.
     pace: Pace,
 }
 
 #[derive(Debug, Default)]
-struct Written {
+struct CachedMatch {
     /// The record as it was kept before this program was told of the match, until all of it is told
     /// again.
     earlier: Option<Arc<MatchRecord>>,
-    lines: HashMap<Key, Line>,
+    prices: HashMap<Key, StoredPrice>,
     appearances: BTreeMap<Key, Appearance>,
 }
 
 /// What is to be written of prices and players.
 #[derive(Debug, Default)]
-pub(super) struct Entries {
-    pub(super) lines: Vec<Line>,
+pub(super) struct PendingRows {
+    pub(super) prices: Vec<StoredPrice>,
     pub(super) ticks: Vec<Tick>,
     pub(super) appearances: Vec<Appearance>,
     /// Match and player of appearances that there are no more.
     pub(super) gone: Vec<(Key, Key)>,
 }
 
-impl Ledger {
+impl WriteCache {
     pub(super) fn pace(&mut self) -> &mut Pace {
         &mut self.pace
     }
@@ -59,23 +59,23 @@ impl Ledger {
         &mut self,
         ids: &[Key],
         earlier: &[Arc<MatchRecord>],
-        lines: Vec<Line>,
+        prices: Vec<StoredPrice>,
         appearances: Vec<Appearance>,
     ) {
         for id in ids {
-            self.matches.insert(*id, Written::default());
+            self.matches.insert(*id, CachedMatch::default());
         }
         for record in earlier {
-            let written = self.matches.entry(record.brief.id).or_default();
-            written.earlier = Some(Arc::clone(record));
+            let cached = self.matches.entry(record.brief.id).or_default();
+            cached.earlier = Some(Arc::clone(record));
         }
-        for line in lines {
-            let written = self.matches.entry(line.row.match_id).or_default();
-            written.lines.insert(line.row.id, line);
+        for stored in prices {
+            let cached = self.matches.entry(stored.row.match_id).or_default();
+            cached.prices.insert(stored.row.id, stored);
         }
         for appearance in appearances {
-            let written = self.matches.entry(appearance.match_id).or_default();
-            written.appearances.insert(appearance.player, appearance);
+            let cached = self.matches.entry(appearance.match_id).or_default();
+            cached.appearances.insert(appearance.player, appearance);
         }
     }
 
@@ -86,53 +86,52 @@ impl Ledger {
     }
 
     fn complete(&mut self, record: &Arc<MatchRecord>) -> Arc<MatchRecord> {
-        let Some(written) = self.matches.get_mut(&record.brief.id) else {
+        let Some(cached) = self.matches.get_mut(&record.brief.id) else {
             return Arc::clone(record);
         };
-        let whole = completed(record, written.earlier.as_deref());
+        let whole = completed(record, cached.earlier.as_deref());
         if Arc::ptr_eq(&whole, record) {
-            written.earlier = None;
+            cached.earlier = None;
         }
         whole
     }
 
     /// What these tell that is not written yet.
-    pub(super) fn news(&self, records: &[Arc<MatchRecord>], now: Micros) -> Entries {
-        let mut entries = Entries::default();
-        let nothing = Written::default();
+    pub(super) fn changes(&self, records: &[Arc<MatchRecord>], now: Micros) -> PendingRows {
+        let mut rows = PendingRows::default();
+        let nothing = CachedMatch::default();
         for record in records {
-            let written = self.matches.get(&record.brief.id).unwrap_or(&nothing);
-            let News { lines, ticks } = News::of(&written.lines, record, now);
-            entries.lines.extend(lines);
-            entries.ticks.extend(ticks);
+            let cached = self.matches.get(&record.brief.id).unwrap_or(&nothing);
+            let PriceChanges { prices, ticks } = PriceChanges::of(&cached.prices, record, now);
+            rows.prices.extend(prices);
+            rows.ticks.extend(ticks);
             let appearances = Appearance::of_record(record);
-            let gone =
-                written.appearances.keys().filter(|player| !appearances.contains_key(player));
-            entries.gone.extend(gone.map(|player| (record.brief.id, *player)));
+            let gone = cached.appearances.keys().filter(|player| !appearances.contains_key(player));
+            rows.gone.extend(gone.map(|player| (record.brief.id, *player)));
             let news = appearances.into_values().filter_map(|mut it| {
-                let before = written.appearances.get(&it.player);
+                let before = cached.appearances.get(&it.player);
                 it.public_id = before.and_then(|before| before.public_id);
                 (before != Some(&it)).then_some(it)
             });
-            entries.appearances.extend(news);
+            rows.appearances.extend(news);
         }
-        entries
+        rows
     }
 
     /// These were written.
-    pub(super) fn note(&mut self, entries: Entries) {
-        for line in entries.lines {
-            let written = self.matches.entry(line.row.match_id).or_default();
-            written.lines.insert(line.row.id, line);
+    pub(super) fn note(&mut self, rows: PendingRows) {
+        for stored in rows.prices {
+            let cached = self.matches.entry(stored.row.match_id).or_default();
+            cached.prices.insert(stored.row.id, stored);
         }
-        for (match_id, player) in entries.gone {
-            if let Some(written) = self.matches.get_mut(&match_id) {
-                written.appearances.remove(&player);
+        for (match_id, player) in rows.gone {
+            if let Some(cached) = self.matches.get_mut(&match_id) {
+                cached.appearances.remove(&player);
             }
         }
-        for appearance in entries.appearances {
-            let written = self.matches.entry(appearance.match_id).or_default();
-            written.appearances.insert(appearance.player, appearance);
+        for appearance in rows.appearances {
+            let cached = self.matches.entry(appearance.match_id).or_default();
+            cached.appearances.insert(appearance.player, appearance);
         }
     }
 

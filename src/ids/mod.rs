@@ -60,22 +60,22 @@ struct Inner {
     numbers: RwLock<Numbers>,
     /// Digests beyond so many get no number.
     ids_max: usize,
-    kept: Option<Kept>,
+    persistence: Option<Persistence>,
 }
 
 /// Where numbers are kept.
 #[derive(Debug)]
-struct Kept {
+struct Persistence {
     database: Database,
-    news: Mutex<News>,
-    bell: Notify,
+    pending: Mutex<PendingIds>,
+    wake: Notify,
     /// Held by whoever writes.
     writing: tokio::sync::Mutex<()>,
 }
 
 /// What is not in the database yet.
 #[derive(Debug, Default)]
-struct News {
+struct PendingIds {
     unwritten: Vec<(Id, u32)>,
     journal: Option<Journal>,
 }
@@ -95,7 +95,7 @@ pub enum IdsError {
 
 impl Default for Inner {
     fn default() -> Self {
-        Self { numbers: RwLock::default(), ids_max: usize::MAX, kept: None }
+        Self { numbers: RwLock::default(), ids_max: usize::MAX, persistence: None }
     }
 }
 
@@ -111,13 +111,13 @@ impl PublicIds {
         for (own, number) in store::load(database).await? {
             numbers.insert(own, number);
         }
-        let kept = Kept {
+        let persistence = Persistence {
             database: database.clone(),
-            news: Mutex::default(),
-            bell: Notify::new(),
+            pending: Mutex::default(),
+            wake: Notify::new(),
             writing: tokio::sync::Mutex::default(),
         };
-        let inner = Inner { numbers: numbers.into(), ids_max, kept: Some(kept) };
+        let inner = Inner { numbers: numbers.into(), ids_max, persistence: Some(persistence) };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -134,12 +134,12 @@ impl PublicIds {
     ) -> Result<Self, IdsError> {
         let ids = Self::open(database, ids_max).await?;
         let (journal, left) = Journal::open(journal)?;
-        if let Some(kept) = &ids.inner.kept {
+        if let Some(persistence) = &ids.inner.persistence {
             let mut numbers = ids.inner.write();
-            let mut news = kept.news();
-            news.unwritten = left;
-            news.unwritten.retain(|(own, number)| numbers.insert(*own, *number));
-            news.journal = Some(journal);
+            let mut pending = persistence.pending();
+            pending.unwritten = left;
+            pending.unwritten.retain(|(own, number)| numbers.insert(*own, *number));
+            pending.journal = Some(journal);
         }
         ids.flush_all().await?;
         Ok(ids)
@@ -157,8 +157,8 @@ impl PublicIds {
             return None;
         }
         let (number, is_new) = numbers.take(own)?;
-        if is_new && let Some(kept) = &self.inner.kept {
-            kept.note(own, number);
+        if is_new && let Some(persistence) = &self.inner.persistence {
+            persistence.note(own, number);
         }
         Some(Id(number.into()))
     }
@@ -197,15 +197,15 @@ impl PublicIds {
 
     /// The same; tells how many numbers another program had given to something else.
     async fn flush_all(&self) -> Result<usize, IdsError> {
-        let Some(kept) = &self.inner.kept else { return Ok(0) };
-        let _turn = kept.writing.lock().await;
-        let unwritten = std::mem::take(&mut kept.news().unwritten);
+        let Some(persistence) = &self.inner.persistence else { return Ok(0) };
+        let _turn = persistence.writing.lock().await;
+        let unwritten = std::mem::take(&mut persistence.pending().unwritten);
         if unwritten.is_empty() {
             return Ok(0);
         }
-        match store::write(&kept.database, &unwritten).await {
+        match store::write(&persistence.database, &unwritten).await {
             Ok(contested) => {
-                kept.news().written()?;
+                persistence.pending().written()?;
                 for own in &contested {
                     error!(
                         digest = own.0,
@@ -216,9 +216,9 @@ impl PublicIds {
                 Ok(contested.len())
             }
             Err(error) => {
-                let mut news = kept.news();
-                let later = std::mem::replace(&mut news.unwritten, unwritten);
-                news.unwritten.extend(later);
+                let mut pending = persistence.pending();
+                let later = std::mem::replace(&mut pending.unwritten, unwritten);
+                pending.unwritten.extend(later);
                 Err(error.into())
             }
         }
@@ -226,15 +226,15 @@ impl PublicIds {
 
     /// Writes what is new, again and again, until `stopped`, and then once more.
     pub async fn keep(self, mut stopped: watch::Receiver<bool>) {
-        let Some(kept) = &self.inner.kept else { return };
+        let Some(persistence) = &self.inner.persistence else { return };
         let mut is_last = false;
         while !is_last {
-            let news = async {
-                kept.bell.notified().await;
+            let written_soon = async {
+                persistence.wake.notified().await;
                 tokio::time::sleep(WRITE_EVERY).await;
             };
             tokio::select! {
-                () = news => {}
+                () = written_soon => {}
                 _ = stopped.wait_for(|stop| *stop) => is_last = true,
             }
             gauge!("matchwire_ids").set(self.len());
@@ -243,7 +243,7 @@ impl PublicIds {
                     error = &error as &dyn Error,
                     "public ids were not written, and will be tried again"
                 );
-                kept.bell.notify_one();
+                persistence.wake.notify_one();
                 if !is_last {
                     tokio::time::sleep(RETRY_AFTER).await;
                 }
@@ -263,26 +263,26 @@ impl Inner {
     }
 }
 
-impl Kept {
-    fn news(&self) -> MutexGuard<'_, News> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+impl Persistence {
+    fn pending(&self) -> MutexGuard<'_, PendingIds> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, own: Id, number: u32) {
-        let mut news = self.news();
-        news.unwritten.push((own, number));
-        if let Some(journal) = &mut news.journal
+        let mut pending = self.pending();
+        pending.unwritten.push((own, number));
+        if let Some(journal) = &mut pending.journal
             && let Err(error) = journal.append(own, number)
         {
             // A disk that is full: the task writes the number to the database as soon as it can.
             counter!("matchwire_ids_journal_failures_total").increment(1);
             warn!(%error, "cannot write to the journal of public ids");
         }
-        self.bell.notify_one();
+        self.wake.notify_one();
     }
 }
 
-impl News {
+impl PendingIds {
     /// All that was taken out is in the database. What has come meanwhile still needs the journal.
     fn written(&mut self) -> io::Result<()> {
         match &mut self.journal {

@@ -21,7 +21,7 @@ use tracing::{debug, error};
 
 pub use self::{
     matrix::ScoreMatrix,
-    model::{Forecast, Model, Played, Strength},
+    model::{Forecast, MatchResult, Model, Strength},
 };
 use crate::{
     archive::{Archive, EntityKind, Filter, Window},
@@ -47,12 +47,12 @@ const DAY_US: f64 = 86_400.0 * 1_000_000.0;
 /// A handle on the models; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Predictor {
-    fitted: Arc<RwLock<HashMap<Key, Arc<Fitted>>>>,
+    fitted: Arc<RwLock<HashMap<Key, Arc<FittedModel>>>>,
 }
 
 /// The model of a competition.
 #[derive(Debug)]
-pub struct Fitted {
+pub struct FittedModel {
     pub model: Model,
     /// When it was made.
     pub at: Micros,
@@ -64,7 +64,7 @@ pub struct Fitted {
 
 /// Which competitions are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RefitScope {
     /// All that have anything new.
     All,
     /// Those that have no model yet, and those that have a tenth more results than theirs was made of.
@@ -74,7 +74,7 @@ pub enum Wanted {
 impl Predictor {
     /// The model of a competition, once it has enough results.
     #[must_use]
-    pub fn of(&self, competition: Key) -> Option<Arc<Fitted>> {
+    pub fn of(&self, competition: Key) -> Option<Arc<FittedModel>> {
         let fitted = self.fitted.read().unwrap_or_else(PoisonError::into_inner);
         fitted.get(&competition).map(Arc::clone)
     }
@@ -95,15 +95,15 @@ impl Predictor {
                 ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
             }
             loop {
-                let wanted = tokio::select! {
+                let scope = tokio::select! {
                     biased;
                     _ = stopped.wait_for(|stopped| *stopped) => return,
-                    _ = refits.tick() => Wanted::All,
-                    _ = looks.tick() => Wanted::Urgent,
+                    _ = refits.tick() => RefitScope::All,
+                    _ = looks.tick() => RefitScope::Urgent,
                 };
                 let (predictor, archive) = (predictor.clone(), archive.clone());
                 let config = config.clone();
-                let fit = move || predictor.refit(&archive, &config, wanted, now());
+                let fit = move || predictor.refit(&archive, &config, scope, now());
                 if let Err(error) = tokio::task::spawn_blocking(fit).await {
                     error!(error = &error as &dyn std::error::Error, "models were not fitted");
                 }
@@ -116,12 +116,12 @@ impl Predictor {
         &self,
         archive: &Archive,
         config: &PredictionsConfig,
-        wanted: Wanted,
+        scope: RefitScope,
         now: Micros,
     ) {
         let football = archive.entities(EntityKind::Competition, |it| it.sport == Sport::Football);
         for competition in football {
-            let results = Filter {
+            let filter = Filter {
                 sport: Some(Sport::Football),
                 competition: Some(competition.id),
                 statuses: Some(vec![Status::Finished]),
@@ -131,23 +131,23 @@ impl Predictor {
             };
             let known = self.of(competition.id);
             // Counting takes no match into the hand, and this is asked every few seconds.
-            let count = archive.find(&results, Window { offset: 0, limit: 0 }).count;
+            let count = archive.find(&filter, Window { offset: 0, limit: 0 }).count;
             let is_urgent =
                 known.as_ref().is_none_or(|known| count > known.results + known.results / 10);
-            if count < config.matches_min || (wanted == Wanted::Urgent && !is_urgent) {
+            if count < config.matches_min || (scope == RefitScope::Urgent && !is_urgent) {
                 continue;
             }
-            let found = archive.find(&results, Window { offset: 0, limit: RESULTS_MAX });
-            let played: Vec<_> = found.briefs.iter().filter_map(|it| result(it, now)).collect();
+            let found = archive.find(&filter, Window { offset: 0, limit: RESULTS_MAX });
+            let results: Vec<_> = found.briefs.iter().filter_map(|it| result(it, now)).collect();
             let last = found.briefs.iter().map(|it| it.updated).max().unwrap_or_default();
-            let of = (played.len(), last);
+            let of = (results.len(), last);
             let is_known = known.is_some_and(|known| known.of == of);
-            if played.len() < config.matches_min || is_known {
+            if results.len() < config.matches_min || is_known {
                 continue;
             }
-            let model = Model::fit(&played, f64::from(config.half_life_days));
-            debug!(competition = competition.id, results = played.len(), "a model was fitted");
-            let fitted = Fitted { model, at: now, of, results: found.count };
+            let model = Model::fit(&results, f64::from(config.half_life_days));
+            debug!(competition = competition.id, results = results.len(), "a model was fitted");
+            let fitted = FittedModel { model, at: now, of, results: found.count };
             let mut models = self.fitted.write().unwrap_or_else(PoisonError::into_inner);
             models.insert(competition.id, Arc::new(fitted));
         }
@@ -155,7 +155,7 @@ impl Predictor {
 }
 
 /// Goals without extra time: that is what the model speaks of.
-fn result(brief: &Brief, now: Micros) -> Option<Played> {
+fn result(brief: &Brief, now: Micros) -> Option<MatchResult> {
     let extra = brief.extra_time.unwrap_or_default().map(u32::from);
     let [home, away] = brief.score?;
     #[expect(
@@ -163,7 +163,7 @@ fn result(brief: &Brief, now: Micros) -> Option<Played> {
         reason = "an age, of which a second more or less is nothing"
     )]
     let age = now.saturating_sub(brief.start?) as f64;
-    Some(Played {
+    Some(MatchResult {
         sides: brief.sides?,
         goals: [home.checked_sub(extra[0])?, away.checked_sub(extra[1])?],
         days: age / DAY_US,

@@ -1,6 +1,6 @@
 //! How strong sides are, computed from the results that are kept: Elo.
 //!
-//! In: matches in the order in which they were played. Out: a [`Table`] of ratings, and of each result
+//! In: matches in the order in which they were played. Out: a [`RatingTable`] of ratings, and of each result
 //! what was expected of it before. Everybody begins at [`FIRST`]; a result moves both sides by
 //! [`STEP`] times what it differs from the expected, 1 / (1 + 10^((other - own) / [`SCALE`])). A draw
 //! is half a win; what was not played (a walkover) does not count. It knows neither HTTP nor SQL.
@@ -20,7 +20,7 @@ pub const SCALE: f64 = 400.0;
 
 /// A side and what its results say.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rated {
+pub struct Rating {
     pub rating: f64,
     /// The highest that it ever was.
     pub peak: f64,
@@ -33,7 +33,7 @@ pub struct Rated {
     pub competition: Option<Key>,
 }
 
-impl Default for Rated {
+impl Default for Rating {
     fn default() -> Self {
         Self {
             rating: FIRST,
@@ -49,13 +49,13 @@ impl Default for Rated {
 
 /// The ratings of one sport.
 #[derive(Debug, Clone, Default)]
-pub struct Table {
-    sides: HashMap<Key, Rated>,
+pub struct RatingTable {
+    sides: HashMap<Key, Rating>,
     /// Of each result, the probability that the first side had before.
     expected: HashMap<Key, f64>,
 }
 
-impl Table {
+impl RatingTable {
     /// Rates the results among these matches, which come in the order in which they were played.
     pub fn of<'a>(briefs: impl IntoIterator<Item = &'a Brief>) -> Self {
         let mut table = Self::default();
@@ -73,34 +73,34 @@ impl Table {
         }
         let before = sides.map(|side| self.sides.get(&side).copied().unwrap_or_default());
         let change = STEP * (won - expectation(before.map(|it| it.rating)));
-        for ((side, mut rated), (change, won)) in
+        for ((side, mut rating), (change, won)) in
             sides.into_iter().zip(before).zip([(change, won), (-change, 1.0 - won)])
         {
-            rated.rating += change;
-            rated.peak = rated.peak.max(rated.rating);
-            rated.played += 1;
-            rated.won += u32::from(won > 0.5);
-            rated.lost += u32::from(won < 0.5);
-            rated.last = brief.start.or(rated.last);
-            rated.competition = brief.competition.or(rated.competition);
-            self.sides.insert(side, rated);
+            rating.rating += change;
+            rating.peak = rating.peak.max(rating.rating);
+            rating.played += 1;
+            rating.won += u32::from(won > 0.5);
+            rating.lost += u32::from(won < 0.5);
+            rating.last = brief.start.or(rating.last);
+            rating.competition = brief.competition.or(rating.competition);
+            self.sides.insert(side, rating);
         }
     }
 
     /// What the results say of a side; `None` where it has none.
     #[must_use]
-    pub fn get(&self, side: Key) -> Option<&Rated> {
+    pub fn get(&self, side: Key) -> Option<&Rating> {
         self.sides.get(&side)
     }
 
     /// The probability that the first side wins; `None` where neither has a result to tell by.
     #[must_use]
     pub fn chance(&self, sides: [Key; 2]) -> Option<f64> {
-        let rated = sides.map(|side| self.sides.get(&side));
-        if rated.iter().all(Option::is_none) {
+        let ratings = sides.map(|side| self.sides.get(&side));
+        if ratings.iter().all(Option::is_none) {
             return None;
         }
-        Some(expectation(rated.map(|rated| rated.map_or(FIRST, |it| it.rating))))
+        Some(expectation(ratings.map(|rating| rating.map_or(FIRST, |it| it.rating))))
     }
 
     /// The probability that the first side had before this match, which has a result.
@@ -111,8 +111,8 @@ impl Table {
 
     /// All sides, the strongest first.
     #[must_use]
-    pub fn ranked(&self) -> Vec<(Key, Rated)> {
-        let mut ranked: Vec<_> = self.sides.iter().map(|(id, rated)| (*id, *rated)).collect();
+    pub fn ranked(&self) -> Vec<(Key, Rating)> {
+        let mut ranked: Vec<_> = self.sides.iter().map(|(id, rating)| (*id, *rating)).collect();
         ranked.sort_by(|(a, x), (b, y)| y.rating.total_cmp(&x.rating).then(a.cmp(b)));
         ranked
     }
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn results_move_both_sides_by_what_was_not_expected() {
         let matches = [played(1, [10, 20], [3, 1]), played(2, [20, 10], [0, 2])];
-        let table = Table::of(&matches);
+        let table = RatingTable::of(&matches);
         assert_eq!(table.expected(1), None, "nobody had a result");
         // 1516 against 1484 after the first.
         let expected = 1.0 / (1.0 + 10_f64.powf(32.0 / 400.0));

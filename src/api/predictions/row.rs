@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::{
     api::{odds::status, time},
-    predict::{self, Fitted, Forecast},
+    predict::{self, FittedModel, Forecast},
     record::{Brief, Key},
 };
 
@@ -133,7 +133,7 @@ impl Prediction {
         brief: &Brief,
         sides: [Key; 2],
         names: Names,
-        fitted: &Fitted,
+        fitted: &FittedModel,
         forecast: &Forecast,
     ) -> Self {
         let [home_team, away_team] = names.sides;

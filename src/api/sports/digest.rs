@@ -15,7 +15,7 @@ use crate::{
     api::{Api, ApiError},
     archive::{Archive, EntityKind, Filter, Window},
     clock,
-    rating::Table,
+    rating::RatingTable,
     record::{Brief, Key},
 };
 
@@ -37,7 +37,7 @@ type Known = Option<(Micros, Arc<Digest>)>;
 /// What the matches of one sport say.
 #[derive(Debug, Default)]
 pub(super) struct Digest {
-    pub(super) table: Table,
+    pub(super) table: RatingTable,
     /// Where each side stands among those of its circuit, from 1; circuits are tennis's.
     positions: HashMap<Key, usize>,
     /// The circuit of the last result of each side of which one is known.
@@ -114,7 +114,7 @@ impl Digest {
         briefs: impl Iterator<Item = &'a Brief> + Clone,
         mut circuit: impl FnMut(Key) -> Option<&'static str>,
     ) -> Self {
-        let mut digest = Self { table: Table::of(briefs.clone()), ..Self::default() };
+        let mut digest = Self { table: RatingTable::of(briefs.clone()), ..Self::default() };
         for brief in briefs.clone().filter(|brief| brief.status.has_result()) {
             if let Some(circuit) = brief.competition.and_then(&mut circuit) {
                 digest.circuits.extend(brief.sides.into_iter().flatten().map(|it| (it, circuit)));

@@ -99,7 +99,7 @@ fn plainly(briefs: &BTreeMap<Key, Brief>, filter: &Filter, window: Window) -> (u
     };
     let found = briefs.values().filter(|it| has_day(it) && filter.lets_through(it));
     let mut found: Vec<_> = found.cloned().collect();
-    found.sort_by_key(Order::of);
+    found.sort_by_key(SortKey::of);
     if filter.newest_first {
         found.reverse();
     }
@@ -160,7 +160,7 @@ proptest! {
         for (one, other) in [(1, 2), (2, 1), (3, 3)] {
             let meet = |it: &&Brief| it.sides.is_some_and(|own| own.contains(&one) && own.contains(&other));
             let mut expected: Vec<_> = plain.values().filter(meet).collect();
-            expected.sort_by_key(|it| Order::of(it));
+            expected.sort_by_key(|it| SortKey::of(it));
             let meetings = index.meetings(one, other);
             prop_assert_eq!(meetings.iter().map(|it| &**it).collect::<Vec<_>>(), expected);
         }
@@ -176,7 +176,7 @@ fn blocks_are_halved_and_emptied() {
     }
     let all = index.find(&Filter::default(), Window::ALL);
     assert_eq!(all.count, 3000);
-    assert!(all.briefs.is_sorted_by_key(|it| Order::of(it)), "in their order");
+    assert!(all.briefs.is_sorted_by_key(|it| SortKey::of(it)), "in their order");
     let ids: Vec<_> = (0..2999).collect();
     index.remove(&ids);
     let left = index.find(&Filter::default(), Window::ALL);

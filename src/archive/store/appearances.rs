@@ -3,7 +3,7 @@
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    Store, encode, json,
+    ArchiveStore, encode, json,
     odds::{bind_ids, whole},
     signed,
     statement::{Conditions, IDS_MAX, list, rows, rows_max},
@@ -21,7 +21,7 @@ use crate::{
 const COLUMNS: &str = "public_id, match_id, player, team, season, start_us, starter, played, position, number, \
                        goals, assists, yellow, red, fouls, stats";
 
-impl Store {
+impl ArchiveStore {
     /// How many there are, and those in the window: the latest match first, and in a match by team,
     /// those who started first.
     pub(in crate::archive) async fn appearances(

@@ -14,7 +14,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     entity::{Entity, EntityKind},
-    write_cache::Entries,
+    write_cache::PendingRows,
 };
 use crate::{
     database::{Database, Pace},
@@ -22,11 +22,11 @@ use crate::{
 };
 
 #[derive(Debug, Clone)]
-pub(super) struct Store {
+pub(super) struct ArchiveStore {
     database: Database,
 }
 
-impl Store {
+impl ArchiveStore {
     pub(super) fn of(database: &Database) -> Self {
         Self { database: database.clone() }
     }
@@ -124,7 +124,7 @@ impl Store {
             put_match(connection, record, now, change).await?;
         }
         odds::put_bookmakers(connection, write.bookmakers, change).await?;
-        odds::put_lines(&mut steps, &write.entries.lines, &write.entries.ticks).await?;
+        odds::put_prices(&mut steps, &write.entries.prices, &write.entries.ticks).await?;
         appearances::remove(&mut steps, &write.entries.gone).await?;
         appearances::put(&mut steps, &write.entries.appearances).await?;
         steps.finish().await?;
@@ -138,7 +138,7 @@ pub(super) struct Write<'a> {
     pub(super) records: &'a [Arc<MatchRecord>],
     pub(super) entities: &'a [Entity],
     pub(super) bookmakers: &'a [Arc<str>],
-    pub(super) entries: &'a Entries,
+    pub(super) entries: &'a PendingRows,
 }
 
 /// Counts on, and keeps all others from writing until this is committed.

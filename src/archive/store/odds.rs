@@ -6,15 +6,15 @@ use rust_decimal::Decimal;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    Store, decode, signed,
+    ArchiveStore, decode, signed,
     statement::{Conditions, IDS_MAX, Statement, list, rows, rows_max},
     unsigned,
 };
 use crate::{
     archive::{
         index::Window,
-        stored_price::Line,
         odds::{Movement, OddsFilter, OddsRow, Period, Tick},
+        stored_price::StoredPrice,
     },
     database::Steps,
     record::Key,
@@ -24,7 +24,7 @@ const COLUMNS: &str = "id, public_id, match_id, bookmaker, market, period, line,
                        previous, price, price_us, received_us, is_open, is_offered, in_play, \
                        ticked_us, updated_us";
 
-impl Store {
+impl ArchiveStore {
     /// How many rows there are, and those in the window.
     pub(in crate::archive) async fn odds(
         &self,
@@ -53,7 +53,7 @@ impl Store {
         );
         let page = conditions.bind(sqlx::query(AssertSqlSafe(page)));
         let page = page.bind(whole(window.limit)).bind(whole(window.offset));
-        let page = page.try_map(|row| line(&row).map(|line| line.row));
+        let page = page.try_map(|row| stored_price(&row).map(|it| it.row));
         Ok((count, page.fetch_all(self.database.pool()).await?))
     }
 
@@ -115,7 +115,7 @@ impl Store {
     ) -> Result<Option<OddsRow>, sqlx::Error> {
         let row = format!("SELECT {COLUMNS} FROM archive_odds WHERE public_id = $1");
         let row = sqlx::query(AssertSqlSafe(row)).bind(signed(id));
-        let row = row.try_map(|row| line(&row).map(|line| line.row));
+        let row = row.try_map(|row| stored_price(&row).map(|it| it.row));
         row.fetch_optional(self.database.pool()).await
     }
 
@@ -150,16 +150,18 @@ impl Store {
     }
 
     /// All that was written of the prices of these matches.
-    pub(in crate::archive) async fn lines(
+    pub(in crate::archive) async fn stored_prices(
         &self,
         matches: &[Key],
-    ) -> Result<Vec<Line>, sqlx::Error> {
+    ) -> Result<Vec<StoredPrice>, sqlx::Error> {
         let mut all = Vec::new();
         for chunk in matches.chunks(IDS_MAX) {
             let ids = list(1, chunk.len());
-            let lines = format!("SELECT {COLUMNS} FROM archive_odds WHERE match_id IN {ids}");
-            let lines = bind_ids(sqlx::query(AssertSqlSafe(lines)), chunk);
-            all.extend(lines.try_map(|row| line(&row)).fetch_all(self.database.pool()).await?);
+            let query = format!("SELECT {COLUMNS} FROM archive_odds WHERE match_id IN {ids}");
+            let query = bind_ids(sqlx::query(AssertSqlSafe(query)), chunk);
+            all.extend(
+                query.try_map(|row| stored_price(&row)).fetch_all(self.database.pool()).await?,
+            );
         }
         Ok(all)
     }
@@ -177,13 +179,13 @@ pub(super) fn whole(number: usize) -> i64 {
 }
 
 /// Writes rows, and with each of them what it has been since: no row is ever without its last tick.
-pub(super) async fn put_lines(
+pub(super) async fn put_prices(
     steps: &mut Steps<'_>,
-    lines: &[Line],
+    prices: &[StoredPrice],
     ticks: &[Tick],
 ) -> Result<(), sqlx::Error> {
     let ticks: HashMap<Key, &Tick> = ticks.iter().map(|tick| (tick.odds, tick)).collect();
-    for chunk in lines.chunks(rows_max(19)) {
+    for chunk in prices.chunks(rows_max(19)) {
         // How it opened stays as it was written first.
         let statement = format!(
             "INSERT INTO archive_odds ({COLUMNS}) VALUES {}
@@ -197,18 +199,18 @@ pub(super) async fn put_lines(
         );
         let mut query =
             sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(19));
-        for line in chunk {
-            query = bind_line(query, line);
+        for stored in chunk {
+            query = bind_price(query, stored);
         }
         query.execute(steps.next().await?).await?;
-        let ticks = chunk.iter().filter_map(|line| ticks.get(&line.row.id).copied());
+        let ticks = chunk.iter().filter_map(|stored| ticks.get(&stored.row.id).copied());
         put_ticks(steps.same().await?, &ticks.collect::<Vec<_>>()).await?;
     }
     Ok(())
 }
 
-fn bind_line<'q>(query: Statement<'q>, line: &Line) -> Statement<'q> {
-    let row = &line.row;
+fn bind_price<'q>(query: Statement<'q>, stored: &StoredPrice) -> Statement<'q> {
+    let row = &stored.row;
     query
         .bind(signed(row.id))
         .bind(row.public_id.map(signed))
@@ -225,9 +227,9 @@ fn bind_line<'q>(query: Statement<'q>, line: &Line) -> Statement<'q> {
         .bind(row.price_us)
         .bind(row.received_us)
         .bind(i64::from(row.is_open))
-        .bind(i64::from(line.is_offered))
+        .bind(i64::from(stored.is_offered))
         .bind(i64::from(row.in_play))
-        .bind(line.ticked_us)
+        .bind(stored.ticked_us)
         .bind(row.updated_us)
 }
 
@@ -270,7 +272,7 @@ pub(super) async fn put_bookmakers(
     Ok(())
 }
 
-fn line(row: &AnyRow) -> Result<Line, sqlx::Error> {
+fn stored_price(row: &AnyRow) -> Result<StoredPrice, sqlx::Error> {
     let flag = |column: &str| row.try_get::<i64, _>(column).map(|flag| flag != 0);
     let text = |column: &str| row.try_get::<String, _>(column).map(Arc::<str>::from);
     let period: Option<String> = row.try_get("period")?;
@@ -294,7 +296,11 @@ fn line(row: &AnyRow) -> Result<Line, sqlx::Error> {
         in_play: flag("in_play")?,
         updated_us: row.try_get("updated_us")?,
     };
-    Ok(Line { row: odds, is_offered: flag("is_offered")?, ticked_us: row.try_get("ticked_us")? })
+    Ok(StoredPrice {
+        row: odds,
+        is_offered: flag("is_offered")?,
+        ticked_us: row.try_get("ticked_us")?,
+    })
 }
 
 fn tick(row: &AnyRow) -> Result<Tick, sqlx::Error> {

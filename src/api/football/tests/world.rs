@@ -89,7 +89,7 @@ impl World {
             },
         ];
         let reader = Reader::default();
-        reader.show(&[Arc::new(live(now, Status::FirstHalf))], &[]);
+        reader.update(&[Arc::new(live(now, Status::FirstHalf))], &[]);
         Self::of(&kept.map(Arc::new), reader).await
     }
 
@@ -119,7 +119,7 @@ impl World {
 
     /// The match in play ends, and the archive does not know yet.
     pub(super) fn end_live(&self) {
-        self.reader.show(&[Arc::new(live(self.now, Status::Finished))], &[]);
+        self.reader.update(&[Arc::new(live(self.now, Status::Finished))], &[]);
     }
 
     /// The hub knows these as well.
@@ -130,7 +130,7 @@ impl World {
             ..record(0, [ALPHA, BETA])
         };
         let records: Vec<_> = briefs.into_iter().map(|brief| Arc::new(shown(brief))).collect();
-        self.reader.show(&records, &[]);
+        self.reader.update(&records, &[]);
     }
 
     /// A match that begins so many minutes from now.

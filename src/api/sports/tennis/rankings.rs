@@ -20,7 +20,7 @@ use crate::{
         time,
     },
     archive::EntityKind,
-    rating::Rated,
+    rating::Rating,
     record::Key,
 };
 
@@ -115,7 +115,7 @@ struct Row {
     kind: &'static str,
     position: usize,
     player: Key,
-    rated: Rated,
+    rated: Rating,
 }
 
 impl Ranking {
@@ -126,7 +126,7 @@ impl Ranking {
         };
         let end = date.unwrap_or(now);
         let week = Digest::before(&request.api.archive, Sport::Tennis, Some(end - 7 * DAY)).await?;
-        let row = |(player, rated): (Key, Rated)| {
+        let row = |(player, rated): (Key, Rating)| {
             let position = digest.position(player)?;
             Some(Row { kind: kind(player, &digest), position, player, rated })
         };
