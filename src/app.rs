@@ -32,25 +32,25 @@ use crate::{
     clock::{now, wall},
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     database::Database,
-    demo::Run,
+    demo::DemoRun,
     entitlement::Entitlement,
     greeting,
     http::{self, BenchDoor, Proxies, Registry, tls::TlsError},
-    hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
-    identity::{self, Identity, store::Store},
+    hub::{Epochs, Hub, HubSettings, feeds::SourcePolicy, sequence::TailWindow},
+    identity::{self, DecisionWriter, Identity, store::IdentityStore},
     ids::{self, IdsError, PublicIds},
     images::Images,
     limits,
+    load_source::Load,
     mail::MailError,
     payments::{SetUpError, sandbox::SandboxError},
-    pipeline::{self, Doors, Request, Shelf},
+    pipeline::{self, HubHandle, Request, SnapshotSinks},
     predict::Predictor,
     quarantine::{self, Quarantine},
     reader::Reader,
     revocation::{self, Revoker},
     signals::SignalBoard,
     sources::follow::FollowError,
-    load_source::Load,
     supervisor::{self, Lifetime, fault},
     telemetry::{self, TelemetryError},
     usage::{self, Flushes, Meter},
@@ -98,7 +98,7 @@ pub enum AppError {
 
 /// What the hub plays.
 #[derive(Debug)]
-pub enum Play {
+pub enum RunMode {
     /// Simulated days without end.
     Demo,
     /// A load to measure with.
@@ -108,7 +108,7 @@ pub enum Play {
     Recordings(ReplayArgs),
 }
 
-impl Play {
+impl RunMode {
     /// What the settings say is to be played.
     #[must_use]
     pub fn of(config: &Config) -> Self {
@@ -126,11 +126,11 @@ impl Play {
 /// # Errors
 ///
 /// If a part cannot start.
-pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
+pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     // From the beginning: a signal that nobody listens for ends the process at once.
     let mut signals = Signals::listen()?;
     let metrics = telemetry::start_metrics()?;
-    let recordings = playing::recordings(&config, &play)?;
+    let recordings = playing::recordings(&config, &mode)?;
     let tls = tls(&config.tls)?;
     let secure = if tls.is_some() { "s" } else { "" };
     // Before the database: a program that cannot listen leaves no new file behind.
@@ -140,11 +140,11 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let database = Database::open_with(&config.server.db, &config.database).await;
     let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
     let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));
-    let demo_key = demo_key(&accounts, &play).await?;
+    let demo_key = demo_key(&accounts, &mode).await?;
     let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
-    let demo = match &play {
-        Play::Demo => Some(demo_run(&accounts, &config, epochs.matches).await?),
-        Play::Steady(_) | Play::Nothing | Play::Recordings(_) => None,
+    let demo = match &mode {
+        RunMode::Demo => Some(demo_run(&accounts, &config, epochs.matches).await?),
+        RunMode::Steady(_) | RunMode::Nothing | RunMode::Recordings(_) => None,
     };
     let epochs =
         Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
@@ -152,11 +152,12 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let ids =
         PublicIds::open_with_journal(accounts.database(), config.hub.ids_max, &journal).await?;
     let sockets_max = config.fanout.sockets_max;
-    let (doors, ends) = pipeline::doors(config.hub.inbox_batches, sockets_max + 1024, ids.clone());
+    let (hub_handle, ends) =
+        pipeline::queues(config.hub.inbox_batches, sockets_max + 1024, ids.clone());
     let fanout = Fanout::start_on(
         limits(&config),
         concat!("matchwire/", env!("CARGO_PKG_VERSION")),
-        Box::new(doors.clone()),
+        Box::new(hub_handle.clone()),
         |name, run| supervisor::thread(name, Lifetime::UntilStop, run),
     )?;
     archive::adopt(accounts.database(), &ids, now()).await?;
@@ -166,26 +167,26 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let restored = archive::signals::restore(accounts.database(), &board).await;
     restored.map_err(AppError::Archive)?;
     let (inbox, keeper) = Inbox::new(archive.clone(), reader.clone(), &config.archive);
-    let identities = Store::of(accounts.database());
-    let remembered = identities.load().await.map_err(AppError::Identity)?;
-    let (decisions, deciding) = identity::Writer::start(identities.clone());
-    let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered))
+    let identities = IdentityStore::of(accounts.database());
+    let stored = identities.load().await.map_err(AppError::Identity)?;
+    let (decisions, deciding) = DecisionWriter::start(identities.clone());
+    let mut hub = Hub::new(settings(&config), epochs, Identity::new(stored))
         .with_ids(ids.clone())
         .with_signals(config.signals.settings());
     hub.remember_signals(&board.find(|_| true));
-    let sources = playing::announce(&mut hub, demo.clone(), &play, recordings);
-    let live = playing::announce_live(&mut hub, &config, &play)?;
+    let sources = playing::announce(&mut hub, demo.clone(), &mode, recordings);
+    let live = playing::announce_live(&mut hub, &config, &mode)?;
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let writer = {
-        let shelf = Shelf { reader: reader.clone(), inbox, signals: board.clone() };
+        let sinks = SnapshotSinks { reader: reader.clone(), inbox, signals: board.clone() };
         pipeline::start(
             hub,
             fanout.clone(),
             ends,
             quarantine,
             decisions,
-            push_terms(&config),
-            shelf,
+            push_policy(&config),
+            sinks,
         )?
     };
     let keeping = supervisor::spawn("archive", Lifetime::UntilStop, keeper.run());
@@ -200,10 +201,12 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     supervisor::spawn("metrics", Lifetime::UntilStop, upkeep);
     let (meter, flushes) = start_counting(&accounts, &config)?;
     let entitlement = Entitlement::new(Arc::clone(&catalogue));
-    let per_account = match play {
+    let per_account = match mode {
         // A load tool opens all its sockets with the one key that was printed.
-        Play::Steady(_) => config.fanout.sockets_max,
-        Play::Demo | Play::Nothing | Play::Recordings(_) => config.fanout.sockets_max_per_account,
+        RunMode::Steady(_) => config.fanout.sockets_max,
+        RunMode::Demo | RunMode::Nothing | RunMode::Recordings(_) => {
+            config.fanout.sockets_max_per_account
+        }
     };
     let registry = Registry::new(per_account, config.fanout.sockets_max);
     let revoking = revocation::start(
@@ -222,16 +225,16 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     let sweeping = accounts.sweep_always(stopped.clone());
     let predictor = Predictor::default();
     let fitting = predictor.refit_always(archive.clone(), &config.predictions, stopped.clone());
-    let ordering = take_orders(identities, &config, &doors, &stopped);
+    let ordering = take_orders(identities, &config, &hub_handle, &stopped);
     let chronicle =
         playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
     let public_url = match config.server.public_url.trim_end_matches('/') {
         "" => format!("http{secure}://{address}"),
         url => url.to_owned(),
     };
-    let place = customers::Place { address, secure, public_url: &public_url };
+    let hub_address = customers::HubAddress { address, secure, public_url: &public_url };
     let customers =
-        customers::start(&accounts, &catalogue, place, (&config, &play), &stopped).await?;
+        customers::start(&accounts, &catalogue, hub_address, (&config, &mode), &stopped).await?;
     let parts = http::Parts {
         accounts: accounts.clone(),
         catalogue,
@@ -240,7 +243,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         limits: limits::Limits::new(&config.limits),
         proxies: proxies(&config),
         fanout: fanout.clone(),
-        doors: doors.clone(),
+        hub_handle: hub_handle.clone(),
         registry,
         meter,
         metrics,
@@ -274,8 +277,8 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
         supervisor::spawn("bench-listener", Lifetime::UntilStop, serving);
     }
     let (key, mails) = (demo_key.as_deref(), posting::demo_folder(&config));
-    greeting::greet(&mut io::stdout(), address, secure, &play, key, mails.as_deref())?;
-    greeting::log(&config, &play);
+    greeting::greet(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
+    greeting::log(&config, &mode);
 
     let asked_to_stop = async {
         signals.asked_to_stop().await;
@@ -287,7 +290,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     tokio::select! {
         () = asked_to_stop => {}
         () = supervisor::failed() => {}
-        Err(error) = playing::play_all(sources, live, &play, &config, &doors, &fanout) => return Err(error),
+        Err(error) = playing::play_all(sources, live, &mode, &config, &hub_handle, &fanout) => return Err(error),
         it = &mut serving => served = Some(it),
     }
     if let Some(served) = served.take_if(|_| !supervisor::has_failed()) {
@@ -316,7 +319,7 @@ pub async fn run(config: Config, play: Play) -> Result<(), AppError> {
     if tokio::time::timeout(patience, answered).await.is_err() {
         info!("requests were cut off");
     }
-    stop_writer(&doors, writer).await;
+    stop_writer(&hub_handle, writer).await;
     // The writer has laid out its last.
     keeping.await.ok();
     written.send_replace(true);
@@ -349,13 +352,13 @@ const ORDERS_MAX: usize = 64;
 
 /// Brings what the operator orders about matches to the writer.
 fn take_orders(
-    store: Store,
+    store: IdentityStore,
     config: &Config,
-    doors: &Doors,
+    hub_handle: &HubHandle,
     stopped: &watch::Receiver<bool>,
 ) -> [JoinHandle<()>; 2] {
     let (orders, mut waiting) = tokio::sync::mpsc::channel(ORDERS_MAX);
-    let (mut stopped, requests) = (stopped.clone(), doors.requests.clone());
+    let (mut stopped, requests) = (stopped.clone(), hub_handle.requests.clone());
     let every = Duration::from_millis(config.accounts.watch_ms);
     let watching = identity::watch(store, every, orders, async move {
         stopped.wait_for(|stop| *stop).await.ok();
@@ -371,23 +374,23 @@ fn take_orders(
     [watching, handing_in]
 }
 
-async fn demo_key(accounts: &Accounts, play: &Play) -> Result<Option<String>, AppError> {
-    match play {
-        Play::Demo | Play::Steady(_) => {
+async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>, AppError> {
+    match mode {
+        RunMode::Demo | RunMode::Steady(_) => {
             Ok(Some(accounts.ensure_demo_key(wall()).await?.expose().to_owned()))
         }
         // It stands in clear in the store, which only a demo may have.
-        Play::Nothing | Play::Recordings(_) => {
+        RunMode::Nothing | RunMode::Recordings(_) => {
             accounts.forget_demo_key(wall()).await?;
             Ok(None)
         }
     }
 }
 
-async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<Run, AppError> {
+async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<DemoRun, AppError> {
     // Settings by which the same facts make other changes.
     let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
-    Ok(Run::take_up(accounts, &config.demo, &settings, epoch, now()).await?)
+    Ok(DemoRun::take_up(accounts, &config.demo, &settings, epoch, now()).await?)
 }
 
 /// Begins to count what accounts use, and to write it from time to time.
@@ -426,9 +429,9 @@ fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> 
 }
 
 /// What is agreed with a source that pushes: each line is complete in itself.
-fn push_terms(config: &Config) -> Terms {
+fn push_policy(config: &Config) -> SourcePolicy {
     let deadline = (config.ingest.deadline_ms > 0).then(|| micros(config.ingest.deadline_ms));
-    Terms { deadline_us: deadline, ..Terms::default() }
+    SourcePolicy { deadline_us: deadline, ..SourcePolicy::default() }
 }
 
 fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {
@@ -438,9 +441,9 @@ fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {
     http::tls::load(&config.certificate, &config.key).map(Some)
 }
 
-fn settings(config: &Config) -> Settings {
-    Settings {
-        window: Window { bytes: config.hub.tail_bytes, age_us: micros(config.hub.tail_ms) },
+fn settings(config: &Config) -> HubSettings {
+    HubSettings {
+        window: TailWindow { bytes: config.hub.tail_bytes, age_us: micros(config.hub.tail_ms) },
         matches_max: config.hub.matches_max,
         matches_max_per_source: config.hub.matches_max_per_source,
         ended_keep_us: micros(config.hub.ended_keep_ms),
@@ -517,8 +520,8 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
     tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
 }
 
-async fn stop_writer(doors: &Doors, writer: thread::JoinHandle<()>) {
-    doors.requests.send(Request::Stop).await.ok();
+async fn stop_writer(hub_handle: &HubHandle, writer: thread::JoinHandle<()>) {
+    hub_handle.requests.send(Request::Stop).await.ok();
     // The supervisor has told of a panic.
     tokio::task::spawn_blocking(move || writer.join().ok()).await.ok();
 }

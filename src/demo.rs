@@ -17,7 +17,7 @@ use ingest::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use self::{chronicle::Chronicle, pace::Pace};
+pub use self::{chronicle::Chronicle, pace::WorldClock};
 
 use crate::{
     accounts::{Accounts, AccountsError},
@@ -32,7 +32,7 @@ const META: &str = "demo_run";
 
 /// One run of the demo, which may outlive a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct DemoRun {
     pub seed: u64,
     /// When the first day of its world began, in UTC microseconds. It stays with the database: the
     /// days to come are known by it.
@@ -41,13 +41,13 @@ pub struct Run {
     from: Micros,
     /// How the clock of its world runs.
     #[serde(default)]
-    pace: Pace,
+    pace: WorldClock,
     pub epoch: u32,
     /// What must be the same for the same day to come out: the program and the settings.
     program: String,
 }
 
-impl Run {
+impl DemoRun {
     /// Takes up the run that the store remembers, where this program would play the very same; else
     /// begins a new one and remembers it.
     ///
@@ -75,7 +75,7 @@ impl Run {
             Some(run) => run.start,
             None => from,
         };
-        let pace = Pace::new(speed, now, in_world);
+        let pace = WorldClock::new(speed, now, in_world);
         let run = Self { seed, start, from, pace, epoch: new_epoch.0, program };
         let text = serde_json::to_string(&run).expect("a struct of numbers and text is JSON");
         accounts.set_meta(META, &text).await?;
@@ -84,11 +84,11 @@ impl Run {
 
     /// Its days, one after the other.
     #[must_use]
-    pub fn days(&self) -> Days {
+    pub fn days(&self) -> DemoDays {
         let world = World::new(self.seed, self.start);
         let next = world.day_at(self.from);
         let pace = self.pace;
-        let mut days = Days { world, next, since: self.from, pace, running: VecDeque::new() };
+        let mut days = DemoDays { world, next, since: self.from, pace, running: VecDeque::new() };
         days.begin_next();
         days
     }
@@ -96,7 +96,7 @@ impl Run {
 
 /// Plays what lies in the past into the hub, before anybody can look: each batch as if at its own
 /// moment, so that tails hold what they would have held.
-pub fn play_past(days: &mut Peekable<Days>, hub: &mut Hub, source: SourceNumber, now: Micros) {
+pub fn play_past(days: &mut Peekable<DemoDays>, hub: &mut Hub, source: SourceNumber, now: Micros) {
     let mut changes = Vec::new();
     let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= now);
     while let Some(Step::Batch(Timed { clock_us, mut batch })) = days.next_if(past) {
@@ -120,17 +120,17 @@ fn program() -> String {
 
 /// Simulated days without end. Matches of one day that run into the next are played to their end.
 #[derive(Debug)]
-pub struct Days {
+pub struct DemoDays {
     world: World,
     /// The number of the day that is taken up next.
     next: u64,
     /// Matches that start before it are left out.
     since: Micros,
-    pace: Pace,
+    pace: WorldClock,
     running: VecDeque<Peekable<Simulator>>,
 }
 
-impl Days {
+impl DemoDays {
     fn begin_next(&mut self) {
         self.running.push_back(self.world.play(self.next, self.since).peekable());
         self.next += 1;
@@ -147,7 +147,7 @@ impl Days {
     }
 }
 
-impl Iterator for Days {
+impl Iterator for DemoDays {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {
@@ -171,9 +171,17 @@ mod tests {
 
     use super::*;
 
-    async fn run(accounts: &Accounts, seed: u64, settings: &str, epoch: u32, now: Micros) -> Run {
+    async fn run(
+        accounts: &Accounts,
+        seed: u64,
+        settings: &str,
+        epoch: u32,
+        now: Micros,
+    ) -> DemoRun {
         let demo = DemoConfig { seed, ..DemoConfig::default() };
-        Run::take_up(accounts, &demo, settings, Epoch(epoch), now).await.expect("the store works")
+        DemoRun::take_up(accounts, &demo, settings, Epoch(epoch), now)
+            .await
+            .expect("the store works")
     }
 
     #[tokio::test]
@@ -219,7 +227,7 @@ mod tests {
         let take_up = async |speed: &str, epoch, now| {
             let speed = speed.parse().expect("a speed");
             let demo = DemoConfig { speed, ..DemoConfig::default() };
-            let run = Run::take_up(&accounts, &demo, "a", Epoch(epoch), now).await;
+            let run = DemoRun::take_up(&accounts, &demo, "a", Epoch(epoch), now).await;
             run.expect("the store works")
         };
         let hour = DAY_US / 24;
@@ -241,8 +249,8 @@ mod tests {
 
     #[test]
     fn days_follow_each_other_in_time_order_without_end() {
-        let pace = Pace::default();
-        let run = Run { seed: 3, start: 0, from: 0, pace, epoch: 1, program: String::new() };
+        let pace = WorldClock::default();
+        let run = DemoRun { seed: 3, start: 0, from: 0, pace, epoch: 1, program: String::new() };
         let mut last = Micros::MIN;
         let mut fixtures = 0;
         for step in run.days() {

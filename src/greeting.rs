@@ -9,7 +9,7 @@ use std::{
 use tracing::{info, warn};
 
 use crate::{
-    app::Play,
+    app::RunMode,
     config::Config,
     load_source::{self, Load},
 };
@@ -20,13 +20,13 @@ pub(crate) fn greet(
     out: &mut impl Write,
     address: SocketAddr,
     secure: &str,
-    play: &Play,
+    play: &RunMode,
     demo_key: Option<&str>,
     mails: Option<&Path>,
 ) -> io::Result<()> {
     writeln!(out, "listening on http{secure}://{address}")?;
     match (play, demo_key) {
-        (Play::Steady(load), Some(key)) => greet_loader(out, *load, key)?,
+        (RunMode::Steady(load), Some(key)) => greet_loader(out, *load, key)?,
         (_, Some(key)) => greet_guest(out, address, secure, key)?,
         (_, None) => {}
     }
@@ -41,11 +41,11 @@ pub(crate) fn greet(
 }
 
 /// What an operator wants to know of a start: what runs, where it keeps its data, and what is missing.
-pub(crate) fn log(config: &Config, play: &Play) {
+pub(crate) fn log(config: &Config, play: &RunMode) {
     let (database, sources) = (&config.server.db, config.sources.len());
     let (card, paypal) = (config.payments.offers_stripe(), config.payments.offers_paypal());
     info!(version = env!("CARGO_PKG_VERSION"), %database, sources, card, paypal, "the hub runs");
-    if !matches!(play, Play::Nothing) {
+    if !matches!(play, RunMode::Nothing) {
         return;
     }
     if sources == 0 {

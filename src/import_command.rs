@@ -25,8 +25,10 @@ use crate::{
     clock::now,
     config::Config,
     database::{Database, DatabaseError},
-    hub::{Epochs, Hub, Settings, feeds::SourceNumber, feeds::Terms, sequence::Window},
-    identity::{Identity, store::Store},
+    hub::{
+        Epochs, Hub, HubSettings, feeds::SourceNumber, feeds::SourcePolicy, sequence::TailWindow,
+    },
+    identity::{Identity, store::IdentityStore},
     ids::{IdsError, PublicIds},
     record::{Key, MatchRecord, PlayRecord},
 };
@@ -112,7 +114,7 @@ struct Told {
 struct Import {
     hub: Hub,
     archive: Archive,
-    identities: Store,
+    identities: IdentityStore,
     ids: PublicIds,
     /// What the archive knew before of the matches that were told of.
     kept: HashMap<Key, Option<Arc<MatchRecord>>>,
@@ -122,11 +124,11 @@ impl Import {
     async fn begin(database: &Database, ids_max: usize) -> Result<Self, ImportError> {
         let ids = PublicIds::open(database, ids_max).await?;
         archive::adopt(database, &ids, now()).await?;
-        let identities = Store::of(database);
+        let identities = IdentityStore::of(database);
         let identity = Identity::new(identities.load().await?);
-        let settings = Settings {
+        let settings = HubSettings {
             // Nobody resumes.
-            window: Window { bytes: 1, age_us: 1 },
+            window: TailWindow { bytes: 1, age_us: 1 },
             matches_max: MATCHES_MAX,
             matches_max_per_source: usize::MAX,
             ended_keep_us: Micros::MAX / 4,
@@ -142,7 +144,7 @@ impl Import {
     async fn play(&mut self, recording: Recording) -> Result<Told, ImportError> {
         let format = recording.format();
         let source =
-            self.hub.source(Arc::clone(recording.name()), format.as_str(), Terms::default());
+            self.hub.source(Arc::clone(recording.name()), format.as_str(), SourcePolicy::default());
         let mut told = Told::new(format);
         let (mut since, mut kept_at, mut clock) = (0, None, BEGIN);
         for step in recording {

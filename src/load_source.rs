@@ -26,7 +26,7 @@ use rust_decimal::Decimal;
 use crate::{
     clock::now,
     hub::{Hub, feeds::SourceNumber},
-    pipeline::{Inlet, Input},
+    pipeline::{Input, InputQueue},
     sources::Stopped,
     supervisor::{self, Lifetime, fault},
 };
@@ -54,7 +54,7 @@ pub struct Load {
 
 /// The source: what changes next, and what its facts are made of.
 #[derive(Debug)]
-pub struct Steady {
+pub struct LoadSource {
     load: Load,
     matches: Vec<Id>,
     book: Arc<str>,
@@ -62,7 +62,7 @@ pub struct Steady {
     selection: Arc<str>,
 }
 
-impl Steady {
+impl LoadSource {
     #[must_use]
     pub fn new(load: Load) -> Self {
         let id = |number: u32| Id::derive(SLUG, "match", &number.to_string());
@@ -157,7 +157,7 @@ impl Steady {
     pub fn start(
         self,
         source: SourceNumber,
-        inputs: Inlet,
+        inputs: InputQueue,
         stop: Receiver<()>,
     ) -> std::io::Result<thread::JoinHandle<()>> {
         let play = move || {
@@ -170,7 +170,7 @@ impl Steady {
     fn play(
         &self,
         source: SourceNumber,
-        inputs: &Inlet,
+        inputs: &InputQueue,
         stop: &Receiver<()>,
     ) -> Result<(), Stopped> {
         let start = now();
@@ -206,11 +206,11 @@ mod tests {
     use fanout::{Change, Epoch, Publication};
 
     use super::*;
-    use crate::hub::{Epochs, Settings, sequence::Window};
+    use crate::hub::{Epochs, HubSettings, sequence::TailWindow};
 
-    fn steady(rate: u32, channels: u32) -> Steady {
+    fn steady(rate: u32, channels: u32) -> LoadSource {
         let [rate, channels] = [rate, channels].map(|it| NonZeroU32::new(it).expect("not 0"));
-        Steady::new(Load { rate, channels })
+        LoadSource::new(Load { rate, channels })
     }
 
     fn publication(change: &Change) -> &Publication {
@@ -221,8 +221,8 @@ mod tests {
     #[test]
     fn each_change_is_one_small_update() {
         let steady = steady(1_000, 3);
-        let settings = Settings {
-            window: Window { bytes: 1 << 20, age_us: 1_000_000 },
+        let settings = HubSettings {
+            window: TailWindow { bytes: 1 << 20, age_us: 1_000_000 },
             matches_max: 3,
             matches_max_per_source: usize::MAX,
             ended_keep_us: 1,
@@ -234,7 +234,7 @@ mod tests {
             Epochs { matches: Epoch(1), feeds: Epoch(2) },
             crate::identity::Identity::default(),
         );
-        let source = hub.source(SLUG.into(), SLUG, crate::hub::feeds::Terms::default());
+        let source = hub.source(SLUG.into(), SLUG, crate::hub::feeds::SourcePolicy::default());
         let start = 1_788_220_800_000_000;
         steady.introduce(&mut hub, source, start);
         for number in 0..3_000 {

@@ -10,7 +10,7 @@ use std::{
 use clap::Parser;
 use ingest::simulator::{self, Simulator};
 use matchwire::{
-    app::{self, Play},
+    app::{self, RunMode},
     backup_command,
     cli::{
         BackupArgs, Cli, Command, ImportArgs, KeyCommand, MatchesCommand, RecordArgs, SimulateArgs,
@@ -60,12 +60,12 @@ fn serve(
     let config = Config::load(file.as_deref(), flags)?;
     telemetry::start_logging(&config.log)?;
     supervisor::install(Duration::from_millis(config.server.failure_exit_ms))?;
-    let play = match replay {
-        Some(args) => Play::Recordings(args),
-        None => Play::of(&config),
+    let mode = match replay {
+        Some(args) => RunMode::Recordings(args),
+        None => RunMode::of(&config),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(app::run(config, play));
+    let ended = runtime.block_on(app::run(config, mode));
     if ended.is_err() {
         // What still runs could keep a part that failed alive.
         runtime.shutdown_background();

@@ -1,8 +1,8 @@
-//! The data path on one page: what sources say goes into the hub, what changed goes to the fan-out.
+//! The data path: facts from sources go into the hub, its changes go to the fan-out.
 //!
-//! One thread is the writer. It takes all that is ready, applies it, lets go of what was merged for
-//! long enough, publishes it once, and then answers who asked: so an answer stands behind every
-//! change it has seen and before all others.
+//! One thread, the writer, owns the hub. In each turn it drains the input queue, applies the
+//! inputs, flushes merged updates that are due, publishes once, and then answers requests. An
+//! answer is therefore ordered after every change that it reflects and before all later ones.
 
 use std::{collections::HashMap, iter, mem, sync::Arc, thread, time::Duration};
 
@@ -26,18 +26,18 @@ use crate::{
     clock::{self, now},
     hub::{
         Hub,
-        feeds::{Feed, Health, Source, SourceNumber, Terms},
+        feeds::{FeedState, Health, Source, SourceNumber, SourcePolicy},
     },
-    identity::{self, Numbered},
+    identity::{DecisionWriter, NumberedOrder},
     ids::PublicIds,
-    push::{self, Pushed},
+    push::{self, PushRequest, PushedLine},
     quarantine::Quarantine,
     reader::Reader,
     signals::SignalBoard,
     supervisor::{self, Lifetime, fault},
 };
 
-/// What a source hands in.
+/// An input of a source to the writer.
 #[derive(Debug)]
 pub enum Input {
     Batch {
@@ -45,39 +45,39 @@ pub enum Input {
         batch: Batch,
         received: Micros,
     },
-    /// Several at once, of a source that is to be handed in many a millisecond.
+    /// Several batches in one message, for a source that produces many per millisecond.
     Batches {
         source: SourceNumber,
         batches: Vec<Batch>,
         received: Micros,
     },
-    /// What a source pushed, which is announced by its first push.
-    Pushed(Box<Pushed>),
+    /// Lines that a source pushed. The first push registers the source.
+    Push(Box<PushRequest>),
     Refused {
         source: SourceNumber,
         refusal: Refusal,
     },
-    /// How a live source is now.
+    /// The new health of a live source.
     Health {
         source: SourceNumber,
         health: Health,
     },
-    /// A live source is there and has nothing new to tell.
+    /// A sign of life of a live source without new facts.
     Heard {
         source: SourceNumber,
         received: Micros,
     },
-    /// The source has nothing more to say: a recording has ended.
+    /// The source is finished: a recording has ended.
     Ended {
         source: SourceNumber,
     },
-    /// The source begins again from its start; what it said before is void.
+    /// The source restarts from its beginning; its earlier facts are void.
     Restarted {
         source: SourceNumber,
     },
 }
 
-/// A question to the writer.
+/// A request to the writer.
 #[derive(Debug)]
 pub enum Request {
     FanOut(Ask),
@@ -87,66 +87,66 @@ pub enum Request {
         at_least: Seq,
         reply: oneshot::Sender<Option<Image>>,
     },
-    /// What the operator orders about matches.
-    Order(Numbered),
+    /// An operator's order about matches.
+    Order(NumberedOrder),
     Stop,
 }
 
-/// Inputs taken before they are published and questions are answered: enough to share the cost of
-/// a turn, few enough that nobody waits a millisecond for it.
-const INPUTS_A_TURN: usize = 64;
+/// Inputs applied in a turn before publishing and answering: enough to amortise the cost of a turn,
+/// few enough to keep it below a millisecond.
+const INPUTS_PER_TURN: usize = 64;
 
-/// Questions answered in a turn: a storm of joins must not hold up what happens.
-const QUESTIONS_A_TURN: usize = 64;
+/// Requests answered in a turn: a burst of joins must not delay updates.
+const QUESTIONS_PER_TURN: usize = 64;
 
-/// What the questions of a turn may cost together (see [`Work`]), and one of them alone: some 0.1 ms
-/// and less. Without it, readers who ask faster than they are answered keep a turn from ending, and
-/// whoever is far behind makes it long.
-const QUESTION_WORK_A_TURN: usize = 128 * 1024;
-const QUESTION_WORK: usize = 64 * 1024;
+/// Limits on the work of all requests in a turn and of a single one (see [`Work`]): at most about
+/// 0.1 ms. Without them, readers that ask faster than they are answered would keep a turn from
+/// ending, and one that is far behind would make it long.
+const QUESTION_WORK_PER_TURN: usize = 128 * 1024;
+const QUESTION_WORK_MAX: usize = 64 * 1024;
 
-/// Readers that may wait for a sequence at a time; one more is answered with what there is.
+/// Image requests that may wait for a sequence at a time. Beyond it they get the current image.
 const WAITING_MAX: usize = 1024;
 
-/// Where the writer lays out what it knows, for those who do not follow a channel.
+/// Where the writer exports its snapshots for consumers that do not follow a channel.
 #[derive(Debug, Clone)]
-pub struct Shelf {
+pub struct SnapshotSinks {
     pub reader: Reader,
     pub inbox: Inbox,
     pub signals: SignalBoard,
 }
 
-/// How often it does: as much as what it has laid out may be behind.
-const SHELVE_EVERY: Duration = Duration::from_millis(100);
+/// The interval of exports, and so the maximum age of a snapshot.
+const EXPORT_EVERY: Duration = Duration::from_millis(100);
 
-/// The ends that others hold.
+/// The sending side of the hub's queues.
 #[derive(Debug, Clone)]
-pub struct Doors {
-    pub inputs: Inlet,
+pub struct HubHandle {
+    pub inputs: InputQueue,
     pub requests: mpsc::Sender<Request>,
 }
 
-/// The one way into the hub for what sources say. Digests become public ids here, on the thread or task of
-/// the source.
+/// The sending side of the input queue. Replaces digests by public ids on the sender's thread or
+/// task.
 #[derive(Debug, Clone)]
-pub struct Inlet {
+pub struct InputQueue {
     queue: mpsc::Sender<Input>,
     ids: PublicIds,
 }
 
-/// The hub takes nothing any more.
+/// The hub has stopped and accepts no more inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closed;
 
-/// Room for one input.
+/// A reserved slot for one input.
 #[derive(Debug)]
-pub struct Room<'a> {
+pub struct InputPermit<'a> {
     permit: mpsc::Permit<'a, Input>,
     ids: &'a PublicIds,
 }
 
-impl Inlet {
-    /// Hands in, and waits for room before.
+impl InputQueue {
+    /// Sends an input, waiting until the queue has capacity.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Inlet {
         Ok(())
     }
 
-    /// The same from a thread that may wait.
+    /// Like [`Self::send`], from a thread that may block.
     ///
     /// # Errors
     ///
@@ -166,24 +166,24 @@ impl Inlet {
         self.queue.blocking_send(input).map_err(|_| Closed)
     }
 
-    /// Waits for room.
+    /// Waits until the queue has capacity and reserves a slot.
     ///
     /// # Errors
     ///
     /// If the hub has stopped.
-    pub async fn reserve(&self) -> Result<Room<'_>, Closed> {
+    pub async fn reserve(&self) -> Result<InputPermit<'_>, Closed> {
         let permit = self.queue.reserve().await.map_err(|_| Closed)?;
-        Ok(Room { permit, ids: &self.ids })
+        Ok(InputPermit { permit, ids: &self.ids })
     }
 
     #[cfg(test)]
-    pub(crate) fn try_reserve(&self) -> Result<Room<'_>, Closed> {
+    pub(crate) fn try_reserve(&self) -> Result<InputPermit<'_>, Closed> {
         let permit = self.queue.try_reserve().map_err(|_| Closed)?;
-        Ok(Room { permit, ids: &self.ids })
+        Ok(InputPermit { permit, ids: &self.ids })
     }
 }
 
-impl Room<'_> {
+impl InputPermit<'_> {
     pub fn put(self, mut input: Input) {
         input.number(self.ids);
         self.permit.send(input);
@@ -191,15 +191,15 @@ impl Room<'_> {
 }
 
 impl Input {
-    /// Puts public ids in place of digests.
+    /// Replaces digests by public ids.
     fn number(&mut self, ids: &PublicIds) {
         match self {
             Self::Batch { batch, .. } => ids.number_batch(batch),
             Self::Batches { batches, .. } => {
                 batches.iter_mut().for_each(|batch| ids.number_batch(batch));
             }
-            Self::Pushed(pushed) => {
-                pushed.lines.iter_mut().for_each(|line| ids.number_batch(&mut line.batch));
+            Self::Push(push) => {
+                push.lines.iter_mut().for_each(|line| ids.number_batch(&mut line.batch));
             }
             Self::Refused { .. }
             | Self::Health { .. }
@@ -210,37 +210,37 @@ impl Input {
     }
 }
 
-/// The ends that the writer holds.
+/// The receiving side of the hub's queues, owned by the writer.
 #[derive(Debug)]
-pub struct Ends {
+pub struct HubReceivers {
     inputs: mpsc::Receiver<Input>,
     requests: mpsc::Receiver<Request>,
 }
 
-/// `inputs_max`: batches that may wait. `requests_max`: as many as there can be sockets, since each
-/// has one question open at most, and some for readers over HTTP.
+/// Creates the queues. `inputs_max`: batches that may wait. `requests_max`: the maximum number of
+/// sockets, since each has at most one open question, plus some for HTTP requests.
 #[must_use]
-pub fn doors(inputs_max: usize, requests_max: usize, ids: PublicIds) -> (Doors, Ends) {
-    let (queue, inputs_end) = mpsc::channel(inputs_max);
-    let inputs = Inlet { queue, ids };
-    let (requests, requests_end) = mpsc::channel(requests_max);
-    (Doors { inputs, requests }, Ends { inputs: inputs_end, requests: requests_end })
+pub fn queues(inputs_max: usize, requests_max: usize, ids: PublicIds) -> (HubHandle, HubReceivers) {
+    let (queue, inputs_rx) = mpsc::channel(inputs_max);
+    let inputs = InputQueue { queue, ids };
+    let (requests, requests_rx) = mpsc::channel(requests_max);
+    (HubHandle { inputs, requests }, HubReceivers { inputs: inputs_rx, requests: requests_rx })
 }
 
 #[cfg(test)]
-impl Ends {
-    /// What is handed in next, for tests without a hub.
+impl HubReceivers {
+    /// Receives the next input, for tests without a hub.
     pub(crate) async fn next_input(&mut self) -> Option<Input> {
         self.inputs.recv().await
     }
 }
 
-impl Host for Doors {
+impl Host for HubHandle {
     fn ask(&self, ask: Ask) {
-        // On the thread of the shard that asks.
+        // Runs on the thread of the shard that asks.
         fault::point();
         if self.requests.try_send(Request::FanOut(ask)).is_err() {
-            // Only while stopping: the queue has room for a question of every socket.
+            // Only during shutdown: the queue has capacity for a question of every socket.
             counter!("matchwire_questions_dropped_total").increment(1);
         }
     }
@@ -254,98 +254,103 @@ impl Host for Doors {
     }
 }
 
-/// Starts the writer's thread. It ends when it is told to.
+/// Starts the writer's thread. It runs until [`Request::Stop`].
 ///
 /// # Errors
 ///
-/// When the system refuses a thread.
+/// If the system refuses a thread.
 pub fn start(
     hub: Hub,
     fanout: Fanout,
-    ends: Ends,
+    receivers: HubReceivers,
     quarantine: Quarantine,
-    decisions: identity::Writer,
-    push_terms: Terms,
-    shelf: Shelf,
+    decisions: DecisionWriter,
+    push_policy: SourcePolicy,
+    sinks: SnapshotSinks,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let writer = Writer {
+    let writer = HubWriter {
         hub,
         fanout,
         quarantine,
         decisions,
-        push_terms,
-        shelf,
+        push_policy,
+        sinks,
         pushers: HashMap::new(),
         waiting: Vec::new(),
         changes: Vec::new(),
         oldest: None,
     };
-    supervisor::thread("writer", Lifetime::UntilStop, move || runtime.block_on(writer.run(ends)))
+    supervisor::thread("writer", Lifetime::UntilStop, move || {
+        runtime.block_on(writer.run(receivers))
+    })
 }
 
-struct Writer {
+struct HubWriter {
     hub: Hub,
     fanout: Fanout,
     quarantine: Quarantine,
-    decisions: identity::Writer,
-    /// What is agreed with each source that pushes.
-    push_terms: Terms,
-    shelf: Shelf,
-    /// The sources that have pushed, by their names.
+    decisions: DecisionWriter,
+    /// The policy of every source that pushes.
+    push_policy: SourcePolicy,
+    sinks: SnapshotSinks,
+    /// The sources that have pushed, by name.
     pushers: HashMap<Arc<str>, SourceNumber>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<ImageWaiter>,
     changes: Vec<Change>,
-    /// When the first was received of what has been applied since the last publication.
+    /// When the oldest input since the last publication was received.
     oldest: Option<Micros>,
 }
 
-struct Waiting {
+/// An image request that waits for a sequence.
+struct ImageWaiter {
     channel: String,
     at_least: Seq,
     reply: oneshot::Sender<Option<Image>>,
 }
 
-impl Writer {
-    async fn run(mut self, ends: Ends) {
-        let Ends { mut inputs, mut requests } = ends;
+impl HubWriter {
+    async fn run(mut self, receivers: HubReceivers) {
+        let HubReceivers { mut inputs, mut requests } = receivers;
         let mut tick = tokio::time::interval(Duration::from_millis(250));
-        let mut shelve = tokio::time::interval(SHELVE_EVERY);
-        shelve.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // `feeds` is there before anybody can ask for it.
+        let mut export = tokio::time::interval(EXPORT_EVERY);
+        export.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Opens the `feeds` channel before anyone can request it.
         self.tick();
         let mut stepped = clock::stepped();
         loop {
-            let mut question = None;
-            let due = [self.hub.lanes_due(), self.hub.feeds_late_at()].into_iter().flatten().min();
+            let mut first_request = None;
+            let due = [self.hub.tiers_due(), self.hub.feeds_late_at()].into_iter().flatten().min();
             tokio::select! {
-                Some(request) = requests.recv() => question = Some(request),
+                Some(request) = requests.recv() => first_request = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
                 _ = tick.tick() => self.tick(),
-                _ = shelve.tick() => self.shelve(),
+                _ = export.tick() => self.export_snapshots(),
                 () = until(due.unwrap_or_default()), if due.is_some() => {}
             }
             let ready = || inputs.try_recv().ok();
-            iter::from_fn(ready).take(INPUTS_A_TURN).for_each(|input| self.input(input));
-            // Nobody was silent for as long as the clock has jumped.
+            iter::from_fn(ready).take(INPUTS_PER_TURN).for_each(|input| self.input(input));
+            // A jump of the clock is not silence of a source.
             let total = clock::stepped();
             self.hub.clock_jumped(total - mem::replace(&mut stepped, total), now());
-            // Who still has something waiting here has not been silent.
+            // A source whose inputs still wait in the queue has not been silent.
             if inputs.is_empty() {
                 self.hub.check_feeds(now(), &mut self.changes);
             }
-            self.flush_lanes();
+            self.flush_tiers();
             self.publish();
             self.decisions.take_from(self.hub.identity());
             let ready = || requests.try_recv().ok();
             let mut spent = 0;
-            for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_A_TURN) {
-                let Some(work) = self.request(request) else {
-                    self.shelve();
+            for request in
+                first_request.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_PER_TURN)
+            {
+                let Some(work) = self.serve(request) else {
+                    self.export_snapshots();
                     return;
                 };
                 spent += work;
-                if spent >= QUESTION_WORK_A_TURN {
+                if spent >= QUESTION_WORK_PER_TURN {
                     break;
                 }
             }
@@ -358,9 +363,9 @@ impl Writer {
         self.quarantine.sweep(now());
         gauge!("matchwire_matches").set(count(self.hub.matches()));
         gauge!("matchwire_channels").set(count(self.hub.channels.len()));
-        gauge!("matchwire_lanes").set(count(self.hub.lanes()));
+        gauge!("matchwire_lanes").set(count(self.hub.tiers()));
         for source in self.hub.sources() {
-            for feed in Feed::ALL {
+            for feed in FeedState::ALL {
                 let is_so = f64::from(u8::from(source.state == feed));
                 gauge!("matchwire_feed_state", "source" => source.name.to_string(), "state" => feed.as_str())
                     .set(is_so);
@@ -368,96 +373,96 @@ impl Writer {
         }
     }
 
-    /// Lays out what has changed for those who read, and for the archive.
-    fn shelve(&mut self) {
+    /// Exports what has changed since the last export to readers and the archive.
+    fn export_snapshots(&mut self) {
         let now = now();
-        self.shelf.signals.put(&self.hub.take_signals());
-        self.shelf.inbox.put(&self.hub.take_parted(), &[], now);
+        self.sinks.signals.put(&self.hub.take_signals());
+        self.sinks.inbox.put(&self.hub.take_evicted_records(), &[], now);
         let (changed, gone) = self.hub.take_changed(now);
-        self.shelf.inbox.put(&changed, &gone, now);
-        self.shelf.reader.show(&changed, &gone);
+        self.sinks.inbox.put(&changed, &gone, now);
+        self.sinks.reader.update(&changed, &gone);
     }
 
-    /// What is due by now goes out with what was just applied, merged with it where it may be.
-    fn flush_lanes(&mut self) {
-        if self.hub.lanes_due().is_some() {
-            self.hub.flush_lanes(now(), &mut self.changes);
+    /// Flushes merged updates that are due together with those just applied, merging both where allowed.
+    fn flush_tiers(&mut self) {
+        if self.hub.tiers_due().is_some() {
+            self.hub.flush_tiers(now(), &mut self.changes);
         }
     }
 
     fn input(&mut self, input: Input) {
         match input {
-            Input::Batch { source, batch, received } => self.batch(source, &batch, received),
+            Input::Batch { source, batch, received } => self.apply(source, &batch, received),
             Input::Batches { source, batches, received } => {
-                batches.iter().for_each(|batch| self.batch(source, batch, received));
+                batches.iter().for_each(|batch| self.apply(source, batch, received));
             }
-            Input::Pushed(pushed) => self.pushed(*pushed),
-            Input::Refused { source, refusal } => self.refused(source, &refusal),
+            Input::Push(push) => self.apply_push(*push),
+            Input::Refused { source, refusal } => self.record_refusal(source, &refusal),
             Input::Health { source, health } => {
-                self.hub.source_is(source, &health, now(), &mut self.changes);
+                self.hub.set_source_health(source, &health, now(), &mut self.changes);
             }
             Input::Heard { source, received } => {
-                self.hub.source_heard(source, received, now(), &mut self.changes);
+                self.hub.note_sign_of_life(source, received, now(), &mut self.changes);
             }
             Input::Ended { source } => {
-                self.hub.source_ended(source, now(), &mut self.changes);
+                self.hub.end_source(source, now(), &mut self.changes);
             }
             Input::Restarted { source } => {
-                self.hub.source_restarted(source, now(), &mut self.changes);
+                self.hub.restart_source(source, now(), &mut self.changes);
             }
         }
     }
 
-    fn batch(&mut self, source: SourceNumber, batch: &Batch, received: Micros) {
+    fn apply(&mut self, source: SourceNumber, batch: &Batch, received: Micros) {
         let began = now();
         self.oldest.get_or_insert(received);
         let errors = self.hub.apply(source, batch, received, began, &mut self.changes);
         for error in errors {
             let place = Place { file: Arc::clone(&self.hub.sources()[source.0].name), line: 0 };
             let error = DecodeError::new(RefusalKind::Unknown, error.to_string());
-            self.refused(source, &Refusal::new(error, place, &[]));
+            self.record_refusal(source, &Refusal::new(error, place, &[]));
         }
         counter!("matchwire_batches_total").increment(1);
     }
 
-    fn pushed(&mut self, pushed: Pushed) {
-        let Pushed { source, received, lines, refusals, reply } = pushed;
-        let source = self.pusher(&source);
+    fn apply_push(&mut self, push: PushRequest) {
+        let PushRequest { source, received, lines, refusals, reply } = push;
+        let source = self.push_source(&source);
         self.oldest.get_or_insert(received);
         for refusal in &refusals {
-            self.refused(source, refusal);
+            self.record_refusal(source, refusal);
         }
         let mut verdicts = Vec::with_capacity(lines.len());
-        for push::Line { batch, place, bytes } in lines {
+        for PushedLine { batch, place, bytes } in lines {
             let began = now();
             let errors = self.hub.apply(source, &batch, received, began, &mut self.changes);
             counter!("matchwire_batches_total").increment(1);
             let reason = errors.first().map(ToString::to_string);
             if let Some(reason) = &reason {
                 let error = DecodeError::new(RefusalKind::Unknown, reason.clone());
-                self.refused(source, &Refusal::new(error, place, &bytes));
+                self.record_refusal(source, &Refusal::new(error, place, &bytes));
             }
             verdicts.push(reason);
         }
-        // Whoever pushed may have gone.
+        // The pusher may be gone.
         drop(reply.send(verdicts));
     }
 
-    /// The source that pushes under this name. Where one of another kind has the name, it gets
-    /// another.
-    fn pusher(&mut self, name: &Arc<str>) -> SourceNumber {
+    /// Returns the source that pushes under this name, registering it on its first push. If a
+    /// source of another kind has the name, it is prefixed with `push:`.
+    fn push_source(&mut self, name: &Arc<str>) -> SourceNumber {
         if let Some(number) = self.pushers.get(name) {
             return *number;
         }
         let is_taken = self.hub.sources().iter().any(|source| source.name == *name);
-        let shown = if is_taken { format!("push:{name}").into() } else { Arc::clone(name) };
-        let number = self.hub.source(shown, push::KIND, self.push_terms);
+        let public_name = if is_taken { format!("push:{name}").into() } else { Arc::clone(name) };
+        let number = self.hub.source(public_name, push::KIND, self.push_policy);
         self.pushers.insert(Arc::clone(name), number);
         number
     }
 
-    fn refused(&mut self, source: SourceNumber, refusal: &Refusal) {
-        self.hub.refused(source);
+    fn record_refusal(&mut self, source: SourceNumber, refusal: &Refusal) {
+        self.hub.count_refusal(source);
         let Source { name, kind, .. } = &self.hub.sources()[source.0];
         let format = match *kind {
             push::KIND | "websocket" => push::FORMAT,
@@ -481,27 +486,27 @@ impl Writer {
         if let Some(oldest) = oldest {
             histogram!("matchwire_publish_delay_seconds").record(seconds(now() - oldest));
         }
-        self.serve_waiting();
-        // The allocation is kept for the next turn.
+        self.serve_waiters();
+        // Reuses the allocation in the next turn.
         self.changes = changes;
         self.changes.clear();
     }
 
-    /// Answers a question. Returns what it cost, or nothing when it is the last.
-    fn request(&mut self, request: Request) -> Option<usize> {
+    /// Serves a request. Returns the work it cost, or `None` for [`Request::Stop`].
+    fn serve(&mut self, request: Request) -> Option<usize> {
         match request {
             Request::FanOut(Ask { asker, question }) => {
-                let mut work = Work::up_to(QUESTION_WORK);
+                let mut work = Work::up_to(QUESTION_WORK_MAX);
                 let answer = self.hub.answer_within(&question, &mut work);
                 self.fanout.answer(asker, answer, work.spent);
                 return Some(work.spent);
             }
             Request::Image { channel, at_least, reply } => {
-                self.waiting.push(Waiting { channel, at_least, reply });
-                self.serve_waiting();
+                self.waiting.push(ImageWaiter { channel, at_least, reply });
+                self.serve_waiters();
             }
             Request::Order(order) => {
-                self.hub.order(&order, now(), &mut self.changes);
+                self.hub.apply_order(&order, now(), &mut self.changes);
                 self.publish();
             }
             Request::Stop => return None,
@@ -509,18 +514,18 @@ impl Writer {
         Some(0)
     }
 
-    fn serve_waiting(&mut self) {
+    fn serve_waiters(&mut self) {
         let too_many = self.waiting.len() > WAITING_MAX;
-        for waiting in mem::take(&mut self.waiting) {
-            if waiting.reply.is_closed() {
+        for waiter in mem::take(&mut self.waiting) {
+            if waiter.reply.is_closed() {
                 continue;
             }
-            match self.hub.image_of(&waiting.channel) {
-                Some(image) if image.seq < waiting.at_least && !too_many => {
-                    self.waiting.push(waiting);
+            match self.hub.image_of(&waiter.channel) {
+                Some(image) if image.seq < waiter.at_least && !too_many => {
+                    self.waiting.push(waiter);
                 }
-                // Whoever asked may have gone.
-                image => drop(waiting.reply.send(image)),
+                // The requester may be gone.
+                image => drop(waiter.reply.send(image)),
             }
         }
     }

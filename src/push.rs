@@ -23,11 +23,11 @@ use tokio::{
     time::timeout,
 };
 
-use self::fingerprints::{Mark, Recent};
+use self::fingerprints::{Fingerprint, RecentFingerprints};
 use crate::{
     clock::now,
     config::IngestConfig,
-    pipeline::{Doors, Input, Room},
+    pipeline::{HubHandle, Input, InputPermit},
 };
 
 /// The format of what is pushed, by the name that recordings and the quarantine have for it.
@@ -38,24 +38,24 @@ pub const KIND: &str = "push";
 
 /// Lines handed to the hub at once: enough to share the cost, few enough that other sources do not
 /// wait for a long body.
-const LINES_AT_ONCE: usize = 64;
+const LINES_PER_CHUNK: usize = 64;
 
 /// Refusals that an answer lists; the others are counted, and all are in the quarantine.
-const REFUSALS_TOLD: usize = 100;
+const REFUSALS_LISTED_MAX: usize = 100;
 
 /// Lines of a source for the hub, which answers to each what was wrong with it, if anything was.
 #[derive(Debug)]
-pub struct Pushed {
+pub struct PushRequest {
     pub source: Arc<str>,
     pub received: Micros,
-    pub lines: Vec<Line>,
+    pub lines: Vec<PushedLine>,
     /// What could not even be read.
     pub refusals: Vec<Refusal>,
     pub reply: oneshot::Sender<Vec<Option<String>>>,
 }
 
 #[derive(Debug)]
-pub struct Line {
+pub struct PushedLine {
     pub batch: Batch,
     pub place: Place,
     pub bytes: Bytes,
@@ -63,15 +63,15 @@ pub struct Line {
 
 /// What became of the lines of a body.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Answer {
+pub struct PushOutcome {
     pub accepted: u64,
     pub duplicate: u64,
     pub refused: u64,
-    pub refusals: Vec<RefusedLine>,
+    pub refusals: Vec<LineRefusal>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RefusedLine {
+pub struct LineRefusal {
     /// Counted from 1 within the body.
     pub line: u64,
     pub kind: &'static str,
@@ -80,7 +80,7 @@ pub struct RefusedLine {
 
 /// Why the rest of a body was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stuck {
+pub enum PushError {
     /// The hub had no room for as long as a push may wait.
     Full,
     /// The hub is stopping.
@@ -89,26 +89,26 @@ pub enum Stuck {
 
 /// What is known of the sources that push.
 #[derive(Debug)]
-pub struct Sources {
+pub struct PushSources {
     settings: IngestConfig,
-    doors: Doors,
+    hub_handle: HubHandle,
     fanout: Fanout,
-    known: DashMap<String, Arc<Mutex<Source>>>,
+    by_name: DashMap<String, Arc<Mutex<PushSource>>>,
 }
 
 /// One source that pushes; locked for as long as a body of it is read and taken.
 #[derive(Debug)]
-pub struct Source {
+pub struct PushSource {
     name: Arc<str>,
-    recent: Recent,
+    recent: RecentFingerprints,
     /// The last body of which nothing was refused.
-    last_body: Option<Mark>,
+    last_body: Option<Fingerprint>,
 }
 
-impl Sources {
+impl PushSources {
     #[must_use]
-    pub fn new(settings: IngestConfig, doors: Doors, fanout: Fanout) -> Self {
-        Self { settings, doors, fanout, known: DashMap::new() }
+    pub fn new(settings: IngestConfig, hub_handle: HubHandle, fanout: Fanout) -> Self {
+        Self { settings, hub_handle, fanout, by_name: DashMap::new() }
     }
 
     #[must_use]
@@ -118,14 +118,14 @@ impl Sources {
 
     /// The source of this name. Names are those of keys that an operator made, so there are few.
     #[must_use]
-    pub fn source(&self, name: &str) -> Arc<Mutex<Source>> {
-        let new = || Source {
+    pub fn source(&self, name: &str) -> Arc<Mutex<PushSource>> {
+        let new = || PushSource {
             name: name.into(),
-            recent: Recent::new(self.settings.ids_max),
+            recent: RecentFingerprints::new(self.settings.ids_max),
             last_body: None,
         };
         Arc::clone(
-            &self.known.entry(name.to_owned()).or_insert_with(|| Arc::new(Mutex::new(new()))),
+            &self.by_name.entry(name.to_owned()).or_insert_with(|| Arc::new(Mutex::new(new()))),
         )
     }
 
@@ -137,134 +137,149 @@ impl Sources {
     /// Where the hub does not take them all: with what became of those before.
     pub async fn take(
         &self,
-        source: &mut Source,
+        source: &mut PushSource,
         body: &Bytes,
         all_matches: bool,
-    ) -> Result<Answer, (Stuck, Answer)> {
+    ) -> Result<PushOutcome, (PushError, PushOutcome)> {
         let own = Interpreter::new(Arc::clone(&source.name));
-        let mut taking = Taking {
+        let mut reader = BodyReader {
             interpreter: if all_matches { own.of_all_matches() } else { own },
             line_bytes_max: self.settings.line_bytes_max,
-            is_repeated: source.last_body == Some(Mark::of_body(body)),
+            is_repeated: source.last_body == Some(Fingerprint::of_body(body)),
             received: now(),
-            answer: Answer::default(),
+            outcome: PushOutcome::default(),
         };
         let mut lines = numbered_lines(body).peekable();
         while lines.peek().is_some() {
-            let part = taking.read(source, lines.by_ref().take(LINES_AT_ONCE));
-            if let Err(stuck) = self.hand_in(source, part, &mut taking).await {
-                count(&source.name, &taking.answer);
-                return Err((stuck, taking.answer));
+            let chunk = reader.read(source, lines.by_ref().take(LINES_PER_CHUNK));
+            if let Err(error) = self.send(source, chunk, &mut reader).await {
+                count(&source.name, &reader.outcome);
+                return Err((error, reader.outcome));
             }
         }
-        source.last_body = (taking.answer.refused == 0).then(|| Mark::of_body(body));
-        count(&source.name, &taking.answer);
-        Ok(taking.answer)
+        source.last_body = (reader.outcome.refused == 0).then(|| Fingerprint::of_body(body));
+        count(&source.name, &reader.outcome);
+        Ok(reader.outcome)
     }
 
-    async fn hand_in(
+    async fn send(
         &self,
-        source: &mut Source,
-        part: Part,
-        taking: &mut Taking,
-    ) -> Result<(), Stuck> {
-        let Part { lines, marks, refusals } = part;
+        source: &mut PushSource,
+        chunk: LineChunk,
+        reader: &mut BodyReader,
+    ) -> Result<(), PushError> {
+        let LineChunk { lines, fingerprints, refusals } = chunk;
         if lines.is_empty() && refusals.is_empty() {
             return Ok(());
         }
         let room = timeout(Duration::from_millis(self.settings.wait_ms), self.room()).await;
-        let permit = room.map_err(|_| Stuck::Full)??;
+        let permit = room.map_err(|_| PushError::Full)??;
         let numbers: Vec<u64> = lines.iter().map(|line| line.place.line).collect();
         let (reply, answered) = oneshot::channel();
-        let (source_name, received) = (Arc::clone(&source.name), taking.received);
-        let pushed = Pushed { source: source_name, received, lines, refusals, reply };
-        permit.put(Input::Pushed(Box::new(pushed)));
-        let verdicts = answered.await.map_err(|_| Stuck::Stopping)?;
-        for ((verdict, mark), line) in verdicts.into_iter().zip(marks).zip(numbers) {
+        let (source_name, received) = (Arc::clone(&source.name), reader.received);
+        let request = PushRequest { source: source_name, received, lines, refusals, reply };
+        permit.put(Input::Push(Box::new(request)));
+        let verdicts = answered.await.map_err(|_| PushError::Stopping)?;
+        for ((verdict, fingerprint), line) in verdicts.into_iter().zip(fingerprints).zip(numbers) {
             match verdict {
                 None => {
-                    taking.answer.accepted += 1;
-                    mark.into_iter().for_each(|mark| source.recent.remember(mark));
+                    reader.outcome.accepted += 1;
+                    fingerprint
+                        .into_iter()
+                        .for_each(|fingerprint| source.recent.remember(fingerprint));
                 }
-                Some(reason) => taking.refused(line, RefusalKind::Unknown, reason),
+                Some(reason) => reader.refuse(line, RefusalKind::Unknown, reason),
             }
         }
         Ok(())
     }
 
     /// Waits until followers and the hub have room for more.
-    async fn room(&self) -> Result<Room<'_>, Stuck> {
+    async fn room(&self) -> Result<InputPermit<'_>, PushError> {
         self.fanout.room().await;
-        self.doors.inputs.reserve().await.map_err(|_| Stuck::Stopping)
+        self.hub_handle.inputs.reserve().await.map_err(|_| PushError::Stopping)
     }
 }
 
 /// A body that is being taken.
-struct Taking {
+struct BodyReader {
     interpreter: Interpreter,
     line_bytes_max: usize,
     /// It is, byte for byte, the body before it.
     is_repeated: bool,
     received: Micros,
-    answer: Answer,
+    outcome: PushOutcome,
 }
 
 /// Some lines of a body, read.
 #[derive(Default)]
-struct Part {
-    lines: Vec<Line>,
+struct LineChunk {
+    lines: Vec<PushedLine>,
     /// By what each line would be known again.
-    marks: Vec<Option<Mark>>,
+    fingerprints: Vec<Option<Fingerprint>>,
     refusals: Vec<Refusal>,
 }
 
-impl Taking {
-    fn read(&mut self, source: &Source, lines: impl Iterator<Item = (u64, Bytes)>) -> Part {
-        let mut part = Part::default();
+impl BodyReader {
+    fn read(
+        &mut self,
+        source: &PushSource,
+        lines: impl Iterator<Item = (u64, Bytes)>,
+    ) -> LineChunk {
+        let mut chunk = LineChunk::default();
         for (number, bytes) in lines {
             let place = Place { file: Arc::clone(&source.name), line: number };
             match self.line(&bytes) {
-                Ok((mark, _)) if self.is_known(mark, source, &part) => self.answer.duplicate += 1,
-                Ok((mark, batch)) => {
-                    part.lines.push(Line { batch, place, bytes });
-                    part.marks.push(mark);
+                Ok((fingerprint, _)) if self.is_duplicate(fingerprint, source, &chunk) => {
+                    self.outcome.duplicate += 1
+                }
+                Ok((fingerprint, batch)) => {
+                    chunk.lines.push(PushedLine { batch, place, bytes });
+                    chunk.fingerprints.push(fingerprint);
                 }
                 Err(error) => {
-                    self.refused(number, error.kind, error.reason.clone());
-                    part.refusals.push(Refusal::new(error, place, &bytes));
+                    self.refuse(number, error.kind, error.reason.clone());
+                    chunk.refusals.push(Refusal::new(error, place, &bytes));
                 }
             }
         }
-        part
+        chunk
     }
 
-    fn line(&mut self, bytes: &[u8]) -> Result<(Option<Mark>, Batch), DecodeError> {
+    fn line(&mut self, bytes: &[u8]) -> Result<(Option<Fingerprint>, Batch), DecodeError> {
         if bytes.len() > self.line_bytes_max {
             let reason = format!("line of more than {} bytes", self.line_bytes_max);
             return Err(DecodeError::new(RefusalKind::TooLong, reason));
         }
         let read = self.interpreter.line(bytes, self.received)?;
         let batch = read.timed.batch;
-        let mark = match (read.id, batch.at) {
-            (Some(id), _) => Some(Mark::of_id(&id)),
-            (None, Some(_)) => Some(Mark::of_content(bytes)),
+        let fingerprint = match (read.id, batch.at) {
+            (Some(id), _) => Some(Fingerprint::of_id(&id)),
+            (None, Some(_)) => Some(Fingerprint::of_content(bytes)),
             // The same words at another time may be news: suspended, open, suspended.
             (None, None) => None,
         };
-        Ok((mark, batch))
+        Ok((fingerprint, batch))
     }
 
-    fn is_known(&self, mark: Option<Mark>, source: &Source, part: &Part) -> bool {
-        match mark {
-            Some(mark) => source.recent.holds(mark) || part.marks.contains(&Some(mark)),
+    fn is_duplicate(
+        &self,
+        fingerprint: Option<Fingerprint>,
+        source: &PushSource,
+        chunk: &LineChunk,
+    ) -> bool {
+        match fingerprint {
+            Some(fingerprint) => {
+                source.recent.holds(fingerprint) || chunk.fingerprints.contains(&Some(fingerprint))
+            }
             None => self.is_repeated,
         }
     }
 
-    fn refused(&mut self, line: u64, kind: RefusalKind, reason: String) {
-        self.answer.refused += 1;
-        if self.answer.refusals.len() < REFUSALS_TOLD {
-            self.answer.refusals.push(RefusedLine { line, kind: kind.as_str(), reason });
+    fn refuse(&mut self, line: u64, kind: RefusalKind, reason: String) {
+        self.outcome.refused += 1;
+        if self.outcome.refusals.len() < REFUSALS_LISTED_MAX {
+            self.outcome.refusals.push(LineRefusal { line, kind: kind.as_str(), reason });
         }
     }
 }
@@ -275,7 +290,7 @@ fn numbered_lines(body: &Bytes) -> impl Iterator<Item = (u64, Bytes)> {
     (1..).zip(lines).filter(|(_, line)| !line.is_empty()).map(|(n, line)| (n, body.slice_ref(line)))
 }
 
-fn count(source: &Arc<str>, answer: &Answer) {
+fn count(source: &Arc<str>, answer: &PushOutcome) {
     let outcomes = [
         ("accepted", answer.accepted),
         ("duplicate", answer.duplicate),
@@ -295,33 +310,33 @@ mod tests {
     const LINE: &[u8] = br#"{"at":1,"sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
 
     /// Sources before a hub with room for one input, and its end of the queue.
-    fn sources(wait_ms: u64) -> (Sources, pipeline::Ends) {
-        let (doors, ends) = pipeline::doors(1, 8, PublicIds::default());
+    fn sources(wait_ms: u64) -> (PushSources, pipeline::HubReceivers) {
+        let (hub_handle, receivers) = pipeline::queues(1, 8, PublicIds::default());
         let config = Config::default();
-        let fanout = Fanout::start(app::limits(&config), "test", Box::new(doors.clone()));
+        let fanout = Fanout::start(app::limits(&config), "test", Box::new(hub_handle.clone()));
         let settings = IngestConfig { wait_ms, ..config.ingest };
-        (Sources::new(settings, doors, fanout.expect("it starts")), ends)
+        (PushSources::new(settings, hub_handle, fanout.expect("it starts")), receivers)
     }
 
     #[tokio::test]
     async fn a_hub_without_room_is_waited_for_and_not_for_ever() {
-        let (sources, ends) = sources(20);
-        let full = sources.doors.inputs.try_reserve().expect("there is room for one");
+        let (sources, receivers) = sources(20);
+        let full = sources.hub_handle.inputs.try_reserve().expect("there is room for one");
         let source = sources.source("acme");
         let mut source = source.lock().await;
         let taken = sources.take(&mut source, &Bytes::from_static(LINE), false).await;
-        assert_eq!(taken, Err((Stuck::Full, Answer::default())));
+        assert_eq!(taken, Err((PushError::Full, PushOutcome::default())));
         drop(full);
-        drop(ends);
+        drop(receivers);
         let taken = sources.take(&mut source, &Bytes::from_static(LINE), false).await;
-        assert_eq!(taken, Err((Stuck::Stopping, Answer::default())));
+        assert_eq!(taken, Err((PushError::Stopping, PushOutcome::default())));
         // Nothing was taken, so nothing is known again.
-        assert!(!source.recent.holds(Mark::of_content(LINE)));
+        assert!(!source.recent.holds(Fingerprint::of_content(LINE)));
     }
 
     #[tokio::test]
     async fn nothing_is_answered_before_the_hub_has_taken_it() {
-        let (sources, mut ends) = sources(60_000);
+        let (sources, mut receivers) = sources(60_000);
         let body = Bytes::from([LINE, b"\nwrong\n", LINE].concat());
         let pushing = async {
             let source = sources.source("acme");
@@ -329,10 +344,12 @@ mod tests {
             sources.take(&mut source, &body, false).await
         };
         let taking = async {
-            let Some(Input::Pushed(pushed)) = ends.next_input().await else { panic!("no push") };
-            assert_eq!((pushed.lines.len(), pushed.refusals.len()), (1, 1));
-            assert_eq!((pushed.lines[0].place.line, &pushed.lines[0].bytes[..]), (1, LINE));
-            pushed.reply.send(vec![Some("no".to_owned())]).expect("it is waited for");
+            let Some(Input::Push(request)) = receivers.next_input().await else {
+                panic!("no push")
+            };
+            assert_eq!((request.lines.len(), request.refusals.len()), (1, 1));
+            assert_eq!((request.lines[0].place.line, &request.lines[0].bytes[..]), (1, LINE));
+            request.reply.send(vec![Some("no".to_owned())]).expect("it is waited for");
         };
         let (answer, ()) = tokio::join!(pushing, taking);
         let answer = answer.expect("it is taken");

@@ -10,7 +10,7 @@ use std::{
 
 use ingest::{
     recording::container,
-    source::{Outlet, Raw, Report, Told},
+    source::{Outlet, Raw, Report, SourceMessage},
 };
 use tokio::{signal, sync::mpsc};
 
@@ -107,10 +107,10 @@ fn finish(
 
 /// One line for each state; what the messages mean is not looked at here.
 async fn tell_states(
-    mut told: mpsc::Receiver<Told>,
+    mut messages: mpsc::Receiver<SourceMessage>,
     out: &mut impl Write,
 ) -> Result<(), RecordError> {
-    while let Some(Told { report, .. }) = told.recv().await {
+    while let Some(SourceMessage { report, .. }) = messages.recv().await {
         let line = match report {
             Report::Recovering => "recovering".to_owned(),
             Report::Live => "live".to_owned(),

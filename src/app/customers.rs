@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 use tracing::info;
 
-use super::{AppError, Play, posting};
+use super::{AppError, RunMode, posting};
 use crate::{
     accounts::Accounts,
     config::{Config, PaymentsConfig},
@@ -23,7 +23,7 @@ pub(super) struct Customers {
 
 /// Where the hub is.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct HubAddress<'a> {
     pub(super) address: SocketAddr,
     /// `s` where it speaks TLS itself.
     pub(super) secure: &'a str,
@@ -40,13 +40,14 @@ pub(super) struct Place<'a> {
 pub(super) async fn start(
     accounts: &Accounts,
     catalogue: &Arc<Catalogue>,
-    place: Place<'_>,
-    (config, play): (&Config, &Play),
+    hub_address: HubAddress<'_>,
+    (config, mode): (&Config, &RunMode),
     stopped: &watch::Receiver<bool>,
 ) -> Result<Customers, AppError> {
-    let settings = payment_settings(config, play, place, stopped).await?;
-    let payments = Payments::new(accounts, Arc::clone(catalogue), place.public_url, &settings)?;
-    let mut tasks = posting::start(accounts, config, place.public_url, stopped)?;
+    let settings = payment_settings(config, mode, hub_address, stopped).await?;
+    let payments =
+        Payments::new(accounts, Arc::clone(catalogue), hub_address.public_url, &settings)?;
+    let mut tasks = posting::start(accounts, config, hub_address.public_url, stopped)?;
     let sweeping = payments.clone().run(stopped.clone());
     tasks.push(supervisor::spawn("payments", Lifetime::UntilStop, sweeping));
     Ok(Customers { payments, tasks })
@@ -69,13 +70,13 @@ pub(super) async fn stop(mut tasks: Vec<JoinHandle<()>>, patience: Duration) {
 /// The rails of the settings; those of the sandbox in a demo that has none of its own.
 async fn payment_settings(
     config: &Config,
-    play: &Play,
-    Place { address, secure, .. }: Place<'_>,
+    mode: &RunMode,
+    HubAddress { address, secure, .. }: HubAddress<'_>,
     stopped: &watch::Receiver<bool>,
 ) -> Result<PaymentsConfig, AppError> {
     let own = &config.payments;
     let has_rails = own.offers_stripe() || own.offers_paypal();
-    if has_rails || !own.sandbox || !matches!(play, Play::Demo) {
+    if has_rails || !own.sandbox || !matches!(mode, RunMode::Demo) {
         return Ok(own.clone());
     }
     let certificate = config.tls.certificate.as_path();

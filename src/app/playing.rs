@@ -13,7 +13,7 @@ use std::{
 use fanout::Fanout;
 use ingest::{
     recording::{self, OpenError, Recording},
-    source::{Outlet, Told},
+    source::{Outlet, SourceMessage},
 };
 use tokio::{
     sync::watch,
@@ -21,44 +21,44 @@ use tokio::{
 };
 use tracing::error;
 
-use super::{AppError, Play};
+use super::{AppError, RunMode};
 use crate::{
     accounts::Accounts,
     archive::Archive,
     clock::now,
     config::Config,
-    demo::{self, Chronicle, Days, Run},
+    demo::{self, Chronicle, DemoDays, DemoRun},
     hub::{
         Hub,
-        feeds::{Feed, Health, SourceNumber, Terms},
+        feeds::{FeedState, Health, SourceNumber, SourcePolicy},
     },
     ids::PublicIds,
-    pipeline::Doors,
+    load_source::LoadSource,
+    pipeline::HubHandle,
     reader::Reader,
     sources::{
-        Pace, Player,
-        follow::{self, Following},
+        Playback, PlaybackPace,
+        follow::{self, SourceFuture},
         live,
     },
-    load_source::Steady,
     supervisor::{self, Lifetime},
 };
 
 /// A recording to be played, and how to open it anew.
-pub(super) struct Reel {
+pub(super) struct OpenRecording {
     recording: Recording,
     path: PathBuf,
 }
 
 /// Opens every recording before anything else starts: a wrong name ends the program at once.
-pub(super) fn recordings(config: &Config, play: &Play) -> Result<Vec<Reel>, AppError> {
-    let Play::Recordings(args) = play else { return Ok(Vec::new()) };
-    let mut reels = Vec::new();
+pub(super) fn recordings(config: &Config, mode: &RunMode) -> Result<Vec<OpenRecording>, AppError> {
+    let RunMode::Recordings(args) = mode else { return Ok(Vec::new()) };
+    let mut recordings = Vec::new();
     for path in recording::plan(&args.files)? {
         let recording = open(&path, &args.files, config)?;
-        reels.push(Reel { recording, path });
+        recordings.push(OpenRecording { recording, path });
     }
-    Ok(reels)
+    Ok(recordings)
 }
 
 fn open(path: &Path, named: &[PathBuf], config: &Config) -> Result<Recording, OpenError> {
@@ -70,49 +70,50 @@ fn open(path: &Path, named: &[PathBuf], config: &Config) -> Result<Recording, Op
 }
 
 /// A source with its number in the hub.
-pub(super) struct Source {
+pub(super) struct PlayedSource {
     number: SourceNumber,
-    steps: Steps,
+    steps: SourceSteps,
 }
 
-enum Steps {
-    Demo(Peekable<Days>),
-    Steady(Steady),
-    Reel(Box<Reel>),
+enum SourceSteps {
+    Demo(Peekable<DemoDays>),
+    Steady(LoadSource),
+    Recording(Box<OpenRecording>),
 }
 
 pub(super) fn announce(
     hub: &mut Hub,
-    demo: Option<Run>,
-    play: &Play,
-    reels: Vec<Reel>,
-) -> Vec<Source> {
+    demo: Option<DemoRun>,
+    mode: &RunMode,
+    recordings: Vec<OpenRecording>,
+) -> Vec<PlayedSource> {
     let demo = demo.map(|run| {
-        let number = hub.source("simulator".into(), "simulator", Terms::default());
+        let number = hub.source("simulator".into(), "simulator", SourcePolicy::default());
         let mut days = run.days().peekable();
         demo::play_past(&mut days, hub, number, now());
-        Source { number, steps: Steps::Demo(days) }
+        PlayedSource { number, steps: SourceSteps::Demo(days) }
     });
-    let steady = if let Play::Steady(load) = play { Some(Steady::new(*load)) } else { None };
+    let steady = if let RunMode::Steady(load) = mode { Some(LoadSource::new(*load)) } else { None };
     let steady = steady.map(|steady| {
-        let number = hub.source("steady".into(), "steady", Terms::default());
+        let number = hub.source("steady".into(), "steady", SourcePolicy::default());
         steady.introduce(hub, number, now());
-        Source { number, steps: Steps::Steady(steady) }
+        PlayedSource { number, steps: SourceSteps::Steady(steady) }
     });
-    let reels: Vec<Source> = reels
+    let recordings: Vec<PlayedSource> = recordings
         .into_iter()
-        .map(|reel| {
-            let name = reel.recording.name().clone();
-            let number = hub.source(name, reel.recording.format().as_str(), Terms::default());
-            Source { number, steps: Steps::Reel(Box::new(reel)) }
+        .map(|recording| {
+            let name = recording.recording.name().clone();
+            let number =
+                hub.source(name, recording.recording.format().as_str(), SourcePolicy::default());
+            PlayedSource { number, steps: SourceSteps::Recording(Box::new(recording)) }
         })
         .collect();
-    demo.into_iter().chain(steady).chain(reels).collect()
+    demo.into_iter().chain(steady).chain(recordings).collect()
 }
 
 /// Keeps what the demo's world holds beside what is played in the archive, where the settings want it.
 pub(super) fn chronicle(
-    demo: Option<Run>,
+    demo: Option<DemoRun>,
     config: &Config,
     accounts: &Accounts,
     (archive, reader, ids): (&Archive, &Reader, &PublicIds),
@@ -129,42 +130,43 @@ pub(super) fn chronicle(
 pub(super) struct LiveSource {
     name: Arc<str>,
     number: SourceNumber,
-    following: Following,
-    told: tokio::sync::mpsc::Receiver<Told>,
+    following: SourceFuture,
+    messages: tokio::sync::mpsc::Receiver<SourceMessage>,
 }
 
 /// Announces the live sources of the settings. Each begins as one that has yet to connect.
 pub(super) fn announce_live(
     hub: &mut Hub,
     config: &Config,
-    play: &Play,
+    mode: &RunMode,
 ) -> Result<Vec<LiveSource>, AppError> {
-    if !matches!(play, Play::Nothing) {
+    if !matches!(mode, RunMode::Nothing) {
         return Ok(Vec::new());
     }
     let mut live = Vec::new();
     for source in &config.sources {
         let name: Arc<str> = source.name.as_str().into();
-        let (tell, told) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
-        let outlet = Outlet::new(Arc::clone(&name), tell, now);
+        let (tx, messages) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
+        let outlet = Outlet::new(Arc::clone(&name), tx, now);
         let following = follow::follow(source, outlet)
             .map_err(|error| AppError::Source { name: source.name.clone(), source: error })?;
-        let number = hub.source(Arc::clone(&name), source.kind.as_str(), follow::terms(source));
-        let connecting = Health { feed: Feed::Recovering, why: Some("it connects".into()) };
-        hub.source_is(number, &connecting, now(), &mut Vec::new());
-        live.push(LiveSource { name, number, following, told });
+        let number =
+            hub.source(Arc::clone(&name), source.kind.as_str(), follow::source_policy(source));
+        let connecting = Health { feed: FeedState::Recovering, why: Some("it connects".into()) };
+        hub.set_source_health(number, &connecting, now(), &mut Vec::new());
+        live.push(LiveSource { name, number, following, messages });
     }
     Ok(live)
 }
 
 /// Follows every live source, until what is returned is dropped.
-fn start_live(sources: Vec<LiveSource>, doors: &Doors) -> JoinSet<()> {
+fn start_live(sources: Vec<LiveSource>, hub_handle: &HubHandle) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    for LiveSource { name, number, following, told } in sources {
+    for LiveSource { name, number, following, messages } in sources {
         // A source comes back by itself from everything but a fault of the program.
         let part = format!("source {name}");
         tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
-        let forwarding = live::forward(number, told, doors.inputs.clone());
+        let forwarding = live::forward(number, messages, hub_handle.inputs.clone());
         let part = format!("source {name} queue");
         tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, forwarding));
     }
@@ -173,58 +175,58 @@ fn start_live(sources: Vec<LiveSource>, doors: &Doors) -> JoinSet<()> {
 
 /// Plays all sources for as long as this is polled.
 pub(super) async fn play_all(
-    sources: Vec<Source>,
+    sources: Vec<PlayedSource>,
     live: Vec<LiveSource>,
-    play: &Play,
+    mode: &RunMode,
     config: &Config,
-    doors: &Doors,
+    hub_handle: &HubHandle,
     fanout: &Fanout,
 ) -> Result<Infallible, AppError> {
-    if matches!(play, Play::Recordings(args) if args.hold) {
+    if matches!(mode, RunMode::Recordings(args) if args.hold) {
         wait_for_a_follower(fanout).await;
     }
-    let _players = start_sources(sources, play, config, doors, fanout)?;
-    let _live = start_live(live, doors);
+    let _players = start_sources(sources, mode, config, hub_handle, fanout)?;
+    let _live = start_live(live, hub_handle);
     future::pending().await
 }
 
 /// Plays every source on a thread of its own, until what is returned is dropped.
 fn start_sources(
-    sources: Vec<Source>,
-    play: &Play,
+    sources: Vec<PlayedSource>,
+    mode: &RunMode,
     config: &Config,
-    doors: &Doors,
+    hub_handle: &HubHandle,
     fanout: &Fanout,
 ) -> Result<Vec<mpsc::SyncSender<()>>, AppError> {
     let mut stops = Vec::new();
-    for Source { number, steps } in sources {
+    for PlayedSource { number, steps } in sources {
         let (stop, stopped) = mpsc::sync_channel(0);
         stops.push(stop);
-        let player = |pace, stop| Player {
+        let player = |pace, stop| Playback {
             source: number,
-            inputs: doors.inputs.clone(),
+            inputs: hub_handle.inputs.clone(),
             fanout: fanout.clone(),
             runtime: tokio::runtime::Handle::current(),
             pace,
             stop,
         };
-        match (steps, play) {
-            (Steps::Demo(days), _) => {
-                player(Pace::OnTime, stopped).start(days, || None)?;
+        match (steps, mode) {
+            (SourceSteps::Demo(days), _) => {
+                player(PlaybackPace::OnTime, stopped).start(days, || None)?;
             }
-            (Steps::Steady(steady), _) => {
-                steady.start(number, doors.inputs.clone(), stopped)?;
+            (SourceSteps::Steady(steady), _) => {
+                steady.start(number, hub_handle.inputs.clone(), stopped)?;
             }
-            (Steps::Reel(reel), Play::Recordings(args)) => {
-                let Reel { recording, path } = *reel;
+            (SourceSteps::Recording(recording), RunMode::Recordings(args)) => {
+                let OpenRecording { recording, path } = *recording;
                 let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
                 let again = move || {
                     let opened = repeat.then(|| open(&path, &named, &config))?;
                     opened.inspect_err(|error| error!(%error, "no second round")).ok()
                 };
-                player(Pace::FromStart(args.speed), stopped).start(recording, again)?;
+                player(PlaybackPace::FromStart(args.speed), stopped).start(recording, again)?;
             }
-            (Steps::Reel(_), Play::Demo | Play::Steady(_) | Play::Nothing) => {}
+            (SourceSteps::Recording(_), RunMode::Demo | RunMode::Steady(_) | RunMode::Nothing) => {}
         }
     }
     Ok(stops)

@@ -53,7 +53,7 @@ use super::{
 };
 use crate::{
     accounts::FeedGrant,
-    push::{Answer, Source, Stuck},
+    push::{PushError, PushOutcome, PushSource},
 };
 
 /// How often a socket that pushes is looked at: whether its key still works, whether it lives.
@@ -73,7 +73,7 @@ struct Told {
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<u64>,
     #[serde(flatten)]
-    answer: Answer,
+    answer: PushOutcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<&'static str>,
 }
@@ -98,7 +98,7 @@ pub(super) async fn post(
     })
 }
 
-fn told(status: StatusCode, detail: Option<&'static str>, answer: Answer) -> Response {
+fn told(status: StatusCode, detail: Option<&'static str>, answer: PushOutcome) -> Response {
     let mut response = (status, Json(Told { message: None, answer, detail })).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if detail.is_some() {
@@ -107,10 +107,10 @@ fn told(status: StatusCode, detail: Option<&'static str>, answer: Answer) -> Res
     response
 }
 
-fn detail(stuck: Stuck) -> &'static str {
+fn detail(stuck: PushError) -> &'static str {
     match stuck {
-        Stuck::Full => "the hub has no room: send the rest again, later",
-        Stuck::Stopping => "the hub is stopping: send the rest again, later",
+        PushError::Full => "the hub has no room: send the rest again, later",
+        PushError::Stopping => "the hub is stopping: send the rest again, later",
     }
 }
 
@@ -187,8 +187,11 @@ impl SeenKeys {
 }
 
 /// Waits for the source to be free.
-async fn turn(shared: &Shared, grant: &FeedGrant) -> Result<OwnedMutexGuard<Source>, HttpError> {
-    let source: Arc<AsyncMutex<Source>> = shared.pushing.source(&grant.source);
+async fn turn(
+    shared: &Shared,
+    grant: &FeedGrant,
+) -> Result<OwnedMutexGuard<PushSource>, HttpError> {
+    let source: Arc<AsyncMutex<PushSource>> = shared.pushing.source(&grant.source);
     let patience = Duration::from_millis(shared.pushing.settings().wait_ms);
     timeout(patience, source.lock_owned()).await.map_err(|_| {
         HttpError::Refused(StatusCode::CONFLICT, "another push of this source is under way")
@@ -367,7 +370,7 @@ impl Pushing {
                     Err((stuck, answer)) => (answer, Some(detail(stuck))),
                 }
             }
-            Err(_) => (Answer::default(), Some("another push of this source is under way")),
+            Err(_) => (PushOutcome::default(), Some("another push of this source is under way")),
         };
         let told = Told { message: Some(number), answer, detail };
         serde_json::to_string(&told).expect("an answer is JSON")

@@ -108,7 +108,7 @@ pub(super) async fn image(
     let ask = async |at_least| {
         let (reply, answer) = oneshot::channel();
         let question = Question::Image { channel: channel.to_owned(), at_least, reply };
-        let sent = shared.parts.doors.requests.send(question).await;
+        let sent = shared.parts.hub_handle.requests.send(question).await;
         sent.map_err(|_| HttpError::Unavailable)?;
         answer.await.map_err(|_| HttpError::Unavailable)?.ok_or(HttpError::NotFound)
     };

@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 /// By what a line or a body is known again: 128 bits of a digest, so that no sender can make two
 /// that are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Mark([u8; 16]);
+pub(super) struct Fingerprint([u8; 16]);
 
-impl Mark {
+impl Fingerprint {
     pub(super) fn of_id(id: &str) -> Self {
         Self::of(b"id", id.as_bytes())
     }
@@ -32,27 +32,27 @@ impl Mark {
 
 /// The last so many marks.
 #[derive(Debug)]
-pub(super) struct Recent {
-    known: HashSet<Mark>,
+pub(super) struct RecentFingerprints {
+    known: HashSet<Fingerprint>,
     /// The oldest in front.
-    order: VecDeque<Mark>,
+    order: VecDeque<Fingerprint>,
     max: usize,
 }
 
-impl Recent {
+impl RecentFingerprints {
     pub(super) fn new(max: usize) -> Self {
         Self { known: HashSet::new(), order: VecDeque::new(), max }
     }
 
-    pub(super) fn holds(&self, mark: Mark) -> bool {
-        self.known.contains(&mark)
+    pub(super) fn holds(&self, fingerprint: Fingerprint) -> bool {
+        self.known.contains(&fingerprint)
     }
 
-    pub(super) fn remember(&mut self, mark: Mark) {
-        if !self.known.insert(mark) {
+    pub(super) fn remember(&mut self, fingerprint: Fingerprint) {
+        if !self.known.insert(fingerprint) {
             return;
         }
-        self.order.push_back(mark);
+        self.order.push_back(fingerprint);
         if self.order.len() > self.max
             && let Some(oldest) = self.order.pop_front()
         {
@@ -67,17 +67,17 @@ mod tests {
 
     #[test]
     fn the_oldest_is_forgotten_first() {
-        let mut recent = Recent::new(2);
-        let [a, b, c] = ["a", "b", "c"].map(Mark::of_id);
-        for mark in [a, b, a, c] {
-            recent.remember(mark);
+        let mut recent = RecentFingerprints::new(2);
+        let [a, b, c] = ["a", "b", "c"].map(Fingerprint::of_id);
+        for fingerprint in [a, b, a, c] {
+            recent.remember(fingerprint);
         }
-        assert_eq!([a, b, c].map(|mark| recent.holds(mark)), [false, true, true]);
+        assert_eq!([a, b, c].map(|fingerprint| recent.holds(fingerprint)), [false, true, true]);
         assert_eq!((recent.known.len(), recent.order.len()), (2, 2));
     }
 
     #[test]
     fn an_id_is_no_content() {
-        assert_ne!(Mark::of_id("a"), Mark::of_content(b"a"));
+        assert_ne!(Fingerprint::of_id("a"), Fingerprint::of_content(b"a"));
     }
 }

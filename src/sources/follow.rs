@@ -31,7 +31,7 @@ use crate::{
             SportradarUofConfig, TheOddsApiConfig, WebSocketConfig,
         },
     },
-    hub::feeds::{Kind, Ranks, Terms},
+    hub::feeds::{FactKind, Ranks, SourcePolicy},
 };
 
 /// Why a source cannot be followed. Always the operator's to mend.
@@ -54,15 +54,15 @@ pub enum FollowError {
 }
 
 /// Everything that a source does, until nobody listens any more.
-pub type Following = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type SourceFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// What was agreed with a source, by its settings and by its kind.
 #[must_use]
-pub fn terms(config: &SourceConfig) -> Terms {
+pub fn source_policy(config: &SourceConfig) -> SourcePolicy {
     let deadline_ms = deadline_ms(config);
     let ranks =
-        Kind::ALL.map(|kind| config.ranks.get(kind.as_str()).copied().unwrap_or(config.rank));
-    Terms {
+        FactKind::ALL.map(|kind| config.ranks.get(kind.as_str()).copied().unwrap_or(config.rank));
+    SourcePolicy {
         deadline_us: Some(Micros::try_from(deadline_ms).unwrap_or(Micros::MAX / 1000) * 1000),
         ranks: Ranks(ranks),
     }
@@ -96,7 +96,7 @@ fn usual_deadline_ms(kind: &SourceKind) -> u64 {
 /// # Errors
 ///
 /// If something that the operator says cannot be used.
-pub fn follow(config: &SourceConfig, outlet: Outlet) -> Result<Following, FollowError> {
+pub fn follow(config: &SourceConfig, outlet: Outlet) -> Result<SourceFuture, FollowError> {
     match &config.kind {
         SourceKind::BetfairStream(it) => follow_betfair(it, deadline_ms(config), outlet),
         SourceKind::TheOddsApi(it) => follow_odds_api(it, outlet),
@@ -111,7 +111,7 @@ fn follow_betfair(
     config: &BetfairStreamConfig,
     deadline_ms: u64,
     outlet: Outlet,
-) -> Result<Following, FollowError> {
+) -> Result<SourceFuture, FollowError> {
     let session = match &config.session {
         SecretRef::File(path) => betfair::Session::File(path.clone()),
         other => betfair::Session::Token(other.resolve()?),
@@ -133,7 +133,7 @@ fn follow_betfair(
     }))
 }
 
-fn follow_odds_api(config: &TheOddsApiConfig, outlet: Outlet) -> Result<Following, FollowError> {
+fn follow_odds_api(config: &TheOddsApiConfig, outlet: Outlet) -> Result<SourceFuture, FollowError> {
     let key = config.key.resolve()?;
     let request = |path: &str, query: &[(&str, &str)], interval_ms| {
         let url = format!("{}/v4/sports/{path}", config.url.trim_end_matches('/'));
@@ -164,7 +164,7 @@ fn follow_odds_api(config: &TheOddsApiConfig, outlet: Outlet) -> Result<Followin
 fn follow_api_football(
     config: &ApiFootballConfig,
     outlet: Outlet,
-) -> Result<Following, FollowError> {
+) -> Result<SourceFuture, FollowError> {
     let key = config.key.resolve()?;
     let interval = Duration::from_millis(config.interval_ms);
     let mut requests = Vec::new();
@@ -188,7 +188,7 @@ fn limits(authority: Option<&PathBuf>, silence_ms: u64) -> Result<websocket::Lim
     Ok(websocket::Limits { silence, ..websocket::Limits::new(trust(authority)?) })
 }
 
-fn follow_websocket(config: &WebSocketConfig, outlet: Outlet) -> Result<Following, FollowError> {
+fn follow_websocket(config: &WebSocketConfig, outlet: Outlet) -> Result<SourceFuture, FollowError> {
     let headers = config.headers.iter().map(|(name, secret)| Ok((name.clone(), secret.resolve()?)));
     let headers: Vec<(String, Secret)> = headers.collect::<Result<_, SecretError>>()?;
     let first = config.first.iter().map(SecretRef::resolve).collect::<Result<_, _>>()?;
@@ -205,7 +205,7 @@ fn follow_websocket(config: &WebSocketConfig, outlet: Outlet) -> Result<Followin
     Ok(Box::pin(websocket::run(settings, Box::new(interpreter), outlet)))
 }
 
-fn follow_matchwire(config: &MatchwireConfig, outlet: Outlet) -> Result<Following, FollowError> {
+fn follow_matchwire(config: &MatchwireConfig, outlet: Outlet) -> Result<SourceFuture, FollowError> {
     let limits = limits(config.authority.as_ref(), config.silence_ms)?;
     let key = config.key.resolve()?;
     let settings = upstream::Settings::new(&config.url, &key, config.channels.clone(), limits)?;
@@ -213,7 +213,7 @@ fn follow_matchwire(config: &MatchwireConfig, outlet: Outlet) -> Result<Followin
     Ok(Box::pin(upstream::run(settings, Box::new(interpreter), outlet)))
 }
 
-fn follow_uof(config: &SportradarUofConfig, outlet: Outlet) -> Result<Following, FollowError> {
+fn follow_uof(config: &SportradarUofConfig, outlet: Outlet) -> Result<SourceFuture, FollowError> {
     let token = config.token.resolve()?;
     let trust = trust(config.authority.as_ref())?;
     let vhost = format!("/unifiedfeed/{}", config.bookmaker);
@@ -235,7 +235,7 @@ fn follow_uof(config: &SportradarUofConfig, outlet: Outlet) -> Result<Following,
         alive_within: Duration::from_millis(config.alive_ms),
         ..uof::Settings::new(broker, api, products.collect::<Result<_, _>>()?)
     };
-    let interpreter = Routed::default();
+    let interpreter = RoutedInterpreter::default();
     let route = interpreter.clone();
     let route = move |key: &str| route.hint(key);
     Ok(Box::pin(uof::run(settings, Box::new(interpreter), route, outlet)))
@@ -248,9 +248,9 @@ fn trust(authority: Option<&PathBuf>) -> Result<Arc<ClientConfig>, TrustError> {
 /// The Unified Odds Feed's interpreter, which learns the sport of an event from the routing key of
 /// its messages.
 #[derive(Debug, Clone, Default)]
-struct Routed(Arc<Mutex<sportradar_uof::Interpreter>>);
+struct RoutedInterpreter(Arc<Mutex<sportradar_uof::Interpreter>>);
 
-impl Routed {
+impl RoutedInterpreter {
     /// `hi.-.live.odds_change.1.sr:match.12345.-`: the fifth part is the sport's number, and the
     /// two behind it the event.
     fn hint(&self, key: &str) {
@@ -269,7 +269,7 @@ impl Routed {
     }
 }
 
-impl Interpret for Routed {
+impl Interpret for RoutedInterpreter {
     fn message(
         &mut self,
         bytes: &[u8],

@@ -4,4 +4,4 @@ pub mod follow;
 pub mod live;
 mod player;
 
-pub use self::player::{Pace, Player, Stopped};
+pub use self::player::{Playback, PlaybackPace, Stopped};

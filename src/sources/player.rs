@@ -15,25 +15,25 @@ use crate::{
     cli::Speed,
     clock::now,
     hub::feeds::SourceNumber,
-    pipeline::{Inlet, Input},
+    pipeline::{Input, InputQueue},
     supervisor::{self, Lifetime, fault},
 };
 
 /// What plays a source needs beside the source.
 #[derive(Debug)]
-pub struct Player {
+pub struct Playback {
     pub source: SourceNumber,
-    pub inputs: Inlet,
+    pub inputs: InputQueue,
     pub fanout: Fanout,
     pub runtime: Handle,
-    pub pace: Pace,
+    pub pace: PlaybackPace,
     /// Nothing is ever sent; it closes when playing is to stop.
     pub stop: Receiver<()>,
 }
 
 /// When each step is due.
 #[derive(Debug, Clone, Copy)]
-pub enum Pace {
+pub enum PlaybackPace {
     /// At the moment that it bears; what lies in the past is due at once.
     OnTime,
     /// By the source's own clock, from the moment at which playing starts.
@@ -44,7 +44,7 @@ pub enum Pace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
-impl Player {
+impl Playback {
     /// Plays all steps on a thread of its own. `again` gives the steps anew at each end, for as long
     /// as it has any.
     ///
@@ -104,9 +104,9 @@ impl Player {
         origin: &mut Option<(Micros, Micros)>,
     ) -> Result<(), Stopped> {
         let due = match self.pace {
-            Pace::OnTime => clock_us,
-            Pace::FromStart(Speed::Max) => return self.wait_for_room(),
-            Pace::FromStart(Speed::Times(times)) => {
+            PlaybackPace::OnTime => clock_us,
+            PlaybackPace::FromStart(Speed::Max) => return self.wait_for_room(),
+            PlaybackPace::FromStart(Speed::Times(times)) => {
                 let (first, began) = *origin.get_or_insert((clock_us, now()));
                 began + scaled(clock_us - first, times)
             }

@@ -48,7 +48,7 @@ pub enum Report {
 
 /// A report and when its cause was received.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct SourceMessage {
     pub received: Micros,
     pub report: Report,
 }
@@ -65,7 +65,7 @@ pub struct Raw {
 pub struct Outlet {
     /// The source's name in places, logs and metrics.
     name: Arc<str>,
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<SourceMessage>,
     /// Every message as it came, while somebody records it.
     raw: Option<mpsc::Sender<Raw>>,
     clock: fn() -> Micros,
@@ -78,7 +78,7 @@ pub struct Closed;
 
 impl Outlet {
     #[must_use]
-    pub fn new(name: Arc<str>, told: mpsc::Sender<Told>, clock: fn() -> Micros) -> Self {
+    pub fn new(name: Arc<str>, told: mpsc::Sender<SourceMessage>, clock: fn() -> Micros) -> Self {
         Self { name, told, raw: None, clock }
     }
 
@@ -167,6 +167,6 @@ impl Outlet {
     }
 
     async fn tell_at(&self, report: Report, received: Micros) -> Result<(), Closed> {
-        self.told.send(Told { received, report }).await.map_err(|_| Closed)
+        self.told.send(SourceMessage { received, report }).await.map_err(|_| Closed)
     }
 }

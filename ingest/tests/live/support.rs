@@ -6,7 +6,7 @@ use ingest::{
     error::{DecodeError, RefusalKind},
     event::{Batch, Event, Fact, FootballFact, FootballScore, Id, Micros, Sport, Timed},
     normalize::{Interpret, Played, Signal},
-    source::{Outlet, Report, Told},
+    source::{Outlet, Report, SourceMessage},
 };
 use serde::Deserialize;
 use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
@@ -19,7 +19,7 @@ pub(crate) const SECRET: &str = "s3cret-key";
 
 /// Who listens to a source.
 pub(crate) struct Listener {
-    told: mpsc::Receiver<Told>,
+    told: mpsc::Receiver<SourceMessage>,
     source: JoinHandle<()>,
 }
 

@@ -8,7 +8,7 @@ use std::{
 use ingest::{
     error::Refusal,
     event::{Event, Micros},
-    source::{Outlet, Report, Told},
+    source::{Outlet, Report, SourceMessage},
 };
 use tokio::sync::mpsc;
 
@@ -21,7 +21,7 @@ pub(crate) const SECRETS: [&str; 2] = ["SECRET-APP-KEY", "SECRET-SESSION"];
 const REPORTS_MAX: usize = 1 << 16;
 
 pub(crate) struct Follower {
-    told: mpsc::Receiver<Told>,
+    told: mpsc::Receiver<SourceMessage>,
     pub events: Vec<Event>,
     pub refused: Vec<Refusal>,
     pub heard: usize,
