@@ -1,4 +1,4 @@
-//! The fields that say of every document where it is in its life and how its feed is.
+//! The header fields of every document: its life cycle and the state of its feed.
 
 use ingest::event::{FootballStatus, Id, MarketStatus, Sport};
 
@@ -10,7 +10,7 @@ use super::{
 use crate::channels::Subject;
 
 impl Hub {
-    /// What the header of a channel is to be now. `None` for one that stands for itself.
+    /// The current header of a channel. `None` for channels whose header never changes.
     pub(super) fn header_now(&self, subject: Subject) -> Option<Header> {
         match subject {
             Subject::Match(id) => Some(self.match_header(self.matches.get(&id)?)),
@@ -33,7 +33,7 @@ impl Hub {
             Play::None => None,
         };
         let source = self.main_source(known);
-        // Nobody knows how it stands while its source is sick.
+        // The state of play is unknown while its source is not live.
         let life = match state.life() {
             Life::Live if source.is_sick() => Life::Suspended,
             life => life,
@@ -78,13 +78,13 @@ impl Hub {
         Header { life: Life::Live, feed, ..Header::EMPTY }
     }
 
-    /// The sequence of the match's own channel that its prices have seen.
+    /// The current sequence of the match's own channel, which its prices reflect.
     fn match_seq(&self, id: Id) -> Option<u64> {
         self.channels.get(Subject::Match(id)).map(|entry| entry.sequence.head())
     }
 
-    /// The source on which a match's own document depends: who leads its score, or else who told of
-    /// it first, as long as nobody else tells its books and is better off.
+    /// The source that a match's own document depends on: the primary source of its score, else the
+    /// first source of the match, unless that one is down while a source of its books is live.
     pub(super) fn main_source(&self, known: &MatchEntry) -> &Source {
         let source = |number: SourceNumber| &self.sources[number.0];
         let primary = known
@@ -100,7 +100,7 @@ impl Hub {
         if first.is_live() { first } else { tellers.find(|it| it.is_live()).unwrap_or(first) }
     }
 
-    /// Live while any of the books is.
+    /// Live while the source of any book is live.
     fn books_feed(&self, state: &Match) -> FeedState {
         let mut feeds = state.books.iter().map(|book| self.sources[book.source.0].state);
         let first = feeds.clone().next().unwrap_or(FeedState::Live);

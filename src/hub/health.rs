@@ -1,5 +1,5 @@
-//! How the sources are: counted, published on the `feeds` channel, and told in every document that
-//! depends on one.
+//! The health of sources: counted, published on the `feeds` channel, and shown in every document
+//! that depends on one.
 
 use fanout::{Change, Micros};
 use ingest::event::{Id, Sport};
@@ -23,15 +23,15 @@ impl Hub {
         self.sources[source.0].changed = true;
     }
 
-    /// A source has nothing more to say: a recording has been played to its end. Everything that
-    /// depends on it says so, unless it is over.
+    /// Marks a source as finished: a recording has been played to its end. Documents that depend on
+    /// it show that, unless they have ended.
     pub fn end_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
         self.sources[source.0].ended = true;
         self.set_source_health(source, &Health { feed: FeedState::Down, why: None }, now, changes);
     }
 
-    /// How a source is now. What depends on it is told so at once, ahead of what waits: books are
-    /// held back while it is not live, and another source takes over what it can.
+    /// Sets the health of a source and updates everything that depends on it at once, ahead of
+    /// pending updates: its books are suspended while it is not live, and other sources take over.
     pub fn set_source_health(
         &mut self,
         source: SourceNumber,
@@ -44,7 +44,7 @@ impl Hub {
         }
     }
 
-    /// Everything that depends on a source whose state is another one now.
+    /// Updates everything that depends on a source whose state has changed.
     fn refresh_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
         let told = |known: &&MatchEntry| known.source == source || known.state.has_source(source);
         let mut ids: Vec<Id> = self.matches.values().filter(told).map(|it| it.state.id).collect();
@@ -57,13 +57,13 @@ impl Hub {
             let after = self.board_header(board);
             self.refresh_header(Subject::Board(board), after, stamp, changes);
         }
-        // Whoever hears of it on `feeds` has all that it changed.
+        // A reader that sees the change on `feeds` has already received all its effects.
         self.flush_tiers_until(Micros::MAX, now, changes);
         self.feeds_due = 0;
         self.tick(now, changes);
     }
 
-    /// Anything was heard of a source, though it told nothing.
+    /// Records a sign of life of a source without facts.
     pub fn note_sign_of_life(
         &mut self,
         source: SourceNumber,
@@ -75,20 +75,20 @@ impl Hub {
         self.mark_heard(source, now, changes);
     }
 
-    /// When [`Hub::check_feeds`] has something to do, if nothing is heard before.
+    /// When [`Hub::check_feeds`] is due next, without a sign of life before.
     #[must_use]
     pub fn feeds_late_at(&self) -> Option<Micros> {
         self.sources.iter().filter_map(Source::late_at).min()
     }
 
-    /// The clock has jumped forward by so much: deadlines of sources move along.
+    /// Moves the deadlines of sources along with a forward jump of the clock.
     pub fn clock_jumped(&mut self, by: Micros, now: Micros) {
         if by > 0 {
             self.sources.iter_mut().for_each(|source| source.clock_jumped(by, now));
         }
     }
 
-    /// Sources that have been silent for longer than was agreed are late from now on.
+    /// Marks sources as late that have been silent for longer than their deadline.
     pub fn check_feeds(&mut self, now: Micros, changes: &mut Vec<Change>) {
         for place in 0..self.sources.len() {
             let source = &mut self.sources[place];
@@ -99,7 +99,7 @@ impl Hub {
         }
     }
 
-    /// A source that was only silent is live again with the first that is heard of it.
+    /// Makes a source live again that was late only because of its silence.
     pub(super) fn mark_heard(
         &mut self,
         source: SourceNumber,
@@ -116,7 +116,7 @@ impl Hub {
         }
     }
 
-    /// Everything of a match that depends on a source whose state is another one now.
+    /// Updates everything of a match that depends on a source whose state has changed.
     fn refresh_match(
         &mut self,
         id: Id,
@@ -134,7 +134,7 @@ impl Hub {
         self.refresh_headers(id, stamp, changes);
     }
 
-    /// The headers of channels of which nothing else has changed.
+    /// Publishes header changes of channels without other changes.
     pub(super) fn refresh_headers(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         let Some(known) = self.matches.get(&id) else { return };
         let books = (0..known.state.books.len()).map(|book| Subject::Book(id, book));
@@ -149,7 +149,7 @@ impl Hub {
         }
     }
 
-    /// A channel that has ended stays as it is.
+    /// Publishes a header change. A channel that has ended stays as it is.
     fn refresh_header(
         &mut self,
         subject: Subject,
@@ -165,8 +165,8 @@ impl Hub {
         }
     }
 
-    /// A goal, a red card or a check by the video assistant holds back the books that have not
-    /// suspended themselves; prices from after it let them go.
+    /// Suspends the books that are not suspended themselves after a goal, a red card or the start
+    /// of a VAR check; later prices resume them.
     pub(super) fn guard(&mut self, id: Id, moment: Moment, delta: &mut MatchDelta) {
         if self.settings.hold_us > 0
             && let Some(known) = self.matches.get_mut(&id)
@@ -175,8 +175,8 @@ impl Hub {
         }
     }
 
-    /// A source begins again: what it said is forgotten, and its channels end. Those that come anew
-    /// under their names have another epoch.
+    /// Restarts a source: its facts are dropped and its channels closed. Channels that reopen under
+    /// the same names have another epoch.
     pub fn restart_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
         let stamp = Stamp { source: None, received: now, published: now };
         let told = |known: &&MatchEntry| known.source == source || known.state.has_source(source);
@@ -195,8 +195,9 @@ impl Hub {
         self.sources[source.0].over.clear();
     }
 
-    /// What time alone makes due: the counts of the `feeds` channel, tails that have aged, and tiers
-    /// that nobody follows any more. What tiers hold is due more often: see [`Hub::flush_tiers`].
+    /// Does the work that is due by time alone: publishes the counters of the `feeds` channel,
+    /// trims tails, and closes rate tiers without followers. Pending updates of rate tiers are due
+    /// more often: see [`Hub::flush_tiers`].
     pub fn tick(&mut self, now: Micros, changes: &mut Vec<Change>) {
         self.latest = now;
         self.relay_due(now, changes);

@@ -1,5 +1,6 @@
-//! Matches of several providers that are one: facts go where their match is followed, and what was
-//! followed apart is put together or taken apart when that turns out, or when the operator orders it.
+//! Joins matches of several providers into one and splits them again: each fact goes to the match
+//! that its provider's match is mapped to, and matches are joined or split when identity finds out,
+//! or when the operator orders it.
 
 use std::{borrow::Cow, mem};
 
@@ -18,22 +19,22 @@ use crate::{
 };
 
 impl Hub {
-    /// Which matches are one, for who stores it.
+    /// The mapping of provider matches to matches.
     pub fn identity(&mut self) -> &mut Identity {
         &mut self.identity
     }
 
-    /// Where a provider's match is followed.
+    /// The match that a provider's match is mapped to.
     pub(super) fn mapping(&self, own: Id) -> MatchMapping {
         self.mappings.get(&own).copied().unwrap_or(MatchMapping { id: own, swapped: false })
     }
 
-    /// A fact as its match tells it.
+    /// A fact with its sides in the order of its match.
     pub(super) fn orient_sides(fact: &Fact, swapped: bool) -> Cow<'_, Fact> {
         if swapped { Cow::Owned(fact.swapped()) } else { Cow::Borrowed(fact) }
     }
 
-    /// Finds out which match a fixture is of. Others may have told of it under another id.
+    /// Resolves the match of a fixture. Other providers may have introduced it under another id.
     pub(super) fn resolve_match(
         &mut self,
         source: SourceNumber,
@@ -49,7 +50,7 @@ impl Hub {
         let resolution = self.identity.resolve(event.sport, own, fixture);
         let (to, swapped) = (resolution.id, resolution.swapped);
         if let Some(from) = resolution.from {
-            // What the batch has said so far is of the matches as they are still.
+            // The facts so far apply to the matches before the move.
             self.publish_deltas(mem::take(deltas), moment, moment.received, changes);
             self.carry_out(Move { own, from, to, swapped }, moment, changes);
         }
@@ -57,7 +58,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Does what the operator orders about matches.
+    /// Applies an operator's order about matches.
     pub fn apply_order(&mut self, order: &NumberedOrder, now: Micros, changes: &mut Vec<Change>) {
         let moment = Moment { source: None, received: now };
         for moved in self.identity.follow(order) {
@@ -74,7 +75,7 @@ impl Hub {
         }
     }
 
-    /// What one provider has told of a match goes over to another, which may be new.
+    /// Moves one provider's contribution from a match to another, which may be new.
     fn carry_out(&mut self, moved: Move, moment: Moment, changes: &mut Vec<Change>) {
         let Move { own, from, to, swapped } = moved;
         let swapped = swapped != self.mapping(own).swapped;
@@ -85,7 +86,7 @@ impl Hub {
         let Some(known) = self.matches.get_mut(&from) else { return };
         let (sport, source) = (known.state.sport, known.source);
         let Some(mut contribution) = known.state.take_contribution(own) else { return };
-        // What is told of the match now may be another member's.
+        // The fixture of the match may come from another member.
         contribution.fixture = told.unwrap_or(contribution.fixture);
         known.state.fixture = others.unwrap_or_else(|| known.state.fixture.clone());
         let is_empty = known.state.is_empty();
@@ -113,7 +114,7 @@ impl Hub {
         self.refresh_headers(to, stamp, changes);
     }
 
-    /// What a provider has told of its match, with the sides as the match has them.
+    /// A provider's fixture of its match, with the sides in the order of the match.
     fn fixture_in_place(&self, own: Id) -> Option<Fixture> {
         let fixture = Fact::Fixture(self.identity.fixture(own)?.clone());
         let fixture = Self::orient_sides(&fixture, self.mapping(own).swapped);
@@ -133,7 +134,7 @@ impl Hub {
         self.close_channels(id, &known.state, stamp, changes);
     }
 
-    /// Ends the channels of a match that is no longer there.
+    /// Closes the channels of a removed match.
     pub(super) fn close_channels(
         &mut self,
         id: Id,

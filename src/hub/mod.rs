@@ -1,7 +1,8 @@
-//! The hub: the one writer. Facts go in, numbered changes of channels come out.
+//! The hub: facts go in, numbered changes of channels come out.
 //!
-//! It owns what is known of every match and the sequence of every channel. It is plain synchronous
-//! state: no socket, no clock (time is passed in), no thread. Public shapes are `wire`'s.
+//! It owns the state of every match and the sequence of every channel. It is plain synchronous
+//! state without sockets, clocks (time is passed in) or threads. `wire` renders the public
+//! documents.
 
 pub mod blocks;
 mod capacity;
@@ -40,28 +41,28 @@ use crate::{
     wire,
 };
 
-/// What the hub may keep, and for how long.
+/// Limits on what the hub holds, and for how long.
 #[derive(Debug, Clone, Copy)]
 pub struct HubSettings {
     pub window: TailWindow,
-    /// Matches known at a time. Past it the first to end of the source that has most goes, else new ones are
-    /// refused.
+    /// Maximum number of matches. Beyond it, the earliest ended match of the source with the most
+    /// matches is evicted; without an ended match, new ones are refused.
     pub matches_max: usize,
-    /// Matches of one source known at a time. Past it the first of its own to end goes, else its new ones are
-    /// refused.
+    /// Maximum number of matches per source. Beyond it, the source's earliest ended match is
+    /// evicted; without one, its new matches are refused.
     pub matches_max_per_source: usize,
-    /// How long a match that has ended is kept, in microseconds.
+    /// How long an ended match is kept, in microseconds.
     pub ended_keep_us: Micros,
-    /// After how much silence a document is stale: told to clients, in milliseconds.
+    /// Silence after which clients should treat a document as stale, in milliseconds.
     pub stale_after_ms: u32,
-    /// For how long after a goal, a red card or the begin of a check by the video assistant prices
-    /// may still be from before it, in microseconds: books that do not suspend themselves are held
-    /// back. 0: never.
+    /// How long prices may still predate a goal, a red card or the start of a VAR check, in
+    /// microseconds. Books that are not suspended themselves are suspended by the hub for this
+    /// time. 0 disables it.
     pub hold_us: Micros,
 }
 
-/// The epochs of a run. Channels whose every change follows from the sources alone may take up an
-/// earlier run's epoch where the sources play the very same again; others never may.
+/// The epochs of a run. Channels whose changes follow from the sources alone may reuse the epoch of
+/// an earlier run if the sources replay identically; other channels never do.
 #[derive(Debug, Clone, Copy)]
 pub struct Epochs {
     pub matches: Epoch,
@@ -72,34 +73,33 @@ pub struct Epochs {
 pub struct Hub {
     settings: HubSettings,
     epochs: Epochs,
-    /// By ids of ours, which are digests already.
+    /// By public id.
     matches: FxHashMap<Id, MatchEntry>,
     identity: Identity,
     ids: PublicIds,
-    /// Providers' matches that are followed under another id than their own, or with their sides
-    /// the other way round.
+    /// Provider matches that are mapped to another id than their own, or with swapped sides.
     mappings: FxHashMap<Id, MatchMapping>,
     sources: Vec<Source>,
     pub(crate) channels: Channels,
-    /// The sources as they were last published; their counts move on in between.
+    /// The sources as last published; their counters advance in between.
     feeds_published: Object,
     feeds_due: Micros,
-    /// When which tier of which channel is due.
+    /// The due times of rate tiers.
     tier_timers: TierTimers,
-    /// Tiers that were open when they were counted last.
+    /// Open rate tiers at the last count.
     tiers_open: usize,
     relay: Relay,
-    /// The time that was passed in last.
+    /// The last time that was passed in.
     latest: Micros,
-    /// Matches that have changed, and those that were forgotten, since [`Hub::take_changed`].
+    /// Matches that have changed or were removed since [`Hub::take_changed`].
     changed: FxHashSet<Id>,
     gone: Vec<Id>,
-    /// What was known last of those that were forgotten before it was taken.
+    /// The last records of matches that were removed before their changes were taken.
     evicted: Vec<Arc<MatchRecord>>,
     signals: SignalEngine,
 }
 
-/// A match and where its facts come from.
+/// A match and the source that introduced it.
 #[derive(Debug)]
 struct MatchEntry {
     state: Match,
@@ -116,7 +116,7 @@ pub struct Header {
     pub match_seq: Option<u64>,
 }
 
-/// Something in a batch could not be applied.
+/// Why a fact of a batch was not applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
     #[error("match {0} was never introduced")]
@@ -133,7 +133,7 @@ pub enum ApplyError {
 const FEEDS_EVERY_US: Micros = 1_000_000;
 
 impl Header {
-    /// Of a document in which nothing is known yet.
+    /// The header of an empty document.
     const EMPTY: Self = Self {
         life: Life::Prematch,
         feed: FeedState::Live,
@@ -168,7 +168,7 @@ impl Hub {
         }
     }
 
-    /// The same with these public ids, by which also all facts go that it is told.
+    /// Uses these public ids. All facts must carry ids from it.
     #[must_use]
     pub fn with_ids(mut self, ids: PublicIds) -> Self {
         self.identity.use_ids(ids.clone());
@@ -176,13 +176,13 @@ impl Hub {
         self
     }
 
-    /// The public ids by which facts must go.
+    /// The public ids that facts must carry.
     #[must_use]
     pub fn ids(&self) -> &PublicIds {
         &self.ids
     }
 
-    /// Announces a source. Its facts carry the number that is returned.
+    /// Registers a source and returns its number, which its facts must carry.
     pub fn source(
         &mut self,
         name: Arc<str>,
@@ -203,7 +203,7 @@ impl Hub {
         self.matches.len()
     }
 
-    /// Rungs of the ladders of all books: what most of the memory goes to.
+    /// The number of ladder levels in all books, which take most of the memory.
     #[must_use]
     pub fn rungs(&self) -> usize {
         let books = self.matches.values().flat_map(|known| &known.state.books);
@@ -212,14 +212,14 @@ impl Hub {
         ladders.map(|ladder| ladder.levels().len()).sum()
     }
 
-    /// Tiers open a moment ago: channels that are merged in time, once for each rate.
+    /// The number of open rate tiers at the last tick.
     #[must_use]
     pub fn tiers(&self) -> usize {
         self.tiers_open
     }
 
-    /// All matches that have changed since this was asked last, as they are now, and those that were
-    /// forgotten.
+    /// Takes the current records of all matches that have changed since the last call, and the ids
+    /// of those that were removed.
     pub fn take_changed(&mut self, now: Micros) -> (Vec<Arc<MatchRecord>>, Vec<Key>) {
         let changed = self.changed.drain().filter_map(|id| {
             let mut record = MatchRecord::of(&self.matches.get(&id)?.state, &self.ids, now);
@@ -233,19 +233,20 @@ impl Hub {
         (changed, self.gone.drain(..).map(|id| id.0).collect())
     }
 
-    /// What was known last of matches that were forgotten since [`Hub::take_changed`], and had changed
-    /// since then: one that ends, and is let go of, within one message leaves its result here.
+    /// Takes the last records of matches that changed and were then removed since
+    /// [`Hub::take_changed`]: a match that ends and is evicted within one message leaves its result
+    /// here.
     pub fn take_evicted_records(&mut self) -> Vec<Arc<MatchRecord>> {
         mem::take(&mut self.evicted)
     }
 
-    /// When [`Hub::flush_tiers`] has something to do, if nothing changes before.
+    /// When [`Hub::flush_tiers`] is due next.
     #[must_use]
     pub fn tiers_due(&self) -> Option<Micros> {
         self.tier_timers.next()
     }
 
-    /// Lets go of all that tiers hold and that has waited for long enough.
+    /// Publishes all pending updates of rate tiers that are due.
     pub fn flush_tiers(&mut self, now: Micros, changes: &mut Vec<Change>) {
         self.flush_tiers_until(now, now, changes);
     }
@@ -259,7 +260,7 @@ impl Hub {
         }
     }
 
-    /// Applies all of one message. What could not be applied is returned beside the changes.
+    /// Applies all facts of one message. Returns the errors of those that could not be applied.
     pub fn apply(
         &mut self,
         source: SourceNumber,
@@ -330,8 +331,8 @@ impl Hub {
         }
     }
 
-    /// Forgets a match. Its channels may come anew under their names, and count from 0 then: what
-    /// is opened from now on has another epoch.
+    /// Removes a match. Its channels may be reopened under the same names and then count from 0, so
+    /// channels opened from now on have another epoch.
     fn remove(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         self.end_signals(id, stamp, changes);
         let Some(known) = self.take_match(id) else { return };

@@ -1,5 +1,5 @@
-//! What a batch changed, as numbered changes of channels: the match itself first, so that prices can
-//! say what they have seen of it; then the books, what they add up to, and the board.
+//! Publishes what a batch changed as numbered changes of channels: first the match, so that prices
+//! can refer to its sequence; then the books, the consensus, and the board.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ use crate::{
 };
 
 impl Hub {
-    /// Publishes what a batch changed in one match: the match itself first, so that prices can say
-    /// what they have seen of it; then the books, what they add up to, and the board.
+    /// Publishes what a batch changed in one match: first the match, then the books, the consensus,
+    /// and the board.
     pub(super) fn publish_match(
         &mut self,
         id: Id,
@@ -113,7 +113,7 @@ impl Hub {
         self.publish(subject, after, patch, events, stamp, changes);
     }
 
-    /// Returns the markets that were looked at, whether they have changed or not.
+    /// Returns the markets that were evaluated, changed or not.
     fn publish_consensus(
         &mut self,
         id: Id,
@@ -151,7 +151,7 @@ impl Hub {
         keys
     }
 
-    /// A book is told by another source now: its channel ends, and begins anew with the image.
+    /// Closes the channel of a book that another source has taken over; it reopens with an image.
     pub(super) fn close_book(&mut self, id: Id, book: usize, changes: &mut Vec<Change>) {
         if let Some(channel) = self.channels.close(Subject::Book(id, book)) {
             self.epochs.matches.0 = self.epochs.matches.0.wrapping_add(1);
@@ -159,7 +159,7 @@ impl Hub {
         }
     }
 
-    /// Makes sure that a channel exists; returns whether it is new.
+    /// Opens a channel if it does not exist; returns whether it is new.
     pub(super) fn ensure(
         &mut self,
         subject: Subject,
@@ -187,7 +187,7 @@ impl Hub {
         true
     }
 
-    /// Numbers a change and hands it out. Nothing changed and nothing happened: nothing is numbered.
+    /// Numbers a change and publishes it. Without a patch and events, nothing is numbered.
     pub(super) fn publish(
         &mut self,
         subject: Subject,
@@ -221,8 +221,8 @@ impl Hub {
     }
 }
 
-/// Whether a change takes away what could be relied on: the document becomes suspended, one of its
-/// markets does, or its source is no longer live. Such a change overtakes what waits.
+/// Whether a change makes prices unreliable: the document or one of its markets becomes suspended,
+/// or its source is no longer live. Such a change is sent ahead of pending updates.
 fn suspends(before: Header, after: Header, events: &[Node]) -> bool {
     let suspended = |header: Header| header.suspended == Some(true);
     let is_suspension = |event: &Node| matches!(event, Node::Object(it) if it.get(&"kind".into()) == Some(&Node::Word("suspend")));
@@ -232,7 +232,7 @@ fn suspends(before: Header, after: Header, events: &[Node]) -> bool {
         || events.iter().any(is_suspension)
 }
 
-/// The markets whose part in the consensus may have changed: the rungs of a ladder have none.
+/// The markets whose contribution to the consensus may have changed. Ladder levels do not contribute.
 fn markets_in(delta: &MatchDelta, books: &[Book]) -> Vec<(usize, usize)> {
     let guarded =
         |book: &&BookDelta| book.events.iter().any(|it| matches!(it, BookEvent::Guard(_)));

@@ -1,12 +1,12 @@
-//! What readers get who asked for fewer updates: the changes of a channel merged in time, once for
-//! all who follow it at the same rate.
+//! Conflated updates for readers with a lower rate: the changes of a channel are merged over time,
+//! once for all readers at the same rate.
 //!
-//! A tier is one channel at one rate. It is there for as long as somebody holds its lease, so
-//! there are at most as many as channels times rates in use, and each holds at most one merged patch.
-//! It knows no reader: whoever joins gets what leads to the head, and the tier's next frame may begin
-//! before that, since patches hold absolute values.
+//! A rate tier is one channel at one rate. It exists while its lease is held, so there are at most
+//! as many as channels times rates in use, and each holds at most one merged patch. It does not
+//! know its readers: a new reader is brought to the head, and the tier's next frame may begin
+//! before that position, since patches hold absolute values.
 //!
-//! Time is passed in. A tier that holds something stands in [`TierTimers`], which the writer waits for.
+//! Time is passed in. A tier with a pending update has an entry in [`TierTimers`], which the writer waits for.
 
 use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
@@ -19,48 +19,48 @@ use crate::{
     document::{Barrier, Object},
 };
 
-/// The tiers of one channel: none where everybody takes each change at once.
+/// The rate tiers of one channel: none if all readers take each change.
 #[derive(Debug, Default)]
 pub struct RateTiers(Vec<RateTier>);
 
-/// A change that has just been numbered, with the frame that those get who take each one.
+/// A change that has just been numbered, with its frame for readers that take each one.
 #[derive(Debug, Clone)]
 pub struct NumberedUpdate {
     pub update: Arc<Update>,
     pub publication: Arc<Publication>,
 }
 
-/// When which tier is to be looked at. Bounded by the tiers that hold something, and those that
-/// held something when they closed, for less than an interval.
+/// The due times of tiers. Bounded by the tiers with a pending update, and those that had one when
+/// they closed, for less than an interval.
 #[derive(Debug, Default)]
 pub struct TierTimers(BinaryHeap<Reverse<TierTimer>>);
 
-/// A moment, and the tier that is to be looked at then.
+/// A due time and its tier.
 pub type TierTimer = (Micros, Subject, Rate);
 
 #[derive(Debug)]
 struct RateTier {
     rate: Rate,
     lease: Lease,
-    /// The interval since its last frame is over then.
+    /// When the interval since the last frame ends.
     ready_at: Micros,
-    /// When it is looked at next, if it stands in the timers.
+    /// Its due time, if it has an entry in the timers.
     timer: Option<Micros>,
     pending: Option<PendingUpdate>,
 }
 
-/// What waits for the interval to be over: it leads from the tier's last frame to the channel's head.
+/// The update that waits for the end of the interval. It leads from the tier's last frame to the channel's head.
 #[derive(Debug)]
 struct PendingUpdate {
     prev: Seq,
     last: NumberedUpdate,
-    /// The composed patch, where more than one change waits.
+    /// The merged patch, if more than one change waits.
     merged: Option<Object>,
 }
 
 impl RateTiers {
-    /// A lease of the tier of this rate, which is opened where there is none. Whoever takes each
-    /// change needs none.
+    /// A lease of the tier of this rate, opening it if needed. Readers that take each change need
+    /// none.
     pub fn lease(&mut self, rate: Rate) -> Option<Lease> {
         if rate == Rate::Each {
             return None;
@@ -72,7 +72,7 @@ impl RateTiers {
         Some(self.0[place].lease.clone())
     }
 
-    /// Takes the channel's next change. What goes out at once is pushed in order.
+    /// Passes the channel's next change to all tiers. Frames due at once are pushed in order.
     pub fn take(
         &mut self,
         subject: Subject,
@@ -87,8 +87,8 @@ impl RateTiers {
         }
     }
 
-    /// Closes the tiers that nobody follows any more. None is closed under a reader: an answer on its
-    /// way holds the lease too, and a lease that nobody holds can be cloned here alone.
+    /// Closes tiers without followers. None is closed under a reader: an answer on its way holds
+    /// the lease too, and a lease that is not held can only be cloned here.
     pub fn close_unfollowed(&mut self) {
         self.0.retain(|tier| tier.lease.is_shared());
     }
@@ -103,8 +103,8 @@ impl RateTiers {
         self.0.is_empty()
     }
 
-    /// Lets go of what the tier of this rate holds, if it is due until then. It may not be: the
-    /// timer is that of a frame before which something forced another.
+    /// Flushes the tier of this rate if it is due by `until`. It may not be, if an earlier frame
+    /// was forced since the timer was set.
     pub fn fire(
         &mut self,
         (timer, subject, rate): TierTimer,
@@ -114,7 +114,7 @@ impl RateTiers {
         changes: &mut Vec<Change>,
     ) {
         let tier = self.0.iter_mut().find(|tier| tier.rate == rate && tier.timer == Some(timer));
-        // One that has closed, and may be open again.
+        // The tier was closed, and may have been reopened.
         let Some(tier) = tier else { return };
         tier.timer = None;
         if tier.ready_at <= until {
@@ -130,8 +130,8 @@ impl RateTier {
         Self { rate, lease, ready_at: Micros::MIN, timer: None, pending: None }
     }
 
-    /// What happened, and a suspension, stands alone and never waits; nor does the first change
-    /// after a quiet interval. All else waits, merged with what waits already.
+    /// Events and suspensions are never merged and never wait, nor does the first change after a
+    /// quiet interval. Other changes wait, merged with the pending update.
     fn take(&mut self, change: &NumberedUpdate, changes: &mut Vec<Change>) {
         let NumberedUpdate { update, publication } = change;
         let now = update.stamp.published;
@@ -183,7 +183,7 @@ impl PendingUpdate {
         Ok(())
     }
 
-    /// One change alone goes out as those get it who take each one, encoded once for all.
+    /// A single change is sent as the frame of readers that take each one, encoded once for all.
     fn into_publication(self) -> Arc<Publication> {
         let Self { prev, last: NumberedUpdate { update, publication }, merged } = self;
         match merged {
@@ -205,13 +205,13 @@ impl PendingUpdate {
 }
 
 impl TierTimers {
-    /// When the next tier is to be looked at.
+    /// When the next tier is due.
     #[must_use]
     pub fn next(&self) -> Option<Micros> {
         self.0.peek().map(|Reverse((timer, ..))| *timer)
     }
 
-    /// The next one, if its time comes until then.
+    /// Removes and returns the next timer, if it is due by `until`.
     pub fn pop(&mut self, until: Micros) -> Option<TierTimer> {
         self.next().filter(|timer| *timer <= until)?;
         self.0.pop().map(|Reverse(timer)| timer)

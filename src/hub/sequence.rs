@@ -1,6 +1,6 @@
-//! A channel's numbers: its epoch, its sequence, and the bounded tail to resume from.
+//! A channel's sequence: its epoch, its head, and the bounded tail to resume from.
 //!
-//! Knows updates as values with a weight and a moment. Does not know what they mean.
+//! Treats updates as values with a weight and a timestamp. Does not know their meaning.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -9,20 +9,20 @@ use fanout::{Micros, Seq, channel::Channel};
 use super::blocks::{BLOCK, Block, Blocks};
 use crate::document::{Node, Object};
 
-/// One change of one channel, as it is kept.
+/// One change of one channel, as stored in the tail.
 #[derive(Debug)]
 pub struct Update {
     pub seq: Seq,
     pub stamp: Stamp,
     pub patch: Object,
-    /// What happened, in order. Never merged away.
+    /// Events, in order. They are never merged.
     pub events: Vec<Node>,
 }
 
-/// The three moments of a change.
+/// The three timestamps of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// When the source says that it happened, if it does.
+    /// When it happened by the source's clock, if the source reports it.
     pub source: Option<Micros>,
     /// When the hub received it.
     pub received: Micros,
@@ -48,7 +48,7 @@ pub struct Sequence {
     blocks: Blocks,
 }
 
-/// What leads a reader on from a position: one update, or several that were merged before.
+/// The next step of a reader through the tail: one update, or a merged block.
 #[derive(Debug, Clone)]
 pub enum TailStep {
     Update(Arc<Update>, usize),
@@ -88,7 +88,7 @@ impl TailStep {
         }
     }
 
-    /// Bytes of memory of its patch and events: what passing over it costs.
+    /// Bytes of memory of its patch and events, which is the cost of merging it.
     #[must_use]
     pub fn weight(&self) -> usize {
         match self {
@@ -98,7 +98,7 @@ impl TailStep {
     }
 }
 
-/// An update in the tail, and what it weighs there: weighing walks the whole patch.
+/// An update in the tail with its weight, cached because computing it walks the whole patch.
 #[derive(Debug)]
 struct TailEntry {
     update: Arc<Update>,
@@ -133,7 +133,7 @@ impl Sequence {
         self.tail.front().map_or(self.head, |entry| entry.update.seq - 1)
     }
 
-    /// Numbers a change, keeps it, and lets go of what is older than the window.
+    /// Numbers a change, appends it to the tail, and trims the tail to the window.
     pub fn push(
         &mut self,
         stamp: Stamp,
@@ -150,7 +150,7 @@ impl Sequence {
         update
     }
 
-    /// Lets go of what has left the window.
+    /// Drops updates that have left the window.
     pub fn trim(&mut self, now: Micros, window: TailWindow) {
         while let Some(oldest) = self.tail.front()
             && (self.bytes > window.bytes || now - oldest.update.stamp.published > window.age_us)
@@ -162,8 +162,8 @@ impl Sequence {
         self.blocks.trim(oldest);
     }
 
-    /// What leads on from `from`, which must be in the tail and before the head: a block where one
-    /// begins there, else one update. Adds to `work` the bytes of patches that had to be merged for it.
+    /// The step after `from`, which must be in the tail and before the head: a block if one begins
+    /// there, else one update. Adds the bytes of patches merged for it to `work`.
     pub fn step(&mut self, from: Seq, work: &mut usize) -> Option<TailStep> {
         if from.is_multiple_of(BLOCK) && from + BLOCK <= self.head {
             let block = self.blocks.get(from).unwrap_or_else(|| self.make_block(from, work));
@@ -184,7 +184,7 @@ impl Sequence {
         self.blocks.make(from, updates().map(|entry| &entry.update), weight)
     }
 
-    /// Where the update after `from` lies in the tail.
+    /// The index of the update after `from` in the tail.
     fn place(&self, from: Seq) -> usize {
         usize::try_from(from.saturating_sub(self.oldest())).unwrap_or(usize::MAX)
     }

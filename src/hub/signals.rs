@@ -1,4 +1,4 @@
-//! Signals on their channel: what [`crate::signals`] finds in what was just applied.
+//! Publishes what [`crate::signals`] finds in the latest facts on the `signals` channel.
 
 mod number;
 
@@ -24,40 +24,41 @@ use crate::{
     wire,
 };
 
-/// What is watched.
+/// The signals of all matches.
 #[derive(Debug, Default)]
 pub(super) struct SignalEngine {
     settings: SignalSettings,
     trackers: FxHashMap<Id, TrackedMatch>,
-    /// All that is so now, by its id.
+    /// Active signals by id.
     active: BTreeMap<Key, Arc<SignalRecord>>,
     numbers: SignalNumbers,
-    /// Events that were told.
+    /// Events published so far.
     events: u64,
-    /// Signals that have turned since they were taken, each as it stands: while nobody takes them, as when a
-    /// demo plays its past, they are as many as there are signals, and not as their turns.
+    /// Signals that have changed since they were last taken, in their latest state. While they are
+    /// not taken, as when a demo replays its past, this is bounded by the number of signals, not of
+    /// their changes.
     changed: BTreeMap<Key, Arc<SignalRecord>>,
 }
 
 #[derive(Debug, Default)]
 struct TrackedMatch {
     tracker: SignalTracker,
-    /// By how much the source's clock is behind ours: a recording's is by years.
+    /// The lag of the source's clock behind the hub's: years for a recording.
     behind_us: Micros,
 }
 
-/// Signals stand for themselves: what is not to be relied on is no part of any.
+/// Constant, since signals only use data that can be relied on.
 const HEADER: Header = Header { life: Life::Live, ..Header::EMPTY };
 
 impl Hub {
-    /// The same with other settings of what is worth telling.
+    /// Uses these settings for signals.
     #[must_use]
     pub fn with_signals(mut self, settings: SignalSettings) -> Self {
         self.signals.settings = settings;
         self
     }
 
-    /// Takes in by which ids signals went before this run: those that come again have the same.
+    /// Restores the ids of signals from before this run, so that recurring signals keep them.
     pub fn remember_signals(&mut self, records: &[Arc<SignalRecord>]) {
         // The newest come first.
         for record in records.iter().rev() {
@@ -65,12 +66,12 @@ impl Hub {
         }
     }
 
-    /// Signals that have begun, changed or ended since this was asked last, each as it stands.
+    /// Takes the signals that have begun, changed or ended since the last call, in their latest state.
     pub fn take_signals(&mut self) -> Vec<Arc<SignalRecord>> {
         mem::take(&mut self.signals.changed).into_values().collect()
     }
 
-    /// The channel is there before there are signals, so that anybody can follow it.
+    /// Opens the channel before there are signals, so that clients can follow it.
     pub(super) fn open_signals(&mut self, stamp: Stamp, changes: &mut Vec<Change>) {
         if self.ensure(Subject::Signals, Sport::Other, None, changes) {
             let mut patch = Object::default();
@@ -80,7 +81,7 @@ impl Hub {
         }
     }
 
-    /// Looks at what a batch delta of one match.
+    /// Evaluates what a batch changed in one match.
     pub(super) fn publish_signals(
         &mut self,
         id: Id,
@@ -104,7 +105,7 @@ impl Hub {
         self.publish_signal_changes(id, signal_changes, at, stamp, changes);
     }
 
-    /// Lets go of what only time ends.
+    /// Ends signals that expire by time alone.
     pub(super) fn expire_signals(&mut self, stamp: Stamp, changes: &mut Vec<Change>) {
         let SignalEngine { settings, trackers, .. } = &mut self.signals;
         let expired = trackers.iter_mut().map(|(id, tracked)| {
@@ -118,7 +119,7 @@ impl Hub {
         }
     }
 
-    /// A match is forgotten, and with it what was so of it.
+    /// Ends the signals of a removed match.
     pub(super) fn end_signals(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         let Some(mut tracked) = self.signals.trackers.remove(&id) else { return };
         let at = stamp.received - tracked.behind_us;
@@ -146,7 +147,7 @@ impl Hub {
         let mut patch = Object::default();
         let mut events: Vec<Node> = Vec::new();
         for change in signal_changes {
-            // Other numbers are no event.
+            // Changed numbers alone are not an event.
             let (began, ended, signal, is_event) = match change {
                 SignalChange::Began(began, signal) => (began, None, signal, true),
                 SignalChange::Changed(began, signal) => (began, None, signal, false),
@@ -170,7 +171,7 @@ impl Hub {
         self.publish(Subject::Signals, HEADER, patch, events, stamp, changes);
     }
 
-    /// The document of the channel: all that is so now.
+    /// The document of the channel: all active signals.
     pub(super) fn signals(&self, header: Header) -> Object {
         let mut image = Object::default();
         wire::set_header(&mut image, header);
@@ -215,7 +216,7 @@ fn evaluate(
     signal_changes
 }
 
-/// What every bookmaker says of a market.
+/// The quotes of all bookmakers in a market.
 fn quotes(state: &Match, key: &ConsensusKey) -> Vec<Quote> {
     let members = state.consensus.members(key).iter();
     let markets = members.map(|(book, market)| {
@@ -239,7 +240,7 @@ fn quotes(state: &Match, key: &ConsensusKey) -> Vec<Quote> {
 
 fn market_state(book: &Book, status: MarketStatus) -> QuoteState {
     match status {
-        // What the hub itself holds back says nothing of the bookmaker.
+        // A suspension by the hub says nothing about the bookmaker.
         _ if book.guard.holds() => QuoteState::Unknown,
         MarketStatus::Open => QuoteState::Open,
         MarketStatus::Suspended => QuoteState::Suspended,
