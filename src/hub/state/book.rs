@@ -15,20 +15,20 @@ use super::{
 };
 use crate::hub::feeds::SourceNumber;
 
-/// No bookmaker gives more: what is beyond it is a mistake of the feed, and no price. So whatever is
-/// computed of prices stays far from where decimals end.
+/// No bookmaker offers more, so a higher price is an error of the feed and ignored. This also keeps
+/// computations far from overflow.
 const PRICE_MAX: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
 
 #[derive(Debug)]
 pub struct Book {
     pub slug: Arc<str>,
-    /// Who tells it.
+    /// The primary source.
     pub source: SourceNumber,
-    /// Whether the hub itself holds it back.
+    /// Suspensions by the hub.
     pub guard: Guard,
     pub markets: Vec<Market>,
     places: HashMap<Arc<str>, usize>,
-    /// The sequence of the match's own channel that these prices have seen.
+    /// The sequence of the match's channel that these prices reflect.
     pub match_seq: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ pub struct Market {
     pub transitions: Vec<Transition>,
     /// Transitions that are no longer kept.
     pub transitions_dropped: u32,
-    /// How often it was settled anew.
+    /// How often it was resettled.
     resettled: u32,
 }
 
@@ -70,7 +70,7 @@ pub struct Selection {
     pub prev: Option<Decimal>,
     pub last: Option<Decimal>,
     pub volume: Option<Decimal>,
-    /// When the price was last told.
+    /// When the price was last reported.
     pub priced_at: Micros,
     pub back: Ladder,
     pub lay: Ladder,
@@ -81,7 +81,7 @@ pub struct Selection {
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Ladder {
     levels: Vec<Level>,
-    /// Whether a rung was ever told: a ladder that has run empty is still one.
+    /// Whether a level was ever reported: a ladder that has become empty still exists.
     present: bool,
 }
 
@@ -93,7 +93,7 @@ pub enum LadderKind {
     Traded,
 }
 
-/// A part of a book, by places in [`Book::markets`] and [`Market::selections`].
+/// A part of a book, by indexes into [`Book::markets`] and [`Market::selections`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BookPart {
     /// All of the market.
@@ -108,7 +108,7 @@ pub enum BookPart {
 }
 
 impl BookPart {
-    /// The place of the market that it is a part of.
+    /// The index of its market.
     #[must_use]
     pub fn market(self) -> usize {
         let (Self::Definition(market)
@@ -122,7 +122,7 @@ impl BookPart {
     }
 }
 
-/// Something happened to the market at this place.
+/// An event of a book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BookEvent {
     /// It went from one state to another.
@@ -133,20 +133,20 @@ pub enum BookEvent {
         transition: Transition,
         before: Option<(MarketStatus, bool)>,
     },
-    /// It is closed and was settled anew: others have won than was said.
+    /// A closed market was resettled with other winners.
     Resettled {
         market: usize,
         /// The number of the transition that had settled it.
         number: u32,
-        /// For so many times, this one included.
+        /// The number of resettlements, this one included.
         times: u32,
     },
-    /// The hub holds the whole book back, or no longer does.
+    /// The hub suspends or resumes the whole book.
     Guard(GuardChange),
 }
 
 impl Market {
-    /// A market that is suspended at every goal of a wild match stays well below.
+    /// Far more than a market suspended at every goal of a high-scoring match needs.
     pub const TRANSITIONS_MAX: u32 = 64;
 
     fn new(id: Arc<str>) -> Self {
@@ -187,7 +187,7 @@ impl Market {
         won.map(|(place, _)| place).collect()
     }
 
-    /// Whether the definition says nothing new. Never so of a market that is not defined yet.
+    /// Whether the definition equals the current one. False for a market that is not defined yet.
     fn is_defined_as(&self, definition: &MarketDefinition) -> bool {
         let MarketDefinition { kind, name, line, period, status, in_play, selections } = definition;
         let same = |own: &Selection, new: &SelectionDefinition| {
@@ -213,8 +213,8 @@ impl Market {
         self.transitions.get(usize::try_from(place).ok()?)
     }
 
-    /// Finds a selection. Changes come in the order of the definition as a rule, and markets have
-    /// few selections, so a walk beats a table.
+    /// Finds a selection. Markets have few selections, mostly changed in the order of the
+    /// definition, so a linear search beats a map.
     fn selection(&self, id: &str) -> Option<usize> {
         self.selections.iter().position(|selection| &*selection.id == id)
     }
@@ -253,7 +253,7 @@ impl Selection {
         }
     }
 
-    /// Sets the price; returns whether it is another one.
+    /// Sets the price; returns whether it changed.
     fn set_price(&mut self, price: Option<Decimal>, at: Micros) -> bool {
         self.priced_at = at;
         let price = price.filter(|price| price.abs() <= PRICE_MAX);
@@ -272,7 +272,7 @@ impl Ladder {
         &self.levels
     }
 
-    /// Whether the source has this ladder at all, be it empty now.
+    /// Whether the source has this ladder at all, even if it is empty now.
     #[must_use]
     pub fn is_present(&self) -> bool {
         self.present
@@ -294,7 +294,7 @@ impl Ladder {
                 self.levels.remove(place);
                 true
             }
-            // A size told in other digits is the same size, and keeps those that readers have.
+            // An equal size with other digits is unchanged and keeps the digits that readers have.
             Ok(place) if self.levels[place].size == level.size => false,
             Ok(place) => {
                 self.levels[place].size = level.size;
@@ -322,8 +322,8 @@ impl Book {
         }
     }
 
-    /// Whether no market of it can be bet on now, though some may be again: the bookmaker has
-    /// suspended them all, or the hub holds them back.
+    /// Whether no market can be bet on now, though some may reopen: suspended by the bookmaker or
+    /// by the hub.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
         self.has_suspended_itself() || self.guard.holds() && self.life() != Life::Ended
@@ -355,7 +355,7 @@ impl Book {
         }
     }
 
-    /// The status of a market as far as the hub lets anybody rely on it.
+    /// The public status of a market, including suspensions by the hub.
     #[must_use]
     pub fn status(&self, market: &Market) -> MarketStatus {
         match market.status {
@@ -364,7 +364,7 @@ impl Book {
         }
     }
 
-    /// Applies one fact; returns the place of the market that it changed.
+    /// Applies one fact; returns the index of the market that it changed.
     pub(super) fn apply(
         &mut self,
         fact: &OddsFact,
@@ -377,7 +377,7 @@ impl Book {
             self.define(place, definition, moment, parts, events);
             return Some(place);
         }
-        // Normalisers let nothing through for a market that was never defined.
+        // Normalisers drop facts about markets that were never defined.
         let place = *self.places.get(&fact.market)?;
         match &fact.change {
             MarketChange::Define(_) => {}

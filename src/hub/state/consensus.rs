@@ -1,4 +1,4 @@
-//! What all bookmakers together say of a match, for markets that mean the same with each of them.
+//! The consensus of all bookmakers of a match, for markets that are comparable across bookmakers.
 //!
 //! The best price is the highest one on offer; the median is the middle one, or the mean of the two
 //! in the middle, exact to four decimal places. A bookmaker counts once, with the best price of all
@@ -6,7 +6,7 @@
 //! with a price count.
 //!
 //! The overround is what the best prices add up to beyond a fair book: the sum of 1/price over all
-//! outcomes, less 1, to four decimal places. Below 0 it is an arbitrage. It is told where every
+//! outcomes, less 1, to four decimal places. Below 0 it is an arbitrage. It is present if every
 //! outcome has a price.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -23,7 +23,7 @@ pub struct Consensus {
     pub markets: BTreeMap<ConsensusKey, ConsensusEntry>,
 }
 
-/// A market that means the same with every bookmaker: its kind, its part of the match, its line.
+/// The key of a market across bookmakers: its kind, its part of the match, its line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConsensusKey {
     pub kind: Arc<str>,
@@ -31,11 +31,11 @@ pub struct ConsensusKey {
     pub line: Option<Decimal>,
 }
 
-/// Which markets of which books belong to it, and what was last said of it.
+/// The bookmakers' markets of one consensus market, and its last published state.
 #[derive(Debug, Default)]
 pub struct ConsensusEntry {
     markets: Vec<(usize, usize)>,
-    /// A market that belonged to it was redefined, and belongs to another now.
+    /// Whether a market was redefined and now belongs to another key.
     left: bool,
     pub current: Option<ConsensusMarket>,
     /// The number of the change that settled it last.
@@ -53,7 +53,7 @@ pub struct ConsensusMarket {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsensusPrice {
     pub status: SelectionStatus,
-    /// Absent while nobody offers one.
+    /// Absent while no bookmaker offers one.
     pub offer: Option<ConsensusOffer>,
 }
 
@@ -63,9 +63,9 @@ pub struct ConsensusOffer {
     pub median: Decimal,
     /// Bookmakers with a price.
     pub bookmakers: u32,
-    /// Who has the best price; the first by name where several have it.
+    /// The bookmaker with the best price; the first by name if several have it.
     pub best: Arc<str>,
-    /// When the oldest price in it was told.
+    /// When the oldest price in it was reported.
     pub oldest: Micros,
 }
 
@@ -77,7 +77,7 @@ pub struct ConsensusChange {
 }
 
 impl ConsensusKey {
-    /// The key of a market, if its selections mean the same with every bookmaker.
+    /// The key of a market, if its selections are comparable across bookmakers.
     fn of(market: &Market) -> Option<Self> {
         market.selections.iter().any(|selection| selection.outcome.is_some()).then(|| Self {
             kind: Arc::clone(&market.kind),
@@ -103,7 +103,7 @@ impl ConsensusKey {
 }
 
 impl Consensus {
-    /// The book at this place is another's now: none of its markets belong to anything.
+    /// Removes all markets of a book that another source has taken over.
     pub(super) fn forget_book(&mut self, book: usize) {
         for members in self.markets.values_mut() {
             let count = members.markets.len();
@@ -112,7 +112,7 @@ impl Consensus {
         }
     }
 
-    /// Notes that this market of this book was defined, perhaps as another than before.
+    /// Records that a market of a book was defined, perhaps with another key than before.
     pub(super) fn note(&mut self, market: &Market, book: usize, place: usize) {
         let key = ConsensusKey::of(market);
         for (_, members) in self.markets.iter_mut().filter(|(own, _)| Some(*own) != key.as_ref()) {
@@ -143,8 +143,8 @@ impl Consensus {
         self.markets.get(key).map_or(&[], |members| members.markets.as_slice())
     }
 
-    /// Looks at each market anew that one of `changed_markets` belongs to or has left, and returns those
-    /// that have changed. One that nobody has any more is gone. `number` is the change's own.
+    /// Recomputes each consensus market that one of `changed_markets` belongs to or has left, and
+    /// returns those that changed. One without markets is removed. `number` is that of the change.
     pub fn refresh(
         &mut self,
         books: &[Book],
@@ -273,7 +273,7 @@ fn overround(selections: &BTreeMap<Outcome, ConsensusPrice>) -> Option<Decimal> 
     Some(over)
 }
 
-/// Open where anybody trades, closed where all have closed.
+/// Open if any market is open, closed if all are.
 fn joint_status(statuses: impl Iterator<Item = MarketStatus>) -> MarketStatus {
     let rank = |status| match status {
         MarketStatus::Open => 3,
@@ -284,7 +284,7 @@ fn joint_status(statuses: impl Iterator<Item = MarketStatus>) -> MarketStatus {
     statuses.max_by_key(|status| rank(*status)).unwrap_or(MarketStatus::Inactive)
 }
 
-/// A result that anybody has told stands; else it is active where it is so with anybody.
+/// A result of any bookmaker counts first; else the selection is active if it is with any bookmaker.
 fn joint_selection(one: SelectionStatus, other: SelectionStatus) -> SelectionStatus {
     let rank = |status| match status {
         SelectionStatus::Winner => 3,

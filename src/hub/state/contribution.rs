@@ -1,4 +1,4 @@
-//! A match's members, and what one of them has told: it can go over to another match.
+//! The members of a match, and the contribution of one of them, which can move to another match.
 
 use std::{mem, sync::Arc};
 
@@ -10,25 +10,25 @@ use super::{
 };
 use crate::hub::feeds::{Source, SourceNumber};
 
-/// A provider's match, told by one source.
+/// A provider's match, reported by one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchMember {
-    /// The id that follows from the provider's key.
+    /// The id derived from the provider's key.
     pub own: Id,
     pub source: SourceNumber,
     pub provider: Arc<str>,
     pub key: Arc<str>,
 }
 
-/// What one provider has told of a match.
+/// All facts of one provider about a match.
 #[derive(Debug)]
 pub struct ProviderContribution {
     pub fixture: Fixture,
-    /// Where books of it were, which are empty now.
+    /// Indexes of its books, which are now empty.
     pub books_left: Vec<usize>,
     members: Vec<MatchMember>,
     books: Vec<Book>,
-    /// What is known of the play, by who tells it.
+    /// Facts of the play, by source.
     facts: Vec<(SourceNumber, Fact)>,
 }
 
@@ -40,7 +40,7 @@ impl MatchMember {
 }
 
 impl Match {
-    /// Takes out what one provider has told. `None` if it tells nothing of this match.
+    /// Removes and returns one provider's contribution. `None` if it has none.
     pub fn take_contribution(&mut self, own: Id) -> Option<ProviderContribution> {
         let (members, stay) =
             mem::take(&mut self.members).into_iter().partition(|it| it.own == own);
@@ -64,13 +64,13 @@ impl Match {
         Some(contribution)
     }
 
-    /// Whether nobody tells of it any more.
+    /// Whether no provider contributes any more.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Takes in what one provider has told of what turns out to be this match.
+    /// Merges a provider's contribution that turns out to be of this match.
     pub fn merge_contribution(
         &mut self,
         contribution: ProviderContribution,
@@ -154,7 +154,7 @@ impl Match {
 }
 
 impl ProviderContribution {
-    /// Who told it.
+    /// The contributing providers.
     #[must_use]
     pub fn providers(&self) -> Vec<Arc<str>> {
         self.members.iter().map(|it| Arc::clone(&it.provider)).collect()
@@ -173,7 +173,7 @@ impl ProviderContribution {
 }
 
 impl Book {
-    /// Tells the sides the other way round.
+    /// Swaps the sides.
     fn swap(&mut self) {
         for market in &mut self.markets {
             let mut of_sides = false;

@@ -13,14 +13,14 @@ use crate::hub::feeds::{FactKind, SourceNumber};
 
 #[derive(Debug, Clone, Default)]
 pub struct Football {
-    /// `None` until a feed that follows the play has told it.
+    /// `None` until a feed reports the play.
     pub status: Option<FootballStatus>,
     pub clock: Option<MatchClock>,
     /// See [`Football::reported_score`].
     score: FootballScore,
-    /// The latest moment of which a score was told.
+    /// The latest source time of a score.
     scored_at: Option<Micros>,
-    /// How often the score was put right downwards without an incident being taken back.
+    /// How often the score was lowered without a retracted incident.
     put_right: u32,
     /// In the order in which they became known.
     pub incidents: Vec<IncidentEntry>,
@@ -29,7 +29,7 @@ pub struct Football {
     pub line_ups: Pair<Option<LineUp>>,
     /// What each player has done, in the order of ids.
     pub players: BTreeMap<Id, PlayerTally>,
-    /// In a box, since few feeds tell of it.
+    /// Boxed, since few feeds report it.
     pub analysis: Option<Box<MatchAnalysis>>,
 }
 
@@ -49,13 +49,13 @@ pub struct MatchClock {
     pub running: bool,
 }
 
-/// An incident and what became of it.
+/// An incident with its retraction and corrections.
 #[derive(Debug, Clone)]
 pub struct IncidentEntry {
     pub incident: Incident,
-    /// Why it was taken back, if it was.
+    /// The reason of its retraction, if it was retracted.
     pub retracted: Option<Arc<str>>,
-    /// How often it was told anew.
+    /// How often it was corrected.
     pub corrections: u32,
 }
 
@@ -70,29 +70,29 @@ pub enum FootballPart {
     Ball,
 }
 
-/// Something happened to the incident at this place.
+/// An event of the incident at this index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FootballEvent {
     Happened(usize),
     Retracted(usize),
-    /// For so many times, this one included.
+    /// With the number of corrections, this one included.
     Corrected(usize, u32),
-    /// The score fell, and no incident was taken back: for so many times, this one included.
+    /// The score was lowered without a retraction, with the number of times, this one included.
     ScoreCorrected(u32),
 }
 
-/// A clock that is right to this many microseconds keeps its anchor: feeds round to seconds, and a
-/// client's clock should not jitter.
+/// The anchor is kept while the clock agrees to within this many microseconds: feeds round to
+/// seconds, and a client's clock should not jitter.
 const DRIFT_US: Micros = 2_000_000;
 
 impl Football {
-    /// The score, once a feed follows the play: no feed is no 0-0.
+    /// The score, once a feed reports the play: without a feed there is no score, not 0-0.
     #[must_use]
     pub fn reported_score(&self) -> Option<FootballScore> {
         self.status.map(|_| self.score)
     }
 
-    /// All that is known of one kind, as facts of this moment.
+    /// The current state of one kind of fact, as facts of this moment.
     pub(super) fn facts(&self, kind: FactKind, moment: Moment) -> Vec<FootballFact> {
         match (kind, self.status) {
             (FactKind::Score, Some(status)) => {
@@ -138,7 +138,7 @@ impl Football {
         analysis.flat_map(|it| it.facts()).map(FootballFact::Analysis)
     }
 
-    /// An id that no incident has yet: the source's own, or one that says whose it is.
+    /// A free incident id: the source's own, or with a suffix for the source.
     pub(super) fn free_name(&self, eid: &Eid, source: SourceNumber) -> Eid {
         match self.place(eid) {
             None => Arc::clone(eid),
@@ -146,7 +146,7 @@ impl Football {
         }
     }
 
-    /// `scores`: whether the score that stands after something was taken back counts, too.
+    /// `scores`: whether the score after a retraction is applied, too.
     pub(super) fn apply(
         &mut self,
         fact: &FootballFact,
@@ -213,7 +213,7 @@ impl Football {
         }
     }
 
-    /// Whoever this fact counts a shot for, before it is applied.
+    /// The player whose shot count this fact increases. To be called before it is applied.
     pub(super) fn shooter(&self, fact: &FootballFact) -> Option<(Side, Participant)> {
         let FootballFact::PlayerStats { side, player, values } = fact else { return None };
         let known = self.players.get(&player.id);
@@ -230,8 +230,8 @@ impl Football {
         }
     }
 
-    /// A score that falls says so by an event of its own. One that does because it is from before
-    /// another is late, and is left.
+    /// Sets a score. A lower score publishes an event of its own, unless its source time is before
+    /// that of the current score: then it is late and ignored.
     fn put(
         &mut self,
         score: FootballScore,
@@ -270,7 +270,7 @@ impl Football {
         });
     }
 
-    /// Returns whether there was anything to take back.
+    /// Returns whether there was an incident to retract.
     fn retract(
         &mut self,
         of: &str,
@@ -289,7 +289,7 @@ impl Football {
         true
     }
 
-    /// A correction of something that was never told is told as new.
+    /// Applies a correction. An unknown incident is added as new.
     fn correct(
         &mut self,
         incident: &Incident,
@@ -310,14 +310,14 @@ impl Football {
 }
 
 impl MatchClock {
-    /// What it shows at that moment.
+    /// The clock at that moment, as a fact.
     fn fact_at(self, at: Micros) -> FootballFact {
         let since = if self.running { (at - self.at).max(0) / 1_000_000 } else { 0 };
         let second = self.second.saturating_add(u32::try_from(since).unwrap_or(0));
         FootballFact::Clock { second, running: self.running }
     }
 
-    /// Whether this anchor already says what `told` says.
+    /// Whether this anchor agrees with `other`.
     pub(super) fn agrees(self, other: Self) -> bool {
         let second = Micros::from(self.second) * 1_000_000;
         let shown = if self.running { second + (other.at - self.at) } else { second };
@@ -325,9 +325,9 @@ impl MatchClock {
             && (shown - Micros::from(other.second) * 1_000_000).abs() <= DRIFT_US
     }
 
-    /// The same for a clock that shows what is left.
+    /// Like [`Self::agrees`], for a clock that counts down.
     pub(super) fn agrees_backwards(self, other: Self) -> bool {
-        // Seen backwards, what is told later is the anchor of what was told before.
+        // Backwards in time, the later reading is the anchor of the earlier one.
         Self { at: self.at, ..other }.agrees(Self { at: other.at, ..self })
     }
 }

@@ -1,7 +1,7 @@
-//! Goals that one source tells of a match whose score another one leads.
+//! Goals of a source that is not primary for the score.
 //!
-//! A goal is shown once the leading score has it. So what a source says of the course of play never
-//! contradicts the score beside it: a goal that nobody else saw stays with the source that told it.
+//! A goal is published once the primary score includes it, so incidents never contradict the
+//! published score. A goal that no other source confirms stays in the view of its source.
 
 use ingest::event::{Eid, Fact, FootballFact, Incident, IncidentKind};
 
@@ -9,7 +9,7 @@ use super::{Match, MatchDelta, Moment, Play, football::Football};
 use crate::hub::feeds::{FactKind, SourceNumber};
 
 impl Match {
-    /// Whether this source tells of a goal that the leading score does not have, or takes such a one back.
+    /// Whether the fact is a goal that the primary score does not include, or the retraction of one.
     pub(super) fn is_unconfirmed(&self, fact: &Fact, source: SourceNumber) -> bool {
         let (Fact::Football(fact), Play::Football(public)) = (fact, &self.play) else {
             return false;
@@ -27,7 +27,7 @@ impl Match {
         }
     }
 
-    /// The leading score has changed: shows the goals that it now has, of the source that leads the incidents.
+    /// Publishes goals of the primary source of incidents that the changed primary score now includes.
     pub(super) fn confirm_goals(&mut self, moment: Moment, delta: &mut MatchDelta) {
         let Some(primary) = self.primaries.of(FactKind::Incidents) else { return };
         if self.primaries.of(FactKind::Score) == Some(primary) {

@@ -1,4 +1,4 @@
-//! When books of a match are held back, and when they are let go.
+//! Suspends and resumes the books of a match on behalf of the hub.
 
 use fanout::Micros;
 use ingest::event::MarketStatus;
@@ -10,7 +10,7 @@ use super::{
 use crate::hub::feeds::SourceNumber;
 
 impl Match {
-    /// The books of a source are held back while it is sick.
+    /// Suspends the books of a source while it is not live.
     pub fn hold_for_feed(&mut self, source: SourceNumber, sick: bool, delta: &mut MatchDelta) {
         for place in 0..self.books.len() {
             if self.books[place].source == source {
@@ -23,12 +23,12 @@ impl Match {
         }
     }
 
-    /// What one batch did to the guards: incidents hold books back that have not suspended
-    /// themselves, prices from after them let them go.
+    /// Updates the guards after a batch: incidents suspend books that are not suspended themselves,
+    /// later prices resume them.
     pub fn guard(&mut self, moment: Moment, hold_us: Micros, delta: &mut MatchDelta) {
         for book in &mut delta.books {
             let change = self.books[book.book].guard.accept_prices(moment, reopened(book));
-            // Whether a word counts at all depends on what it is: a mere definition says no price.
+            // A definition alone carries no price.
             book.events.extend(change.map(BookEvent::Guard));
         }
         let Play::Football(football) = &self.play else { return };
@@ -52,7 +52,7 @@ impl Match {
     }
 }
 
-/// Whether anything of it is left to be held back.
+/// Whether the book has an open market to suspend.
 fn can_be_bet_on(book: &Book) -> bool {
     book.life() != Life::Ended && !book.has_suspended_itself()
 }

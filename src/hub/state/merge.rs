@@ -1,14 +1,14 @@
-//! How the facts of several sources become one match.
+//! Merges the facts of several sources into one match.
 //!
-//! - For each kind of fact one source leads: the highest rank that is live, among equals who came
-//!   first. What others say is kept beside it and changes nothing that is public.
-//! - When another takes over, it takes over where it stands, but a score does not fall by that alone:
-//!   it may only be behind. What it says from then on counts in full.
-//! - The same incident has one public id, whoever tells it: the first's. Two sources mean the same
-//!   when kind and side are the same and the minutes are close.
-//! - A goal is published once the leading score includes it, even if another source leads the
+//! - Each kind of fact has a primary source: the live one of the highest rank, among equals the
+//!   first. Facts of other sources are stored separately and do not change the public state.
+//! - When another source takes over, its state becomes public, but a takeover never lowers a score,
+//!   since the source may only be behind. Its later facts count in full.
+//! - The same incident has one public id for all sources: that of the first. Two sources report the
+//!   same incident if kind and side are equal and the minutes are close.
+//! - A goal is published once the primary score includes it, even if another source is primary for
 //!   incidents: see [`super::goals`].
-//! - A bookmaker's book is told by one source at a time; another one's is a standby.
+//! - A bookmaker's book comes from one source at a time; those of other sources are standbys.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -22,11 +22,11 @@ use super::{
 };
 use crate::hub::feeds::{FactKind, Source, SourceNumber};
 
-/// Whose fact it is, when it was, and how all sources are.
+/// The source and time of a fact, and the state of all sources.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
     pub source: SourceNumber,
-    /// The match's id as its provider's key makes it.
+    /// The id derived from the provider's key of the match.
     pub own: Id,
     pub moment: Moment,
     pub sources: &'a [Source],
@@ -50,7 +50,7 @@ impl Match {
         true
     }
 
-    /// What the source of a lower rank says fills in what was not told yet; nothing that was is lost.
+    /// A source of lower rank fills in missing fields; no known field is lost.
     fn apply_fixture(&mut self, fixture: &Fixture, origin: Origin<'_>, delta: &mut MatchDelta) {
         let member = MatchMember::new(origin.own, fixture, origin.source);
         if !self.members.contains(&member) {
@@ -65,7 +65,7 @@ impl Match {
         if is_primary {
             self.primaries.set(FactKind::Fixture, origin.source);
         }
-        // A stream of the same provider may carry ids alone where its scores have names.
+        // A stream of a provider may carry only ids where its scores have names.
         let other = if is_primary { &self.fixture } else { fixture };
         merged.competition = merged.competition.or_else(|| other.competition.clone());
         merged.start = merged.start.or(other.start);
@@ -77,8 +77,8 @@ impl Match {
         }
     }
 
-    /// Who leads in the fixture puts right what was told before; others fill in what nobody told. Of
-    /// documents of the stream it changes those of races, which have a name and a course.
+    /// The primary source of the fixture overwrites fields, others fill in missing ones. In the
+    /// stream this only changes documents of races, which show a name and a course.
     fn apply_about(&mut self, about: &About, origin: Origin<'_>, delta: &mut MatchDelta) {
         let title = |about: &About| (about.round_name.clone(), about.venue.clone());
         let titled = title(&self.about);
@@ -120,14 +120,14 @@ impl Match {
         }
     }
 
-    /// Whether nobody else has told anything of the play.
+    /// Whether no other source has reported the play.
     fn is_alone(&self, source: SourceNumber) -> bool {
         let others =
             |kind: &FactKind| self.primaries.of(*kind).is_some_and(|primary| primary != source);
         !PLAY.iter().any(others)
     }
 
-    /// A second source has come: what is public so far is the first one's view.
+    /// Starts views for a second source: the public state so far is the first one's view.
     fn begin_views(&mut self) {
         let first = PLAY.iter().find_map(|kind| self.primaries.of(*kind));
         let Some(first) = first else { return };
@@ -152,7 +152,7 @@ impl Match {
         &mut self.views[place]
     }
 
-    /// Sources have become sick or well: whoever should lead now does.
+    /// Chooses the primary sources anew after sources went down or came back.
     pub fn reconsider(&mut self, moment: Moment, sources: &[Source], delta: &mut MatchDelta) {
         for kind in PLAY {
             self.succeed(kind, moment, sources, delta);
@@ -177,7 +177,7 @@ impl Match {
                 continue;
             }
             let fact = self.in_public_names(&fact, next);
-            // It may only be behind: what it says from now on puts a score right, not what it said.
+            // The source may only be behind: only its later facts lower a score.
             if !self.play.is_ahead_of(&fact) {
                 self.play.apply(&fact, true, moment, delta);
             }
@@ -187,7 +187,7 @@ impl Match {
         }
     }
 
-    /// A fact with the public ids of its incidents.
+    /// Replaces the ids of incidents in a fact by their public ids.
     pub(super) fn in_public_names(&mut self, fact: &Fact, source: SourceNumber) -> Fact {
         let mut fact = fact.clone();
         if self.views.is_empty() {
@@ -251,7 +251,7 @@ impl Match {
         }
     }
 
-    /// Keeps what a source says of a book that another one tells.
+    /// Stores a fact about a book whose primary source is another one.
     fn keep_standby(&mut self, fact: &OddsFact, origin: Origin<'_>) {
         let own = |book: &Book| (&book.slug, book.source) == (&fact.book, origin.source);
         let place = self.standby_books.iter().position(own).unwrap_or_else(|| {
@@ -293,8 +293,8 @@ impl Match {
         book.events.clear();
     }
 
-    /// A source begins anew: what it has said is forgotten. Returns the places of the books that it
-    /// told, which are empty now.
+    /// Drops all facts of a source that restarts. Returns the indexes of its books, which are now
+    /// empty.
     pub fn forget_source(&mut self, source: SourceNumber) -> Vec<usize> {
         self.primaries.vacate(source);
         self.views.retain(|view| view.source != source);
@@ -310,7 +310,7 @@ impl Match {
         books
     }
 
-    /// Whether any other source tells of the match, too.
+    /// Whether any other source contributes to the match.
     #[must_use]
     pub fn has_other_source(&self, source: SourceNumber) -> bool {
         let primary =
@@ -320,7 +320,7 @@ impl Match {
             || self.books.iter().any(|book| book.source != source)
     }
 
-    /// Whether a source has anything to do with the match.
+    /// Whether a source contributes to the match.
     #[must_use]
     pub fn has_source(&self, source: SourceNumber) -> bool {
         FactKind::ALL.iter().any(|kind| self.primaries.of(*kind) == Some(source))
@@ -333,7 +333,7 @@ impl Match {
 pub(super) const PLAY: [FactKind; 4] =
     [FactKind::Score, FactKind::Incidents, FactKind::Stats, FactKind::Ball];
 
-/// Public ids of incidents, by who tells them and under which id.
+/// Public ids of incidents, by source and the source's id.
 pub(super) type IncidentNames = HashMap<(SourceNumber, Eid), Eid>;
 
 fn kind(fact: &Fact) -> FactKind {
@@ -358,7 +358,7 @@ fn kind(fact: &Fact) -> FactKind {
 }
 
 /// Minutes by which two sources may differ about the same incident: one counts from 0, another from
-/// 1, and one writes down when it was reviewed.
+/// 1, and one records when it was reviewed.
 const MINUTES_APART: u16 = 3;
 
 fn is_same(one: &Incident, other: &Incident) -> bool {

@@ -1,7 +1,8 @@
-//! What is known of each match, and the rules by which facts change it.
+//! The state of each match, and the rules by which facts change it.
 //!
-//! Every `apply` changes typed state and notes which **parts** it touched and what **happened**;
-//! `wire` renders parts into patches and all parts into images. No sequence, no channel, no JSON.
+//! Every `apply` changes typed state and records which **parts** it changed and which **events**
+//! happened; `wire` renders parts into patches and all parts into images. This module knows no
+//! sequences, channels or JSON.
 
 mod analysis;
 mod book;
@@ -45,30 +46,30 @@ pub use self::{
     tennis::{PlayedPoint, PointEndings, Tennis, TennisEvent, TennisPart, number},
 };
 
-/// One match: who plays, how it stands, and what the bookmakers say.
+/// One match: its fixture, its state of play, and the bookmakers' books.
 #[derive(Debug)]
 pub struct Match {
     pub id: Id,
     pub sport: Sport,
     pub fixture: Fixture,
-    /// Particulars that some feed has told.
+    /// Particulars such as venue, referee and round, as far as a feed reports them.
     pub about: About,
-    /// Who tells of it, and by which key.
+    /// The provider matches that it consists of.
     pub members: Vec<MatchMember>,
     pub play: Play,
     pub primaries: PrimarySources,
-    /// What each source says of the play; empty while one alone does.
+    /// Each source's view of the play; empty while only one source reports it.
     views: Vec<SourceView>,
     names: IncidentNames,
     pub books: Vec<Book>,
-    /// Books of bookmakers that another source is believed about, kept for when it fails.
+    /// Books of bookmakers whose primary source is another one, for when it fails.
     standby_books: Vec<Book>,
     pub consensus: Consensus,
-    /// When it was first seen to have ended.
+    /// When it ended.
     pub ended_at: Option<Micros>,
 }
 
-/// How the match stands, for the sports that we follow ball by ball.
+/// The state of play, by sport.
 #[derive(Debug, Clone)]
 pub enum Play {
     Football(Football),
@@ -79,7 +80,7 @@ pub enum Play {
     None,
 }
 
-/// Where a document is in its life.
+/// The life cycle of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
     Prematch,
@@ -100,7 +101,7 @@ impl Life {
     }
 }
 
-/// When a batch was received and when its source says that it happened.
+/// When a batch was received, and when it happened by the source's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     pub source: Option<Micros>,
@@ -108,14 +109,14 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The source's time where it has one, else ours.
+    /// The source's time if it reports one, else the hub's.
     #[must_use]
     pub fn best(self) -> Micros {
         self.source.unwrap_or(self.received)
     }
 
-    /// From when on a match clock is to tick. A match of another day is one that is played again:
-    /// its clock ticks now, and not since that day.
+    /// The moment from which a match clock ticks. A match of another day is a replay, so its clock
+    /// starts now and not on that day.
     #[must_use]
     pub fn anchor(self) -> Micros {
         let recent = |at: &Micros| self.received.saturating_sub(*at) <= BEHIND_US_MAX;
@@ -130,11 +131,11 @@ const BEHIND_US_MAX: Micros = 24 * 3600 * 1_000_000;
 #[derive(Debug, Default)]
 pub struct MatchDelta {
     pub fixture: bool,
-    /// Providers that no longer tell of the match.
+    /// Providers that are no longer part of the match.
     pub left: Vec<Arc<str>>,
     pub football: Vec<FootballPart>,
     pub football_events: Vec<FootballEvent>,
-    /// Who was counted to have shot.
+    /// Players whose shot count increased.
     pub shooters: Vec<(Side, Participant)>,
     pub tennis: Vec<TennisPart>,
     pub tennis_events: Vec<TennisEvent>,
@@ -144,7 +145,7 @@ pub struct MatchDelta {
     pub race_events: Vec<RaceEvent>,
     /// By the book's place in [`Match::books`].
     pub books: Vec<BookDelta>,
-    /// Books, by place, that are told by another source now and are nothing like they were.
+    /// Indexes of books that another source has taken over, with entirely new content.
     pub replaced: Vec<usize>,
 }
 
@@ -188,8 +189,7 @@ impl Match {
         }
     }
 
-    /// Where the match is in its life: told by its status, or by its markets where no feed tells
-    /// the play.
+    /// The life cycle of the match, by its status, or by its markets if no feed reports the play.
     #[must_use]
     pub fn life(&self) -> Life {
         match &self.play {
@@ -212,7 +212,7 @@ impl Match {
         }
     }
 
-    /// The status of a football match; `None` when it is in play and no feed tells its phase.
+    /// The status of a football match; `None` if it is in play and no feed reports its phase.
     #[must_use]
     pub fn football_status(&self, football: &Football) -> Option<FootballStatus> {
         football.status.or_else(|| match self.odds_life() {
@@ -222,7 +222,7 @@ impl Match {
         })
     }
 
-    /// The status of a match with a scoreboard, told by its markets where no feed tells the play.
+    /// The status of a match with a scoreboard, by its markets if no feed reports the play.
     #[must_use]
     pub fn scoreboard_status(&self, scores: &Scores) -> ScoreboardStatus {
         scores.board.as_ref().map_or_else(
@@ -235,7 +235,7 @@ impl Match {
         )
     }
 
-    /// The status of a race, told by its markets where no feed tells the race.
+    /// The status of a race, by its markets if no feed reports the race.
     #[must_use]
     pub fn race_status(&self, racing: &Racing) -> RaceStatus {
         racing.status.unwrap_or_else(|| match self.odds_life() {
@@ -245,7 +245,7 @@ impl Match {
         })
     }
 
-    /// The status of a tennis match, told by its markets where no feed tells the play.
+    /// The status of a tennis match, by its markets if no feed reports the play.
     #[must_use]
     pub fn tennis_status(&self, tennis: &Tennis) -> TennisStatus {
         tennis.status.unwrap_or_else(|| match self.odds_life() {
@@ -269,7 +269,7 @@ impl Play {
         }
     }
 
-    /// `scores`: whether the score that stands after something was taken back counts, too.
+    /// `scores`: whether the score after a retraction is applied, too.
     fn apply(&mut self, fact: &Fact, scores: bool, moment: Moment, delta: &mut MatchDelta) {
         match (self, fact) {
             (Self::Football(football), Fact::Football(fact)) => {
@@ -291,7 +291,7 @@ impl Play {
         }
     }
 
-    /// All that is known of one kind, as facts of this moment.
+    /// The current state of one kind of fact, as facts of this moment.
     fn facts(&self, kind: FactKind, moment: Moment) -> Vec<Fact> {
         match self {
             Self::Football(football) => {
@@ -310,7 +310,7 @@ impl Play {
         }
     }
 
-    /// Whether the score here is of later than the one in the fact, if it is one.
+    /// Whether the score here is ahead of the one in the fact, if the fact has one.
     fn is_ahead_of(&self, fact: &Fact) -> bool {
         match (self, fact) {
             (Self::Football(football), Fact::Football(FootballFact::Score(score))) => {

@@ -1,21 +1,21 @@
-//! Who is believed: for each kind of fact of a match, one of the sources that tell it.
+//! The primary source of each kind of fact of a match.
 //!
-//! A match that one source tells has no more than that. From the second on, each source's own view
-//! of the play is kept beside what is public, so that another can take over where it stands.
+//! While a single source reports the play, there is only the public state. From the second source
+//! on, each source's own view is kept next to it, so that another source can take over.
 
 use super::Play;
 use crate::hub::feeds::{FactKind, Source, SourceNumber};
 
-/// The leading source of each kind of fact.
+/// The primary source of each kind of fact.
 #[derive(Debug, Default)]
 pub struct PrimarySources([Option<SourceNumber>; FactKind::COUNT]);
 
-/// What one of several sources says of the play, believed or not.
+/// One source's view of the play, primary or not.
 #[derive(Debug)]
 pub struct SourceView {
     pub source: SourceNumber,
     pub play: Play,
-    /// The kinds of fact that it has told.
+    /// The kinds of fact that it has reported.
     reported: [bool; FactKind::COUNT],
 }
 
@@ -35,7 +35,7 @@ impl PrimarySources {
         self.0[kind as usize]
     }
 
-    /// Whether the source leads. The first that tells a kind of fact does.
+    /// Whether the source is primary. The first to report a kind of fact becomes primary.
     pub(super) fn claim(&mut self, kind: FactKind, source: SourceNumber) -> bool {
         *self.0[kind as usize].get_or_insert(source) == source
     }
@@ -44,19 +44,19 @@ impl PrimarySources {
         self.0[kind as usize] = Some(source);
     }
 
-    /// A source is gone for good.
+    /// Removes a source.
     pub(super) fn vacate(&mut self, source: SourceNumber) {
         for primary in self.0.iter_mut().filter(|primary| **primary == Some(source)) {
             *primary = None;
         }
     }
 
-    /// The kinds that a source leads.
+    /// The kinds of which a source is primary.
     pub(super) fn kinds_led_by(&self, source: SourceNumber) -> [bool; FactKind::COUNT] {
         self.0.map(|primary| primary == Some(source))
     }
 
-    /// Who should lead a kind of fact and does not.
+    /// The source that should become primary of a kind of fact, if it is not already.
     pub(super) fn successor(
         &self,
         kind: FactKind,
@@ -69,8 +69,8 @@ impl PrimarySources {
     }
 }
 
-/// The source that should take over from the lead: the highest rank that is live. `None` if the lead
-/// is as good as any other, or if nobody is better off.
+/// The source that should take over from the primary: the live source of the highest rank. `None`
+/// if no other source is better.
 pub(super) fn best(
     kind: FactKind,
     primary: Option<SourceNumber>,

@@ -1,4 +1,4 @@
-//! A match that is followed by its scoreboard: CS2, darts, hockey, basketball.
+//! A match with a scoreboard: CS2, darts, hockey, basketball.
 //!
 //! Each fact is the whole scoreboard; what differs from the one before is what changed.
 
@@ -10,12 +10,12 @@ use super::{Life, MatchClock, Moment};
 
 #[derive(Debug, Clone, Default)]
 pub struct Scores {
-    /// `None` until a feed that follows the play has told it.
+    /// `None` until a feed reports the play.
     pub board: Option<Scoreboard>,
     pub clock: Option<MatchClock>,
-    /// How often something was told that takes an earlier word back.
+    /// How often an earlier event was revoked.
     corrections: u32,
-    /// The last score that was told; none each, before there was one.
+    /// The last score; zeros before the first.
     score: Pair<u32>,
     /// The events of the last score, and of the end.
     last_score: Option<Arc<str>>,
@@ -26,7 +26,7 @@ pub struct Scores {
 pub enum ScoreboardPart {
     Status,
     Score,
-    /// A part of the match, counted from 1, and whether it is still there.
+    /// A part of the match, counted from 1.
     Part(usize),
     PartGone(usize),
     Period,
@@ -34,7 +34,7 @@ pub enum ScoreboardPart {
     Winner,
 }
 
-/// Something that happened, under a name that no other event of the match has.
+/// An event with an id that is unique within the match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScoreboardEvent {
     Score {
@@ -44,7 +44,7 @@ pub enum ScoreboardEvent {
     Finish {
         eid: Arc<str>,
     },
-    /// An earlier event does not hold: the score fell, or the match goes on.
+    /// Revokes an earlier event: the score was lowered, or the match continues.
     Correct {
         eid: Arc<str>,
         of: Arc<str>,
@@ -134,7 +134,7 @@ impl Scores {
         events.push(ScoreboardEvent::Correct { eid, of });
     }
 
-    /// After a correction the same may happen again, under another name.
+    /// An event id. After a correction the same event may happen again, under another id.
     fn named(&self, name: &str) -> Arc<str> {
         match self.corrections {
             0 => name.into(),

@@ -11,21 +11,21 @@ use super::Moment;
 
 #[derive(Debug, Clone, Default)]
 pub struct Tennis {
-    /// `None` until a feed that follows the play has told it.
+    /// `None` until a feed reports the play.
     pub status: Option<TennisStatus>,
     /// See [`Tennis::reported_score`].
     score: TennisScore,
-    /// The last point and what it ended, for taking it back.
+    /// The last point and what it ended, for a retraction.
     last: Option<(Eid, PointEndings)>,
-    /// The latest moment of which a score was told.
+    /// The latest source time of a score.
     scored_at: Option<Micros>,
-    /// How often the score was put right downwards without a point being taken back.
+    /// How often the score was lowered without a retracted point.
     put_right: u32,
-    /// The points that were told one by one, in order. A source that tells scores alone has none.
+    /// The reported points, in order. Empty for a source that reports only scores.
     pub played: Vec<PlayedPoint>,
 }
 
-/// A point and how the match stood after it.
+/// A point and the score after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlayedPoint {
     pub eid: Eid,
@@ -49,7 +49,7 @@ pub enum TennisPart {
     SetGone(usize),
 }
 
-/// What a point ended beside itself.
+/// What a point ended: a game, a set, the match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PointEndings {
     pub game: bool,
@@ -70,12 +70,12 @@ pub enum TennisEvent {
         why: Arc<str>,
         ended: PointEndings,
     },
-    /// The score fell, and no point was taken back: for so many times, this one included.
+    /// The score was lowered without a retraction, with the number of times, this one included.
     Corrected(u32),
 }
 
 impl Tennis {
-    /// The score, once a feed follows the play: no feed is no 0-0.
+    /// The score, once a feed reports the play: without a feed there is no score, not 0-0.
     #[must_use]
     pub fn reported_score(&self) -> Option<&TennisScore> {
         self.status.map(|_| &self.score)
@@ -112,14 +112,14 @@ impl Tennis {
         }
     }
 
-    /// All that is known, as facts.
+    /// The current state as facts.
     pub(super) fn facts(&self) -> Vec<TennisFact> {
         let Some(status) = self.status else { return Vec::new() };
         vec![TennisFact::Status(status), TennisFact::Score(self.score.clone())]
     }
 
-    /// A score that falls says so by an event of its own. One that does because it is from before
-    /// another is late, and is left.
+    /// Sets a score. A lower score publishes an event of its own, unless its source time is before
+    /// that of the current score: then it is late and ignored.
     fn put(
         &mut self,
         score: &TennisScore,
@@ -147,7 +147,7 @@ impl Tennis {
         }
     }
 
-    /// A point whose number is not ahead of the score has been told before.
+    /// Applies a point. One whose number is not ahead of the score is a repetition.
     fn point(&mut self, point: &Point, parts: &mut Vec<TennisPart>, events: &mut Vec<TennisEvent>) {
         if point.score.points <= self.score.points {
             return;
