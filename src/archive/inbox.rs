@@ -1,5 +1,5 @@
-//! What is to be kept next: of each match the latest, so that it never grows beyond their number,
-//! whatever the database does.
+//! Records to be written next: only the latest of each match, so that the queue is bounded by the
+//! number of matches even if the database is slow.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,29 +17,29 @@ use crate::{
     record::{Key, MatchRecord},
 };
 
-/// The end at which matches are handed in. When it is dropped, the [`ArchiveWorker`] writes what is left and
-/// ends.
+/// The sending side of the write queue. When it is dropped, the [`ArchiveWorker`] writes the rest
+/// and ends.
 #[derive(Debug, Clone)]
 pub struct Inbox {
     archive: Archive,
     queue: WriteQueue,
-    /// Closed when the last end at which matches are handed in is gone.
+    /// Closed when the last sender is dropped.
     _open: watch::Sender<()>,
 }
 
-/// What both ends hold.
+/// The queue shared by the sender and the worker.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WriteQueue {
     pending: Arc<Mutex<PendingWrites>>,
 }
 
-/// What waits to be written.
+/// Pending writes.
 #[derive(Debug, Default)]
 pub(super) struct PendingWrites {
     pub(super) records: HashMap<Key, Arc<MatchRecord>>,
-    /// The hub has forgotten these.
+    /// Matches that the hub has removed.
     pub(super) gone: HashSet<Key>,
-    /// Since when the first of them waits.
+    /// When the oldest of them was queued.
     pub(super) since: Option<Micros>,
 }
 
@@ -53,8 +53,8 @@ impl Inbox {
         (Self { archive, queue, _open: sender }, keeper)
     }
 
-    /// Hands these in, in place of what waits of the same matches, and tells which the hub has
-    /// forgotten. One that it knows again is not forgotten.
+    /// Queues records, replacing pending ones of the same matches, and the ids of matches that the
+    /// hub has removed. A match that it holds again is not removed.
     pub fn put(&self, records: &[Arc<MatchRecord>], gone: &[Key], now: Micros) {
         if records.is_empty() && gone.is_empty() {
             return;
@@ -75,7 +75,7 @@ impl WriteQueue {
         mem::take(&mut *self.lock())
     }
 
-    /// What could not be written waits for the next time, unless something newer has come.
+    /// Requeues writes that failed, except where newer ones are pending.
     pub(super) fn put_back(&self, taken: PendingWrites) {
         let mut pending = self.lock();
         for id in taken.gone {

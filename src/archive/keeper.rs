@@ -1,4 +1,4 @@
-//! The task beside the hub that writes what is handed in, reads what others wrote, and thins out.
+//! The background task that writes queued records, reads changes by other programs, and deletes old data.
 
 use std::{error::Error, time::Duration};
 
@@ -21,17 +21,17 @@ use crate::{
     record::{Brief, Key, Status},
 };
 
-/// How often matches are looked for that nobody will tell of again. What a hub that was just started
-/// will be told of has come by the first time.
+/// The interval of searches for matches that no source will report again. By the first search, a
+/// newly started hub has received what its sources still report.
 const RESOLVE_EVERY: Duration = Duration::from_secs(60);
-/// How often what is too old is deleted.
+/// The interval of deletions of old data.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
-/// Matches that are read and given up at once.
+/// Matches given up per step.
 const AT_ONCE: usize = 500;
 /// Matches that are deleted in one transaction, with their prices.
 const DROPPED_AT_ONCE: usize = 50;
 
-/// How a match stands of which more is to come.
+/// Statuses of matches that are not over.
 const OPEN: [Status; 11] = [
     Status::NotStarted,
     Status::AtThePost,
@@ -48,7 +48,7 @@ const OPEN: [Status; 11] = [
 
 const DAY_US: Micros = 86_400_000_000;
 
-/// Writes what is handed in.
+/// Writes queued records.
 #[derive(Debug)]
 pub struct ArchiveWorker {
     archive: Archive,
@@ -69,7 +69,7 @@ impl ArchiveWorker {
         Self { archive, reader, queue, open, config }
     }
 
-    /// Works until nothing more can come.
+    /// Runs until the queue is closed.
     pub async fn run(mut self) {
         let mut writes = ticks(Duration::from_millis(self.config.write_ms));
         let mut reloads = ticks(Duration::from_millis(self.config.reload_ms));
@@ -78,7 +78,7 @@ impl ArchiveWorker {
             (ticks(RESOLVE_EVERY.min(untold_after)), ticks(SWEEP_EVERY));
         loop {
             tokio::select! {
-                // Nothing is ever sent: this is the end.
+                // Nothing is ever sent: a change means that the queue is closed.
                 _ = self.open.changed() => return self.write().await,
                 _ = writes.tick() => self.write().await,
                 _ = reloads.tick() => self.reload().await,
@@ -121,9 +121,9 @@ impl ArchiveWorker {
         tell("what others wrote", self.archive.reload().await);
     }
 
-    /// Finds the matches that have no result and will get none, and of which the hub knows nothing:
-    /// those that should have begun long ago, and those that were in play when a hub was killed and of
-    /// which nobody has told since.
+    /// Gives up matches that have no result, will get none, and are not in the hub: those that
+    /// should have begun long ago, and those that were in play when a hub was killed and have not
+    /// been reported since.
     pub(super) async fn resolve(&self, now: Micros) -> Result<(), sqlx::Error> {
         let before = |ms: u64| {
             now.saturating_sub(i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000))
@@ -132,7 +132,7 @@ impl ArchiveWorker {
         let told = before(self.config.untold_after_ms);
         let open = Filter { statuses: Some(OPEN.to_vec()), ..Filter::default() };
         let open = self.archive.find(&open, Window::ALL).briefs;
-        // One in play may have begun late, or at no known time, and another hub may follow it.
+        // A match in play may have begun late, or at an unknown time, and another hub may follow it.
         let is_due = |brief: &Brief| {
             if matches!(brief.status, Status::NotStarted | Status::AtThePost) {
                 brief.start.is_some_and(|start| start < begun)
@@ -148,7 +148,7 @@ impl ArchiveWorker {
         Ok(())
     }
 
-    /// Deletes what was kept for as long as is wanted.
+    /// Deletes data beyond its retention.
     pub(super) async fn sweep(&self, now: Micros) -> Result<(), sqlx::Error> {
         let before = |days: u32| {
             (days > 0).then(|| now.saturating_sub(Micros::from(days).saturating_mul(DAY_US)))

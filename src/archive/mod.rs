@@ -1,4 +1,4 @@
-//! What has passed through the hub, kept: matches, whom they are of, and the history of every price.
+//! The archive: matches that have passed through the hub, their entities, and the history of every price.
 //!
 //! In: [`MatchRecord`]s. Out: the same by id, lists of their [`Brief`]s by any filter, and the
 //! [`Entity`]s behind their ids. What lists need of every match is in memory (`index`), in the order
@@ -68,14 +68,14 @@ struct Inner {
     directory: RwLock<Directory>,
     /// Slugs, sorted.
     bookmakers: RwLock<BTreeSet<Arc<str>>>,
-    /// Held by whoever writes.
+    /// Held while writing.
     cache: Mutex<WriteCache>,
-    /// The number of the last write that is known here, with all before it.
+    /// The number of the last write up to which this program has seen all.
     seen: AtomicI64,
 }
 
 impl Archive {
-    /// Reads what lists need of all that is kept.
+    /// Opens the archive and loads the index of all matches.
     ///
     /// # Errors
     ///
@@ -98,19 +98,19 @@ impl Archive {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Keeps these matches as they are told here, whom they are of, and every price that is another
-    /// than before. What was kept of them before this program knew them, and nobody tells now, stays;
-    /// see [`MatchRecord::merged_over`]. Again changes nothing.
+    /// Writes these matches, their entities, and every changed price. Data stored before this
+    /// program received a match, and not reported now, stays; see [`MatchRecord::merged_over`].
+    /// Idempotent.
     ///
     /// # Errors
     ///
-    /// If the database fails. What was kept until then may stay; to try again is right.
+    /// If the database fails. A part may have been written; the call can be repeated.
     pub async fn put(&self, records: &[Arc<MatchRecord>], now: Micros) -> Result<(), sqlx::Error> {
         self.keep(records, now).await.map(|_| ())
     }
 
-    /// Makes known whom these are of before they are written, where nothing is known of them: a list
-    /// that has a match in play must not name a league that nobody can ask for.
+    /// Makes unknown entities of these records available before they are written: a list with a
+    /// match in play must not name a league that cannot be requested.
     pub(crate) fn announce(&self, records: &[Arc<MatchRecord>]) {
         let inner = &self.inner;
         let new: Vec<_> = {
@@ -124,8 +124,7 @@ impl Archive {
         }
     }
 
-    /// Keeps these in place of what is kept of the same matches: whoever hands them in has put both
-    /// together.
+    /// Replaces the stored records of these matches. The caller has merged them already.
     ///
     /// # Errors
     ///
@@ -141,7 +140,7 @@ impl Archive {
         self.write(&mut cache, &records, now).await
     }
 
-    /// As [`Self::put`]; gives what had been kept of those that were told of for the first time.
+    /// Like [`Self::put`]; returns the earlier records of matches that were reported for the first time.
     pub(crate) async fn keep(
         &self,
         records: &[Arc<MatchRecord>],
@@ -153,14 +152,14 @@ impl Archive {
         let earlier = self.learn(&mut cache, ids).await?;
         let whole = cache.completed(&records);
         if let Err(error) = self.write(&mut cache, &whole, now).await {
-            // They are told of for the first time again.
+            // They count as reported for the first time again.
             records.iter().for_each(|record| cache.forget(record.brief.id));
             return Err(error);
         }
         Ok(earlier)
     }
 
-    /// Reads what was written of those that the ledger does not know, and gives their records.
+    /// Loads matches that are not in the cache, and returns their records.
     async fn learn(
         &self,
         cache: &mut WriteCache,
@@ -213,20 +212,20 @@ impl Archive {
         Ok(())
     }
 
-    /// A write of our own. Where others have written before it, all since is read again.
+    /// Records a write of this program. If others have written before it, all since is read again.
     fn note_change(&self, change: i64) {
         let seen = &self.inner.seen;
         seen.compare_exchange(change - 1, change, Ordering::Relaxed, Ordering::Relaxed).ok();
     }
 
-    /// Takes in what other programs have written since this was asked last.
+    /// Loads what other programs have written since the last call.
     ///
     /// # Errors
     ///
     /// If the database fails.
     pub async fn reload(&self) -> Result<(), sqlx::Error> {
         let inner = &self.inner;
-        // Held, so that no write of our own comes between.
+        // Held, so that no write of this program comes between.
         let mut cache = inner.cache.lock().await;
         let seen = inner.seen.load(Ordering::Relaxed);
         let last = inner.store.last_change().await?;
@@ -244,7 +243,7 @@ impl Archive {
         Ok(())
     }
 
-    /// The hub has forgotten these: they stay, and nothing of them can be taken.
+    /// Closes the prices of matches that the hub has removed. Their records stay.
     ///
     /// # Errors
     ///
@@ -260,7 +259,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Notes that nobody will tell the end of these.
+    /// Marks matches as unresolved, since no source will report their end.
     ///
     /// # Errors
     ///
@@ -280,8 +279,8 @@ impl Archive {
         self.write(&mut cache, &records, now).await
     }
 
-    /// Deletes matches that started before this moment, so many at once, with all that is of them
-    /// alone; tells how many those were.
+    /// Deletes up to `at_once` matches that started before this moment, with all their rows;
+    /// returns how many.
     ///
     /// # Errors
     ///
@@ -295,7 +294,7 @@ impl Archive {
         Ok(ids.len())
     }
 
-    /// Deletes some of the ticks that were received before this moment; tells how many.
+    /// Deletes some of the ticks that were received before this moment; returns how many.
     ///
     /// # Errors
     ///
@@ -304,7 +303,7 @@ impl Archive {
         self.inner.store.drop_ticks_before(before).await
     }
 
-    /// Deletes some of the signals that began before this moment; tells how many.
+    /// Deletes some of the signals that began before this moment; returns how many.
     ///
     /// # Errors
     ///
@@ -313,7 +312,7 @@ impl Archive {
         self.inner.store.drop_signals_before(before).await
     }
 
-    /// Lets in all who wait to write to the same database.
+    /// Yields to others that wait to write to the same database.
     pub(crate) async fn give_way(&self) {
         self.inner.store.give_way().await;
     }
@@ -340,7 +339,7 @@ impl Archive {
         new.into_iter().collect()
     }
 
-    /// All that is kept of a match.
+    /// The complete record of a match.
     ///
     /// # Errors
     ///
@@ -349,8 +348,8 @@ impl Archive {
         Ok(self.inner.store.records(&[id]).await?.pop())
     }
 
-    /// What is kept of these matches without prices, line-ups, players and shots, in this order; those that are
-    /// not known are left out.
+    /// The records of these matches without prices, line-ups, players and shots, in this order;
+    /// unknown ones are left out.
     ///
     /// # Errors
     ///
@@ -359,7 +358,7 @@ impl Archive {
         self.inner.store.summaries(ids).await
     }
 
-    /// All that is kept of these matches, in this order; those that are not known are left out.
+    /// The complete records of these matches, in this order; unknown ones are left out.
     ///
     /// # Errors
     ///
@@ -382,8 +381,8 @@ impl Archive {
         met.collect()
     }
 
-    /// The same where the matches in `fresh` are known better than they are kept: these count in
-    /// place of what is kept of them. And a condition more than a filter has words for.
+    /// Like [`Self::find`], with the matches in `fresh` overriding the stored ones, and an
+    /// additional condition beyond the filter.
     #[must_use]
     pub fn find_under(
         &self,
@@ -396,13 +395,13 @@ impl Archive {
         index.find_under(fresh, filter, window, also)
     }
 
-    /// What lists tell of a match.
+    /// The summary of a match.
     #[must_use]
     pub fn brief(&self, id: Key) -> Option<Arc<Brief>> {
         self.inner.index.read().unwrap_or_else(PoisonError::into_inner).brief(id)
     }
 
-    /// Whom or what an id is of.
+    /// The entity of an id.
     #[must_use]
     pub fn entity(&self, kind: EntityKind, id: Key) -> Option<Arc<Entity>> {
         self.inner.directory.read().unwrap_or_else(PoisonError::into_inner).get(kind, id)
@@ -441,7 +440,7 @@ impl Archive {
         self.inner.store.odds_row(id).await
     }
 
-    /// What these rows have been, row by row and the first first.
+    /// The price history of these rows, row by row, oldest first.
     ///
     /// # Errors
     ///
@@ -450,7 +449,7 @@ impl Archive {
         self.inner.store.ticks(rows).await
     }
 
-    /// The slugs of all bookmakers of whom there is a price, and of the consensus, sorted.
+    /// The slugs of all bookmakers with prices, and of the consensus, sorted.
     #[must_use]
     pub fn bookmakers(&self) -> Vec<Arc<str>> {
         let known = self.inner.bookmakers.read().unwrap_or_else(PoisonError::into_inner);
@@ -471,7 +470,7 @@ impl Archive {
         self.inner.store.appearances(filter, window).await
     }
 
-    /// Who leads a season in this, the first first.
+    /// The leaders of a season in this, best first.
     ///
     /// # Errors
     ///
@@ -486,7 +485,7 @@ impl Archive {
     }
 }
 
-/// Of a match the last, and all in one order.
+/// The last record of each match, ordered by id.
 fn in_order(records: &[Arc<MatchRecord>]) -> Vec<Arc<MatchRecord>> {
     let records: BTreeMap<_, _> = records.iter().map(|it| (it.brief.id, it)).collect();
     records.into_values().map(Arc::clone).collect()

@@ -1,4 +1,4 @@
-//! What was last written of a price, and what of a record is news beside it.
+//! The stored state of a price, and the changes of a record against it.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -7,16 +7,16 @@ use fanout::Micros;
 use super::odds::{OddsRow, Tick};
 use crate::record::{Key, MatchRecord, PriceRecord};
 
-/// A row as it was last written.
+/// A price row as last written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StoredPrice {
     pub(super) row: OddsRow,
-    /// Whether there is a price at all.
+    /// Whether a price is on offer.
     pub(super) is_offered: bool,
     pub(super) ticked_us: Micros,
 }
 
-/// What a record tells that is not written yet.
+/// The changes of a record that are not written yet.
 #[derive(Debug, Default)]
 pub(super) struct PriceChanges {
     pub(super) prices: Vec<StoredPrice>,
@@ -24,7 +24,7 @@ pub(super) struct PriceChanges {
 }
 
 impl PriceChanges {
-    /// `known`: all that was written of this match.
+    /// `known`: all stored prices of the match.
     pub(super) fn of(known: &HashMap<Key, StoredPrice>, record: &MatchRecord, now: Micros) -> Self {
         let match_id = record.brief.id;
         let received = record.brief.updated;
@@ -42,7 +42,7 @@ impl PriceChanges {
                 changes.add(Some(stored), Some((stored.unoffered(), None)), now);
             }
         }
-        // In one order whoever writes: two that write the same rows never wait for each other.
+        // All writers use the same order, so that two that write the same rows never deadlock.
         changes.prices.sort_unstable_by_key(|stored| stored.row.id);
         changes.ticks.sort_unstable_by_key(|tick| tick.odds);
         changes
@@ -63,8 +63,8 @@ impl PriceChanges {
     }
 }
 
-/// By the ids of their rows. Where a bookmaker tells one outcome twice, what is on offer counts, and
-/// then what came later.
+/// Prices by row id. If a bookmaker reports an outcome twice, the one on offer counts, then the
+/// later one.
 fn by_row(record: &MatchRecord) -> HashMap<Key, &PriceRecord> {
     let mut reported = HashMap::with_capacity(record.prices.len());
     for price in &record.prices {
@@ -84,7 +84,7 @@ fn by_row(record: &MatchRecord) -> HashMap<Key, &PriceRecord> {
 }
 
 impl StoredPrice {
-    /// A row begins with its first price.
+    /// A new row, once there is a price.
     fn opened(
         id: Key,
         match_id: Key,
@@ -141,15 +141,15 @@ impl StoredPrice {
         Some((next, Some(tick)))
     }
 
-    /// Nobody tells it any more, or not yet since the hub was started: it cannot be taken.
+    /// The price is no longer reported, or not yet since the hub started: it is not open.
     fn unoffered(&self) -> Self {
         let mut next = self.clone();
         next.row.is_open = false;
         next
     }
 
-    /// When a price is from that comes after the last one. Sources tell the same moment for several,
-    /// and the consensus is as old as the oldest price that it is made of.
+    /// A time after the last tick. Sources report the same time for several prices, and the
+    /// consensus is as old as its oldest price.
     fn after_last(&self, reported: Micros, received: Micros) -> Micros {
         if reported > self.ticked_us { reported } else { received.max(self.ticked_us + 1) }
     }

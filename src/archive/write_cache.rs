@@ -1,4 +1,4 @@
-//! What was last written of matches that go on, so that only what is new is written again.
+//! A cache of what was last written of ongoing matches, so that only changes are written.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,30 +18,30 @@ use crate::{
     record::{Key, MatchRecord},
 };
 
-/// By match. What is not here is read from the tables when it is told of again.
+/// By match. A missing match is read from the tables when it is reported again.
 #[derive(Debug, Default)]
 pub(super) struct WriteCache {
     matches: HashMap<Key, CachedMatch>,
-    /// Of whoever writes.
+    /// The pace of writes.
     pace: Pace,
 }
 
 #[derive(Debug, Default)]
 struct CachedMatch {
-    /// The record as it was kept before this program was told of the match, until all of it is told
-    /// again.
+    /// The stored record from before this program received the match, until it is reported
+    /// completely again.
     earlier: Option<Arc<MatchRecord>>,
     prices: HashMap<Key, StoredPrice>,
     appearances: BTreeMap<Key, Appearance>,
 }
 
-/// What is to be written of prices and players.
+/// Rows of prices and players to be written.
 #[derive(Debug, Default)]
 pub(super) struct PendingRows {
     pub(super) prices: Vec<StoredPrice>,
     pub(super) ticks: Vec<Tick>,
     pub(super) appearances: Vec<Appearance>,
-    /// Match and player of appearances that there are no more.
+    /// Match and player of appearances that no longer exist.
     pub(super) gone: Vec<(Key, Key)>,
 }
 
@@ -54,7 +54,7 @@ impl WriteCache {
         self.matches.contains_key(&id)
     }
 
-    /// Takes in what the tables have of these matches.
+    /// Loads what the tables hold of these matches.
     pub(super) fn learn(
         &mut self,
         ids: &[Key],
@@ -79,7 +79,7 @@ impl WriteCache {
         }
     }
 
-    /// These over what was kept before.
+    /// Completes these by the records stored before.
     pub(super) fn completed(&mut self, records: &[Arc<MatchRecord>]) -> Vec<Arc<MatchRecord>> {
         let completed = |record| self.complete(record);
         records.iter().map(completed).collect()
@@ -96,7 +96,7 @@ impl WriteCache {
         whole
     }
 
-    /// What these tell that is not written yet.
+    /// What these records contain that is not written yet.
     pub(super) fn changes(&self, records: &[Arc<MatchRecord>], now: Micros) -> PendingRows {
         let mut rows = PendingRows::default();
         let nothing = CachedMatch::default();
@@ -118,7 +118,7 @@ impl WriteCache {
         rows
     }
 
-    /// These were written.
+    /// Records that these rows were written.
     pub(super) fn note(&mut self, rows: PendingRows) {
         for stored in rows.prices {
             let cached = self.matches.entry(stored.row.match_id).or_default();

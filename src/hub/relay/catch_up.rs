@@ -1,4 +1,4 @@
-//! How a reader begins a match, and how one that has fallen behind is brought forward.
+//! How a reader subscribes to a match, and how a slow reader catches up.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::{
     hub::{Hub, state::Play},
 };
 
-/// A snapshot may be shared for so long: its clock is behind by as much.
+/// How long a snapshot may be shared, and so the maximum lag of its clock.
 const SNAPSHOT_US: Micros = 1_000_000;
 
 impl Hub {
-    /// Answers who begins a match. The first frame is `subscribed`; behind it comes what was missed,
-    /// where the position can be honoured.
+    /// Answers a reader that subscribes to a match. The first frame is `subscribed`, followed by
+    /// the missed frames if the position can be honoured.
     pub(crate) fn begin(
         &mut self,
         channel: &ChannelId,
@@ -80,7 +80,7 @@ impl Hub {
         Answer::Began(caught_up, book)
     }
 
-    /// Brings a reader forward on a channel of this dialect.
+    /// Lets a reader catch up on a channel of this dialect.
     pub(crate) fn catch_up_legacy(
         &self,
         channel: &str,
@@ -124,7 +124,7 @@ impl Hub {
         Answer::CaughtUp(CaughtUp { channel, head, verdict, frames, to, lease })
     }
 
-    /// The match that a channel of this dialect is of, if it is told here.
+    /// The match of a channel of this dialect, if its sport is available in it.
     fn relayed_match(&self, channel: &str) -> Option<Id> {
         let name = Name::of(channel)?;
         let state = &self.matches.get(&Id(name.id))?.state;
@@ -143,14 +143,14 @@ impl Hub {
         self.relay.channels.insert(id, LegacyChannel::open(channel, &scene, prices, now));
     }
 
-    /// The channel of a bookmaker's prices, and where it stands.
+    /// Opens the channel of a bookmaker's prices; returns it with its head.
     fn open_book(&mut self, id: Id, of: &ChannelId, place: usize, now: Micros) -> (Channel, Seq) {
         let state = &self.matches[&id].state;
         let book = &state.books[place];
         let prices = odds::of_book(book, self.book_header(id, book), state.sport);
         let name = ChannelId::new(format!("{of}/{}", book.slug));
         let legacy = self.relay.channels.get_mut(&id).expect("it was opened before");
-        // Numbers of prices are none of the match's: nobody may take the one for the other.
+        // Prices have their own epoch, so that their numbers are never mistaken for those of the match.
         let count = u32::try_from(legacy.books.len()).unwrap_or(u32::MAX);
         let epoch = Epoch(legacy.epoch().0.wrapping_add(count).wrapping_add(1));
         let channel = new_channel(&mut self.channels, name, (epoch, entitlement::BOOK));
@@ -196,7 +196,7 @@ impl Hub {
         numbered(snapshot, legacy.epoch(), legacy.head())
     }
 
-    /// The `odds_book` frame of the book at this place.
+    /// The `odds_book` frame of the book at this index.
     fn book_object(&self, id: Id, place: Option<usize>, now: Micros) -> Option<Object> {
         let state = &self.matches.get(&id)?.state;
         let book = state.books.get(place?)?;
@@ -206,7 +206,7 @@ impl Hub {
     }
 }
 
-/// A line begins where somebody asks, which no source decides: so each has an epoch of its own.
+/// The epoch of a new channel. Channels open on request, independently of sources, so each has its own epoch.
 fn epoch(now: Micros) -> Epoch {
     let millisecond = now.div_euclid(1000).rem_euclid(Micros::from(u32::MAX));
     Epoch(u32::try_from(millisecond).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! One match that somebody follows: its numbers, its tail, and when what is due.
+//! One match with followers: its sequence, its tail, and when which frame is due.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -23,10 +23,10 @@ use crate::{
     },
 };
 
-/// Frames of a match that can be sent again.
+/// Maximum number of frames in the tail.
 const TAIL_MAX: usize = 256;
 
-/// What a frame tells.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FrameKind {
     Event,
@@ -37,7 +37,7 @@ pub(super) enum FrameKind {
 }
 
 impl FrameKind {
-    /// Whether a later frame of the kind says all that this one does.
+    /// Whether a later frame of the same kind supersedes this one.
     fn is_superseded(self) -> bool {
         match self {
             Self::Event | Self::Livedata | Self::Odds => true,
@@ -52,15 +52,15 @@ pub(super) struct LegacyChannel {
     head: Seq,
     tail: VecDeque<SentFrame>,
     pub(super) lease: Lease,
-    /// Since when nobody follows it.
+    /// When its last follower left.
     unfollowed_since: Option<Micros>,
-    /// What the last `event` frame told of life, feed and status.
+    /// The header of the last `event` frame.
     pub(super) sent_header: Option<Header>,
     pub(super) event_due: Micros,
     pub(super) time_due: Micros,
     pub(super) prices: PriceSchedule,
     pub(super) books: Vec<LegacyBookChannel>,
-    /// The plain snapshot, for as long as nothing has happened since, and when it was made.
+    /// The plain snapshot with its sequence and time, valid until the next frame.
     pub(super) snapshot: Option<(Seq, Micros, Bytes)>,
 }
 
@@ -71,7 +71,7 @@ struct SentFrame {
     publication: Arc<Publication>,
 }
 
-/// The prices of one bookmaker beside, for those who asked.
+/// The prices of one bookmaker, for readers that requested them.
 #[derive(Debug)]
 pub(super) struct LegacyBookChannel {
     pub(super) slug: Arc<str>,
@@ -82,7 +82,7 @@ pub(super) struct LegacyBookChannel {
     prices: PriceSchedule,
 }
 
-/// When prices are told.
+/// The schedule of price frames.
 #[derive(Debug, Default)]
 pub(super) struct PriceSchedule {
     last: Object,
@@ -94,7 +94,7 @@ pub(super) struct PriceSchedule {
 }
 
 impl PriceSchedule {
-    /// `last`: those that the snapshot tells.
+    /// `last`: the prices of the snapshot.
     fn new(last: Object, now: Micros) -> Self {
         let (free_at, due) = (now + PRICES_EVERY_US, now + odds::EVERY_US);
         Self { last, changed: false, status_changed: false, free_at, due }
@@ -104,7 +104,7 @@ impl PriceSchedule {
         self.status_changed || self.changed && self.free_at <= now || goes_on && self.due <= now
     }
 
-    /// Why these prices are to be told, if they are.
+    /// The reason to send these prices now, if there is one.
     pub(super) fn due_reason(
         &mut self,
         prices: &Object,
@@ -126,8 +126,8 @@ impl PriceSchedule {
 }
 
 impl LegacyChannel {
-    /// `channel` has another epoch each time that a line of the match is opened. `told`: the prices that
-    /// its first snapshot tells.
+    /// `channel` has another epoch each time that a channel of the match is opened. `prices`: those
+    /// of its first snapshot.
     pub(super) fn open(
         channel: Channel,
         scene: &MatchScene<'_>,
@@ -157,7 +157,7 @@ impl LegacyChannel {
         self.head
     }
 
-    /// The line of a bookmaker, opened where there is none.
+    /// The channel of a bookmaker, opening it if needed.
     pub(super) fn book(
         &mut self,
         book: &Book,
@@ -183,7 +183,7 @@ impl LegacyChannel {
         self.books.into_iter().map(|book| book.channel).chain([self.channel])
     }
 
-    /// Whether nobody has followed it for so long.
+    /// Whether it has been without followers for this long.
     pub(super) fn is_idle(&mut self, now: Micros, linger_us: Micros) -> bool {
         if self.lease.is_shared() {
             self.unfollowed_since = None;
@@ -192,7 +192,7 @@ impl LegacyChannel {
         now - *self.unfollowed_since.get_or_insert(now) >= linger_us
     }
 
-    /// Numbers a frame, keeps it, and hands it out.
+    /// Numbers a frame, appends it to the tail, and publishes it.
     pub(super) fn push(
         &mut self,
         kind: FrameKind,
@@ -211,7 +211,7 @@ impl LegacyChannel {
         changes.push(Change::Published(Rate::Each, publication));
     }
 
-    /// Lets go of what is older than can be resumed from.
+    /// Drops frames that are too old to resume from.
     pub(super) fn trim(&mut self, now: Micros, age_us: Micros) {
         while self.tail.front().is_some_and(|sent| now - sent.at > age_us) {
             self.tail.pop_front();
@@ -229,7 +229,7 @@ impl LegacyChannel {
         self.push(FrameKind::Event, live::event(scene), false, now, changes);
     }
 
-    /// Tells the time of a match in play, where nobody tells of the ball.
+    /// Sends the time of a match in play without ball positions.
     pub(super) fn send_time(
         &mut self,
         scene: &MatchScene<'_>,
@@ -245,7 +245,7 @@ impl LegacyChannel {
         }
     }
 
-    /// `turned`: a market has opened or was suspended, which is told at once.
+    /// `status_changed`: a market has opened or was suspended, which is sent at once.
     pub(super) fn prices_changed(&mut self, status_changed: bool) {
         let books = self.books.iter_mut().map(|book| &mut book.prices);
         for prices in books.chain([&mut self.prices]) {
@@ -259,7 +259,7 @@ impl LegacyChannel {
         books.chain([&self.prices]).any(|prices| prices.is_due(now, goes_on))
     }
 
-    /// Tells the prices of bookmakers that have changed or are due.
+    /// Sends the prices of bookmakers that have changed or are due.
     pub(super) fn send_book_prices<'a>(
         &mut self,
         now: Micros,
@@ -287,8 +287,8 @@ impl LegacyChannel {
         check(from, self.epoch(), oldest, self.head)
     }
 
-    /// The frames after `from`, up to the first that reaches `bytes_max`, and where they lead. For a
-    /// reader who is slow (`only_last`) without those of which a later one says all.
+    /// The frames after `from`, up to the first that reaches `bytes_max`, and the resulting
+    /// position. A slow reader (`only_last`) gets no superseded frames.
     pub(super) fn since(
         &self,
         from: Seq,
@@ -312,7 +312,7 @@ impl LegacyChannel {
             to = sent.publication.seq;
             frames.push(Forward { frame, to });
         }
-        // What was left out at the end cannot be: the last of each kind is there.
+        // Nothing is missing at the end, since the last frame of each kind is included.
         (frames, self.head.max(to))
     }
 }
@@ -322,7 +322,7 @@ impl LegacyBookChannel {
         self.head
     }
 
-    /// The last prices, if a reader who stands at `from` has not got them.
+    /// The last prices, unless a reader at `from` already has them.
     pub(super) fn since(&self, from: Option<Seq>) -> Vec<Forward> {
         let last = self.last.iter().filter(|_| from.is_none_or(|from| from < self.head));
         last.map(|last| Forward { frame: last.frame().clone(), to: self.head }).collect()

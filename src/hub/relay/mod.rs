@@ -1,11 +1,12 @@
-//! Matches as the older sockets tell them: which frame is due when, numbered for each match.
+//! Matches in the dialect of the older sockets: which frame is due when, numbered per match.
 //!
-//! A **line** is one match that somebody follows in that dialect. It is opened by the first question for
-//! it, and there for as long as its lease is held and a little longer, so that who is cut off finds it
-//! again. A match that nobody follows costs nothing but the few [`RecentFrames`] things that a snapshot tells.
+//! A [`LegacyChannel`] is one match with followers in that dialect. It is opened by the first
+//! request for it, and exists while its lease is held and a little longer, so that a reader that
+//! was cut off finds it again. A match without followers only costs the few [`RecentFrames`] of a
+//! snapshot.
 //!
-//! What happens makes frames at once; what is told from time to time is found due at the hub's own tick,
-//! by a look at each line. There is no timer for a match, and nothing at all for a socket.
+//! Events are sent at once; periodic frames are found due at the hub's tick, by checking each
+//! channel. There is no timer per match, and no state per socket.
 
 mod catch_up;
 mod legacy_channel;
@@ -36,16 +37,16 @@ use crate::{
     document::Object,
 };
 
-/// How often it is told how a match stands, though nothing has changed.
+/// The interval of `event` frames without changes.
 const EVENT_EVERY_US: Micros = 30_000_000;
-/// How often the time is told of a match in play of whose ball nobody tells.
+/// The interval of time frames of a match in play without ball positions.
 const TIME_EVERY_US: Micros = 5_000_000;
-/// How often at most prices are told that have changed, but for a market that opens or is suspended.
+/// The minimum interval of price frames, except when a market opens or is suspended.
 const PRICES_EVERY_US: Micros = 1_000_000;
-/// For how long a match is told on when nobody follows it any more.
+/// How long a channel outlives its last follower.
 const LINGER_US: Micros = 60_000_000;
 
-/// All that the older sockets are told.
+/// The channels of the older sockets.
 #[derive(Debug, Default)]
 pub(super) struct Relay {
     channels: BTreeMap<Id, LegacyChannel>,
@@ -53,8 +54,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// The frames of what a batch says that happened. The last of them are kept, even while nobody
-    /// follows the match.
+    /// Renders the events of a batch as frames. The latest are stored even without followers.
     fn happened(
         &mut self,
         scene: &MatchScene<'_>,
@@ -85,7 +85,7 @@ impl Relay {
         frames
     }
 
-    /// Forgets a match, and ends what is followed of it.
+    /// Drops a match and closes its channels.
     pub(super) fn forget(&mut self, id: Id, changes: &mut Vec<Change>) {
         self.recent.remove(&id);
         if let Some(legacy) = self.channels.remove(&id) {
@@ -95,8 +95,8 @@ impl Relay {
 }
 
 impl Hub {
-    /// How a match is to be told at a moment. A clock whose feed is not live stands where that was so
-    /// last.
+    /// The state of a match to render at a moment. If the feed is not live, the clock stands at the
+    /// time when it last was.
     fn scene<'a>(&self, known: &'a MatchEntry, now: Micros) -> MatchScene<'a> {
         let main_source = self.main_source(known);
         let since = main_source.since.filter(|_| !main_source.is_live());
@@ -104,7 +104,7 @@ impl Hub {
         MatchScene { state: &known.state, header, until: since.map_or(now, |since| now.min(since)) }
     }
 
-    /// Tells what a batch changed in one match.
+    /// Sends what a batch changed in one match.
     pub(super) fn relay(
         &mut self,
         id: Id,
@@ -136,7 +136,7 @@ impl Hub {
         }
     }
 
-    /// Tells what time alone makes due, of every match that is followed.
+    /// Sends the periodic frames that are due, of every match with followers.
     pub(super) fn relay_due(&mut self, now: Micros, changes: &mut Vec<Change>) {
         let ids: Vec<Id> = self.relay.channels.keys().copied().collect();
         for id in ids {
@@ -161,13 +161,13 @@ impl Hub {
         }
     }
 
-    /// Lets go of frames that are older than can be resumed from.
+    /// Drops frames that are too old to resume from.
     pub(super) fn trim_relay(&mut self, now: Micros) {
         let age_us = self.settings.window.age_us;
         self.relay.channels.values_mut().for_each(|legacy| legacy.trim(now, age_us));
     }
 
-    /// Tells the prices of a match that have changed or are due.
+    /// Sends the prices of a match that have changed or are due.
     fn relay_prices(&mut self, id: Id, now: Micros, changes: &mut Vec<Change>) {
         let Some(known) = self.matches.get(&id) else { return };
         let goes_on = self.match_header(known).life != Life::Ended;
@@ -194,7 +194,7 @@ impl Hub {
     }
 }
 
-/// Prices are told since they have changed.
+/// The reason of a price frame after a change.
 const CHANGED: &str = "change";
 
 /// The moment of a change by its source's clock, where that is near ours.
@@ -202,14 +202,14 @@ fn moment(stamp: Stamp) -> Micros {
     Moment { source: stamp.source, received: stamp.received }.anchor()
 }
 
-/// Whether anything happened that is kept for who joins later.
+/// Whether anything happened that is stored for later readers.
 fn happens(delta: &MatchDelta) -> bool {
     !delta.football_events.is_empty()
         || delta.football.contains(&FootballPart::Ball)
         || delta.tennis.contains(&TennisPart::Score)
 }
 
-/// Whether the `event` frame is to tell of it at once: of a score or a status.
+/// Whether an `event` frame is due at once: after a change of score or status.
 fn changes_event(scene: &MatchScene<'_>, delta: &MatchDelta, legacy: &LegacyChannel) -> bool {
     let football = |part: &FootballPart| matches!(part, FootballPart::Status | FootballPart::Score);
     delta.football.iter().any(football)
@@ -234,7 +234,7 @@ fn football_frames(
             FootballEvent::Retracted(place) => {
                 football::deleted_action(scene.state, state, place, at, scene.until)
             }
-            // The `event` frame tells it.
+            // Sent with the `event` frame.
             FootballEvent::ScoreCorrected(_) => None,
         };
         frames.extend(frame.map(|frame| (FrameKind::Action, frame)));
@@ -244,7 +244,7 @@ fn football_frames(
         let moved = recent.moved(at, MatchTime::of(state, scene.until), ball);
         let livedata = football::livedata(scene.state, at, moved.time, Some(&moved));
         frames.push((FrameKind::Livedata, livedata));
-        // Two who were counted together cannot be told apart.
+        // If two players' counts increased together, the shooter is ambiguous.
         let mut shooters = delta.shooters.iter().filter(|(side, _)| *side == ball.side);
         let shooter = shooters.next().filter(|_| shooters.next().is_none());
         let shooter = shooter.map(|(_, player)| player);

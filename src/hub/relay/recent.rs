@@ -1,4 +1,4 @@
-//! What has happened of late in a match, for those who join later: a few things of each kind.
+//! The latest frames of a match, for readers that join later.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use crate::{
     hub::state::{Match, Play},
 };
 
-/// Things kept of each kind.
+/// Maximum number of frames of each kind.
 const FRAMES_MAX: usize = 30;
 
-/// Made with the first thing that happens, and kept for as long as the match is known.
+/// Created with the first frame, and kept as long as the match.
 #[derive(Debug, Default)]
 pub(super) struct RecentFrames {
     balls: u32,
@@ -24,7 +24,7 @@ pub(super) struct RecentFrames {
 }
 
 impl RecentFrames {
-    /// Notes where the ball is now.
+    /// Records a position of the ball.
     pub(super) fn moved(&mut self, at: Micros, time: MatchTime, ball: Ball) -> BallMove {
         self.balls = self.balls.saturating_add(1);
         let moved = BallMove { at, time, ball, number: self.balls };
@@ -32,7 +32,7 @@ impl RecentFrames {
         moved
     }
 
-    /// Notes a frame of what happened.
+    /// Records a frame of an event.
     pub(super) fn note(&mut self, frame: &Object) {
         keep(&mut self.frames, frame.clone());
     }
