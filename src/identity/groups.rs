@@ -1,7 +1,8 @@
 //! Which matches of providers make up one match.
 //!
-//! A group is known by the id of the match. It holds who is here and who was ever bound to it, so
-//! that a provider is not found in it twice even if its first one has not come yet.
+//! A group is identified by the id of the match. It holds the present members and all that were
+//! ever bound to it, so that a provider is not added twice even if its first match is not present
+//! yet.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ impl Groups {
         }
     }
 
-    /// Whether anybody but itself goes by the id of this match.
+    /// Whether any other match is mapped to the id of this one.
     pub(super) fn follow(&self, own: Id) -> bool {
         self.of(own).iter().any(|member| member.own != own)
     }

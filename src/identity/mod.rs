@@ -1,12 +1,12 @@
 //! The same match from several providers becomes one match.
 //!
-//! It owns which match of which provider goes by which id. The hub asks it about every match that it
-//! is told of; it answers by what was decided before, else by the [`rule`], and hands out what is to
-//! be remembered. It has no socket, no clock and no SQL: `store` and the command are beside it.
+//! It owns the mapping of provider matches to match ids. The hub resolves every fixture with it; it
+//! answers from earlier decisions, else by the [`rule`], and returns new decisions to be stored. It
+//! has no socket, no clock and no SQL, except in `store`.
 //!
-//! Every match has an id that follows from its provider's key. The first of several providers gives
-//! its id to all; the others are **bound** to it, for ever. What the rule is not sure of is a
-//! **doubt**, which the operator may look at, and then order to join or to split.
+//! Every match has an id derived from its provider's key. The first of several providers gives its
+//! id to all; the others are **bound** to it permanently. Where the rule is not certain, it records
+//! a **doubt**, which the operator can review and then order to join or to split.
 //!
 //! In reading order: `fold`, `grade`, `country`, `aliases`, `team`, `player`, `when`, `rule`; then
 //! `decision`, `groups`, `index`, `doubts`, `search`, `orders`; then `store`, `writer`, `watch`.
@@ -48,49 +48,49 @@ pub use self::{
 };
 use crate::ids::PublicIds;
 
-/// Decisions that may wait to be taken, some 500 bytes each. Past it new ones are not remembered
-/// beyond this run.
+/// Decisions that may wait to be stored, about 500 bytes each. Beyond it, new ones only hold for
+/// this run.
 const DECISIONS_MAX: usize = 65_536;
 
-/// Which match of which provider is which.
+/// The mapping of provider matches to matches.
 #[derive(Debug, Default)]
 pub struct Identity {
-    /// By own id, all that ever went by another one: 40 bytes each.
+    /// By own id, all matches that were ever mapped to another id: 40 bytes each.
     bindings: FxHashMap<Id, MatchMapping>,
-    /// By own id, of those: how they name what the match shows under other ids.
+    /// By own id, the ids of sides and competition that the match shows under other ids.
     aliases: FxHashMap<Id, Vec<Alias>>,
-    /// By which own ids go; they are digests where there are none.
+    /// The public ids of own ids, which are digests without it.
     ids: Option<PublicIds>,
     groups: Groups,
     splits: FxHashSet<(Id, Id)>,
-    /// The matches that are here, by own id.
+    /// The present provider matches, by own id.
     known: FxHashMap<Id, ProviderMatch>,
     index: NameIndex,
     doubts: Doubts,
     decisions: Vec<Decision>,
 }
 
-/// A provider's match that is here.
+/// A provider's match that is present.
 #[derive(Debug)]
 struct ProviderMatch {
     sport: Sport,
     fixture: Fixture,
-    /// `None` while the rule has nothing to go by.
+    /// `None` while the fixture is not sufficient for the rule.
     reading: Option<Reading>,
-    /// The rule had something to go by once: it has spoken.
+    /// Whether the rule was applied once.
     judged: bool,
     mapping: MatchMapping,
 }
 
-/// An id of a side or a competition as a provider has it, and the one by which the match shows it.
+/// An id of a side or a competition of a provider, and the id under which the match shows it.
 pub type Alias = (Id, Id);
 
-/// What was decided in earlier runs.
+/// The decisions of earlier runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StoredDecisions {
     pub bindings: Vec<Binding>,
     pub splits: Vec<(Id, Id)>,
-    /// The oldest first.
+    /// Oldest first.
     pub doubts: Vec<(Id, Id)>,
 }
 
@@ -99,7 +99,7 @@ pub struct Binding {
     pub own: Id,
     pub provider: Arc<str>,
     pub mapping: MatchMapping,
-    /// The own id and the provider of the match that it was found to be, where that is known.
+    /// The own id and the provider of the match that it was joined with, if known.
     pub with: Option<(Id, Arc<str>)>,
     pub aliases: Vec<Alias>,
 }
@@ -112,7 +112,7 @@ impl Identity {
             identity.bindings.insert(own, mapping);
             identity.alias(own, aliases);
             identity.groups.add(mapping.id, own, &provider);
-            // It is in the group as long as it was not moved away since.
+            // It is in the group unless it was moved away since.
             if let Some((with, provider)) = with.filter(|(with, _)| *with == mapping.id) {
                 identity.groups.add(mapping.id, with, &provider);
             }
@@ -124,7 +124,7 @@ impl Identity {
         identity
     }
 
-    /// Own ids are these from now on.
+    /// Uses these public ids for own ids.
     pub fn use_ids(&mut self, ids: PublicIds) {
         self.ids = Some(ids);
     }
@@ -135,8 +135,8 @@ impl Identity {
         self.ids.as_ref().and_then(|ids| ids.number(digest)).unwrap_or(digest)
     }
 
-    /// A fixture with the ids by which its match shows the sides and the competition: whoever came first
-    /// has named them for good.
+    /// Replaces the ids of sides and competition in a fixture by those that its match shows, which
+    /// are those of the first provider.
     #[must_use]
     pub fn with_public_ids<'a>(&self, own: Id, fact: Cow<'a, Fact>) -> Cow<'a, Fact> {
         let Some(aliases) = self.aliases.get(&own) else { return fact };
@@ -156,8 +156,8 @@ impl Identity {
         }
     }
 
-    /// How a match names what another one, which is here as well, shows under other ids. Both are the
-    /// same match, in this order of the sides.
+    /// The aliases of a match for the ids of another present one. Both are the same match, in this
+    /// order of the sides.
     fn aliases_of(&self, own: Id, swapped: bool, with: Id) -> Vec<Alias> {
         let (Some(one), Some(other)) = (self.known.get(&own), self.known.get(&with)) else {
             return Vec::new();
@@ -175,13 +175,14 @@ impl Identity {
         aliases.filter(|(own, with)| own != with).collect()
     }
 
-    /// Says which match this is. To be called when a match is introduced by its fixture, and again
-    /// whenever its fixture has changed.
+    /// Resolves the match of a fixture. To be called when a match is introduced, and whenever its
+    /// fixture changes.
     ///
-    /// `own` is the id derived from the fixture's provider and key. The id that is answered stays,
-    /// with one exception: what came without names gets its final one when they are told.
+    /// `own` is the id derived from the fixture's provider and key. The resolved id is permanent,
+    /// with one exception: a match introduced without names gets its final id when they are
+    /// reported.
     ///
-    /// With 20,000 matches that are here it takes some 20 microseconds.
+    /// With 20,000 present matches it takes about 20 microseconds.
     pub fn resolve(&mut self, sport: Sport, own: Id, fixture: &Fixture) -> Resolution {
         let before = self.known.get(&own);
         if let Some(before) = before
@@ -202,7 +203,7 @@ impl Identity {
         Resolution { id, swapped, doubts, from: from.filter(|from| *from != id) }
     }
 
-    /// Under which match the facts of this one are followed.
+    /// The match that a provider's match is mapped to.
     #[must_use]
     pub fn mapping(&self, own: Id) -> MatchMapping {
         let here = self.known.get(&own).map(|known| known.mapping);
@@ -210,20 +211,19 @@ impl Identity {
             .unwrap_or(MatchMapping { id: own, swapped: false })
     }
 
-    /// The own ids of all that are here and make up this match.
+    /// The own ids of all present members of this match.
     pub fn members(&self, id: Id) -> impl Iterator<Item = Id> {
         let members = self.groups.of(id).iter().map(|member| member.own);
         members.filter(|own| self.known.contains_key(own))
     }
 
-    /// What a provider has told of its match, while it is here.
+    /// A provider's fixture of its match, while it is present.
     #[must_use]
     pub fn fixture(&self, own: Id) -> Option<&Fixture> {
         self.known.get(&own).map(|known| &known.fixture)
     }
 
-    /// Forgets a match that the hub lets go of, with all that make it up. What was decided of it
-    /// stays.
+    /// Drops a match that the hub removes, with all its members. Decisions about it stay.
     pub fn forget(&mut self, id: Id) {
         for own in self.members(id).collect::<Vec<_>>() {
             self.leave(own);
@@ -234,7 +234,7 @@ impl Identity {
         }
     }
 
-    /// What is to be stored since the last time, in this order.
+    /// Takes the decisions to be stored since the last call, in order.
     pub fn take_decisions(&mut self) -> Vec<Decision> {
         std::mem::take(&mut self.decisions)
     }
@@ -244,13 +244,13 @@ impl Identity {
         !self.decisions.is_empty()
     }
 
-    /// Matches of providers that are here.
+    /// The number of present provider matches.
     #[must_use]
     pub fn known(&self) -> usize {
         self.known.len()
     }
 
-    /// Where a match stays, whatever the rule may say now.
+    /// The mapping of a match that the rule may no longer change.
     fn settled(&self, own: Id) -> Option<MatchMapping> {
         let judged = self.known.get(&own).filter(|known| known.judged);
         if let Some(mapping) = self.bindings.get(&own) {
@@ -260,7 +260,7 @@ impl Identity {
         judged.map(|known| known.mapping).or(followed)
     }
 
-    /// Takes up what is told of a match, in the place where it is.
+    /// Adds or updates a match under its current mapping.
     fn enter(&mut self, own: Id, sport: Sport, fixture: &Fixture) {
         let mapping = self.mapping(own);
         let before = self.known.get(&own).is_some_and(|known| known.judged);
@@ -293,7 +293,7 @@ impl Identity {
         }
     }
 
-    /// Both have an id already, so it is not the rule that changes one.
+    /// Records doubts only, since the match has a permanent id already.
     fn doubt_only(&mut self, own: Id) -> u32 {
         let doubts = match self.search(own) {
             Ok(Join { with, mapping }) if mapping.id != self.mapping(own).id => {
@@ -317,7 +317,7 @@ impl Identity {
         new
     }
 
-    /// Puts a match that is here, or its key alone, under an id.
+    /// Maps a present match to an id.
     fn bind(
         &mut self,
         own: Id,
@@ -358,7 +358,7 @@ impl Identity {
     }
 }
 
-/// The id by which this one is shown.
+/// The id under which this one is shown.
 fn shown(aliases: &[Alias], id: Id) -> Id {
     aliases.iter().find(|(own, _)| *own == id).map_or(id, |(_, shown)| *shown)
 }

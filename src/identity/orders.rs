@@ -1,7 +1,7 @@
-//! What the operator orders, done.
+//! Carries out the operator's orders.
 //!
-//! An order stands above the rule. It may be about matches that are not here: then it is remembered
-//! for when they come. Following the same one twice changes nothing.
+//! An order overrides the rule. It may concern matches that are not present: then it takes effect
+//! when they are introduced. Orders are idempotent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ use super::{
 const TWO_OF_ONE: &str = "two matches of one provider are never the same";
 const UNKNOWN: &str = "nothing is known of the match: name it by PROVIDER/KEY";
 
-/// Which match is to be joined, and with which, as the operator named them.
+/// The match to be joined, and the one to join it with, as the operator named them.
 struct JoinRequest {
     description: MatchDescription,
     with: Option<MatchDescription>,
 }
 
 impl Identity {
-    /// Does what the operator orders, and says what the hub has to do, in this order.
+    /// Carries out an order, and returns the moves for the hub, in order.
     pub fn follow(&mut self, NumberedOrder { number, order }: &NumberedOrder) -> Vec<Move> {
         let done = match order {
             MatchOrder::Join { provider, key, into, swapped, with } => {
@@ -49,7 +49,7 @@ impl Identity {
     ) -> Result<Vec<Move>, &'static str> {
         let own = request.description.own;
         let here = self.mapping(own);
-        // What it is to be joined with may have been joined since.
+        // The target may have been joined with another match since.
         let there = self.mapping(into.id);
         let to = MatchMapping { id: there.id, swapped: into.swapped ^ there.swapped };
         if to == here || to.id == own {
@@ -66,7 +66,7 @@ impl Identity {
         Ok(moved.collect())
     }
 
-    /// Itself, and all that go by its id.
+    /// The match itself, and all that are mapped to its id.
     fn movers(&self, own: Id, here: Id) -> Vec<Id> {
         let mut movers = vec![own];
         if here == own {
@@ -77,8 +77,8 @@ impl Identity {
         movers
     }
 
-    /// None may be in the match twice when all have moved, and the match must be known by
-    /// somebody's name, or that could not be told.
+    /// Checks that no provider is in the match twice after the move, and that the target is known
+    /// by a provider, without which that could not be checked.
     fn check_providers(
         &self,
         movers: &[Id],
@@ -102,10 +102,10 @@ impl Identity {
         if providers.len() < all.len() { Err(TWO_OF_ONE) } else { Ok(()) }
     }
 
-    /// Puts one under an id, whether it is here or not.
+    /// Maps one match to an id, whether it is present or not.
     fn put(&mut self, mover: Id, request: &JoinRequest, to: MatchMapping) -> Option<Move> {
         let from = self.mapping(mover).id;
-        // What was only named so far is one of the match from now on.
+        // The named match becomes a member of the target.
         let with = request.with.as_ref().filter(|with| with.own == to.id);
         if let Some(with) = with {
             self.groups.add(to.id, with.own, &with.provider);
@@ -153,13 +153,13 @@ impl Identity {
         }
     }
 
-    /// It was suspected to be others, and is not.
+    /// Splits the match from all that it was suspected to be.
     fn reject_doubts(&mut self, own: Id) {
         let pairs = self.doubts.of(own).collect::<Vec<_>>();
         pairs.into_iter().for_each(|pair| self.split(pair));
     }
 
-    /// The match whose id all went by keeps it; the others go by that of the first of them.
+    /// The match whose id all had keeps it; the others get that of the first of them.
     fn give_up_id(&mut self, own: Id, others: &[Id]) -> Vec<Move> {
         let first = others[0];
         let turned = self.mapping(first).swapped;
@@ -171,7 +171,7 @@ impl Identity {
         moves
     }
 
-    /// Back to its own id.
+    /// Maps a match back to its own id.
     fn release(&mut self, own: Id) -> Option<Move> {
         let to = MatchMapping { id: own, swapped: false };
         let from = self.mapping(own).id;

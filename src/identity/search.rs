@@ -1,7 +1,7 @@
-//! Looks for the match that a new one is, among those that are here.
+//! Searches the present matches for the one that a new match is.
 //!
-//! What is found does not depend on the order in which they came: all that could be it are compared,
-//! and if two fit as well, none is chosen.
+//! The result does not depend on the order of introduction: all candidates are compared, and if two
+//! fit equally well, none is chosen.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use super::{
     when,
 };
 
-/// Doubts that are told of one match at most, the likeliest ones.
+/// Maximum number of doubts per match; the likeliest are recorded.
 const DOUBTS_OF_ONE_MAX: usize = 8;
 
-/// What a match is found to be.
+/// The match to join with.
 #[derive(Debug)]
 pub(super) struct Join {
     pub(super) with: Id,
     pub(super) mapping: MatchMapping,
 }
 
-/// What speaks for and against one group.
+/// The evidence for and against one group.
 #[derive(Debug, Default)]
 struct Evidence {
     same: Option<Fit>,
     doubtful: Vec<(Id, bool, f64, String)>,
-    /// One of the group is another match for sure.
+    /// A member of the group is certainly a different match.
     different: bool,
 }
 
@@ -41,7 +41,7 @@ struct Fit {
 }
 
 impl Identity {
-    /// The match that this one is, or the doubts that there are.
+    /// The match to join with, or else the doubts.
     pub(super) fn search(&self, own: Id) -> Result<Join, Vec<Doubt>> {
         let Some(known) = self.known.get(&own) else { return Err(Vec::new()) };
         let mut fits = Vec::new();
@@ -88,7 +88,7 @@ impl Identity {
             .collect()
     }
 
-    /// By the ids of the matches that could be it; not its own.
+    /// The evidence by id of the candidate matches, without its own.
     fn evidence(&self, own: Id, known: &ProviderMatch) -> BTreeMap<Id, Evidence> {
         let mut groups = BTreeMap::<Id, Evidence>::new();
         let Some(reading) = &known.reading else { return groups };

@@ -1,6 +1,6 @@
-//! Where decisions and orders are kept: tables beside the accounts', and all the SQL for them.
+//! The tables of decisions and orders, and all the SQL for them.
 //!
-//! It decides nothing. Every value is bound, none is written into a statement.
+//! It makes no decisions. Every value is bound, none is written into a statement.
 
 use std::sync::Arc;
 
@@ -19,21 +19,21 @@ pub struct IdentityStore {
     database: Database,
 }
 
-/// A match of a provider as `list` shows it.
+/// A bound match as shown by `list`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BindingRow {
     pub description: MatchDescription,
     pub mapping: MatchMapping,
     pub by: String,
-    /// Provider and key of what it was found to be.
+    /// Provider and key of the match that it was joined with.
     pub with: Option<(String, String)>,
 }
 
-/// An order that has not been followed.
+/// An order that is pending or was refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PendingOrder {
     pub numbered: NumberedOrder,
-    /// Why not; `None` if no hub has taken it up yet.
+    /// The reason of a refusal; `None` if no hub has processed it yet.
     pub refused: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl IdentityStore {
         Self { database: database.clone() }
     }
 
-    /// All that was decided, to begin with.
+    /// Loads all decisions.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl IdentityStore {
         Ok(StoredDecisions { bindings, splits, doubts })
     }
 
-    /// Writes decisions in their order, all or none.
+    /// Writes decisions in order, in one transaction.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl IdentityStore {
         tx.commit().await
     }
 
-    /// Writes down what the operator wants, and gives its number.
+    /// Stores an order, and returns its number.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl IdentityStore {
         .await
     }
 
-    /// The orders after this number that nobody has taken up, the earliest first.
+    /// The unprocessed orders after this number, the earliest first.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl IdentityStore {
         orders.bind(number).try_map(|row| numbered(&row)).fetch_all(self.database.pool()).await
     }
 
-    /// The latest hundred orders that wait or were refused, the earliest first.
+    /// The latest hundred pending or refused orders, the earliest first.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl IdentityStore {
         Ok(orders)
     }
 
-    /// All that goes by another id than its own, match by match.
+    /// All matches that are mapped to another id than their own, by match.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl IdentityStore {
             .await
     }
 
-    /// The doubts that nobody has decided since, the likeliest first.
+    /// The open doubts, the likeliest first.
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ impl IdentityStore {
         .await
     }
 
-    /// Under which match this one is followed, if that is not its own id.
+    /// The mapping of a match, unless it is mapped to its own id.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ impl IdentityStore {
         Ok(row.map(|(id, swapped)| MatchMapping { id: id_of(id), swapped: swapped != 0 }))
     }
 
-    /// Provider and key of the match of this own id, where they were ever written down.
+    /// Provider and key of the match of this own id, if they were ever stored.
     ///
     /// # Errors
     ///
@@ -197,7 +197,7 @@ impl IdentityStore {
         .await
     }
 
-    /// What they are kept in.
+    /// The database of the tables.
     pub(super) fn database(&self) -> &Database {
         &self.database
     }
@@ -281,7 +281,7 @@ async fn doubted(
     // The smaller id first, so that the pair is there once.
     let [one, other] =
         if pair(one.own, other.own).0 == one.own { [one, other] } else { [other, one] };
-    // Not changed in place: a doubt that is had again is a new one, and goes last.
+    // Not updated in place: a recurring doubt counts as new, and goes last.
     sqlx::query("DELETE FROM match_doubts WHERE one = $1 AND other = $2")
         .bind(number(one.own))
         .bind(number(other.own))

@@ -1,4 +1,4 @@
-//! Brings the operator's orders to the hub, from whatever program gave them.
+//! Forwards the operator's orders to the hub, whichever program stored them.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -10,9 +10,9 @@ use super::{NumberedOrder, store::IdentityStore};
 /// Between one failure of the watching connection and the next try.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Hands over all orders that wait, and then each new one within `every`, until `stop` is ready or
-/// nobody receives any more. An order is handed over once; it waits in the store until its
-/// `Done` is written, so that none is lost if the program ends before.
+/// Sends all pending orders, and then each new one within `every`, until `stop` is ready or the
+/// receiver is dropped. An order is sent once; it stays pending in the store until its `Done` is
+/// written, so that none is lost if the program ends before.
 ///
 /// # Panics
 ///
@@ -56,7 +56,7 @@ async fn watch_until_failure(
     }
 }
 
-/// However many there are, a thousand at a time.
+/// Sends all new orders, a thousand at a time.
 async fn hand_over(
     store: &IdentityStore,
     orders: &mpsc::Sender<NumberedOrder>,
@@ -69,7 +69,7 @@ async fn hand_over(
         }
         for order in new {
             *seen = order.number;
-            // An error means that nobody listens any more, which ends the watch.
+            // An error means that the receiver was dropped, which ends the watch.
             orders.send(order).await.ok();
         }
     }

@@ -1,4 +1,4 @@
-//! Writes decisions beside the hub, which never waits for the database.
+//! Writes decisions in the background, so that the hub never waits for the database.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use crate::{
     supervisor::{self, Lifetime},
 };
 
-/// Batches of decisions that may wait for the database. While there is no room, decisions stay with
-/// [`Identity`], which has a limit of its own.
+/// Batches of decisions that may wait for the database. While the queue is full, decisions stay
+/// with [`Identity`], which has its own limit.
 pub const QUEUE_MAX: usize = 64;
 
 /// Between a failure of the database and the next try.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Tries of one batch once nobody sends any more.
+/// Attempts per batch after the sender is dropped.
 const LAST_TRIES: u32 = 3;
 
-/// The hub's end of the queue. The task ends when it is dropped and all is written.
+/// The sending side of the queue. The task ends when it is dropped and all is written.
 #[derive(Debug)]
 pub struct DecisionWriter {
     queue: mpsc::Sender<Vec<Decision>>,
@@ -36,7 +36,7 @@ impl DecisionWriter {
         )
     }
 
-    /// Takes what was decided, if there is room. Costs nothing where nothing was.
+    /// Queues new decisions, if there is capacity. Free without new decisions.
     pub fn take_from(&self, identity: &mut Identity) {
         if identity.has_decisions()
             && let Ok(room) = self.queue.try_reserve()

@@ -1,4 +1,4 @@
-//! The signals of late in memory, for whoever asks over HTTP.
+//! The latest signals in memory, for HTTP requests.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -11,7 +11,7 @@ use fanout::Micros;
 use super::SignalRecord;
 use crate::record::Key;
 
-/// How many are remembered; the oldest that have ended are forgotten first, from memory alone.
+/// Maximum number in memory; the oldest ended ones are dropped first, and stay in the archive.
 const SIGNALS_MAX: usize = 20_000;
 
 /// A handle on them; clones share it.
@@ -25,12 +25,12 @@ struct BoardState {
     /// By begin and id.
     signals: BTreeMap<(Micros, Key), Arc<SignalRecord>>,
     began: HashMap<Key, Micros>,
-    /// Those that the archive does not have as they are.
+    /// Signals with changes that the archive does not have.
     unwritten: HashSet<Key>,
 }
 
 impl SignalBoard {
-    /// Takes these in, in place of what was known of them.
+    /// Adds or replaces signals.
     pub fn put(&self, records: &[Arc<SignalRecord>]) {
         if records.is_empty() {
             return;
@@ -43,14 +43,14 @@ impl SignalBoard {
         state.forget();
     }
 
-    /// Takes in what the archive has.
+    /// Adds signals from the archive.
     pub fn restore(&self, records: &[Arc<SignalRecord>]) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         records.iter().for_each(|record| state.take(record));
         state.forget();
     }
 
-    /// Those that the archive does not have as they are, which are counted as written from now on.
+    /// Takes the signals with unwritten changes, which count as written from now on.
     #[must_use]
     pub fn take_unwritten(&self) -> Vec<Arc<SignalRecord>> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
@@ -58,7 +58,7 @@ impl SignalBoard {
         ids.into_iter().filter_map(|id| state.get(id)).collect()
     }
 
-    /// They could not be written after all. What has come meanwhile stands.
+    /// Marks signals as unwritten again after a failure.
     pub fn not_written(&self, records: &[Arc<SignalRecord>]) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         state.unwritten.extend(records.iter().map(|record| record.id));
@@ -70,7 +70,7 @@ impl SignalBoard {
         state.get(id)
     }
 
-    /// Those that a condition lets through, the newest first.
+    /// The signals that match a condition, newest first.
     #[must_use]
     pub fn find(&self, condition: impl Fn(&SignalRecord) -> bool) -> Vec<Arc<SignalRecord>> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What odds and play say that no single price does: signals.
+//! Signals: findings from the odds of all bookmakers and the state of play.
 //!
 //! In: the quotes of one market whenever one of them changes, where the ball is, who won a point. Out:
 //! [`SignalChange`]s, by which signals begin, change and end. Pure state, a [`SignalTracker`] for each match; time is
@@ -37,10 +37,10 @@ pub use self::{
     watch::{SignalChange, SignalTracker},
 };
 
-/// From when on something is worth telling.
+/// The thresholds of signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignalSettings {
-    /// Bookmakers that must quote an outcome before gaps, values and suspensions are told.
+    /// Bookmakers that must quote an outcome for gaps, values and suspensions.
     pub bookmakers_min: usize,
     /// In hundredths of a percent, as all shares here.
     pub gap: u32,
@@ -99,7 +99,7 @@ impl SignalKind {
     }
 }
 
-/// A market that means the same with every bookmaker: its kind, its part of the match, its line.
+/// The key of a market across bookmakers: its kind, its part of the match, its line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MarketKey {
     pub kind: Arc<str>,
@@ -107,12 +107,12 @@ pub struct MarketKey {
     pub line: Option<Decimal>,
 }
 
-/// What one bookmaker says of one outcome.
+/// One bookmaker's quote of one outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quote {
     pub bookmaker: Arc<str>,
     pub outcome: Outcome,
-    /// Absent while none is on offer: then the outcome is at least known.
+    /// Absent while none is on offer; the outcome itself is known.
     pub price: Option<Decimal>,
     pub state: QuoteState,
 }
@@ -123,11 +123,11 @@ pub enum QuoteState {
     Open,
     /// The bookmaker itself has suspended the market.
     Suspended,
-    /// Neither: closed, not open yet, or held back because its feed is not to be relied on.
+    /// Neither: closed, not open yet, or suspended by the hub.
     Unknown,
 }
 
-/// What a signal is of; there is one at a time of each.
+/// The topic of a signal; each has at most one active signal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Topic {
     pub kind: SignalKind,
@@ -137,7 +137,7 @@ pub struct Topic {
     pub bookmaker: Option<Arc<str>>,
 }
 
-/// Something that is so now.
+/// An active signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
     pub topic: Topic,
@@ -158,7 +158,7 @@ pub enum Finding {
     },
     PriceGap {
         price: Decimal,
-        /// The best price of anybody else, and whose it is.
+        /// The best price of the other bookmakers, and its bookmaker.
         next: Decimal,
         next_bookmaker: Arc<str>,
         /// `price / next - 1`.
@@ -166,7 +166,7 @@ pub enum Finding {
     },
     Value {
         price: Decimal,
-        /// What the medians say without their margin.
+        /// The price implied by the medians without their margin.
         fair_price: Decimal,
         probability: Decimal,
         /// `price * probability - 1`.
@@ -175,7 +175,7 @@ pub enum Finding {
     },
     Steam {
         direction: Direction,
-        /// Who has moved, in the order of their names.
+        /// The bookmakers that moved, ordered by name.
         bookmakers: Vec<Arc<str>>,
         /// The mean of their moves: below 0 where prices fell.
         change: Decimal,

@@ -1,4 +1,4 @@
-//! A signal as it is told: on the channel, over HTTP, and in the archive.
+//! A signal as published on the channel, over HTTP, and in the archive.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ pub struct SignalRecord {
     pub match_id: Key,
     #[serde(with = "crate::record::sport")]
     pub sport: Sport,
-    /// Home and away; absent where no feed tells who plays.
+    /// Home and away; absent if unknown.
     pub sides: Option<[Named; 2]>,
     pub began: Micros,
     /// When its numbers changed last.
     pub updated: Micros,
-    /// Absent while it is so.
+    /// Absent while it is active.
     pub ended: Option<Micros>,
     pub signal: Signal,
 }
@@ -51,7 +51,7 @@ impl SignalRecord {
         })
     }
 
-    /// What tells it from all others: of which match and what it is, and when it began.
+    /// Identifies the signal by match, topic and begin.
     #[must_use]
     pub fn digest(&self) -> Id {
         self.signal.topic.id(Id(self.match_id), self.began)

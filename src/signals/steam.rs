@@ -18,7 +18,7 @@ use super::{
 /// Changes of one price that are remembered; a price that moves more often has its oldest forgotten.
 const MOVES_MAX: usize = 64;
 
-/// The past of the prices of one market, for as long as it counts.
+/// The recent price changes of one market.
 #[derive(Debug, Default)]
 pub(super) struct Steam {
     prices: BTreeMap<(Outcome, Arc<str>), PriceHistory>,
@@ -27,12 +27,12 @@ pub(super) struct Steam {
 #[derive(Debug)]
 struct PriceHistory {
     now: Decimal,
-    /// Since when it was something else, and what: the oldest first.
+    /// Earlier prices and when they changed, oldest first.
     before: VecDeque<(Micros, Decimal)>,
 }
 
 impl Steam {
-    /// Takes in the prices of now and says which outcomes move.
+    /// Records the current prices and returns the outcomes that move.
     pub(super) fn update(
         &mut self,
         market: &MarketKey,
@@ -60,7 +60,7 @@ impl Steam {
         }
     }
 
-    /// Which outcomes move at that moment, as far as is known; forgets what no longer counts.
+    /// The outcomes that move at that moment; drops changes outside the window.
     pub(super) fn moves(
         &mut self,
         market: &MarketKey,
@@ -84,7 +84,7 @@ impl Steam {
         moves.filter_map(|(outcome, moves)| signal(market, outcome, moves, settings)).collect()
     }
 
-    /// Whether anything of it may still become a signal, or end one.
+    /// Whether no change is left that could start or end a signal.
     pub(super) fn is_still(&self) -> bool {
         self.prices.values().all(|price| price.before.is_empty())
     }

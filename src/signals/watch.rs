@@ -1,4 +1,4 @@
-//! What is so of one match, and what turns it.
+//! The active signals of one match, and their changes.
 
 use std::collections::BTreeMap;
 
@@ -24,18 +24,18 @@ struct Active {
     signal: Signal,
 }
 
-/// How a signal turned; each with the moment at which it began.
+/// A change of a signal, with the moment at which the signal began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignalChange {
     Began(Micros, Signal),
-    /// It is still so, with other numbers.
+    /// Still active, with other numbers.
     Changed(Micros, Signal),
-    /// It is no longer so; this is the last that was so.
+    /// No longer active, with its last state.
     Ended(Micros, Signal),
 }
 
 impl SignalTracker {
-    /// The quotes of a market, all of them, after one has changed. None: the market is gone.
+    /// Evaluates all quotes of a market after a change. Empty if the market is gone.
     pub fn market(
         &mut self,
         key: &MarketKey,
@@ -49,7 +49,7 @@ impl SignalTracker {
         self.replace(|topic| topic.market.as_ref() == Some(key), now, at)
     }
 
-    /// Lets go of what only time ends.
+    /// Ends signals that expire by time alone.
     pub fn expire(&mut self, at: Micros, settings: &SignalSettings) -> Vec<SignalChange> {
         let mut changes = Vec::new();
         let moving: Vec<_> = self.steam.iter().filter(|(_, steam)| !steam.is_still()).collect();
@@ -65,31 +65,31 @@ impl SignalTracker {
         changes
     }
 
-    /// The ball is somewhere now.
+    /// Evaluates a position of the ball.
     pub fn ball(&mut self, ball: Ball, at: Micros) -> Vec<SignalChange> {
         let now = self.momentum.ball(ball, at);
         self.replace(|topic| topic.kind == SignalKind::Momentum, now.into_iter().collect(), at)
     }
 
-    /// A side has won a point.
+    /// Evaluates a point.
     pub fn point(&mut self, winner: Side, at: Micros) -> Vec<SignalChange> {
         let now = self.momentum.point(winner);
         self.replace(|topic| topic.kind == SignalKind::Momentum, now.into_iter().collect(), at)
     }
 
-    /// The match is over, or forgotten.
+    /// Ends all signals: the match is over, or was removed.
     pub fn end(&mut self, at: Micros) -> Vec<SignalChange> {
         self.steam.clear();
         self.momentum = MomentumTracker::default();
         self.replace(|_| true, Vec::new(), at)
     }
 
-    /// What is so now, with the moments at which it began.
+    /// The active signals, with the moments at which they began.
     pub fn active(&self) -> impl Iterator<Item = (Micros, &Signal)> {
         self.active.values().map(|active| (active.began, &active.signal))
     }
 
-    /// Of the topics of a scope these are so now, and no others.
+    /// Replaces the active signals of the topics in `scope` by `now`.
     fn replace(
         &mut self,
         scope: impl Fn(&Topic) -> bool,
