@@ -22,7 +22,7 @@ use super::{
 use crate::{
     accounts::Caller,
     clock::now,
-    record::{Key, Named},
+    record::{EntityRef, Key},
     signals::{Finding, Leg, SignalKind, SignalRecord},
 };
 
@@ -291,7 +291,7 @@ fn row(record: &SignalRecord, view: View) -> SignalRow {
     let topic = &signal.topic;
     let market = topic.market.as_ref();
     let side = |place: usize| {
-        let Named { id, name } = sides.as_ref()?.get(place)?;
+        let EntityRef { id, name } = sides.as_ref()?.get(place)?;
         Some(Side { id: *id, name: name.to_string() })
     };
     SignalRow {

@@ -207,7 +207,7 @@ mod tests {
             tests::records::{football, line_up, price, record},
         },
         database::testing::on_each,
-        record::{Named, PriceRecord},
+        record::{EntityRef, PriceRecord},
     };
 
     const NOW: Micros = 1_788_280_000_000_000;
@@ -227,7 +227,7 @@ mod tests {
             let mut old = record(digest("match", "1"), football);
             old.brief_mut().competition = Some(digest("competition", "l"));
             old.brief_mut().sides = Some([home, away]);
-            let named = |id| Named { id, name: "x".into() };
+            let named = |id| EntityRef { id, name: "x".into() };
             old.names.competition = old.brief.competition.map(named);
             old.names.sides = old.brief.sides.map(|sides| sides.map(named));
             old.prices = vec![price("acme", "home", Some(dec!(2.10)))];

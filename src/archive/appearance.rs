@@ -6,7 +6,7 @@ use fanout::Micros;
 
 use crate::{
     ids::first_choice,
-    record::{FootballRecord, IncidentRecord, Key, MatchRecord, Named, PlayRecord, Status},
+    record::{EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status},
 };
 
 /// Whether in the line-up, and what was counted.
@@ -217,7 +217,7 @@ impl AppearanceBuilder<'_> {
     }
 
     fn incident(&mut self, told: &IncidentRecord, side: usize) {
-        let id = |named: &Option<Named>| named.as_ref().map(|named| named.id);
+        let id = |named: &Option<EntityRef>| named.as_ref().map(|named| named.id);
         let (player, assist) = (id(&told.player), id(&told.assist));
         match (&*told.kind, told.detail.as_deref()) {
             // For the other side.

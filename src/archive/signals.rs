@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::{
         database::testing::on_each,
-        record::Named,
+        record::EntityRef,
         signals::{Finding, Leg, MarketKey, Signal, SignalKind, Topic},
     };
 
@@ -117,7 +117,7 @@ mod tests {
             strength: 50,
             finding: Finding::Arbitrage { profit: dec!(0.0500), legs },
         };
-        let sides = ["x", "y"].map(|name| Named { id: 1, name: name.into() });
+        let sides = ["x", "y"].map(|name| EntityRef { id: 1, name: name.into() });
         let record = SignalRecord::new(Id(7), Sport::Football, Some(sides), began, signal);
         Arc::new(SignalRecord { ended, updated: began + 3, ..(*record).clone() })
     }

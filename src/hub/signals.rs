@@ -17,7 +17,7 @@ use super::{
 use crate::{
     channels::Subject,
     document::{Node, Object},
-    record::{Key, Named},
+    record::{EntityRef, Key},
     signals::{
         MarketKey, Quote, QuoteState, SignalChange, SignalRecord, SignalSettings, SignalTracker,
     },
@@ -141,7 +141,7 @@ impl Hub {
         let state = self.matches.get(&id).map(|known| &known.state);
         let sport = state.map_or(Sport::Other, |state| state.sport);
         let sides = state.and_then(|state| state.fixture.sides.as_ref()).map(|sides| {
-            sides.each_ref().map(|it| Named { id: it.id.0, name: Arc::clone(&it.name) })
+            sides.each_ref().map(|it| EntityRef { id: it.id.0, name: Arc::clone(&it.name) })
         });
         self.open_signals(stamp, changes);
         let mut patch = Object::default();

@@ -3,15 +3,15 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     database::testing::on_each,
-    record::{MatchRecord, Named, Names, PlayRecord},
+    record::{EntityRef, MatchRecord, Names, PlayRecord},
 };
 
 /// 2026-09-01T16:26:40Z
 const NOW: Micros = 1_788_280_000_000_000;
 const LEAGUE: Key = 5;
 
-fn named(id: Key) -> Named {
-    Named { id, name: format!("name {id}").into() }
+fn named(id: Key) -> EntityRef {
+    EntityRef { id, name: format!("name {id}").into() }
 }
 
 /// A match that ended, a day earlier for each that was before it.

@@ -42,7 +42,7 @@ pub type Key = u64;
 
 /// Something with an id and a name: a team, a player, a referee.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Named {
+pub struct EntityRef {
     pub id: Key,
     pub name: Arc<str>,
 }
@@ -111,15 +111,15 @@ pub struct MatchRecord {
 /// The names behind the ids of a [`Brief`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Names {
-    pub competition: Option<Named>,
+    pub competition: Option<EntityRef>,
     /// ISO 3166-1 alpha-2 where a feed tells it so, else the country's name.
     pub country: Option<Arc<str>>,
-    pub season: Option<Named>,
-    pub sides: Option<[Named; 2]>,
-    pub venue: Option<Named>,
+    pub season: Option<EntityRef>,
+    pub sides: Option<[EntityRef; 2]>,
+    pub venue: Option<EntityRef>,
     pub city: Option<Arc<str>>,
-    pub referee: Option<Named>,
-    pub coaches: [Option<Named>; 2],
+    pub referee: Option<EntityRef>,
+    pub coaches: [Option<EntityRef>; 2],
     /// Tennis: of the tournament.
     pub surface: Option<Arc<str>>,
     pub category: Option<Arc<str>>,

@@ -12,11 +12,11 @@ use ingest::{
 };
 
 use super::{
-    AnalysisRecord, BallRecord, Brief, CONSENSUS, ClockRecord, FootballRecord, IncidentRecord, Key,
-    LineUpPlayerRecord, LineUpRecord, MatchRecord, MomentumMinute, Named, Names, PlayRecord,
-    PlayerRecord, PointRecord, PositionRecord, PriceRecord, RaceRecord, RunnerPriceRecord,
-    RunnerRecord, ScoreboardRecord, SetRecord, ShotRecord, Status, TennisRecord, own,
-    play::runner_key,
+    AnalysisRecord, BallRecord, Brief, CONSENSUS, ClockRecord, EntityRef, FootballRecord,
+    IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord, MomentumMinute, Names,
+    PlayRecord, PlayerRecord, PointRecord, PositionRecord, PriceRecord, RaceRecord,
+    RunnerPriceRecord, RunnerRecord, ScoreboardRecord, SetRecord, ShotRecord, Status, TennisRecord,
+    own, play::runner_key,
 };
 use crate::{
     hub::state::{
@@ -41,8 +41,8 @@ impl MatchRecord {
     }
 }
 
-fn named(participant: &Participant) -> Named {
-    Named { id: participant.id.0, name: Arc::clone(&participant.name) }
+fn named(participant: &Participant) -> EntityRef {
+    EntityRef { id: participant.id.0, name: Arc::clone(&participant.name) }
 }
 
 /// The digest of a season: that of its competition's id, and what it is called.
@@ -55,16 +55,16 @@ fn names(state: &Match, ids: &PublicIds) -> Names {
     let about = &state.about;
     let season = |it: &Competition| {
         let name = it.season.clone()?;
-        Some(Named { id: ids.number(season(it.id, &name))?.0, name })
+        Some(EntityRef { id: ids.number(season(it.id, &name))?.0, name })
     };
     Names {
         competition: competition
             .as_ref()
-            .map(|it| Named { id: it.id.0, name: Arc::clone(&it.name) }),
+            .map(|it| EntityRef { id: it.id.0, name: Arc::clone(&it.name) }),
         country: about.country.clone(),
         season: competition.as_ref().and_then(season),
         sides: sides.as_ref().map(|sides| sides.each_ref().map(named)),
-        venue: about.venue.as_ref().map(|it| Named { id: it.id.0, name: Arc::clone(&it.name) }),
+        venue: about.venue.as_ref().map(|it| EntityRef { id: it.id.0, name: Arc::clone(&it.name) }),
         city: about.venue.as_ref().and_then(|venue| venue.city.clone()),
         referee: about.referee.as_ref().map(named),
         coaches: about.coaches.each_ref().map(|coach| coach.as_ref().map(named)),
@@ -75,7 +75,7 @@ fn names(state: &Match, ids: &PublicIds) -> Names {
 }
 
 fn brief(state: &Match, names: &Names, now: Micros) -> Brief {
-    let id = |named: &Option<Named>| named.as_ref().map(|named| named.id);
+    let id = |named: &Option<EntityRef>| named.as_ref().map(|named| named.id);
     let about = &state.about;
     let noon = || {
         let noon = state.fixture.date?.at(12, 0, 0, 0).in_tz("UTC").ok()?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Signal;
 use crate::{
     ids::first_choice,
-    record::{Key, Named},
+    record::{EntityRef, Key},
 };
 
 /// A signal of a match, from its begin to its end.
@@ -20,7 +20,7 @@ pub struct SignalRecord {
     #[serde(with = "crate::record::sport")]
     pub sport: Sport,
     /// Home and away; absent if unknown.
-    pub sides: Option<[Named; 2]>,
+    pub sides: Option<[EntityRef; 2]>,
     pub began: Micros,
     /// When its numbers changed last.
     pub updated: Micros,
@@ -35,7 +35,7 @@ impl SignalRecord {
     pub fn new(
         of: Id,
         sport: Sport,
-        sides: Option<[Named; 2]>,
+        sides: Option<[EntityRef; 2]>,
         began: Micros,
         signal: Signal,
     ) -> Arc<Self> {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::record::{Key, LineUpPlayerRecord, LineUpRecord, MatchRecord, Named};
+use crate::record::{EntityRef, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord};
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct LineUps {
@@ -81,7 +81,7 @@ impl LineUps {
 }
 
 impl LineUp {
-    fn of(told: &LineUpRecord, team: Option<&Named>) -> Self {
+    fn of(told: &LineUpRecord, team: Option<&EntityRef>) -> Self {
         let those = |starts: bool| {
             let those = told.players.iter().filter(|player| player.starter == starts);
             those.map(player).collect()

@@ -10,7 +10,7 @@ use super::digest::Digest;
 use crate::{
     api::{Api, football::country, time},
     archive::{Entity, EntityKind},
-    record::{Key, MatchRecord, Named},
+    record::{EntityRef, Key, MatchRecord},
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -89,7 +89,7 @@ pub(super) struct PersonRow {
 }
 
 impl NamedRow {
-    pub(super) fn of(named: &Named) -> Self {
+    pub(super) fn of(named: &EntityRef) -> Self {
         Self { id: named.id, name: named.name.to_string() }
     }
 
@@ -108,7 +108,7 @@ impl LeagueBrief {
 impl TeamBrief {
     /// Home and away, where they are known.
     pub(super) fn both(api: &Api, record: &MatchRecord, digest: &Digest) -> [Option<Self>; 2] {
-        let team = |named: &Named| {
+        let team = |named: &EntityRef| {
             let country = entity_of(api, record.brief.sport, named.id);
             let country = country.and_then(|entity| entity.country.clone());
             Self {

@@ -14,7 +14,7 @@ use crate::{
         Api, ApiError, Kept,
         odds::{football_record, id_of},
     },
-    record::{LineUpPlayerRecord, LineUpRecord, Named},
+    record::{EntityRef, LineUpPlayerRecord, LineUpRecord},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -54,7 +54,7 @@ struct LineUpPlayer {
 }
 
 impl LineUp {
-    fn of(told: &LineUpRecord, team: Option<&Named>) -> Self {
+    fn of(told: &LineUpRecord, team: Option<&EntityRef>) -> Self {
         let of = |starter: bool| {
             let players = told.players.iter().filter(move |it| it.starter == starter);
             players.map(LineUpPlayer::of).collect()

@@ -18,8 +18,8 @@ use crate::{
     products::Catalogue,
     reader::Reader,
     record::{
-        Brief, ClockRecord, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord,
-        MatchRecord, Named, Names, PlayRecord, Position, Status,
+        Brief, ClockRecord, EntityRef, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord,
+        LineUpRecord, MatchRecord, Names, PlayRecord, Position, Status,
     },
     signals::SignalBoard,
 };
@@ -165,8 +165,8 @@ impl World {
     }
 }
 
-pub(super) fn named(id: Key) -> Named {
-    Named { id, name: format!("name {id}").into() }
+pub(super) fn named(id: Key) -> EntityRef {
+    EntityRef { id, name: format!("name {id}").into() }
 }
 
 pub(in crate::api::football) fn brief(
