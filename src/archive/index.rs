@@ -16,7 +16,7 @@ use super::{
     page::{Condition, PageBuilder, RowFilter},
     rows::{IndexRow, IndexRows, SortKey},
 };
-use crate::record::{Brief, Key, Status};
+use crate::record::{Key, MatchSummary, Status};
 
 /// Which matches a list is of. What is absent lets everything through.
 #[derive(Debug, Clone, Default)]
@@ -60,13 +60,13 @@ impl Window {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchPage {
     pub count: usize,
-    pub briefs: Vec<Arc<Brief>>,
+    pub briefs: Vec<Arc<MatchSummary>>,
 }
 
 /// Sorted by start and id; those without a start come last.
 #[derive(Debug, Default)]
 pub struct Index {
-    briefs: FxHashMap<Key, Arc<Brief>>,
+    briefs: FxHashMap<Key, Arc<MatchSummary>>,
     rows: IndexRows,
     postings: FxHashMap<Posting, Vec<SortKey>>,
 }
@@ -83,7 +83,7 @@ enum Posting {
 }
 
 impl Posting {
-    fn all_of(brief: &Brief) -> impl Iterator<Item = Self> {
+    fn all_of(brief: &MatchSummary) -> impl Iterator<Item = Self> {
         // Whoever is on both sides is listed once.
         let sides = brief.sides.map(|[first, second]| (first, (second != first).then_some(second)));
         let sides = sides.into_iter().flat_map(|(first, second)| [Some(first), second]).flatten();
@@ -101,7 +101,7 @@ impl Posting {
 
 impl Index {
     #[must_use]
-    pub fn of(briefs: Vec<Brief>) -> Self {
+    pub fn of(briefs: Vec<MatchSummary>) -> Self {
         let mut index = Self::default();
         let mut rows = Vec::with_capacity(briefs.len());
         for brief in briefs {
@@ -124,9 +124,9 @@ impl Index {
     }
 
     /// Adds these, in place of what was there of the same matches.
-    pub fn extend(&mut self, briefs: impl IntoIterator<Item = impl Into<Arc<Brief>>>) {
+    pub fn extend(&mut self, briefs: impl IntoIterator<Item = impl Into<Arc<MatchSummary>>>) {
         for brief in briefs {
-            let brief: Arc<Brief> = brief.into();
+            let brief: Arc<MatchSummary> = brief.into();
             let before = self.briefs.insert(brief.id, Arc::clone(&brief));
             let (row, order) = (IndexRow::of(&brief), SortKey::of(&brief));
             match &before {
@@ -159,7 +159,7 @@ impl Index {
         }
     }
 
-    fn post(&mut self, brief: &Brief) {
+    fn post(&mut self, brief: &MatchSummary) {
         let order = SortKey::of(brief);
         for posting in Posting::all_of(brief) {
             let orders = self.postings.entry(posting).or_default();
@@ -169,7 +169,7 @@ impl Index {
         }
     }
 
-    fn unpost(&mut self, brief: &Brief) {
+    fn unpost(&mut self, brief: &MatchSummary) {
         let order = SortKey::of(brief);
         for posting in Posting::all_of(brief) {
             if let Some(orders) = self.postings.get_mut(&posting) {
@@ -184,7 +184,7 @@ impl Index {
     }
 
     #[must_use]
-    pub fn brief(&self, id: Key) -> Option<Arc<Brief>> {
+    pub fn brief(&self, id: Key) -> Option<Arc<MatchSummary>> {
         self.briefs.get(&id).map(Arc::clone)
     }
 
@@ -196,7 +196,7 @@ impl Index {
     /// The matches in which these two meet, the oldest first. Only those of both are looked at: the orders
     /// of each lie one after the other in memory, and their briefs anywhere.
     #[must_use]
-    pub fn meetings(&self, one: Key, other: Key) -> Vec<Arc<Brief>> {
+    pub fn meetings(&self, one: Key, other: Key) -> Vec<Arc<MatchSummary>> {
         let [one, other] = [one, other].map(|team| self.orders(Posting::Team(team)));
         let mut other = other.iter().peekable();
         let met = one.iter().filter(|order| {
@@ -215,7 +215,7 @@ impl Index {
     #[must_use]
     pub fn find_under(
         &self,
-        fresh: &[Arc<Brief>],
+        fresh: &[Arc<MatchSummary>],
         filter: &Filter,
         window: Window,
         also: Option<Condition<'_>>,
@@ -223,7 +223,7 @@ impl Index {
         let (first, last) = filter.span();
         let known: FxHashSet<Key> = fresh.iter().map(|brief| brief.id).collect();
         let is_within = |order: SortKey| first <= order && last.is_none_or(|last| order < last);
-        let lets_through = |brief: &Brief| also.is_none_or(|also| also(brief));
+        let lets_through = |brief: &MatchSummary| also.is_none_or(|also| also(brief));
         let mut news: Vec<_> = fresh.iter().map(|brief| (SortKey::of(brief), brief)).collect();
         news.retain(|(order, brief)| {
             is_within(*order) && filter.lets_through(brief) && lets_through(brief)
@@ -295,7 +295,7 @@ impl Filter {
         (at(self.from.unwrap_or(Micros::MIN)), last.map(at))
     }
 
-    fn lets_through(&self, brief: &Brief) -> bool {
+    fn lets_through(&self, brief: &MatchSummary) -> bool {
         fn is<T: PartialEq + Copy>(wanted: Option<T>, own: Option<T>) -> bool {
             wanted.is_none() || wanted == own
         }

@@ -18,7 +18,7 @@ use crate::{
     clock::now,
     config::ArchiveConfig,
     reader::Reader,
-    record::{Brief, Key, Status},
+    record::{Key, MatchSummary, Status},
 };
 
 /// The interval of searches for matches that no source will report again. By the first search, a
@@ -133,7 +133,7 @@ impl ArchiveWorker {
         let open = Filter { statuses: Some(OPEN.to_vec()), ..Filter::default() };
         let open = self.archive.find(&open, Window::ALL).briefs;
         // A match in play may have begun late, or at an unknown time, and another hub may follow it.
-        let is_due = |brief: &Brief| {
+        let is_due = |brief: &MatchSummary| {
             if matches!(brief.status, Status::NotStarted | Status::AtThePost) {
                 brief.start.is_some_and(|start| start < begun)
             } else {

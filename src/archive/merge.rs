@@ -7,9 +7,9 @@
 use std::{collections::HashSet, sync::Arc};
 
 use crate::record::{
-    Brief, FootballRecord, IncidentRecord, MatchRecord, PlayRecord, PlayerRecord, PointRecord,
-    PriceRecord, RaceRecord, RunnerPriceRecord, ScoreboardRecord, Status, TennisRecord,
-    merged_analysis,
+    FootballRecord, IncidentRecord, MatchRecord, MatchSummary, PlayRecord, PlayerRecord,
+    PointRecord, PriceRecord, RaceRecord, RunnerPriceRecord, ScoreboardRecord, Status,
+    TennisRecord, merged_analysis,
 };
 
 /// Minutes by which two feeds may differ about one incident.
@@ -59,13 +59,13 @@ fn status(new: &MatchRecord, old: &MatchRecord) -> Status {
     }
 }
 
-fn brief(new: &MatchRecord, old: &MatchRecord) -> Brief {
+fn brief(new: &MatchRecord, old: &MatchRecord) -> MatchSummary {
     let keeps_play = old.play.is_followed() && !new.play.is_followed();
     let status = status(new, old);
     let (new, old) = (&new.brief, &old.brief);
     let (of_play, other) = if keeps_play { (old, new) } else { (new, old) };
     let parts = if of_play.parts.is_empty() { &other.parts } else { &of_play.parts };
-    let mut brief = Brief {
+    let mut brief = MatchSummary {
         status,
         score: of_play.score.or(other.score),
         half_time: of_play.half_time.or(other.half_time),
@@ -73,7 +73,7 @@ fn brief(new: &MatchRecord, old: &MatchRecord) -> Brief {
         penalties: of_play.penalties.or(other.penalties),
         parts: parts.clone(),
         winner: of_play.winner.or(other.winner),
-        ..Brief::clone(new)
+        ..MatchSummary::clone(new)
     };
     brief.fill_particulars(old);
     brief

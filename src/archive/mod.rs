@@ -1,6 +1,6 @@
 //! The archive: matches that have passed through the hub, their entities, and the history of every price.
 //!
-//! In: [`MatchRecord`]s. Out: the same by id, lists of their [`Brief`]s by any filter, and the
+//! In: [`MatchRecord`]s. Out: the same by id, lists of their [`MatchSummary`]s by any filter, and the
 //! [`Entity`]s behind their ids. What lists need of every match is in memory (`index`), in the order
 //! in which lists show it, so a page costs the same wherever it is; the rest is read by primary key.
 //! It knows neither HTTP nor channels.
@@ -49,7 +49,7 @@ use self::{
 };
 use crate::{
     database::Database,
-    record::{Brief, Key, MatchRecord, Status},
+    record::{Key, MatchRecord, MatchSummary, Status},
 };
 
 /// Matches that are written in one transaction, without their prices: some hundreds of KiB.
@@ -354,8 +354,11 @@ impl Archive {
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn summaries(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        self.inner.store.summaries(ids).await
+    pub async fn records_without_detail(
+        &self,
+        ids: &[Key],
+    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        self.inner.store.records_without_detail(ids).await
     }
 
     /// The complete records of these matches, in this order; unknown ones are left out.
@@ -375,7 +378,7 @@ impl Archive {
 
     /// The matches in which each two of these teams or players meet, the oldest first.
     #[must_use]
-    pub fn meetings(&self, pairs: &HashSet<[Key; 2]>) -> HashMap<[Key; 2], Vec<Arc<Brief>>> {
+    pub fn meetings(&self, pairs: &HashSet<[Key; 2]>) -> HashMap<[Key; 2], Vec<Arc<MatchSummary>>> {
         let index = self.inner.index.read().unwrap_or_else(PoisonError::into_inner);
         let met = pairs.iter().map(|[one, other]| ([*one, *other], index.meetings(*one, *other)));
         met.collect()
@@ -386,7 +389,7 @@ impl Archive {
     #[must_use]
     pub fn find_under(
         &self,
-        fresh: &[Arc<Brief>],
+        fresh: &[Arc<MatchSummary>],
         filter: &Filter,
         window: Window,
         also: Option<Condition<'_>>,
@@ -397,7 +400,7 @@ impl Archive {
 
     /// The summary of a match.
     #[must_use]
-    pub fn brief(&self, id: Key) -> Option<Arc<Brief>> {
+    pub fn brief(&self, id: Key) -> Option<Arc<MatchSummary>> {
         self.inner.index.read().unwrap_or_else(PoisonError::into_inner).brief(id)
     }
 

@@ -12,13 +12,13 @@ use super::{
     index::{Filter, MatchPage, Window},
     rows::{IndexRow, RowRun, SortKey, StatusCount},
 };
-use crate::record::{Brief, Status};
+use crate::record::{MatchSummary, Status};
 
 /// What a filter has no words for.
-pub type Condition<'a> = &'a dyn Fn(&Brief) -> bool;
+pub type Condition<'a> = &'a dyn Fn(&MatchSummary) -> bool;
 
 /// A brief with its order at hand, so that it need not be looked at.
-type OrderedSummary<'a> = (SortKey, &'a Arc<Brief>);
+type OrderedSummary<'a> = (SortKey, &'a Arc<MatchSummary>);
 
 /// What is found, while it is looked for.
 pub(super) struct PageBuilder<'a> {
@@ -126,7 +126,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    fn take(&mut self, brief: &Arc<Brief>) {
+    fn take(&mut self, brief: &Arc<MatchSummary>) {
         let Self { window, found, .. } = self;
         if found.count >= window.offset && found.briefs.len() < window.limit {
             found.briefs.push(Arc::clone(brief));

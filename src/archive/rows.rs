@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fanout::Micros;
 use ingest::event::Sport;
 
-use crate::record::{Brief, Key, Status};
+use crate::record::{Key, MatchSummary, Status};
 
 /// Rows of a block before it is halved. Its rows are moved when one is put in, 16 KiB at most; among
 /// the blocks of a million matches one is found in a dozen steps.
@@ -20,7 +20,7 @@ pub(super) struct SortKey {
 }
 
 impl SortKey {
-    pub(super) fn of(brief: &Brief) -> Self {
+    pub(super) fn of(brief: &MatchSummary) -> Self {
         Self { start: brief.start.unwrap_or(Micros::MAX), id: brief.id }
     }
 }
@@ -29,14 +29,14 @@ impl SortKey {
 #[derive(Debug)]
 pub(super) struct IndexRow {
     pub(super) order: SortKey,
-    pub(super) brief: Arc<Brief>,
+    pub(super) brief: Arc<MatchSummary>,
     pub(super) sport: Sport,
     pub(super) status: Status,
     pub(super) round: Option<u16>,
 }
 
 impl IndexRow {
-    pub(super) fn of(brief: &Arc<Brief>) -> Self {
+    pub(super) fn of(brief: &Arc<MatchSummary>) -> Self {
         Self {
             order: SortKey::of(brief),
             brief: Arc::clone(brief),

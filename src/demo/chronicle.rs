@@ -296,7 +296,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
-    use crate::record::{Brief, PlayRecord};
+    use crate::record::{MatchSummary, PlayRecord};
 
     /// 22 November 2026, 6:40.
     const NOW: Micros = 1_795_329_600_000_000;
@@ -356,7 +356,7 @@ mod tests {
         // One league of ten, to be done sooner: that of the first match.
         let records = records(&planned[..330], RecordScope::Result, PLAYED, &PublicIds::default());
         let mut played: BTreeMap<Key, BTreeMap<Key, u32>> = BTreeMap::new();
-        for Brief { competition, season, sides, .. } in records.iter().map(|it| &*it.brief) {
+        for MatchSummary { competition, season, sides, .. } in records.iter().map(|it| &*it.brief) {
             assert!(season.is_some());
             let table = played.entry(competition.expect("a league")).or_default();
             for side in sides.expect("two sides") {

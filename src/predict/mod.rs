@@ -27,7 +27,7 @@ use crate::{
     archive::{Archive, EntityKind, Filter, Window},
     clock::now,
     config::PredictionsConfig,
-    record::{Brief, Key, Status},
+    record::{Key, MatchSummary, Status},
     supervisor::{self, Lifetime},
 };
 
@@ -155,7 +155,7 @@ impl Predictor {
 }
 
 /// Goals without extra time: that is what the model speaks of.
-fn result(brief: &Brief, now: Micros) -> Option<MatchResult> {
+fn result(brief: &MatchSummary, now: Micros) -> Option<MatchResult> {
     let extra = brief.extra_time.unwrap_or_default().map(u32::from);
     let [home, away] = brief.score?;
     #[expect(

@@ -21,7 +21,7 @@ fn finished(
     score: [u32; 2],
     extra_time: Option<[u16; 2]>,
 ) -> MatchRecord {
-    let brief = Brief {
+    let brief = MatchSummary {
         id,
         sport: Sport::Football,
         competition: Some(LEAGUE),

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use fanout::Micros;
 
-use crate::record::{Brief, Key, Status};
+use crate::record::{Key, MatchSummary, Status};
 
 /// Where everybody begins.
 pub const FIRST: f64 = 1500.0;
@@ -57,7 +57,7 @@ pub struct RatingTable {
 
 impl RatingTable {
     /// Rates the results among these matches, which come in the order in which they were played.
-    pub fn of<'a>(briefs: impl IntoIterator<Item = &'a Brief>) -> Self {
+    pub fn of<'a>(briefs: impl IntoIterator<Item = &'a MatchSummary>) -> Self {
         let mut table = Self::default();
         for brief in briefs {
             if let (Some(sides), Some(won)) = (brief.sides, result(brief)) {
@@ -67,7 +67,7 @@ impl RatingTable {
         table
     }
 
-    fn add(&mut self, brief: &Brief, sides: [Key; 2], won: f64) {
+    fn add(&mut self, brief: &MatchSummary, sides: [Key; 2], won: f64) {
         if let Some(chance) = self.chance(sides) {
             self.expected.insert(brief.id, chance);
         }
@@ -124,7 +124,7 @@ fn expectation([own, other]: [f64; 2]) -> f64 {
 
 /// What the first side made of a match that was played: 1, 0, or 0.5 for a draw.
 #[must_use]
-pub fn result(brief: &Brief) -> Option<f64> {
+pub fn result(brief: &MatchSummary) -> Option<f64> {
     if !matches!(brief.status, Status::Finished | Status::Retired) {
         return None;
     }
@@ -140,7 +140,7 @@ pub fn result(brief: &Brief) -> Option<f64> {
 
 /// 0 or 1: the side that has won, as it was told or as the score of what was played to its end says.
 #[must_use]
-pub fn winner(brief: &Brief) -> Option<u8> {
+pub fn winner(brief: &MatchSummary) -> Option<u8> {
     let by_score = || match brief.score? {
         [first, second] if first > second => Some(0),
         [first, second] if first < second => Some(1),
@@ -173,8 +173,8 @@ mod tests {
 
     use super::*;
 
-    fn played(id: Key, sides: [Key; 2], score: [u32; 2]) -> Brief {
-        Brief {
+    fn played(id: Key, sides: [Key; 2], score: [u32; 2]) -> MatchSummary {
+        MatchSummary {
             id,
             sport: Sport::Hockey,
             competition: Some(7),
@@ -225,11 +225,11 @@ mod tests {
     fn only_what_was_played_counts() {
         let drawn = played(1, [10, 20], [2, 2]);
         assert_eq!(result(&drawn), Some(0.5));
-        let walkover = Brief { status: Status::Walkover, winner: Some(0), ..drawn.clone() };
+        let walkover = MatchSummary { status: Status::Walkover, winner: Some(0), ..drawn.clone() };
         assert_eq!((result(&walkover), winner(&walkover)), (None, Some(0)));
-        let retired = Brief { status: Status::Retired, winner: Some(1), ..drawn.clone() };
+        let retired = MatchSummary { status: Status::Retired, winner: Some(1), ..drawn.clone() };
         assert_eq!(result(&retired), Some(0.0));
-        let live = Brief { status: Status::Live, score: Some([2, 0]), ..drawn };
+        let live = MatchSummary { status: Status::Live, score: Some([2, 0]), ..drawn };
         assert_eq!((result(&live), winner(&live)), (None, None));
     }
 }

@@ -50,7 +50,7 @@ pub struct EntityRef {
 /// What lists tell of a match, and by what they are filtered. Small: an archive keeps those of all its
 /// matches in memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Brief {
+pub struct MatchSummary {
     pub id: Key,
     #[serde(with = "sport")]
     pub sport: Sport,
@@ -96,7 +96,7 @@ pub struct Brief {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchRecord {
     /// Shared with lists of matches.
-    pub brief: Arc<Brief>,
+    pub brief: Arc<MatchSummary>,
     /// Who tells of it: the provider's slug and its own key.
     pub refs: BTreeMap<Arc<str>, Arc<str>>,
     pub names: Names,
@@ -108,7 +108,7 @@ pub struct MatchRecord {
     pub position: Option<Position>,
 }
 
-/// The names behind the ids of a [`Brief`].
+/// The names behind the ids of a [`MatchSummary`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Names {
     pub competition: Option<EntityRef>,

@@ -12,8 +12,8 @@ use ingest::{
 };
 
 use super::{
-    AnalysisRecord, BallRecord, Brief, CONSENSUS, ClockRecord, EntityRef, FootballRecord,
-    IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord, MomentumMinute, Names,
+    AnalysisRecord, BallRecord, CONSENSUS, ClockRecord, EntityRef, FootballRecord, IncidentRecord,
+    Key, LineUpPlayerRecord, LineUpRecord, MatchRecord, MatchSummary, MomentumMinute, Names,
     PlayRecord, PlayerRecord, PointRecord, PositionRecord, PriceRecord, RaceRecord,
     RunnerPriceRecord, RunnerRecord, ScoreboardRecord, SetRecord, ShotRecord, Status, TennisRecord,
     own, play::runner_key,
@@ -74,14 +74,14 @@ fn names(state: &Match, ids: &PublicIds) -> Names {
     }
 }
 
-fn brief(state: &Match, names: &Names, now: Micros) -> Brief {
+fn brief(state: &Match, names: &Names, now: Micros) -> MatchSummary {
     let id = |named: &Option<EntityRef>| named.as_ref().map(|named| named.id);
     let about = &state.about;
     let noon = || {
         let noon = state.fixture.date?.at(12, 0, 0, 0).in_tz("UTC").ok()?;
         Some(noon.timestamp().as_microsecond())
     };
-    Brief {
+    MatchSummary {
         id: state.id.0,
         sport: state.sport,
         competition: id(&names.competition),
@@ -120,7 +120,7 @@ fn life_status(life: Life) -> Status {
     }
 }
 
-fn play(state: &Match, ids: &PublicIds, brief: &mut Brief) -> PlayRecord {
+fn play(state: &Match, ids: &PublicIds, brief: &mut MatchSummary) -> PlayRecord {
     match &state.play {
         Play::Football(it) => {
             if let Some(status) = state.football_status(it) {
@@ -159,7 +159,7 @@ fn wide<T: Into<u32>>(pair: Pair<T>) -> Pair<u32> {
     pair.map(Into::into)
 }
 
-fn football(state: &Football, brief: &mut Brief) -> FootballRecord {
+fn football(state: &Football, brief: &mut MatchSummary) -> FootballRecord {
     if let Some(score) = state.reported_score() {
         brief.score = Some(wide(score.goals));
         brief.half_time = score.half_time;
@@ -308,7 +308,7 @@ fn kind(kind: IncidentKind) -> (&'static str, Option<&'static str>) {
     }
 }
 
-fn tennis(state: &Tennis, brief: &mut Brief) -> TennisRecord {
+fn tennis(state: &Tennis, brief: &mut MatchSummary) -> TennisRecord {
     let Some(score) = state.reported_score() else { return TennisRecord::default() };
     brief.score = Some(wide(score.sets_won()));
     brief.parts = score.sets.iter().map(|set| wide(set.games)).collect();
@@ -342,7 +342,7 @@ fn point(played: &PlayedPoint) -> PointRecord {
     }
 }
 
-fn scoreboard(state: &Scores, brief: &mut Brief) -> ScoreboardRecord {
+fn scoreboard(state: &Scores, brief: &mut MatchSummary) -> ScoreboardRecord {
     let Some(board) = &state.board else { return ScoreboardRecord::default() };
     brief.score = board.score;
     brief.parts.clone_from(&board.periods);

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     api::{Api, ApiError},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// Of the matches with a result. Rates are in percent, to one digit, and means are of a match, to two;
@@ -70,7 +70,11 @@ impl Led {
     }
 
     /// `led` are the matches of the manager with a result.
-    pub(super) fn of(manager: Key, led: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
+    pub(super) fn of(
+        manager: Key,
+        led: &[Arc<MatchSummary>],
+        sheets: &HashMap<Key, Sheet>,
+    ) -> Self {
         let sided = led
             .iter()
             .filter_map(|brief| Some((brief, tenure::side_of(&brief.coaches, &Some(manager))?)));

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, ErrorBody, Kept, Params, Spec, UnknownParametersBody, answer::Prepared},
     archive::{Filter, Window},
-    record::{Brief, Key, MatchRecord, Status},
+    record::{Key, MatchRecord, MatchSummary, Status},
 };
 
 /// Where the channel of the match stood when the answer was made, as `EPOCH:SEQ`.
@@ -73,7 +73,7 @@ impl Wanted {
         })
     }
 
-    fn lets_through(&self, brief: &Brief) -> bool {
+    fn lets_through(&self, brief: &MatchSummary) -> bool {
         let is = |wanted: Option<Key>, own| wanted.is_none() || wanted == own;
         let plays = |team| brief.sides.is_some_and(|sides| sides.contains(&team));
         is(self.league, brief.competition)
@@ -130,7 +130,7 @@ fn listed(api: &Api, wanted: &Wanted) -> Live {
         statuses: Some(Status::RESULTS.to_vec()),
         ..request::football()
     };
-    let also = |brief: &Brief| {
+    let also = |brief: &MatchSummary| {
         matches.fresh(brief.id).is_none()
             && wanted.lets_through(brief)
             && rank(brief, matches.now).is_some()
@@ -146,7 +146,7 @@ fn listed(api: &Api, wanted: &Wanted) -> Live {
 }
 
 /// Where a match stands in the list: in play, about to kick off, just over; `None` if not at all.
-fn rank(brief: &Brief, now: Micros) -> Option<u8> {
+fn rank(brief: &MatchSummary, now: Micros) -> Option<u8> {
     let starts_now = || {
         brief
             .start
@@ -208,11 +208,11 @@ enum Known {
     /// As the hub knows it.
     Fresh(Arc<MatchRecord>),
     /// As it was kept.
-    Kept(Arc<Brief>),
+    Kept(Arc<MatchSummary>),
 }
 
 impl Known {
-    fn brief(&self) -> &Brief {
+    fn brief(&self) -> &MatchSummary {
         match self {
             Self::Fresh(record) => &record.brief,
             Self::Kept(brief) => brief,

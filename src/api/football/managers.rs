@@ -26,7 +26,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, ErrorBody, Kept, Page, Params, Spec, UnknownParametersBody, time},
     archive::{Entity, EntityKind},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// SERVICE section 1.9. Sums are of the matches that we know the result of; what no feed of ours tells
@@ -61,7 +61,7 @@ pub(super) struct Manager {
 impl Person for Manager {
     const ROLE: Role = Role::Manager;
 
-    fn of(manager: &Entity, led: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
+    fn of(manager: &Entity, led: &[Arc<MatchSummary>], sheets: &HashMap<Key, Sheet>) -> Self {
         let sums = Led::of(manager.id, led, sheets);
         Self {
             id: manager.id,

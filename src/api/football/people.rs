@@ -14,7 +14,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, Kept, Params, Spec},
     archive::{Entity, EntityKind, Filter, Window},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// What somebody is in a match.
@@ -46,7 +46,7 @@ impl Role {
     }
 
     /// Who of them stands in a match.
-    fn in_match(self, brief: &Brief) -> impl Iterator<Item = Key> {
+    fn in_match(self, brief: &MatchSummary) -> impl Iterator<Item = Key> {
         let both = match self {
             Self::Manager => brief.coaches,
             Self::Referee => [brief.referee, None],
@@ -59,7 +59,7 @@ impl Role {
 pub(super) trait Person: Serialize {
     const ROLE: Role;
 
-    fn of(person: &Entity, own: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self;
+    fn of(person: &Entity, own: &[Arc<MatchSummary>], sheets: &HashMap<Key, Sheet>) -> Self;
 }
 
 /// All of a role that a condition lets through, and that have the matches which a request asks for
@@ -73,7 +73,7 @@ pub(super) async fn list<T: Person>(
     let (league, least) = (params.id("league_id")?, params.number("min_matches")?);
     let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
     let matches = Matches::now(asked.api);
-    let mut own: HashMap<Key, Vec<Arc<Brief>>> = HashMap::new();
+    let mut own: HashMap<Key, Vec<Arc<MatchSummary>>> = HashMap::new();
     for brief in matches.all(&with_result()) {
         for id in T::ROLE.in_match(&brief) {
             own.entry(id).or_default().push(Arc::clone(&brief));

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, ErrorBody, Page, Spec, UnknownParametersBody},
     archive::Entity,
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// SERVICE section 1.9. Sums are of the matches that we know the result of; what no feed of ours tells
@@ -51,7 +51,7 @@ pub(super) struct Referee {
 impl Person for Referee {
     const ROLE: Role = Role::Referee;
 
-    fn of(referee: &Entity, judged: &[Arc<Brief>], sheets: &HashMap<Key, Sheet>) -> Self {
+    fn of(referee: &Entity, judged: &[Arc<MatchSummary>], sheets: &HashMap<Key, Sheet>) -> Self {
         let sheets = || judged.iter().filter_map(|brief| sheets.get(&brief.id));
         let yellow = Sum::of(sheets().map(|sheet| sheet.yellow));
         let red = Sum::of(sheets().map(|sheet| sheet.red));

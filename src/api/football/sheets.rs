@@ -11,7 +11,7 @@ use fanout::Micros;
 use super::matches::Matches;
 use crate::{
     api::ApiError,
-    record::{Brief, FootballRecord, Key, MatchRecord},
+    record::{FootballRecord, Key, MatchRecord, MatchSummary},
 };
 
 /// Matches of which it is remembered; each takes some hundred bytes. Beyond that all is forgotten and
@@ -46,7 +46,7 @@ impl Sheets {
     pub(super) async fn of(
         &self,
         matches: &Matches<'_>,
-        briefs: &[Arc<Brief>],
+        briefs: &[Arc<MatchSummary>],
     ) -> Result<HashMap<Key, Sheet>, ApiError> {
         let mut sheets = HashMap::with_capacity(briefs.len());
         let mut missing = Vec::new();

@@ -18,7 +18,7 @@ use crate::{
         ApiError, Kept,
         answer::{CACHE_STATUS, Prepared},
     },
-    record::{Brief, Key, MatchRecord},
+    record::{Key, MatchRecord, MatchSummary},
 };
 
 /// Details of so many matches are held at most; each is a few kilobytes.
@@ -33,7 +33,7 @@ pub(super) enum MadeOf {
     /// All that the hub shows, by its version.
     Reader(u64),
     Fresh(Arc<MatchRecord>),
-    Kept(Arc<Brief>),
+    Kept(Arc<MatchSummary>),
 }
 
 impl MadeOf {

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::{
     api::{odds::status, time},
     predict::{self, FittedModel, Forecast},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// From which probability on something is recommended, in percent: more likely than not by some way.
@@ -130,7 +130,7 @@ pub(super) struct Names {
 
 impl Prediction {
     pub(super) fn new(
-        brief: &Brief,
+        brief: &MatchSummary,
         sides: [Key; 2],
         names: Names,
         fitted: &FittedModel,

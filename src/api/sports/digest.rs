@@ -16,7 +16,7 @@ use crate::{
     archive::{Archive, EntityKind, Filter, Window},
     clock,
     rating::RatingTable,
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// For how long an answer is made of the same, in microseconds: as long as clients keep lists.
@@ -111,7 +111,7 @@ impl Digest {
 
     /// Matches come by their start.
     fn of<'a>(
-        briefs: impl Iterator<Item = &'a Brief> + Clone,
+        briefs: impl Iterator<Item = &'a MatchSummary> + Clone,
         mut circuit: impl FnMut(Key) -> Option<&'static str>,
     ) -> Self {
         let mut digest = Self { table: RatingTable::of(briefs.clone()), ..Self::default() };

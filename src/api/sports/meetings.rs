@@ -8,13 +8,13 @@ use crate::{
     api::Api,
     archive::{Filter, Window},
     rating,
-    record::{Brief, Key, MatchRecord, Status},
+    record::{Key, MatchRecord, MatchSummary, Status},
 };
 
 /// A match as one of its sides saw it.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
-    pub(super) brief: Arc<Brief>,
+    pub(super) brief: Arc<MatchSummary>,
     /// 0 or 1: where the side stands in it.
     place: usize,
 }

@@ -57,7 +57,7 @@ async fn rows(asked: &Asked<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<Eve
 pub(super) async fn page(asked: &Asked<'_>, filter: &Filter) -> Result<Page<Event>, ApiError> {
     let view = View::now(asked.api, Some(Sport::Football));
     let found = view.find(filter, asked.window());
-    let records = view.summaries(&found.briefs).await?;
+    let records = view.records_without_detail(&found.briefs).await?;
     Ok(asked.page(found.count, rows(asked, &records).await?))
 }
 

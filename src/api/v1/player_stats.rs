@@ -135,7 +135,7 @@ pub(super) async fn list(
     let mut ids: Vec<Key> = found.iter().map(|it| it.match_id).collect();
     ids.sort_unstable();
     ids.dedup();
-    let records = api.archive.summaries(&ids).await?;
+    let records = api.archive.records_without_detail(&ids).await?;
     let record = |id: Key| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
     let rows = found.iter().map(|it| PlayerStats::new(&asked, it, record(it.match_id))).collect();
     Kept::LIST.answer(&headers, &asked.page(count, rows))

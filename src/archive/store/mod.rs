@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     database::{Database, Pace},
-    record::{Brief, Key, MatchRecord},
+    record::{Key, MatchRecord, MatchSummary},
 };
 
 #[derive(Debug, Clone)]
@@ -41,13 +41,13 @@ impl ArchiveStore {
         change.fetch_one(self.database.pool()).await
     }
 
-    pub(super) async fn briefs(&self) -> Result<Vec<Brief>, sqlx::Error> {
+    pub(super) async fn briefs(&self) -> Result<Vec<MatchSummary>, sqlx::Error> {
         let briefs = sqlx::query("SELECT brief FROM archive_matches");
         briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
     }
 
     /// Those of the writes after this one.
-    pub(super) async fn briefs_since(&self, change: i64) -> Result<Vec<Brief>, sqlx::Error> {
+    pub(super) async fn briefs_since(&self, change: i64) -> Result<Vec<MatchSummary>, sqlx::Error> {
         let briefs =
             sqlx::query("SELECT brief FROM archive_matches WHERE change > $1").bind(change);
         briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
@@ -64,7 +64,7 @@ impl ArchiveStore {
     }
 
     /// What lists tell of these, in this order; those that are not known are left out.
-    pub(super) async fn summaries(
+    pub(super) async fn records_without_detail(
         &self,
         ids: &[Key],
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
@@ -152,7 +152,7 @@ async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error>
 
 /// A match as it is written.
 struct RecordRow<'a> {
-    brief: &'a Brief,
+    brief: &'a MatchSummary,
     status: String,
     brief_json: String,
     record_json: String,

@@ -5,8 +5,8 @@ use ingest::event::Sport;
 use rust_decimal::Decimal;
 
 use crate::record::{
-    Brief, EntityRef, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord,
-    MatchRecord, Names, PlayRecord, PriceRecord, Status,
+    EntityRef, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord,
+    MatchSummary, Names, PlayRecord, PriceRecord, Status,
 };
 
 pub(in crate::archive) const MATCH: Key = 7;
@@ -20,8 +20,8 @@ pub(in crate::archive) fn named(id: Key) -> EntityRef {
     EntityRef { id, name: format!("name {id}").into() }
 }
 
-pub(in crate::archive) fn brief(id: Key) -> Brief {
-    Brief {
+pub(in crate::archive) fn brief(id: Key) -> MatchSummary {
+    MatchSummary {
         id,
         sport: Sport::Football,
         competition: Some(5),

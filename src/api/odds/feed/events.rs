@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::{
     api::{Api, ApiError, Kept, Page, Params, Place, Spec, odds::status, params, time, view::View},
     archive::{EntityKind, Filter},
-    record::{Brief, Key, MatchRecord},
+    record::{Key, MatchRecord, MatchSummary},
 };
 
 /// A match, as the other shapes of the Odds API begin.
@@ -31,7 +31,11 @@ pub(super) struct OddsEvent {
 }
 
 impl OddsEvent {
-    fn new(brief: &Brief, league: Option<String>, [home, away]: [Option<String>; 2]) -> Self {
+    fn new(
+        brief: &MatchSummary,
+        league: Option<String>,
+        [home, away]: [Option<String>; 2],
+    ) -> Self {
         Self {
             event_id: brief.id,
             sport: brief.sport.as_str(),
@@ -55,7 +59,7 @@ impl OddsEvent {
         Self::new(&record.brief, league, [side(0), side(1)])
     }
 
-    fn of_brief(api: &Api, brief: &Brief) -> Self {
+    fn of_brief(api: &Api, brief: &MatchSummary) -> Self {
         let sides = if matches!(brief.sport, Sport::Tennis | Sport::Darts) {
             EntityKind::Player
         } else {

@@ -20,7 +20,7 @@ use crate::{
         Api, Kept, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
-    record::{Brief, Key, MatchRecord},
+    record::{Key, MatchRecord, MatchSummary},
 };
 
 const SPORT: Sport = Sport::Hockey;
@@ -147,7 +147,7 @@ pub(super) async fn h2h(Path(id): Path<String>, request: Request) -> Answer {
 }
 
 /// Whether it was not decided in regular time.
-pub(super) fn had_overtime(brief: &Brief) -> bool {
+pub(super) fn had_overtime(brief: &MatchSummary) -> bool {
     brief.parts.len() > PERIODS
 }
 
