@@ -1,4 +1,4 @@
-//! Builds the parts, wires them, stops them. The only file that knows every part.
+//! Builds, connects and stops all parts. The only file that knows every part.
 
 mod customers;
 mod playing;
@@ -96,20 +96,20 @@ pub enum AppError {
     Random(#[from] getrandom::Error),
 }
 
-/// What the hub plays.
+/// The sources that the hub runs.
 #[derive(Debug)]
 pub enum RunMode {
-    /// Simulated days without end.
+    /// The simulated demo.
     Demo,
-    /// A load to measure with.
+    /// A synthetic load for measurements.
     Steady(Load),
-    /// Nothing of its own.
+    /// Live and push sources only.
     Nothing,
     Recordings(ReplayArgs),
 }
 
 impl RunMode {
-    /// What the settings say is to be played.
+    /// The mode of the settings.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let BenchConfig { rate, channels, .. } = config.bench;
@@ -121,13 +121,13 @@ impl RunMode {
     }
 }
 
-/// Runs the hub until it is told to stop.
+/// Runs the hub until it is stopped.
 ///
 /// # Errors
 ///
 /// If a part cannot start.
 pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
-    // From the beginning: a signal that nobody listens for ends the process at once.
+    // First, since a signal without a handler ends the process at once.
     let mut signals = Signals::listen()?;
     let metrics = telemetry::start_metrics()?;
     let recordings = playing::recordings(&config, &mode)?;
@@ -307,7 +307,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         config.server.drain_ms
     };
     stop.send_replace(true);
-    // The door is closed first: whoever is told to go does not come back to this process.
+    // The acceptor closes first, so that disconnected clients do not reconnect to this process.
     let served = match served {
         Some(served) => served,
         None => serving.await,
@@ -320,7 +320,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         info!("requests were cut off");
     }
     stop_writer(&hub_handle, writer).await;
-    // The writer has laid out its last.
+    // The writer has exported its last snapshots.
     keeping.await.ok();
     written.send_replace(true);
     signalling.await.ok();
@@ -330,7 +330,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         task.await.ok();
     }
     customers::stop(customers.tasks, patience).await;
-    // Everybody who counts has ended.
+    // All parts that count usage have ended.
     flushes.finish().await;
     accounts.close().await;
     info!("stopped");
@@ -350,7 +350,7 @@ fn proxies(config: &Config) -> Proxies {
 /// Orders that may wait for the writer.
 const ORDERS_MAX: usize = 64;
 
-/// Brings what the operator orders about matches to the writer.
+/// Forwards the operator's orders about matches to the writer.
 fn take_orders(
     store: IdentityStore,
     config: &Config,
@@ -428,7 +428,7 @@ fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> 
     Ok(Some(TcpListener::from_std(listener)?))
 }
 
-/// What is agreed with a source that pushes: each line is complete in itself.
+/// The policy of sources that push: each line is self-contained.
 fn push_policy(config: &Config) -> SourcePolicy {
     let deadline = (config.ingest.deadline_ms > 0).then(|| micros(config.ingest.deadline_ms));
     SourcePolicy { deadline_us: deadline, ..SourcePolicy::default() }
@@ -497,12 +497,12 @@ fn milliseconds(ms: u64) -> u32 {
     u32::try_from(ms).unwrap_or(u32::MAX)
 }
 
-/// How the door's task ended, a panic being a failure like others.
+/// The result of the acceptor's task, with a panic as an I/O error.
 fn ended(served: Result<io::Result<JoinSet<()>>, JoinError>) -> io::Result<JoinSet<()>> {
     served.unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }
 
-/// Tells everybody to go and waits until they have, for as long as was agreed.
+/// Disconnects all clients and waits until they are gone, up to `drain_ms`.
 async fn drain(fanout: &Fanout, drain_ms: u64) {
     fanout.drain(milliseconds(drain_ms));
     let deadline = tokio::time::sleep(Duration::from_millis(drain_ms));
@@ -522,6 +522,6 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
 
 async fn stop_writer(hub_handle: &HubHandle, writer: thread::JoinHandle<()>) {
     hub_handle.requests.send(Request::Stop).await.ok();
-    // The supervisor has told of a panic.
+    // The supervisor has logged a panic.
     tokio::task::spawn_blocking(move || writer.join().ok()).await.ok();
 }

@@ -1,4 +1,4 @@
-//! Which channels exist, what each shows, and its name.
+//! The channels: their subjects and names.
 //!
 //! Owns the sequences and the tiers. Does not know who follows a channel, nor what an update means.
 
@@ -15,33 +15,33 @@ use crate::hub::{Header, rate_tiers::RateTiers, sequence::Sequence};
 pub enum Subject {
     Match(Id),
     Consensus(Id),
-    /// By the book's place in its match.
+    /// By the book's index in its match.
     Book(Id, usize),
     Board(Sport),
     Feeds,
-    /// What odds and play say, of all matches.
+    /// The signals of all matches.
     Signals,
 }
 
-/// One channel, and what was last published of its header.
+/// One channel, with its last published header.
 #[derive(Debug)]
 pub struct ChannelEntry {
     pub subject: Subject,
     pub sequence: Sequence,
-    /// The channel at the rates at which it is followed, beside each change at once.
+    /// The channel at lower rates.
     pub tiers: RateTiers,
     pub header: Header,
-    /// The image as a frame, for as long as it is the newest.
+    /// The cached image frame with its sequence.
     pub image: Option<(fanout::Seq, bytes::Bytes)>,
-    /// The moments of the last change.
+    /// The timestamps of the last change.
     pub stamp: Option<crate::hub::sequence::Stamp>,
 }
 
 /// All channels.
 #[derive(Debug, Default)]
 pub struct Channels {
-    /// Looked up several times for each change. Subjects hold numbers that no feed can choose, so
-    /// a hash that could be provoked to collide does no harm.
+    /// Looked up several times per change. Subjects contain numbers that no feed can choose, so a
+    /// hash without collision resistance is safe.
     entries: FxHashMap<Subject, ChannelEntry>,
     names: HashMap<ChannelId, Subject>,
     numbers: u32,
@@ -62,7 +62,7 @@ impl Channels {
         })
     }
 
-    /// Opens a channel, which needs these classes. Its sequence begins at 0, the empty document.
+    /// Opens a channel that requires these classes. Its sequence begins at 0, the empty document.
     pub fn open(
         &mut self,
         subject: Subject,
@@ -80,13 +80,13 @@ impl Channels {
         self.entries.entry(subject).or_insert(entry)
     }
 
-    /// A number that no channel has had.
+    /// A number that was never used.
     pub fn next_number(&mut self) -> u32 {
         self.numbers += 1;
         self.numbers
     }
 
-    /// Forgets a channel.
+    /// Removes a channel.
     pub fn close(&mut self, subject: Subject) -> Option<Channel> {
         let entry = self.entries.remove(&subject)?;
         self.names.remove(&entry.sequence.channel.name);
@@ -118,13 +118,13 @@ impl Channels {
         self.entries.values_mut()
     }
 
-    /// What the channel of this name shows.
+    /// The subject of the channel of this name.
     #[must_use]
     pub fn subject(&self, name: &str) -> Option<Subject> {
         self.names.get(&ChannelId::new(name)).copied()
     }
 
-    /// Every channel that a pattern covers, by name.
+    /// The channels that match a pattern, by name.
     #[must_use]
     pub fn matching(&self, pattern: &Pattern) -> Vec<Channel> {
         let matching = self.entries.values().map(|entry| &entry.sequence.channel);

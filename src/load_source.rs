@@ -1,9 +1,10 @@
-//! A steady load to measure with: so many changes a second, each of one price, on a schedule that
-//! never slips.
+//! A synthetic load for measurements: a fixed rate of changes, each of one price, on a schedule
+//! that never slips.
 //!
-//! The schedule is an open loop. The k-th change is intended at the start and k/rate seconds, and says
-//! so (`at.src`), whenever it is handed in; what is late is handed in at once. So a measured delay
-//! counts from when something should have been told, and holding up the source hides nothing.
+//! The schedule is an open loop: the k-th change is intended k/rate seconds after the start and
+//! carries that time (`at.src`), whenever it is sent; late changes are sent at once. Measured
+//! delays therefore count from the intended time, and a stalled source hides nothing (no
+//! coordinated omission).
 
 use std::{
     iter,
@@ -36,23 +37,23 @@ pub const CHANNELS: &str = "football/*/odds/steady";
 
 const SLUG: &str = "steady";
 
-/// The shortest sleep, in microseconds: above 2,000 changes a second several are handed in together,
-/// the first of them so much late. Each sleep wakes this thread and the hub's.
+/// The shortest sleep, in microseconds: above 2,000 changes a second several are sent together, the
+/// first of them late by up to this time. Each sleep wakes this thread and the hub's.
 const BREATH_US: Micros = 500;
 
-/// Changes handed in with one message to the writer, at most: as many as a turn of it takes.
+/// Maximum number of changes per message to the writer: as many as it takes per turn.
 const TOGETHER_MAX: usize = 64;
 
-/// How many changes, on how many channels.
+/// The rate of changes and the number of channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Changes a second, in all.
+    /// Changes a second, in total.
     pub rate: NonZeroU32,
     /// Matches with one book each, which change in turn.
     pub channels: NonZeroU32,
 }
 
-/// The source: what changes next, and what its facts are made of.
+/// The source of the load.
 #[derive(Debug)]
 pub struct LoadSource {
     load: Load,
@@ -75,7 +76,7 @@ impl LoadSource {
         }
     }
 
-    /// Introduces all matches and opens their books, before anybody can look.
+    /// Introduces all matches and opens their books, before clients connect.
     pub fn introduce(&self, hub: &mut Hub, source: SourceNumber, now: Micros) {
         let mut changes = Vec::new();
         for number in 1..=self.load.channels.get() {
@@ -87,13 +88,13 @@ impl LoadSource {
         }
     }
 
-    /// When a change is intended, in microseconds after the start.
+    /// The intended time of a change, in microseconds after the start.
     fn intended(&self, number: u64) -> Micros {
         let us = u128::from(number) * 1_000_000 / u128::from(self.load.rate.get());
         Micros::try_from(us).unwrap_or(Micros::MAX)
     }
 
-    /// A change of one price: never to the one that it was before.
+    /// A change of one price, always to a different one.
     fn change(&self, number: u64, start: Micros) -> Batch {
         let matches = self.matches.len() as u64;
         let place = usize::try_from(number % matches).expect("less than the length of a list");
@@ -122,7 +123,7 @@ impl LoadSource {
             date: None,
             sides: Some([side("Home"), side("Away")]),
         };
-        // Without an outcome it is no part of the consensus, so that a change is one update.
+        // Without an outcome it is not part of the consensus, so that a change is one update.
         let selection = SelectionDefinition {
             id: Arc::clone(&self.selection),
             name: None,
@@ -153,7 +154,7 @@ impl LoadSource {
     ///
     /// # Errors
     ///
-    /// When the system refuses a thread.
+    /// If the system refuses a thread.
     pub fn start(
         self,
         source: SourceNumber,
@@ -191,7 +192,7 @@ impl LoadSource {
                 inputs.blocking_send(input).map_err(|_| Stopped)?;
             }
             let due = start + self.intended(next) - now();
-            // Late already: at once. Else not so soon that waking up is most of the work.
+            // A late change is sent at once. Otherwise the sleep is long enough that wake-ups do not dominate.
             let wait = if due <= 0 { 0 } else { due.max(BREATH_US).unsigned_abs() };
             match stop.recv_timeout(Duration::from_micros(wait)) {
                 Err(RecvTimeoutError::Timeout) => {}

@@ -1,8 +1,7 @@
-//! What sources push: lines are read, repetitions recognised, and the rest handed to the hub.
+//! Pushed lines: parses them, drops duplicates, and sends the rest to the hub.
 //!
-//! One body is taken at a time for each source, so that what a source says is applied in the order
-//! in which it said it. Nothing is answered before the hub has taken it. This knows neither HTTP nor
-//! keys.
+//! One body per source is processed at a time, so that a source's lines are applied in order. The
+//! answer is sent after the hub has applied them. This module knows neither HTTP nor keys.
 
 mod fingerprints;
 
@@ -30,26 +29,26 @@ use crate::{
     pipeline::{HubHandle, Input, InputPermit},
 };
 
-/// The format of what is pushed, by the name that recordings and the quarantine have for it.
+/// The format of pushed lines, as named by recordings and the quarantine.
 pub const FORMAT: &str = "matchwire-events";
 
-/// The kind of such a source on the channel `feeds`.
+/// The kind of push sources on the channel `feeds`.
 pub const KIND: &str = "push";
 
-/// Lines handed to the hub at once: enough to share the cost, few enough that other sources do not
+/// Lines per message to the hub: enough to amortise its cost, few enough that other sources do not
 /// wait for a long body.
 const LINES_PER_CHUNK: usize = 64;
 
-/// Refusals that an answer lists; the others are counted, and all are in the quarantine.
+/// Refusals listed in an answer; the others are only counted. All are in the quarantine.
 const REFUSALS_LISTED_MAX: usize = 100;
 
-/// Lines of a source for the hub, which answers to each what was wrong with it, if anything was.
+/// Lines of a source for the hub, which replies with the error of each line, if any.
 #[derive(Debug)]
 pub struct PushRequest {
     pub source: Arc<str>,
     pub received: Micros,
     pub lines: Vec<PushedLine>,
-    /// What could not even be read.
+    /// Lines that could not be parsed.
     pub refusals: Vec<Refusal>,
     pub reply: oneshot::Sender<Vec<Option<String>>>,
 }
@@ -61,7 +60,7 @@ pub struct PushedLine {
     pub bytes: Bytes,
 }
 
-/// What became of the lines of a body.
+/// The outcome of a body.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PushOutcome {
     pub accepted: u64,
@@ -78,16 +77,16 @@ pub struct LineRefusal {
     pub reason: String,
 }
 
-/// Why the rest of a body was not taken.
+/// Why the rest of a body was not processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushError {
-    /// The hub had no room for as long as a push may wait.
+    /// The hub's queue was full for as long as a push may wait.
     Full,
     /// The hub is stopping.
     Stopping,
 }
 
-/// What is known of the sources that push.
+/// The sources that push.
 #[derive(Debug)]
 pub struct PushSources {
     settings: IngestConfig,
@@ -96,12 +95,12 @@ pub struct PushSources {
     by_name: DashMap<String, Arc<Mutex<PushSource>>>,
 }
 
-/// One source that pushes; locked for as long as a body of it is read and taken.
+/// A source that pushes, locked while one of its bodies is processed.
 #[derive(Debug)]
 pub struct PushSource {
     name: Arc<str>,
     recent: RecentFingerprints,
-    /// The last body of which nothing was refused.
+    /// The last body without refusals.
     last_body: Option<Fingerprint>,
 }
 
@@ -116,7 +115,7 @@ impl PushSources {
         &self.settings
     }
 
-    /// The source of this name. Names are those of keys that an operator made, so there are few.
+    /// The source of this name. Names come from the operator's feed keys, so there are few.
     #[must_use]
     pub fn source(&self, name: &str) -> Arc<Mutex<PushSource>> {
         let new = || PushSource {
@@ -129,12 +128,12 @@ impl PushSources {
         )
     }
 
-    /// Takes the lines of a body, in order. `all_matches`: lines may speak of matches of other
+    /// Processes the lines of a body, in order. `all_matches`: lines may refer to matches of other
     /// providers.
     ///
     /// # Errors
     ///
-    /// Where the hub does not take them all: with what became of those before.
+    /// If the hub does not accept all lines, with the outcome so far.
     pub async fn take(
         &self,
         source: &mut PushSource,
@@ -194,28 +193,28 @@ impl PushSources {
         Ok(())
     }
 
-    /// Waits until followers and the hub have room for more.
+    /// Waits until the fan-out and the hub have capacity.
     async fn room(&self) -> Result<InputPermit<'_>, PushError> {
         self.fanout.room().await;
         self.hub_handle.inputs.reserve().await.map_err(|_| PushError::Stopping)
     }
 }
 
-/// A body that is being taken.
+/// The state of processing a body.
 struct BodyReader {
     interpreter: Interpreter,
     line_bytes_max: usize,
-    /// It is, byte for byte, the body before it.
+    /// Whether it equals the previous body byte for byte.
     is_repeated: bool,
     received: Micros,
     outcome: PushOutcome,
 }
 
-/// Some lines of a body, read.
+/// Parsed lines of a body.
 #[derive(Default)]
 struct LineChunk {
     lines: Vec<PushedLine>,
-    /// By what each line would be known again.
+    /// The fingerprint of each line, to recognise duplicates.
     fingerprints: Vec<Option<Fingerprint>>,
     refusals: Vec<Refusal>,
 }
@@ -256,7 +255,7 @@ impl BodyReader {
         let fingerprint = match (read.id, batch.at) {
             (Some(id), _) => Some(Fingerprint::of_id(&id)),
             (None, Some(_)) => Some(Fingerprint::of_content(bytes)),
-            // The same words at another time may be news: suspended, open, suspended.
+            // An equal line at another time may be a new change: suspended, open, suspended.
             (None, None) => None,
         };
         Ok((fingerprint, batch))

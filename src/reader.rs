@@ -1,8 +1,8 @@
-//! The matches that the hub knows, as they stood a moment ago, for whoever answers over HTTP.
+//! Snapshots of the matches in the hub, for HTTP requests.
 //!
-//! The writer's thread puts in what has changed ([`Reader::update`]); readers take shared values out and
-//! wait for nobody. What the archive has of a match from before the hub was started completes what is
-//! told now ([`Reader::complete`]). It knows neither channels nor SQL.
+//! The writer's thread stores changes ([`Reader::update`]); readers get shared values without
+//! waiting. Records that the archive holds from before the hub was started complete the current
+//! ones ([`Reader::complete`]). This module knows neither channels nor SQL.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use crate::{
     record::{Key, MatchRecord},
 };
 
-/// A handle on what is shown; clones share it.
+/// A handle on the snapshots; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Reader {
     state: Arc<ReaderState>,
@@ -28,14 +28,14 @@ pub struct Reader {
 #[derive(Debug, Default)]
 struct ReaderState {
     matches: RwLock<CurrentMatches>,
-    /// Grows with every change of what is shown.
+    /// Increases with every change.
     version: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct CurrentMatches {
     records: HashMap<Key, Arc<MatchRecord>>,
-    /// What was kept of these before the hub was told of them, until all of it is told again.
+    /// Archived records from before the hub received a match, until it is reported completely again.
     earlier: HashMap<Key, Arc<MatchRecord>>,
 }
 
@@ -51,7 +51,7 @@ impl CurrentMatches {
 }
 
 impl Reader {
-    /// Shows these, in place of what was shown of them, and no longer shows those.
+    /// Adds or replaces records, and removes matches.
     pub fn update(&self, records: &[Arc<MatchRecord>], gone: &[Key]) {
         if records.is_empty() && gone.is_empty() {
             return;
@@ -66,7 +66,7 @@ impl Reader {
         self.state.version.fetch_add(1, Ordering::Release);
     }
 
-    /// Completes what is shown by what was kept of the same matches before the hub was told of them.
+    /// Completes records by archived ones of the same matches.
     pub fn complete(&self, earlier: Vec<Arc<MatchRecord>>) {
         if earlier.is_empty() {
             return;
@@ -74,7 +74,7 @@ impl Reader {
         let mut matches = self.state.matches.write().unwrap_or_else(PoisonError::into_inner);
         for record in earlier {
             let id = record.brief.id;
-            // The hub may have forgotten it again.
+            // The hub may have removed it again.
             if let Some(current) = matches.records.get(&id).map(Arc::clone) {
                 matches.earlier.insert(id, record);
                 matches.insert(&current);
@@ -84,7 +84,7 @@ impl Reader {
         self.state.version.fetch_add(1, Ordering::Release);
     }
 
-    /// Which state is shown: two answers under one version were made of the same.
+    /// The version of the snapshots: equal versions mean equal content.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.state.version.load(Ordering::Acquire)
@@ -96,7 +96,7 @@ impl Reader {
         matches.records.get(&id).map(Arc::clone)
     }
 
-    /// All of a sport that the hub knows, in no order.
+    /// All matches of a sport, in no order.
     #[must_use]
     pub fn all(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);
@@ -104,7 +104,7 @@ impl Reader {
         all.map(Arc::clone).collect()
     }
 
-    /// Those of a sport that are in play, by start and id.
+    /// The matches of a sport in play, by start and id.
     #[must_use]
     pub fn live(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
         let matches = self.state.matches.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Announces to the hub what is to be played, and plays it: the demo, a steady load, recordings, live
+//! Registers sources with the hub and runs them: the demo, a synthetic load, recordings, live
 //! sources.
 
 use std::{
@@ -44,7 +44,7 @@ use crate::{
     supervisor::{self, Lifetime},
 };
 
-/// A recording to be played, and how to open it anew.
+/// An open recording, and its path to reopen it.
 pub(super) struct OpenRecording {
     recording: Recording,
     path: PathBuf,
@@ -111,7 +111,7 @@ pub(super) fn announce(
     demo.into_iter().chain(steady).chain(recordings).collect()
 }
 
-/// Keeps what the demo's world holds beside what is played in the archive, where the settings want it.
+/// Starts to archive the demo's past and programme, if the settings enable it.
 pub(super) fn chronicle(
     demo: Option<DemoRun>,
     config: &Config,
@@ -134,7 +134,7 @@ pub(super) struct LiveSource {
     messages: tokio::sync::mpsc::Receiver<SourceMessage>,
 }
 
-/// Announces the live sources of the settings. Each begins as one that has yet to connect.
+/// Registers the live sources of the settings. Each begins as not yet connected.
 pub(super) fn announce_live(
     hub: &mut Hub,
     config: &Config,
@@ -159,11 +159,11 @@ pub(super) fn announce_live(
     Ok(live)
 }
 
-/// Follows every live source, until what is returned is dropped.
+/// Runs every live source until the returned set is dropped.
 fn start_live(sources: Vec<LiveSource>, hub_handle: &HubHandle) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     for LiveSource { name, number, following, messages } in sources {
-        // A source comes back by itself from everything but a fault of the program.
+        // A source reconnects by itself, so an end is a bug.
         let part = format!("source {name}");
         tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
         let forwarding = live::forward(number, messages, hub_handle.inputs.clone());
@@ -190,7 +190,7 @@ pub(super) async fn play_all(
     future::pending().await
 }
 
-/// Plays every source on a thread of its own, until what is returned is dropped.
+/// Plays every source on its own thread until the returned senders are dropped.
 fn start_sources(
     sources: Vec<PlayedSource>,
     mode: &RunMode,
@@ -240,6 +240,6 @@ async fn wait_for_a_follower(fanout: &Fanout) {
     while !fanout.was_followed() {
         look.tick().await;
     }
-    // Whoever follows several channels asks for them one by one, and is to miss nothing of any.
+    // A client subscribes to several channels one by one and should miss nothing of any.
     tokio::time::sleep(HOLD_ON).await;
 }

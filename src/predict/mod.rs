@@ -1,8 +1,8 @@
-//! What football matches may end like: a model of each competition, fitted to the results that the
-//! archive has of it (`model`), and again from time to time ([`Predictor::refit_always`]).
+//! Forecasts of football matches: a model per competition, fitted to its archived results
+//! (`model`), and refitted periodically ([`Predictor::refit_always`]).
 //!
-//! In: results. Out: [`Forecast`]s. It knows neither HTTP nor odds: bookmakers' prices have no part in
-//! what it says.
+//! In: results. Out: [`Forecast`]s. It knows neither HTTP nor odds: forecasts do not use
+//! bookmakers' prices.
 
 mod matrix;
 mod model;
@@ -31,7 +31,7 @@ use crate::{
     supervisor::{self, Lifetime},
 };
 
-/// What the model is called in answers.
+/// The name of the model in answers.
 pub const VERSION: &str = "dixon-coles-1";
 
 /// The newest results of a competition that are looked at: with the default half-life, those of ten
@@ -56,13 +56,13 @@ pub struct FittedModel {
     pub model: Model,
     /// When it was made.
     pub at: Micros,
-    /// By which it is told whether there is anything new: how many results, and the last change of one.
+    /// The number of results and their last change, to detect new data.
     of: (usize, Micros),
     /// All results that the archive had.
     results: usize,
 }
 
-/// Which competitions are looked at.
+/// Which competitions are refitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefitScope {
     /// All that have anything new.
@@ -130,7 +130,7 @@ impl Predictor {
                 ..Filter::default()
             };
             let known = self.of(competition.id);
-            // Counting takes no match into the hand, and this is asked every few seconds.
+            // Counting reads no match, and this runs every few seconds.
             let count = archive.find(&filter, Window { offset: 0, limit: 0 }).count;
             let is_urgent =
                 known.as_ref().is_none_or(|known| count > known.results + known.results / 10);

@@ -1,11 +1,11 @@
-//! What a source has said lately, so that a repetition is known as one: in bounded memory.
+//! Fingerprints of a source's latest lines, to recognise duplicates in bounded memory.
 
 use std::collections::{HashSet, VecDeque};
 
 use sha2::{Digest, Sha256};
 
-/// By what a line or a body is known again: 128 bits of a digest, so that no sender can make two
-/// that are the same.
+/// The fingerprint of a line or a body: 128 bits of a digest, so that no sender can construct a
+/// collision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Fingerprint([u8; 16]);
 
@@ -30,11 +30,11 @@ impl Fingerprint {
     }
 }
 
-/// The last so many marks.
+/// The latest fingerprints, up to `max`.
 #[derive(Debug)]
 pub(super) struct RecentFingerprints {
     known: HashSet<Fingerprint>,
-    /// The oldest in front.
+    /// Oldest first.
     order: VecDeque<Fingerprint>,
     max: usize,
 }

@@ -1,4 +1,4 @@
-//! How strong sides are, computed from the results that are kept: Elo.
+//! Elo ratings of sides, computed from archived results.
 //!
 //! In: matches in the order in which they were played. Out: a [`RatingTable`] of ratings, and of each result
 //! what was expected of it before. Everybody begins at [`FIRST`]; a result moves both sides by

@@ -1,4 +1,4 @@
-//! What is known of one match, as it is kept in the archive and answered over HTTP.
+//! The record of one match, as stored in the archive and served over HTTP.
 //!
 //! In: the hub's typed state, at a moment ([`MatchRecord::of`]). Out: plain values that are written as
 //! JSON and read again, the same for a match in play and for one of ten years ago. It knows neither
@@ -37,7 +37,7 @@ pub use self::{
     status::Status,
 };
 
-/// An id of ours; see [`ingest::event::Id`].
+/// A public id; see [`ingest::event::Id`].
 pub type Key = u64;
 
 /// Something with an id and a name: a team, a player, a referee.
@@ -47,7 +47,7 @@ pub struct EntityRef {
     pub name: Arc<str>,
 }
 
-/// What lists tell of a match, and by what they are filtered. Small: an archive keeps those of all its
+/// The fields of a match that lists show and filter by. Small, since the archive holds those of all
 /// matches in memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchSummary {
@@ -92,12 +92,12 @@ pub struct MatchSummary {
     pub updated: Micros,
 }
 
-/// All that is known of a match.
+/// The complete record of a match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchRecord {
     /// Shared with lists of matches.
     pub brief: Arc<MatchSummary>,
-    /// Who tells of it: the provider's slug and its own key.
+    /// Its providers' slugs and keys.
     pub refs: BTreeMap<Arc<str>, Arc<str>>,
     pub names: Names,
     pub play: PlayRecord,

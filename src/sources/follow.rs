@@ -1,4 +1,4 @@
-//! Makes a live source of what the operator says of it.
+//! Creates live sources from their settings.
 
 use std::{
     future::Future,
@@ -34,7 +34,7 @@ use crate::{
     hub::feeds::{FactKind, Ranks, SourcePolicy},
 };
 
-/// Why a source cannot be followed. Always the operator's to mend.
+/// Why a source cannot be created. Always an error in the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
     #[error(transparent)]
@@ -53,10 +53,10 @@ pub enum FollowError {
     Product(u32),
 }
 
-/// Everything that a source does, until nobody listens any more.
+/// The task of a source. It runs until its receiver is dropped.
 pub type SourceFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What was agreed with a source, by its settings and by its kind.
+/// The policy of a source, by its settings and its kind.
 #[must_use]
 pub fn source_policy(config: &SourceConfig) -> SourcePolicy {
     let deadline_ms = deadline_ms(config);
@@ -68,11 +68,11 @@ pub fn source_policy(config: &SourceConfig) -> SourcePolicy {
     }
 }
 
-/// How much later than the source itself the hub notices a silence, so that it is the source that
-/// begins anew.
+/// How much later than the source itself the hub detects silence, so that the source reconnects
+/// first.
 const MARGIN_MS: u64 = 1_000;
 
-/// The time that a poll may take, which adds to its interval.
+/// The timeout of a poll, which adds to its interval.
 const POLL_TIMEOUT_MS: u64 = 15_000;
 
 fn deadline_ms(config: &SourceConfig) -> u64 {
@@ -91,11 +91,11 @@ fn usual_deadline_ms(kind: &SourceKind) -> u64 {
     }
 }
 
-/// What the source does, and puts into the outlet. Nothing is done before it is polled.
+/// Creates the task of a source, which sends to the outlet. It does nothing before it is polled.
 ///
 /// # Errors
 ///
-/// If something that the operator says cannot be used.
+/// If a setting cannot be used.
 pub fn follow(config: &SourceConfig, outlet: Outlet) -> Result<SourceFuture, FollowError> {
     match &config.kind {
         SourceKind::BetfairStream(it) => follow_betfair(it, deadline_ms(config), outlet),
@@ -128,7 +128,7 @@ fn follow_betfair(
     };
     settings.check()?;
     Ok(Box::pin(async move {
-        // What can be wrong was looked at above.
+        // The settings were checked above.
         betfair::run(settings, outlet).await.ok();
     }))
 }

@@ -1,4 +1,4 @@
-//! Follows live feeds, each on a task of its own, and hands in what they say, in order.
+//! Forwards messages of live feeds to the hub, in order, each feed on its own task.
 //!
 //! A source waits when the hub's inbox is full. It never waits for a subscriber.
 
@@ -13,10 +13,10 @@ use crate::{
     pipeline::{Input, InputQueue},
 };
 
-/// Reports that may wait between a source and the inbox: a little, since the inbox is the queue.
+/// Reports that may wait between a source and the inbox: few, since the inbox is the queue.
 pub const REPORTS_MAX: usize = 256;
 
-/// Hands in everything that a source says, until it has ended or the hub has.
+/// Forwards all messages of a source until it or the hub ends.
 pub async fn forward(
     source: SourceNumber,
     mut messages: mpsc::Receiver<SourceMessage>,
@@ -27,7 +27,7 @@ pub async fn forward(
             return;
         }
     }
-    // A source comes back by itself from everything but a mistake of ours.
+    // A source reconnects by itself, so this is a bug.
     error!(source = source.0, "a source has ended by itself");
     let health = Health { feed: FeedState::Down, why: Some("it has ended by itself".into()) };
     inputs.send(Input::Health { source, health }).await.ok();

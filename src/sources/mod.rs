@@ -1,4 +1,4 @@
-//! What feeds the hub: recordings and the simulator, played; live feeds, followed; and what is pushed.
+//! The sources of the hub: playback of recordings and the simulator, and live feeds.
 
 pub mod follow;
 pub mod live;

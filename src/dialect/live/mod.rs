@@ -23,12 +23,12 @@ use crate::{
     },
 };
 
-/// A match as it is to be told now.
+/// A match as it is rendered now.
 #[derive(Debug, Clone, Copy)]
 pub struct MatchScene<'a> {
     pub state: &'a Match,
     pub header: Header,
-    /// Up to when its clock is known to have run: now, or when its feed was last live.
+    /// The time up to which its clock runs: now, or when its feed was last live.
     pub until: Micros,
 }
 
@@ -39,7 +39,7 @@ impl MatchScene<'_> {
         self.header.life == Life::Live
     }
 
-    /// Whether anything is still to come.
+    /// Whether the match has not ended.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         self.header.life != Life::Ended
