@@ -84,8 +84,8 @@ pub enum AppError {
     /// Its name and the reason are printed already.
     #[error("a part of the hub failed")]
     Part,
-    #[error("the door closed by itself")]
-    Door(#[source] Option<io::Error>),
+    #[error("the acceptor ended unexpectedly")]
+    Acceptor(#[source] Option<io::Error>),
     #[error("the fan-out did not start")]
     Fanout(#[from] StartError),
     #[error(transparent)]
@@ -294,7 +294,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         it = &mut serving => served = Some(it),
     }
     if let Some(served) = served.take_if(|_| !supervisor::has_failed()) {
-        return Err(AppError::Door(ended(served).err()));
+        return Err(AppError::Acceptor(ended(served).err()));
     }
     supervisor::stopping();
     let drain_ms = if supervisor::has_failed() {
@@ -317,7 +317,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let patience = Duration::from_millis(drain_ms);
     let answered = async { while answering.join_next().await.is_some() {} };
     if tokio::time::timeout(patience, answered).await.is_err() {
-        info!("requests were cut off");
+        info!("requests were aborted at the deadline");
     }
     stop_writer(&hub_handle, writer).await;
     // The writer has exported its last snapshots.

@@ -1,8 +1,8 @@
-//! The demo: simulated days without end, on loopback only.
+//! The demo: an endless sequence of simulated days, on loopback only.
 //!
-//! A day is a function of its seed and its start. So a restart that plays the same day again up to
-//! now has made the very same changes in the same order, and may go on under the same epoch: clients
-//! resume across it, and get what happened meanwhile.
+//! A day is a function of its seed and its start. A restart that replays the same day up to now
+//! makes identical changes in the same order, and may continue under the same epoch: clients resume
+//! across it, and get what happened meanwhile.
 
 mod chronicle;
 mod pace;
@@ -27,7 +27,7 @@ use crate::{
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
-/// The name under which a run is kept in the store.
+/// The name of a run in the store.
 const META: &str = "demo_run";
 
 /// One run of the demo, which may outlive a process.
@@ -48,8 +48,8 @@ pub struct DemoRun {
 }
 
 impl DemoRun {
-    /// Takes up the run that the store remembers, where this program would play the very same; else
-    /// begins a new one and remembers it.
+    /// Resumes the stored run if this program would play identically; otherwise starts and stores a
+    /// new one.
     ///
     /// # Errors
     ///
@@ -94,15 +94,15 @@ impl DemoRun {
     }
 }
 
-/// Plays what lies in the past into the hub, before anybody can look: each batch as if at its own
-/// moment, so that tails hold what they would have held.
+/// Replays the past into the hub before clients connect: each batch at its own time, so that tails
+/// hold what they would have held.
 pub fn play_past(days: &mut Peekable<DemoDays>, hub: &mut Hub, source: SourceNumber, now: Micros) {
     let mut changes = Vec::new();
     let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= now);
     while let Some(Step::Batch(Timed { clock_us, mut batch })) = days.next_if(past) {
         hub.ids().number_batch(&mut batch);
         let errors = hub.apply(source, &batch, clock_us, clock_us, &mut changes);
-        // Of a match that has ended more may be told after the hub has forgotten it.
+        // Facts of an ended match may arrive after the hub has evicted it.
         let is_late = |error: &ApplyError| matches!(error, ApplyError::UnknownMatch(_));
         debug_assert!(errors.iter().all(is_late), "the simulator contradicts itself: {errors:?}");
         changes.clear();
@@ -118,7 +118,7 @@ fn program() -> String {
     format!("{} {size} {}", env!("CARGO_PKG_VERSION"), age.as_micros())
 }
 
-/// Simulated days without end. Matches of one day that run into the next are played to their end.
+/// An endless sequence of simulated days. Matches of one day that run into the next are played to their end.
 #[derive(Debug)]
 pub struct DemoDays {
     world: World,

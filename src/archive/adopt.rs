@@ -46,7 +46,7 @@ pub async fn adopt(database: &Database, ids: &PublicIds, now: Micros) -> Result<
         count += old.len();
     }
     if count > 0 {
-        info!(matches = count, "what was kept by version 0.1 has public ids now");
+        info!(matches = count, "migrated the archive of version 0.1 to public ids");
     }
     adopt_decisions(database, ids).await
 }

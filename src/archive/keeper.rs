@@ -82,8 +82,8 @@ impl ArchiveWorker {
                 _ = self.open.changed() => return self.write().await,
                 _ = writes.tick() => self.write().await,
                 _ = reloads.tick() => self.reload().await,
-                _ = resolves.tick() => tell("unresolved matches", self.resolve(now()).await),
-                _ = sweeps.tick() => tell("what is too old", self.sweep(now()).await),
+                _ = resolves.tick() => log_failure("unresolved matches", self.resolve(now()).await),
+                _ = sweeps.tick() => log_failure("old data", self.sweep(now()).await),
             }
         }
     }
@@ -99,7 +99,7 @@ impl ArchiveWorker {
                 counter!("matchwire_archive_failures_total").increment(1);
                 warn!(
                     error = &error as &dyn Error,
-                    "matches were not kept, and will be tried again"
+                    "cannot write matches to the archive; will retry"
                 );
                 self.queue.put_back(pending);
             }
@@ -118,7 +118,7 @@ impl ArchiveWorker {
     }
 
     async fn reload(&self) {
-        tell("what others wrote", self.archive.reload().await);
+        log_failure("changes by other programs", self.archive.reload().await);
     }
 
     /// Gives up matches that have no result, will get none, and are not in the hub: those that
@@ -173,9 +173,9 @@ impl ArchiveWorker {
     }
 }
 
-fn tell(what: &'static str, outcome: Result<(), sqlx::Error>) {
+fn log_failure(what: &'static str, outcome: Result<(), sqlx::Error>) {
     if let Err(error) = outcome {
-        warn!(error = &error as &dyn Error, what, "the archive failed, and will be asked again");
+        warn!(error = &error as &dyn Error, what, "the archive failed; will retry");
     }
 }
 

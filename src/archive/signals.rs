@@ -50,7 +50,7 @@ pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Re
         let is_last = tokio::time::timeout(WRITE_EVERY, stop).await.is_ok();
         let unwritten = board.take_unwritten();
         if let Err(error) = write(&database, &mut pace, &unwritten).await {
-            warn!(error = &error as &dyn Error, "signals were not kept, and will be tried again");
+            warn!(error = &error as &dyn Error, "cannot write signals; will retry");
             board.not_written(&unwritten);
         }
         if is_last {

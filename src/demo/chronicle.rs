@@ -1,8 +1,7 @@
-//! What was played before the demo began, and what will be in the days to come, in the archive.
+//! Archives the results from before the demo began, and the programme of the coming days.
 //!
-//! It runs beside the hub, which listens meanwhile. Matches go through a hub of their own, offline, as
-//! those in play go through the hub: so their records are made by the same rules. What is done is
-//! remembered in the store, and not done again.
+//! It runs in the background. Matches go through a separate, offline hub, so that their records are
+//! made by the same rules. The progress is stored, so that nothing is repeated.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -28,7 +27,7 @@ use crate::{
     record::{Key, MatchRecord, Status},
 };
 
-/// The name under which it is kept in the store how far this has come.
+/// The name of the progress in the store.
 const META: &str = "demo_chronicle";
 
 /// Days for which there are fixtures beside today, and for which there are prices.
@@ -45,7 +44,7 @@ const NOTICE_US: Micros = DAY_US / 6;
 /// who write do not wait.
 const TOGETHER: usize = 48;
 
-/// How far it has come.
+/// The progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct ChronicleProgress {
     seed: u64,
@@ -66,7 +65,7 @@ pub struct Chronicle {
     stopped: watch::Receiver<bool>,
 }
 
-/// Why it cannot go on.
+/// Why it cannot continue.
 #[derive(Debug, thiserror::Error)]
 enum ChronicleError {
     #[error("the account store failed")]
@@ -81,7 +80,7 @@ enum ChronicleError {
     Stopped,
 }
 
-/// What is told of a match.
+/// Which facts of a match are generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordScope {
     Result,
@@ -102,7 +101,7 @@ impl Chronicle {
         settings: HubSettings,
         stopped: &watch::Receiver<bool>,
     ) -> Self {
-        // Nothing is forgotten before it is taken out, nobody resumes, and nobody trades on what is held.
+        // Nothing is evicted before it is taken, and there are no clients.
         let settings = HubSettings {
             window: sequence::TailWindow { bytes: 0, ..settings.window },
             matches_max: usize::MAX,
@@ -248,7 +247,7 @@ impl Chronicle {
     }
 }
 
-/// The records of these matches, by a hub that nobody listens to.
+/// The records of these matches, made by an offline hub.
 fn records(
     matches: &[Planned],
     scope: RecordScope,

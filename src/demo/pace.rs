@@ -1,4 +1,4 @@
-//! How fast the demo plays: the clock of its world beside ours.
+//! The clock of the demo's world, which may run faster than the wall clock.
 
 use fanout::Micros;
 use ingest::event::{Fact, Timed};

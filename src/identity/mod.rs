@@ -297,7 +297,7 @@ impl Identity {
     fn doubt_only(&mut self, own: Id) -> u32 {
         let doubts = match self.search(own) {
             Ok(Join { with, mapping }) if mapping.id != self.mapping(own).id => {
-                let why = "it fits, but both were followed before it did".to_owned();
+                let why = "it fits, but both had ids before it did".to_owned();
                 vec![self.doubt(own, with, mapping.swapped, 0.99, why)]
             }
             Ok(_) => Vec::new(),

@@ -50,7 +50,10 @@ async fn write_all(store: IdentityStore, mut waiting: mpsc::Receiver<Vec<Decisio
     while let Some(decisions) = waiting.recv().await {
         let mut tries = 0;
         while let Err(error) = store.write(&decisions, clock::now()).await {
-            warn!(error = &error as &dyn std::error::Error, "cannot write which matches are one");
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "cannot write identity decisions; will retry"
+            );
             tries += 1;
             if waiting.is_closed() && tries >= LAST_TRIES {
                 break;

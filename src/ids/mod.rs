@@ -1,9 +1,9 @@
 //! Public ids: every id that a client sees fits a signed 32-bit integer, and stays the same.
 //!
-//! Sources name what they tell by digests of 52 bits ([`Id::derive`]). Here each digest gets a **number**
-//! from 1 to 2^31 - 1, once and for ever, and [`PublicIds::number_batch`] puts the numbers in place of the
-//! digests before the hub sees a fact. That is the one boundary: identity, hub, channels, archive and
-//! interfaces know numbers alone.
+//! Sources identify entities by digests of 52 bits ([`Id::derive`]). This module permanently
+//! assigns each digest a **number** from 1 to 2^31 - 1, and [`PublicIds::number_batch`] replaces
+//! digests by numbers before facts reach the hub. That is the only boundary: identity, hub,
+//! channels, archive and interfaces only know numbers.
 //!
 //! - A digest takes the first of its own sequence of choices that is free ([`Numbers`]), so nearly every
 //!   number is the same on each machine and after the database was lost, and a demo of the same seed always
@@ -44,7 +44,7 @@ pub use self::{
 };
 use crate::database::Database;
 
-/// Between two looks for new numbers to write: whoever is killed has the journal.
+/// The interval of writes of new numbers. The journal covers a crash in between.
 const WRITE_EVERY: Duration = Duration::from_millis(100);
 /// Between a failure of the database and the next try.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -58,38 +58,38 @@ pub struct PublicIds {
 #[derive(Debug)]
 struct Inner {
     numbers: RwLock<Numbers>,
-    /// Digests beyond so many get no number.
+    /// Maximum number of ids; digests beyond it get none.
     ids_max: usize,
     persistence: Option<Persistence>,
 }
 
-/// Where numbers are kept.
+/// The persistence of numbers.
 #[derive(Debug)]
 struct Persistence {
     database: Database,
     pending: Mutex<PendingIds>,
     wake: Notify,
-    /// Held by whoever writes.
+    /// Held while writing.
     writing: tokio::sync::Mutex<()>,
 }
 
-/// What is not in the database yet.
+/// Numbers that are not in the database yet.
 #[derive(Debug, Default)]
 struct PendingIds {
     unwritten: Vec<(Id, u32)>,
     journal: Option<Journal>,
 }
 
-/// What goes wrong with public ids.
+/// An error of public ids.
 #[derive(Debug, thiserror::Error)]
 pub enum IdsError {
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
     #[error("cannot use the journal of public ids")]
     Journal(#[from] io::Error),
-    #[error("there are as many public ids as may be: hub.ids_max")]
+    #[error("the limit of public ids is reached: hub.ids_max")]
     TooMany,
-    #[error("another program gave {count} public ids to something else meanwhile: run it again")]
+    #[error("another program assigned {count} of the same public ids meanwhile: run it again")]
     Contested { count: usize },
 }
 
@@ -100,8 +100,7 @@ impl Default for Inner {
 }
 
 impl PublicIds {
-    /// Reads what was given out, and goes on from there. `ids_max`: beyond so many, what is new gets no
-    /// number.
+    /// Loads the assigned numbers. `ids_max`: beyond it, new digests get no number.
     ///
     /// # Errors
     ///
@@ -121,8 +120,8 @@ impl PublicIds {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The same with a journal in this file, from which it first takes in what was not written when the
-    /// program before was killed.
+    /// Like [`Self::open`], with a journal in this file, from which it first restores numbers that
+    /// were not written when the previous process was killed.
     ///
     /// # Errors
     ///
@@ -145,7 +144,7 @@ impl PublicIds {
         Ok(ids)
     }
 
-    /// The number of this digest: its own for ever. `None` when there are as many as may be.
+    /// The permanent number of this digest. `None` if the limit is reached.
     #[must_use]
     pub fn number(&self, own: Id) -> Option<Id> {
         if let Some(number) = self.known(own) {
@@ -170,7 +169,7 @@ impl PublicIds {
         numbers.get(own).map(|number| Id(number.into()))
     }
 
-    /// Puts numbers in place of all digests of a batch. Events of which one gets no number are left out.
+    /// Replaces all digests of a batch by numbers. Events with a digest without number are dropped.
     pub fn number_batch(&self, batch: &mut Batch) {
         batch.events.retain_mut(|event| {
             let mut is_whole = true;
@@ -182,12 +181,12 @@ impl PublicIds {
         });
     }
 
-    /// Writes what is new.
+    /// Writes new numbers.
     ///
     /// # Errors
     ///
-    /// If the database fails: then it is still to be written. Or if another program gave a number to
-    /// something else.
+    /// If the database fails, in which case the numbers stay pending, or if another program
+    /// assigned one of the numbers to another digest.
     pub async fn flush(&self) -> Result<(), IdsError> {
         match self.flush_all().await? {
             0 => Ok(()),
@@ -195,7 +194,7 @@ impl PublicIds {
         }
     }
 
-    /// The same; tells how many numbers another program had given to something else.
+    /// Like [`Self::flush`]; returns how many numbers another program had assigned to other digests.
     async fn flush_all(&self) -> Result<usize, IdsError> {
         let Some(persistence) = &self.inner.persistence else { return Ok(0) };
         let _turn = persistence.writing.lock().await;
@@ -209,7 +208,7 @@ impl PublicIds {
                 for own in &contested {
                     error!(
                         digest = own.0,
-                        "a public id is another program's, too, until the next start"
+                        "another program assigned the same public id; resolved at the next start"
                     );
                 }
                 counter!("matchwire_ids_contested_total").increment(contested.len() as u64);
@@ -224,7 +223,7 @@ impl PublicIds {
         }
     }
 
-    /// Writes what is new, again and again, until `stopped`, and then once more.
+    /// Writes new numbers periodically until `stopped`, and then once more.
     pub async fn keep(self, mut stopped: watch::Receiver<bool>) {
         let Some(persistence) = &self.inner.persistence else { return };
         let mut is_last = false;
@@ -239,10 +238,7 @@ impl PublicIds {
             }
             gauge!("matchwire_ids").set(self.len());
             if let Err(error) = self.flush_all().await {
-                warn!(
-                    error = &error as &dyn Error,
-                    "public ids were not written, and will be tried again"
-                );
+                warn!(error = &error as &dyn Error, "cannot write public ids; will retry");
                 persistence.wake.notify_one();
                 if !is_last {
                     tokio::time::sleep(RETRY_AFTER).await;
@@ -274,7 +270,7 @@ impl Persistence {
         if let Some(journal) = &mut pending.journal
             && let Err(error) = journal.append(own, number)
         {
-            // A disk that is full: the task writes the number to the database as soon as it can.
+            // The disk may be full: the task writes the number to the database as soon as it can.
             counter!("matchwire_ids_journal_failures_total").increment(1);
             warn!(%error, "cannot write to the journal of public ids");
         }
@@ -283,7 +279,7 @@ impl Persistence {
 }
 
 impl PendingIds {
-    /// All that was taken out is in the database. What has come meanwhile still needs the journal.
+    /// The taken numbers are in the database. Later ones still need the journal.
     fn written(&mut self) -> io::Result<()> {
         match &mut self.journal {
             Some(journal) if self.unwritten.is_empty() => journal.clear(),

@@ -105,7 +105,10 @@ impl Predictor {
                 let config = config.clone();
                 let fit = move || predictor.refit(&archive, &config, scope, now());
                 if let Err(error) = tokio::task::spawn_blocking(fit).await {
-                    error!(error = &error as &dyn std::error::Error, "models were not fitted");
+                    error!(
+                        error = &error as &dyn std::error::Error,
+                        "cannot fit prediction models"
+                    );
                 }
             }
         })
@@ -146,7 +149,11 @@ impl Predictor {
                 continue;
             }
             let model = Model::fit(&results, f64::from(config.half_life_days));
-            debug!(competition = competition.id, results = results.len(), "a model was fitted");
+            debug!(
+                competition = competition.id,
+                results = results.len(),
+                "fitted a prediction model"
+            );
             let fitted = FittedModel { model, at: now, of, results: found.count };
             let mut models = self.fitted.write().unwrap_or_else(PoisonError::into_inner);
             models.insert(competition.id, Arc::new(fitted));
