@@ -20,27 +20,27 @@ use crate::bench::{Bench, SETTINGS, START};
 const HOUR: Micros = 3_600_000_000;
 
 /// A provider's match.
-struct Told {
+struct ProviderFixture {
     sport: Sport,
     provider: &'static str,
     key: &'static str,
     names: Option<[&'static str; 2]>,
 }
 
-const BETFAIR: Told = Told {
+const BETFAIR: ProviderFixture = ProviderFixture {
     sport: Sport::Football,
     provider: "betfair",
     key: "28201421",
     names: Some(["Middlesbrough", "Man City"]),
 };
-const CSV: Told = Told {
+const CSV: ProviderFixture = ProviderFixture {
     sport: Sport::Football,
     provider: "football-data-couk",
     key: "E0/2017-04-30/Middlesbrough/Man City",
     names: Some(["Middlesbrough", "Manchester City"]),
 };
 
-impl Told {
+impl ProviderFixture {
     fn own(&self) -> Id {
         own(self.provider, self.key)
     }
@@ -145,7 +145,8 @@ fn sides_keep_their_ids_when_a_better_source_joins() {
 
 #[test]
 fn player_1_of_one_is_player_2_of_another() {
-    let told = |provider, key, names| Told { sport: Sport::Tennis, provider, key, names };
+    let told =
+        |provider, key, names| ProviderFixture { sport: Sport::Tennis, provider, key, names };
     let one = told("betfair", "1", Some(["Novak Djokovic", "Rafael Nadal"]));
     let other = told("slam-pointbypoint", "2", Some(["R. Nadal", "N. Djokovic"]));
     let mut bench = Bench::new(SETTINGS);
@@ -171,7 +172,7 @@ fn match_whose_names_come_later_goes_over_with_all_that_was_told_of_it() {
     let mut bench = Bench::new(SETTINGS);
     let csv = second(&mut bench);
     bench.apply(&batch([BETFAIR.fixture()]));
-    let nameless = Told { names: None, ..CSV };
+    let nameless = ProviderFixture { names: None, ..CSV };
     let outcomes = [Outcome::Home, Outcome::Away];
     let odds = nameless.book("bet365", outcomes);
     let events = [nameless.fixture()].into_iter().chain(nameless.score(1, 0)).chain(odds);
