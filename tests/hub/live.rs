@@ -100,7 +100,7 @@ impl LegacyClient {
         let question = Question::Begin { channel, book: None, from, bytes_max: usize::MAX };
         match self.hub.answer(&question) {
             Answer::Began(caught_up, None) => caught_up,
-            other => panic!("it is client: {other:?}"),
+            other => panic!("not available: {other:?}"),
         }
     }
 }
@@ -289,7 +289,7 @@ fn match_that_nobody_follows_any_more_is_told_for_a_while() {
     client.wait(65);
     client.take();
     client.wait(65);
-    assert_eq!(client.take(), [""; 0], "nobody is there to be client");
+    assert_eq!(client.take(), [""; 0], "there is no follower");
     assert_ne!(
         client.begin("~football/1", None).channel.epoch,
         epoch,
