@@ -10,7 +10,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use ingest::event::Sport;
 use matchwire::{
     archive::{Filter, Index, Window},
-    record::{Brief, Key, Status},
+    record::{Key, MatchSummary, Status},
 };
 
 use self::history::{FIRST_US, HOUR_US};
@@ -19,7 +19,7 @@ const MATCHES: u64 = 400_000;
 /// As many as a page may have.
 const LIMIT: usize = 200;
 
-fn brief(number: u64) -> Brief {
+fn brief(number: u64) -> MatchSummary {
     history::brief(number, MATCHES)
 }
 
@@ -70,7 +70,7 @@ fn changes(c: &mut Criterion) {
             turn += 1;
             let status = if turn.is_multiple_of(2) { Status::Finished } else { Status::SecondHalf };
             let numbers = (0..10).map(|it| MATCHES / 2 + it);
-            index.extend(numbers.map(|number| Brief { status, ..brief(number) }));
+            index.extend(numbers.map(|number| MatchSummary { status, ..brief(number) }));
         });
     });
     group.bench_function("start", |b| {
@@ -79,7 +79,7 @@ fn changes(c: &mut Criterion) {
             let later = i64::try_from(turn % 2).expect("a bit") * 24 * HOUR_US;
             let moved = |number: Key| {
                 let brief = brief(number);
-                Brief { start: brief.start.map(|start| start + later), ..brief }
+                MatchSummary { start: brief.start.map(|start| start + later), ..brief }
             };
             index.extend((0..10).map(|it| moved(MATCHES / 2 + it)));
         });

@@ -18,8 +18,8 @@ use ingest::{
     normalize::betfair::Normalizer,
 };
 use matchwire::hub::{
-    feeds::{Source, SourceNumber, Terms},
-    state::{Match, Moment, Origin, Touched},
+    feeds::{Source, SourceNumber, SourcePolicy},
+    state::{Match, MatchDelta, Moment, Origin},
 };
 
 use stage::Stage;
@@ -53,7 +53,7 @@ fn streams(c: &mut Criterion) {
 /// What is known of every match when all lines are applied to it.
 fn known(lines: &[&[u8]]) -> Vec<Match> {
     let mut normalizer = Normalizer::default();
-    let sources = [Source::new("bench".into(), "bench", Terms::default())];
+    let sources = [Source::new("bench".into(), "bench", SourcePolicy::default())];
     let mut matches: Vec<Match> = Vec::new();
     for line in lines {
         let Ok(Some(normalized)) = normalizer.line(line) else { continue };
@@ -63,8 +63,8 @@ fn known(lines: &[&[u8]]) -> Vec<Match> {
             let Some(known) = known else { continue };
             let (source, own) = (SourceNumber(0), event.match_id);
             let origin = Origin { source, own, moment, sources: &sources };
-            let mut touched = Touched::default();
-            known.apply(&event.fact, origin, &mut touched);
+            let mut delta = MatchDelta::default();
+            known.apply(&event.fact, origin, &mut delta);
         }
     }
     matches

@@ -12,7 +12,7 @@ use std::{
 
 use fanout::Change;
 use ingest::event::{Id, Timed};
-use matchwire::hub::sequence::Window;
+use matchwire::hub::sequence::TailWindow;
 use support::{Stage, Workload};
 
 /// Markets that come first, until the process has as much memory as its work takes.
@@ -30,7 +30,7 @@ fn main() {
     if name == "simulator" {
         return;
     }
-    let none = Window { bytes: 0, age_us: 0 };
+    let none = TailWindow { bytes: 0, age_us: 0 };
     let (state, rungs) = grown(&batches[..BATCHES], Stage::with(none), COPIES);
     let (whole, _) = grown(&batches[..BATCHES], Stage::new(), COPIES_WITH_TAILS);
     writeln!(

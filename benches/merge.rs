@@ -49,9 +49,9 @@ fn catch_up(c: &mut Criterion) {
     group.finish();
 }
 
-/// The cost of lanes on the busiest channel: all batches from its first change on, with what is due
+/// The cost of tiers on the busiest channel: all batches from its first change on, with what is due
 /// let go of after each, as the writer does. Frames are encoded by whoever sends them, not here.
-fn lanes(c: &mut Criterion) {
+fn rate_tiers(c: &mut Criterion) {
     let mut group = c.benchmark_group("merge/lanes");
     group.sample_size(20);
     for Workload { name, batches } in workloads() {
@@ -59,15 +59,15 @@ fn lanes(c: &mut Criterion) {
         let opened = opened(&batches, &busiest);
         let (before, rest) = batches.split_at(opened + 1);
         group.throughput(Throughput::Elements(rest.len() as u64));
-        for lanes in [0, 1, 6] {
-            group.bench_function(format!("{name}/{lanes}"), |b| {
+        for tiers in [0, 1, 6] {
+            group.bench_function(format!("{name}/{tiers}"), |b| {
                 b.iter_batched(
-                    || followed(before, &busiest, &Rate::ALL[Rate::ALL.len() - lanes..]),
+                    || followed(before, &busiest, &Rate::ALL[Rate::ALL.len() - tiers..]),
                     |(mut stage, leases)| {
                         let mut changes = Vec::new();
                         for timed in rest {
                             stage.apply(timed, &mut changes);
-                            stage.hub.flush_lanes(timed.clock_us, &mut changes);
+                            stage.hub.flush_tiers(timed.clock_us, &mut changes);
                             changes.clear();
                         }
                         (stage, leases)
@@ -131,5 +131,5 @@ fn busier(one: Option<SharedPublication>, other: SharedPublication) -> Option<Sh
     one.filter(|one| one.seq > other.seq).or(Some(other))
 }
 
-criterion_group!(benches, catch_up, lanes);
+criterion_group!(benches, catch_up, rate_tiers);
 criterion_main!(benches);

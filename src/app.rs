@@ -33,11 +33,11 @@ use crate::{
     clock::{now, wall},
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     database::Database,
-    demo::Run,
+    demo::DemoRun,
     entitlement::Entitlement,
     http::{self, BenchListener, Proxies, Registry, tls::TlsError},
-    hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
-    identity::{self, Identity, store::Store},
+    hub::{Epochs, Hub, HubSettings, feeds::SourcePolicy, sequence::TailWindow},
+    identity::{self, DecisionWriter, Identity, store::IdentityStore},
     ids::{self, IdsError, PublicIds},
     images::Images,
     limits,
@@ -167,9 +167,9 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let restored = archive::signals::restore(accounts.database(), &board).await;
     restored.map_err(AppError::Archive)?;
     let (inbox, keeper) = Inbox::new(archive.clone(), reader.clone(), &config.archive);
-    let identities = Store::of(accounts.database());
+    let identities = IdentityStore::of(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
-    let (decisions, deciding) = identity::Writer::start(identities.clone());
+    let (decisions, deciding) = DecisionWriter::start(identities.clone());
     let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered))
         .with_ids(ids.clone())
         .with_signals(config.signals.settings());
@@ -353,7 +353,7 @@ const ORDERS_MAX: usize = 64;
 
 /// Forwards the operator's orders about matches to the writer.
 fn take_orders(
-    store: Store,
+    store: IdentityStore,
     config: &Config,
     hub_handle: &HubHandle,
     stopped: &watch::Receiver<bool>,
@@ -388,10 +388,10 @@ async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>,
     }
 }
 
-async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<Run, AppError> {
+async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<DemoRun, AppError> {
     // The settings that affect which changes the same facts produce.
     let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
-    Ok(Run::take_up(accounts, &config.demo, &settings, epoch, now()).await?)
+    Ok(DemoRun::take_up(accounts, &config.demo, &settings, epoch, now()).await?)
 }
 
 /// Starts counting what accounts use, and storing the counts periodically.
@@ -430,9 +430,9 @@ fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> 
 }
 
 /// The policy for pushing sources: each line is complete in itself.
-fn push_terms(config: &Config) -> Terms {
+fn push_terms(config: &Config) -> SourcePolicy {
     let deadline = (config.ingest.deadline_ms > 0).then(|| micros(config.ingest.deadline_ms));
-    Terms { deadline_us: deadline, ..Terms::default() }
+    SourcePolicy { deadline_us: deadline, ..SourcePolicy::default() }
 }
 
 fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {
@@ -442,9 +442,9 @@ fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {
     http::tls::load(&config.certificate, &config.key).map(Some)
 }
 
-fn settings(config: &Config) -> Settings {
-    Settings {
-        window: Window { bytes: config.hub.tail_bytes, age_us: micros(config.hub.tail_ms) },
+fn settings(config: &Config) -> HubSettings {
+    HubSettings {
+        window: TailWindow { bytes: config.hub.tail_bytes, age_us: micros(config.hub.tail_ms) },
         matches_max: config.hub.matches_max,
         matches_max_per_source: config.hub.matches_max_per_source,
         ended_keep_us: micros(config.hub.ended_keep_ms),

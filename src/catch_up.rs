@@ -11,11 +11,11 @@ use fanout::{
 
 use crate::{
     channels::{ChannelEntry, Subject},
-    dialect::stream::{self, Span},
+    dialect::stream::{self, SeqRange},
     document::Object,
     hub::{
         Hub,
-        sequence::{Sequence, Stamp, Step},
+        sequence::{Sequence, Stamp, TailStep},
     },
 };
 
@@ -73,7 +73,7 @@ impl Hub {
             HostRequest::CatchUp { channel, from, why, bytes_max, .. }
                 if live::EventChannel::parse(channel.as_str()).is_some() =>
             {
-                let answer = self.bring_forward(channel.as_str(), *from, why, *bytes_max);
+                let answer = self.catch_up_legacy(channel.as_str(), *from, why, *bytes_max);
                 work.spent += rendered(&answer);
                 answer
             }
@@ -82,7 +82,7 @@ impl Hub {
                     return HostResponse::NotTracked;
                 };
                 let caught_up = self.catch_up(subject, *from, why, *bytes_max, work);
-                let lease = self.channels.get_mut(subject).and_then(|it| it.lanes.lease(*rate));
+                let lease = self.channels.get_mut(subject).and_then(|it| it.tiers.lease(*rate));
                 match caught_up {
                     Some(caught_up) => HostResponse::CatchUp(CatchUp { lease, ..caught_up }),
                     None => HostResponse::NotTracked,
@@ -206,7 +206,7 @@ fn since(
     (frames, to)
 }
 
-fn step(sequence: &mut Sequence, from: Seq, work: &mut WorkBudget) -> Option<Step> {
+fn step(sequence: &mut Sequence, from: Seq, work: &mut WorkBudget) -> Option<TailStep> {
     if from >= sequence.head() {
         return None;
     }
@@ -221,18 +221,18 @@ struct FrameBuilder {
     /// The last update in it.
     last: Seq,
     stamp: Stamp,
-    first: Step,
+    first: TailStep,
     /// The merged patch, if there are several updates.
     merged: Option<Object>,
 }
 
 impl FrameBuilder {
-    fn new(prev: Seq, first: Step) -> Self {
+    fn new(prev: Seq, first: TailStep) -> Self {
         Self { prev, last: first.seq(), stamp: first.stamp(), first, merged: None }
     }
 
     /// Merges the next update into the frame, if possible. Events are never merged.
-    fn extend(&mut self, next: &Step) -> bool {
+    fn extend(&mut self, next: &TailStep) -> bool {
         if !self.first.events().is_empty() || !next.events().is_empty() {
             return false;
         }
@@ -246,7 +246,7 @@ impl FrameBuilder {
     }
 
     fn write(&self, out: &mut Vec<u8>, channel: &fanout::ChannelId, why: &str) {
-        let span = Span { channel, prev: self.prev, seq: self.last };
+        let span = SeqRange { channel, prev: self.prev, seq: self.last };
         let patch = self.merged.as_ref().unwrap_or_else(|| self.first.patch());
         let why = (self.last - self.prev > 1).then_some(why);
         stream::update(out, &span, self.stamp, patch, self.first.events(), why);

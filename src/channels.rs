@@ -1,6 +1,6 @@
-//! The channels: their subjects, names and sequences.
+//! The channels: their subjects and names.
 //!
-//! Owns the sequences and the lanes. Does not know subscribers, nor what an update means.
+//! Owns the sequences and the tiers. Does not know who follows a channel, nor what an update means.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,40 +8,40 @@ use fanout::{ChannelId, Classes, Epoch, Pattern, channel::Channel};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
-use crate::hub::{Header, lanes::Lanes, sequence::Sequence};
+use crate::hub::{Header, rate_tiers::RateTiers, sequence::Sequence};
 
 /// What a channel shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
     Match(Id),
     Consensus(Id),
-    /// The index of the book in its match.
+    /// By the book's index in its match.
     Book(Id, usize),
     Board(Sport),
     Feeds,
-    /// Signals from odds and play, of all matches.
+    /// The signals of all matches.
     Signals,
 }
 
-/// One channel, and its last published header.
+/// One channel, with its last published header.
 #[derive(Debug)]
 pub struct ChannelEntry {
     pub subject: Subject,
     pub sequence: Sequence,
-    /// The rate-limited variants of the channel.
-    pub lanes: Lanes,
+    /// The channel at lower rates.
+    pub tiers: RateTiers,
     pub header: Header,
-    /// The encoded image, as long as it is current.
+    /// The cached image frame with its sequence.
     pub image: Option<(fanout::Seq, bytes::Bytes)>,
-    /// The times of the last change.
+    /// The timestamps of the last change.
     pub stamp: Option<crate::hub::sequence::Stamp>,
 }
 
 /// All channels.
 #[derive(Debug, Default)]
 pub struct Channels {
-    /// Looked up several times for each change. No feed can choose the numbers in a subject, so a
-    /// hash without protection against collisions is safe.
+    /// Looked up several times per change. Subjects contain numbers that no feed can choose, so a
+    /// hash without collision resistance is safe.
     entries: FxHashMap<Subject, ChannelEntry>,
     names: HashMap<ChannelId, Subject>,
     numbers: u32,
@@ -62,7 +62,7 @@ impl Channels {
         })
     }
 
-    /// Opens a channel, which needs these classes. Its sequence begins at 0, the empty document.
+    /// Opens a channel that requires these classes. Its sequence begins at 0, the empty document.
     pub fn open(
         &mut self,
         subject: Subject,
@@ -74,13 +74,13 @@ impl Channels {
         let deliver_last = subject == Subject::Feeds;
         let channel = Channel { number, name: name.clone(), epoch, deliver_last, needs };
         let sequence = Sequence::new(channel);
-        let lanes = Lanes::default();
-        let entry = ChannelEntry { subject, sequence, lanes, header, image: None, stamp: None };
+        let tiers = RateTiers::default();
+        let entry = ChannelEntry { subject, sequence, tiers, header, image: None, stamp: None };
         self.names.insert(name, subject);
         self.entries.entry(subject).or_insert(entry)
     }
 
-    /// A number that no channel has used.
+    /// A number that was never used.
     pub fn next_number(&mut self) -> u32 {
         self.numbers += 1;
         self.numbers
@@ -118,13 +118,13 @@ impl Channels {
         self.entries.values_mut()
     }
 
-    /// What the channel of this name shows.
+    /// The subject of the channel of this name.
     #[must_use]
     pub fn subject(&self, name: &str) -> Option<Subject> {
         self.names.get(&ChannelId::new(name)).copied()
     }
 
-    /// Every channel that a pattern covers, by name.
+    /// The channels that match a pattern, by name.
     #[must_use]
     pub fn matching(&self, pattern: &Pattern) -> Vec<Channel> {
         let matching = self.entries.values().map(|entry| &entry.sequence.channel);

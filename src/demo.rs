@@ -1,8 +1,8 @@
-//! The demo: endless simulated days, on loopback only.
+//! The demo: an endless sequence of simulated days, on loopback only.
 //!
-//! A day is a function of its seed and its start. So a restart that replays the same day up to now
-//! produces identical changes in the same order, and can continue under the same epoch: clients
-//! resume across it, and get what happened meanwhile.
+//! A day is a function of its seed and its start. A restart that replays the same day up to now
+//! makes identical changes in the same order, and may continue under the same epoch: clients resume
+//! across it, and get what happened meanwhile.
 
 mod chronicle;
 mod pace;
@@ -17,7 +17,7 @@ use ingest::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use self::{chronicle::Chronicle, pace::Pace};
+pub use self::{chronicle::Chronicle, pace::WorldClock};
 
 use crate::{
     accounts::{Accounts, AccountsError},
@@ -27,29 +27,29 @@ use crate::{
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
-/// The key of the run in the store.
+/// The name of a run in the store.
 const META: &str = "demo_run";
 
 /// One run of the demo, which may outlive a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct DemoRun {
     pub seed: u64,
-    /// When the first day of its world began, in UTC microseconds. It stays the same for a
-    /// database, because future days are derived from it.
+    /// When the first day of its world began, in UTC microseconds. It stays with the database: the
+    /// days to come are known by it.
     pub start: Micros,
-    /// When it starts, by the clock of its world: matches that began before are not included.
+    /// Since when it plays, by the clock of its world: matches that began before are not in it.
     from: Micros,
-    /// The speed of its world's clock.
+    /// How the clock of its world runs.
     #[serde(default)]
-    pace: Pace,
+    pace: WorldClock,
     pub epoch: u32,
-    /// Identifies the program and settings, which must be the same to reproduce a day.
+    /// What must be the same for the same day to come out: the program and the settings.
     program: String,
 }
 
-impl Run {
-    /// Continues the stored run, if this program would reproduce it exactly; otherwise starts and
-    /// stores a new one.
+impl DemoRun {
+    /// Resumes the stored run if this program would play identically; otherwise starts and stores a
+    /// new one.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Run {
         let kept = accounts.meta(META).await?;
         let kept = kept.and_then(|text| serde_json::from_str::<Self>(&text).ok());
         let kept = kept.filter(|run| run.seed == seed && run.from <= run.pace.in_world(now));
-        // A faster run has moved the world's clock ahead of ours: continue from there.
+        // A faster run has left the clock of the world ahead of ours: it goes on from there.
         let in_world = kept.as_ref().map_or(now, |run| run.pace.in_world(now));
         let from = in_world - head_start;
         let start = match kept {
@@ -75,41 +75,41 @@ impl Run {
             Some(run) => run.start,
             None => from,
         };
-        let pace = Pace::new(speed, now, in_world);
+        let pace = WorldClock::new(speed, now, in_world);
         let run = Self { seed, start, from, pace, epoch: new_epoch.0, program };
         let text = serde_json::to_string(&run).expect("a struct of numbers and text is JSON");
         accounts.set_meta(META, &text).await?;
         Ok(run)
     }
 
-    /// Its days, in order.
+    /// Its days, one after the other.
     #[must_use]
-    pub fn days(&self) -> Days {
+    pub fn days(&self) -> DemoDays {
         let world = World::new(self.seed, self.start);
         let next = world.day_at(self.from);
         let pace = self.pace;
-        let mut days = Days { world, next, since: self.from, pace, running: VecDeque::new() };
+        let mut days = DemoDays { world, next, since: self.from, pace, running: VecDeque::new() };
         days.begin_next();
         days
     }
 }
 
-/// Applies past batches to the hub before it is served, each at its own time, so that the tails
-/// contain what they would have contained.
-pub fn play_past(days: &mut Peekable<Days>, hub: &mut Hub, source: SourceNumber, now: Micros) {
+/// Replays the past into the hub before clients connect: each batch at its own time, so that tails
+/// hold what they would have held.
+pub fn play_past(days: &mut Peekable<DemoDays>, hub: &mut Hub, source: SourceNumber, now: Micros) {
     let mut changes = Vec::new();
     let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= now);
     while let Some(Step::Batch(Timed { clock_us, mut batch })) = days.next_if(past) {
         hub.ids().number_batch(&mut batch);
         let errors = hub.apply(source, &batch, clock_us, clock_us, &mut changes);
-        // A match may get more facts after the hub has evicted it.
+        // Facts of an ended match may arrive after the hub has evicted it.
         let is_late = |error: &ApplyError| matches!(error, ApplyError::UnknownMatch(_));
         debug_assert!(errors.iter().all(is_late), "the simulator contradicts itself: {errors:?}");
         changes.clear();
     }
 }
 
-/// Identifies the build of the program.
+/// Tells one build of the program from another.
 fn program() -> String {
     let file = env::current_exe().and_then(fs::metadata);
     let age = file.as_ref().ok().and_then(|file| file.modified().ok());
@@ -118,19 +118,19 @@ fn program() -> String {
     format!("{} {size} {}", env!("CARGO_PKG_VERSION"), age.as_micros())
 }
 
-/// Endless simulated days. Matches that continue into the next day are played to their end.
+/// An endless sequence of simulated days. Matches of one day that run into the next are played to their end.
 #[derive(Debug)]
-pub struct Days {
+pub struct DemoDays {
     world: World,
-    /// The number of the next day.
+    /// The number of the day that is taken up next.
     next: u64,
-    /// Earlier matches are skipped.
+    /// Matches that start before it are left out.
     since: Micros,
-    pace: Pace,
+    pace: WorldClock,
     running: VecDeque<Peekable<Simulator>>,
 }
 
-impl Days {
+impl DemoDays {
     fn begin_next(&mut self) {
         self.running.push_back(self.world.play(self.next, self.since).peekable());
         self.next += 1;
@@ -147,7 +147,7 @@ impl Days {
     }
 }
 
-impl Iterator for Days {
+impl Iterator for DemoDays {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {
@@ -171,9 +171,17 @@ mod tests {
 
     use super::*;
 
-    async fn run(accounts: &Accounts, seed: u64, settings: &str, epoch: u32, now: Micros) -> Run {
+    async fn run(
+        accounts: &Accounts,
+        seed: u64,
+        settings: &str,
+        epoch: u32,
+        now: Micros,
+    ) -> DemoRun {
         let demo = DemoConfig { seed, ..DemoConfig::default() };
-        Run::take_up(accounts, &demo, settings, Epoch(epoch), now).await.expect("the store works")
+        DemoRun::take_up(accounts, &demo, settings, Epoch(epoch), now)
+            .await
+            .expect("the store works")
     }
 
     #[tokio::test]
@@ -219,7 +227,7 @@ mod tests {
         let take_up = async |speed: &str, epoch, now| {
             let speed = speed.parse().expect("a speed");
             let demo = DemoConfig { speed, ..DemoConfig::default() };
-            let run = Run::take_up(&accounts, &demo, "a", Epoch(epoch), now).await;
+            let run = DemoRun::take_up(&accounts, &demo, "a", Epoch(epoch), now).await;
             run.expect("the store works")
         };
         let hour = DAY_US / 24;
@@ -241,8 +249,8 @@ mod tests {
 
     #[test]
     fn days_follow_each_other_in_time_order_without_end() {
-        let pace = Pace::default();
-        let run = Run { seed: 3, start: 0, from: 0, pace, epoch: 1, program: String::new() };
+        let pace = WorldClock::default();
+        let run = DemoRun { seed: 3, start: 0, from: 0, pace, epoch: 1, program: String::new() };
         let mut last = Micros::MIN;
         let mut fixtures = 0;
         for step in run.days() {

@@ -30,10 +30,10 @@ pub enum Node {
 
 /// Fields in the order in which they were first set; each key once.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Object(Vec<(Key, Node)>);
+pub struct Object(Vec<(FieldKey, Node)>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Key {
+pub enum FieldKey {
     Word(&'static str),
     Text(Arc<str>),
     Int(u64),
@@ -53,36 +53,36 @@ impl Object {
     }
 
     #[must_use]
-    pub fn get(&self, key: &Key) -> Option<&Node> {
+    pub fn get(&self, key: &FieldKey) -> Option<&Node> {
         self.0.iter().find(|(own, _)| own == key).map(|(_, node)| node)
     }
 
     /// Sets a field, in place of the one of that name.
-    pub fn set(&mut self, key: impl Into<Key>, value: impl Into<Node>) {
+    pub fn set(&mut self, key: impl Into<FieldKey>, value: impl Into<Node>) {
         *self.slot(key.into()) = value.into();
     }
 
     /// Adds a field of which the caller knows that it is new, without looking for it.
-    pub fn add(&mut self, key: impl Into<Key>, value: impl Into<Node>) {
+    pub fn add(&mut self, key: impl Into<FieldKey>, value: impl Into<Node>) {
         let key = key.into();
         debug_assert!(self.get(&key).is_none(), "a key stands once");
         self.0.push((key, value.into()));
     }
 
     /// Sets a field that is there; one that is absent stays absent.
-    pub fn set_some(&mut self, key: impl Into<Key>, value: Option<impl Into<Node>>) {
+    pub fn set_some(&mut self, key: impl Into<FieldKey>, value: Option<impl Into<Node>>) {
         if let Some(value) = value {
             self.set(key, value);
         }
     }
 
     /// Sets a field, or deletes it where it is absent.
-    pub fn set_or_null(&mut self, key: impl Into<Key>, value: Option<impl Into<Node>>) {
+    pub fn set_or_null(&mut self, key: impl Into<FieldKey>, value: Option<impl Into<Node>>) {
         self.set(key, value.map_or(Node::Null, Into::into));
     }
 
     /// The object at `key`, made if need be.
-    pub fn object(&mut self, key: impl Into<Key>) -> &mut Self {
+    pub fn object(&mut self, key: impl Into<FieldKey>) -> &mut Self {
         let slot = self.slot(key.into());
         if !matches!(slot, Node::Object(_)) {
             *slot = Node::Object(Self::default());
@@ -91,7 +91,7 @@ impl Object {
         object
     }
 
-    fn slot(&mut self, key: Key) -> &mut Node {
+    fn slot(&mut self, key: FieldKey) -> &mut Node {
         let index = self.0.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
             if self.0.is_empty() {
                 // Most objects of a patch only lead to the next one. The usual first room for four
@@ -138,7 +138,7 @@ impl Object {
     #[must_use]
     pub fn weight(&self) -> usize {
         let fields = self.0.iter().map(|(_, node)| node.weight());
-        self.0.capacity() * size_of::<(Key, Node)>() + fields.sum::<usize>()
+        self.0.capacity() * size_of::<(FieldKey, Node)>() + fields.sum::<usize>()
     }
 
     /// Appends the object as JSON text.
@@ -203,7 +203,7 @@ impl Node {
     }
 }
 
-impl Key {
+impl FieldKey {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Word(word) => string(out, word),
@@ -236,13 +236,13 @@ impl fmt::Display for Object {
     }
 }
 
-impl From<&'static str> for Key {
+impl From<&'static str> for FieldKey {
     fn from(word: &'static str) -> Self {
         Self::Word(word)
     }
 }
 
-impl From<&Arc<str>> for Key {
+impl From<&Arc<str>> for FieldKey {
     fn from(text: &Arc<str>) -> Self {
         Self::Text(Arc::clone(text))
     }
@@ -400,7 +400,7 @@ pub(crate) mod tests {
     fn prices_keep_their_digits() {
         let mut object = Object::default();
         object.set("price", Decimal::new(210, 2));
-        object.object("back").set(Key::Price(Decimal::new(18, 1)), Decimal::new(500, 2));
+        object.object("back").set(FieldKey::Price(Decimal::new(18, 1)), Decimal::new(500, 2));
         object.set("x", Node::Number(Decimal::new(635, 1)));
         assert_eq!(object.to_string(), r#"{"price":"2.10","back":{"1.8":"5.00"},"x":63.5}"#);
     }

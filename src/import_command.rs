@@ -25,8 +25,10 @@ use crate::{
     clock::now,
     config::Config,
     database::{Database, DatabaseError},
-    hub::{Epochs, Hub, Settings, feeds::SourceNumber, feeds::Terms, sequence::Window},
-    identity::{Identity, store::Store},
+    hub::{
+        Epochs, Hub, HubSettings, feeds::SourceNumber, feeds::SourcePolicy, sequence::TailWindow,
+    },
+    identity::{Identity, store::IdentityStore},
     ids::{IdsError, PublicIds},
     record::{Key, MatchRecord, PlayRecord},
 };
@@ -37,7 +39,7 @@ pub enum ImportError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
     #[error("the database failed")]
-    Store(#[from] sqlx::Error),
+    IdentityStore(#[from] sqlx::Error),
     #[error(transparent)]
     Ids(#[from] IdsError),
     #[error(transparent)]
@@ -111,7 +113,7 @@ struct FileSummary {
 struct Import {
     hub: Hub,
     archive: Archive,
-    identities: Store,
+    identities: IdentityStore,
     ids: PublicIds,
     /// The archive's records from before the import.
     archived: HashMap<Key, Option<Arc<MatchRecord>>>,
@@ -121,11 +123,11 @@ impl Import {
     async fn begin(database: &Database, ids_max: usize) -> Result<Self, ImportError> {
         let ids = PublicIds::open(database, ids_max).await?;
         archive::adopt(database, &ids, now()).await?;
-        let identities = Store::of(database);
+        let identities = IdentityStore::of(database);
         let identity = Identity::new(identities.load().await?);
-        let settings = Settings {
+        let settings = HubSettings {
             // No client resumes.
-            window: Window { bytes: 1, age_us: 1 },
+            window: TailWindow { bytes: 1, age_us: 1 },
             matches_max: MATCHES_MAX,
             matches_max_per_source: usize::MAX,
             ended_keep_us: Micros::MAX / 4,
@@ -141,7 +143,7 @@ impl Import {
     async fn play(&mut self, recording: Recording) -> Result<FileSummary, ImportError> {
         let format = recording.format();
         let source =
-            self.hub.source(Arc::clone(recording.name()), format.as_str(), Terms::default());
+            self.hub.source(Arc::clone(recording.name()), format.as_str(), SourcePolicy::default());
         let mut summary = FileSummary::new(format);
         let (mut since, mut stored_at, mut clock) = (0, None, BEGIN);
         for step in recording {

@@ -1,9 +1,10 @@
-//! A steady load for measurements: a fixed rate of changes, each of one price, on a schedule that
-//! never slips.
+//! A synthetic load for measurements: a fixed rate of changes, each of one price, on a schedule
+//! that never slips.
 //!
-//! The schedule is an open loop. The k-th change is due k/rate seconds after the start, and carries
-//! this time (`at.src`) whenever it is sent; late changes are sent at once. So a measured delay
-//! counts from the intended time, and blocking the source hides nothing.
+//! The schedule is an open loop: the k-th change is intended k/rate seconds after the start and
+//! carries that time (`at.src`), whenever it is sent; late changes are sent at once. Measured
+//! delays therefore count from the intended time, and a stalled source hides nothing (no
+//! coordinated omission).
 
 use std::{
     iter,
@@ -37,22 +38,22 @@ pub const CHANNELS: &str = "football/*/odds/steady";
 const SLUG: &str = "steady";
 
 /// The shortest sleep, in microseconds: above 2,000 changes a second several are sent together, the
-/// first of them late by this much. Each sleep wakes this thread and the hub's.
+/// first of them late by up to this time. Each sleep wakes this thread and the hub's.
 const BREATH_US: Micros = 500;
 
-/// Maximum changes in one message to the writer: as many as a turn takes.
+/// Maximum number of changes per message to the writer: as many as it takes per turn.
 const TOGETHER_MAX: usize = 64;
 
-/// The rate of changes, and the number of channels.
+/// The rate of changes and the number of channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Changes a second, in all.
+    /// Changes a second, in total.
     pub rate: NonZeroU32,
     /// Matches with one book each, which change in turn.
     pub channels: NonZeroU32,
 }
 
-/// The source: generates the changes.
+/// The source of the load.
 #[derive(Debug)]
 pub struct LoadSource {
     load: Load,
@@ -75,7 +76,7 @@ impl LoadSource {
         }
     }
 
-    /// Creates all matches and opens their books, before the hub is served.
+    /// Introduces all matches and opens their books, before clients connect.
     pub fn introduce(&self, hub: &mut Hub, source: SourceNumber, now: Micros) {
         let mut changes = Vec::new();
         for number in 1..=self.load.channels.get() {
@@ -87,13 +88,13 @@ impl LoadSource {
         }
     }
 
-    /// When a change is due, in microseconds after the start.
+    /// The intended time of a change, in microseconds after the start.
     fn intended(&self, number: u64) -> Micros {
         let us = u128::from(number) * 1_000_000 / u128::from(self.load.rate.get());
         Micros::try_from(us).unwrap_or(Micros::MAX)
     }
 
-    /// A change of one price: never to the one that it was before.
+    /// A change of one price, always to a different one.
     fn change(&self, number: u64, start: Micros) -> Batch {
         let matches = self.matches.len() as u64;
         let place = usize::try_from(number % matches).expect("less than the length of a list");
@@ -122,7 +123,7 @@ impl LoadSource {
             date: None,
             sides: Some([side("Home"), side("Away")]),
         };
-        // Without an outcome it is no part of the consensus, so that a change is one update.
+        // Without an outcome it is not part of the consensus, so that a change is one update.
         let selection = SelectionDefinition {
             id: Arc::clone(&self.selection),
             name: None,
@@ -153,7 +154,7 @@ impl LoadSource {
     ///
     /// # Errors
     ///
-    /// When the system refuses a thread.
+    /// If the system refuses a thread.
     pub fn start(
         self,
         source: SourceNumber,
@@ -191,7 +192,7 @@ impl LoadSource {
                 inputs.blocking_send(input).map_err(|_| Stopped)?;
             }
             let due = start + self.intended(next) - now();
-            // Late already: at once. Else not so soon that waking up is most of the work.
+            // A late change is sent at once. Otherwise the sleep is long enough that wake-ups do not dominate.
             let wait = if due <= 0 { 0 } else { due.max(BREATH_US).unsigned_abs() };
             match stop.recv_timeout(Duration::from_micros(wait)) {
                 Err(RecvTimeoutError::Timeout) => {}
@@ -206,9 +207,9 @@ mod tests {
     use fanout::{Change, Epoch, Publication};
 
     use super::*;
-    use crate::hub::{Epochs, Settings, sequence::Window};
+    use crate::hub::{Epochs, HubSettings, sequence::TailWindow};
 
-    fn load_source(rate: u32, channels: u32) -> LoadSource {
+    fn steady(rate: u32, channels: u32) -> LoadSource {
         let [rate, channels] = [rate, channels].map(|it| NonZeroU32::new(it).expect("not 0"));
         LoadSource::new(Load { rate, channels })
     }
@@ -220,9 +221,9 @@ mod tests {
 
     #[test]
     fn each_change_is_one_small_update() {
-        let load_source = load_source(1_000, 3);
-        let settings = Settings {
-            window: Window { bytes: 1 << 20, age_us: 1_000_000 },
+        let steady = steady(1_000, 3);
+        let settings = HubSettings {
+            window: TailWindow { bytes: 1 << 20, age_us: 1_000_000 },
             matches_max: 3,
             matches_max_per_source: usize::MAX,
             ended_keep_us: 1,
@@ -234,12 +235,12 @@ mod tests {
             Epochs { matches: Epoch(1), feeds: Epoch(2) },
             crate::identity::Identity::default(),
         );
-        let source = hub.source(SLUG.into(), SLUG, crate::hub::feeds::Terms::default());
+        let source = hub.source(SLUG.into(), SLUG, crate::hub::feeds::SourcePolicy::default());
         let start = 1_788_220_800_000_000;
-        load_source.introduce(&mut hub, source, start);
+        steady.introduce(&mut hub, source, start);
         for number in 0..3_000 {
             let mut changes = Vec::new();
-            let mut batch = load_source.change(number, start);
+            let mut batch = steady.change(number, start);
             hub.ids().number_batch(&mut batch);
             assert!(hub.apply(source, &batch, start, start, &mut changes).is_empty());
             let [change] = &changes[..] else { panic!("{number} is {changes:?}") };
@@ -250,11 +251,11 @@ mod tests {
 
     #[test]
     fn schedule_never_slips() {
-        let load_source = load_source(30_000, 7);
-        assert_eq!(load_source.intended(0), 0);
-        assert_eq!(load_source.intended(1), 33);
-        assert_eq!(load_source.intended(3 * 30_000), 3_000_000);
+        let steady = steady(30_000, 7);
+        assert_eq!(steady.intended(0), 0);
+        assert_eq!(steady.intended(1), 33);
+        assert_eq!(steady.intended(3 * 30_000), 3_000_000);
         // A year later.
-        assert_eq!(load_source.intended(31_536_000 * 30_000), 31_536_000_000_000);
+        assert_eq!(steady.intended(31_536_000 * 30_000), 31_536_000_000_000);
     }
 }

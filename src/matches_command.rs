@@ -12,8 +12,8 @@ use crate::{
     cli::{MatchesArgs, MatchesCommand, MatchesJoinArgs, MatchesSplitArgs},
     config::AccountsConfig,
     identity::{
-        self, Doubt, Order, Place,
-        store::{Listed, Store, Unfollowed},
+        self, Doubt, MatchMapping, MatchOrder,
+        store::{BindingRow, IdentityStore, PendingOrder},
     },
     ids::{IdsError, NUMBERS_MAX, PublicIds},
     table::{Format, Table, line},
@@ -24,7 +24,7 @@ pub enum MatchesCommandError {
     #[error(transparent)]
     Accounts(#[from] AccountsError),
     #[error("the database failed")]
-    Store(#[from] sqlx::Error),
+    IdentityStore(#[from] sqlx::Error),
     #[error("`{text}` is neither PROVIDER/KEY nor an id")]
     NoMatch { text: String },
     #[error("nothing is known of the match {id}: name it by PROVIDER/KEY")]
@@ -58,7 +58,7 @@ pub async fn run(
     | MatchesCommand::Join(MatchesJoinArgs { db, .. })
     | MatchesCommand::Split(MatchesSplitArgs { db, .. })) = &command;
     let accounts = Accounts::open_existing(db, config).await?;
-    let store = Store::of(accounts.database());
+    let store = IdentityStore::of(accounts.database());
     let done = match command {
         MatchesCommand::List(args) => list(&store, args.output.format(), out).await,
         MatchesCommand::Doubtful(args) => doubtful(&store, args.output.format(), out).await,
@@ -73,7 +73,7 @@ pub async fn run(
 }
 
 async fn list(
-    store: &Store,
+    store: &IdentityStore,
     format: Format,
     out: &mut impl Write,
 ) -> Result<(), MatchesCommandError> {
@@ -81,14 +81,14 @@ async fn list(
     let columns =
         ["id", "match", "sides", "start", "competition", "swapped", "found_by", "found_to_be"];
     let mut table = Table::new(out, format, columns)?;
-    for Listed { told, place, by, with } in bindings {
+    for BindingRow { description, mapping, by, with } in bindings {
         table.row([
-            Some(&place.id.to_string()),
-            Some(&name(&told.provider, &told.key)),
-            Some(&told.sides),
-            Some(&told.start),
-            Some(&told.competition),
-            swapped(place.swapped),
+            Some(&mapping.id.to_string()),
+            Some(&name(&description.provider, &description.key)),
+            Some(&description.sides),
+            Some(&description.start),
+            Some(&description.competition),
+            swapped(mapping.swapped),
             Some(&by),
             with.map(|(provider, key)| name(&provider, &key)).as_deref(),
         ])?;
@@ -97,18 +97,18 @@ async fn list(
 }
 
 /// Prints the orders as a table of their own; nothing if there are none.
-fn print_orders(orders: &[Unfollowed], format: Format, out: &mut impl Write) -> io::Result<()> {
+fn print_orders(orders: &[PendingOrder], format: Format, out: &mut impl Write) -> io::Result<()> {
     if orders.is_empty() {
         return Ok(());
     }
     let columns = ["order", "kind", "match", "into", "swapped", "state"];
     let mut table = Table::new(out, format, columns)?;
-    for Unfollowed { numbered, refused } in orders {
+    for PendingOrder { numbered, refused } in orders {
         let (kind, provider, key, into, turned) = match &numbered.order {
-            Order::Join { provider, key, into, swapped: turned, with: _ } => {
+            MatchOrder::Join { provider, key, into, swapped: turned, with: _ } => {
                 ("join", provider, key, Some(into.to_string()), *turned)
             }
-            Order::Split { provider, key } => ("split", provider, key, None, false),
+            MatchOrder::Split { provider, key } => ("split", provider, key, None, false),
         };
         let state =
             refused.as_ref().map_or_else(|| "waits".to_owned(), |why| format!("refused: {why}"));
@@ -125,7 +125,7 @@ fn print_orders(orders: &[Unfollowed], format: Format, out: &mut impl Write) -> 
 }
 
 async fn doubtful(
-    store: &Store,
+    store: &IdentityStore,
     format: Format,
     out: &mut impl Write,
 ) -> Result<(), MatchesCommandError> {
@@ -163,7 +163,7 @@ async fn doubtful(
 }
 
 async fn join(
-    (store, ids): (&Store, &PublicIds),
+    (store, ids): (&IdentityStore, &PublicIds),
     args: MatchesJoinArgs,
     now: Micros,
     out: &mut impl Write,
@@ -186,44 +186,46 @@ async fn join(
         MatchRef::Id(id) => (id, None),
     };
     ids.flush().await?;
-    let Place { id: into, swapped } = place(store, other).await?;
-    if into == place(store, own).await?.id {
+    let MatchMapping { id: into, swapped } = mapping(store, other).await?;
+    if into == mapping(store, own).await?.id {
         return Err(MatchesCommandError::OneMatch { id: into });
     }
     let known = store.doubts().await?.into_iter().find(|doubt| doubt.is_of(own, other));
     let turned = args.swapped || known.is_some_and(|doubt| doubt.swapped);
-    let order = Order::Join { provider, key, into, swapped: turned ^ swapped, with };
+    let order = MatchOrder::Join { provider, key, into, swapped: turned ^ swapped, with };
     write(store, &order, now, out).await
 }
 
 async fn split(
-    store: &Store,
+    store: &IdentityStore,
     MatchesSplitArgs { db: _, provider, key }: MatchesSplitArgs,
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), MatchesCommandError> {
-    write(store, &Order::Split { provider, key }, now, out).await
+    write(store, &MatchOrder::Split { provider, key }, now, out).await
 }
 
 async fn write(
-    store: &Store,
-    order_request: &Order,
+    store: &IdentityStore,
+    order_request: &MatchOrder,
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), MatchesCommandError> {
     let number = format!("order {}", store.order(order_request, now).await?);
     match order_request {
-        Order::Join { provider, key, into, swapped: turned, with: _ } => {
+        MatchOrder::Join { provider, key, into, swapped: turned, with: _ } => {
             let (name, into) = (name(provider, key), into.to_string());
             line(out, &[&number, "join", &name, &into, swapped(*turned).unwrap_or_default()])?;
         }
-        Order::Split { provider, key } => line(out, &[&number, "split", &name(provider, key)])?,
+        MatchOrder::Split { provider, key } => {
+            line(out, &[&number, "split", &name(provider, key)])?
+        }
     }
     Ok(())
 }
 
-async fn place(store: &Store, own: Id) -> Result<Place, sqlx::Error> {
-    Ok(store.place(own).await?.unwrap_or(Place { id: own, swapped: false }))
+async fn mapping(store: &IdentityStore, own: Id) -> Result<MatchMapping, sqlx::Error> {
+    Ok(store.mapping(own).await?.unwrap_or(MatchMapping { id: own, swapped: false }))
 }
 
 /// An operator's reference to a match.

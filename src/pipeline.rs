@@ -26,9 +26,9 @@ use crate::{
     clock::{self, now},
     hub::{
         Hub,
-        feeds::{Feed, Health, Source, SourceNumber, Terms},
+        feeds::{FeedState, Health, Source, SourceNumber, SourcePolicy},
     },
-    identity::{self, Numbered},
+    identity::{DecisionWriter, NumberedOrder},
     ids::PublicIds,
     push::{self, PushRequest, PushedLine},
     quarantine::Quarantine,
@@ -88,7 +88,7 @@ pub enum Request {
         reply: oneshot::Sender<Option<ChannelImage>>,
     },
     /// An operator's order about matches.
-    Order(Numbered),
+    Order(NumberedOrder),
     Stop,
 }
 
@@ -268,8 +268,8 @@ pub fn start(
     fanout: Fanout,
     receivers: HubReceivers,
     quarantine: Quarantine,
-    decisions: identity::Writer,
-    push_terms: Terms,
+    decisions: DecisionWriter,
+    push_terms: SourcePolicy,
     sinks: SnapshotSinks,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
@@ -294,9 +294,9 @@ struct Writer {
     hub: Hub,
     fanout: Fanout,
     quarantine: Quarantine,
-    decisions: identity::Writer,
+    decisions: DecisionWriter,
     /// The policy for sources that push.
-    push_terms: Terms,
+    push_terms: SourcePolicy,
     sinks: SnapshotSinks,
     /// The sources that have pushed, by name.
     pushers: HashMap<Arc<str>, SourceNumber>,
@@ -323,7 +323,7 @@ impl Writer {
         let mut stepped = clock::stepped();
         loop {
             let mut question = None;
-            let due = [self.hub.lanes_due(), self.hub.feeds_late_at()].into_iter().flatten().min();
+            let due = [self.hub.tiers_due(), self.hub.feeds_late_at()].into_iter().flatten().min();
             tokio::select! {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
@@ -340,7 +340,7 @@ impl Writer {
             if inputs.is_empty() {
                 self.hub.check_feeds(now(), &mut self.changes);
             }
-            self.flush_lanes();
+            self.flush_tiers();
             self.publish();
             self.decisions.take_from(self.hub.identity());
             let ready = || requests.try_recv().ok();
@@ -365,9 +365,9 @@ impl Writer {
         self.quarantine.sweep(now());
         gauge!("matchwire_matches").set(count(self.hub.matches()));
         gauge!("matchwire_channels").set(count(self.hub.channels.len()));
-        gauge!("matchwire_lanes").set(count(self.hub.lanes()));
+        gauge!("matchwire_lanes").set(count(self.hub.tiers()));
         for source in self.hub.sources() {
-            for feed in Feed::ALL {
+            for feed in FeedState::ALL {
                 let is_so = f64::from(u8::from(source.state == feed));
                 gauge!("matchwire_feed_state", "source" => source.name.to_string(), "state" => feed.as_str())
                     .set(is_so);
@@ -379,16 +379,16 @@ impl Writer {
     fn export_snapshots(&mut self) {
         let now = now();
         self.sinks.signals.put(&self.hub.take_signals());
-        self.sinks.inbox.put(&self.hub.take_parted(), &[], now);
+        self.sinks.inbox.put(&self.hub.take_evicted_records(), &[], now);
         let (changed, gone) = self.hub.take_changed(now);
         self.sinks.inbox.put(&changed, &gone, now);
         self.sinks.reader.update(&changed, &gone);
     }
 
     /// Flushes lanes that are due together with what was just applied, merged where possible.
-    fn flush_lanes(&mut self) {
-        if self.hub.lanes_due().is_some() {
-            self.hub.flush_lanes(now(), &mut self.changes);
+    fn flush_tiers(&mut self) {
+        if self.hub.tiers_due().is_some() {
+            self.hub.flush_tiers(now(), &mut self.changes);
         }
     }
 
@@ -401,16 +401,16 @@ impl Writer {
             Input::Push(pushed) => self.pushed(*pushed),
             Input::Refused { source, refusal } => self.refused(source, &refusal),
             Input::Health { source, health } => {
-                self.hub.source_is(source, &health, now(), &mut self.changes);
+                self.hub.set_source_health(source, &health, now(), &mut self.changes);
             }
             Input::Heard { source, received } => {
-                self.hub.source_heard(source, received, now(), &mut self.changes);
+                self.hub.note_sign_of_life(source, received, now(), &mut self.changes);
             }
             Input::Ended { source } => {
-                self.hub.source_ended(source, now(), &mut self.changes);
+                self.hub.end_source(source, now(), &mut self.changes);
             }
             Input::Restarted { source } => {
-                self.hub.source_restarted(source, now(), &mut self.changes);
+                self.hub.restart_source(source, now(), &mut self.changes);
             }
         }
     }
@@ -464,7 +464,7 @@ impl Writer {
     }
 
     fn refused(&mut self, source: SourceNumber, refusal: &Refusal) {
-        self.hub.refused(source);
+        self.hub.count_refusal(source);
         let Source { name, kind, .. } = &self.hub.sources()[source.0];
         let format = match *kind {
             push::KIND | "websocket" => push::FORMAT,
@@ -508,7 +508,7 @@ impl Writer {
                 self.serve_pending_images();
             }
             Request::Order(order) => {
-                self.hub.order(&order, now(), &mut self.changes);
+                self.hub.apply_order(&order, now(), &mut self.changes);
                 self.publish();
             }
             Request::Stop => return None,

@@ -11,7 +11,7 @@ use matchwire::{
     accounts::Accounts,
     archive::Archive,
     clock::now,
-    record::{MatchRecord, Named, Names, PlayRecord},
+    record::{EntityRef, MatchRecord, Names, PlayRecord},
 };
 use serde_json::Value;
 use tokio::{runtime::Runtime, time::Instant};
@@ -55,7 +55,7 @@ pub(crate) fn fill(db: &Path, matches: u64) {
 
 fn record(number: u64, of: u64) -> Arc<MatchRecord> {
     let brief = history::brief(number, of);
-    let named = |what: &str, id: u64| Named { id, name: format!("{what} {id}").into() };
+    let named = |what: &str, id: u64| EntityRef { id, name: format!("{what} {id}").into() };
     let names = Names {
         competition: brief.competition.map(|id| named("League", id)),
         season: brief.season.map(|id| named("Season", id)),

@@ -1,18 +1,18 @@
 //! The matches of a large archive: one every twenty minutes since 2010.
 
 use ingest::event::Sport;
-use matchwire::record::{Brief, Status};
+use matchwire::record::{MatchSummary, Status};
 
 pub(crate) const HOUR_US: i64 = 3_600_000_000;
 /// 2010-01-01.
 pub(crate) const FIRST_US: i64 = 1_262_304_000_000_000;
 
 /// One of so many. Teams by competition, seasons by year: a team plays some forty matches a year.
-pub(crate) fn brief(number: u64, of: u64) -> Brief {
+pub(crate) fn brief(number: u64, of: u64) -> MatchSummary {
     let competition = number % 250;
     let team = |side: u64| competition * 100 + (number / 250 * 7 + side * 13) % 20;
     let place = i64::try_from(number).expect("few");
-    Brief {
+    MatchSummary {
         id: number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12,
         sport: if number.is_multiple_of(5) { Sport::Tennis } else { Sport::Football },
         competition: Some(competition),

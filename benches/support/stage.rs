@@ -4,9 +4,9 @@ use fanout::{Change, Epoch};
 use ingest::event::Timed;
 use matchwire::{
     hub::{
-        Epochs, Hub, Settings,
-        feeds::{SourceNumber, Terms},
-        sequence::Window,
+        Epochs, Hub, HubSettings,
+        feeds::{SourceNumber, SourcePolicy},
+        sequence::TailWindow,
     },
     identity::Identity,
 };
@@ -20,12 +20,12 @@ pub(crate) struct Stage {
 impl Stage {
     /// With the settings that the hub has by default.
     pub(crate) fn new() -> Self {
-        Self::with(Window { bytes: 4 << 20, age_us: 300_000_000 })
+        Self::with(TailWindow { bytes: 4 << 20, age_us: 300_000_000 })
     }
 
     /// With so much kept to resume from.
-    pub(crate) fn with(window: Window) -> Self {
-        let settings = Settings {
+    pub(crate) fn with(window: TailWindow) -> Self {
+        let settings = HubSettings {
             window,
             matches_max: 20_000,
             matches_max_per_source: usize::MAX,
@@ -35,7 +35,7 @@ impl Stage {
         };
         let epochs = Epochs { matches: Epoch(1), feeds: Epoch(2) };
         let mut hub = Hub::new(settings, epochs, Identity::default());
-        let source = hub.source("bench".into(), "bench", Terms::default());
+        let source = hub.source("bench".into(), "bench", SourcePolicy::default());
         Self { hub, source }
     }
 

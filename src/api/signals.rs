@@ -22,8 +22,8 @@ use super::{
 use crate::{
     accounts::Caller,
     clock::now,
-    record::{Key, Named},
-    signals::{Finding, Kind, Leg, SignalRecord},
+    record::{EntityRef, Key},
+    signals::{Finding, Leg, SignalKind, SignalRecord},
 };
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
@@ -200,7 +200,7 @@ async fn kinds(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<R
     Params::read(uri.query(), NONE)?;
     let active = api.signals.find(|record| record.ended.is_none());
     let count = |kind| active.iter().filter(|it| it.signal.topic.kind == kind).count();
-    let kinds = Kind::ALL.map(|kind| KindRow { kind: kind.as_str(), active: count(kind) });
+    let kinds = SignalKind::ALL.map(|kind| KindRow { kind: kind.as_str(), active: count(kind) });
     CacheControl::LIVE.answer(&headers, &Kinds { count: kinds.len(), kinds: kinds.into() })
 }
 
@@ -230,14 +230,14 @@ struct Filter {
     from: Option<Micros>,
     before: Option<Micros>,
     event: Option<Key>,
-    kind: Option<Kind>,
+    kind: Option<SignalKind>,
     strength: u8,
     sport: Option<Sport>,
 }
 
 impl Filter {
     fn of(params: &Params) -> Result<Self, ApiError> {
-        let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.as_str() == name);
+        let kind = |name: &str| SignalKind::ALL.into_iter().find(|kind| kind.as_str() == name);
         let kinds = "arbitrage, price_gap, value, steam, suspended or momentum";
         let strength = |text: &str| text.parse().ok().filter(|strength| *strength <= 100);
         let strength = params.parsed("min_strength", "a whole number from 0 to 100", strength)?;
@@ -291,7 +291,7 @@ fn row(record: &SignalRecord, view: View) -> SignalRow {
     let topic = &signal.topic;
     let market = topic.market.as_ref();
     let side = |place: usize| {
-        let Named { id, name } = sides.as_ref()?.get(place)?;
+        let EntityRef { id, name } = sides.as_ref()?.get(place)?;
         Some(Side { id: *id, name: name.to_string() })
     };
     SignalRow {

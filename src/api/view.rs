@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 
 use super::{Api, ApiError};
 use crate::{
-    archive::{Condition, Filter, Found, Window},
-    record::{Brief, Key, MatchRecord},
+    archive::{Condition, Filter, MatchPage, Window},
+    record::{Key, MatchRecord, MatchSummary},
 };
 
 /// Two sides, whoever is at home.
@@ -30,7 +30,7 @@ pub(super) struct View<'a> {
     api: &'a Api,
     sport: Option<Sport>,
     fresh: FxHashMap<Key, Arc<MatchRecord>>,
-    briefs: Vec<Arc<Brief>>,
+    briefs: Vec<Arc<MatchSummary>>,
 }
 
 impl<'a> View<'a> {
@@ -52,7 +52,7 @@ impl<'a> View<'a> {
     }
 
     /// The matches that a filter lets through, whatever sport it names.
-    pub(super) fn find(&self, filter: &Filter, window: Window) -> Found {
+    pub(super) fn find(&self, filter: &Filter, window: Window) -> MatchPage {
         self.find_with(filter, window, None)
     }
 
@@ -62,18 +62,21 @@ impl<'a> View<'a> {
         filter: &Filter,
         window: Window,
         also: Option<Condition<'_>>,
-    ) -> Found {
+    ) -> MatchPage {
         let filter = Filter { sport: self.sport.or(filter.sport), ..filter.clone() };
         self.api.archive.find_under(&self.briefs, &filter, window, also)
     }
 
     /// All that a filter lets through.
-    pub(super) fn all(&self, filter: &Filter) -> Vec<Arc<Brief>> {
+    pub(super) fn all(&self, filter: &Filter) -> Vec<Arc<MatchSummary>> {
         self.find(filter, Window::ALL).briefs
     }
 
     /// The matches in which each two of these meet, by start and id.
-    pub(super) fn meetings(&self, pairs: &HashSet<[Key; 2]>) -> HashMap<[Key; 2], Vec<Arc<Brief>>> {
+    pub(super) fn meetings(
+        &self,
+        pairs: &HashSet<[Key; 2]>,
+    ) -> HashMap<[Key; 2], Vec<Arc<MatchSummary>>> {
         let mut meetings = self.api.archive.meetings(pairs);
         for met in meetings.values_mut() {
             met.retain(|brief| !self.fresh.contains_key(&brief.id));
@@ -84,7 +87,7 @@ impl<'a> View<'a> {
                 met.sort_by_key(|it| (it.start.is_none(), it.start, it.id));
             }
         }
-        let is_of = |it: &Brief| self.sport.is_none_or(|sport| it.sport == sport);
+        let is_of = |it: &MatchSummary| self.sport.is_none_or(|sport| it.sport == sport);
         meetings.values_mut().for_each(|met| met.retain(|brief| is_of(brief)));
         meetings
     }
@@ -106,7 +109,7 @@ impl<'a> View<'a> {
     /// If the archive fails.
     pub(super) async fn records(
         &self,
-        briefs: &[Arc<Brief>],
+        briefs: &[Arc<MatchSummary>],
     ) -> Result<Vec<Arc<MatchRecord>>, ApiError> {
         let kept = self.api.archive.records(&self.parted(briefs)).await?;
         Ok(self.in_order(briefs, kept))
@@ -117,23 +120,23 @@ impl<'a> View<'a> {
     /// # Errors
     ///
     /// If the archive fails.
-    pub(super) async fn summaries(
+    pub(super) async fn records_without_detail(
         &self,
-        briefs: &[Arc<Brief>],
+        briefs: &[Arc<MatchSummary>],
     ) -> Result<Vec<Arc<MatchRecord>>, ApiError> {
-        let kept = self.api.archive.summaries(&self.parted(briefs)).await?;
+        let kept = self.api.archive.records_without_detail(&self.parted(briefs)).await?;
         Ok(self.in_order(briefs, kept))
     }
 
     /// Those of these that the hub does not know any more.
-    fn parted(&self, briefs: &[Arc<Brief>]) -> Vec<Key> {
+    fn parted(&self, briefs: &[Arc<MatchSummary>]) -> Vec<Key> {
         let ids = briefs.iter().map(|brief| brief.id);
         ids.filter(|id| !self.fresh.contains_key(id)).collect()
     }
 
     fn in_order(
         &self,
-        briefs: &[Arc<Brief>],
+        briefs: &[Arc<MatchSummary>],
         kept: Vec<Arc<MatchRecord>>,
     ) -> Vec<Arc<MatchRecord>> {
         let kept: FxHashMap<_, _> = kept.into_iter().map(|it| (it.brief.id, it)).collect();

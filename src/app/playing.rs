@@ -1,4 +1,5 @@
-//! Registers the sources with the hub and runs them: the demo, a load, recordings, live sources.
+//! Registers sources with the hub and runs them: the demo, a synthetic load, recordings, live
+//! sources.
 
 use std::{
     convert::Infallible,
@@ -26,39 +27,38 @@ use crate::{
     archive::Archive,
     clock::now,
     config::Config,
-    demo::{self, Chronicle, Days, Run},
+    demo::{self, Chronicle, DemoDays, DemoRun},
     hub::{
         Hub,
-        feeds::{Feed, Health, SourceNumber, Terms},
+        feeds::{FeedState, Health, SourceNumber, SourcePolicy},
     },
     ids::PublicIds,
     load_source::LoadSource,
     pipeline::HubHandle,
     reader::Reader,
     sources::{
-        Pace, Player,
-        follow::{self, Following},
+        Playback, PlaybackPace,
+        follow::{self, SourceFuture},
         live,
     },
     supervisor::{self, Lifetime},
 };
 
-/// A recording, and how to reopen it.
-pub(super) struct Reel {
+/// An open recording, and its path to reopen it.
+pub(super) struct OpenRecording {
     recording: Recording,
     path: PathBuf,
 }
 
-/// Opens every recording before anything else starts, so that a wrong name ends the program at
-/// once.
-pub(super) fn recordings(config: &Config, mode: &RunMode) -> Result<Vec<Reel>, AppError> {
+/// Opens every recording before anything else starts: a wrong name ends the program at once.
+pub(super) fn recordings(config: &Config, mode: &RunMode) -> Result<Vec<OpenRecording>, AppError> {
     let RunMode::Recordings(args) = mode else { return Ok(Vec::new()) };
-    let mut reels = Vec::new();
+    let mut recordings = Vec::new();
     for path in recording::plan(&args.files)? {
         let recording = open(&path, &args.files, config)?;
-        reels.push(Reel { recording, path });
+        recordings.push(OpenRecording { recording, path });
     }
-    Ok(reels)
+    Ok(recordings)
 }
 
 fn open(path: &Path, named: &[PathBuf], config: &Config) -> Result<Recording, OpenError> {
@@ -70,50 +70,50 @@ fn open(path: &Path, named: &[PathBuf], config: &Config) -> Result<Recording, Op
 }
 
 /// A source with its number in the hub.
-pub(super) struct Source {
+pub(super) struct PlayedSource {
     number: SourceNumber,
-    steps: Steps,
+    steps: SourceSteps,
 }
 
-enum Steps {
-    Demo(Peekable<Days>),
-    LoadSource(LoadSource),
-    Reel(Box<Reel>),
+enum SourceSteps {
+    Demo(Peekable<DemoDays>),
+    Steady(LoadSource),
+    Recording(Box<OpenRecording>),
 }
 
 pub(super) fn announce(
     hub: &mut Hub,
-    demo: Option<Run>,
+    demo: Option<DemoRun>,
     mode: &RunMode,
-    reels: Vec<Reel>,
-) -> Vec<Source> {
+    recordings: Vec<OpenRecording>,
+) -> Vec<PlayedSource> {
     let demo = demo.map(|run| {
-        let number = hub.source("simulator".into(), "simulator", Terms::default());
+        let number = hub.source("simulator".into(), "simulator", SourcePolicy::default());
         let mut days = run.days().peekable();
         demo::play_past(&mut days, hub, number, now());
-        Source { number, steps: Steps::Demo(days) }
+        PlayedSource { number, steps: SourceSteps::Demo(days) }
     });
-    let load_source =
-        if let RunMode::Load(load) = mode { Some(LoadSource::new(*load)) } else { None };
-    let load_source = load_source.map(|load_source| {
-        let number = hub.source("steady".into(), "steady", Terms::default());
-        load_source.introduce(hub, number, now());
-        Source { number, steps: Steps::LoadSource(load_source) }
+    let steady = if let RunMode::Load(load) = mode { Some(LoadSource::new(*load)) } else { None };
+    let steady = steady.map(|steady| {
+        let number = hub.source("steady".into(), "steady", SourcePolicy::default());
+        steady.introduce(hub, number, now());
+        PlayedSource { number, steps: SourceSteps::Steady(steady) }
     });
-    let reels: Vec<Source> = reels
+    let recordings: Vec<PlayedSource> = recordings
         .into_iter()
-        .map(|reel| {
-            let name = reel.recording.name().clone();
-            let number = hub.source(name, reel.recording.format().as_str(), Terms::default());
-            Source { number, steps: Steps::Reel(Box::new(reel)) }
+        .map(|recording| {
+            let name = recording.recording.name().clone();
+            let number =
+                hub.source(name, recording.recording.format().as_str(), SourcePolicy::default());
+            PlayedSource { number, steps: SourceSteps::Recording(Box::new(recording)) }
         })
         .collect();
-    demo.into_iter().chain(load_source).chain(reels).collect()
+    demo.into_iter().chain(steady).chain(recordings).collect()
 }
 
-/// Stores the demo's past and future matches in the archive, if the settings say so.
+/// Starts to archive the demo's past and programme, if the settings enable it.
 pub(super) fn chronicle(
-    demo: Option<Run>,
+    demo: Option<DemoRun>,
     config: &Config,
     accounts: &Accounts,
     (archive, reader, ids): (&Archive, &Reader, &PublicIds),
@@ -122,7 +122,7 @@ pub(super) fn chronicle(
     let run = demo.filter(|_| config.demo.past)?;
     let settings = super::settings(config);
     let chronicle = Chronicle::new(run, accounts, (archive, reader, ids), settings, stopped);
-    // It ends early if the database fails; the next start tries again.
+    // It ends early where the database fails; the next start tries again.
     Some(supervisor::spawn("chronicle", Lifetime::Finite, chronicle.keep()))
 }
 
@@ -130,11 +130,11 @@ pub(super) fn chronicle(
 pub(super) struct LiveSource {
     name: Arc<str>,
     number: SourceNumber,
-    following: Following,
-    told: tokio::sync::mpsc::Receiver<SourceMessage>,
+    following: SourceFuture,
+    messages: tokio::sync::mpsc::Receiver<SourceMessage>,
 }
 
-/// Registers the configured live sources. Each starts as not yet connected.
+/// Registers the live sources of the settings. Each begins as not yet connected.
 pub(super) fn announce_live(
     hub: &mut Hub,
     config: &Config,
@@ -146,35 +146,36 @@ pub(super) fn announce_live(
     let mut live = Vec::new();
     for source in &config.sources {
         let name: Arc<str> = source.name.as_str().into();
-        let (tell, told) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
-        let outlet = ReportSender::new(Arc::clone(&name), tell, now);
+        let (tx, messages) = tokio::sync::mpsc::channel(live::REPORTS_MAX);
+        let outlet = ReportSender::new(Arc::clone(&name), tx, now);
         let following = follow::follow(source, outlet)
             .map_err(|error| AppError::Source { name: source.name.clone(), source: error })?;
-        let number = hub.source(Arc::clone(&name), source.kind.as_str(), follow::terms(source));
-        let connecting = Health { feed: Feed::Recovering, why: Some("it connects".into()) };
-        hub.source_is(number, &connecting, now(), &mut Vec::new());
-        live.push(LiveSource { name, number, following, told });
+        let number =
+            hub.source(Arc::clone(&name), source.kind.as_str(), follow::source_policy(source));
+        let connecting = Health { feed: FeedState::Recovering, why: Some("it connects".into()) };
+        hub.set_source_health(number, &connecting, now(), &mut Vec::new());
+        live.push(LiveSource { name, number, following, messages });
     }
     Ok(live)
 }
 
-/// Runs every live source, until the returned set is dropped.
+/// Runs every live source until the returned set is dropped.
 fn start_live(sources: Vec<LiveSource>, hub_handle: &HubHandle) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    for LiveSource { name, number, following, told } in sources {
-        // A source recovers from everything but a bug.
+    for LiveSource { name, number, following, messages } in sources {
+        // A source reconnects by itself, so an end is a bug.
         let part = format!("source {name}");
         tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
-        let forwarding = live::forward(number, told, hub_handle.inputs.clone());
+        let forwarding = live::forward(number, messages, hub_handle.inputs.clone());
         let part = format!("source {name} queue");
         tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, forwarding));
     }
     tasks
 }
 
-/// Runs all sources for as long as this is polled.
+/// Plays all sources for as long as this is polled.
 pub(super) async fn play_all(
-    sources: Vec<Source>,
+    sources: Vec<PlayedSource>,
     live: Vec<LiveSource>,
     mode: &RunMode,
     config: &Config,
@@ -189,19 +190,19 @@ pub(super) async fn play_all(
     future::pending().await
 }
 
-/// Runs every source on its own thread, until the returned value is dropped.
+/// Plays every source on its own thread until the returned senders are dropped.
 fn start_sources(
-    sources: Vec<Source>,
+    sources: Vec<PlayedSource>,
     mode: &RunMode,
     config: &Config,
     hub_handle: &HubHandle,
     fanout: &Fanout,
 ) -> Result<Vec<mpsc::SyncSender<()>>, AppError> {
     let mut stops = Vec::new();
-    for Source { number, steps } in sources {
+    for PlayedSource { number, steps } in sources {
         let (stop, stopped) = mpsc::sync_channel(0);
         stops.push(stop);
-        let player = |pace, stop| Player {
+        let player = |pace, stop| Playback {
             source: number,
             inputs: hub_handle.inputs.clone(),
             fanout: fanout.clone(),
@@ -210,28 +211,28 @@ fn start_sources(
             stop,
         };
         match (steps, mode) {
-            (Steps::Demo(days), _) => {
-                player(Pace::OnTime, stopped).start(days, || None)?;
+            (SourceSteps::Demo(days), _) => {
+                player(PlaybackPace::OnTime, stopped).start(days, || None)?;
             }
-            (Steps::LoadSource(load_source), _) => {
-                load_source.start(number, hub_handle.inputs.clone(), stopped)?;
+            (SourceSteps::Steady(steady), _) => {
+                steady.start(number, hub_handle.inputs.clone(), stopped)?;
             }
-            (Steps::Reel(reel), RunMode::Recordings(args)) => {
-                let Reel { recording, path } = *reel;
+            (SourceSteps::Recording(recording), RunMode::Recordings(args)) => {
+                let OpenRecording { recording, path } = *recording;
                 let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
                 let again = move || {
                     let opened = repeat.then(|| open(&path, &named, &config))?;
                     opened.inspect_err(|error| error!(%error, "no second round")).ok()
                 };
-                player(Pace::FromStart(args.speed), stopped).start(recording, again)?;
+                player(PlaybackPace::FromStart(args.speed), stopped).start(recording, again)?;
             }
-            (Steps::Reel(_), RunMode::Demo | RunMode::Load(_) | RunMode::Nothing) => {}
+            (SourceSteps::Recording(_), RunMode::Demo | RunMode::Load(_) | RunMode::Nothing) => {}
         }
     }
     Ok(stops)
 }
 
-/// How long a held recording waits after the first subscription.
+/// How long a recording that is held waits after the first subscription.
 const HOLD_ON: Duration = Duration::from_millis(300);
 
 async fn wait_for_a_follower(fanout: &Fanout) {
@@ -239,6 +240,6 @@ async fn wait_for_a_follower(fanout: &Fanout) {
     while !fanout.was_followed() {
         look.tick().await;
     }
-    // A client subscribes to its channels one by one, and must not miss anything.
+    // A client subscribes to several channels one by one and should miss nothing of any.
     tokio::time::sleep(HOLD_ON).await;
 }

@@ -8,10 +8,10 @@ use tracing::info;
 
 use super::{
     entity::{Directory, Entity},
-    ledger::Entries,
-    line::Line,
     odds::OddsRow,
-    store::{Store, Write},
+    store::{ArchiveStore, Write},
+    stored_price::StoredPrice,
+    write_cache::PendingRows,
 };
 use crate::{
     archive::Appearance,
@@ -31,7 +31,7 @@ const AT_ONCE: i64 = 50;
 ///
 /// If the database fails, or there are more ids than may be.
 pub async fn adopt(database: &Database, ids: &PublicIds, now: Micros) -> Result<(), IdsError> {
-    let store = Store::of(database);
+    let store = ArchiveStore::of(database);
     let mut directory = Directory::of(store.entities().await?);
     let mut count = 0;
     loop {
@@ -46,28 +46,28 @@ pub async fn adopt(database: &Database, ids: &PublicIds, now: Micros) -> Result<
         count += old.len();
     }
     if count > 0 {
-        info!(matches = count, "what was kept by version 0.1 has public ids now");
+        info!(matches = count, "migrated the archive of version 0.1 to public ids");
     }
     adopt_decisions(database, ids).await
 }
 
 async fn adopt_some(
     database: &Database,
-    store: &Store,
+    store: &ArchiveStore,
     directory: &mut Directory,
     ids: &PublicIds,
     old: &[Key],
     now: Micros,
 ) -> Result<(), IdsError> {
     let mut records: Vec<Arc<MatchRecord>> = Vec::with_capacity(old.len());
-    let mut entries = Entries::default();
+    let mut entries = PendingRows::default();
     let mut moved: Vec<(Key, Key)> = Vec::new();
     for record in store.records(old).await? {
         let record_now = record.renumbered(ids).ok_or(IdsError::TooMany)?;
-        for line in store.lines(&[record.brief.id]).await? {
-            let line_now = line_of(&line, record_now.brief.id);
-            moved.push((line.row.id, line_now.row.id));
-            entries.lines.push(line_now);
+        for stored in store.stored_prices(&[record.brief.id]).await? {
+            let stored_now = renumbered(&stored, record_now.brief.id);
+            moved.push((stored.row.id, stored_now.row.id));
+            entries.prices.push(stored_now);
         }
         entries.appearances.extend(Appearance::of_record(&record_now).into_values());
         records.push(Arc::new(record_now));
@@ -109,8 +109,8 @@ async fn adopt_some(
 }
 
 /// The same row of the same match under its public id.
-fn line_of(line: &Line, match_id: Key) -> Line {
-    let OddsRow { bookmaker, market, period, line: of, outcome, price, .. } = &line.row;
+fn renumbered(stored: &StoredPrice, match_id: Key) -> StoredPrice {
+    let OddsRow { bookmaker, market, period, line: of, outcome, price, .. } = &stored.row;
     let told = PriceRecord {
         bookmaker: Arc::clone(bookmaker),
         market: Arc::clone(market),
@@ -122,7 +122,7 @@ fn line_of(line: &Line, match_id: Key) -> Line {
         in_play: false,
         at: 0,
     };
-    let mut adopted = line.clone();
+    let mut adopted = stored.clone();
     adopted.row.id = odds_id(match_id, &told);
     adopted.row.public_id = None;
     adopted.row.match_id = match_id;
@@ -207,7 +207,7 @@ mod tests {
             tests::records::{football, line_up, price, record},
         },
         database::testing::on_each,
-        record::{Named, PriceRecord},
+        record::{EntityRef, PriceRecord},
     };
 
     const NOW: Micros = 1_788_280_000_000_000;
@@ -227,7 +227,7 @@ mod tests {
             let mut old = record(digest("match", "1"), football);
             old.brief_mut().competition = Some(digest("competition", "l"));
             old.brief_mut().sides = Some([home, away]);
-            let named = |id| Named { id, name: "x".into() };
+            let named = |id| EntityRef { id, name: "x".into() };
             old.names.competition = old.brief.competition.map(named);
             old.names.sides = old.brief.sides.map(|sides| sides.map(named));
             old.prices = vec![price("acme", "home", Some(dec!(2.10)))];

@@ -6,7 +6,7 @@ use fanout::Micros;
 
 use crate::{
     ids::first_choice,
-    record::{FootballRecord, IncidentRecord, Key, MatchRecord, Named, PlayRecord, Status},
+    record::{EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status},
 };
 
 /// Whether in the line-up, and what was counted.
@@ -111,14 +111,14 @@ impl Appearance {
     pub(crate) fn of_record(record: &MatchRecord) -> BTreeMap<Key, Self> {
         let PlayRecord::Football(football) = &record.play else { return BTreeMap::new() };
         let Some(sides) = record.brief.sides else { return BTreeMap::new() };
-        let mut sheet = Sheet { record, sides, appearances: BTreeMap::new() };
-        sheet.line_ups(football);
-        sheet.tallies(football);
-        sheet.incidents(football);
+        let mut builder = AppearanceBuilder { record, sides, appearances: BTreeMap::new() };
+        builder.line_ups(football);
+        builder.tallies(football);
+        builder.incidents(football);
         if !has_begun(record.brief.status) {
-            sheet.appearances.values_mut().for_each(|it| it.played = false);
+            builder.appearances.values_mut().for_each(|it| it.played = false);
         }
-        sheet.appearances
+        builder.appearances
     }
 }
 
@@ -146,13 +146,13 @@ fn has_begun(status: Status) -> bool {
 }
 
 /// Who did what, while it is written down.
-struct Sheet<'a> {
+struct AppearanceBuilder<'a> {
     record: &'a MatchRecord,
     sides: [Key; 2],
     appearances: BTreeMap<Key, Appearance>,
 }
 
-impl Sheet<'_> {
+impl AppearanceBuilder<'_> {
     /// Who is in no line-up and yet told of was on the pitch.
     fn of(&mut self, player: Key, side: usize) -> &mut Appearance {
         let team = self.sides[side];
@@ -217,7 +217,7 @@ impl Sheet<'_> {
     }
 
     fn incident(&mut self, told: &IncidentRecord, side: usize) {
-        let id = |named: &Option<Named>| named.as_ref().map(|named| named.id);
+        let id = |named: &Option<EntityRef>| named.as_ref().map(|named| named.id);
         let (player, assist) = (id(&told.player), id(&told.assist));
         match (&*told.kind, told.detail.as_deref()) {
             // For the other side.

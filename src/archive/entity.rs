@@ -6,7 +6,7 @@ use ingest::event::Sport;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::record::{Key, MatchRecord, Named, PlayRecord};
+use crate::record::{EntityRef, Key, MatchRecord, PlayRecord};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -68,7 +68,7 @@ pub struct Entity {
 }
 
 impl Entity {
-    fn new(kind: EntityKind, sport: Sport, named: &Named) -> Self {
+    fn new(kind: EntityKind, sport: Sport, named: &EntityRef) -> Self {
         let name = Arc::clone(&named.name);
         Self { id: named.id, kind, sport, name, parent: None, country: None, about: Map::new() }
     }
@@ -133,7 +133,7 @@ impl Entity {
         match play {
             PlayRecord::Football(football) => {
                 let team = |side: usize| record.brief.sides.map(|sides| sides[side]);
-                let player = |named: &Named, side: usize| {
+                let player = |named: &EntityRef, side: usize| {
                     let player = Self::new(EntityKind::Player, sport, named);
                     Self { parent: team(side), ..player }
                 };
@@ -162,7 +162,7 @@ impl Entity {
             }
             PlayRecord::Race(race) => {
                 let horses = race.runners.iter();
-                let horses = horses.map(|it| Named { id: it.id, name: Arc::clone(&it.name) });
+                let horses = horses.map(|it| EntityRef { id: it.id, name: Arc::clone(&it.name) });
                 horses.map(|it| Self::new(EntityKind::Horse, sport, &it)).collect()
             }
             PlayRecord::Tennis(_) | PlayRecord::Scoreboard(_) | PlayRecord::None => Vec::new(),

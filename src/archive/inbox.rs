@@ -1,5 +1,5 @@
-//! What is to be kept next: of each match the latest, so that it never grows beyond their number,
-//! whatever the database does.
+//! Records to be written next: only the latest of each match, so that the queue is bounded by the
+//! number of matches even if the database is slow.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,85 +10,86 @@ use std::{
 use fanout::Micros;
 use tokio::sync::watch;
 
-use super::{Archive, Keeper};
+use super::{Archive, ArchiveWorker};
 use crate::{
     config::ArchiveConfig,
     reader::Reader,
     record::{Key, MatchRecord},
 };
 
-/// The end at which matches are handed in. When it is dropped, the [`Keeper`] writes what is left and
-/// ends.
+/// The sending side of the write queue. When it is dropped, the [`ArchiveWorker`] writes the rest
+/// and ends.
 #[derive(Debug, Clone)]
 pub struct Inbox {
     archive: Archive,
-    tray: Tray,
-    /// Closed when the last end at which matches are handed in is gone.
+    queue: WriteQueue,
+    /// Closed when the last sender is dropped.
     _open: watch::Sender<()>,
 }
 
-/// What both ends hold.
+/// The queue shared by the sender and the worker.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tray {
-    waiting: Arc<Mutex<Waiting>>,
+pub(super) struct WriteQueue {
+    pending: Arc<Mutex<PendingWrites>>,
 }
 
-/// What waits to be written.
+/// Pending writes.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct PendingWrites {
     pub(super) records: HashMap<Key, Arc<MatchRecord>>,
-    /// The hub has forgotten these.
+    /// Matches that the hub has removed.
     pub(super) gone: HashSet<Key>,
-    /// Since when the first of them waits.
+    /// When the oldest of them was queued.
     pub(super) since: Option<Micros>,
 }
 
 impl Inbox {
     #[must_use]
-    pub fn new(archive: Archive, reader: Reader, config: &ArchiveConfig) -> (Self, Keeper) {
+    pub fn new(archive: Archive, reader: Reader, config: &ArchiveConfig) -> (Self, ArchiveWorker) {
         let (sender, open) = watch::channel(());
-        let tray = Tray::default();
-        let keeper = Keeper::new(archive.clone(), reader, tray.clone(), open, config.clone());
-        (Self { archive, tray, _open: sender }, keeper)
+        let queue = WriteQueue::default();
+        let keeper =
+            ArchiveWorker::new(archive.clone(), reader, queue.clone(), open, config.clone());
+        (Self { archive, queue, _open: sender }, keeper)
     }
 
-    /// Hands these in, in place of what waits of the same matches, and tells which the hub has
-    /// forgotten. One that it knows again is not forgotten.
+    /// Queues records, replacing pending ones of the same matches, and the ids of matches that the
+    /// hub has removed. A match that it holds again is not removed.
     pub fn put(&self, records: &[Arc<MatchRecord>], gone: &[Key], now: Micros) {
         if records.is_empty() && gone.is_empty() {
             return;
         }
         self.archive.announce(records);
-        let mut waiting = self.tray.lock();
-        waiting.gone.extend(gone);
+        let mut pending = self.queue.lock();
+        pending.gone.extend(gone);
         for record in records {
-            waiting.gone.remove(&record.brief.id);
-            waiting.records.insert(record.brief.id, Arc::clone(record));
+            pending.gone.remove(&record.brief.id);
+            pending.records.insert(record.brief.id, Arc::clone(record));
         }
-        waiting.since.get_or_insert(now);
+        pending.since.get_or_insert(now);
     }
 }
 
-impl Tray {
-    pub(super) fn take(&self) -> Waiting {
+impl WriteQueue {
+    pub(super) fn take(&self) -> PendingWrites {
         mem::take(&mut *self.lock())
     }
 
-    /// What could not be written waits for the next time, unless something newer has come.
-    pub(super) fn put_back(&self, taken: Waiting) {
-        let mut waiting = self.lock();
+    /// Requeues writes that failed, except where newer ones are pending.
+    pub(super) fn put_back(&self, taken: PendingWrites) {
+        let mut pending = self.lock();
         for id in taken.gone {
-            if !waiting.records.contains_key(&id) {
-                waiting.gone.insert(id);
+            if !pending.records.contains_key(&id) {
+                pending.gone.insert(id);
             }
         }
         for (id, record) in taken.records {
-            waiting.records.entry(id).or_insert(record);
+            pending.records.entry(id).or_insert(record);
         }
-        waiting.since = taken.since.or(waiting.since);
+        pending.since = taken.since.or(pending.since);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, PendingWrites> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

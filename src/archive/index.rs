@@ -13,10 +13,10 @@ use ingest::event::Sport;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    page::{Coarse, Condition, Page},
-    rows::{Order, Row, Rows},
+    page::{Condition, PageBuilder, RowFilter},
+    rows::{IndexRow, IndexRows, SortKey},
 };
-use crate::record::{Brief, Key, Status};
+use crate::record::{Key, MatchSummary, Status};
 
 /// Which matches a list is of. What is absent lets everything through.
 #[derive(Debug, Clone, Default)]
@@ -58,17 +58,17 @@ impl Window {
 
 /// How many matches a filter lets through, and those in the window.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct MatchPage {
     pub count: usize,
-    pub briefs: Vec<Arc<Brief>>,
+    pub briefs: Vec<Arc<MatchSummary>>,
 }
 
 /// Sorted by start and id; those without a start come last.
 #[derive(Debug, Default)]
 pub struct Index {
-    briefs: FxHashMap<Key, Arc<Brief>>,
-    rows: Rows,
-    postings: FxHashMap<Posting, Vec<Order>>,
+    briefs: FxHashMap<Key, Arc<MatchSummary>>,
+    rows: IndexRows,
+    postings: FxHashMap<Posting, Vec<SortKey>>,
 }
 
 /// By what a list is short.
@@ -83,7 +83,7 @@ enum Posting {
 }
 
 impl Posting {
-    fn all_of(brief: &Brief) -> impl Iterator<Item = Self> {
+    fn all_of(brief: &MatchSummary) -> impl Iterator<Item = Self> {
         // Whoever is on both sides is listed once.
         let sides = brief.sides.map(|[first, second]| (first, (second != first).then_some(second)));
         let sides = sides.into_iter().flat_map(|(first, second)| [Some(first), second]).flatten();
@@ -101,7 +101,7 @@ impl Posting {
 
 impl Index {
     #[must_use]
-    pub fn of(briefs: Vec<Brief>) -> Self {
+    pub fn of(briefs: Vec<MatchSummary>) -> Self {
         let mut index = Self::default();
         let mut rows = Vec::with_capacity(briefs.len());
         for brief in briefs {
@@ -109,9 +109,9 @@ impl Index {
             if index.briefs.insert(brief.id, Arc::clone(&brief)).is_some() {
                 continue;
             }
-            rows.push(Row::of(&brief));
+            rows.push(IndexRow::of(&brief));
             for posting in Posting::all_of(&brief) {
-                index.postings.entry(posting).or_default().push(Order::of(&brief));
+                index.postings.entry(posting).or_default().push(SortKey::of(&brief));
             }
         }
         for orders in index.postings.values_mut() {
@@ -119,27 +119,27 @@ impl Index {
             // Grown by doubling, they would be a third larger; few grow on.
             orders.shrink_to_fit();
         }
-        index.rows = Rows::of(rows);
+        index.rows = IndexRows::of(rows);
         index
     }
 
     /// Adds these, in place of what was there of the same matches.
-    pub fn extend(&mut self, briefs: impl IntoIterator<Item = impl Into<Arc<Brief>>>) {
+    pub fn extend(&mut self, briefs: impl IntoIterator<Item = impl Into<Arc<MatchSummary>>>) {
         for brief in briefs {
-            let brief: Arc<Brief> = brief.into();
+            let brief: Arc<MatchSummary> = brief.into();
             let before = self.briefs.insert(brief.id, Arc::clone(&brief));
-            let (row, order) = (Row::of(&brief), Order::of(&brief));
+            let (row, order) = (IndexRow::of(&brief), SortKey::of(&brief));
             match &before {
-                Some(before) if Order::of(before) == order => self.rows.replace(row),
+                Some(before) if SortKey::of(before) == order => self.rows.replace(row),
                 Some(before) => {
-                    self.rows.remove(Order::of(before));
+                    self.rows.remove(SortKey::of(before));
                     self.rows.insert(row);
                 }
                 None => self.rows.insert(row),
             }
             match &before {
                 Some(before)
-                    if Order::of(before) == order
+                    if SortKey::of(before) == order
                         && Posting::all_of(before).eq(Posting::all_of(&brief)) => {}
                 _ => {
                     before.iter().for_each(|before| self.unpost(before));
@@ -153,14 +153,14 @@ impl Index {
     pub fn remove(&mut self, ids: &[Key]) {
         for id in ids {
             if let Some(brief) = self.briefs.remove(id) {
-                self.rows.remove(Order::of(&brief));
+                self.rows.remove(SortKey::of(&brief));
                 self.unpost(&brief);
             }
         }
     }
 
-    fn post(&mut self, brief: &Brief) {
-        let order = Order::of(brief);
+    fn post(&mut self, brief: &MatchSummary) {
+        let order = SortKey::of(brief);
         for posting in Posting::all_of(brief) {
             let orders = self.postings.entry(posting).or_default();
             if let Err(place) = orders.binary_search(&order) {
@@ -169,8 +169,8 @@ impl Index {
         }
     }
 
-    fn unpost(&mut self, brief: &Brief) {
-        let order = Order::of(brief);
+    fn unpost(&mut self, brief: &MatchSummary) {
+        let order = SortKey::of(brief);
         for posting in Posting::all_of(brief) {
             if let Some(orders) = self.postings.get_mut(&posting) {
                 if let Ok(place) = orders.binary_search(&order) {
@@ -184,19 +184,19 @@ impl Index {
     }
 
     #[must_use]
-    pub fn brief(&self, id: Key) -> Option<Arc<Brief>> {
+    pub fn brief(&self, id: Key) -> Option<Arc<MatchSummary>> {
         self.briefs.get(&id).map(Arc::clone)
     }
 
     #[must_use]
-    pub fn find(&self, filter: &Filter, window: Window) -> Found {
+    pub fn find(&self, filter: &Filter, window: Window) -> MatchPage {
         self.find_under(&[], filter, window, None)
     }
 
     /// The matches in which these two meet, the oldest first. Only those of both are looked at: the orders
     /// of each lie one after the other in memory, and their briefs anywhere.
     #[must_use]
-    pub fn meetings(&self, one: Key, other: Key) -> Vec<Arc<Brief>> {
+    pub fn meetings(&self, one: Key, other: Key) -> Vec<Arc<MatchSummary>> {
         let [one, other] = [one, other].map(|team| self.orders(Posting::Team(team)));
         let mut other = other.iter().peekable();
         let met = one.iter().filter(|order| {
@@ -206,7 +206,7 @@ impl Index {
         met.filter_map(|order| self.briefs.get(&order.id)).map(Arc::clone).collect()
     }
 
-    fn orders(&self, posting: Posting) -> &[Order] {
+    fn orders(&self, posting: Posting) -> &[SortKey] {
         self.postings.get(&posting).map_or(&[][..], Vec::as_slice)
     }
 
@@ -215,21 +215,21 @@ impl Index {
     #[must_use]
     pub fn find_under(
         &self,
-        fresh: &[Arc<Brief>],
+        fresh: &[Arc<MatchSummary>],
         filter: &Filter,
         window: Window,
         also: Option<Condition<'_>>,
-    ) -> Found {
+    ) -> MatchPage {
         let (first, last) = filter.span();
         let known: FxHashSet<Key> = fresh.iter().map(|brief| brief.id).collect();
-        let is_within = |order: Order| first <= order && last.is_none_or(|last| order < last);
-        let lets_through = |brief: &Brief| also.is_none_or(|also| also(brief));
-        let mut news: Vec<_> = fresh.iter().map(|brief| (Order::of(brief), brief)).collect();
+        let is_within = |order: SortKey| first <= order && last.is_none_or(|last| order < last);
+        let lets_through = |brief: &MatchSummary| also.is_none_or(|also| also(brief));
+        let mut news: Vec<_> = fresh.iter().map(|brief| (SortKey::of(brief), brief)).collect();
         news.retain(|(order, brief)| {
             is_within(*order) && filter.lets_through(brief) && lets_through(brief)
         });
         news.sort_unstable_by_key(|(order, _)| *order);
-        let mut page = Page::new(window, filter.newest_first, news);
+        let mut page = PageBuilder::new(window, filter.newest_first, news);
         if let Some(orders) = self.shortest(filter) {
             let orders = within(&orders, first, last).iter();
             let kept = orders.filter(|order| !known.contains(&order.id));
@@ -237,17 +237,17 @@ impl Index {
             page.fill(kept.filter(|(_, brief)| filter.lets_through(brief) && lets_through(brief)));
         } else {
             let replaced = known.iter().filter_map(|id| self.briefs.get(id));
-            let mut replaced: Vec<_> = replaced.map(|brief| Order::of(brief)).collect();
+            let mut replaced: Vec<_> = replaced.map(|brief| SortKey::of(brief)).collect();
             replaced.sort_unstable();
             let parts = self.rows.range(first, last);
-            page.fill_with_parts(parts, &Coarse::of(filter), &replaced, also);
+            page.fill_with_runs(parts, &RowFilter::of(filter), &replaced, also);
         }
-        page.into_found()
+        page.finish()
     }
 
     /// The orders of all matches among which those must be that the filter lets through; `None` where
     /// it says nothing that there are postings of.
-    fn shortest(&self, filter: &Filter) -> Option<Cow<'_, [Order]>> {
+    fn shortest(&self, filter: &Filter) -> Option<Cow<'_, [SortKey]>> {
         let of = |posting: Posting| self.orders(posting);
         let one = [
             filter.competition.map(Posting::Competition),
@@ -258,7 +258,7 @@ impl Index {
             filter.manager.map(Posting::Coach),
         ];
         let shortest = one.into_iter().flatten().map(of).min_by_key(|orders| orders.len());
-        let of_any = |runs: Vec<&[Order]>| {
+        let of_any = |runs: Vec<&[SortKey]>| {
             if let Some(shortest) = shortest
                 && shortest.len() <= runs.iter().map(|run| run.len()).sum()
             {
@@ -279,7 +279,7 @@ impl Index {
     }
 }
 
-fn within(orders: &[Order], first: Order, last: Option<Order>) -> &[Order] {
+fn within(orders: &[SortKey], first: SortKey, last: Option<SortKey>) -> &[SortKey] {
     let begin = orders.partition_point(|order| *order < first);
     let end = last.map_or(orders.len(), |last| orders.partition_point(|order| *order < last));
     orders.get(begin..end).unwrap_or_default()
@@ -287,15 +287,15 @@ fn within(orders: &[Order], first: Order, last: Option<Order>) -> &[Order] {
 
 impl Filter {
     /// From which order on, and before which.
-    fn span(&self) -> (Order, Option<Order>) {
-        let at = |start| Order { start, id: 0 };
+    fn span(&self) -> (SortKey, Option<SortKey>) {
+        let at = |start| SortKey { start, id: 0 };
         // Those without a start have no day.
         let is_of_days = self.from.is_some() || self.before.is_some();
         let last = is_of_days.then(|| self.before.unwrap_or(Micros::MAX));
         (at(self.from.unwrap_or(Micros::MIN)), last.map(at))
     }
 
-    fn lets_through(&self, brief: &Brief) -> bool {
+    fn lets_through(&self, brief: &MatchSummary) -> bool {
         fn is<T: PartialEq + Copy>(wanted: Option<T>, own: Option<T>) -> bool {
             wanted.is_none() || wanted == own
         }

@@ -1,4 +1,4 @@
-//! The task beside the hub that writes what is handed in, reads what others wrote, and thins out.
+//! The background task that writes queued records, reads changes by other programs, and deletes old data.
 
 use std::{error::Error, time::Duration};
 
@@ -12,26 +12,26 @@ use tracing::warn;
 
 use super::{
     Archive, Filter, Window,
-    inbox::{Tray, Waiting},
+    inbox::{PendingWrites, WriteQueue},
 };
 use crate::{
     clock::now,
     config::ArchiveConfig,
     reader::Reader,
-    record::{Brief, Key, Status},
+    record::{Key, MatchSummary, Status},
 };
 
-/// How often matches are looked for that nobody will tell of again. What a hub that was just started
-/// will be told of has come by the first time.
+/// The interval of searches for matches that no source will report again. By the first search, a
+/// newly started hub has received what its sources still report.
 const RESOLVE_EVERY: Duration = Duration::from_secs(60);
-/// How often what is too old is deleted.
+/// The interval of deletions of old data.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
-/// Matches that are read and given up at once.
+/// Matches given up per step.
 const AT_ONCE: usize = 500;
 /// Matches that are deleted in one transaction, with their prices.
 const DROPPED_AT_ONCE: usize = 50;
 
-/// How a match stands of which more is to come.
+/// Statuses of matches that are not over.
 const OPEN: [Status; 11] = [
     Status::NotStarted,
     Status::AtThePost,
@@ -48,28 +48,28 @@ const OPEN: [Status; 11] = [
 
 const DAY_US: Micros = 86_400_000_000;
 
-/// Writes what is handed in.
+/// Writes queued records.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct ArchiveWorker {
     archive: Archive,
     reader: Reader,
-    tray: Tray,
+    queue: WriteQueue,
     open: watch::Receiver<()>,
     config: ArchiveConfig,
 }
 
-impl Keeper {
+impl ArchiveWorker {
     pub(super) fn new(
         archive: Archive,
         reader: Reader,
-        tray: Tray,
+        queue: WriteQueue,
         open: watch::Receiver<()>,
         config: ArchiveConfig,
     ) -> Self {
-        Self { archive, reader, tray, open, config }
+        Self { archive, reader, queue, open, config }
     }
 
-    /// Works until nothing more can come.
+    /// Runs until the queue is closed.
     pub async fn run(mut self) {
         let mut writes = ticks(Duration::from_millis(self.config.write_ms));
         let mut reloads = ticks(Duration::from_millis(self.config.reload_ms));
@@ -78,52 +78,52 @@ impl Keeper {
             (ticks(RESOLVE_EVERY.min(untold_after)), ticks(SWEEP_EVERY));
         loop {
             tokio::select! {
-                // Nothing is ever sent: this is the end.
+                // Nothing is ever sent: a change means that the queue is closed.
                 _ = self.open.changed() => return self.write().await,
                 _ = writes.tick() => self.write().await,
                 _ = reloads.tick() => self.reload().await,
-                _ = resolves.tick() => tell("unresolved matches", self.resolve(now()).await),
-                _ = sweeps.tick() => tell("what is too old", self.sweep(now()).await),
+                _ = resolves.tick() => log_failure("unresolved matches", self.resolve(now()).await),
+                _ = sweeps.tick() => log_failure("old data", self.sweep(now()).await),
             }
         }
     }
 
     pub(super) async fn write(&self) {
-        let waiting = self.tray.take();
-        if let Some(since) = waiting.since {
+        let pending = self.queue.take();
+        if let Some(since) = pending.since {
             gauge!("matchwire_archive_waiting_seconds").set(seconds(now() - since));
         }
-        match self.try_write(&waiting).await {
+        match self.try_write(&pending).await {
             Ok(()) => gauge!("matchwire_archive_waiting_seconds").set(0.0),
             Err(error) => {
                 counter!("matchwire_archive_failures_total").increment(1);
                 warn!(
                     error = &error as &dyn Error,
-                    "matches were not kept, and will be tried again"
+                    "cannot write matches to the archive; will retry"
                 );
-                self.tray.put_back(waiting);
+                self.queue.put_back(pending);
             }
         }
     }
 
-    async fn try_write(&self, waiting: &Waiting) -> Result<(), sqlx::Error> {
-        let records: Vec<_> = waiting.records.values().cloned().collect();
+    async fn try_write(&self, pending: &PendingWrites) -> Result<(), sqlx::Error> {
+        let records: Vec<_> = pending.records.values().cloned().collect();
         if !records.is_empty() {
             let earlier = self.archive.keep(&records, now()).await?;
             self.reader.complete(earlier);
             counter!("matchwire_archive_matches_total").increment(records.len() as u64);
         }
-        let gone: Vec<_> = waiting.gone.iter().copied().collect();
-        self.archive.let_go(&gone, now()).await
+        let gone: Vec<_> = pending.gone.iter().copied().collect();
+        self.archive.close_matches(&gone, now()).await
     }
 
     async fn reload(&self) {
-        tell("what others wrote", self.archive.reload().await);
+        log_failure("changes by other programs", self.archive.reload().await);
     }
 
-    /// Finds the matches that have no result and will get none, and of which the hub knows nothing:
-    /// those that should have begun long ago, and those that were in play when a hub was killed and of
-    /// which nobody has told since.
+    /// Gives up matches that have no result, will get none, and are not in the hub: those that
+    /// should have begun long ago, and those that were in play when a hub was killed and have not
+    /// been reported since.
     pub(super) async fn resolve(&self, now: Micros) -> Result<(), sqlx::Error> {
         let before = |ms: u64| {
             now.saturating_sub(i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000))
@@ -132,8 +132,8 @@ impl Keeper {
         let told = before(self.config.untold_after_ms);
         let open = Filter { statuses: Some(OPEN.to_vec()), ..Filter::default() };
         let open = self.archive.find(&open, Window::ALL).briefs;
-        // One in play may have begun late, or at no known time, and another hub may follow it.
-        let is_due = |brief: &Brief| {
+        // A match in play may have begun late, or at an unknown time, and another hub may follow it.
+        let is_due = |brief: &MatchSummary| {
             if matches!(brief.status, Status::NotStarted | Status::AtThePost) {
                 brief.start.is_some_and(|start| start < begun)
             } else {
@@ -148,7 +148,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Deletes what was kept for as long as is wanted.
+    /// Deletes data beyond its retention.
     pub(super) async fn sweep(&self, now: Micros) -> Result<(), sqlx::Error> {
         let before = |days: u32| {
             (days > 0).then(|| now.saturating_sub(Micros::from(days).saturating_mul(DAY_US)))
@@ -173,9 +173,9 @@ impl Keeper {
     }
 }
 
-fn tell(what: &'static str, outcome: Result<(), sqlx::Error>) {
+fn log_failure(what: &'static str, outcome: Result<(), sqlx::Error>) {
     if let Err(error) = outcome {
-        warn!(error = &error as &dyn Error, what, "the archive failed, and will be asked again");
+        warn!(error = &error as &dyn Error, what, "the archive failed; will retry");
     }
 }
 

@@ -1,28 +1,28 @@
-//! What is told of a match now, over what was kept of it when the hub was started.
+//! Merges the current record of a match over the one stored before the hub was started.
 //!
-//! A hub that begins anew knows what its feeds tell from then on. What is told now wins; what nobody
-//! tells now stays as it was. So a match whose goals were kept does not lose them where only its odds
-//! are told after a restart, and one that is told whole is as it is told.
+//! After a start, a hub only knows what its feeds have reported since. Current data wins; what is
+//! not reported now stays as it was. A match with stored goals does not lose them if only its odds
+//! are reported after a restart, and one that is reported completely is as reported.
 
 use std::{collections::HashSet, sync::Arc};
 
 use crate::record::{
-    Brief, FootballRecord, IncidentRecord, MatchRecord, PlayRecord, PlayerRecord, PointRecord,
-    PriceRecord, RaceRecord, RunnerPriceRecord, ScoreboardRecord, Status, TennisRecord,
-    merged_analysis,
+    FootballRecord, IncidentRecord, MatchRecord, MatchSummary, PlayRecord, PlayerRecord,
+    PointRecord, PriceRecord, RaceRecord, RunnerPriceRecord, ScoreboardRecord, Status,
+    TennisRecord, merged_analysis,
 };
 
-/// Minutes that two feeds may be apart about one incident.
+/// Minutes by which two feeds may differ about one incident.
 const APART_MAX: u16 = 3;
 
 impl MatchRecord {
-    /// This, completed by what was kept before.
+    /// This record, completed by the one stored before.
     ///
-    /// - The status is what is told by who follows the play. Where nobody follows it now and somebody
-    ///   did, an end stays an end, and a match in play is in play until somebody says otherwise.
-    /// - Score, parts and winner are of who follows the play; particulars and names one by one.
-    /// - Incidents are those told now, behind those told before alone; see `incidents`.
-    /// - Prices that are told before alone stay, and cannot be taken.
+    /// - The status comes from a source that follows the play. If none does now and one did, an end
+    ///   stays an end, and a match in play stays in play until reported otherwise.
+    /// - Score, parts and winner come from a source that follows the play; particulars and names are merged one by one.
+    /// - Incidents that are only in the stored record come first, then the current ones; see `incidents`.
+    /// - Prices that are only in the stored record stay, and are not open.
     #[must_use]
     pub fn merged_over(&self, old: &Self) -> Self {
         let mut refs = old.refs.clone();
@@ -59,13 +59,13 @@ fn status(new: &MatchRecord, old: &MatchRecord) -> Status {
     }
 }
 
-fn brief(new: &MatchRecord, old: &MatchRecord) -> Brief {
+fn brief(new: &MatchRecord, old: &MatchRecord) -> MatchSummary {
     let keeps_play = old.play.is_followed() && !new.play.is_followed();
     let status = status(new, old);
     let (new, old) = (&new.brief, &old.brief);
     let (of_play, other) = if keeps_play { (old, new) } else { (new, old) };
     let parts = if of_play.parts.is_empty() { &other.parts } else { &of_play.parts };
-    let mut brief = Brief {
+    let mut brief = MatchSummary {
         status,
         score: of_play.score.or(other.score),
         half_time: of_play.half_time.or(other.half_time),
@@ -73,7 +73,7 @@ fn brief(new: &MatchRecord, old: &MatchRecord) -> Brief {
         penalties: of_play.penalties.or(other.penalties),
         parts: parts.clone(),
         winner: of_play.winner.or(other.winner),
-        ..Brief::clone(new)
+        ..MatchSummary::clone(new)
     };
     brief.fill_particulars(old);
     brief
@@ -127,11 +127,11 @@ fn football(new: &FootballRecord, old: &FootballRecord) -> FootballRecord {
     football
 }
 
-/// Those told before alone, and then those told now. One is the same as another if it has the same
-/// name; feeds name them differently, so also if it is of the same kind and side within three minutes.
+/// Incidents that are only stored, and then the current ones. Two are the same if they have the
+/// same id, or, since feeds use different ids, the same kind and side within three minutes.
 fn incidents(new: &[IncidentRecord], old: &[IncidentRecord]) -> Vec<IncidentRecord> {
     let names: HashSet<_> = old.iter().map(|it| &it.eid).collect();
-    // Those without a counterpart by name may be found under another.
+    // Those without a counterpart by id may have one by kind and minute.
     let mut unnamed: Vec<_> = new.iter().filter(|it| !names.contains(&it.eid)).collect();
     let mut is_told = |before: &IncidentRecord| {
         if new.iter().any(|it| it.eid == before.eid) {
@@ -167,8 +167,8 @@ fn tennis(new: &TennisRecord, old: &TennisRecord) -> TennisRecord {
     TennisRecord { points: points(&new.points, &old.points), ..of_play.clone() }
 }
 
-/// The points before the first that is told now, and then those. Where these are is found by what both
-/// have; where they have nothing in common, the old ones stay if they lie before.
+/// The points before the first current one, and then the current ones. The overlap of both lists is
+/// found by comparison; without one, the old points stay if they are earlier.
 fn points(new: &[PointRecord], old: &[PointRecord]) -> Vec<PointRecord> {
     let Some(first) = new.first() else { return old.to_vec() };
     let is_here = |place: &usize| old[*place..].iter().zip(new).all(|(old, new)| old == new);
@@ -203,12 +203,12 @@ fn race(new: &RaceRecord, old: &RaceRecord) -> RaceRecord {
         new.prices.iter().any(|it| key(it) == key(own))
     };
     let gone = old.prices.iter().filter(|price| !is_quoted(price));
-    // Whoever no longer tells a price does not offer it either.
+    // A price that is no longer reported is no longer on offer.
     prices.extend(gone.map(|price| RunnerPriceRecord { open: false, ..price.clone() }));
     RaceRecord { followed: new.followed || old.followed, runners, prices }
 }
 
-/// This over what was kept, if there is anything: shared where nothing is added.
+/// The record completed by the stored one, if there is one; the same record if nothing is added.
 pub(crate) fn completed(record: &Arc<MatchRecord>, old: Option<&MatchRecord>) -> Arc<MatchRecord> {
     let Some(old) = old else { return Arc::clone(record) };
     let merged = record.merged_over(old);

@@ -1,6 +1,6 @@
-//! What has passed through the hub, kept: matches, whom they are of, and the history of every price.
+//! The archive: matches that have passed through the hub, their entities, and the history of every price.
 //!
-//! In: [`MatchRecord`]s. Out: the same by id, lists of their [`Brief`]s by any filter, and the
+//! In: [`MatchRecord`]s. Out: the same by id, lists of their [`MatchSummary`]s by any filter, and the
 //! [`Entity`]s behind their ids. What lists need of every match is in memory (`index`), in the order
 //! in which lists show it, so a page costs the same wherever it is; the rest is read by primary key.
 //! It knows neither HTTP nor channels.
@@ -11,14 +11,14 @@ mod entity;
 mod inbox;
 mod index;
 mod keeper;
-mod ledger;
-mod line;
 mod merge;
 mod odds;
 mod page;
 mod rows;
 pub mod signals;
 mod store;
+mod stored_price;
+mod write_cache;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -37,19 +37,19 @@ pub use self::{
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
     entity::{Entity, EntityKind},
     inbox::Inbox,
-    index::{Filter, Found, Index, Window},
-    keeper::Keeper,
+    index::{Filter, Index, MatchPage, Window},
+    keeper::ArchiveWorker,
     odds::{Movement, OddsFilter, OddsRow, Period, Tick},
     page::Condition,
 };
 use self::{
     entity::Directory,
-    ledger::Ledger,
-    store::{Store, Write},
+    store::{ArchiveStore, Write},
+    write_cache::WriteCache,
 };
 use crate::{
     database::Database,
-    record::{Brief, Key, MatchRecord, Status},
+    record::{Key, MatchRecord, MatchSummary, Status},
 };
 
 /// Matches that are written in one transaction, without their prices: some hundreds of KiB.
@@ -63,25 +63,25 @@ pub struct Archive {
 
 #[derive(Debug)]
 struct Inner {
-    store: Store,
+    store: ArchiveStore,
     index: RwLock<Index>,
     directory: RwLock<Directory>,
     /// Slugs, sorted.
     bookmakers: RwLock<BTreeSet<Arc<str>>>,
-    /// Held by whoever writes.
-    ledger: Mutex<Ledger>,
-    /// The number of the last write that is known here, with all before it.
+    /// Held while writing.
+    cache: Mutex<WriteCache>,
+    /// The number of the last write up to which this program has seen all.
     seen: AtomicI64,
 }
 
 impl Archive {
-    /// Reads what lists need of all that is kept.
+    /// Opens the archive and loads the index of all matches.
     ///
     /// # Errors
     ///
     /// If the database fails.
     pub async fn open(database: &Database) -> Result<Self, sqlx::Error> {
-        let store = Store::of(database);
+        let store = ArchiveStore::of(database);
         // First: what is written meanwhile is read again.
         let seen = store.last_change().await?;
         let index = Index::of(store.briefs().await?);
@@ -92,25 +92,25 @@ impl Archive {
             index: index.into(),
             directory: directory.into(),
             bookmakers: bookmakers.into(),
-            ledger: Mutex::default(),
+            cache: Mutex::default(),
             seen: seen.into(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Keeps these matches as they are told here, whom they are of, and every price that is another
-    /// than before. What was kept of them before this program knew them, and nobody tells now, stays;
-    /// see [`MatchRecord::merged_over`]. Again changes nothing.
+    /// Writes these matches, their entities, and every changed price. Data stored before this
+    /// program received a match, and not reported now, stays; see [`MatchRecord::merged_over`].
+    /// Idempotent.
     ///
     /// # Errors
     ///
-    /// If the database fails. What was kept until then may stay; to try again is right.
+    /// If the database fails. A part may have been written; the call can be repeated.
     pub async fn put(&self, records: &[Arc<MatchRecord>], now: Micros) -> Result<(), sqlx::Error> {
         self.keep(records, now).await.map(|_| ())
     }
 
-    /// Makes known whom these are of before they are written, where nothing is known of them: a list
-    /// that has a match in play must not name a league that nobody can ask for.
+    /// Makes unknown entities of these records available before they are written: a list with a
+    /// match in play must not name a league that cannot be requested.
     pub(crate) fn announce(&self, records: &[Arc<MatchRecord>]) {
         let inner = &self.inner;
         let new: Vec<_> = {
@@ -124,8 +124,7 @@ impl Archive {
         }
     }
 
-    /// Keeps these in place of what is kept of the same matches: whoever hands them in has put both
-    /// together.
+    /// Replaces the stored records of these matches. The caller has merged them already.
     ///
     /// # Errors
     ///
@@ -136,75 +135,75 @@ impl Archive {
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let records = in_order(records);
-        let mut ledger = self.inner.ledger.lock().await;
-        self.learn(&mut ledger, records.iter().map(|record| record.brief.id)).await?;
-        self.write(&mut ledger, &records, now).await
+        let mut cache = self.inner.cache.lock().await;
+        self.learn(&mut cache, records.iter().map(|record| record.brief.id)).await?;
+        self.write(&mut cache, &records, now).await
     }
 
-    /// As [`Self::put`]; gives what had been kept of those that were told of for the first time.
+    /// Like [`Self::put`]; returns the earlier records of matches that were reported for the first time.
     pub(crate) async fn keep(
         &self,
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let records = in_order(records);
-        let mut ledger = self.inner.ledger.lock().await;
+        let mut cache = self.inner.cache.lock().await;
         let ids = records.iter().map(|record| record.brief.id);
-        let earlier = self.learn(&mut ledger, ids).await?;
-        let whole = ledger.completed(&records);
-        if let Err(error) = self.write(&mut ledger, &whole, now).await {
-            // They are told of for the first time again.
-            records.iter().for_each(|record| ledger.forget(record.brief.id));
+        let earlier = self.learn(&mut cache, ids).await?;
+        let whole = cache.completed(&records);
+        if let Err(error) = self.write(&mut cache, &whole, now).await {
+            // They count as reported for the first time again.
+            records.iter().for_each(|record| cache.forget(record.brief.id));
             return Err(error);
         }
         Ok(earlier)
     }
 
-    /// Reads what was written of those that the ledger does not know, and gives their records.
+    /// Loads matches that are not in the cache, and returns their records.
     async fn learn(
         &self,
-        ledger: &mut Ledger,
+        cache: &mut WriteCache,
         ids: impl Iterator<Item = Key>,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        let missing: Vec<_> = ids.filter(|id| !ledger.knows(*id)).collect();
+        let missing: Vec<_> = ids.filter(|id| !cache.knows(*id)).collect();
         let store = &self.inner.store;
         let earlier = store.records(&missing).await?;
-        let lines = store.lines(&missing).await?;
+        let prices = store.stored_prices(&missing).await?;
         let appearances = store.appearances_in(&missing).await?;
-        ledger.learn(&missing, &earlier, lines, appearances);
+        cache.learn(&missing, &earlier, prices, appearances);
         Ok(earlier)
     }
 
     async fn write(
         &self,
-        ledger: &mut Ledger,
+        cache: &mut WriteCache,
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         for records in records.chunks(AT_ONCE) {
-            self.write_some(ledger, records, now).await?;
+            self.write_some(cache, records, now).await?;
         }
         Ok(())
     }
 
     async fn write_some(
         &self,
-        ledger: &mut Ledger,
+        cache: &mut WriteCache,
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let inner = &self.inner;
-        let mut entries = ledger.news(records, now);
+        let mut entries = cache.changes(records, now);
         inner.store.number(&mut entries).await?;
         let entities = self.new_entities(records);
         let bookmakers = self.new_bookmakers(records);
         let write =
             Write { records, entities: &entities, bookmakers: &bookmakers, entries: &entries };
-        let change = inner.store.put(&write, ledger.pace(), now).await?;
+        let change = inner.store.put(&write, cache.pace(), now).await?;
         self.note_change(change);
-        ledger.note(entries);
+        cache.note(entries);
         for record in records.iter().filter(|record| record.brief.status.is_over()) {
-            ledger.forget(record.brief.id);
+            cache.forget(record.brief.id);
         }
         inner.bookmakers.write().unwrap_or_else(PoisonError::into_inner).extend(bookmakers);
         inner.directory.write().unwrap_or_else(PoisonError::into_inner).extend(entities);
@@ -213,21 +212,21 @@ impl Archive {
         Ok(())
     }
 
-    /// A write of our own. Where others have written before it, all since is read again.
+    /// Records a write of this program. If others have written before it, all since is read again.
     fn note_change(&self, change: i64) {
         let seen = &self.inner.seen;
         seen.compare_exchange(change - 1, change, Ordering::Relaxed, Ordering::Relaxed).ok();
     }
 
-    /// Takes in what other programs have written since this was asked last.
+    /// Loads what other programs have written since the last call.
     ///
     /// # Errors
     ///
     /// If the database fails.
     pub async fn reload(&self) -> Result<(), sqlx::Error> {
         let inner = &self.inner;
-        // Held, so that no write of our own comes between.
-        let mut ledger = inner.ledger.lock().await;
+        // Held, so that no write of this program comes between.
+        let mut cache = inner.cache.lock().await;
         let seen = inner.seen.load(Ordering::Relaxed);
         let last = inner.store.last_change().await?;
         if last == seen {
@@ -236,7 +235,7 @@ impl Archive {
         let briefs = inner.store.briefs_since(seen).await?;
         let entities = inner.store.entities_since(seen).await?;
         let bookmakers = inner.store.bookmakers_since(seen).await?;
-        briefs.iter().for_each(|brief| ledger.forget(brief.id));
+        briefs.iter().for_each(|brief| cache.forget(brief.id));
         inner.bookmakers.write().unwrap_or_else(PoisonError::into_inner).extend(bookmakers);
         inner.directory.write().unwrap_or_else(PoisonError::into_inner).extend(entities);
         inner.index.write().unwrap_or_else(PoisonError::into_inner).extend(briefs);
@@ -244,30 +243,30 @@ impl Archive {
         Ok(())
     }
 
-    /// The hub has forgotten these: they stay, and nothing of them can be taken.
+    /// Closes the prices of matches that the hub has removed. Their records stay.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn let_go(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
+    pub async fn close_matches(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
         if ids.is_empty() {
             return Ok(());
         }
-        let mut ledger = self.inner.ledger.lock().await;
+        let mut cache = self.inner.cache.lock().await;
         let change = self.inner.store.close_odds(ids, now).await?;
         self.note_change(change);
-        ids.iter().for_each(|id| ledger.forget(*id));
+        ids.iter().for_each(|id| cache.forget(*id));
         Ok(())
     }
 
-    /// Notes that nobody will tell the end of these.
+    /// Marks matches as unresolved, since no source will report their end.
     ///
     /// # Errors
     ///
     /// If the database fails.
     pub async fn give_up(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
-        let mut ledger = self.inner.ledger.lock().await;
-        self.learn(&mut ledger, ids.iter().copied()).await?;
+        let mut cache = self.inner.cache.lock().await;
+        self.learn(&mut cache, ids.iter().copied()).await?;
         let records = self.inner.store.records(ids).await?;
         let records = records.iter().map(|record| {
             let mut record = MatchRecord::clone(record);
@@ -277,25 +276,25 @@ impl Archive {
             Arc::new(record)
         });
         let records: Vec<_> = records.collect();
-        self.write(&mut ledger, &records, now).await
+        self.write(&mut cache, &records, now).await
     }
 
-    /// Deletes matches that started before this moment, so many at once, with all that is of them
-    /// alone; tells how many those were.
+    /// Deletes up to `at_once` matches that started before this moment, with all their rows;
+    /// returns how many.
     ///
     /// # Errors
     ///
     /// If the database fails.
     pub async fn drop_before(&self, before: Micros, at_once: usize) -> Result<usize, sqlx::Error> {
-        let mut ledger = self.inner.ledger.lock().await;
+        let mut cache = self.inner.cache.lock().await;
         let (ids, change) = self.inner.store.drop_before(before, at_once).await?;
         self.note_change(change);
-        ids.iter().for_each(|id| ledger.forget(*id));
+        ids.iter().for_each(|id| cache.forget(*id));
         self.inner.index.write().unwrap_or_else(PoisonError::into_inner).remove(&ids);
         Ok(ids.len())
     }
 
-    /// Deletes some of the ticks that were received before this moment; tells how many.
+    /// Deletes some of the ticks that were received before this moment; returns how many.
     ///
     /// # Errors
     ///
@@ -304,7 +303,7 @@ impl Archive {
         self.inner.store.drop_ticks_before(before).await
     }
 
-    /// Deletes some of the signals that began before this moment; tells how many.
+    /// Deletes some of the signals that began before this moment; returns how many.
     ///
     /// # Errors
     ///
@@ -313,7 +312,7 @@ impl Archive {
         self.inner.store.drop_signals_before(before).await
     }
 
-    /// Lets in all who wait to write to the same database.
+    /// Yields to others that wait to write to the same database.
     pub(crate) async fn give_way(&self) {
         self.inner.store.give_way().await;
     }
@@ -340,7 +339,7 @@ impl Archive {
         new.into_iter().collect()
     }
 
-    /// All that is kept of a match.
+    /// The complete record of a match.
     ///
     /// # Errors
     ///
@@ -349,17 +348,20 @@ impl Archive {
         Ok(self.inner.store.records(&[id]).await?.pop())
     }
 
-    /// What is kept of these matches without prices, line-ups, players and shots, in this order; those that are
-    /// not known are left out.
+    /// The records of these matches without prices, line-ups, players and shots, in this order;
+    /// unknown ones are left out.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn summaries(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        self.inner.store.summaries(ids).await
+    pub async fn records_without_detail(
+        &self,
+        ids: &[Key],
+    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        self.inner.store.records_without_detail(ids).await
     }
 
-    /// All that is kept of these matches, in this order; those that are not known are left out.
+    /// The complete records of these matches, in this order; unknown ones are left out.
     ///
     /// # Errors
     ///
@@ -370,39 +372,39 @@ impl Archive {
 
     /// The matches that a filter lets through: how many, and those in the window.
     #[must_use]
-    pub fn find(&self, filter: &Filter, window: Window) -> Found {
+    pub fn find(&self, filter: &Filter, window: Window) -> MatchPage {
         self.inner.index.read().unwrap_or_else(PoisonError::into_inner).find(filter, window)
     }
 
     /// The matches in which each two of these teams or players meet, the oldest first.
     #[must_use]
-    pub fn meetings(&self, pairs: &HashSet<[Key; 2]>) -> HashMap<[Key; 2], Vec<Arc<Brief>>> {
+    pub fn meetings(&self, pairs: &HashSet<[Key; 2]>) -> HashMap<[Key; 2], Vec<Arc<MatchSummary>>> {
         let index = self.inner.index.read().unwrap_or_else(PoisonError::into_inner);
         let met = pairs.iter().map(|[one, other]| ([*one, *other], index.meetings(*one, *other)));
         met.collect()
     }
 
-    /// The same where the matches in `fresh` are known better than they are kept: these count in
-    /// place of what is kept of them. And a condition more than a filter has words for.
+    /// Like [`Self::find`], with the matches in `fresh` overriding the stored ones, and an
+    /// additional condition beyond the filter.
     #[must_use]
     pub fn find_under(
         &self,
-        fresh: &[Arc<Brief>],
+        fresh: &[Arc<MatchSummary>],
         filter: &Filter,
         window: Window,
         also: Option<Condition<'_>>,
-    ) -> Found {
+    ) -> MatchPage {
         let index = self.inner.index.read().unwrap_or_else(PoisonError::into_inner);
         index.find_under(fresh, filter, window, also)
     }
 
-    /// What lists tell of a match.
+    /// The summary of a match.
     #[must_use]
-    pub fn brief(&self, id: Key) -> Option<Arc<Brief>> {
+    pub fn brief(&self, id: Key) -> Option<Arc<MatchSummary>> {
         self.inner.index.read().unwrap_or_else(PoisonError::into_inner).brief(id)
     }
 
-    /// Whom or what an id is of.
+    /// The entity of an id.
     #[must_use]
     pub fn entity(&self, kind: EntityKind, id: Key) -> Option<Arc<Entity>> {
         self.inner.directory.read().unwrap_or_else(PoisonError::into_inner).get(kind, id)
@@ -441,7 +443,7 @@ impl Archive {
         self.inner.store.odds_row(id).await
     }
 
-    /// What these rows have been, row by row and the first first.
+    /// The price history of these rows, row by row, oldest first.
     ///
     /// # Errors
     ///
@@ -450,7 +452,7 @@ impl Archive {
         self.inner.store.ticks(rows).await
     }
 
-    /// The slugs of all bookmakers of whom there is a price, and of the consensus, sorted.
+    /// The slugs of all bookmakers with prices, and of the consensus, sorted.
     #[must_use]
     pub fn bookmakers(&self) -> Vec<Arc<str>> {
         let known = self.inner.bookmakers.read().unwrap_or_else(PoisonError::into_inner);
@@ -471,7 +473,7 @@ impl Archive {
         self.inner.store.appearances(filter, window).await
     }
 
-    /// Who leads a season in this, the first first.
+    /// The leaders of a season in this, best first.
     ///
     /// # Errors
     ///
@@ -486,7 +488,7 @@ impl Archive {
     }
 }
 
-/// Of a match the last, and all in one order.
+/// The last record of each match, ordered by id.
 fn in_order(records: &[Arc<MatchRecord>]) -> Vec<Arc<MatchRecord>> {
     let records: BTreeMap<_, _> = records.iter().map(|it| (it.brief.id, it)).collect();
     records.into_values().map(Arc::clone).collect()

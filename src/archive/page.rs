@@ -9,37 +9,41 @@ use std::{iter::Peekable, sync::Arc, vec};
 use ingest::event::Sport;
 
 use super::{
-    index::{Filter, Found, Window},
-    rows::{Order, Part, Row, Tally},
+    index::{Filter, MatchPage, Window},
+    rows::{IndexRow, RowRun, SortKey, StatusCount},
 };
-use crate::record::{Brief, Status};
+use crate::record::{MatchSummary, Status};
 
 /// What a filter has no words for.
-pub type Condition<'a> = &'a dyn Fn(&Brief) -> bool;
+pub type Condition<'a> = &'a dyn Fn(&MatchSummary) -> bool;
 
 /// A brief with its order at hand, so that it need not be looked at.
-type Placed<'a> = (Order, &'a Arc<Brief>);
+type OrderedSummary<'a> = (SortKey, &'a Arc<MatchSummary>);
 
 /// What is found, while it is looked for.
-pub(super) struct Page<'a> {
+pub(super) struct PageBuilder<'a> {
     window: Window,
     newest_first: bool,
-    news: Peekable<vec::IntoIter<Placed<'a>>>,
-    found: Found,
+    news: Peekable<vec::IntoIter<OrderedSummary<'a>>>,
+    found: MatchPage,
 }
 
-impl<'a> Page<'a> {
+impl<'a> PageBuilder<'a> {
     /// `news` from the oldest on.
-    pub(super) fn new(window: Window, newest_first: bool, mut news: Vec<Placed<'a>>) -> Self {
+    pub(super) fn new(
+        window: Window,
+        newest_first: bool,
+        mut news: Vec<OrderedSummary<'a>>,
+    ) -> Self {
         if newest_first {
             news.reverse();
         }
-        let found = Found { count: 0, briefs: Vec::new() };
+        let found = MatchPage { count: 0, briefs: Vec::new() };
         Self { window, newest_first, news: news.into_iter().peekable(), found }
     }
 
     /// Takes all of these, which come from the oldest on.
-    pub(super) fn fill(&mut self, kept: impl DoubleEndedIterator<Item = Placed<'a>>) {
+    pub(super) fn fill(&mut self, kept: impl DoubleEndedIterator<Item = OrderedSummary<'a>>) {
         if self.newest_first {
             kept.rev().for_each(|kept| self.take_kept(kept));
         } else {
@@ -48,24 +52,24 @@ impl<'a> Page<'a> {
     }
 
     /// The same of rows that a filter lets through, but for those that are `replaced` by news.
-    pub(super) fn fill_with_parts(
+    pub(super) fn fill_with_runs(
         &mut self,
-        parts: impl DoubleEndedIterator<Item = Part<'a>>,
-        filter: &Coarse,
-        replaced: &[Order],
+        runs: impl DoubleEndedIterator<Item = RowRun<'a>>,
+        filter: &RowFilter,
+        replaced: &[SortKey],
         also: Option<Condition<'_>>,
     ) {
         let newest_first = self.newest_first;
-        let mut fill = |part: Part<'a>| {
-            let counted = part.tally.filter(|_| also.is_none()).and_then(|it| filter.count(it));
+        let mut fill = |run: RowRun<'a>| {
+            let counted = run.counts.filter(|_| also.is_none()).and_then(|it| filter.count(it));
             if let Some(count) = counted
-                && !touches(replaced, part)
-                && self.can_pass(part, count)
+                && !touches(replaced, run)
+                && self.can_pass(run, count)
             {
                 self.found.count += count;
                 return;
             }
-            let kept = part.rows.iter().filter(|row| {
+            let kept = run.rows.iter().filter(|row| {
                 filter.lets_through(row)
                     && replaced.binary_search(&row.order).is_err()
                     && also.is_none_or(|also| also(&row.brief))
@@ -73,14 +77,14 @@ impl<'a> Page<'a> {
             self.fill(kept.map(|row| (row.order, &row.brief)));
         };
         if newest_first {
-            parts.rev().for_each(&mut fill);
+            runs.rev().for_each(&mut fill);
         } else {
-            parts.for_each(&mut fill);
+            runs.for_each(&mut fill);
         }
     }
 
     /// What there is of both.
-    pub(super) fn into_found(mut self) -> Found {
+    pub(super) fn finish(mut self) -> MatchPage {
         while let Some((_, brief)) = self.news.next() {
             self.take(brief);
         }
@@ -88,8 +92,8 @@ impl<'a> Page<'a> {
     }
 
     /// Whether none of the part's rows, of which so many count, is in the window, and no news are among them.
-    fn can_pass(&mut self, part: Part<'_>, count: usize) -> bool {
-        let [Some(oldest), Some(newest)] = [part.rows.first(), part.rows.last()] else {
+    fn can_pass(&mut self, run: RowRun<'_>, count: usize) -> bool {
+        let [Some(oldest), Some(newest)] = [run.rows.first(), run.rows.last()] else {
             return true;
         };
         let (first, last) = match self.newest_first {
@@ -104,24 +108,25 @@ impl<'a> Page<'a> {
         !has_news && (is_before || self.found.briefs.len() >= limit)
     }
 
-    fn is_before(&self, one: Order, other: Order) -> bool {
+    fn is_before(&self, one: SortKey, other: SortKey) -> bool {
         if self.newest_first { one > other } else { one < other }
     }
 
-    fn take_kept(&mut self, (order, brief): Placed<'_>) {
+    fn take_kept(&mut self, (order, brief): OrderedSummary<'_>) {
         self.take_news_before(order);
         self.take(brief);
     }
 
-    fn take_news_before(&mut self, order: Order) {
+    fn take_news_before(&mut self, order: SortKey) {
         let newest_first = self.newest_first;
-        let is_due = |(new, _): &Placed<'_>| if newest_first { *new > order } else { *new < order };
+        let is_due =
+            |(new, _): &OrderedSummary<'_>| if newest_first { *new > order } else { *new < order };
         while let Some((_, new)) = self.news.next_if(is_due) {
             self.take(new);
         }
     }
 
-    fn take(&mut self, brief: &Arc<Brief>) {
+    fn take(&mut self, brief: &Arc<MatchSummary>) {
         let Self { window, found, .. } = self;
         if found.count >= window.offset && found.briefs.len() < window.limit {
             found.briefs.push(Arc::clone(brief));
@@ -131,22 +136,22 @@ impl<'a> Page<'a> {
 }
 
 /// Whether some of these orders lie between the part's first and last.
-fn touches(orders: &[Order], part: Part<'_>) -> bool {
-    let [Some(first), Some(last)] = [part.rows.first(), part.rows.last()] else { return false };
+fn touches(orders: &[SortKey], run: RowRun<'_>) -> bool {
+    let [Some(first), Some(last)] = [run.rows.first(), run.rows.last()] else { return false };
     let next = orders.partition_point(|order| *order < first.order);
     orders.get(next).is_some_and(|order| *order <= last.order)
 }
 
 /// The part of a filter that is decided by a row alone.
 #[derive(Debug)]
-pub(super) struct Coarse {
+pub(super) struct RowFilter {
     sport: Option<Sport>,
     /// A bit for each.
     statuses: u32,
     round: Option<u16>,
 }
 
-impl Coarse {
+impl RowFilter {
     pub(super) fn of(filter: &Filter) -> Self {
         let bits = |statuses: &Vec<Status>| statuses.iter().fold(0, |bits, it| bits | bit(*it));
         Self {
@@ -156,13 +161,13 @@ impl Coarse {
         }
     }
 
-    fn lets_through(&self, row: &Row) -> bool {
+    fn lets_through(&self, row: &IndexRow) -> bool {
         self.is_of(row.sport, row.status) && self.round.is_none_or(|round| Some(round) == row.round)
     }
 
     /// How many of these it lets through; `None` where rounds have to be looked at.
-    fn count(&self, tally: &[Tally]) -> Option<usize> {
-        let counted = tally.iter().filter(|it| self.is_of(it.sport, it.status));
+    fn count(&self, counts: &[StatusCount]) -> Option<usize> {
+        let counted = counts.iter().filter(|it| self.is_of(it.sport, it.status));
         self.round.is_none().then(|| counted.map(|it| it.count).sum())
     }
 

@@ -50,7 +50,7 @@ pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Re
         let is_last = tokio::time::timeout(WRITE_EVERY, stop).await.is_ok();
         let unwritten = board.take_unwritten();
         if let Err(error) = write(&database, &mut pace, &unwritten).await {
-            warn!(error = &error as &dyn Error, "signals were not kept, and will be tried again");
+            warn!(error = &error as &dyn Error, "cannot write signals; will retry");
             board.not_written(&unwritten);
         }
         if is_last {
@@ -97,8 +97,8 @@ mod tests {
     use super::*;
     use crate::{
         database::testing::on_each,
-        record::Named,
-        signals::{Finding, Kind, Leg, MarketKey, Signal, Topic},
+        record::EntityRef,
+        signals::{Finding, Leg, MarketKey, Signal, SignalKind, Topic},
     };
 
     fn arbitrage(began: i64, ended: Option<i64>) -> Arc<SignalRecord> {
@@ -109,7 +109,7 @@ mod tests {
         let legs = vec![leg(Outcome::Over, dec!(2.10)), leg(Outcome::Under, dec!(2.10))];
         let signal = Signal {
             topic: Topic {
-                kind: Kind::Arbitrage,
+                kind: SignalKind::Arbitrage,
                 market: Some(market),
                 outcome: None,
                 bookmaker: None,
@@ -117,7 +117,7 @@ mod tests {
             strength: 50,
             finding: Finding::Arbitrage { profit: dec!(0.0500), legs },
         };
-        let sides = ["x", "y"].map(|name| Named { id: 1, name: name.into() });
+        let sides = ["x", "y"].map(|name| EntityRef { id: 1, name: name.into() });
         let record = SignalRecord::new(Id(7), Sport::Football, Some(sides), began, signal);
         Arc::new(SignalRecord { ended, updated: began + 3, ..(*record).clone() })
     }

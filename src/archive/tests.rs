@@ -291,7 +291,7 @@ async fn a_match_that_the_hub_forgets_stays_and_is_closed() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         with_prices(&archive, vec![price("acme", "home", Some(dec!(2)))], NOW).await;
-        archive.let_go(&[MATCH], NOW + SECOND).await.unwrap();
+        archive.close_matches(&[MATCH], NOW + SECOND).await.unwrap();
         assert_eq!(statuses(&archive), [(MATCH, Status::FirstHalf)]);
         let row = all_odds(&archive).await.pop().unwrap();
         assert_eq!((row.is_open, row.updated_us), (false, NOW + SECOND));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, at_most};
-use crate::signals::Settings;
+use crate::signals::SignalSettings;
 
 /// `[signals]`: shares are in basis points, hundredths of a percent. Arbitrages have no setting: each is
 /// told.
@@ -29,8 +29,14 @@ pub struct SignalsConfig {
 
 impl Default for SignalsConfig {
     fn default() -> Self {
-        let Settings { bookmakers_min, gap, value, steam, steam_bookmakers_min, steam_window_us } =
-            Settings::default();
+        let SignalSettings {
+            bookmakers_min,
+            gap,
+            value,
+            steam,
+            steam_bookmakers_min,
+            steam_window_us,
+        } = SignalSettings::default();
         Self {
             bookmakers_min,
             price_gap_bp: gap,
@@ -69,8 +75,8 @@ impl SignalsConfig {
 
     /// The same for whoever looks.
     #[must_use]
-    pub fn settings(&self) -> Settings {
-        Settings {
+    pub fn settings(&self) -> SignalSettings {
+        SignalSettings {
             bookmakers_min: self.bookmakers_min,
             gap: self.price_gap_bp,
             value: self.value_bp,

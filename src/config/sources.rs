@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, de::Error};
 use toml::{Table, Value};
 
 use super::secret::SecretRef;
-use crate::hub::feeds::Kind;
+use crate::hub::feeds::FactKind;
 
 /// One live feed.
 #[derive(Debug, Clone, PartialEq)]
@@ -334,7 +334,7 @@ impl SourceConfig {
     /// What is wrong with what all have, if anything.
     pub(super) fn problem(&self) -> Option<&'static str> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
-        let kinds = Kind::ALL.map(Kind::as_str);
+        let kinds = FactKind::ALL.map(FactKind::as_str);
         if self.name.is_empty()
             || self.name.len() > Self::NAME_MAX
             || !self.name.chars().all(allowed)

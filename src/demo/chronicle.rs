@@ -1,8 +1,7 @@
-//! What was played before the demo began, and what will be in the days to come, in the archive.
+//! Archives the results from before the demo began, and the programme of the coming days.
 //!
-//! It runs beside the hub, which listens meanwhile. Matches go through a hub of their own, offline, as
-//! those in play go through the hub: so their records are made by the same rules. What is done is
-//! remembered in the store, and not done again.
+//! It runs in the background. Matches go through a separate, offline hub, so that their records are
+//! made by the same rules. The progress is stored, so that nothing is repeated.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -16,19 +15,19 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use super::{DAY_US, Pace, Run};
+use super::{DAY_US, DemoRun, WorldClock};
 use crate::{
     accounts::{Accounts, AccountsError},
     archive::{Archive, Filter, Window},
     clock::now,
-    hub::{Epochs, Hub, Settings, feeds::Terms, sequence},
-    identity::{Identity, Remembered},
+    hub::{Epochs, Hub, HubSettings, feeds::SourcePolicy, sequence},
+    identity::{Identity, StoredDecisions},
     ids::{IdsError, PublicIds},
     reader::Reader,
     record::{Key, MatchRecord, Status},
 };
 
-/// The name under which it is kept in the store how far this has come.
+/// The name of the progress in the store.
 const META: &str = "demo_chronicle";
 
 /// Days for which there are fixtures beside today, and for which there are prices.
@@ -45,9 +44,9 @@ const NOTICE_US: Micros = DAY_US / 6;
 /// who write do not wait.
 const TOGETHER: usize = 48;
 
-/// How far it has come.
+/// The progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Done {
+struct ChronicleProgress {
     seed: u64,
     start: Micros,
     /// Days whose fixtures are in the archive, and those that have prices: all before these.
@@ -57,16 +56,16 @@ struct Done {
 
 #[derive(Debug)]
 pub struct Chronicle {
-    run: Run,
+    run: DemoRun,
     accounts: Accounts,
     archive: Archive,
     reader: Reader,
     ids: PublicIds,
-    settings: Settings,
+    settings: HubSettings,
     stopped: watch::Receiver<bool>,
 }
 
-/// Why it cannot go on.
+/// Why it cannot continue.
 #[derive(Debug, thiserror::Error)]
 enum ChronicleError {
     #[error("the account store failed")]
@@ -81,9 +80,9 @@ enum ChronicleError {
     Stopped,
 }
 
-/// What is told of a match.
+/// Which facts of a match are generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Telling {
+enum RecordScope {
     Result,
     /// The same of those that are over by then.
     ResultUntil(Micros),
@@ -96,15 +95,15 @@ enum Telling {
 impl Chronicle {
     #[must_use]
     pub fn new(
-        run: Run,
+        run: DemoRun,
         accounts: &Accounts,
         (archive, reader, ids): (&Archive, &Reader, &PublicIds),
-        settings: Settings,
+        settings: HubSettings,
         stopped: &watch::Receiver<bool>,
     ) -> Self {
-        // Nothing is forgotten before it is taken out, nobody resumes, and nobody trades on what is held.
-        let settings = Settings {
-            window: sequence::Window { bytes: 0, ..settings.window },
+        // Nothing is evicted before it is taken, and there are no clients.
+        let settings = HubSettings {
+            window: sequence::TailWindow { bytes: 0, ..settings.window },
             matches_max: usize::MAX,
             matches_max_per_source: usize::MAX,
             ended_keep_us: Micros::MAX,
@@ -148,13 +147,13 @@ impl Chronicle {
         let mut count = 0;
         if done.is_none() {
             let past = world.past().into_iter().filter(|it| !known.contains_key(&self.key(it)));
-            count += self.put(past.collect(), Telling::Result).await?;
+            count += self.put(past.collect(), RecordScope::Result).await?;
             let recent = world.recent().into_iter().filter(|it| !known.contains_key(&self.key(it)));
-            let telling = Telling::ResultUntil(began_at);
-            count += self.put(recent.collect(), telling).await?;
+            let scope = RecordScope::ResultUntil(began_at);
+            count += self.put(recent.collect(), scope).await?;
         }
-        count += self.put(self.missed(&known), Telling::Result).await?;
-        let mut done = done.unwrap_or(Done {
+        count += self.put(self.missed(&known), RecordScope::Result).await?;
+        let mut done = done.unwrap_or(ChronicleProgress {
             seed: world.seed,
             start: world.start,
             fixtures: today,
@@ -170,7 +169,7 @@ impl Chronicle {
             matches.retain(|it| it.start() > soonest && self.reader.get(self.key(it)).is_none());
             known.retain(|_, status| *status != Status::NotStarted);
             matches.retain(|it| !known.contains_key(&self.key(it)));
-            count += self.put(matches, Telling::Ahead { now: begun, priced }).await?;
+            count += self.put(matches, RecordScope::Ahead { now: begun, priced }).await?;
             done.fixtures = done.fixtures.max(day + 1);
             done.priced = done.priced.max(if priced { day + 1 } else { 0 });
             self.remember(&done).await?;
@@ -205,14 +204,14 @@ impl Chronicle {
         found.briefs.iter().map(|brief| (brief.id, brief.status)).collect()
     }
 
-    async fn done(&self) -> Result<Option<Done>, ChronicleError> {
+    async fn done(&self) -> Result<Option<ChronicleProgress>, ChronicleError> {
         let kept = self.accounts.meta(META).await?;
-        let kept = kept.and_then(|text| serde_json::from_str::<Done>(&text).ok());
+        let kept = kept.and_then(|text| serde_json::from_str::<ChronicleProgress>(&text).ok());
         let world = self.run.world();
         Ok(kept.filter(|done| (done.seed, done.start) == (world.seed, world.start)))
     }
 
-    async fn remember(&self, done: &Done) -> Result<(), ChronicleError> {
+    async fn remember(&self, done: &ChronicleProgress) -> Result<(), ChronicleError> {
         let text = serde_json::to_string(done).expect("a struct of numbers is JSON");
         Ok(self.accounts.set_meta(META, &text).await?)
     }
@@ -221,12 +220,12 @@ impl Chronicle {
     async fn put(
         &self,
         matches: Vec<ScheduledMatch>,
-        telling: Telling,
+        scope: RecordScope,
     ) -> Result<usize, ChronicleError> {
         let (settings, pace) = (self.settings, self.run.pace);
         let make = |some: &[ScheduledMatch]| {
             let (some, ids) = (some.to_vec(), self.ids.clone());
-            tokio::task::spawn_blocking(move || records(&some, telling, (settings, pace), &ids))
+            tokio::task::spawn_blocking(move || records(&some, scope, (settings, pace), &ids))
         };
         let mut some = matches.chunks(TOGETHER).map(make);
         let (mut count, mut making) = (0, some.next());
@@ -248,32 +247,32 @@ impl Chronicle {
     }
 }
 
-/// The records of these matches, by a hub that nobody listens to.
+/// The records of these matches, made by an offline hub.
 fn records(
     matches: &[ScheduledMatch],
-    telling: Telling,
-    (settings, pace): (Settings, Pace),
+    scope: RecordScope,
+    (settings, pace): (HubSettings, WorldClock),
     ids: &PublicIds,
 ) -> Vec<Arc<MatchRecord>> {
     let epochs = Epochs { matches: Epoch(0), feeds: Epoch(0) };
     let mut hub =
-        Hub::new(settings, epochs, Identity::new(Remembered::default())).with_ids(ids.clone());
-    let source = hub.source("simulator".into(), "simulator", Terms::default());
+        Hub::new(settings, epochs, Identity::new(StoredDecisions::default())).with_ids(ids.clone());
+    let source = hub.source("simulator".into(), "simulator", SourcePolicy::default());
     let (mut changes, mut records) = (Vec::new(), Vec::with_capacity(matches.len()));
     for planned in matches {
-        let told = match telling {
-            Telling::Result | Telling::ResultUntil(_) => planned.result(),
-            Telling::Ahead { now, priced } => planned.ahead(now, priced),
+        let batches = match scope {
+            RecordScope::Result | RecordScope::ResultUntil(_) => planned.result(),
+            RecordScope::Ahead { now, priced } => planned.ahead(now, priced),
         };
-        let told: Vec<_> = told.into_iter().map(|timed| pace.on_our_clock(timed)).collect();
-        let ends = told.last().map(|timed| timed.clock_us);
-        if let (Telling::ResultUntil(until), Some(ends)) = (telling, ends)
+        let batches: Vec<_> = batches.into_iter().map(|timed| pace.on_our_clock(timed)).collect();
+        let ends = batches.last().map(|timed| timed.clock_us);
+        if let (RecordScope::ResultUntil(until), Some(ends)) = (scope, ends)
             && ends > until
         {
             continue;
         }
         let mut last = Micros::MIN;
-        for Timed { clock_us, mut batch } in told {
+        for Timed { clock_us, mut batch } in batches {
             ids.number_batch(&mut batch);
             let errors = hub.apply(source, &batch, clock_us, clock_us, &mut changes);
             debug_assert_eq!(errors, [], "the simulator contradicts itself");
@@ -285,7 +284,7 @@ fn records(
     records
 }
 
-impl Run {
+impl DemoRun {
     fn world(&self) -> World {
         World::new(self.seed, self.start)
     }
@@ -296,13 +295,13 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
-    use crate::record::{Brief, PlayRecord};
+    use crate::record::{MatchSummary, PlayRecord};
 
     /// 22 November 2026, 6:40.
     const NOW: Micros = 1_795_329_600_000_000;
 
-    const SETTINGS: Settings = Settings {
-        window: sequence::Window { bytes: 1 << 20, age_us: DAY_US },
+    const SETTINGS: HubSettings = HubSettings {
+        window: sequence::TailWindow { bytes: 1 << 20, age_us: DAY_US },
         matches_max: usize::MAX,
         matches_max_per_source: usize::MAX,
         ended_keep_us: Micros::MAX,
@@ -310,7 +309,7 @@ mod tests {
         hold_us: 0,
     };
 
-    const PLAYED: (Settings, Pace) = (SETTINGS, Pace::REAL);
+    const PLAYED: (HubSettings, WorldClock) = (SETTINGS, WorldClock::REAL);
 
     /// One in so many of each sport's matches.
     fn some(planned: Vec<ScheduledMatch>, every: usize) -> Vec<ScheduledMatch> {
@@ -320,7 +319,7 @@ mod tests {
     #[test]
     fn results_have_scores_scorers_and_prices() {
         let planned = some(World::new(1, NOW).past(), 60);
-        let records = records(&planned, Telling::Result, PLAYED, &PublicIds::default());
+        let records = records(&planned, RecordScope::Result, PLAYED, &PublicIds::default());
         assert_eq!(records.len(), planned.len());
         for record in &records {
             let MatchRecord { brief, play, prices, .. } = &**record;
@@ -354,9 +353,9 @@ mod tests {
         let mut planned = World::new(2, NOW).past();
         planned.retain(|it| it.sport() == ingest::event::Sport::Football);
         // One league of ten, to be done sooner: that of the first match.
-        let records = records(&planned[..330], Telling::Result, PLAYED, &PublicIds::default());
+        let records = records(&planned[..330], RecordScope::Result, PLAYED, &PublicIds::default());
         let mut played: BTreeMap<Key, BTreeMap<Key, u32>> = BTreeMap::new();
-        for Brief { competition, season, sides, .. } in records.iter().map(|it| &*it.brief) {
+        for MatchSummary { competition, season, sides, .. } in records.iter().map(|it| &*it.brief) {
             assert!(season.is_some());
             let table = played.entry(competition.expect("a league")).or_default();
             for side in sides.expect("two sides") {
@@ -388,18 +387,22 @@ mod tests {
         let ids: BTreeSet<_> = past.iter().chain(&recent).map(|it| it.id()).collect();
         assert_eq!(ids.len(), past.len() + recent.len());
         let until = NOW + DAY_US / 20;
-        let told =
-            records(&some(recent, 12), Telling::ResultUntil(until), PLAYED, &PublicIds::default());
-        assert!(told.iter().all(|it| it.brief.status.has_result() && it.brief.updated <= until));
+        let records = records(
+            &some(recent, 12),
+            RecordScope::ResultUntil(until),
+            PLAYED,
+            &PublicIds::default(),
+        );
+        assert!(records.iter().all(|it| it.brief.status.has_result() && it.brief.updated <= until));
     }
 
     #[test]
     fn fixtures_ahead_have_prices_where_asked() {
         let planned = some(World::new(1, NOW).programme(1), 25);
         for priced in [true, false] {
-            let telling = Telling::Ahead { now: NOW, priced };
+            let scope = RecordScope::Ahead { now: NOW, priced };
             let numbered = PublicIds::default();
-            let records = records(&planned, telling, PLAYED, &numbered);
+            let records = records(&planned, scope, PLAYED, &numbered);
             assert_eq!(records.len(), planned.len());
             let ids: BTreeSet<_> =
                 planned.iter().filter_map(|it| numbered.known(it.id())).map(|id| id.0).collect();

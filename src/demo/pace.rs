@@ -1,4 +1,4 @@
-//! How fast the demo plays: the clock of its world beside ours.
+//! The clock of the demo's world, which may run faster than the wall clock.
 
 use fanout::Micros;
 use ingest::event::{Fact, Timed};
@@ -9,13 +9,13 @@ use crate::config::DemoSpeed;
 /// The clock of the world showed `world` when ours showed `ours`, and has run `speed` times as fast
 /// since then. Before that both ran alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Pace {
+pub struct WorldClock {
     speed: DemoSpeed,
     ours: Micros,
     world: Micros,
 }
 
-impl Pace {
+impl WorldClock {
     /// Both clocks are one.
     pub const REAL: Self = Self { speed: DemoSpeed::REAL, ours: 0, world: 0 };
 
@@ -60,11 +60,11 @@ mod tests {
 
     #[test]
     fn clocks_lead_back_to_each_other() {
-        let pace = Pace::new("10".parse().expect("a speed"), 1_000 * SECOND, 5_000 * SECOND);
+        let pace = WorldClock::new("10".parse().expect("a speed"), 1_000 * SECOND, 5_000 * SECOND);
         for (ours, world) in [(990, 4_990), (1_000, 5_000), (1_001, 5_010), (1_060, 5_600)] {
             assert_eq!(pace.in_world(ours * SECOND), world * SECOND, "at {ours} s");
             assert_eq!(pace.ours(world * SECOND), ours * SECOND, "at {world} s of the world");
         }
-        assert_eq!(Pace::default().ours(123), 123);
+        assert_eq!(WorldClock::default().ours(123), 123);
     }
 }

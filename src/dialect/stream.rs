@@ -11,18 +11,18 @@ use crate::{
 
 /// An `update` frame of one change, as live readers get it.
 #[derive(Debug)]
-pub struct Update {
+pub struct UpdateFrame {
     pub channel: ChannelId,
     pub prev: Seq,
     pub update: Arc<sequence::Update>,
 }
 
-impl Encode for Update {
+impl Encode for UpdateFrame {
     fn encode(&self, out: &mut Vec<u8>) {
         let sequence::Update { seq, stamp, patch, events } = &*self.update;
         update(
             out,
-            &Span { channel: &self.channel, prev: self.prev, seq: *seq },
+            &SeqRange { channel: &self.channel, prev: self.prev, seq: *seq },
             *stamp,
             patch,
             events,
@@ -33,7 +33,7 @@ impl Encode for Update {
 
 /// An `update` frame of several changes, as readers get it who asked for fewer.
 #[derive(Debug)]
-pub struct Merged {
+pub struct MergedFrame {
     pub channel: ChannelId,
     pub prev: Seq,
     pub seq: Seq,
@@ -42,16 +42,23 @@ pub struct Merged {
     pub patch: Object,
 }
 
-impl Encode for Merged {
+impl Encode for MergedFrame {
     fn encode(&self, out: &mut Vec<u8>) {
         let Self { channel, prev, seq, stamp, patch } = self;
-        update(out, &Span { channel, prev: *prev, seq: *seq }, *stamp, patch, &[], Some("rate"));
+        update(
+            out,
+            &SeqRange { channel, prev: *prev, seq: *seq },
+            *stamp,
+            patch,
+            &[],
+            Some("rate"),
+        );
     }
 }
 
 /// Which changes of a channel an `update` frame stands for: those after `prev`, up to `seq`.
 #[derive(Debug)]
-pub struct Span<'a> {
+pub struct SeqRange<'a> {
     pub channel: &'a ChannelId,
     pub prev: Seq,
     pub seq: Seq,
@@ -60,13 +67,13 @@ pub struct Span<'a> {
 /// Appends an `update` frame. `why` is told where it stands for several changes.
 pub fn update(
     out: &mut Vec<u8>,
-    span: &Span<'_>,
+    span: &SeqRange<'_>,
     stamp: Stamp,
     patch: &Object,
     events: &[Node],
     why: Option<&str>,
 ) {
-    let Span { channel, prev, seq } = span;
+    let SeqRange { channel, prev, seq } = span;
     write(out, format_args!(r#"{{"type":"update","ch":"{channel}","seq":{seq},"prev":{prev},"#));
     if let Some(why) = why {
         write(out, format_args!(r#""n":{},"why":"{why}","#, seq - prev));
@@ -91,12 +98,12 @@ pub fn update(
 
 /// The image of a channel that has just come to be.
 #[derive(Debug)]
-pub struct BaseImage {
+pub struct BaseImageFrame {
     pub channel: Channel,
     pub data: Object,
 }
 
-impl Encode for BaseImage {
+impl Encode for BaseImageFrame {
     fn encode(&self, out: &mut Vec<u8>) {
         let Channel { name, epoch, .. } = &self.channel;
         image(out, name, *epoch, 0, None, &self.data);

@@ -1,8 +1,9 @@
-//! Aligned runs of a channel's tail, merged once and shared by all readers who pass over them.
+//! Aligned runs of a channel's tail, merged once and shared by all readers that resume across them.
 //!
-//! A reader who resumes from far back merges whole blocks in place of each update, so what it costs
-//! grows with the number of blocks, whatever its position and whoever else resumes. A block is made
-//! when the first reader needs it. Events stand alone, so a run that holds one is never a block.
+//! A reader that resumes from far back merges whole blocks instead of single updates, so its cost
+//! grows with the number of blocks, regardless of its position and of other readers. A block is
+//! built when the first reader needs it. Events are never merged, so a run that contains one never
+//! becomes a block.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,8 +12,8 @@ use fanout::Seq;
 use super::sequence::{Stamp, Update};
 use crate::document::Object;
 
-/// Updates of one block: enough that blocks are few, and few enough that the ends of a range, which
-/// are merged one by one, cost little.
+/// Updates per block: enough to keep the number of blocks small, few enough that the ends of a
+/// range, which are merged one by one, cost little.
 pub const BLOCK: Seq = 64;
 
 /// Updates merged into one.
@@ -26,18 +27,18 @@ pub struct Block {
     pub weight: usize,
 }
 
-/// The blocks of one channel that have been needed, by number. `None` where the updates cannot be one.
+/// The blocks of one channel built so far, by number. `None` if the updates cannot be merged into one.
 #[derive(Debug, Default)]
 pub struct Blocks(BTreeMap<Seq, Option<Arc<Block>>>);
 
 impl Blocks {
-    /// The block that begins after `from`, if one begins there and it is known by now.
-    /// The outer `None`: it has not been looked at yet.
+    /// The block that begins after `from`. The outer `None` means that it has not been built yet,
+    /// the inner one that its updates cannot be merged.
     pub(super) fn get(&self, from: Seq) -> Option<Option<Arc<Block>>> {
         self.0.get(&(from / BLOCK)).cloned()
     }
 
-    /// Merges the updates after `from` and keeps the result. `weight`: of all of them together.
+    /// Merges the updates after `from` and stores the result. `weight` is their total weight.
     pub(super) fn make<'a>(
         &mut self,
         from: Seq,
@@ -50,7 +51,7 @@ impl Blocks {
         block
     }
 
-    /// Forgets blocks that begin before `oldest`.
+    /// Drops blocks that begin before `oldest`.
     pub(super) fn trim(&mut self, oldest: Seq) {
         while let Some(first) = self.0.first_entry()
             && first.key() * BLOCK < oldest

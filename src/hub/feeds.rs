@@ -1,58 +1,58 @@
-//! What is known of each source: its health, its rank, and its counts.
+//! The state of each source: health, ranks and counters.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use fanout::Micros;
 use ingest::event::Id;
 
-/// A source's place in the hub's list.
+/// The index of a source in the hub's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SourceNumber(pub usize);
 
-/// How a feed is.
+/// The state of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Feed {
+pub enum FeedState {
     Live,
-    /// Nothing was heard for longer than its deadline, or its provider says that it lags.
+    /// Silent for longer than its deadline, or its provider reports a lag.
     Late,
     Down,
-    /// It is back, and its image is not complete yet.
+    /// Reconnected, and its image is not complete yet.
     Recovering,
 }
 
-impl Feed {
+impl FeedState {
     pub const ALL: [Self; 4] = [Self::Live, Self::Late, Self::Down, Self::Recovering];
 }
 
-/// What a source says, or what its silence does, that changes how it is.
+/// A new state of a source, reported by the source or caused by its silence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    pub feed: Feed,
-    /// A lower-case fragment; absent where there is nothing to say.
+    pub feed: FeedState,
+    /// The reason as a lower-case fragment, if there is one.
     pub why: Option<Arc<str>>,
 }
 
-/// The kinds of fact for which sources of one match have an order of their own.
+/// The kinds of fact for which the sources of a match are ranked separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FactKind {
     /// Names, competition, start.
     Fixture,
     /// Status, clock and score; of a tennis match its points too; a scoreboard, a race.
     Score,
-    /// Goals, cards, substitutions, and what becomes of them.
+    /// Goals, cards, substitutions, and their corrections.
     Incidents,
     Stats,
     Ball,
-    /// One bookmaker's book that several sources carry.
+    /// A bookmaker's book that several sources carry.
     Odds,
 }
 
-impl Kind {
+impl FactKind {
     pub const ALL: [Self; 6] =
         [Self::Fixture, Self::Score, Self::Incidents, Self::Stats, Self::Ball, Self::Odds];
     pub const COUNT: usize = Self::ALL.len();
 
-    /// Its name among the settings.
+    /// Its name in the settings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -66,32 +66,32 @@ impl Kind {
     }
 }
 
-/// Which source is believed where several tell the same kind of fact of one match: the highest rank
-/// that is live; among equals who came first.
+/// Decides which source is primary when several report the same kind of fact of a match: the live
+/// source of the highest rank, and among equals the first to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ranks(pub [u8; Kind::COUNT]);
+pub struct Ranks(pub [u8; FactKind::COUNT]);
 
 impl Ranks {
-    /// The rank of a source of which nothing else is said.
+    /// The rank of a source without a setting.
     pub const DEFAULT: u8 = 100;
 
     #[must_use]
-    pub fn of(self, kind: Kind) -> u8 {
+    pub fn of(self, kind: FactKind) -> u8 {
         self.0[kind as usize]
     }
 }
 
 impl Default for Ranks {
     fn default() -> Self {
-        Self([Self::DEFAULT; Kind::COUNT])
+        Self([Self::DEFAULT; FactKind::COUNT])
     }
 }
 
-/// What was agreed with a source.
+/// How a source is treated, by its settings and its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Terms {
-    /// After how much silence it is late, in microseconds. `None`: it may be silent for ever, as a
-    /// recording may.
+pub struct SourcePolicy {
+    /// Silence after which the source is late, in microseconds. `None` for a source that may be
+    /// silent forever, such as a recording.
     pub deadline_us: Option<Micros>,
     pub ranks: Ranks,
 }
@@ -101,39 +101,39 @@ pub struct Source {
     pub name: Arc<str>,
     /// `simulator`, `push`, or the format of a recording or a live feed.
     pub kind: &'static str,
-    pub terms: Terms,
-    pub state: Feed,
-    /// Why it is so, if there is something to say.
+    pub policy: SourcePolicy,
+    pub state: FeedState,
+    /// The reason of the state, if there is one.
     pub why: Option<Arc<str>>,
-    /// Since when it is so.
+    /// When the state changed last.
     pub since: Option<Micros>,
     /// When its last message was received.
     pub last: Option<Micros>,
-    /// It is late because of its silence alone, while its own last word is that it is live.
+    /// Late only because of its silence: the source itself last reported that it is live.
     silent: bool,
-    /// When anything was heard of it: a message, a heartbeat, an unchanged answer.
+    /// When it last gave a sign of life: a message, a heartbeat, an unchanged answer.
     heard: Option<Micros>,
     pub messages: u64,
     pub price_changes: u64,
     pub quarantined: u64,
     /// A recording has been played to its end.
     pub ended: bool,
-    /// Something of it changed since it was last published.
+    /// Whether it has changed since it was last published.
     pub(super) changed: bool,
-    /// Matches that it introduced and that are known.
+    /// Matches that it introduced and the hub still holds.
     pub(super) matches: usize,
-    /// Its matches that have ended and when, by its own time; the first to end in front.
+    /// Its ended matches with their ends by its own clock, the earliest end first.
     pub(super) over: VecDeque<(Micros, Id)>,
 }
 
 impl Source {
     #[must_use]
-    pub fn new(name: Arc<str>, kind: &'static str, terms: Terms) -> Self {
+    pub fn new(name: Arc<str>, kind: &'static str, policy: SourcePolicy) -> Self {
         Self {
             name,
             kind,
-            terms,
-            state: Feed::Live,
+            policy,
+            state: FeedState::Live,
             why: None,
             since: None,
             last: None,
@@ -149,13 +149,13 @@ impl Source {
         }
     }
 
-    /// Whether what it says can be relied on.
+    /// Whether its facts can be relied on.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        self.state == Feed::Live
+        self.state == FeedState::Live
     }
 
-    /// Whether its channels are held back: it is not live, and not because all has been played.
+    /// Whether its channels are suspended: it is not live, and not because its recording has ended.
     #[must_use]
     pub fn is_sick(&self) -> bool {
         !self.is_live() && !self.ended
@@ -173,34 +173,34 @@ impl Source {
         self.heard = self.heard.max(Some(at));
     }
 
-    /// What was heard after the jump bears the new time already.
+    /// Moves the last sign of life along with the clock. One after the jump has the new time already.
     pub(super) fn clock_jumped(&mut self, by: Micros, now: Micros) {
         self.heard = self.heard.map(|heard| heard.saturating_add(by).min(now.max(heard)));
     }
 
-    /// When it becomes late if nothing is heard before. One that is not live already is late.
+    /// When it becomes late without a sign of life before. `None` for a source that is not live.
     pub(super) fn late_at(&self) -> Option<Micros> {
-        let deadline = self.terms.deadline_us.filter(|_| self.is_live())?;
+        let deadline = self.policy.deadline_us.filter(|_| self.is_live())?;
         Some(self.heard?.saturating_add(deadline))
     }
 
-    /// Whether the next sign of life makes it live again: what a source tells over one connection
-    /// comes in order, so nothing was lost by its silence, and who pushes tells facts that are whole
-    /// in themselves. A source that has lost anything says so itself.
+    /// Whether the next sign of life makes it live again. Facts on one connection arrive in order,
+    /// so silence loses nothing, and pushed facts are self-contained. A source that has lost facts
+    /// reports it itself.
     pub(super) fn is_silent(&self) -> bool {
         self.silent
     }
 
-    /// Notes that nothing was heard for too long; returns whether that is news.
-    pub(super) fn fall_silent(&mut self, now: Micros) -> bool {
-        let ms = self.terms.deadline_us.unwrap_or(0) / 1000;
+    /// Marks the source as late because of its silence; returns whether that changes its state.
+    pub(super) fn mark_silent(&mut self, now: Micros) -> bool {
+        let ms = self.policy.deadline_us.unwrap_or(0) / 1000;
         let why = Some(format!("silent for {ms} ms").into());
-        let turned = self.turn(&Health { feed: Feed::Late, why }, now);
+        let turned = self.turn(&Health { feed: FeedState::Late, why }, now);
         self.silent = true;
         turned
     }
 
-    /// Notes how it is now; returns whether that is another state than before.
+    /// Sets the state; returns whether it differs from the one before.
     pub(super) fn turn(&mut self, health: &Health, now: Micros) -> bool {
         self.silent = false;
         let turned = self.state != health.feed;
@@ -211,7 +211,7 @@ impl Source {
         if turned {
             self.state = health.feed;
             self.since = Some(now);
-            // The deadline runs from here on, or a source that is back would be late at once.
+            // The deadline restarts, otherwise a source that is back would be late at once.
             self.heard(now);
         }
         turned

@@ -1,16 +1,16 @@
-//! The fields that say of every document where it is in its life and how its feed is.
+//! The header fields of every document: its life cycle and the state of its feed.
 
 use ingest::event::{FootballStatus, Id, MarketStatus, Sport};
 
 use super::{
-    Header, Hub, Known,
-    feeds::{Feed, Kind, Source, SourceNumber},
+    Header, Hub, MatchEntry,
+    feeds::{FactKind, FeedState, Source, SourceNumber},
     state::{Book, Life, Match, Play},
 };
 use crate::channels::Subject;
 
 impl Hub {
-    /// What the header of a channel is to be now. `None` for one that stands for itself.
+    /// The current header of a channel. `None` for channels whose header never changes.
     pub(super) fn header_now(&self, subject: Subject) -> Option<Header> {
         match subject {
             Subject::Match(id) => Some(self.match_header(self.matches.get(&id)?)),
@@ -23,7 +23,7 @@ impl Hub {
         }
     }
 
-    pub(super) fn match_header(&self, known: &Known) -> Header {
+    pub(super) fn match_header(&self, known: &MatchEntry) -> Header {
         let state = &known.state;
         let status = match &state.play {
             Play::Football(football) => state.football_status(football).map(FootballStatus::as_str),
@@ -32,8 +32,8 @@ impl Hub {
             Play::Race(racing) => Some(state.race_status(racing).as_str()),
             Play::None => None,
         };
-        let source = self.teller(known);
-        // Nobody knows how it stands while its source is sick.
+        let source = self.main_source(known);
+        // The state of play is unknown while its source is not live.
         let life = match state.life() {
             Life::Live if source.is_sick() => Life::Suspended,
             life => life,
@@ -51,7 +51,7 @@ impl Hub {
         }
     }
 
-    pub(super) fn consensus_header(&self, known: &Known) -> Header {
+    pub(super) fn consensus_header(&self, known: &MatchEntry) -> Header {
         let state = &known.state;
         let statuses = || {
             let current = state.consensus.markets.values().filter_map(|it| it.current.as_ref());
@@ -73,34 +73,37 @@ impl Hub {
 
     pub(super) fn board_header(&self, sport: Sport) -> Header {
         let known = self.matches.values().filter(|known| known.state.sport == sport);
-        let live = known.map(|known| self.teller(known)).any(Source::is_live);
-        let feed = if live { Feed::Live } else { Feed::Down };
+        let live = known.map(|known| self.main_source(known)).any(Source::is_live);
+        let feed = if live { FeedState::Live } else { FeedState::Down };
         Header { life: Life::Live, feed, ..Header::EMPTY }
     }
 
-    /// The sequence of the match's own channel that its prices have seen.
+    /// The current sequence of the match's own channel, which its prices reflect.
     fn match_seq(&self, id: Id) -> Option<u64> {
         self.channels.get(Subject::Match(id)).map(|entry| entry.sequence.head())
     }
 
-    /// The source on which a match's own document depends: who leads its score, or else who told of
-    /// it first, as long as nobody else tells its books and is better off.
-    pub(super) fn teller(&self, known: &Known) -> &Source {
+    /// The source that a match's own document depends on: the primary source of its score, else the
+    /// first source of the match, unless that one is down while a source of its books is live.
+    pub(super) fn main_source(&self, known: &MatchEntry) -> &Source {
         let source = |number: SourceNumber| &self.sources[number.0];
-        let lead =
-            known.state.leads.of(Kind::Score).or_else(|| known.state.leads.of(Kind::Incidents));
-        if let Some(lead) = lead {
-            return source(lead);
+        let primary = known
+            .state
+            .primaries
+            .of(FactKind::Score)
+            .or_else(|| known.state.primaries.of(FactKind::Incidents));
+        if let Some(primary) = primary {
+            return source(primary);
         }
         let mut tellers = known.state.books.iter().map(|book| source(book.source));
         let first = source(known.source);
         if first.is_live() { first } else { tellers.find(|it| it.is_live()).unwrap_or(first) }
     }
 
-    /// Live while any of the books is.
-    fn books_feed(&self, state: &Match) -> Feed {
+    /// Live while the source of any book is live.
+    fn books_feed(&self, state: &Match) -> FeedState {
         let mut feeds = state.books.iter().map(|book| self.sources[book.source.0].state);
-        let first = feeds.clone().next().unwrap_or(Feed::Live);
-        if feeds.any(|feed| feed == Feed::Live) { Feed::Live } else { first }
+        let first = feeds.clone().next().unwrap_or(FeedState::Live);
+        if feeds.any(|feed| feed == FeedState::Live) { FeedState::Live } else { first }
     }
 }

@@ -1,14 +1,14 @@
-//! How the sources are: counted, published on the `feeds` channel, and told in every document that
-//! depends on one.
+//! The health of sources: counted, published on the `feeds` channel, and shown in every document
+//! that depends on one.
 
 use fanout::{Change, Micros};
 use ingest::event::{Id, Sport};
 
 use super::{
-    FEEDS_EVERY_US, Header, Hub, Known,
-    feeds::{Feed, Health, Source, SourceNumber},
+    FEEDS_EVERY_US, Header, Hub, MatchEntry,
+    feeds::{FeedState, Health, Source, SourceNumber},
     sequence::Stamp,
-    state::{Life, Moment, Touched},
+    state::{Life, MatchDelta, Moment},
 };
 use crate::{
     channels::{ChannelEntry, Subject},
@@ -18,21 +18,21 @@ use crate::{
 
 impl Hub {
     /// Counts a refused message of a source.
-    pub fn refused(&mut self, source: SourceNumber) {
+    pub fn count_refusal(&mut self, source: SourceNumber) {
         self.sources[source.0].quarantined += 1;
         self.sources[source.0].changed = true;
     }
 
-    /// A source has nothing more to say: a recording has been played to its end. Everything that
-    /// depends on it says so, unless it is over.
-    pub fn source_ended(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
+    /// Marks a source as finished: a recording has been played to its end. Documents that depend on
+    /// it show that, unless they have ended.
+    pub fn end_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
         self.sources[source.0].ended = true;
-        self.source_is(source, &Health { feed: Feed::Down, why: None }, now, changes);
+        self.set_source_health(source, &Health { feed: FeedState::Down, why: None }, now, changes);
     }
 
-    /// How a source is now. What depends on it is told so at once, ahead of what waits: books are
-    /// held back while it is not live, and another source takes over what it can.
-    pub fn source_is(
+    /// Sets the health of a source and updates everything that depends on it at once, ahead of
+    /// pending updates: its books are suspended while it is not live, and other sources take over.
+    pub fn set_source_health(
         &mut self,
         source: SourceNumber,
         health: &Health,
@@ -44,9 +44,9 @@ impl Hub {
         }
     }
 
-    /// Everything that depends on a source whose state is another one now.
+    /// Updates everything that depends on a source whose state has changed.
     fn refresh_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
-        let told = |known: &&Known| known.source == source || known.state.is_told_by(source);
+        let told = |known: &&MatchEntry| known.source == source || known.state.has_source(source);
         let mut ids: Vec<Id> = self.matches.values().filter(told).map(|it| it.state.id).collect();
         ids.sort_unstable();
         for id in ids {
@@ -57,14 +57,14 @@ impl Hub {
             let after = self.board_header(board);
             self.refresh_header(Subject::Board(board), after, stamp, changes);
         }
-        // Whoever hears of it on `feeds` has all that it changed.
-        self.flush_lanes_until(Micros::MAX, now, changes);
+        // A reader that sees the change on `feeds` has already received all its effects.
+        self.flush_tiers_until(Micros::MAX, now, changes);
         self.feeds_due = 0;
         self.tick(now, changes);
     }
 
-    /// Anything was heard of a source, though it told nothing.
-    pub fn source_heard(
+    /// Records a sign of life of a source without facts.
+    pub fn note_sign_of_life(
         &mut self,
         source: SourceNumber,
         at: Micros,
@@ -72,41 +72,51 @@ impl Hub {
         changes: &mut Vec<Change>,
     ) {
         self.sources[source.0].heard(at);
-        self.heal(source, now, changes);
+        self.mark_heard(source, now, changes);
     }
 
-    /// When [`Hub::check_feeds`] has something to do, if nothing is heard before.
+    /// When [`Hub::check_feeds`] is due next, without a sign of life before.
     #[must_use]
     pub fn feeds_late_at(&self) -> Option<Micros> {
         self.sources.iter().filter_map(Source::late_at).min()
     }
 
-    /// The clock has jumped forward by so much: deadlines of sources move along.
+    /// Moves the deadlines of sources along with a forward jump of the clock.
     pub fn clock_jumped(&mut self, by: Micros, now: Micros) {
         if by > 0 {
             self.sources.iter_mut().for_each(|source| source.clock_jumped(by, now));
         }
     }
 
-    /// Sources that have been silent for longer than was agreed are late from now on.
+    /// Marks sources as late that have been silent for longer than their deadline.
     pub fn check_feeds(&mut self, now: Micros, changes: &mut Vec<Change>) {
         for place in 0..self.sources.len() {
             let source = &mut self.sources[place];
             let is_late = source.late_at().is_some_and(|late| late <= now);
-            if is_late && source.fall_silent(now) {
+            if is_late && source.mark_silent(now) {
                 self.refresh_source(SourceNumber(place), now, changes);
             }
         }
     }
 
-    /// A source that was only silent is live again with the first that is heard of it.
-    pub(super) fn heal(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
+    /// Makes a source live again that was late only because of its silence.
+    pub(super) fn mark_heard(
+        &mut self,
+        source: SourceNumber,
+        now: Micros,
+        changes: &mut Vec<Change>,
+    ) {
         if self.sources[source.0].is_silent() {
-            self.source_is(source, &Health { feed: Feed::Live, why: None }, now, changes);
+            self.set_source_health(
+                source,
+                &Health { feed: FeedState::Live, why: None },
+                now,
+                changes,
+            );
         }
     }
 
-    /// Everything of a match that depends on a source whose state is another one now.
+    /// Updates everything of a match that depends on a source whose state has changed.
     fn refresh_match(
         &mut self,
         id: Id,
@@ -116,15 +126,15 @@ impl Hub {
     ) {
         let stamp = Stamp { source: None, received: now, published: now };
         let moment = Moment { source: None, received: now };
-        let mut touched = Touched::default();
+        let mut delta = MatchDelta::default();
         let Some(known) = self.matches.get_mut(&id) else { return };
-        known.state.reconsider(moment, &self.sources, &mut touched);
-        known.state.hold_for_feed(source, self.sources[source.0].is_sick(), &mut touched);
-        self.publish_match(id, &touched, moment, stamp, changes);
+        known.state.reconsider(moment, &self.sources, &mut delta);
+        known.state.hold_for_feed(source, self.sources[source.0].is_sick(), &mut delta);
+        self.publish_match(id, &delta, moment, stamp, changes);
         self.refresh_headers(id, stamp, changes);
     }
 
-    /// The headers of channels of which nothing else has changed.
+    /// Publishes header changes of channels without other changes.
     pub(super) fn refresh_headers(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         let Some(known) = self.matches.get(&id) else { return };
         let books = (0..known.state.books.len()).map(|book| Subject::Book(id, book));
@@ -139,7 +149,7 @@ impl Hub {
         }
     }
 
-    /// A channel that has ended stays as it is.
+    /// Publishes a header change. A channel that has ended stays as it is.
     fn refresh_header(
         &mut self,
         subject: Subject,
@@ -155,31 +165,26 @@ impl Hub {
         }
     }
 
-    /// A goal, a red card or a check by the video assistant holds back the books that have not
-    /// suspended themselves; prices from after it let them go.
-    pub(super) fn guard(&mut self, id: Id, moment: Moment, touched: &mut Touched) {
+    /// Suspends the books that are not suspended themselves after a goal, a red card or the start
+    /// of a VAR check; later prices resume them.
+    pub(super) fn guard(&mut self, id: Id, moment: Moment, delta: &mut MatchDelta) {
         if self.settings.hold_us > 0
             && let Some(known) = self.matches.get_mut(&id)
         {
-            known.state.guard(moment, self.settings.hold_us, touched);
+            known.state.guard(moment, self.settings.hold_us, delta);
         }
     }
 
-    /// A source begins again: what it said is forgotten, and its channels end. Those that come anew
-    /// under their names have another epoch.
-    pub fn source_restarted(
-        &mut self,
-        source: SourceNumber,
-        now: Micros,
-        changes: &mut Vec<Change>,
-    ) {
+    /// Restarts a source: its facts are dropped and its channels closed. Channels that reopen under
+    /// the same names have another epoch.
+    pub fn restart_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
         let stamp = Stamp { source: None, received: now, published: now };
-        let told = |known: &&Known| known.source == source || known.state.is_told_by(source);
+        let told = |known: &&MatchEntry| known.source == source || known.state.has_source(source);
         let mut ids: Vec<Id> = self.matches.values().filter(told).map(|it| it.state.id).collect();
         ids.sort_unstable();
         for id in ids {
             let known = self.matches.get_mut(&id).expect("it was found above");
-            if known.state.is_shared_by(source) {
+            if known.state.has_other_source(source) {
                 for book in known.state.forget_source(source) {
                     self.close_book(id, book, changes);
                 }
@@ -190,8 +195,9 @@ impl Hub {
         self.sources[source.0].over.clear();
     }
 
-    /// What time alone makes due: the counts of the `feeds` channel, tails that have aged, and lanes
-    /// that nobody follows any more. What lanes hold is due more often: see [`Hub::flush_lanes`].
+    /// Does the work that is due by time alone: publishes the counters of the `feeds` channel,
+    /// trims tails, and closes rate tiers without followers. Pending updates of rate tiers are due
+    /// more often: see [`Hub::flush_tiers`].
     pub fn tick(&mut self, now: Micros, changes: &mut Vec<Change>) {
         self.latest = now;
         self.relay_due(now, changes);
@@ -214,14 +220,14 @@ impl Hub {
         }
         let stamp = Stamp { source: None, received: now, published: now };
         self.open_signals(stamp, changes);
-        self.pass_signals(stamp, changes);
+        self.expire_signals(stamp, changes);
         self.publish(Subject::Feeds, header, patch, Vec::new(), stamp, changes);
         let window = self.settings.window;
-        self.lanes_open = 0;
+        self.tiers_open = 0;
         for entry in self.channels.iter_mut() {
             entry.sequence.trim(now, window);
-            entry.lanes.close_unfollowed();
-            self.lanes_open += entry.lanes.len();
+            entry.tiers.close_unfollowed();
+            self.tiers_open += entry.tiers.len();
         }
         self.trim_relay(now);
     }

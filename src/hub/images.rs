@@ -1,4 +1,4 @@
-//! Whole documents, as they were last published.
+//! Complete documents, as last published.
 
 use ingest::event::Sport;
 
@@ -6,7 +6,7 @@ use super::{Header, Hub};
 use crate::{channels::Subject, document::Object, wire};
 
 impl Hub {
-    /// The whole document of a channel now.
+    /// The complete current document of a channel.
     #[must_use]
     pub fn image(&self, subject: Subject) -> Option<Object> {
         let header = self.channels.get(subject)?.header;

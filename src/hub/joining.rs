@@ -1,5 +1,6 @@
-//! Matches of several providers that are one: facts go where their match is followed, and what was
-//! followed apart is put together or taken apart when that turns out, or when the operator orders it.
+//! Joins matches of several providers into one and splits them again: each fact goes to the match
+//! that its provider's match is mapped to, and matches are joined or split when identity finds out,
+//! or when the operator orders it.
 
 use std::{borrow::Cow, mem};
 
@@ -7,117 +8,117 @@ use fanout::{Change, Micros};
 use ingest::event::{Event, Fact, Fixture, Id};
 
 use super::{
-    ApplyError, Hub, Known,
+    ApplyError, Hub, MatchEntry,
     feeds::SourceNumber,
     sequence::Stamp,
-    state::{Match, Moment, Touched},
+    state::{Match, MatchDelta, Moment},
 };
 use crate::{
     channels::Subject,
-    identity::{Identity, Move, Numbered, Place},
+    identity::{Identity, MatchMapping, Move, NumberedOrder},
 };
 
 impl Hub {
-    /// Which matches are one, for who stores it.
+    /// The mapping of provider matches to matches.
     pub fn identity(&mut self) -> &mut Identity {
         &mut self.identity
     }
 
-    /// Where a provider's match is followed.
-    pub(super) fn place(&self, own: Id) -> Place {
-        self.places.get(&own).copied().unwrap_or(Place { id: own, swapped: false })
+    /// The match that a provider's match is mapped to.
+    pub(super) fn mapping(&self, own: Id) -> MatchMapping {
+        self.mappings.get(&own).copied().unwrap_or(MatchMapping { id: own, swapped: false })
     }
 
-    /// A fact as its match tells it.
-    pub(super) fn in_its_order(fact: &Fact, swapped: bool) -> Cow<'_, Fact> {
+    /// A fact with its sides in the order of its match.
+    pub(super) fn orient_sides(fact: &Fact, swapped: bool) -> Cow<'_, Fact> {
         if swapped { Cow::Owned(fact.swapped()) } else { Cow::Borrowed(fact) }
     }
 
-    /// Finds out which match a fixture is of. Others may have told of it under another id.
-    pub(super) fn recognise(
+    /// Resolves the match of a fixture. Other providers may have introduced it under another id.
+    pub(super) fn resolve_match(
         &mut self,
         source: SourceNumber,
         event: &Event,
         moment: Moment,
-        all_touched: &mut Vec<(Id, Touched)>,
+        deltas: &mut Vec<(Id, MatchDelta)>,
         changes: &mut Vec<Change>,
     ) -> Result<(), ApplyError> {
         let (own, Fact::Fixture(fixture)) = (event.match_id, &event.fact) else { return Ok(()) };
-        if !self.matches.contains_key(&self.place(own).id) {
-            self.check_room(source, own)?;
+        if !self.matches.contains_key(&self.mapping(own).id) {
+            self.check_capacity(source, own)?;
         }
         let resolution = self.identity.resolve(event.sport, own, fixture);
         let (to, swapped) = (resolution.id, resolution.swapped);
         if let Some(from) = resolution.from {
-            // What the batch has said so far is of the matches as they are still.
-            self.publish_touched(mem::take(all_touched), moment, moment.received, changes);
+            // The facts so far apply to the matches before the move.
+            self.publish_deltas(mem::take(deltas), moment, moment.received, changes);
             self.carry_out(Move { own, from, to, swapped }, moment, changes);
         }
-        self.note_place(own, Place { id: to, swapped });
+        self.note_mapping(own, MatchMapping { id: to, swapped });
         Ok(())
     }
 
-    /// Does what the operator orders about matches.
-    pub fn order(&mut self, order: &Numbered, now: Micros, changes: &mut Vec<Change>) {
+    /// Applies an operator's order about matches.
+    pub fn apply_order(&mut self, order: &NumberedOrder, now: Micros, changes: &mut Vec<Change>) {
         let moment = Moment { source: None, received: now };
         for moved in self.identity.follow(order) {
             self.carry_out(moved, moment, changes);
-            self.note_place(moved.own, Place { id: moved.to, swapped: moved.swapped });
+            self.note_mapping(moved.own, MatchMapping { id: moved.to, swapped: moved.swapped });
         }
     }
 
-    fn note_place(&mut self, own: Id, place: Place) {
-        if place == (Place { id: own, swapped: false }) {
-            self.places.remove(&own);
+    fn note_mapping(&mut self, own: Id, mapping: MatchMapping) {
+        if mapping == (MatchMapping { id: own, swapped: false }) {
+            self.mappings.remove(&own);
         } else {
-            self.places.insert(own, place);
+            self.mappings.insert(own, mapping);
         }
     }
 
-    /// What one provider has told of a match goes over to another, which may be new.
+    /// Moves one provider's contribution from a match to another, which may be new.
     fn carry_out(&mut self, moved: Move, moment: Moment, changes: &mut Vec<Change>) {
         let Move { own, from, to, swapped } = moved;
-        let swapped = swapped != self.place(own).swapped;
+        let swapped = swapped != self.mapping(own).swapped;
         let now = moment.received;
         let stamp = Stamp { source: moment.source, received: now, published: now };
         let (told, others) = (self.fixture_in_place(own), self.other_member(from, own));
         let others = others.and_then(|other| self.fixture_in_place(other));
         let Some(known) = self.matches.get_mut(&from) else { return };
         let (sport, source) = (known.state.sport, known.source);
-        let Some(mut part) = known.state.part(own) else { return };
-        // What is told of the match now may be another member's.
-        part.fixture = told.unwrap_or(part.fixture);
+        let Some(mut contribution) = known.state.take_contribution(own) else { return };
+        // The fixture of the match may come from another member.
+        contribution.fixture = told.unwrap_or(contribution.fixture);
         known.state.fixture = others.unwrap_or_else(|| known.state.fixture.clone());
         let is_empty = known.state.is_empty();
-        let mut left = Touched::default();
+        let mut left = MatchDelta::default();
         if is_empty {
             self.drop_match(from, stamp, changes);
         } else {
             known.state.reconsider(moment, &self.sources, &mut left);
-            for book in &part.books_left {
+            for book in &contribution.books_left {
                 self.close_book(from, *book, changes);
             }
             left.fixture = true;
-            left.left = part.providers();
+            left.left = contribution.providers();
             self.publish_match(from, &left, moment, stamp, changes);
             self.refresh_headers(from, stamp, changes);
         }
         if !self.matches.contains_key(&to) {
-            let state = Match::new(to, sport, own, part.fixture.clone(), source);
-            self.put_match(to, Known { state, source });
+            let state = Match::new(to, sport, own, contribution.fixture.clone(), source);
+            self.put_match(to, MatchEntry { state, source });
         }
         let Some(known) = self.matches.get_mut(&to) else { return };
-        let mut touched = Touched::default();
-        known.state.take_in(part, swapped, moment, &self.sources, &mut touched);
-        self.publish_match(to, &touched, moment, stamp, changes);
+        let mut delta = MatchDelta::default();
+        known.state.merge_contribution(contribution, swapped, moment, &self.sources, &mut delta);
+        self.publish_match(to, &delta, moment, stamp, changes);
         self.refresh_headers(to, stamp, changes);
     }
 
-    /// What a provider has told of its match, with the sides as the match has them.
+    /// A provider's fixture of its match, with the sides in the order of the match.
     fn fixture_in_place(&self, own: Id) -> Option<Fixture> {
         let fixture = Fact::Fixture(self.identity.fixture(own)?.clone());
-        let fixture = Self::in_its_order(&fixture, self.place(own).swapped);
-        match self.identity.in_its_names(own, fixture).into_owned() {
+        let fixture = Self::orient_sides(&fixture, self.mapping(own).swapped);
+        match self.identity.with_public_ids(own, fixture).into_owned() {
             Fact::Fixture(fixture) => Some(fixture),
             _ => None,
         }
@@ -133,7 +134,7 @@ impl Hub {
         self.close_channels(id, &known.state, stamp, changes);
     }
 
-    /// Ends the channels of a match that is no longer there.
+    /// Closes the channels of a removed match.
     pub(super) fn close_channels(
         &mut self,
         id: Id,

@@ -1,18 +1,19 @@
-//! The hub: the one writer. Facts go in, numbered changes of channels come out.
+//! The hub: facts go in, numbered changes of channels come out.
 //!
-//! It owns what is known of every match and the sequence of every channel. It is plain synchronous
-//! state: no socket, no clock (time is passed in), no thread. Public shapes are `wire`'s.
+//! It owns the state of every match and the sequence of every channel. It is plain synchronous
+//! state without sockets, clocks (time is passed in) or threads. `wire` renders the public
+//! documents.
 
 pub mod blocks;
+mod capacity;
 pub mod feeds;
 mod headers;
 mod health;
 mod images;
 mod joining;
-pub mod lanes;
 mod publishing;
+pub mod rate_tiers;
 mod relay;
-mod room;
 pub mod sequence;
 mod signals;
 pub mod state;
@@ -24,44 +25,44 @@ use ingest::event::{Batch, Event, Id};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{
-    feeds::{Feed, Source, SourceNumber, Terms},
-    lanes::Timers,
+    feeds::{FeedState, Source, SourceNumber, SourcePolicy},
+    rate_tiers::TierTimers,
     relay::Relay,
-    sequence::{Stamp, Window},
-    signals::Desk,
-    state::{Life, Match, Moment, Origin, Touched},
+    sequence::{Stamp, TailWindow},
+    signals::SignalEngine,
+    state::{Life, Match, MatchDelta, Moment, Origin},
 };
 use crate::{
     channels::{Channels, Subject},
     document::Object,
-    identity::{Identity, Place},
+    identity::{Identity, MatchMapping},
     ids::PublicIds,
     record::{Key, MatchRecord, Position},
     wire,
 };
 
-/// What the hub may keep, and for how long.
+/// Limits on what the hub holds, and for how long.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
-    pub window: Window,
-    /// Matches known at a time. Past it the first to end of the source that has most goes, else new ones are
-    /// refused.
+pub struct HubSettings {
+    pub window: TailWindow,
+    /// Maximum number of matches. Beyond it, the earliest ended match of the source with the most
+    /// matches is evicted; without an ended match, new ones are refused.
     pub matches_max: usize,
-    /// Matches of one source known at a time. Past it the first of its own to end goes, else its new ones are
-    /// refused.
+    /// Maximum number of matches per source. Beyond it, the source's earliest ended match is
+    /// evicted; without one, its new matches are refused.
     pub matches_max_per_source: usize,
-    /// How long a match that has ended is kept, in microseconds.
+    /// How long an ended match is kept, in microseconds.
     pub ended_keep_us: Micros,
-    /// After how much silence a document is stale: told to clients, in milliseconds.
+    /// Silence after which clients should treat a document as stale, in milliseconds.
     pub stale_after_ms: u32,
-    /// For how long after a goal, a red card or the begin of a check by the video assistant prices
-    /// may still be from before it, in microseconds: books that do not suspend themselves are held
-    /// back. 0: never.
+    /// How long prices may still predate a goal, a red card or the start of a VAR check, in
+    /// microseconds. Books that are not suspended themselves are suspended by the hub for this
+    /// time. 0 disables it.
     pub hold_us: Micros,
 }
 
-/// The epochs of a run. Channels whose every change follows from the sources alone may take up an
-/// earlier run's epoch where the sources play the very same again; others never may.
+/// The epochs of a run. Channels whose changes follow from the sources alone may reuse the epoch of
+/// an earlier run if the sources replay identically; other channels never do.
 #[derive(Debug, Clone, Copy)]
 pub struct Epochs {
     pub matches: Epoch,
@@ -70,38 +71,37 @@ pub struct Epochs {
 
 #[derive(Debug)]
 pub struct Hub {
-    settings: Settings,
+    settings: HubSettings,
     epochs: Epochs,
-    /// By ids of ours, which are digests already.
-    matches: FxHashMap<Id, Known>,
+    /// By public id.
+    matches: FxHashMap<Id, MatchEntry>,
     identity: Identity,
     ids: PublicIds,
-    /// Providers' matches that are followed under another id than their own, or with their sides
-    /// the other way round.
-    places: FxHashMap<Id, Place>,
+    /// Provider matches that are mapped to another id than their own, or with swapped sides.
+    mappings: FxHashMap<Id, MatchMapping>,
     sources: Vec<Source>,
     pub(crate) channels: Channels,
-    /// The sources as they were last published; their counts move on in between.
+    /// The sources as last published; their counters advance in between.
     feeds_published: Object,
     feeds_due: Micros,
-    /// When which lane of which channel is due.
-    lane_timers: Timers,
-    /// Lanes that were open when they were counted last.
-    lanes_open: usize,
+    /// The due times of rate tiers.
+    tier_timers: TierTimers,
+    /// Open rate tiers at the last count.
+    tiers_open: usize,
     relay: Relay,
-    /// The time that was passed in last.
+    /// The last time that was passed in.
     latest: Micros,
-    /// Matches that have changed, and those that were forgotten, since [`Hub::take_changed`].
+    /// Matches that have changed or were removed since [`Hub::take_changed`].
     changed: FxHashSet<Id>,
     gone: Vec<Id>,
-    /// What was known last of those that were forgotten before it was taken.
-    parted: Vec<Arc<MatchRecord>>,
-    signals: Desk,
+    /// The last records of matches that were removed before their changes were taken.
+    evicted: Vec<Arc<MatchRecord>>,
+    signals: SignalEngine,
 }
 
-/// A match and where its facts come from.
+/// A match and the source that introduced it.
 #[derive(Debug)]
-struct Known {
+struct MatchEntry {
     state: Match,
     source: SourceNumber,
 }
@@ -110,13 +110,13 @@ struct Known {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     pub life: Life,
-    pub feed: Feed,
+    pub feed: FeedState,
     pub status: Option<&'static str>,
     pub suspended: Option<bool>,
     pub match_seq: Option<u64>,
 }
 
-/// Something in a batch could not be applied.
+/// Why a fact of a batch was not applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
     #[error("match {0} was never introduced")]
@@ -133,10 +133,10 @@ pub enum ApplyError {
 const FEEDS_EVERY_US: Micros = 1_000_000;
 
 impl Header {
-    /// Of a document in which nothing is known yet.
+    /// The header of an empty document.
     const EMPTY: Self = Self {
         life: Life::Prematch,
-        feed: Feed::Live,
+        feed: FeedState::Live,
         status: None,
         suspended: None,
         match_seq: None,
@@ -145,30 +145,30 @@ impl Header {
 
 impl Hub {
     #[must_use]
-    pub fn new(settings: Settings, epochs: Epochs, identity: Identity) -> Self {
+    pub fn new(settings: HubSettings, epochs: Epochs, identity: Identity) -> Self {
         Self {
             settings,
             epochs,
             matches: FxHashMap::default(),
             identity,
             ids: PublicIds::default(),
-            places: FxHashMap::default(),
+            mappings: FxHashMap::default(),
             sources: Vec::new(),
             channels: Channels::default(),
             feeds_published: Object::default(),
             feeds_due: 0,
-            lane_timers: Timers::default(),
-            lanes_open: 0,
+            tier_timers: TierTimers::default(),
+            tiers_open: 0,
             relay: Relay::default(),
             latest: 0,
             changed: FxHashSet::default(),
             gone: Vec::new(),
-            parted: Vec::new(),
-            signals: Desk::default(),
+            evicted: Vec::new(),
+            signals: SignalEngine::default(),
         }
     }
 
-    /// The same with these public ids, by which also all facts go that it is told.
+    /// Uses these public ids. All facts must carry ids from it.
     #[must_use]
     pub fn with_ids(mut self, ids: PublicIds) -> Self {
         self.identity.use_ids(ids.clone());
@@ -176,15 +176,20 @@ impl Hub {
         self
     }
 
-    /// The public ids by which facts must go.
+    /// The public ids that facts must carry.
     #[must_use]
     pub fn ids(&self) -> &PublicIds {
         &self.ids
     }
 
-    /// Announces a source. Its facts carry the number that is returned.
-    pub fn source(&mut self, name: Arc<str>, kind: &'static str, terms: Terms) -> SourceNumber {
-        self.sources.push(Source::new(name, kind, terms));
+    /// Registers a source and returns its number, which its facts must carry.
+    pub fn source(
+        &mut self,
+        name: Arc<str>,
+        kind: &'static str,
+        policy: SourcePolicy,
+    ) -> SourceNumber {
+        self.sources.push(Source::new(name, kind, policy));
         SourceNumber(self.sources.len() - 1)
     }
 
@@ -198,7 +203,7 @@ impl Hub {
         self.matches.len()
     }
 
-    /// Rungs of the ladders of all books: what most of the memory goes to.
+    /// The number of ladder levels in all books, which take most of the memory.
     #[must_use]
     pub fn rungs(&self) -> usize {
         let books = self.matches.values().flat_map(|known| &known.state.books);
@@ -207,14 +212,14 @@ impl Hub {
         ladders.map(|ladder| ladder.levels().len()).sum()
     }
 
-    /// Lanes open a moment ago: channels that are merged in time, once for each rate.
+    /// The number of open rate tiers at the last tick.
     #[must_use]
-    pub fn lanes(&self) -> usize {
-        self.lanes_open
+    pub fn tiers(&self) -> usize {
+        self.tiers_open
     }
 
-    /// All matches that have changed since this was asked last, as they are now, and those that were
-    /// forgotten.
+    /// Takes the current records of all matches that have changed since the last call, and the ids
+    /// of those that were removed.
     pub fn take_changed(&mut self, now: Micros) -> (Vec<Arc<MatchRecord>>, Vec<Key>) {
         let changed = self.changed.drain().filter_map(|id| {
             let mut record = MatchRecord::of(&self.matches.get(&id)?.state, &self.ids, now);
@@ -228,33 +233,34 @@ impl Hub {
         (changed, self.gone.drain(..).map(|id| id.0).collect())
     }
 
-    /// What was known last of matches that were forgotten since [`Hub::take_changed`], and had changed
-    /// since then: one that ends, and is let go of, within one message leaves its result here.
-    pub fn take_parted(&mut self) -> Vec<Arc<MatchRecord>> {
-        mem::take(&mut self.parted)
+    /// Takes the last records of matches that changed and were then removed since
+    /// [`Hub::take_changed`]: a match that ends and is evicted within one message leaves its result
+    /// here.
+    pub fn take_evicted_records(&mut self) -> Vec<Arc<MatchRecord>> {
+        mem::take(&mut self.evicted)
     }
 
-    /// When [`Hub::flush_lanes`] has something to do, if nothing changes before.
+    /// When [`Hub::flush_tiers`] is due next.
     #[must_use]
-    pub fn lanes_due(&self) -> Option<Micros> {
-        self.lane_timers.next()
+    pub fn tiers_due(&self) -> Option<Micros> {
+        self.tier_timers.next()
     }
 
-    /// Lets go of all that lanes hold and that has waited for long enough.
-    pub fn flush_lanes(&mut self, now: Micros, changes: &mut Vec<Change>) {
-        self.flush_lanes_until(now, now, changes);
+    /// Publishes all pending updates of rate tiers that are due.
+    pub fn flush_tiers(&mut self, now: Micros, changes: &mut Vec<Change>) {
+        self.flush_tiers_until(now, now, changes);
     }
 
-    fn flush_lanes_until(&mut self, until: Micros, now: Micros, changes: &mut Vec<Change>) {
-        while let Some(timer) = self.lane_timers.pop(until) {
+    fn flush_tiers_until(&mut self, until: Micros, now: Micros, changes: &mut Vec<Change>) {
+        while let Some(timer) = self.tier_timers.pop(until) {
             let (_, subject, _) = timer;
             if let Some(entry) = self.channels.get_mut(subject) {
-                entry.lanes.look(timer, until, now, &mut self.lane_timers, changes);
+                entry.tiers.fire(timer, until, now, &mut self.tier_timers, changes);
             }
         }
     }
 
-    /// Applies all of one message. What could not be applied is returned beside the changes.
+    /// Applies all facts of one message. Returns the errors of those that could not be applied.
     pub fn apply(
         &mut self,
         source: SourceNumber,
@@ -265,35 +271,35 @@ impl Hub {
     ) -> Vec<ApplyError> {
         self.latest = now;
         self.sources[source.0].message(batch.price_changes, received);
-        self.heal(source, now, changes);
+        self.mark_heard(source, now, changes);
         let moment = Moment { source: batch.at, received };
-        let mut all_touched: Vec<(Id, Touched)> = Vec::new();
+        let mut deltas: Vec<(Id, MatchDelta)> = Vec::new();
         let mut errors = Vec::new();
         for event in &batch.events {
-            match self.apply_event(source, event, moment, changes, &mut all_touched) {
+            match self.apply_event(source, event, moment, changes, &mut deltas) {
                 Ok(()) => {}
                 Err(error) if errors.last() == Some(&error) => {}
                 Err(error) => errors.push(error),
             }
         }
-        self.publish_touched(all_touched, moment, now, changes);
+        self.publish_deltas(deltas, moment, now, changes);
         let stamp = Stamp { source: batch.at, received, published: now };
-        self.let_go(source, moment.best(), stamp, changes);
+        self.evict_ended(source, moment.best(), stamp, changes);
         errors
     }
 
-    fn publish_touched(
+    fn publish_deltas(
         &mut self,
-        all_touched: Vec<(Id, Touched)>,
+        deltas: Vec<(Id, MatchDelta)>,
         moment: Moment,
         now: Micros,
         changes: &mut Vec<Change>,
     ) {
         let Moment { source, received } = moment;
         let stamp = Stamp { source, received, published: now };
-        for (id, mut touched) in all_touched {
-            self.guard(id, moment, &mut touched);
-            self.publish_match(id, &touched, moment, stamp, changes);
+        for (id, mut delta) in deltas {
+            self.guard(id, moment, &mut delta);
+            self.publish_match(id, &delta, moment, stamp, changes);
         }
     }
 
@@ -303,39 +309,39 @@ impl Hub {
         event: &Event,
         moment: Moment,
         changes: &mut Vec<Change>,
-        all_touched: &mut Vec<(Id, Touched)>,
+        deltas: &mut Vec<(Id, MatchDelta)>,
     ) -> Result<(), ApplyError> {
-        self.recognise(source, event, moment, all_touched, changes)?;
-        let Place { id, swapped } = self.place(event.match_id);
+        self.resolve_match(source, event, moment, deltas, changes)?;
+        let MatchMapping { id, swapped } = self.mapping(event.match_id);
         if !self.matches.contains_key(&id) {
-            self.introduce(source, id, event, moment, changes, all_touched)?;
+            self.introduce(source, id, event, moment, changes, deltas)?;
         }
-        let place = all_touched.iter().position(|(own, _)| *own == id).unwrap_or_else(|| {
-            all_touched.push((id, Touched::default()));
-            all_touched.len() - 1
+        let index = deltas.iter().position(|(own, _)| *own == id).unwrap_or_else(|| {
+            deltas.push((id, MatchDelta::default()));
+            deltas.len() - 1
         });
         let known = self.matches.get_mut(&id).ok_or(ApplyError::UnknownMatch(id))?;
         let origin = Origin { source, own: event.match_id, moment, sources: &self.sources };
-        let fact = Self::in_its_order(&event.fact, swapped);
-        let fact = self.identity.in_its_names(event.match_id, fact);
-        if known.state.apply(&fact, origin, &mut all_touched[place].1) {
+        let fact = Self::orient_sides(&event.fact, swapped);
+        let fact = self.identity.with_public_ids(event.match_id, fact);
+        if known.state.apply(&fact, origin, &mut deltas[index].1) {
             Ok(())
         } else {
             Err(ApplyError::OtherSport(id))
         }
     }
 
-    /// Forgets a match. Its channels may come anew under their names, and count from 0 then: what
-    /// is opened from now on has another epoch.
+    /// Removes a match. Its channels may be reopened under the same names and then count from 0, so
+    /// channels opened from now on have another epoch.
     fn remove(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         self.end_signals(id, stamp, changes);
         let Some(known) = self.take_match(id) else { return };
         self.identity.forget(id);
         if self.changed.remove(&id) {
-            self.parted.push(Arc::new(MatchRecord::of(&known.state, &self.ids, stamp.received)));
+            self.evicted.push(Arc::new(MatchRecord::of(&known.state, &self.ids, stamp.received)));
         }
         self.gone.push(id);
-        self.places.retain(|_, place| place.id != id);
+        self.mappings.retain(|_, mapping| mapping.id != id);
         self.close_channels(id, &known.state, stamp, changes);
     }
 

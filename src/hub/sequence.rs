@@ -1,6 +1,6 @@
-//! A channel's numbers: its epoch, its sequence, and the bounded tail to resume from.
+//! A channel's sequence: its epoch, its head, and the bounded tail to resume from.
 //!
-//! Knows updates as values with a weight and a moment. Does not know what they mean.
+//! Treats updates as values with a weight and a timestamp. Does not know their meaning.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -9,20 +9,20 @@ use fanout::{Micros, Seq, channel::Channel};
 use super::blocks::{BLOCK, Block, Blocks};
 use crate::document::{Node, Object};
 
-/// One change of one channel, as it is kept.
+/// One change of one channel, as stored in the tail.
 #[derive(Debug)]
 pub struct Update {
     pub seq: Seq,
     pub stamp: Stamp,
     pub patch: Object,
-    /// What happened, in order. Never merged away.
+    /// Events, in order. They are never merged.
     pub events: Vec<Node>,
 }
 
-/// The three moments of a change.
+/// The three timestamps of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// When the source says that it happened, if it does.
+    /// When it happened by the source's clock, if the source reports it.
     pub source: Option<Micros>,
     /// When the hub received it.
     pub received: Micros,
@@ -32,7 +32,7 @@ pub struct Stamp {
 
 /// How much of the past a channel keeps.
 #[derive(Debug, Clone, Copy)]
-pub struct Window {
+pub struct TailWindow {
     /// Bytes of memory of a channel's tail.
     pub bytes: usize,
     /// Age of the oldest update kept, in microseconds.
@@ -43,19 +43,19 @@ pub struct Window {
 pub struct Sequence {
     pub channel: Channel,
     head: Seq,
-    tail: VecDeque<Kept>,
+    tail: VecDeque<TailEntry>,
     bytes: usize,
     blocks: Blocks,
 }
 
-/// What leads a reader on from a position: one update, or several that were merged before.
+/// The next step of a reader through the tail: one update, or a merged block.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum TailStep {
     Update(Arc<Update>, usize),
     Block(Arc<Block>),
 }
 
-impl Step {
+impl TailStep {
     #[must_use]
     pub fn seq(&self) -> Seq {
         match self {
@@ -88,7 +88,7 @@ impl Step {
         }
     }
 
-    /// Bytes of memory of its patch and events: what passing over it costs.
+    /// Bytes of memory of its patch and events, which is the cost of merging it.
     #[must_use]
     pub fn weight(&self) -> usize {
         match self {
@@ -98,9 +98,9 @@ impl Step {
     }
 }
 
-/// An update in the tail, and what it weighs there: weighing walks the whole patch.
+/// An update in the tail with its weight, cached because computing it walks the whole patch.
 #[derive(Debug)]
-struct Kept {
+struct TailEntry {
     update: Arc<Update>,
     weight: usize,
 }
@@ -130,28 +130,28 @@ impl Sequence {
     /// The oldest position from which the tail leads to the head.
     #[must_use]
     pub fn oldest(&self) -> Seq {
-        self.tail.front().map_or(self.head, |kept| kept.update.seq - 1)
+        self.tail.front().map_or(self.head, |entry| entry.update.seq - 1)
     }
 
-    /// Numbers a change, keeps it, and lets go of what is older than the window.
+    /// Numbers a change, appends it to the tail, and trims the tail to the window.
     pub fn push(
         &mut self,
         stamp: Stamp,
         patch: Object,
         events: Vec<Node>,
-        window: Window,
+        window: TailWindow,
     ) -> Arc<Update> {
         self.head += 1;
         let update = Arc::new(Update { seq: self.head, stamp, patch, events });
         let weight = update.weight();
         self.bytes += weight;
-        self.tail.push_back(Kept { update: Arc::clone(&update), weight });
+        self.tail.push_back(TailEntry { update: Arc::clone(&update), weight });
         self.trim(stamp.published, window);
         update
     }
 
-    /// Lets go of what has left the window.
-    pub fn trim(&mut self, now: Micros, window: Window) {
+    /// Drops updates that have left the window.
+    pub fn trim(&mut self, now: Micros, window: TailWindow) {
         while let Some(oldest) = self.tail.front()
             && (self.bytes > window.bytes || now - oldest.update.stamp.published > window.age_us)
         {
@@ -162,29 +162,29 @@ impl Sequence {
         self.blocks.trim(oldest);
     }
 
-    /// What leads on from `from`, which must be in the tail and before the head: a block where one
-    /// begins there, else one update. Adds to `work` the bytes of patches that had to be merged for it.
-    pub fn step(&mut self, from: Seq, work: &mut usize) -> Option<Step> {
+    /// The step after `from`, which must be in the tail and before the head: a block if one begins
+    /// there, else one update. Adds the bytes of patches merged for it to `work`.
+    pub fn step(&mut self, from: Seq, work: &mut usize) -> Option<TailStep> {
         if from.is_multiple_of(BLOCK) && from + BLOCK <= self.head {
             let block = self.blocks.get(from).unwrap_or_else(|| self.make_block(from, work));
             if let Some(block) = block {
-                return Some(Step::Block(block));
+                return Some(TailStep::Block(block));
             }
         }
-        let kept = self.tail.get(self.place(from))?;
-        Some(Step::Update(Arc::clone(&kept.update), kept.weight))
+        let entry = self.tail.get(self.place(from))?;
+        Some(TailStep::Update(Arc::clone(&entry.update), entry.weight))
     }
 
     fn make_block(&mut self, from: Seq, work: &mut usize) -> Option<Arc<Block>> {
         let skip = self.place(from);
         let updates =
             || self.tail.iter().skip(skip).take(usize::try_from(BLOCK).unwrap_or(usize::MAX));
-        let weight: usize = updates().map(|kept| kept.weight).sum();
+        let weight: usize = updates().map(|entry| entry.weight).sum();
         *work += weight;
-        self.blocks.make(from, updates().map(|kept| &kept.update), weight)
+        self.blocks.make(from, updates().map(|entry| &entry.update), weight)
     }
 
-    /// Where the update after `from` lies in the tail.
+    /// The index of the update after `from` in the tail.
     fn place(&self, from: Seq) -> usize {
         usize::try_from(from.saturating_sub(self.oldest())).unwrap_or(usize::MAX)
     }
@@ -217,22 +217,22 @@ mod tests {
         /// and it never outgrows its window.
         #[test]
         fn tail_has_no_hole(steps in prop::collection::vec((0_i64..50, 0_usize..6), 1..200)) {
-            let window = Window { bytes: 2000, age_us: 300 };
+            let window = TailWindow { bytes: 2000, age_us: 300 };
             let (mut sequence, mut now) = (sequence(), 0);
             for (later, fields) in steps {
                 now += later;
                 let mut patch = Object::default();
                 for field in 0..fields {
-                    patch.set(crate::document::Key::Int(field as u64), true);
+                    patch.set(crate::document::FieldKey::Int(field as u64), true);
                 }
                 sequence.push(stamp(now), patch, Vec::new(), window);
                 prop_assert!(sequence.bytes <= window.bytes);
-                prop_assert!(sequence.tail.iter().all(|kept| now - kept.update.stamp.published <= window.age_us));
+                prop_assert!(sequence.tail.iter().all(|entry| now - entry.update.stamp.published <= window.age_us));
                 for from in sequence.oldest()..=sequence.head() {
                     let (mut at, mut work) = (from, 0);
                     while at < sequence.head() {
                         let step = sequence.step(at, &mut work).expect("it is in the tail");
-                        let is_block = matches!(step, Step::Block(_));
+                        let is_block = matches!(step, TailStep::Block(_));
                         prop_assert_eq!(step.seq(), at + if is_block { BLOCK } else { 1 });
                         at = step.seq();
                     }
@@ -245,7 +245,7 @@ mod tests {
     /// One value that changes again and again, and an event where `has_event` says so.
     fn changed(changes: u64, has_event: fn(u64) -> bool) -> Sequence {
         let mut sequence = sequence();
-        let window = Window { bytes: usize::MAX, age_us: i64::MAX };
+        let window = TailWindow { bytes: usize::MAX, age_us: i64::MAX };
         for number in 1..=changes {
             let mut patch = Object::default();
             patch.set("price", number);
@@ -256,7 +256,7 @@ mod tests {
         sequence
     }
 
-    fn steps(sequence: &mut Sequence, from: Seq, work: &mut usize) -> Vec<Step> {
+    fn steps(sequence: &mut Sequence, from: Seq, work: &mut usize) -> Vec<TailStep> {
         let mut at = from;
         std::iter::from_fn(|| {
             let step = (at < sequence.head()).then(|| sequence.step(at, work))??;
@@ -275,7 +275,7 @@ mod tests {
         let steps = steps(&mut sequence, 75, &mut second);
         assert!(first > 0, "blocks are merged for the first who needs them");
         assert_eq!(second, 0, "nothing is merged again");
-        let singles = steps.iter().filter(|step| matches!(step, Step::Update(..))).count();
+        let singles = steps.iter().filter(|step| matches!(step, TailStep::Update(..))).count();
         assert_eq!((steps.len() - singles, singles), (29, 53 + 16));
         let last = steps.last().expect("it leads to the head");
         assert_eq!(last.patch().get(&"price".into()), Some(&Node::Int(2_000)));
@@ -286,7 +286,7 @@ mod tests {
         let mut sequence = changed(256, |number| number == 100);
         let steps = steps(&mut sequence, 0, &mut 0);
         let events: Vec<Seq> =
-            steps.iter().filter(|it| !it.events().is_empty()).map(Step::seq).collect();
+            steps.iter().filter(|it| !it.events().is_empty()).map(TailStep::seq).collect();
         assert_eq!(events, [100]);
         assert_eq!(steps.len(), 3 + 64, "the run with the event is passed over update by update");
     }
@@ -295,7 +295,7 @@ mod tests {
     fn blocks_leave_with_the_tail() {
         let mut sequence = changed(640, |_| false);
         steps(&mut sequence, 0, &mut 0);
-        sequence.trim(10, Window { bytes: usize::MAX, age_us: 0 });
+        sequence.trim(10, TailWindow { bytes: usize::MAX, age_us: 0 });
         assert_eq!(sequence.oldest(), sequence.head());
         assert!(sequence.blocks.get(0).is_none(), "a block outlived its updates");
     }

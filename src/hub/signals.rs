@@ -1,4 +1,4 @@
-//! Signals on their channel: what [`crate::signals`] finds in what was just applied.
+//! Publishes what [`crate::signals`] finds in the latest facts on the `signals` channel.
 
 mod number;
 
@@ -12,50 +12,53 @@ use self::number::SignalNumbers;
 use super::{
     Header, Hub, Match,
     sequence::Stamp,
-    state::{Book, ConsensusKey, FootballPart, Life, Moment, Play, TennisEvent, Touched},
+    state::{Book, ConsensusKey, FootballPart, Life, MatchDelta, Moment, Play, TennisEvent},
 };
 use crate::{
     channels::Subject,
     document::{Node, Object},
-    record::{Key, Named},
-    signals::{MarketKey, Quote, QuoteState, Settings, SignalRecord, Turn, Watch},
+    record::{EntityRef, Key},
+    signals::{
+        MarketKey, Quote, QuoteState, SignalChange, SignalRecord, SignalSettings, SignalTracker,
+    },
     wire,
 };
 
-/// What is watched.
+/// The signals of all matches.
 #[derive(Debug, Default)]
-pub(super) struct Desk {
-    settings: Settings,
-    watches: FxHashMap<Id, Watched>,
-    /// All that is so now, by its id.
+pub(super) struct SignalEngine {
+    settings: SignalSettings,
+    trackers: FxHashMap<Id, TrackedMatch>,
+    /// Active signals by id.
     active: BTreeMap<Key, Arc<SignalRecord>>,
     numbers: SignalNumbers,
-    /// Events that were told.
+    /// Events published so far.
     events: u64,
-    /// Signals that have turned since they were taken, each as it stands: while nobody takes them, as when a
-    /// demo plays its past, they are as many as there are signals, and not as their turns.
-    turned: BTreeMap<Key, Arc<SignalRecord>>,
+    /// Signals that have changed since they were last taken, in their latest state. While they are
+    /// not taken, as when a demo replays its past, this is bounded by the number of signals, not of
+    /// their changes.
+    changed: BTreeMap<Key, Arc<SignalRecord>>,
 }
 
 #[derive(Debug, Default)]
-struct Watched {
-    watch: Watch,
-    /// By how much the source's clock is behind ours: a recording's is by years.
+struct TrackedMatch {
+    tracker: SignalTracker,
+    /// The lag of the source's clock behind the hub's: years for a recording.
     behind_us: Micros,
 }
 
-/// Signals stand for themselves: what is not to be relied on is no part of any.
+/// Constant, since signals only use data that can be relied on.
 const HEADER: Header = Header { life: Life::Live, ..Header::EMPTY };
 
 impl Hub {
-    /// The same with other settings of what is worth telling.
+    /// Uses these settings for signals.
     #[must_use]
-    pub fn with_signals(mut self, settings: Settings) -> Self {
+    pub fn with_signals(mut self, settings: SignalSettings) -> Self {
         self.signals.settings = settings;
         self
     }
 
-    /// Takes in by which ids signals went before this run: those that come again have the same.
+    /// Restores the ids of signals from before this run, so that recurring signals keep them.
     pub fn remember_signals(&mut self, records: &[Arc<SignalRecord>]) {
         // The newest come first.
         for record in records.iter().rev() {
@@ -63,12 +66,12 @@ impl Hub {
         }
     }
 
-    /// Signals that have begun, changed or ended since this was asked last, each as it stands.
+    /// Takes the signals that have begun, changed or ended since the last call, in their latest state.
     pub fn take_signals(&mut self) -> Vec<Arc<SignalRecord>> {
-        mem::take(&mut self.signals.turned).into_values().collect()
+        mem::take(&mut self.signals.changed).into_values().collect()
     }
 
-    /// The channel is there before there are signals, so that anybody can follow it.
+    /// Opens the channel before there are signals, so that clients can follow it.
     pub(super) fn open_signals(&mut self, stamp: Stamp, changes: &mut Vec<Change>) {
         if self.ensure(Subject::Signals, Sport::Other, None, changes) {
             let mut patch = Object::default();
@@ -78,11 +81,11 @@ impl Hub {
         }
     }
 
-    /// Looks at what a batch touched of one match.
+    /// Evaluates what a batch changed in one match.
     pub(super) fn publish_signals(
         &mut self,
         id: Id,
-        touched: &Touched,
+        delta: &MatchDelta,
         markets: &[ConsensusKey],
         moment: Moment,
         stamp: Stamp,
@@ -90,64 +93,65 @@ impl Hub {
     ) {
         let Some(known) = self.matches.get(&id) else { return };
         let state = &known.state;
-        let Desk { settings, watches, .. } = &mut self.signals;
+        let SignalEngine { settings, trackers, .. } = &mut self.signals;
         let at = moment.best();
-        let turns = if state.life() == Life::Ended {
-            watches.remove(&id).map(|mut it| it.watch.end(at)).unwrap_or_default()
+        let signal_changes = if state.life() == Life::Ended {
+            trackers.remove(&id).map(|mut it| it.tracker.end(at)).unwrap_or_default()
         } else {
-            let watched = watches.entry(id).or_default();
-            watched.behind_us = moment.received - at;
-            look(&mut watched.watch, state, touched, markets, at, settings)
+            let tracked = trackers.entry(id).or_default();
+            tracked.behind_us = moment.received - at;
+            evaluate(&mut tracked.tracker, state, delta, markets, at, settings)
         };
-        self.tell(id, turns, at, stamp, changes);
+        self.publish_signal_changes(id, signal_changes, at, stamp, changes);
     }
 
-    /// Lets go of what only time ends.
-    pub(super) fn pass_signals(&mut self, stamp: Stamp, changes: &mut Vec<Change>) {
-        let Desk { settings, watches, .. } = &mut self.signals;
-        let passed = watches.iter_mut().map(|(id, watched)| {
-            let at = stamp.received - watched.behind_us;
-            (*id, at, watched.watch.pass(at, settings))
+    /// Ends signals that expire by time alone.
+    pub(super) fn expire_signals(&mut self, stamp: Stamp, changes: &mut Vec<Change>) {
+        let SignalEngine { settings, trackers, .. } = &mut self.signals;
+        let expired = trackers.iter_mut().map(|(id, tracked)| {
+            let at = stamp.received - tracked.behind_us;
+            (*id, at, tracked.tracker.expire(at, settings))
         });
-        let passed: Vec<_> = passed.filter(|(.., turns)| !turns.is_empty()).collect();
-        for (id, at, turns) in passed {
-            self.tell(id, turns, at, stamp, changes);
+        let expired: Vec<_> =
+            expired.filter(|(.., signal_changes)| !signal_changes.is_empty()).collect();
+        for (id, at, signal_changes) in expired {
+            self.publish_signal_changes(id, signal_changes, at, stamp, changes);
         }
     }
 
-    /// A match is forgotten, and with it what was so of it.
+    /// Ends the signals of a removed match.
     pub(super) fn end_signals(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
-        let Some(mut watched) = self.signals.watches.remove(&id) else { return };
-        let at = stamp.received - watched.behind_us;
-        let turns = watched.watch.end(at);
-        self.tell(id, turns, at, stamp, changes);
+        let Some(mut tracked) = self.signals.trackers.remove(&id) else { return };
+        let at = stamp.received - tracked.behind_us;
+        let signal_changes = tracked.tracker.end(at);
+        self.publish_signal_changes(id, signal_changes, at, stamp, changes);
     }
 
-    fn tell(
+    fn publish_signal_changes(
         &mut self,
         id: Id,
-        turns: Vec<Turn>,
+        signal_changes: Vec<SignalChange>,
         at: Micros,
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        if turns.is_empty() {
+        if signal_changes.is_empty() {
             return;
         }
         let state = self.matches.get(&id).map(|known| &known.state);
         let sport = state.map_or(Sport::Other, |state| state.sport);
         let sides = state.and_then(|state| state.fixture.sides.as_ref()).map(|sides| {
-            sides.each_ref().map(|it| Named { id: it.id.0, name: Arc::clone(&it.name) })
+            sides.each_ref().map(|it| EntityRef { id: it.id.0, name: Arc::clone(&it.name) })
         });
         self.open_signals(stamp, changes);
         let mut patch = Object::default();
         let mut events: Vec<Node> = Vec::new();
-        for turn in turns {
-            // Other numbers are no event.
-            let (began, ended, signal, is_event) = match turn {
-                Turn::Began(began, signal) => (began, None, signal, true),
-                Turn::Changed(began, signal) => (began, None, signal, false),
-                Turn::Ended(began, signal) => (began, Some(at), signal, true),
+        for change in signal_changes {
+            // Changed numbers alone are not an event.
+            let (began, ended, signal, is_event) = match change {
+                SignalChange::Began(began, signal) => (began, None, signal, true),
+                SignalChange::Changed(began, signal) => (began, None, signal, false),
+                SignalChange::Ended(began, signal) => (began, Some(at), signal, true),
             };
             let record = SignalRecord::new(id, sport, sides.clone(), began, signal);
             let id = self.signals.numbers.number(record.digest());
@@ -162,12 +166,12 @@ impl Hub {
             } else {
                 self.signals.active.insert(record.id, Arc::clone(&record));
             }
-            self.signals.turned.insert(record.id, record);
+            self.signals.changed.insert(record.id, record);
         }
         self.publish(Subject::Signals, HEADER, patch, events, stamp, changes);
     }
 
-    /// The document of the channel: all that is so now.
+    /// The document of the channel: all active signals.
     pub(super) fn signals(&self, header: Header) -> Object {
         let mut image = Object::default();
         wire::set_header(&mut image, header);
@@ -180,34 +184,39 @@ impl Hub {
     }
 }
 
-fn look(
-    watch: &mut Watch,
+fn evaluate(
+    tracker: &mut SignalTracker,
     state: &Match,
-    touched: &Touched,
+    delta: &MatchDelta,
     markets: &[ConsensusKey],
     at: Micros,
-    settings: &Settings,
-) -> Vec<Turn> {
-    let mut turns = Vec::new();
+    settings: &SignalSettings,
+) -> Vec<SignalChange> {
+    let mut signal_changes = Vec::new();
     for key in markets {
         let ConsensusKey { kind, period, line } = key.clone();
         let quotes = quotes(state, key);
-        turns.extend(watch.market(&MarketKey { kind, period, line }, &quotes, at, settings));
+        signal_changes.extend(tracker.market(
+            &MarketKey { kind, period, line },
+            &quotes,
+            at,
+            settings,
+        ));
     }
     if let Play::Football(football) = &state.play
-        && touched.football.contains(&FootballPart::Ball)
+        && delta.football.contains(&FootballPart::Ball)
     {
-        turns.extend(football.ball.map(|ball| watch.ball(ball, at)).unwrap_or_default());
+        signal_changes.extend(football.ball.map(|ball| tracker.ball(ball, at)).unwrap_or_default());
     }
-    for event in &touched.tennis_events {
+    for event in &delta.tennis_events {
         if let TennisEvent::Point { point, .. } = event {
-            turns.extend(watch.point(point.winner, at));
+            signal_changes.extend(tracker.point(point.winner, at));
         }
     }
-    turns
+    signal_changes
 }
 
-/// What every bookmaker says of a market.
+/// The quotes of all bookmakers in a market.
 fn quotes(state: &Match, key: &ConsensusKey) -> Vec<Quote> {
     let members = state.consensus.members(key).iter();
     let markets = members.map(|(book, market)| {
@@ -231,7 +240,7 @@ fn quotes(state: &Match, key: &ConsensusKey) -> Vec<Quote> {
 
 fn market_state(book: &Book, status: MarketStatus) -> QuoteState {
     match status {
-        // What the hub itself holds back says nothing of the bookmaker.
+        // A suspension by the hub says nothing about the bookmaker.
         _ if book.guard.holds() => QuoteState::Unknown,
         MarketStatus::Open => QuoteState::Open,
         MarketStatus::Suspended => QuoteState::Suspended,

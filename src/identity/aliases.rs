@@ -14,12 +14,12 @@ static ALIASES: LazyLock<Aliases> = LazyLock::new(|| Aliases::read(include_str!(
 
 struct Aliases {
     /// By all names of each team, in plain words.
-    teams: FxHashMap<String, Known>,
+    teams: FxHashMap<String, AliasEntry>,
 }
 
 /// A team of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct AliasEntry {
     /// Its first name in the table, in plain words.
     pub(super) name: String,
     /// Where it plays its league; `None` for nations.
@@ -27,7 +27,7 @@ pub(super) struct Known {
 }
 
 /// The team of this name, in plain words, among those of a country, if that is known.
-pub(super) fn find(plain: &str, country: Option<&str>) -> Option<&'static Known> {
+pub(super) fn find(plain: &str, country: Option<&str>) -> Option<&'static AliasEntry> {
     let known = ALIASES.teams.get(plain)?;
     let elsewhere = known.country.zip(country).is_some_and(|(one, other)| one != other);
     (!elsewhere).then_some(known)
@@ -46,9 +46,9 @@ impl Aliases {
             let mut names = names(line).map(team::plain);
             let Some(name) = names.next() else { continue };
             for other in names {
-                aliases.teams.insert(other, Known { name: name.clone(), country });
+                aliases.teams.insert(other, AliasEntry { name: name.clone(), country });
             }
-            aliases.teams.insert(name.clone(), Known { name, country });
+            aliases.teams.insert(name.clone(), AliasEntry { name, country });
         }
         aliases
     }
@@ -72,7 +72,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::identity::team::Team;
+    use crate::identity::team::TeamName;
 
     const TEXT: &str = include_str!("aliases.txt");
 
@@ -92,9 +92,9 @@ mod tests {
     #[test]
     fn every_name_is_read_as_its_team() {
         for line in lines(TEXT).filter(|line| heading(line).is_none()) {
-            let first = names(line).next().map(|name| Team::read(name, true, None));
+            let first = names(line).next().map(|name| TeamName::read(name, true, None));
             for name in names(line) {
-                assert_eq!(Some(Team::read(name, true, None)), first, "{name}");
+                assert_eq!(Some(TeamName::read(name, true, None)), first, "{name}");
             }
         }
     }

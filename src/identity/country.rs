@@ -115,7 +115,7 @@ const COUNTRIES: &[(&str, &str)] = &[
 ];
 
 /// The country that the words of a competition's name tell; none where they tell of two.
-pub(super) fn told(words: &[String]) -> Option<&'static str> {
+pub(super) fn mentioned_in(words: &[String]) -> Option<&'static str> {
     let mut text = format!(" {} ", words.join(" "));
     let mut found = None;
     for &(name, country) in COUNTRIES {
@@ -154,7 +154,7 @@ mod tests {
             ("England v Germany Trophy", None),
             ("Northern Ireland and Republic of Ireland Cup", None),
         ] {
-            assert_eq!(told(&fold::words(competition)), expected, "{competition}");
+            assert_eq!(mentioned_in(&fold::words(competition)), expected, "{competition}");
         }
     }
 }

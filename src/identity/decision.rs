@@ -1,71 +1,71 @@
-//! What identity decides, for others to store and to do, and what the operator orders.
+//! Decisions of identity, which others store and carry out, and the operator's orders.
 
 use std::sync::Arc;
 
 use ingest::event::{Fixture, Id};
 
-/// Under which match one of a provider's is followed.
+/// The match that a provider's match is mapped to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct MatchMapping {
     pub id: Id,
-    /// The provider has the sides in the other order than the match.
+    /// Whether the provider has the sides in the opposite order.
     pub swapped: bool,
 }
 
-/// What the hub has to do about an introduction.
+/// The result of resolving a fixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
     /// The id of the match.
     pub id: Id,
     pub swapped: bool,
-    /// How many doubts are new.
+    /// The number of new doubts.
     pub doubts: u32,
-    /// Where the match was followed until now, if that was another id: its names were told later.
+    /// The previous id, if it has changed because names were reported later.
     pub from: Option<Id>,
 }
 
-/// What the hub has to do about an order: the facts of `own` belong to `to` from now on.
+/// A move of a provider's match: its facts belong to `to` from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move {
-    /// The id derived from the provider's key, under which its facts come.
+    /// The id derived from the provider's key, which its facts carry.
     pub own: Id,
     pub from: Id,
     pub to: Id,
-    /// The provider has the sides in the other order than `to`.
+    /// Whether the provider has the sides in the opposite order of `to`.
     pub swapped: bool,
 }
 
-/// Something to be stored.
+/// A decision to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    Bind(Box<Bound>),
-    /// The match of this own id, which is bound already, goes by another one.
-    Rebind(Id, Place),
-    /// The match goes by its own id again.
+    Bind(Box<NewBinding>),
+    /// The match of this own id, which is bound already, is mapped to another one.
+    Rebind(Id, MatchMapping),
+    /// The match is mapped to its own id again.
     Unbind(Id),
     /// These two are never one match, by their own ids, the smaller one first.
     Split(Id, Id),
     Doubt(Box<Doubt>),
-    /// The operator's order of this number was followed, or why not.
+    /// The operator's order of this number was carried out, or refused for this reason.
     Done {
         order: i64,
         refused: Option<&'static str>,
     },
 }
 
-/// A match that is followed under another id than its own.
+/// A binding of a match to another id than its own.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bound {
-    pub told: Told,
-    pub place: Place,
-    /// The match that it was found to be, where that is known.
-    pub with: Option<Told>,
-    pub by: By,
+pub struct NewBinding {
+    pub description: MatchDescription,
+    pub mapping: MatchMapping,
+    /// The match that it was joined with, if known.
+    pub with: Option<MatchDescription>,
+    pub by: DecidedBy,
     pub aliases: Vec<super::Alias>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum DecidedBy {
     Rule,
     Operator,
 }
@@ -73,45 +73,45 @@ pub enum By {
 /// Two matches that may be one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubt {
-    pub one: Told,
-    pub other: Told,
+    pub one: MatchDescription,
+    pub other: MatchDescription,
     pub swapped: bool,
     /// From 0 to 1.
     pub score: f64,
     pub why: String,
 }
 
-/// What a provider told of a match, for people to read.
+/// A human-readable description of a provider's match.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct MatchDescription {
     pub own: Id,
     pub provider: Arc<str>,
     pub key: Arc<str>,
-    /// `A v B`, the start and the competition; empty where they are not told.
+    /// `A v B`, the start and the competition; empty if unknown.
     pub sides: String,
     pub start: String,
     pub competition: String,
 }
 
-/// What the operator wants.
+/// An operator's order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
-    /// The match of this provider, and all that was found to be it, is the match `into`: that of
-    /// provider and key `with`, unless the operator named it by its id.
+pub enum MatchOrder {
+    /// Join this provider's match, and all joined with it, with the match `into`: that of provider
+    /// and key `with`, unless the operator named it by its id.
     Join { provider: String, key: String, into: Id, swapped: bool, with: Option<(String, String)> },
-    /// The match of this provider is one of its own, and not what it was found or thought to be.
+    /// Split this provider's match from those that it was joined or suspected with.
     Split { provider: String, key: String },
 }
 
 /// An order with its number in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Numbered {
+pub struct NumberedOrder {
     pub number: i64,
-    pub order: Order,
+    pub order: MatchOrder,
 }
 
-impl Order {
-    /// The own id of the match that it is about.
+impl MatchOrder {
+    /// The own id of the ordered match.
     #[must_use]
     pub fn own(&self) -> Id {
         let (Self::Join { provider, key, .. } | Self::Split { provider, key }) = self;
@@ -127,7 +127,7 @@ impl Doubt {
     }
 }
 
-impl By {
+impl DecidedBy {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -137,7 +137,7 @@ impl By {
     }
 }
 
-impl Told {
+impl MatchDescription {
     #[must_use]
     pub fn of(own: Id, fixture: &Fixture) -> Self {
         let sides =
@@ -156,7 +156,7 @@ impl Told {
         }
     }
 
-    /// Of a match that is not here.
+    /// The description of a match that is not present.
     #[must_use]
     pub fn by_key(provider: &str, key: &str) -> Self {
         Self {
@@ -170,13 +170,13 @@ impl Told {
     }
 }
 
-/// The id that follows from a provider's own key of a match, as normalisers derive it.
+/// The id derived from a provider's key of a match, as normalisers derive it.
 #[must_use]
 pub fn own(provider: &str, key: &str) -> Id {
     Id::derive(provider, "match", key)
 }
 
-/// Two ids in their order.
+/// Two ids in ascending order.
 pub(super) fn pair(one: Id, other: Id) -> (Id, Id) {
     (one.min(other), one.max(other))
 }

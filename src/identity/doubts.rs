@@ -1,12 +1,12 @@
-//! Which doubts were told already, so that each is told once.
+//! The doubts reported so far, so that each is reported once.
 
 use std::collections::VecDeque;
 
 use ingest::event::Id;
 use rustc_hash::FxHashSet;
 
-/// Doubts that are remembered, 40 bytes each, and kept in the store. Past it the oldest goes; it is
-/// told once more when one of its matches comes anew.
+/// Maximum number of doubts, in memory (40 bytes each) and in the store. Beyond it, the oldest is
+/// dropped, and reported again if one of its matches is introduced again.
 pub const DOUBTS_MAX: usize = 10_000;
 
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Doubts {
 }
 
 impl Doubts {
-    /// False if it was told before.
+    /// Adds a doubt; returns false if it was reported before.
     pub(super) fn insert(&mut self, pair: (Id, Id)) -> bool {
         if !self.pairs.insert(pair) {
             return false;

@@ -1,7 +1,8 @@
 //! Which matches of providers make up one match.
 //!
-//! A group is known by the id of the match. It holds who is here and who was ever bound to it, so
-//! that a provider is not found in it twice even if its first one has not come yet.
+//! A group is identified by the id of the match. It holds the present members and all that were
+//! ever bound to it, so that a provider is not added twice even if its first match is not present
+//! yet.
 
 use std::sync::Arc;
 
@@ -10,24 +11,24 @@ use rustc_hash::FxHashMap;
 
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    members: FxHashMap<Id, Vec<Member>>,
+    members: FxHashMap<Id, Vec<GroupMember>>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Member {
+pub(super) struct GroupMember {
     pub(super) own: Id,
     pub(super) provider: Arc<str>,
 }
 
 impl Groups {
-    pub(super) fn of(&self, id: Id) -> &[Member] {
+    pub(super) fn of(&self, id: Id) -> &[GroupMember] {
         self.members.get(&id).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn add(&mut self, id: Id, own: Id, provider: &Arc<str>) {
         let members = self.members.entry(id).or_default();
         if members.iter().all(|member| member.own != own) {
-            members.push(Member { own, provider: provider.clone() });
+            members.push(GroupMember { own, provider: provider.clone() });
         }
     }
 
@@ -39,7 +40,7 @@ impl Groups {
         }
     }
 
-    /// Whether anybody but itself goes by the id of this match.
+    /// Whether any other match is mapped to the id of this one.
     pub(super) fn follow(&self, own: Id) -> bool {
         self.of(own).iter().any(|member| member.own != own)
     }

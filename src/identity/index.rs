@@ -1,4 +1,4 @@
-//! Which matches could be one with another: those of the same days that share a word of a name.
+//! Candidates for a join: matches of the same days that share a word of a name.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,19 +7,19 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use super::rule::Reading;
 
-/// How many days apart two starts may be told that are compared at all.
+/// Days by which the starts of two candidates may differ.
 const DAYS: i64 = 2;
-/// Matches that are looked at for one. Where more share a word with it, the name tells nothing, and
-/// the match is left alone.
+/// Maximum number of candidates. If more share a word with a match, the name is not distinctive,
+/// and the match is not joined.
 const CANDIDATES_MAX: usize = 256;
 
 #[derive(Debug, Default)]
-pub(super) struct Index {
-    /// By a digest of sport, day and word. That two share a digest costs a comparison and no more.
+pub(super) struct NameIndex {
+    /// By a digest of sport, day and word. A collision only costs a comparison.
     places: FxHashMap<u64, Vec<Id>>,
 }
 
-impl Index {
+impl NameIndex {
     pub(super) fn insert(&mut self, own: Id, reading: &Reading) {
         for word in reading.words() {
             let place =
@@ -41,7 +41,7 @@ impl Index {
         }
     }
 
-    /// In an order that does not depend on that of insertion; none where there are too many.
+    /// The candidates, in an order independent of insertion; none if there are too many.
     pub(super) fn candidates(&self, reading: &Reading) -> Vec<Id> {
         let mut found = Vec::new();
         for word in reading.words() {

@@ -1,12 +1,12 @@
 //! The same match from several providers becomes one match.
 //!
-//! It owns which match of which provider goes by which id. The hub asks it about every match that it
-//! is told of; it answers by what was decided before, else by the [`rule`], and hands out what is to
-//! be remembered. It has no socket, no clock and no SQL: `store` and the command are beside it.
+//! It owns the mapping of provider matches to match ids. The hub resolves every fixture with it; it
+//! answers from earlier decisions, else by the [`rule`], and returns new decisions to be stored. It
+//! has no socket, no clock and no SQL, except in `store`.
 //!
-//! Every match has an id that follows from its provider's key. The first of several providers gives
-//! its id to all; the others are **bound** to it, for ever. What the rule is not sure of is a
-//! **doubt**, which the operator may look at, and then order to join or to split.
+//! Every match has an id derived from its provider's key. The first of several providers gives its
+//! id to all; the others are **bound** to it permanently. Where the rule is not certain, it records
+//! a **doubt**, which the operator can review and then order to join or to split.
 //!
 //! In reading order: `fold`, `grade`, `country`, `aliases`, `team`, `player`, `when`, `rule`; then
 //! `decision`, `groups`, `index`, `doubts`, `search`, `orders`; then `store`, `writer`, `watch`.
@@ -35,59 +35,62 @@ use ingest::event::{Fact, Fixture, Id, Sport};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{
-    decision::pair, doubts::Doubts, groups::Groups, index::Index, rule::Reading, search::Join,
+    decision::pair, doubts::Doubts, groups::Groups, index::NameIndex, rule::Reading, search::Join,
 };
 pub use self::{
-    decision::{Bound, By, Decision, Doubt, Move, Numbered, Order, Place, Resolution, Told, own},
+    decision::{
+        DecidedBy, Decision, Doubt, MatchDescription, MatchMapping, MatchOrder, Move, NewBinding,
+        NumberedOrder, Resolution, own,
+    },
     doubts::DOUBTS_MAX,
     watch::watch,
-    writer::{QUEUE_MAX, Writer},
+    writer::{DecisionWriter, QUEUE_MAX},
 };
 use crate::ids::PublicIds;
 
-/// Decisions that may wait to be taken, some 500 bytes each. Past it new ones are not remembered
-/// beyond this run.
+/// Decisions that may wait to be stored, about 500 bytes each. Beyond it, new ones only hold for
+/// this run.
 const DECISIONS_MAX: usize = 65_536;
 
-/// Which match of which provider is which.
+/// The mapping of provider matches to matches.
 #[derive(Debug, Default)]
 pub struct Identity {
-    /// By own id, all that ever went by another one: 40 bytes each.
-    bindings: FxHashMap<Id, Place>,
-    /// By own id, of those: how they name what the match shows under other ids.
+    /// By own id, all matches that were ever mapped to another id: 40 bytes each.
+    bindings: FxHashMap<Id, MatchMapping>,
+    /// By own id, the ids of sides and competition that the match shows under other ids.
     aliases: FxHashMap<Id, Vec<Alias>>,
-    /// By which own ids go; they are digests where there are none.
+    /// The public ids of own ids, which are digests without it.
     ids: Option<PublicIds>,
     groups: Groups,
     splits: FxHashSet<(Id, Id)>,
-    /// The matches that are here, by own id.
-    known: FxHashMap<Id, Known>,
-    index: Index,
+    /// The present provider matches, by own id.
+    known: FxHashMap<Id, ProviderMatch>,
+    index: NameIndex,
     doubts: Doubts,
     decisions: Vec<Decision>,
 }
 
-/// A provider's match that is here.
+/// A provider's match that is present.
 #[derive(Debug)]
-struct Known {
+struct ProviderMatch {
     sport: Sport,
     fixture: Fixture,
-    /// `None` while the rule has nothing to go by.
+    /// `None` while the fixture is not sufficient for the rule.
     reading: Option<Reading>,
-    /// The rule had something to go by once: it has spoken.
+    /// Whether the rule was applied once.
     judged: bool,
-    place: Place,
+    mapping: MatchMapping,
 }
 
-/// An id of a side or a competition as a provider has it, and the one by which the match shows it.
+/// An id of a side or a competition of a provider, and the id under which the match shows it.
 pub type Alias = (Id, Id);
 
-/// What was decided in earlier runs.
+/// The decisions of earlier runs.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Remembered {
+pub struct StoredDecisions {
     pub bindings: Vec<Binding>,
     pub splits: Vec<(Id, Id)>,
-    /// The oldest first.
+    /// Oldest first.
     pub doubts: Vec<(Id, Id)>,
 }
 
@@ -95,33 +98,33 @@ pub struct Remembered {
 pub struct Binding {
     pub own: Id,
     pub provider: Arc<str>,
-    pub place: Place,
-    /// The own id and the provider of the match that it was found to be, where that is known.
+    pub mapping: MatchMapping,
+    /// The own id and the provider of the match that it was joined with, if known.
     pub with: Option<(Id, Arc<str>)>,
     pub aliases: Vec<Alias>,
 }
 
 impl Identity {
     #[must_use]
-    pub fn new(remembered: Remembered) -> Self {
+    pub fn new(stored: StoredDecisions) -> Self {
         let mut identity = Self::default();
-        for Binding { own, provider, place, with, aliases } in remembered.bindings {
-            identity.bindings.insert(own, place);
+        for Binding { own, provider, mapping, with, aliases } in stored.bindings {
+            identity.bindings.insert(own, mapping);
             identity.alias(own, aliases);
-            identity.groups.add(place.id, own, &provider);
-            // It is in the group as long as it was not moved away since.
-            if let Some((with, provider)) = with.filter(|(with, _)| *with == place.id) {
-                identity.groups.add(place.id, with, &provider);
+            identity.groups.add(mapping.id, own, &provider);
+            // It is in the group unless it was moved away since.
+            if let Some((with, provider)) = with.filter(|(with, _)| *with == mapping.id) {
+                identity.groups.add(mapping.id, with, &provider);
             }
         }
-        identity.splits.extend(remembered.splits);
-        for doubt in remembered.doubts {
+        identity.splits.extend(stored.splits);
+        for doubt in stored.doubts {
             identity.doubts.insert(doubt);
         }
         identity
     }
 
-    /// Own ids are these from now on.
+    /// Uses these public ids for own ids.
     pub fn use_ids(&mut self, ids: PublicIds) {
         self.ids = Some(ids);
     }
@@ -132,10 +135,10 @@ impl Identity {
         self.ids.as_ref().and_then(|ids| ids.number(digest)).unwrap_or(digest)
     }
 
-    /// A fixture with the ids by which its match shows the sides and the competition: whoever came first
-    /// has named them for good.
+    /// Replaces the ids of sides and competition in a fixture by those that its match shows, which
+    /// are those of the first provider.
     #[must_use]
-    pub fn in_its_names<'a>(&self, own: Id, fact: Cow<'a, Fact>) -> Cow<'a, Fact> {
+    pub fn with_public_ids<'a>(&self, own: Id, fact: Cow<'a, Fact>) -> Cow<'a, Fact> {
         let Some(aliases) = self.aliases.get(&own) else { return fact };
         if !matches!(*fact, Fact::Fixture(_)) {
             return fact;
@@ -153,14 +156,14 @@ impl Identity {
         }
     }
 
-    /// How a match names what another one, which is here as well, shows under other ids. Both are the
-    /// same match, in this order of the sides.
+    /// The aliases of a match for the ids of another present one. Both are the same match, in this
+    /// order of the sides.
     fn aliases_of(&self, own: Id, swapped: bool, with: Id) -> Vec<Alias> {
         let (Some(one), Some(other)) = (self.known.get(&own), self.known.get(&with)) else {
             return Vec::new();
         };
         let before = self.aliases.get(&with).map_or(&[][..], Vec::as_slice);
-        let turn = swapped != other.place.swapped;
+        let turn = swapped != other.mapping.swapped;
         let mut aliases = Vec::new();
         if let (Some(own), Some(with)) = (&one.fixture.sides, &other.fixture.sides) {
             let with = if turn { [&with[1], &with[0]] } else { [&with[0], &with[1]] };
@@ -172,22 +175,23 @@ impl Identity {
         aliases.filter(|(own, with)| own != with).collect()
     }
 
-    /// Says which match this is. To be called when a match is introduced by its fixture, and again
-    /// whenever its fixture has changed.
+    /// Resolves the match of a fixture. To be called when a match is introduced, and whenever its
+    /// fixture changes.
     ///
-    /// `own` is the id derived from the fixture's provider and key. The id that is answered stays,
-    /// with one exception: what came without names gets its final one when they are told.
+    /// `own` is the id derived from the fixture's provider and key. The resolved id is permanent,
+    /// with one exception: a match introduced without names gets its final id when they are
+    /// reported.
     ///
-    /// With 20,000 matches that are here it takes some 20 microseconds.
+    /// With 20,000 present matches it takes about 20 microseconds.
     pub fn resolve(&mut self, sport: Sport, own: Id, fixture: &Fixture) -> Resolution {
         let before = self.known.get(&own);
         if let Some(before) = before
             && (before.sport, &before.fixture) == (sport, fixture)
         {
-            let Place { id, swapped } = before.place;
+            let MatchMapping { id, swapped } = before.mapping;
             return Resolution { id, swapped, doubts: 0, from: None };
         }
-        let from = before.map(|before| before.place.id);
+        let from = before.map(|before| before.mapping.id);
         let settled = self.settled(own);
         self.enter(own, sport, fixture);
         let doubts = match settled {
@@ -195,32 +199,31 @@ impl Identity {
             Some(_) => self.doubt_only(own),
             None => self.join_or_doubt(own),
         };
-        let Place { id, swapped } = self.place(own);
+        let MatchMapping { id, swapped } = self.mapping(own);
         Resolution { id, swapped, doubts, from: from.filter(|from| *from != id) }
     }
 
-    /// Under which match the facts of this one are followed.
+    /// The match that a provider's match is mapped to.
     #[must_use]
-    pub fn place(&self, own: Id) -> Place {
-        let here = self.known.get(&own).map(|known| known.place);
+    pub fn mapping(&self, own: Id) -> MatchMapping {
+        let here = self.known.get(&own).map(|known| known.mapping);
         here.or_else(|| self.bindings.get(&own).copied())
-            .unwrap_or(Place { id: own, swapped: false })
+            .unwrap_or(MatchMapping { id: own, swapped: false })
     }
 
-    /// The own ids of all that are here and make up this match.
+    /// The own ids of all present members of this match.
     pub fn members(&self, id: Id) -> impl Iterator<Item = Id> {
         let members = self.groups.of(id).iter().map(|member| member.own);
         members.filter(|own| self.known.contains_key(own))
     }
 
-    /// What a provider has told of its match, while it is here.
+    /// A provider's fixture of its match, while it is present.
     #[must_use]
     pub fn fixture(&self, own: Id) -> Option<&Fixture> {
         self.known.get(&own).map(|known| &known.fixture)
     }
 
-    /// Forgets a match that the hub lets go of, with all that make it up. What was decided of it
-    /// stays.
+    /// Drops a match that the hub removes, with all its members. Decisions about it stay.
     pub fn forget(&mut self, id: Id) {
         for own in self.members(id).collect::<Vec<_>>() {
             self.leave(own);
@@ -231,7 +234,7 @@ impl Identity {
         }
     }
 
-    /// What is to be stored since the last time, in this order.
+    /// Takes the decisions to be stored since the last call, in order.
     pub fn take_decisions(&mut self) -> Vec<Decision> {
         std::mem::take(&mut self.decisions)
     }
@@ -241,34 +244,34 @@ impl Identity {
         !self.decisions.is_empty()
     }
 
-    /// Matches of providers that are here.
+    /// The number of present provider matches.
     #[must_use]
     pub fn known(&self) -> usize {
         self.known.len()
     }
 
-    /// Where a match stays, whatever the rule may say now.
-    fn settled(&self, own: Id) -> Option<Place> {
+    /// The mapping of a match that the rule may no longer change.
+    fn settled(&self, own: Id) -> Option<MatchMapping> {
         let judged = self.known.get(&own).filter(|known| known.judged);
-        if let Some(place) = self.bindings.get(&own) {
-            return Some(*place);
+        if let Some(mapping) = self.bindings.get(&own) {
+            return Some(*mapping);
         }
-        let followed = self.groups.follow(own).then_some(Place { id: own, swapped: false });
-        judged.map(|known| known.place).or(followed)
+        let followed = self.groups.follow(own).then_some(MatchMapping { id: own, swapped: false });
+        judged.map(|known| known.mapping).or(followed)
     }
 
-    /// Takes up what is told of a match, in the place where it is.
+    /// Adds or updates a match under its current mapping.
     fn enter(&mut self, own: Id, sport: Sport, fixture: &Fixture) {
-        let place = self.place(own);
+        let mapping = self.mapping(own);
         let before = self.known.get(&own).is_some_and(|known| known.judged);
         self.leave(own);
         let reading = Reading::of(sport, fixture);
         if let Some(reading) = &reading {
             self.index.insert(own, reading);
         }
-        self.groups.add(place.id, own, &fixture.provider);
+        self.groups.add(mapping.id, own, &fixture.provider);
         let (judged, fixture) = (before || reading.is_some(), fixture.clone());
-        self.known.insert(own, Known { sport, fixture, reading, judged, place });
+        self.known.insert(own, ProviderMatch { sport, fixture, reading, judged, mapping });
     }
 
     fn leave(&mut self, own: Id) {
@@ -280,21 +283,22 @@ impl Identity {
 
     fn join_or_doubt(&mut self, own: Id) -> u32 {
         match self.search(own) {
-            Ok(Join { with, place }) => {
-                let with = self.known.get(&with).map(|known| Told::of(with, &known.fixture));
-                self.bind(own, place, with, By::Rule);
+            Ok(Join { with, mapping }) => {
+                let with =
+                    self.known.get(&with).map(|known| MatchDescription::of(with, &known.fixture));
+                self.bind(own, mapping, with, DecidedBy::Rule);
                 0
             }
             Err(doubts) => self.tell(doubts),
         }
     }
 
-    /// Both have an id already, so it is not the rule that changes one.
+    /// Records doubts only, since the match has a permanent id already.
     fn doubt_only(&mut self, own: Id) -> u32 {
         let doubts = match self.search(own) {
-            Ok(Join { with, place }) if place.id != self.place(own).id => {
-                let why = "it fits, but both were followed before it did".to_owned();
-                vec![self.doubt(own, with, place.swapped, 0.99, why)]
+            Ok(Join { with, mapping }) if mapping.id != self.mapping(own).id => {
+                let why = "it fits, but both had ids before it did".to_owned();
+                vec![self.doubt(own, with, mapping.swapped, 0.99, why)]
             }
             Ok(_) => Vec::new(),
             Err(doubts) => doubts,
@@ -313,26 +317,38 @@ impl Identity {
         new
     }
 
-    /// Puts a match that is here, or its key alone, under an id.
-    fn bind(&mut self, own: Id, place: Place, with: Option<Told>, by: By) {
+    /// Maps a present match to an id.
+    fn bind(
+        &mut self,
+        own: Id,
+        mapping: MatchMapping,
+        with: Option<MatchDescription>,
+        by: DecidedBy,
+    ) {
         let Some(known) = self.known.get_mut(&own) else { return };
-        self.groups.remove(known.place.id, own);
-        known.place = place;
-        self.groups.add(place.id, own, &known.fixture.provider);
-        self.bindings.insert(own, place);
-        let told = Told::of(own, &known.fixture);
-        let aliases = with.as_ref().map(|with| self.aliases_of(own, place.swapped, with.own));
+        self.groups.remove(known.mapping.id, own);
+        known.mapping = mapping;
+        self.groups.add(mapping.id, own, &known.fixture.provider);
+        self.bindings.insert(own, mapping);
+        let description = MatchDescription::of(own, &known.fixture);
+        let aliases = with.as_ref().map(|with| self.aliases_of(own, mapping.swapped, with.own));
         let aliases = aliases.unwrap_or_default();
         self.alias(own, aliases.clone());
-        self.decide(Decision::Bind(Box::new(Bound { told, place, with, by, aliases })));
+        self.decide(Decision::Bind(Box::new(NewBinding {
+            description,
+            mapping,
+            with,
+            by,
+            aliases,
+        })));
     }
 
     fn doubt(&self, one: Id, other: Id, swapped: bool, score: f64, why: String) -> Doubt {
-        let told = |own| match self.known.get(&own) {
-            Some(known) => Told::of(own, &known.fixture),
-            None => Told { own, ..Told::by_key("", "") },
+        let description = |own| match self.known.get(&own) {
+            Some(known) => MatchDescription::of(own, &known.fixture),
+            None => MatchDescription { own, ..MatchDescription::by_key("", "") },
         };
-        Doubt { one: told(one), other: told(other), swapped, score, why }
+        Doubt { one: description(one), other: description(other), swapped, score, why }
     }
 
     fn decide(&mut self, decision: Decision) {
@@ -342,7 +358,7 @@ impl Identity {
     }
 }
 
-/// The id by which this one is shown.
+/// The id under which this one is shown.
 fn shown(aliases: &[Alias], id: Id) -> Id {
     aliases.iter().find(|(own, _)| *own == id).map_or(id, |(_, shown)| *shown)
 }

@@ -1,64 +1,72 @@
-//! What the operator orders, done.
+//! Carries out the operator's orders.
 //!
-//! An order stands above the rule. It may be about matches that are not here: then it is remembered
-//! for when they come. Following the same one twice changes nothing.
+//! An order overrides the rule. It may concern matches that are not present: then it takes effect
+//! when they are introduced. Orders are idempotent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ingest::event::Id;
 
-use super::{Bound, By, Decision, Identity, Move, Numbered, Order, Place, Told, decision::pair};
+use super::{
+    DecidedBy, Decision, Identity, MatchDescription, MatchMapping, MatchOrder, Move, NewBinding,
+    NumberedOrder, decision::pair,
+};
 
 const TWO_OF_ONE: &str = "two matches of one provider are never the same";
 const UNKNOWN: &str = "nothing is known of the match: name it by PROVIDER/KEY";
 
-/// Which match is to be joined, and with which, as the operator named them.
-struct Asked {
-    told: Told,
-    with: Option<Told>,
+/// The match to be joined, and the one to join it with, as the operator named them.
+struct JoinRequest {
+    description: MatchDescription,
+    with: Option<MatchDescription>,
 }
 
 impl Identity {
-    /// Does what the operator orders, and says what the hub has to do, in this order.
-    pub fn follow(&mut self, Numbered { number, order }: &Numbered) -> Vec<Move> {
+    /// Carries out an order, and returns the moves for the hub, in order.
+    pub fn follow(&mut self, NumberedOrder { number, order }: &NumberedOrder) -> Vec<Move> {
         let done = match order {
-            Order::Join { provider, key, into, swapped, with } => {
-                let with = with.as_ref().map(|(provider, key)| self.told_by_key(provider, key));
-                let asked = Asked { told: self.told_by_key(provider, key), with };
-                self.follow_join(&asked, Place { id: *into, swapped: *swapped })
+            MatchOrder::Join { provider, key, into, swapped, with } => {
+                let with = with.as_ref().map(|(provider, key)| self.describe_by_key(provider, key));
+                let request =
+                    JoinRequest { description: self.describe_by_key(provider, key), with };
+                self.follow_join(&request, MatchMapping { id: *into, swapped: *swapped })
             }
-            Order::Split { provider, key } => Ok(self.follow_split(self.own(provider, key))),
+            MatchOrder::Split { provider, key } => Ok(self.follow_split(self.own(provider, key))),
         };
         let refused = done.as_ref().err().copied();
         self.decide(Decision::Done { order: *number, refused });
         done.unwrap_or_default()
     }
 
-    fn told_by_key(&self, provider: &str, key: &str) -> Told {
-        Told { own: self.own(provider, key), ..Told::by_key(provider, key) }
+    fn describe_by_key(&self, provider: &str, key: &str) -> MatchDescription {
+        MatchDescription { own: self.own(provider, key), ..MatchDescription::by_key(provider, key) }
     }
 
-    fn follow_join(&mut self, asked: &Asked, into: Place) -> Result<Vec<Move>, &'static str> {
-        let own = asked.told.own;
-        let here = self.place(own);
-        // What it is to be joined with may have been joined since.
-        let there = self.place(into.id);
-        let to = Place { id: there.id, swapped: into.swapped ^ there.swapped };
+    fn follow_join(
+        &mut self,
+        request: &JoinRequest,
+        into: MatchMapping,
+    ) -> Result<Vec<Move>, &'static str> {
+        let own = request.description.own;
+        let here = self.mapping(own);
+        // The target may have been joined with another match since.
+        let there = self.mapping(into.id);
+        let to = MatchMapping { id: there.id, swapped: into.swapped ^ there.swapped };
         if to == here || to.id == own {
             return Ok(Vec::new());
         }
         let movers = self.movers(own, here.id);
         if here.id != to.id {
-            self.check_providers(&movers, asked, to.id)?;
+            self.check_providers(&movers, request, to.id)?;
         }
         let moved = movers.into_iter().filter_map(|mover| {
-            let turned = mover != own && self.place(mover).swapped;
-            self.put(mover, asked, Place { id: to.id, swapped: turned ^ to.swapped })
+            let turned = mover != own && self.mapping(mover).swapped;
+            self.put(mover, request, MatchMapping { id: to.id, swapped: turned ^ to.swapped })
         });
         Ok(moved.collect())
     }
 
-    /// Itself, and all that go by its id.
+    /// The match itself, and all that are mapped to its id.
     fn movers(&self, own: Id, here: Id) -> Vec<Id> {
         let mut movers = vec![own];
         if here == own {
@@ -69,48 +77,55 @@ impl Identity {
         movers
     }
 
-    /// None may be in the match twice when all have moved, and the match must be known by
-    /// somebody's name, or that could not be told.
-    fn check_providers(&self, movers: &[Id], asked: &Asked, to: Id) -> Result<(), &'static str> {
+    /// Checks that no provider is in the match twice after the move, and that the target is known
+    /// by a provider, without which that could not be checked.
+    fn check_providers(
+        &self,
+        movers: &[Id],
+        request: &JoinRequest,
+        to: Id,
+    ) -> Result<(), &'static str> {
         let there = self.groups.of(to).iter().map(|member| (member.own, &*member.provider));
-        let with = asked.with.iter().map(|with| (with.own, &*with.provider));
+        let with = request.with.iter().map(|with| (with.own, &*with.provider));
         let there = there.chain(with).filter(|(member, _)| !movers.contains(member));
         let there = there.collect::<BTreeMap<_, _>>();
         if there.is_empty() {
             return Err(UNKNOWN);
         }
-        let here = self.groups.of(self.place(movers[0]).id).iter();
+        let here = self.groups.of(self.mapping(movers[0]).id).iter();
         let coming = here.filter(|member| movers.contains(&member.own));
         let mut all =
             coming.map(|member| (member.own, &*member.provider)).collect::<BTreeMap<_, _>>();
-        all.insert(asked.told.own, &asked.told.provider);
+        all.insert(request.description.own, &request.description.provider);
         all.extend(there);
         let providers = all.values().collect::<BTreeSet<_>>();
         if providers.len() < all.len() { Err(TWO_OF_ONE) } else { Ok(()) }
     }
 
-    /// Puts one under an id, whether it is here or not.
-    fn put(&mut self, mover: Id, asked: &Asked, to: Place) -> Option<Move> {
-        let from = self.place(mover).id;
-        // What was only named so far is one of the match from now on.
-        let with = asked.with.as_ref().filter(|with| with.own == to.id);
+    /// Maps one match to an id, whether it is present or not.
+    fn put(&mut self, mover: Id, request: &JoinRequest, to: MatchMapping) -> Option<Move> {
+        let from = self.mapping(mover).id;
+        // The named match becomes a member of the target.
+        let with = request.with.as_ref().filter(|with| with.own == to.id);
         if let Some(with) = with {
             self.groups.add(to.id, with.own, &with.provider);
         }
-        let here = self.known.get(&to.id).map(|known| Told::of(to.id, &known.fixture));
+        let here = self.known.get(&to.id).map(|known| MatchDescription::of(to.id, &known.fixture));
         let with = here.or_else(|| with.cloned());
         if self.known.contains_key(&mover) {
-            self.bind(mover, to, with, By::Operator);
+            self.bind(mover, to, with, DecidedBy::Operator);
             return Some(Move { own: mover, from, to: to.id, swapped: to.swapped });
         }
         let member = self.groups.of(from).iter().find(|member| member.own == mover);
-        let provider = member.map_or_else(|| asked.told.provider.clone(), |it| it.provider.clone());
+        let provider =
+            member.map_or_else(|| request.description.provider.clone(), |it| it.provider.clone());
         self.groups.remove(from, mover);
         self.groups.add(to.id, mover, &provider);
         let bound = self.bindings.insert(mover, to).is_some();
-        if mover == asked.told.own {
-            let (told, aliases) = (asked.told.clone(), Vec::new());
-            let bound = Bound { told, place: to, with, by: By::Operator, aliases };
+        if mover == request.description.own {
+            let (description, aliases) = (request.description.clone(), Vec::new());
+            let bound =
+                NewBinding { description, mapping: to, with, by: DecidedBy::Operator, aliases };
             self.decide(Decision::Bind(Box::new(bound)));
         } else if bound {
             self.decide(Decision::Rebind(mover, to));
@@ -119,7 +134,7 @@ impl Identity {
     }
 
     fn follow_split(&mut self, own: Id) -> Vec<Move> {
-        let here = self.place(own).id;
+        let here = self.mapping(own).id;
         let others = self.groups.of(here).iter().map(|member| member.own);
         let mut others = others.filter(|other| *other != own).collect::<Vec<_>>();
         if here != own && !others.contains(&here) {
@@ -138,28 +153,28 @@ impl Identity {
         }
     }
 
-    /// It was suspected to be others, and is not.
+    /// Splits the match from all that it was suspected to be.
     fn reject_doubts(&mut self, own: Id) {
         let pairs = self.doubts.of(own).collect::<Vec<_>>();
         pairs.into_iter().for_each(|pair| self.split(pair));
     }
 
-    /// The match whose id all went by keeps it; the others go by that of the first of them.
+    /// The match whose id all had keeps it; the others get that of the first of them.
     fn give_up_id(&mut self, own: Id, others: &[Id]) -> Vec<Move> {
         let first = others[0];
-        let turned = self.place(first).swapped;
+        let turned = self.mapping(first).swapped;
         let mut moves = self.release(first).into_iter().collect::<Vec<_>>();
         for other in &others[1..] {
-            let to = Place { id: first, swapped: self.place(*other).swapped ^ turned };
+            let to = MatchMapping { id: first, swapped: self.mapping(*other).swapped ^ turned };
             moves.extend(self.rebind(*other, own, to));
         }
         moves
     }
 
-    /// Back to its own id.
+    /// Maps a match back to its own id.
     fn release(&mut self, own: Id) -> Option<Move> {
-        let to = Place { id: own, swapped: false };
-        let from = self.place(own).id;
+        let to = MatchMapping { id: own, swapped: false };
+        let from = self.mapping(own).id;
         let moved = self.shift(own, from, to);
         self.bindings.remove(&own);
         self.aliases.remove(&own);
@@ -167,7 +182,7 @@ impl Identity {
         moved
     }
 
-    fn rebind(&mut self, own: Id, from: Id, to: Place) -> Option<Move> {
+    fn rebind(&mut self, own: Id, from: Id, to: MatchMapping) -> Option<Move> {
         let moved = self.shift(own, from, to);
         self.bindings.insert(own, to);
         self.aliases.remove(&own);
@@ -175,14 +190,14 @@ impl Identity {
         moved
     }
 
-    fn shift(&mut self, own: Id, from: Id, to: Place) -> Option<Move> {
+    fn shift(&mut self, own: Id, from: Id, to: MatchMapping) -> Option<Move> {
         let member = self.groups.of(from).iter().find(|member| member.own == own).cloned();
         self.groups.remove(from, own);
         if let Some(member) = member {
             self.groups.add(to.id, own, &member.provider);
         }
         let known = self.known.get_mut(&own)?;
-        known.place = to;
+        known.mapping = to;
         Some(Move { own, from, to: to.id, swapped: to.swapped })
     }
 

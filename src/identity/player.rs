@@ -9,10 +9,10 @@ use super::{fold, team::Likeness};
 
 /// One side of a match: a player, or the partners in the order of their surnames.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Players(Vec<Player>);
+pub(super) struct PlayerNames(Vec<PlayerName>);
 
 #[derive(Debug, Clone, PartialEq)]
-struct Player {
+struct PlayerName {
     /// The first given name, or as much of it as is written; empty where none is.
     given: String,
     /// What follows it.
@@ -21,10 +21,10 @@ struct Player {
     whole: bool,
 }
 
-impl Players {
+impl PlayerNames {
     pub(super) fn read(name: &str) -> Self {
         let name = without_brackets(name).replace(" and ", "/");
-        let parts = name.split(['/', '&', '+']).map(Player::read);
+        let parts = name.split(['/', '&', '+']).map(PlayerName::read);
         Self(parts.filter(|player| !player.surname.is_empty()).collect())
     }
 
@@ -54,7 +54,7 @@ impl Players {
     }
 }
 
-impl Player {
+impl PlayerName {
     fn read(name: &str) -> Self {
         if let Some((surname, given)) = name.split_once(',') {
             let given = fold::words(given).into_iter().next().unwrap_or_default();
@@ -199,7 +199,7 @@ mod tests {
 
     #[track_caller]
     fn check(one: &str, other: &str, expected: fn(Likeness) -> bool) {
-        let [one, other] = [one, other].map(Players::read);
+        let [one, other] = [one, other].map(PlayerNames::read);
         for likeness in [one.likeness(&other), other.likeness(&one)] {
             assert!(expected(likeness), "{one:?} and {other:?}: {likeness:?}");
         }

@@ -9,14 +9,14 @@ use ingest::event::{Fixture, Micros, Pair, Sport};
 use super::{
     country, fold,
     grade::Grade,
-    player::Players,
-    team::{Likeness, Team},
-    when::{self, Gap, When},
+    player::PlayerNames,
+    team::{Likeness, TeamName},
+    when::{self, StartGap, StartTime},
 };
 
 /// What the rule says of two fixtures.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
+pub enum Comparison {
     /// They are one match; `swapped` if one has the sides in the other order.
     Same {
         swapped: bool,
@@ -35,15 +35,15 @@ pub enum Verdict {
 #[derive(Debug, Clone)]
 pub struct Reading {
     sport: Sport,
-    when: When,
-    sides: Sides,
+    when: StartTime,
+    sides: SideNames,
     country: Option<&'static str>,
 }
 
 #[derive(Debug, Clone)]
-enum Sides {
-    Teams(Pair<Team>),
-    Players(Pair<Players>),
+enum SideNames {
+    Teams(Pair<TeamName>),
+    Players(Pair<PlayerNames>),
 }
 
 impl Reading {
@@ -59,45 +59,47 @@ impl Reading {
         let mut competition = competition.map_or_else(Vec::new, |it| fold::words(&it.name));
         let (sides, country) = match sport {
             Sport::HorseRacing | Sport::Other => return None,
-            Sport::Tennis | Sport::Darts => (Sides::Players(names.map(Players::read)), None),
+            Sport::Tennis | Sport::Darts => {
+                (SideNames::Players(names.map(PlayerNames::read)), None)
+            }
             _ => {
-                let country = country::told(&competition);
-                let teams = names.map(|it| Team::read(it, sport == Sport::Football, country));
-                (Sides::Teams(graded(teams, &mut competition)), country)
+                let country = country::mentioned_in(&competition);
+                let teams = names.map(|it| TeamName::read(it, sport == Sport::Football, country));
+                (SideNames::Teams(graded(teams, &mut competition)), country)
             }
         };
-        let when = When::of(fixture)?;
+        let when = StartTime::of(fixture)?;
         (!sides.is_empty()).then_some(Self { sport, when, sides, country })
     }
 
     /// Compares two fixtures of different providers.
     #[must_use]
-    pub fn compare(&self, other: &Self) -> Verdict {
+    pub fn compare(&self, other: &Self) -> Comparison {
         let elsewhere = self.country.zip(other.country).is_some_and(|(one, other)| one != other);
         let gap = self.when.gap(other.when, self.sport);
-        if self.sport != other.sport || elsewhere || gap == Gap::Far {
-            return Verdict::Different;
+        if self.sport != other.sport || elsewhere || gap == StartGap::Far {
+            return Comparison::Different;
         }
         let (swapped, likeness) = self.sides.likeness(&other.sides);
         self.judge(gap, swapped, likeness)
     }
 
-    fn judge(&self, gap: Gap, swapped: bool, likeness: Likeness) -> Verdict {
-        let doubtful = |score, why| Verdict::Doubtful { swapped, score, why };
+    fn judge(&self, gap: StartGap, swapped: bool, likeness: Likeness) -> Comparison {
+        let doubtful = |score, why| Comparison::Doubtful { swapped, score, why };
         match (likeness, gap) {
-            (Likeness::Other, _) | (_, Gap::Far) => Verdict::Different,
-            (Likeness::Same, Gap::Fits(_)) if swapped && self.has_home() => {
+            (Likeness::Other, _) | (_, StartGap::Far) => Comparison::Different,
+            (Likeness::Same, StartGap::Fits(_)) if swapped && self.has_home() => {
                 doubtful(0.9, "the sides are the other way round".to_owned())
             }
-            (Likeness::Same, Gap::Fits(apart)) => Verdict::Same { swapped, apart },
-            (_, Gap::Near(_)) if swapped && self.has_home() => Verdict::Different,
-            (Likeness::Same, Gap::Near(apart)) => {
+            (Likeness::Same, StartGap::Fits(apart)) => Comparison::Same { swapped, apart },
+            (_, StartGap::Near(_)) if swapped && self.has_home() => Comparison::Different,
+            (Likeness::Same, StartGap::Near(apart)) => {
                 doubtful(0.8, format!("the starts are {} h apart", when::hours(apart)))
             }
-            (Likeness::Near(score), Gap::Fits(_)) => {
+            (Likeness::Near(score), StartGap::Fits(_)) => {
                 doubtful(score, "the names are only alike".to_owned())
             }
-            (Likeness::Near(_), Gap::Near(_)) => Verdict::Different,
+            (Likeness::Near(_), StartGap::Near(_)) => Comparison::Different,
         }
     }
 
@@ -117,17 +119,17 @@ impl Reading {
     /// Words of which two readings share one unless they are [`Verdict::Different`].
     pub(super) fn words(&self) -> Vec<&str> {
         match &self.sides {
-            Sides::Teams(teams) => teams.iter().map(|team| team.key.as_str()).collect(),
-            Sides::Players(players) => players.iter().flat_map(Players::words).collect(),
+            SideNames::Teams(teams) => teams.iter().map(|team| team.key.as_str()).collect(),
+            SideNames::Players(players) => players.iter().flat_map(PlayerNames::words).collect(),
         }
     }
 }
 
-impl Sides {
+impl SideNames {
     fn is_empty(&self) -> bool {
         match self {
             Self::Teams(teams) => teams.iter().any(|team| team.key.is_empty()),
-            Self::Players(players) => players.iter().any(Players::is_empty),
+            Self::Players(players) => players.iter().any(PlayerNames::is_empty),
         }
     }
 
@@ -165,7 +167,7 @@ fn both(sides: Pair<Likeness>) -> Likeness {
 }
 
 /// With what the competition and the other side say of women and of age.
-fn graded(teams: Pair<Team>, competition: &mut Vec<String>) -> Pair<Team> {
+fn graded(teams: Pair<TeamName>, competition: &mut Vec<String>) -> Pair<TeamName> {
     let named_for_women = competition.iter().any(|word| matches!(word.as_str(), "wsl" | "nwsl"));
     let grade = Grade::take(competition);
     let women = named_for_women || grade.women || teams.iter().any(|team| team.grade.women);

@@ -1,35 +1,35 @@
-//! Looks for the match that a new one is, among those that are here.
+//! Searches the present matches for the one that a new match is.
 //!
-//! What is found does not depend on the order in which they came: all that could be it are compared,
-//! and if two fit as well, none is chosen.
+//! The result does not depend on the order of introduction: all candidates are compared, and if two
+//! fit equally well, none is chosen.
 
 use std::collections::BTreeMap;
 
 use ingest::event::{Id, Micros};
 
 use super::{
-    Identity, Known, Place,
+    Identity, MatchMapping, ProviderMatch,
     decision::{Doubt, pair},
-    rule::Verdict,
+    rule::Comparison,
     when,
 };
 
-/// Doubts that are told of one match at most, the likeliest ones.
+/// Maximum number of doubts per match; the likeliest are recorded.
 const DOUBTS_OF_ONE_MAX: usize = 8;
 
-/// What a match is found to be.
+/// The match to join with.
 #[derive(Debug)]
 pub(super) struct Join {
     pub(super) with: Id,
-    pub(super) place: Place,
+    pub(super) mapping: MatchMapping,
 }
 
-/// What speaks for and against one group.
+/// The evidence for and against one group.
 #[derive(Debug, Default)]
 struct Evidence {
     same: Option<Fit>,
     doubtful: Vec<(Id, bool, f64, String)>,
-    /// One of the group is another match for sure.
+    /// A member of the group is certainly a different match.
     different: bool,
 }
 
@@ -41,7 +41,7 @@ struct Fit {
 }
 
 impl Identity {
-    /// The match that this one is, or the doubts that there are.
+    /// The match to join with, or else the doubts.
     pub(super) fn search(&self, own: Id) -> Result<Join, Vec<Doubt>> {
         let Some(known) = self.known.get(&own) else { return Err(Vec::new()) };
         let mut fits = Vec::new();
@@ -75,8 +75,8 @@ impl Identity {
     }
 
     fn join(&self, Fit { with, swapped, .. }: Fit) -> Join {
-        let Place { id, swapped: with_swapped } = self.place(with);
-        Join { with, place: Place { id, swapped: swapped ^ with_swapped } }
+        let MatchMapping { id, swapped: with_swapped } = self.mapping(with);
+        Join { with, mapping: MatchMapping { id, swapped: swapped ^ with_swapped } }
     }
 
     fn likeliest(&self, own: Id, mut doubts: Vec<(Id, bool, f64, String)>) -> Vec<Doubt> {
@@ -88,21 +88,21 @@ impl Identity {
             .collect()
     }
 
-    /// By the ids of the matches that could be it; not its own.
-    fn evidence(&self, own: Id, known: &Known) -> BTreeMap<Id, Evidence> {
+    /// The evidence by id of the candidate matches, without its own.
+    fn evidence(&self, own: Id, known: &ProviderMatch) -> BTreeMap<Id, Evidence> {
         let mut groups = BTreeMap::<Id, Evidence>::new();
         let Some(reading) = &known.reading else { return groups };
-        let here = known.place.id;
+        let here = known.mapping.id;
         for other in self.index.candidates(reading) {
             let Some(candidate) = self.known.get(&other) else { continue };
-            if candidate.place.id == here || self.is_split_from(own, candidate.place.id) {
+            if candidate.mapping.id == here || self.is_split_from(own, candidate.mapping.id) {
                 continue;
             }
             if candidate.fixture.provider == known.fixture.provider {
                 continue;
             }
             let Some(its) = &candidate.reading else { continue };
-            let evidence = groups.entry(candidate.place.id).or_default();
+            let evidence = groups.entry(candidate.mapping.id).or_default();
             evidence.add(other, reading.compare(its));
         }
         groups
@@ -120,15 +120,15 @@ impl Identity {
 }
 
 impl Evidence {
-    fn add(&mut self, with: Id, verdict: Verdict) {
+    fn add(&mut self, with: Id, verdict: Comparison) {
         match verdict {
-            Verdict::Same { swapped, apart } => {
+            Comparison::Same { swapped, apart } => {
                 if self.same.is_none_or(|fit| apart < fit.apart) {
                     self.same = Some(Fit { apart, with, swapped });
                 }
             }
-            Verdict::Different => self.different = true,
-            Verdict::Doubtful { swapped, score, why } => {
+            Comparison::Different => self.different = true,
+            Comparison::Doubtful { swapped, score, why } => {
                 self.doubtful.push((with, swapped, score, why));
             }
         }

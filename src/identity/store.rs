@@ -1,6 +1,6 @@
-//! Where decisions and orders are kept: tables beside the accounts', and all the SQL for them.
+//! The tables of decisions and orders, and all the SQL for them.
 //!
-//! It decides nothing. Every value is bound, none is written into a statement.
+//! It makes no decisions. Every value is bound, none is written into a statement.
 
 use std::sync::Arc;
 
@@ -8,47 +8,47 @@ use ingest::event::{Id, Micros};
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::{
-    Alias, Binding, Bound, DOUBTS_MAX, Decision, Doubt, Numbered, Order, Place, Remembered, Told,
-    decision::pair,
+    Alias, Binding, DOUBTS_MAX, Decision, Doubt, MatchDescription, MatchMapping, MatchOrder,
+    NewBinding, NumberedOrder, StoredDecisions, decision::pair,
 };
 use crate::database::Database;
 
 /// A handle on the tables; clones share it.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct IdentityStore {
     database: Database,
 }
 
-/// A match of a provider as `list` shows it.
+/// A bound match as shown by `list`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    pub told: Told,
-    pub place: Place,
+pub struct BindingRow {
+    pub description: MatchDescription,
+    pub mapping: MatchMapping,
     pub by: String,
-    /// Provider and key of what it was found to be.
+    /// Provider and key of the match that it was joined with.
     pub with: Option<(String, String)>,
 }
 
-/// An order that has not been followed.
+/// An order that is pending or was refused.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unfollowed {
-    pub numbered: Numbered,
-    /// Why not; `None` if no hub has taken it up yet.
+pub struct PendingOrder {
+    pub numbered: NumberedOrder,
+    /// The reason of a refusal; `None` if no hub has processed it yet.
     pub refused: Option<String>,
 }
 
-impl Store {
+impl IdentityStore {
     #[must_use]
     pub fn of(database: &Database) -> Self {
         Self { database: database.clone() }
     }
 
-    /// All that was decided, to begin with.
+    /// Loads all decisions.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn load(&self) -> Result<Remembered, sqlx::Error> {
+    pub async fn load(&self) -> Result<StoredDecisions, sqlx::Error> {
         let bindings = sqlx::query("SELECT * FROM match_bindings ORDER BY own");
         let bindings =
             bindings.try_map(|row| binding(&row)).fetch_all(self.database.pool()).await?;
@@ -59,10 +59,10 @@ impl Store {
         let splits = pairs(splits.fetch_all(self.database.pool()).await?);
         let doubts = sqlx::query_as("SELECT one, other FROM match_doubts ORDER BY id");
         let doubts = pairs(doubts.fetch_all(self.database.pool()).await?);
-        Ok(Remembered { bindings, splits, doubts })
+        Ok(StoredDecisions { bindings, splits, doubts })
     }
 
-    /// Writes decisions in their order, all or none.
+    /// Writes decisions in order, in one transaction.
     ///
     /// # Errors
     ///
@@ -78,17 +78,17 @@ impl Store {
         tx.commit().await
     }
 
-    /// Writes down what the operator wants, and gives its number.
+    /// Stores an order, and returns its number.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn order(&self, order: &Order, now: Micros) -> Result<i64, sqlx::Error> {
+    pub async fn order(&self, order: &MatchOrder, now: Micros) -> Result<i64, sqlx::Error> {
         let (kind, provider, key, into, swapped, with) = match order {
-            Order::Join { provider, key, into, swapped, with } => {
+            MatchOrder::Join { provider, key, into, swapped, with } => {
                 ("join", provider, key, Some(number(*into)), *swapped, with.as_ref())
             }
-            Order::Split { provider, key } => ("split", provider, key, None, false, None),
+            MatchOrder::Split { provider, key } => ("split", provider, key, None, false, None),
         };
         sqlx::query_scalar(
             "INSERT INTO match_orders (kind, provider, key, into_id, swapped, with_provider, \
@@ -106,48 +106,48 @@ impl Store {
         .await
     }
 
-    /// The orders after this number that nobody has taken up, the earliest first.
+    /// The unprocessed orders after this number, the earliest first.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn orders_after(&self, number: i64) -> Result<Vec<Numbered>, sqlx::Error> {
+    pub async fn orders_after(&self, number: i64) -> Result<Vec<NumberedOrder>, sqlx::Error> {
         let orders = sqlx::query(
             "SELECT * FROM match_orders WHERE done_us IS NULL AND id > $1 ORDER BY id LIMIT 1000",
         );
         orders.bind(number).try_map(|row| numbered(&row)).fetch_all(self.database.pool()).await
     }
 
-    /// The latest hundred orders that wait or were refused, the earliest first.
+    /// The latest hundred pending or refused orders, the earliest first.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn unfollowed(&self) -> Result<Vec<Unfollowed>, sqlx::Error> {
+    pub async fn unfollowed(&self) -> Result<Vec<PendingOrder>, sqlx::Error> {
         let orders = sqlx::query(
             "SELECT * FROM match_orders WHERE done_us IS NULL OR refused IS NOT NULL \
              ORDER BY id DESC LIMIT 100",
         );
         let unfollowed = |row: AnyRow| {
-            Ok(Unfollowed { numbered: numbered(&row)?, refused: row.try_get("refused")? })
+            Ok(PendingOrder { numbered: numbered(&row)?, refused: row.try_get("refused")? })
         };
         let mut orders = orders.try_map(unfollowed).fetch_all(self.database.pool()).await?;
         orders.reverse();
         Ok(orders)
     }
 
-    /// All that goes by another id than its own, match by match.
+    /// All matches that are mapped to another id than their own, by match.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn bindings(&self) -> Result<Vec<Listed>, sqlx::Error> {
+    pub async fn bindings(&self) -> Result<Vec<BindingRow>, sqlx::Error> {
         sqlx::query_as("SELECT * FROM match_bindings ORDER BY match_id, own")
             .fetch_all(self.database.pool())
             .await
     }
 
-    /// The doubts that nobody has decided since, the likeliest first.
+    /// The open doubts, the likeliest first.
     ///
     /// # Errors
     ///
@@ -166,21 +166,21 @@ impl Store {
         .await
     }
 
-    /// Under which match this one is followed, if that is not its own id.
+    /// The mapping of a match, unless it is mapped to its own id.
     ///
     /// # Errors
     ///
     /// If the database fails.
-    pub async fn place(&self, own: Id) -> Result<Option<Place>, sqlx::Error> {
+    pub async fn mapping(&self, own: Id) -> Result<Option<MatchMapping>, sqlx::Error> {
         let row: Option<(i64, i64)> =
             sqlx::query_as("SELECT match_id, swapped FROM match_bindings WHERE own = $1")
                 .bind(number(own))
                 .fetch_optional(self.database.pool())
                 .await?;
-        Ok(row.map(|(id, swapped)| Place { id: id_of(id), swapped: swapped != 0 }))
+        Ok(row.map(|(id, swapped)| MatchMapping { id: id_of(id), swapped: swapped != 0 }))
     }
 
-    /// Provider and key of the match of this own id, where they were ever written down.
+    /// Provider and key of the match of this own id, if they were ever stored.
     ///
     /// # Errors
     ///
@@ -197,7 +197,7 @@ impl Store {
         .await
     }
 
-    /// What they are kept in.
+    /// The database of the tables.
     pub(super) fn database(&self) -> &Database {
         &self.database
     }
@@ -211,14 +211,14 @@ async fn write(
     let query = match decision {
         Decision::Bind(bound) => return bind(connection, bound, now).await,
         Decision::Doubt(doubt) => return doubted(connection, doubt, now).await,
-        Decision::Rebind(own, place) => sqlx::query(
+        Decision::Rebind(own, mapping) => sqlx::query(
             "UPDATE match_bindings SET match_id = $2, swapped = $3, bound_by = 'operator', \
              with_own = NULL, with_provider = NULL, with_key = NULL, bound_us = $4, \
              aliases = '[]' WHERE own = $1",
         )
         .bind(number(*own))
-        .bind(number(place.id))
-        .bind(i64::from(place.swapped))
+        .bind(number(mapping.id))
+        .bind(i64::from(mapping.swapped))
         .bind(now),
         Decision::Unbind(own) => {
             sqlx::query("DELETE FROM match_bindings WHERE own = $1").bind(number(*own))
@@ -242,7 +242,7 @@ async fn write(
 
 async fn bind(
     connection: &mut AnyConnection,
-    Bound { told, place, with, by, aliases }: &Bound,
+    NewBinding { description, mapping, with, by, aliases }: &NewBinding,
     now: Micros,
 ) -> Result<(), sqlx::Error> {
     let with = with.as_ref();
@@ -254,15 +254,15 @@ async fn bind(
          bound_by = $6, sides = $7, start = $8, competition = $9, with_own = $10, \
          with_provider = $11, with_key = $12, bound_us = $13, aliases = $14",
     )
-    .bind(number(told.own))
-    .bind(&*told.provider)
-    .bind(&*told.key)
-    .bind(number(place.id))
-    .bind(i64::from(place.swapped))
+    .bind(number(description.own))
+    .bind(&*description.provider)
+    .bind(&*description.key)
+    .bind(number(mapping.id))
+    .bind(i64::from(mapping.swapped))
     .bind(by.as_str())
-    .bind(&told.sides)
-    .bind(&told.start)
-    .bind(&told.competition)
+    .bind(&description.sides)
+    .bind(&description.start)
+    .bind(&description.competition)
     .bind(with.map(|with| number(with.own)))
     .bind(with.map(|with| &*with.provider))
     .bind(with.map(|with| &*with.key))
@@ -281,7 +281,7 @@ async fn doubted(
     // The smaller id first, so that the pair is there once.
     let [one, other] =
         if pair(one.own, other.own).0 == one.own { [one, other] } else { [other, one] };
-    // Not changed in place: a doubt that is had again is a new one, and goes last.
+    // Not updated in place: a recurring doubt counts as new, and goes last.
     sqlx::query("DELETE FROM match_doubts WHERE one = $1 AND other = $2")
         .bind(number(one.own))
         .bind(number(other.own))
@@ -299,13 +299,13 @@ async fn doubted(
     .bind(*score)
     .bind(why)
     .bind(now);
-    for told in [one, other] {
+    for description in [one, other] {
         query = query
-            .bind(&*told.provider)
-            .bind(&*told.key)
-            .bind(&told.sides)
-            .bind(&told.start)
-            .bind(&told.competition);
+            .bind(&*description.provider)
+            .bind(&*description.key)
+            .bind(&description.sides)
+            .bind(&description.start)
+            .bind(&description.competition);
     }
     query.execute(connection).await.map(|_| ())
 }
@@ -350,7 +350,7 @@ fn binding(row: &AnyRow) -> Result<Binding, sqlx::Error> {
     Ok(Binding {
         own: id_of(row.try_get("own")?),
         provider: provider.into(),
-        place: place(row)?,
+        mapping: mapping(row)?,
         with,
         aliases: pairs_of(&row.try_get::<String, _>("aliases")?)?,
     })
@@ -361,31 +361,31 @@ fn flag(row: &AnyRow) -> Result<bool, sqlx::Error> {
     Ok(row.try_get::<i64, _>("swapped")? != 0)
 }
 
-fn place(row: &AnyRow) -> Result<Place, sqlx::Error> {
-    Ok(Place { id: id_of(row.try_get("match_id")?), swapped: flag(row)? })
+fn mapping(row: &AnyRow) -> Result<MatchMapping, sqlx::Error> {
+    Ok(MatchMapping { id: id_of(row.try_get("match_id")?), swapped: flag(row)? })
 }
 
-fn numbered(row: &AnyRow) -> Result<Numbered, sqlx::Error> {
+fn numbered(row: &AnyRow) -> Result<NumberedOrder, sqlx::Error> {
     let (provider, key) = (row.try_get("provider")?, row.try_get("key")?);
     let into: Option<i64> = row.try_get("into_id")?;
     let order = match into.map(id_of) {
         Some(into) => {
             let with_provider: Option<String> = row.try_get("with_provider")?;
             let with = with_provider.zip(row.try_get("with_key")?);
-            Order::Join { provider, key, into, swapped: flag(row)?, with }
+            MatchOrder::Join { provider, key, into, swapped: flag(row)?, with }
         }
-        None => Order::Split { provider, key },
+        None => MatchOrder::Split { provider, key },
     };
-    Ok(Numbered { number: row.try_get("id")?, order })
+    Ok(NumberedOrder { number: row.try_get("id")?, order })
 }
 
-impl FromRow<'_, AnyRow> for Listed {
+impl FromRow<'_, AnyRow> for BindingRow {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         let with_provider: Option<String> = row.try_get("with_provider")?;
         let with_key: Option<String> = row.try_get("with_key")?;
         Ok(Self {
-            told: told(row, "own", "")?,
-            place: place(row)?,
+            description: description(row, "own", "")?,
+            mapping: mapping(row)?,
             by: row.try_get("bound_by")?,
             with: with_provider.zip(with_key),
         })
@@ -395,8 +395,8 @@ impl FromRow<'_, AnyRow> for Listed {
 impl FromRow<'_, AnyRow> for Doubt {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
-            one: told(row, "one", "one_")?,
-            other: told(row, "other", "other_")?,
+            one: description(row, "one", "one_")?,
+            other: description(row, "other", "other_")?,
             swapped: flag(row)?,
             score: row.try_get("score")?,
             why: row.try_get("why")?,
@@ -404,9 +404,9 @@ impl FromRow<'_, AnyRow> for Doubt {
     }
 }
 
-fn told(row: &AnyRow, own: &str, prefix: &str) -> Result<Told, sqlx::Error> {
+fn description(row: &AnyRow, own: &str, prefix: &str) -> Result<MatchDescription, sqlx::Error> {
     let text = |name: &str| row.try_get::<String, _>(format!("{prefix}{name}").as_str());
-    Ok(Told {
+    Ok(MatchDescription {
         own: id_of(row.try_get(own)?),
         provider: text("provider")?.into(),
         key: text("key")?.into(),

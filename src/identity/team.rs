@@ -14,7 +14,7 @@ const AFFIXES: &[&str] = &[
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Team {
+pub(super) struct TeamName {
     /// What names have to share to be those of one team.
     pub(super) key: String,
     /// It is one of the table, so that no other name of the table can mean it.
@@ -31,7 +31,7 @@ pub(super) enum Likeness {
     Other,
 }
 
-impl Team {
+impl TeamName {
     /// `football` opens the table of its teams, of this country if that is known.
     pub(super) fn read(name: &str, football: bool, country: Option<&str>) -> Self {
         let mut words = plain_words(name);
@@ -122,8 +122,8 @@ fn without_affixes(words: &[String]) -> &[String] {
 mod tests {
     use super::*;
 
-    fn read(name: &str) -> Team {
-        Team::read(name, true, None)
+    fn read(name: &str) -> TeamName {
+        TeamName::read(name, true, None)
     }
 
     #[test]
@@ -199,10 +199,10 @@ mod tests {
 
     #[test]
     fn table_holds_in_its_own_country_only() {
-        let key = |country| Team::read("Inter", true, country).key;
+        let key = |country| TeamName::read("Inter", true, country).key;
         assert_eq!(key(Some("Italy")), "inter milan");
         assert_eq!(key(None), "inter milan");
         assert_eq!(key(Some("Brazil")), "inter");
-        assert_eq!(Team::read("Inter", false, None).key, "inter");
+        assert_eq!(TeamName::read("Inter", false, None).key, "inter");
     }
 }

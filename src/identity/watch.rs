@@ -1,26 +1,26 @@
-//! Brings the operator's orders to the hub, from whatever program gave them.
+//! Forwards the operator's orders to the hub, whichever program stored them.
 
 use std::{convert::Infallible, time::Duration};
 
 use tokio::{sync::mpsc, time};
 use tracing::warn;
 
-use super::{Numbered, store::Store};
+use super::{NumberedOrder, store::IdentityStore};
 
 /// Between one failure of the watching connection and the next try.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Hands over all orders that wait, and then each new one within `every`, until `stop` is ready or
-/// nobody receives any more. An order is handed over once; it waits in the store until its
-/// `Done` is written, so that none is lost if the program ends before.
+/// Sends all pending orders, and then each new one within `every`, until `stop` is ready or the
+/// receiver is dropped. An order is sent once; it stays pending in the store until its `Done` is
+/// written, so that none is lost if the program ends before.
 ///
 /// # Panics
 ///
 /// If `every` is zero.
 pub async fn watch(
-    store: Store,
+    store: IdentityStore,
     every: Duration,
-    orders: mpsc::Sender<Numbered>,
+    orders: mpsc::Sender<NumberedOrder>,
     stop: impl Future<Output = ()> + Send,
 ) {
     tokio::select! {
@@ -30,7 +30,11 @@ pub async fn watch(
     }
 }
 
-async fn watch_always(store: &Store, every: Duration, orders: &mpsc::Sender<Numbered>) {
+async fn watch_always(
+    store: &IdentityStore,
+    every: Duration,
+    orders: &mpsc::Sender<NumberedOrder>,
+) {
     let mut seen = 0;
     loop {
         let Err(error) = watch_until_failure(store, every, orders, &mut seen).await;
@@ -40,9 +44,9 @@ async fn watch_always(store: &Store, every: Duration, orders: &mpsc::Sender<Numb
 }
 
 async fn watch_until_failure(
-    store: &Store,
+    store: &IdentityStore,
     every: Duration,
-    orders: &mpsc::Sender<Numbered>,
+    orders: &mpsc::Sender<NumberedOrder>,
     seen: &mut i64,
 ) -> Result<Infallible, sqlx::Error> {
     let mut watcher = store.database().watch(every).await?;
@@ -52,10 +56,10 @@ async fn watch_until_failure(
     }
 }
 
-/// However many there are, a thousand at a time.
+/// Sends all new orders, a thousand at a time.
 async fn hand_over(
-    store: &Store,
-    orders: &mpsc::Sender<Numbered>,
+    store: &IdentityStore,
+    orders: &mpsc::Sender<NumberedOrder>,
     seen: &mut i64,
 ) -> Result<(), sqlx::Error> {
     loop {
@@ -65,7 +69,7 @@ async fn hand_over(
         }
         for order in new {
             *seen = order.number;
-            // An error means that nobody listens any more, which ends the watch.
+            // An error means that the receiver was dropped, which ends the watch.
             orders.send(order).await.ok();
         }
     }

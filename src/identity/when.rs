@@ -10,7 +10,7 @@ const DAY_US: Micros = 24 * HOUR_US;
 pub(super) const NEAR_US: Micros = 36 * HOUR_US;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum StartTime {
     At(Micros),
     /// On this day since the epoch, nobody says whose midnight ends it.
     On(i64),
@@ -18,7 +18,7 @@ pub(super) enum When {
 
 /// How two starts stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gap {
+pub(super) enum StartGap {
     /// Near enough for one match: how far apart they are; 0 where only days are told.
     Fits(Micros),
     /// Too far apart to be sure.
@@ -26,7 +26,7 @@ pub(super) enum Gap {
     Far,
 }
 
-impl When {
+impl StartTime {
     pub(super) fn of(fixture: &Fixture) -> Option<Self> {
         fixture.start.map(Self::At).or_else(|| fixture.date.and_then(day_of).map(Self::On))
     }
@@ -38,19 +38,19 @@ impl When {
         }
     }
 
-    pub(super) fn gap(self, other: Self, sport: Sport) -> Gap {
+    pub(super) fn gap(self, other: Self, sport: Sport) -> StartGap {
         match (self, other) {
             (Self::At(one), Self::At(other)) => {
                 // Far apart there may be no number for the distance.
                 let apart = one.checked_sub(other).map_or(Micros::MAX, Micros::saturating_abs);
                 match apart {
-                    apart if apart <= window(sport) => Gap::Fits(apart),
-                    apart if apart <= NEAR_US => Gap::Near(apart),
-                    _ => Gap::Far,
+                    apart if apart <= window(sport) => StartGap::Fits(apart),
+                    apart if apart <= NEAR_US => StartGap::Near(apart),
+                    _ => StartGap::Far,
                 }
             }
-            _ if (self.day() - other.day()).abs() <= 1 => Gap::Fits(0),
-            _ => Gap::Far,
+            _ if (self.day() - other.day()).abs() <= 1 => StartGap::Fits(0),
+            _ => StartGap::Far,
         }
     }
 }
@@ -82,17 +82,17 @@ mod tests {
 
     #[test]
     fn gap_depends_on_what_is_told() {
-        let at = |hours| When::At(hours * HOUR_US);
+        let at = |hours| StartTime::At(hours * HOUR_US);
         for (one, other, sport, expected) in [
-            (at(0), at(3), Sport::Football, Gap::Fits(3 * HOUR_US)),
-            (at(4), at(0), Sport::Football, Gap::Near(4 * HOUR_US)),
-            (at(37), at(0), Sport::Football, Gap::Far),
-            (at(36), at(0), Sport::Tennis, Gap::Fits(36 * HOUR_US)),
-            (at(2), at(0), Sport::Basketball, Gap::Near(2 * HOUR_US)),
-            (at(47), When::On(0), Sport::Football, Gap::Fits(0)),
-            (at(48), When::On(0), Sport::Football, Gap::Far),
-            (When::On(5), When::On(4), Sport::Tennis, Gap::Fits(0)),
-            (When::At(Micros::MIN), When::At(Micros::MAX), Sport::Tennis, Gap::Far),
+            (at(0), at(3), Sport::Football, StartGap::Fits(3 * HOUR_US)),
+            (at(4), at(0), Sport::Football, StartGap::Near(4 * HOUR_US)),
+            (at(37), at(0), Sport::Football, StartGap::Far),
+            (at(36), at(0), Sport::Tennis, StartGap::Fits(36 * HOUR_US)),
+            (at(2), at(0), Sport::Basketball, StartGap::Near(2 * HOUR_US)),
+            (at(47), StartTime::On(0), Sport::Football, StartGap::Fits(0)),
+            (at(48), StartTime::On(0), Sport::Football, StartGap::Far),
+            (StartTime::On(5), StartTime::On(4), Sport::Tennis, StartGap::Fits(0)),
+            (StartTime::At(Micros::MIN), StartTime::At(Micros::MAX), Sport::Tennis, StartGap::Far),
         ] {
             assert_eq!(one.gap(other, sport), expected, "{one:?} {other:?}");
             assert_eq!(other.gap(one, sport), expected, "{other:?} {one:?}");

@@ -1,34 +1,34 @@
-//! Writes decisions beside the hub, which never waits for the database.
+//! Writes decisions in the background, so that the hub never waits for the database.
 
 use std::time::Duration;
 
 use tokio::{sync::mpsc, task::JoinHandle, time};
 use tracing::warn;
 
-use super::{Decision, Identity, store::Store};
+use super::{Decision, Identity, store::IdentityStore};
 use crate::{
     clock,
     supervisor::{self, Lifetime},
 };
 
-/// Batches of decisions that may wait for the database. While there is no room, decisions stay with
-/// [`Identity`], which has a limit of its own.
+/// Batches of decisions that may wait for the database. While the queue is full, decisions stay
+/// with [`Identity`], which has its own limit.
 pub const QUEUE_MAX: usize = 64;
 
 /// Between a failure of the database and the next try.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Tries of one batch once nobody sends any more.
+/// Attempts per batch after the sender is dropped.
 const LAST_TRIES: u32 = 3;
 
-/// The hub's end of the queue. The task ends when it is dropped and all is written.
+/// The sending side of the queue. The task ends when it is dropped and all is written.
 #[derive(Debug)]
-pub struct Writer {
+pub struct DecisionWriter {
     queue: mpsc::Sender<Vec<Decision>>,
 }
 
-impl Writer {
+impl DecisionWriter {
     #[must_use]
-    pub fn start(store: Store) -> (Self, JoinHandle<()>) {
+    pub fn start(store: IdentityStore) -> (Self, JoinHandle<()>) {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         (
             Self { queue },
@@ -36,7 +36,7 @@ impl Writer {
         )
     }
 
-    /// Takes what was decided, if there is room. Costs nothing where nothing was.
+    /// Queues new decisions, if there is capacity. Free without new decisions.
     pub fn take_from(&self, identity: &mut Identity) {
         if identity.has_decisions()
             && let Ok(room) = self.queue.try_reserve()
@@ -46,11 +46,14 @@ impl Writer {
     }
 }
 
-async fn write_all(store: Store, mut waiting: mpsc::Receiver<Vec<Decision>>) {
+async fn write_all(store: IdentityStore, mut waiting: mpsc::Receiver<Vec<Decision>>) {
     while let Some(decisions) = waiting.recv().await {
         let mut tries = 0;
         while let Err(error) = store.write(&decisions, clock::now()).await {
-            warn!(error = &error as &dyn std::error::Error, "cannot write which matches are one");
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "cannot write identity decisions; will retry"
+            );
             tries += 1;
             if waiting.is_closed() && tries >= LAST_TRIES {
                 break;

@@ -1,9 +1,9 @@
 //! Public ids: every id that a client sees fits a signed 32-bit integer, and stays the same.
 //!
-//! Sources name what they tell by digests of 52 bits ([`Id::derive`]). Here each digest gets a **number**
-//! from 1 to 2^31 - 1, once and for ever, and [`PublicIds::number_batch`] puts the numbers in place of the
-//! digests before the hub sees a fact. That is the one boundary: identity, hub, channels, archive and
-//! interfaces know numbers alone.
+//! Sources identify entities by digests of 52 bits ([`Id::derive`]). This module permanently
+//! assigns each digest a **number** from 1 to 2^31 - 1, and [`PublicIds::number_batch`] replaces
+//! digests by numbers before facts reach the hub. That is the only boundary: identity, hub,
+//! channels, archive and interfaces only know numbers.
 //!
 //! - A digest takes the first of its own sequence of choices that is free ([`Numbers`]), so nearly every
 //!   number is the same on each machine and after the database was lost, and a demo of the same seed always
@@ -44,7 +44,7 @@ pub use self::{
 };
 use crate::database::Database;
 
-/// Between two looks for new numbers to write: whoever is killed has the journal.
+/// The interval of writes of new numbers. The journal covers a crash in between.
 const WRITE_EVERY: Duration = Duration::from_millis(100);
 /// Between a failure of the database and the next try.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -58,50 +58,49 @@ pub struct PublicIds {
 #[derive(Debug)]
 struct Inner {
     numbers: RwLock<Numbers>,
-    /// Digests beyond so many get no number.
+    /// Maximum number of ids; digests beyond it get none.
     ids_max: usize,
-    kept: Option<Kept>,
+    persistence: Option<Persistence>,
 }
 
-/// Where numbers are kept.
+/// The persistence of numbers.
 #[derive(Debug)]
-struct Kept {
+struct Persistence {
     database: Database,
-    news: Mutex<News>,
-    bell: Notify,
-    /// Held by whoever writes.
+    pending: Mutex<PendingIds>,
+    wake: Notify,
+    /// Held while writing.
     writing: tokio::sync::Mutex<()>,
 }
 
-/// What is not in the database yet.
+/// Numbers that are not in the database yet.
 #[derive(Debug, Default)]
-struct News {
+struct PendingIds {
     unwritten: Vec<(Id, u32)>,
     journal: Option<Journal>,
 }
 
-/// What goes wrong with public ids.
+/// An error of public ids.
 #[derive(Debug, thiserror::Error)]
 pub enum IdsError {
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
     #[error("cannot use the journal of public ids")]
     Journal(#[from] io::Error),
-    #[error("there are as many public ids as may be: hub.ids_max")]
+    #[error("the limit of public ids is reached: hub.ids_max")]
     TooMany,
-    #[error("another program gave {count} public ids to something else meanwhile: run it again")]
+    #[error("another program assigned {count} of the same public ids meanwhile: run it again")]
     Contested { count: usize },
 }
 
 impl Default for Inner {
     fn default() -> Self {
-        Self { numbers: RwLock::default(), ids_max: usize::MAX, kept: None }
+        Self { numbers: RwLock::default(), ids_max: usize::MAX, persistence: None }
     }
 }
 
 impl PublicIds {
-    /// Reads what was given out, and goes on from there. `ids_max`: beyond so many, what is new gets no
-    /// number.
+    /// Loads the assigned numbers. `ids_max`: beyond it, new digests get no number.
     ///
     /// # Errors
     ///
@@ -111,18 +110,18 @@ impl PublicIds {
         for (own, number) in store::load(database).await? {
             numbers.insert(own, number);
         }
-        let kept = Kept {
+        let persistence = Persistence {
             database: database.clone(),
-            news: Mutex::default(),
-            bell: Notify::new(),
+            pending: Mutex::default(),
+            wake: Notify::new(),
             writing: tokio::sync::Mutex::default(),
         };
-        let inner = Inner { numbers: numbers.into(), ids_max, kept: Some(kept) };
+        let inner = Inner { numbers: numbers.into(), ids_max, persistence: Some(persistence) };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The same with a journal in this file, from which it first takes in what was not written when the
-    /// program before was killed.
+    /// Like [`Self::open`], with a journal in this file, from which it first restores numbers that
+    /// were not written when the previous process was killed.
     ///
     /// # Errors
     ///
@@ -134,18 +133,18 @@ impl PublicIds {
     ) -> Result<Self, IdsError> {
         let ids = Self::open(database, ids_max).await?;
         let (journal, left) = Journal::open(journal)?;
-        if let Some(kept) = &ids.inner.kept {
+        if let Some(persistence) = &ids.inner.persistence {
             let mut numbers = ids.inner.write();
-            let mut news = kept.news();
-            news.unwritten = left;
-            news.unwritten.retain(|(own, number)| numbers.insert(*own, *number));
-            news.journal = Some(journal);
+            let mut pending = persistence.pending();
+            pending.unwritten = left;
+            pending.unwritten.retain(|(own, number)| numbers.insert(*own, *number));
+            pending.journal = Some(journal);
         }
         ids.flush_all().await?;
         Ok(ids)
     }
 
-    /// The number of this digest: its own for ever. `None` when there are as many as may be.
+    /// The permanent number of this digest. `None` if the limit is reached.
     #[must_use]
     pub fn number(&self, own: Id) -> Option<Id> {
         if let Some(number) = self.known(own) {
@@ -157,8 +156,8 @@ impl PublicIds {
             return None;
         }
         let (number, is_new) = numbers.take(own)?;
-        if is_new && let Some(kept) = &self.inner.kept {
-            kept.note(own, number);
+        if is_new && let Some(persistence) = &self.inner.persistence {
+            persistence.note(own, number);
         }
         Some(Id(number.into()))
     }
@@ -170,7 +169,7 @@ impl PublicIds {
         numbers.get(own).map(|number| Id(number.into()))
     }
 
-    /// Puts numbers in place of all digests of a batch. Events of which one gets no number are left out.
+    /// Replaces all digests of a batch by numbers. Events with a digest without number are dropped.
     pub fn number_batch(&self, batch: &mut Batch) {
         batch.events.retain_mut(|event| {
             let mut is_whole = true;
@@ -182,12 +181,12 @@ impl PublicIds {
         });
     }
 
-    /// Writes what is new.
+    /// Writes new numbers.
     ///
     /// # Errors
     ///
-    /// If the database fails: then it is still to be written. Or if another program gave a number to
-    /// something else.
+    /// If the database fails, in which case the numbers stay pending, or if another program
+    /// assigned one of the numbers to another digest.
     pub async fn flush(&self) -> Result<(), IdsError> {
         match self.flush_all().await? {
             0 => Ok(()),
@@ -195,55 +194,52 @@ impl PublicIds {
         }
     }
 
-    /// The same; tells how many numbers another program had given to something else.
+    /// Like [`Self::flush`]; returns how many numbers another program had assigned to other digests.
     async fn flush_all(&self) -> Result<usize, IdsError> {
-        let Some(kept) = &self.inner.kept else { return Ok(0) };
-        let _turn = kept.writing.lock().await;
-        let unwritten = std::mem::take(&mut kept.news().unwritten);
+        let Some(persistence) = &self.inner.persistence else { return Ok(0) };
+        let _turn = persistence.writing.lock().await;
+        let unwritten = std::mem::take(&mut persistence.pending().unwritten);
         if unwritten.is_empty() {
             return Ok(0);
         }
-        match store::write(&kept.database, &unwritten).await {
+        match store::write(&persistence.database, &unwritten).await {
             Ok(contested) => {
-                kept.news().written()?;
+                persistence.pending().written()?;
                 for own in &contested {
                     error!(
                         digest = own.0,
-                        "a public id is another program's, too, until the next start"
+                        "another program assigned the same public id; resolved at the next start"
                     );
                 }
                 counter!("matchwire_ids_contested_total").increment(contested.len() as u64);
                 Ok(contested.len())
             }
             Err(error) => {
-                let mut news = kept.news();
-                let later = std::mem::replace(&mut news.unwritten, unwritten);
-                news.unwritten.extend(later);
+                let mut pending = persistence.pending();
+                let later = std::mem::replace(&mut pending.unwritten, unwritten);
+                pending.unwritten.extend(later);
                 Err(error.into())
             }
         }
     }
 
-    /// Writes what is new, again and again, until `stopped`, and then once more.
+    /// Writes new numbers periodically until `stopped`, and then once more.
     pub async fn keep(self, mut stopped: watch::Receiver<bool>) {
-        let Some(kept) = &self.inner.kept else { return };
+        let Some(persistence) = &self.inner.persistence else { return };
         let mut is_last = false;
         while !is_last {
-            let news = async {
-                kept.bell.notified().await;
+            let written_soon = async {
+                persistence.wake.notified().await;
                 tokio::time::sleep(WRITE_EVERY).await;
             };
             tokio::select! {
-                () = news => {}
+                () = written_soon => {}
                 _ = stopped.wait_for(|stop| *stop) => is_last = true,
             }
             gauge!("matchwire_ids").set(self.len());
             if let Err(error) = self.flush_all().await {
-                warn!(
-                    error = &error as &dyn Error,
-                    "public ids were not written, and will be tried again"
-                );
-                kept.bell.notify_one();
+                warn!(error = &error as &dyn Error, "cannot write public ids; will retry");
+                persistence.wake.notify_one();
                 if !is_last {
                     tokio::time::sleep(RETRY_AFTER).await;
                 }
@@ -263,27 +259,27 @@ impl Inner {
     }
 }
 
-impl Kept {
-    fn news(&self) -> MutexGuard<'_, News> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+impl Persistence {
+    fn pending(&self) -> MutexGuard<'_, PendingIds> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, own: Id, number: u32) {
-        let mut news = self.news();
-        news.unwritten.push((own, number));
-        if let Some(journal) = &mut news.journal
+        let mut pending = self.pending();
+        pending.unwritten.push((own, number));
+        if let Some(journal) = &mut pending.journal
             && let Err(error) = journal.append(own, number)
         {
-            // A disk that is full: the task writes the number to the database as soon as it can.
+            // The disk may be full: the task writes the number to the database as soon as it can.
             counter!("matchwire_ids_journal_failures_total").increment(1);
             warn!(%error, "cannot write to the journal of public ids");
         }
-        self.bell.notify_one();
+        self.wake.notify_one();
     }
 }
 
-impl News {
-    /// All that was taken out is in the database. What has come meanwhile still needs the journal.
+impl PendingIds {
+    /// The taken numbers are in the database. Later ones still need the journal.
     fn written(&mut self) -> io::Result<()> {
         match &mut self.journal {
             Some(journal) if self.unwritten.is_empty() => journal.clear(),

@@ -28,7 +28,7 @@ async fn answer(command: MatchesCommand) -> Result<String, MatchesCommandError> 
     Ok(String::from_utf8(out).unwrap())
 }
 
-fn told(provider: &str, key: &str, sides: [&str; 2]) -> Fixture {
+fn fixture(provider: &str, key: &str, sides: [&str; 2]) -> Fixture {
     let competition = Competition { id: Id(1), name: "A\tCup\x1b".into(), season: None };
     Fixture {
         provider: provider.into(),
@@ -42,19 +42,19 @@ fn told(provider: &str, key: &str, sides: [&str; 2]) -> Fixture {
 
 /// A hub that runs on this database: what it knows, and what it does about orders.
 struct Running {
-    store: Store,
+    store: IdentityStore,
     identity: Identity,
 }
 
 impl Running {
     async fn on(db: &DatabaseName) -> Self {
-        let store = Store::of(&Database::open_existing(db).await.unwrap());
+        let store = IdentityStore::of(&Database::open_existing(db).await.unwrap());
         let mut running = Self { identity: Identity::new(store.load().await.unwrap()), store };
         running.identity.use_ids(PublicIds::default());
         for fixture in [
-            told("a", "1", ["Ajax", "PSV"]),
-            told("b", "1/x", ["PSV", "Ajax"]),
-            told("c", "1", ["Ajax", "PSV Eindhoven"]),
+            fixture("a", "1", ["Ajax", "PSV"]),
+            fixture("b", "1/x", ["PSV", "Ajax"]),
+            fixture("c", "1", ["Ajax", "PSV Eindhoven"]),
         ] {
             let own = public(&fixture.provider, &fixture.provider_key);
             running.identity.resolve(Sport::Football, own, &fixture);

@@ -1,8 +1,8 @@
-//! What football matches may end like: a model of each competition, fitted to the results that the
-//! archive has of it (`model`), and again from time to time ([`Predictor::refit_always`]).
+//! Forecasts of football matches: a model per competition, fitted to its archived results
+//! (`model`), and refitted periodically ([`Predictor::refit_always`]).
 //!
-//! In: results. Out: [`Forecast`]s. It knows neither HTTP nor odds: bookmakers' prices have no part in
-//! what it says.
+//! In: results. Out: [`Forecast`]s. It knows neither HTTP nor odds: forecasts do not use
+//! bookmakers' prices.
 
 mod matrix;
 mod model;
@@ -21,17 +21,17 @@ use tracing::{debug, error};
 
 pub use self::{
     matrix::ScoreMatrix,
-    model::{Forecast, Model, Played, Strength},
+    model::{Forecast, MatchResult, Model, Strength},
 };
 use crate::{
     archive::{Archive, EntityKind, Filter, Window},
     clock::now,
     config::PredictionsConfig,
-    record::{Brief, Key, Status},
+    record::{Key, MatchSummary, Status},
     supervisor::{self, Lifetime},
 };
 
-/// What the model is called in answers.
+/// The name of the model in answers.
 pub const VERSION: &str = "dixon-coles-1";
 
 /// The newest results of a competition that are looked at: with the default half-life, those of ten
@@ -47,24 +47,24 @@ const DAY_US: f64 = 86_400.0 * 1_000_000.0;
 /// A handle on the models; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Predictor {
-    fitted: Arc<RwLock<HashMap<Key, Arc<Fitted>>>>,
+    fitted: Arc<RwLock<HashMap<Key, Arc<FittedModel>>>>,
 }
 
 /// The model of a competition.
 #[derive(Debug)]
-pub struct Fitted {
+pub struct FittedModel {
     pub model: Model,
     /// When it was made.
     pub at: Micros,
-    /// By which it is told whether there is anything new: how many results, and the last change of one.
+    /// The number of results and their last change, to detect new data.
     of: (usize, Micros),
     /// All results that the archive had.
     results: usize,
 }
 
-/// Which competitions are looked at.
+/// Which competitions are refitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RefitScope {
     /// All that have anything new.
     All,
     /// Those that have no model yet, and those that have a tenth more results than theirs was made of.
@@ -74,7 +74,7 @@ pub enum Wanted {
 impl Predictor {
     /// The model of a competition, once it has enough results.
     #[must_use]
-    pub fn of(&self, competition: Key) -> Option<Arc<Fitted>> {
+    pub fn of(&self, competition: Key) -> Option<Arc<FittedModel>> {
         let fitted = self.fitted.read().unwrap_or_else(PoisonError::into_inner);
         fitted.get(&competition).map(Arc::clone)
     }
@@ -95,17 +95,20 @@ impl Predictor {
                 ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
             }
             loop {
-                let wanted = tokio::select! {
+                let scope = tokio::select! {
                     biased;
                     _ = stopped.wait_for(|stopped| *stopped) => return,
-                    _ = refits.tick() => Wanted::All,
-                    _ = looks.tick() => Wanted::Urgent,
+                    _ = refits.tick() => RefitScope::All,
+                    _ = looks.tick() => RefitScope::Urgent,
                 };
                 let (predictor, archive) = (predictor.clone(), archive.clone());
                 let config = config.clone();
-                let fit = move || predictor.refit(&archive, &config, wanted, now());
+                let fit = move || predictor.refit(&archive, &config, scope, now());
                 if let Err(error) = tokio::task::spawn_blocking(fit).await {
-                    error!(error = &error as &dyn std::error::Error, "models were not fitted");
+                    error!(
+                        error = &error as &dyn std::error::Error,
+                        "cannot fit prediction models"
+                    );
                 }
             }
         })
@@ -116,12 +119,12 @@ impl Predictor {
         &self,
         archive: &Archive,
         config: &PredictionsConfig,
-        wanted: Wanted,
+        scope: RefitScope,
         now: Micros,
     ) {
         let football = archive.entities(EntityKind::Competition, |it| it.sport == Sport::Football);
         for competition in football {
-            let results = Filter {
+            let filter = Filter {
                 sport: Some(Sport::Football),
                 competition: Some(competition.id),
                 statuses: Some(vec![Status::Finished]),
@@ -130,24 +133,28 @@ impl Predictor {
                 ..Filter::default()
             };
             let known = self.of(competition.id);
-            // Counting takes no match into the hand, and this is asked every few seconds.
-            let count = archive.find(&results, Window { offset: 0, limit: 0 }).count;
+            // Counting reads no match, and this runs every few seconds.
+            let count = archive.find(&filter, Window { offset: 0, limit: 0 }).count;
             let is_urgent =
                 known.as_ref().is_none_or(|known| count > known.results + known.results / 10);
-            if count < config.matches_min || (wanted == Wanted::Urgent && !is_urgent) {
+            if count < config.matches_min || (scope == RefitScope::Urgent && !is_urgent) {
                 continue;
             }
-            let found = archive.find(&results, Window { offset: 0, limit: RESULTS_MAX });
-            let played: Vec<_> = found.briefs.iter().filter_map(|it| result(it, now)).collect();
+            let found = archive.find(&filter, Window { offset: 0, limit: RESULTS_MAX });
+            let results: Vec<_> = found.briefs.iter().filter_map(|it| result(it, now)).collect();
             let last = found.briefs.iter().map(|it| it.updated).max().unwrap_or_default();
-            let of = (played.len(), last);
+            let of = (results.len(), last);
             let is_known = known.is_some_and(|known| known.of == of);
-            if played.len() < config.matches_min || is_known {
+            if results.len() < config.matches_min || is_known {
                 continue;
             }
-            let model = Model::fit(&played, f64::from(config.half_life_days));
-            debug!(competition = competition.id, results = played.len(), "a model was fitted");
-            let fitted = Fitted { model, at: now, of, results: found.count };
+            let model = Model::fit(&results, f64::from(config.half_life_days));
+            debug!(
+                competition = competition.id,
+                results = results.len(),
+                "fitted a prediction model"
+            );
+            let fitted = FittedModel { model, at: now, of, results: found.count };
             let mut models = self.fitted.write().unwrap_or_else(PoisonError::into_inner);
             models.insert(competition.id, Arc::new(fitted));
         }
@@ -155,7 +162,7 @@ impl Predictor {
 }
 
 /// Goals without extra time: that is what the model speaks of.
-fn result(brief: &Brief, now: Micros) -> Option<Played> {
+fn result(brief: &MatchSummary, now: Micros) -> Option<MatchResult> {
     let extra = brief.extra_time.unwrap_or_default().map(u32::from);
     let [home, away] = brief.score?;
     #[expect(
@@ -163,7 +170,7 @@ fn result(brief: &Brief, now: Micros) -> Option<Played> {
         reason = "an age, of which a second more or less is nothing"
     )]
     let age = now.saturating_sub(brief.start?) as f64;
-    Some(Played {
+    Some(MatchResult {
         sides: brief.sides?,
         goals: [home.checked_sub(extra[0])?, away.checked_sub(extra[1])?],
         days: age / DAY_US,

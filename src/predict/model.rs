@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use super::{
     matrix::{ScoreMatrix, dependence},
-    optimum::{Value, maximum},
+    optimum::{Evaluation, maximum},
 };
 use crate::record::Key;
 
@@ -29,7 +29,7 @@ const DEPENDENCE_PRIOR: f64 = 50.0;
 
 /// One result.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Played {
+pub struct MatchResult {
     pub sides: [Key; 2],
     /// Without extra time.
     pub goals: [u32; 2],
@@ -65,14 +65,14 @@ const COMMON: usize = 3;
 impl Model {
     /// The likeliest model of these results. Without results nothing is known and all are alike.
     #[must_use]
-    pub fn fit(played: &[Played], half_life_days: f64) -> Self {
+    pub fn fit(played: &[MatchResult], half_life_days: f64) -> Self {
         let mut teams: BTreeMap<Key, usize> = BTreeMap::new();
         for side in played.iter().flat_map(|it| it.sides) {
             let next = teams.len();
             teams.entry(side).or_insert(next);
         }
         let results: Vec<_> =
-            played.iter().map(|it| Weighed::of(it, &teams, half_life_days)).collect();
+            played.iter().map(|it| WeightedResult::of(it, &teams, half_life_days)).collect();
         let mut start = vec![0.0; COMMON + 2 * teams.len()];
         // Where leagues are; the way from there is short.
         (start[0], start[1], start[2]) = (0.15, 0.25, -0.05);
@@ -100,15 +100,15 @@ impl Model {
 }
 
 /// A result as the likelihood needs it: teams by their places.
-struct Weighed {
+struct WeightedResult {
     home: usize,
     away: usize,
     goals: [u32; 2],
     weight: f64,
 }
 
-impl Weighed {
-    fn of(played: &Played, teams: &BTreeMap<Key, usize>, half_life_days: f64) -> Self {
+impl WeightedResult {
+    fn of(played: &MatchResult, teams: &BTreeMap<Key, usize>, half_life_days: f64) -> Self {
         let [home, away] = played.sides.map(|side| COMMON + 2 * teams[&side]);
         let weight = (-played.days.max(0.0) / half_life_days).exp2();
         Self { home, away, goals: played.goals, weight }
@@ -116,18 +116,18 @@ impl Weighed {
 }
 
 /// The logarithm of the likelihood, without what does not depend on the parameters, and its gradient.
-fn likelihood(at: &[f64], results: &[Weighed]) -> Value {
+fn likelihood(at: &[f64], results: &[WeightedResult]) -> Evaluation {
     let (level, advantage, rho) = (at[0], at[1], at[2]);
     let mut gradient = vec![0.0; at.len()];
     let mut value = 0.0;
     for result in results {
-        let Weighed { home, away, goals, weight } = *result;
+        let WeightedResult { home, away, goals, weight } = *result;
         let logs = [level + advantage + at[home] + at[away + 1], level + at[away] + at[home + 1]];
         let [lambda, mu] = logs.map(f64::exp);
         let low = goals.map(|goals| usize::try_from(goals).unwrap_or(usize::MAX));
         let tau = dependence(low, lambda, mu, rho);
         if tau <= 0.0 || !tau.is_finite() {
-            return Value { value: f64::NEG_INFINITY, gradient };
+            return Evaluation { value: f64::NEG_INFINITY, gradient };
         }
         let [x, y] = goals.map(f64::from);
         value += weight * (tau.ln() + x * logs[0] - lambda + y * logs[1] - mu);
@@ -155,7 +155,7 @@ fn likelihood(at: &[f64], results: &[Weighed]) -> Value {
         value -= PRIOR / 2.0 * strength * strength;
         gradient[place] -= PRIOR * strength;
     }
-    Value { value, gradient }
+    Evaluation { value, gradient }
 }
 
 #[cfg(test)]

@@ -16,13 +16,13 @@ const HALVINGS_MAX: usize = 40;
 const ENOUGH: f64 = 1e-4;
 
 /// The value of a function at a place, and its gradient there.
-pub(super) struct Value {
+pub(super) struct Evaluation {
     pub(super) value: f64,
     pub(super) gradient: Vec<f64>,
 }
 
 /// Where the function has its maximum, going up from `start`. A function may be minus infinity.
-pub(super) fn maximum(start: Vec<f64>, function: impl Fn(&[f64]) -> Value) -> Vec<f64> {
+pub(super) fn maximum(start: Vec<f64>, function: impl Fn(&[f64]) -> Evaluation) -> Vec<f64> {
     let mut at = start;
     let mut here = function(&at);
     let mut steps: VecDeque<Curve> = VecDeque::with_capacity(MEMORY);
@@ -82,11 +82,11 @@ fn direction(gradient: &[f64], steps: &VecDeque<Curve>) -> Vec<f64> {
 
 fn climb(
     at: &[f64],
-    here: &Value,
+    here: &Evaluation,
     direction: &[f64],
     scale: f64,
-    function: impl Fn(&[f64]) -> Value,
-) -> Option<(Vec<f64>, Value)> {
+    function: impl Fn(&[f64]) -> Evaluation,
+) -> Option<(Vec<f64>, Evaluation)> {
     let slope = dot(direction, &here.gradient);
     let mut length = scale;
     for _ in 0..HALVINGS_MAX {
@@ -122,7 +122,7 @@ mod tests {
     fn maximum_of_a_bent_valley_is_found() {
         let found = maximum(vec![-1.2, 1.0], |at| {
             let (x, y) = (at[0], at[1]);
-            Value {
+            Evaluation {
                 value: -((1.0 - x).powi(2) + 100.0 * (y - x * x).powi(2)),
                 gradient: vec![2.0 * (1.0 - x) + 400.0 * x * (y - x * x), -200.0 * (y - x * x)],
             }

@@ -3,15 +3,15 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     database::testing::on_each,
-    record::{MatchRecord, Named, Names, PlayRecord},
+    record::{EntityRef, MatchRecord, Names, PlayRecord},
 };
 
 /// 2026-09-01T16:26:40Z
 const NOW: Micros = 1_788_280_000_000_000;
 const LEAGUE: Key = 5;
 
-fn named(id: Key) -> Named {
-    Named { id, name: format!("name {id}").into() }
+fn named(id: Key) -> EntityRef {
+    EntityRef { id, name: format!("name {id}").into() }
 }
 
 /// A match that ended, a day earlier for each that was before it.
@@ -21,7 +21,7 @@ fn finished(
     score: [u32; 2],
     extra_time: Option<[u16; 2]>,
 ) -> MatchRecord {
-    let brief = Brief {
+    let brief = MatchSummary {
         id,
         sport: Sport::Football,
         competition: Some(LEAGUE),
@@ -76,7 +76,7 @@ async fn league_has_a_model_once_it_has_enough_results() {
             let score = if id % 2 == 0 { [3, 0] } else { [0, 2] };
             let record = Arc::new(finished(id, sides, score, None));
             archive.put(&[record], NOW).await.unwrap();
-            predictor.refit(&archive, &config, Wanted::All, NOW);
+            predictor.refit(&archive, &config, RefitScope::All, NOW);
             assert_eq!(predictor.of(LEAGUE).is_some(), id == 6, "with {id} results");
         }
         let fitted = predictor.of(LEAGUE).unwrap();
@@ -84,11 +84,11 @@ async fn league_has_a_model_once_it_has_enough_results() {
         assert!(away > 2.0 * home, "{away} of the strong, {home} of the weak");
         assert_eq!(predictor.of(LEAGUE + 1).map(|it| it.at), None);
 
-        predictor.refit(&archive, &config, Wanted::All, NOW + 1);
+        predictor.refit(&archive, &config, RefitScope::All, NOW + 1);
         assert_eq!(predictor.of(LEAGUE).unwrap().at, NOW, "it was fitted again for nothing");
         let record = Arc::new(finished(7, [weak, strong], [1, 0], None));
         archive.put(&[record], NOW).await.unwrap();
-        predictor.refit(&archive, &config, Wanted::All, NOW + 2);
+        predictor.refit(&archive, &config, RefitScope::All, NOW + 2);
         assert_eq!(predictor.of(LEAGUE).unwrap().at, NOW + 2, "a result was passed over");
     })
     .await;
@@ -105,7 +105,7 @@ async fn between_two_refits_only_who_has_far_more_results_is_fitted() {
             archive.put(&records.collect::<Vec<_>>(), NOW).await.unwrap();
         };
         let fitted_at = |now| {
-            predictor.refit(&archive, &config, Wanted::Urgent, now);
+            predictor.refit(&archive, &config, RefitScope::Urgent, now);
             predictor.of(LEAGUE).map(|fitted| fitted.at)
         };
         put(1..=19).await;

@@ -1,6 +1,6 @@
-//! How strong sides are, computed from the results that are kept: Elo.
+//! Elo ratings of sides, computed from archived results.
 //!
-//! In: matches in the order in which they were played. Out: a [`Table`] of ratings, and of each result
+//! In: matches in the order in which they were played. Out: a [`RatingTable`] of ratings, and of each result
 //! what was expected of it before. Everybody begins at [`FIRST`]; a result moves both sides by
 //! [`STEP`] times what it differs from the expected, 1 / (1 + 10^((other - own) / [`SCALE`])). A draw
 //! is half a win; what was not played (a walkover) does not count. It knows neither HTTP nor SQL.
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use fanout::Micros;
 
-use crate::record::{Brief, Key, Status};
+use crate::record::{Key, MatchSummary, Status};
 
 /// Where everybody begins.
 pub const FIRST: f64 = 1500.0;
@@ -20,7 +20,7 @@ pub const SCALE: f64 = 400.0;
 
 /// A side and what its results say.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rated {
+pub struct Rating {
     pub rating: f64,
     /// The highest that it ever was.
     pub peak: f64,
@@ -33,7 +33,7 @@ pub struct Rated {
     pub competition: Option<Key>,
 }
 
-impl Default for Rated {
+impl Default for Rating {
     fn default() -> Self {
         Self {
             rating: FIRST,
@@ -49,15 +49,15 @@ impl Default for Rated {
 
 /// The ratings of one sport.
 #[derive(Debug, Clone, Default)]
-pub struct Table {
-    sides: HashMap<Key, Rated>,
+pub struct RatingTable {
+    sides: HashMap<Key, Rating>,
     /// Of each result, the probability that the first side had before.
     expected: HashMap<Key, f64>,
 }
 
-impl Table {
+impl RatingTable {
     /// Rates the results among these matches, which come in the order in which they were played.
-    pub fn of<'a>(briefs: impl IntoIterator<Item = &'a Brief>) -> Self {
+    pub fn of<'a>(briefs: impl IntoIterator<Item = &'a MatchSummary>) -> Self {
         let mut table = Self::default();
         for brief in briefs {
             if let (Some(sides), Some(won)) = (brief.sides, result(brief)) {
@@ -67,40 +67,40 @@ impl Table {
         table
     }
 
-    fn add(&mut self, brief: &Brief, sides: [Key; 2], won: f64) {
+    fn add(&mut self, brief: &MatchSummary, sides: [Key; 2], won: f64) {
         if let Some(chance) = self.chance(sides) {
             self.expected.insert(brief.id, chance);
         }
         let before = sides.map(|side| self.sides.get(&side).copied().unwrap_or_default());
         let change = STEP * (won - expectation(before.map(|it| it.rating)));
-        for ((side, mut rated), (change, won)) in
+        for ((side, mut rating), (change, won)) in
             sides.into_iter().zip(before).zip([(change, won), (-change, 1.0 - won)])
         {
-            rated.rating += change;
-            rated.peak = rated.peak.max(rated.rating);
-            rated.played += 1;
-            rated.won += u32::from(won > 0.5);
-            rated.lost += u32::from(won < 0.5);
-            rated.last = brief.start.or(rated.last);
-            rated.competition = brief.competition.or(rated.competition);
-            self.sides.insert(side, rated);
+            rating.rating += change;
+            rating.peak = rating.peak.max(rating.rating);
+            rating.played += 1;
+            rating.won += u32::from(won > 0.5);
+            rating.lost += u32::from(won < 0.5);
+            rating.last = brief.start.or(rating.last);
+            rating.competition = brief.competition.or(rating.competition);
+            self.sides.insert(side, rating);
         }
     }
 
     /// What the results say of a side; `None` where it has none.
     #[must_use]
-    pub fn get(&self, side: Key) -> Option<&Rated> {
+    pub fn get(&self, side: Key) -> Option<&Rating> {
         self.sides.get(&side)
     }
 
     /// The probability that the first side wins; `None` where neither has a result to tell by.
     #[must_use]
     pub fn chance(&self, sides: [Key; 2]) -> Option<f64> {
-        let rated = sides.map(|side| self.sides.get(&side));
-        if rated.iter().all(Option::is_none) {
+        let ratings = sides.map(|side| self.sides.get(&side));
+        if ratings.iter().all(Option::is_none) {
             return None;
         }
-        Some(expectation(rated.map(|rated| rated.map_or(FIRST, |it| it.rating))))
+        Some(expectation(ratings.map(|rating| rating.map_or(FIRST, |it| it.rating))))
     }
 
     /// The probability that the first side had before this match, which has a result.
@@ -111,8 +111,8 @@ impl Table {
 
     /// All sides, the strongest first.
     #[must_use]
-    pub fn ranked(&self) -> Vec<(Key, Rated)> {
-        let mut ranked: Vec<_> = self.sides.iter().map(|(id, rated)| (*id, *rated)).collect();
+    pub fn ranked(&self) -> Vec<(Key, Rating)> {
+        let mut ranked: Vec<_> = self.sides.iter().map(|(id, rating)| (*id, *rating)).collect();
         ranked.sort_by(|(a, x), (b, y)| y.rating.total_cmp(&x.rating).then(a.cmp(b)));
         ranked
     }
@@ -124,7 +124,7 @@ fn expectation([own, other]: [f64; 2]) -> f64 {
 
 /// What the first side made of a match that was played: 1, 0, or 0.5 for a draw.
 #[must_use]
-pub fn result(brief: &Brief) -> Option<f64> {
+pub fn result(brief: &MatchSummary) -> Option<f64> {
     if !matches!(brief.status, Status::Finished | Status::Retired) {
         return None;
     }
@@ -140,7 +140,7 @@ pub fn result(brief: &Brief) -> Option<f64> {
 
 /// 0 or 1: the side that has won, as it was told or as the score of what was played to its end says.
 #[must_use]
-pub fn winner(brief: &Brief) -> Option<u8> {
+pub fn winner(brief: &MatchSummary) -> Option<u8> {
     let by_score = || match brief.score? {
         [first, second] if first > second => Some(0),
         [first, second] if first < second => Some(1),
@@ -173,8 +173,8 @@ mod tests {
 
     use super::*;
 
-    fn played(id: Key, sides: [Key; 2], score: [u32; 2]) -> Brief {
-        Brief {
+    fn played(id: Key, sides: [Key; 2], score: [u32; 2]) -> MatchSummary {
+        MatchSummary {
             id,
             sport: Sport::Hockey,
             competition: Some(7),
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn results_move_both_sides_by_what_was_not_expected() {
         let matches = [played(1, [10, 20], [3, 1]), played(2, [20, 10], [0, 2])];
-        let table = Table::of(&matches);
+        let table = RatingTable::of(&matches);
         assert_eq!(table.expected(1), None, "nobody had a result");
         // 1516 against 1484 after the first.
         let expected = 1.0 / (1.0 + 10_f64.powf(32.0 / 400.0));
@@ -225,11 +225,11 @@ mod tests {
     fn only_what_was_played_counts() {
         let drawn = played(1, [10, 20], [2, 2]);
         assert_eq!(result(&drawn), Some(0.5));
-        let walkover = Brief { status: Status::Walkover, winner: Some(0), ..drawn.clone() };
+        let walkover = MatchSummary { status: Status::Walkover, winner: Some(0), ..drawn.clone() };
         assert_eq!((result(&walkover), winner(&walkover)), (None, Some(0)));
-        let retired = Brief { status: Status::Retired, winner: Some(1), ..drawn.clone() };
+        let retired = MatchSummary { status: Status::Retired, winner: Some(1), ..drawn.clone() };
         assert_eq!(result(&retired), Some(0.0));
-        let live = Brief { status: Status::Live, score: Some([2, 0]), ..drawn };
+        let live = MatchSummary { status: Status::Live, score: Some([2, 0]), ..drawn };
         assert_eq!((result(&live), winner(&live)), (None, None));
     }
 }

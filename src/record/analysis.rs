@@ -8,7 +8,7 @@ use ingest::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Named;
+use super::EntityRef;
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -33,7 +33,7 @@ pub struct ShotRecord {
     /// 0 home, 1 away.
     pub side: u8,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub player: Option<Named>,
+    pub player: Option<EntityRef>,
     pub period: Period,
     pub minute: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct ShotRecord {
 /// Where a player has been on average, in tenths of a percent of the pitch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionRecord {
-    pub player: Named,
+    pub player: EntityRef,
     pub x: u16,
     pub y: u16,
 }

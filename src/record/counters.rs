@@ -45,17 +45,17 @@ impl FootballRecord {
 }
 
 /// Which of [`CARDS`] an incident is of this kind, as the stream protocol names kinds.
-fn card(kind: &str) -> Option<Card> {
+fn card(kind: &str) -> Option<CountedCard> {
     match kind {
-        "yellow" => Some(Card::Yellow),
-        "second_yellow" | "red" => Some(Card::Red),
+        "yellow" => Some(CountedCard::Yellow),
+        "second_yellow" | "red" => Some(CountedCard::Red),
         _ => None,
     }
 }
 
 /// A card as it is counted: a second yellow one is a red one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Card {
+pub(crate) enum CountedCard {
     Yellow,
     Red,
 }
@@ -65,7 +65,7 @@ pub(crate) enum Card {
 pub(crate) fn complete<K: Ord + Clone + Borrow<str> + From<&'static str>>(
     sides: &mut [BTreeMap<K, u32>; 2],
     has_incidents: bool,
-    shown: impl IntoIterator<Item = (Card, u8)>,
+    shown: impl IntoIterator<Item = (CountedCard, u8)>,
 ) {
     for family in FAMILIES {
         let is_counted = sides.iter().any(|side| side.contains_key(family[0]));

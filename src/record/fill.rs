@@ -3,11 +3,11 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{Brief, FootballRecord, MatchRecord, Names, PlayRecord, PriceRecord, odds_id};
+use super::{FootballRecord, MatchRecord, MatchSummary, Names, PlayRecord, PriceRecord, odds_id};
 
 impl MatchRecord {
     /// The brief, to be changed: a copy of its own where it is shared.
-    pub fn brief_mut(&mut self) -> &mut Brief {
+    pub fn brief_mut(&mut self) -> &mut MatchSummary {
         Arc::make_mut(&mut self.brief)
     }
 
@@ -84,7 +84,7 @@ fn fill<T: Clone>(own: &mut Option<T>, kept: &Option<T>) {
     }
 }
 
-impl Brief {
+impl MatchSummary {
     /// Takes over who plays, when, where and in what, as far as it is not told here.
     pub(crate) fn fill_particulars(&mut self, kept: &Self) {
         let Self {
@@ -181,7 +181,7 @@ impl FootballRecord {
     }
 }
 
-fn fill_score(own: &mut Brief, kept: &Brief, went_back: bool) {
+fn fill_score(own: &mut MatchSummary, kept: &MatchSummary, went_back: bool) {
     if went_back || own.score.is_none() {
         own.score = kept.score.or(own.score);
         own.winner = kept.winner.or(own.winner);

@@ -1,4 +1,4 @@
-//! What is known of one match, as it is kept in the archive and answered over HTTP.
+//! The record of one match, as stored in the archive and served over HTTP.
 //!
 //! In: the hub's typed state, at a moment ([`MatchRecord::of`]). Out: plain values that are written as
 //! JSON and read again, the same for a match in play and for one of ten years ago. It knows neither
@@ -37,20 +37,20 @@ pub use self::{
     status::Status,
 };
 
-/// An id of ours; see [`ingest::event::Id`].
+/// A public id; see [`ingest::event::Id`].
 pub type Key = u64;
 
 /// Something with an id and a name: a team, a player, a referee.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Named {
+pub struct EntityRef {
     pub id: Key,
     pub name: Arc<str>,
 }
 
-/// What lists tell of a match, and by what they are filtered. Small: an archive keeps those of all its
+/// The fields of a match that lists show and filter by. Small, since the archive holds those of all
 /// matches in memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Brief {
+pub struct MatchSummary {
     pub id: Key,
     #[serde(with = "sport")]
     pub sport: Sport,
@@ -92,12 +92,12 @@ pub struct Brief {
     pub updated: Micros,
 }
 
-/// All that is known of a match.
+/// The complete record of a match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchRecord {
     /// Shared with lists of matches.
-    pub brief: Arc<Brief>,
-    /// Who tells of it: the provider's slug and its own key.
+    pub brief: Arc<MatchSummary>,
+    /// Its providers' slugs and keys.
     pub refs: BTreeMap<Arc<str>, Arc<str>>,
     pub names: Names,
     pub play: PlayRecord,
@@ -108,18 +108,18 @@ pub struct MatchRecord {
     pub position: Option<Position>,
 }
 
-/// The names behind the ids of a [`Brief`].
+/// The names behind the ids of a [`MatchSummary`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Names {
-    pub competition: Option<Named>,
+    pub competition: Option<EntityRef>,
     /// ISO 3166-1 alpha-2 where a feed tells it so, else the country's name.
     pub country: Option<Arc<str>>,
-    pub season: Option<Named>,
-    pub sides: Option<[Named; 2]>,
-    pub venue: Option<Named>,
+    pub season: Option<EntityRef>,
+    pub sides: Option<[EntityRef; 2]>,
+    pub venue: Option<EntityRef>,
     pub city: Option<Arc<str>>,
-    pub referee: Option<Named>,
-    pub coaches: [Option<Named>; 2],
+    pub referee: Option<EntityRef>,
+    pub coaches: [Option<EntityRef>; 2],
     /// Tennis: of the tournament.
     pub surface: Option<Arc<str>>,
     pub category: Option<Arc<str>>,

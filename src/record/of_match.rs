@@ -12,16 +12,16 @@ use ingest::{
 };
 
 use super::{
-    AnalysisRecord, BallRecord, Brief, CONSENSUS, ClockRecord, FootballRecord, IncidentRecord, Key,
-    LineUpPlayerRecord, LineUpRecord, MatchRecord, MomentumMinute, Named, Names, PlayRecord,
-    PlayerRecord, PointRecord, PositionRecord, PriceRecord, RaceRecord, RunnerPriceRecord,
-    RunnerRecord, ScoreboardRecord, SetRecord, ShotRecord, Status, TennisRecord, own,
-    play::runner_key,
+    AnalysisRecord, BallRecord, CONSENSUS, ClockRecord, EntityRef, FootballRecord, IncidentRecord,
+    Key, LineUpPlayerRecord, LineUpRecord, MatchRecord, MatchSummary, MomentumMinute, Names,
+    PlayRecord, PlayerRecord, PointRecord, PositionRecord, PriceRecord, RaceRecord,
+    RunnerPriceRecord, RunnerRecord, ScoreboardRecord, SetRecord, ShotRecord, Status, TennisRecord,
+    own, play::runner_key,
 };
 use crate::{
     hub::state::{
-        Book, Clock, Consensus, Entry, Football, Life, Match, MatchAnalysis, Play, Played, Racing,
-        Scores, Selection, Tally, Tennis,
+        Book, Consensus, Football, IncidentEntry, Life, Match, MatchAnalysis, MatchClock, Play,
+        PlayedPoint, PlayerTally, Racing, Scores, Selection, Tennis,
     },
     ids::PublicIds,
     wire,
@@ -41,8 +41,8 @@ impl MatchRecord {
     }
 }
 
-fn named(participant: &Participant) -> Named {
-    Named { id: participant.id.0, name: Arc::clone(&participant.name) }
+fn named(participant: &Participant) -> EntityRef {
+    EntityRef { id: participant.id.0, name: Arc::clone(&participant.name) }
 }
 
 /// The digest of a season: that of its competition's id, and what it is called.
@@ -55,16 +55,16 @@ fn names(state: &Match, ids: &PublicIds) -> Names {
     let about = &state.about;
     let season = |it: &Competition| {
         let name = it.season.clone()?;
-        Some(Named { id: ids.number(season(it.id, &name))?.0, name })
+        Some(EntityRef { id: ids.number(season(it.id, &name))?.0, name })
     };
     Names {
         competition: competition
             .as_ref()
-            .map(|it| Named { id: it.id.0, name: Arc::clone(&it.name) }),
+            .map(|it| EntityRef { id: it.id.0, name: Arc::clone(&it.name) }),
         country: about.country.clone(),
         season: competition.as_ref().and_then(season),
         sides: sides.as_ref().map(|sides| sides.each_ref().map(named)),
-        venue: about.venue.as_ref().map(|it| Named { id: it.id.0, name: Arc::clone(&it.name) }),
+        venue: about.venue.as_ref().map(|it| EntityRef { id: it.id.0, name: Arc::clone(&it.name) }),
         city: about.venue.as_ref().and_then(|venue| venue.city.clone()),
         referee: about.referee.as_ref().map(named),
         coaches: about.coaches.each_ref().map(|coach| coach.as_ref().map(named)),
@@ -74,14 +74,14 @@ fn names(state: &Match, ids: &PublicIds) -> Names {
     }
 }
 
-fn brief(state: &Match, names: &Names, now: Micros) -> Brief {
-    let id = |named: &Option<Named>| named.as_ref().map(|named| named.id);
+fn brief(state: &Match, names: &Names, now: Micros) -> MatchSummary {
+    let id = |named: &Option<EntityRef>| named.as_ref().map(|named| named.id);
     let about = &state.about;
     let noon = || {
         let noon = state.fixture.date?.at(12, 0, 0, 0).in_tz("UTC").ok()?;
         Some(noon.timestamp().as_microsecond())
     };
-    Brief {
+    MatchSummary {
         id: state.id.0,
         sport: state.sport,
         competition: id(&names.competition),
@@ -120,7 +120,7 @@ fn life_status(life: Life) -> Status {
     }
 }
 
-fn play(state: &Match, ids: &PublicIds, brief: &mut Brief) -> PlayRecord {
+fn play(state: &Match, ids: &PublicIds, brief: &mut MatchSummary) -> PlayRecord {
     match &state.play {
         Play::Football(it) => {
             if let Some(status) = state.football_status(it) {
@@ -151,7 +151,7 @@ fn number(side: Side) -> u8 {
     }
 }
 
-fn clock(clock: Clock) -> ClockRecord {
+fn clock(clock: MatchClock) -> ClockRecord {
     ClockRecord { at: clock.at, second: clock.second, running: clock.running }
 }
 
@@ -159,8 +159,8 @@ fn wide<T: Into<u32>>(pair: Pair<T>) -> Pair<u32> {
     pair.map(Into::into)
 }
 
-fn football(state: &Football, brief: &mut Brief) -> FootballRecord {
-    if let Some(score) = state.told_score() {
+fn football(state: &Football, brief: &mut MatchSummary) -> FootballRecord {
+    if let Some(score) = state.reported_score() {
         brief.score = Some(wide(score.goals));
         brief.half_time = score.half_time;
         brief.extra_time = score.extra_time;
@@ -264,7 +264,7 @@ fn players(state: &Football) -> Vec<PlayerRecord> {
     players.into_values().collect()
 }
 
-fn player(tally: &Tally) -> PlayerRecord {
+fn player(tally: &PlayerTally) -> PlayerRecord {
     PlayerRecord {
         player: named(&tally.player),
         side: number(tally.side),
@@ -272,7 +272,7 @@ fn player(tally: &Tally) -> PlayerRecord {
     }
 }
 
-fn incident(entry: &Entry) -> IncidentRecord {
+fn incident(entry: &IncidentEntry) -> IncidentRecord {
     let it = &entry.incident;
     let (kind, detail) = kind(it.kind);
     IncidentRecord {
@@ -308,8 +308,8 @@ fn kind(kind: IncidentKind) -> (&'static str, Option<&'static str>) {
     }
 }
 
-fn tennis(state: &Tennis, brief: &mut Brief) -> TennisRecord {
-    let Some(score) = state.told_score() else { return TennisRecord::default() };
+fn tennis(state: &Tennis, brief: &mut MatchSummary) -> TennisRecord {
+    let Some(score) = state.reported_score() else { return TennisRecord::default() };
     brief.score = Some(wide(score.sets_won()));
     brief.parts = score.sets.iter().map(|set| wide(set.games)).collect();
     brief.winner = score.winner.map(number);
@@ -326,7 +326,7 @@ fn tennis(state: &Tennis, brief: &mut Brief) -> TennisRecord {
     }
 }
 
-fn point(played: &Played) -> PointRecord {
+fn point(played: &PlayedPoint) -> PointRecord {
     PointRecord {
         winner: number(played.winner),
         server: number(played.server),
@@ -342,12 +342,12 @@ fn point(played: &Played) -> PointRecord {
     }
 }
 
-fn scoreboard(state: &Scores, brief: &mut Brief) -> ScoreboardRecord {
-    let Some(told) = &state.told else { return ScoreboardRecord::default() };
-    brief.score = told.score;
-    brief.parts.clone_from(&told.periods);
-    brief.winner = told.winner.map(number);
-    ScoreboardRecord { followed: true, period: told.period.clone(), clock: state.clock.map(clock) }
+fn scoreboard(state: &Scores, brief: &mut MatchSummary) -> ScoreboardRecord {
+    let Some(board) = &state.board else { return ScoreboardRecord::default() };
+    brief.score = board.score;
+    brief.parts.clone_from(&board.periods);
+    brief.winner = board.winner.map(number);
+    ScoreboardRecord { followed: true, period: board.period.clone(), clock: state.clock.map(clock) }
 }
 
 /// The public id of what follows from other public ids, or from a name.
@@ -419,8 +419,8 @@ fn book_prices(sport: Sport, book: &Book) -> impl Iterator<Item = PriceRecord> {
     book.markets.iter().flat_map(move |market| {
         let open = book.status(market) == MarketStatus::Open;
         // Never told, it is no row.
-        let told = |it: &&Selection| it.price.is_some() || it.prev.is_some();
-        market.selections.iter().filter(told).map(move |selection| {
+        let was_priced = |it: &&Selection| it.price.is_some() || it.prev.is_some();
+        market.selections.iter().filter(was_priced).map(move |selection| {
             let (kind, outcome) = own::names(sport, market, selection);
             PriceRecord {
                 bookmaker: Arc::clone(&book.slug),

@@ -9,7 +9,7 @@ use serde::{
     de::{Error, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use super::{AnalysisRecord, Key, Named};
+use super::{AnalysisRecord, EntityRef, Key};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -158,9 +158,9 @@ pub struct IncidentRecord {
     /// 0 home, 1 away. For a goal the side that profits of it.
     pub side: Option<u8>,
     /// The scorer, the one booked, the player who goes off.
-    pub player: Option<Named>,
+    pub player: Option<EntityRef>,
     /// The one who gave the pass; the player who comes on.
-    pub assist: Option<Named>,
+    pub assist: Option<EntityRef>,
     pub score: Option<[u16; 2]>,
     /// Why it was taken back, if it was.
     pub retracted: Option<Arc<str>>,
@@ -184,7 +184,7 @@ pub struct LineUpRecord {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineUpPlayerRecord {
-    pub player: Named,
+    pub player: EntityRef,
     pub number: Option<u16>,
     /// `G`, `D`, `M` or `F`.
     pub position: Option<Arc<str>>,
@@ -198,7 +198,7 @@ pub struct LineUpPlayerRecord {
 /// What one player did in the match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerRecord {
-    pub player: Named,
+    pub player: EntityRef,
     pub side: u8,
     /// By the names of `ingest::event::PlayerStat`; what is absent was not told. Also `rating` in
     /// hundredths, and `expected_goals` and `expected_goals_on_target` in hundred-thousandths.

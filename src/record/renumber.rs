@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ingest::event::Id;
 
 use super::{
-    Key, MatchRecord, Named, PlayRecord,
+    EntityRef, Key, MatchRecord, PlayRecord,
     of_match::{derived, runner, season},
     play::runner_key,
 };
@@ -18,7 +18,7 @@ impl MatchRecord {
         let mut record = self.clone();
         let number = |id: Key| ids.number(Id(id)).map(|id| id.0);
         let key = |id: &mut Key| number(*id).map(|number| *id = number);
-        let named = |it: &mut Option<Named>| match it {
+        let named = |it: &mut Option<EntityRef>| match it {
             Some(it) => number(it.id).map(|number| it.id = number),
             None => Some(()),
         };
@@ -36,9 +36,9 @@ impl MatchRecord {
         names.sides.iter_mut().flatten().try_for_each(|side| key(&mut side.id))?;
         // A season's digest is one of its competition's public id.
         names.season = match (brief.competition, names.season.take()) {
-            (Some(competition), Some(Named { name, .. })) => {
+            (Some(competition), Some(EntityRef { name, .. })) => {
                 let id = ids.number(season(Id(competition), &name))?.0;
-                Some(Named { id, name })
+                Some(EntityRef { id, name })
             }
             _ => None,
         };

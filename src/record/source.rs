@@ -1,4 +1,4 @@
-//! How closely a match is told: what the older sockets call its source, and the flag `websocket_plus`.
+//! The coverage of a match: the `source` of the older sockets, and the flag `websocket_plus`.
 
 use super::{FootballRecord, MatchRecord};
 use crate::hub::state::{Football, Match, Play};

@@ -7,15 +7,15 @@ use ingest::{event::Timed, normalize::events::Interpreter, simulator::Simulator}
 
 use super::{MatchRecord, PlayRecord, Status};
 use crate::{
-    hub::{Epochs, Hub, Settings, feeds::Terms, sequence::Window},
+    hub::{Epochs, Hub, HubSettings, feeds::SourcePolicy, sequence::TailWindow},
     identity::Identity,
 };
 
 const START: i64 = 1_767_225_600_000_000;
 
 fn records(batches: impl IntoIterator<Item = Timed>) -> Vec<Arc<MatchRecord>> {
-    let settings = Settings {
-        window: Window { bytes: 1, age_us: 1 },
+    let settings = HubSettings {
+        window: TailWindow { bytes: 1, age_us: 1 },
         matches_max: 1_000,
         matches_max_per_source: usize::MAX,
         ended_keep_us: i64::MAX / 4,
@@ -24,7 +24,7 @@ fn records(batches: impl IntoIterator<Item = Timed>) -> Vec<Arc<MatchRecord>> {
     };
     let epochs = Epochs { matches: Epoch(1), feeds: Epoch(1) };
     let mut hub = Hub::new(settings, epochs, Identity::default());
-    let source = hub.source("told".into(), "events", Terms::default());
+    let source = hub.source("told".into(), "events", SourcePolicy::default());
     for Timed { clock_us, batch } in batches {
         let errors = hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new());
         assert_eq!(errors, []);

@@ -1,4 +1,4 @@
-//! The signals of late in memory, for whoever asks over HTTP.
+//! The latest signals in memory, for HTTP requests.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -11,75 +11,75 @@ use fanout::Micros;
 use super::SignalRecord;
 use crate::record::Key;
 
-/// How many are remembered; the oldest that have ended are forgotten first, from memory alone.
-const KEPT_MAX: usize = 20_000;
+/// Maximum number in memory; the oldest ended ones are dropped first, and stay in the archive.
+const SIGNALS_MAX: usize = 20_000;
 
 /// A handle on them; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct SignalBoard {
-    kept: Arc<RwLock<Kept>>,
+    state: Arc<RwLock<BoardState>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct BoardState {
     /// By begin and id.
     signals: BTreeMap<(Micros, Key), Arc<SignalRecord>>,
     began: HashMap<Key, Micros>,
-    /// Those that the archive does not have as they are.
+    /// Signals with changes that the archive does not have.
     unwritten: HashSet<Key>,
 }
 
 impl SignalBoard {
-    /// Takes these in, in place of what was known of them.
+    /// Adds or replaces signals.
     pub fn put(&self, records: &[Arc<SignalRecord>]) {
         if records.is_empty() {
             return;
         }
-        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         for record in records {
-            kept.take(record);
-            kept.unwritten.insert(record.id);
+            state.take(record);
+            state.unwritten.insert(record.id);
         }
-        kept.forget();
+        state.forget();
     }
 
-    /// Takes in what the archive has.
+    /// Adds signals from the archive.
     pub fn restore(&self, records: &[Arc<SignalRecord>]) {
-        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        records.iter().for_each(|record| kept.take(record));
-        kept.forget();
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        records.iter().for_each(|record| state.take(record));
+        state.forget();
     }
 
-    /// Those that the archive does not have as they are, which are counted as written from now on.
+    /// Takes the signals with unwritten changes, which count as written from now on.
     #[must_use]
     pub fn take_unwritten(&self) -> Vec<Arc<SignalRecord>> {
-        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        let ids = mem::take(&mut kept.unwritten);
-        ids.into_iter().filter_map(|id| kept.get(id)).collect()
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let ids = mem::take(&mut state.unwritten);
+        ids.into_iter().filter_map(|id| state.get(id)).collect()
     }
 
-    /// They could not be written after all. What has come meanwhile stands.
+    /// Marks signals as unwritten again after a failure.
     pub fn not_written(&self, records: &[Arc<SignalRecord>]) {
-        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        kept.unwritten.extend(records.iter().map(|record| record.id));
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.unwritten.extend(records.iter().map(|record| record.id));
     }
 
     #[must_use]
     pub fn get(&self, id: Key) -> Option<Arc<SignalRecord>> {
-        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
-        kept.get(id)
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        state.get(id)
     }
 
-    /// Those that a condition lets through, the newest first.
+    /// The signals that match a condition, newest first.
     #[must_use]
     pub fn find(&self, condition: impl Fn(&SignalRecord) -> bool) -> Vec<Arc<SignalRecord>> {
-        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.signals.values().rev().filter(|record| condition(record));
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let found = state.signals.values().rev().filter(|record| condition(record));
         found.map(Arc::clone).collect()
     }
 }
 
-impl Kept {
+impl BoardState {
     fn take(&mut self, record: &Arc<SignalRecord>) {
         self.began.insert(record.id, record.began);
         self.signals.insert((record.began, record.id), Arc::clone(record));
@@ -90,7 +90,7 @@ impl Kept {
     }
 
     fn forget(&mut self) {
-        let over = self.signals.len().saturating_sub(KEPT_MAX);
+        let over = self.signals.len().saturating_sub(SIGNALS_MAX);
         let can_go =
             |record: &SignalRecord| record.ended.is_some() && !self.unwritten.contains(&record.id);
         let ended = self.signals.iter().filter(|(_, record)| can_go(record));
@@ -107,10 +107,11 @@ mod tests {
     use ingest::event::{Id, Sport};
 
     use super::*;
-    use crate::signals::{Finding, Kind, Signal, Topic};
+    use crate::signals::{Finding, Signal, SignalKind, Topic};
 
     fn record(number: i64, ended: Option<Micros>) -> Arc<SignalRecord> {
-        let topic = Topic { kind: Kind::Suspended, market: None, outcome: None, bookmaker: None };
+        let topic =
+            Topic { kind: SignalKind::Suspended, market: None, outcome: None, bookmaker: None };
         let finding = Finding::Suspended { open: 3, suspended: 1 };
         let signal = Signal { topic, strength: 75, finding };
         let record = SignalRecord::new(Id(7), Sport::Football, None, number, signal);
@@ -124,13 +125,17 @@ mod tests {
         board.put(&[Arc::clone(&standing)]);
         let ended: Vec<_> = (1..=20_000).map(|number| record(number, Some(number))).collect();
         board.put(&ended);
-        assert_eq!(board.find(|_| true).len(), KEPT_MAX + 1, "the archive does not have them yet");
-        assert_eq!(board.take_unwritten().len(), KEPT_MAX + 1);
+        assert_eq!(
+            board.find(|_| true).len(),
+            SIGNALS_MAX + 1,
+            "the archive does not have them yet"
+        );
+        assert_eq!(board.take_unwritten().len(), SIGNALS_MAX + 1);
         board.put(&[record(20_001, None)]);
         assert_eq!(board.get(standing.id), Some(standing));
         assert_eq!(board.get(ended[0].id), None);
         let found = board.find(|_| true);
-        assert_eq!(found.len(), KEPT_MAX);
+        assert_eq!(found.len(), SIGNALS_MAX);
         assert_eq!(found[0].began, 20_001, "the newest comes first");
     }
 

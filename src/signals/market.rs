@@ -6,15 +6,15 @@ use ingest::event::Outcome;
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::{
-    Finding, Kind, Leg, MarketKey, Quote, QuoteState, Settings, Signal, Topic, basis_points,
-    strength,
+    Finding, Leg, MarketKey, Quote, QuoteState, Signal, SignalKind, SignalSettings, Topic,
+    basis_points, strength,
 };
 
 /// An open price and whose it is.
-type Offer<'a> = (Decimal, &'a Arc<str>);
+type OpenPrice<'a> = (Decimal, &'a Arc<str>);
 
 /// Open prices by outcome, the best first; of each bookmaker its best one.
-struct Offers<'a>(BTreeMap<Outcome, Vec<Offer<'a>>>);
+struct OpenPrices<'a>(BTreeMap<Outcome, Vec<OpenPrice<'a>>>);
 
 /// The sets of outcomes of which exactly one comes true.
 const WHOLE: [&[Outcome]; 5] = [
@@ -26,8 +26,12 @@ const WHOLE: [&[Outcome]; 5] = [
 ];
 
 /// All signals of the market but those that need a past.
-pub(super) fn look(market: &MarketKey, quotes: &[Quote], settings: &Settings) -> Vec<Signal> {
-    let offers = Offers::of(quotes);
+pub(super) fn evaluate(
+    market: &MarketKey,
+    quotes: &[Quote],
+    settings: &SignalSettings,
+) -> Vec<Signal> {
+    let offers = OpenPrices::of(quotes);
     let mut signals = Vec::new();
     if offers.is_whole(quotes) {
         signals.extend(offers.arbitrage(market));
@@ -38,9 +42,9 @@ pub(super) fn look(market: &MarketKey, quotes: &[Quote], settings: &Settings) ->
     signals
 }
 
-impl<'a> Offers<'a> {
+impl<'a> OpenPrices<'a> {
     fn of(quotes: &'a [Quote]) -> Self {
-        let mut offers: BTreeMap<Outcome, Vec<Offer<'a>>> = BTreeMap::new();
+        let mut offers: BTreeMap<Outcome, Vec<OpenPrice<'a>>> = BTreeMap::new();
         for quote in quotes.iter().filter(|quote| quote.state == QuoteState::Open) {
             // A price of 1 or less is none: nobody wins by it.
             if let Some(price) = quote.price.filter(|price| *price > Decimal::ONE) {
@@ -63,7 +67,7 @@ impl<'a> Offers<'a> {
         WHOLE.iter().any(|whole| known == *whole) && self.0.keys().eq(known.iter())
     }
 
-    fn best(&self) -> impl Iterator<Item = (Outcome, Offer<'a>)> {
+    fn best(&self) -> impl Iterator<Item = (Outcome, OpenPrice<'a>)> {
         self.0.iter().filter_map(|(outcome, offers)| Some((*outcome, *offers.first()?)))
     }
 
@@ -92,14 +96,14 @@ impl<'a> Offers<'a> {
             stake,
         });
         Some(Signal {
-            topic: Topic::of_market(Kind::Arbitrage, market),
+            topic: Topic::of_market(SignalKind::Arbitrage, market),
             strength: strength(profit, Decimal::new(10, 2)).max(1),
             finding: Finding::Arbitrage { profit, legs: legs.collect() },
         })
     }
 
-    fn gaps(&self, market: &MarketKey, settings: &Settings) -> Vec<Signal> {
-        let gap = |(outcome, offers): (&Outcome, &Vec<Offer<'a>>)| {
+    fn gaps(&self, market: &MarketKey, settings: &SignalSettings) -> Vec<Signal> {
+        let gap = |(outcome, offers): (&Outcome, &Vec<OpenPrice<'a>>)| {
             let [(price, bookmaker), (next, next_bookmaker), ..] = offers.as_slice() else {
                 return None;
             };
@@ -111,7 +115,7 @@ impl<'a> Offers<'a> {
                 topic: Topic {
                     outcome: Some(*outcome),
                     bookmaker: Some(Arc::clone(bookmaker)),
-                    ..Topic::of_market(Kind::PriceGap, market)
+                    ..Topic::of_market(SignalKind::PriceGap, market)
                 },
                 strength: strength(gap, Decimal::new(25, 2)),
                 finding: Finding::PriceGap {
@@ -125,15 +129,15 @@ impl<'a> Offers<'a> {
         self.0.iter().filter_map(gap).collect()
     }
 
-    fn values(&self, market: &MarketKey, settings: &Settings) -> Vec<Signal> {
-        let few = |offers: &Vec<Offer<'_>>| offers.len() < settings.bookmakers_min;
+    fn values(&self, market: &MarketKey, settings: &SignalSettings) -> Vec<Signal> {
+        let few = |offers: &Vec<OpenPrice<'_>>| offers.len() < settings.bookmakers_min;
         if self.0.values().any(few) {
             return Vec::new();
         }
         let implied = self.0.values().map(|offers| Decimal::ONE.checked_div(median(offers)));
         let Some(implied) = implied.collect::<Option<Vec<_>>>() else { return Vec::new() };
         let sum: Decimal = implied.iter().sum();
-        let value = |((outcome, offers), implied): ((&Outcome, &Vec<Offer<'a>>), Decimal)| {
+        let value = |((outcome, offers), implied): ((&Outcome, &Vec<OpenPrice<'a>>), Decimal)| {
             let (price, bookmaker) = *offers.first()?;
             let probability = implied.checked_div(sum)?;
             let value = price.checked_mul(probability)? - Decimal::ONE;
@@ -141,7 +145,7 @@ impl<'a> Offers<'a> {
                 topic: Topic {
                     outcome: Some(*outcome),
                     bookmaker: Some(Arc::clone(bookmaker)),
-                    ..Topic::of_market(Kind::Value, market)
+                    ..Topic::of_market(SignalKind::Value, market)
                 },
                 strength: strength(value, Decimal::new(25, 2)),
                 finding: Finding::Value {
@@ -158,7 +162,7 @@ impl<'a> Offers<'a> {
 }
 
 /// Each bookmaker that has suspended the market while enough others trade.
-fn suspended(market: &MarketKey, quotes: &[Quote], settings: &Settings) -> Vec<Signal> {
+fn suspended(market: &MarketKey, quotes: &[Quote], settings: &SignalSettings) -> Vec<Signal> {
     let mut states: BTreeMap<&Arc<str>, (bool, bool)> = BTreeMap::new();
     for quote in quotes {
         let (open, suspended) = states.entry(&quote.bookmaker).or_default();
@@ -175,7 +179,7 @@ fn suspended(market: &MarketKey, quotes: &[Quote], settings: &Settings) -> Vec<S
     let signal = |(bookmaker, _): &(&&Arc<str>, _)| Signal {
         topic: Topic {
             bookmaker: Some(Arc::clone(bookmaker)),
-            ..Topic::of_market(Kind::Suspended, market)
+            ..Topic::of_market(SignalKind::Suspended, market)
         },
         strength: strength(share, Decimal::ONE),
         finding: Finding::Suspended {
@@ -187,7 +191,7 @@ fn suspended(market: &MarketKey, quotes: &[Quote], settings: &Settings) -> Vec<S
 }
 
 /// Of prices in order; there is at least one.
-fn median(offers: &[Offer<'_>]) -> Decimal {
+fn median(offers: &[OpenPrice<'_>]) -> Decimal {
     let middle = offers.len() / 2;
     if offers.len() % 2 == 1 {
         return offers[middle].0;

@@ -1,17 +1,17 @@
-//! What odds and play say that no single price does: signals.
+//! Signals: findings from the odds of all bookmakers and the state of play.
 //!
 //! In: the quotes of one market whenever one of them changes, where the ball is, who won a point. Out:
-//! [`Turn`]s, by which signals begin, change and end. Pure state, a [`Watch`] for each match; time is
+//! [`SignalChange`]s, by which signals begin, change and end. Pure state, a [`SignalTracker`] for each match; time is
 //! passed in, so that a recording gives the same signals at whatever speed it is played.
 //!
 //! | kind | it is so while | source |
 //! |---|---|---|
-//! | [`Kind::Arbitrage`] | the best prices of all outcomes, of whatever bookmakers, add up to less than a fair book: the sum of 1/price is below 1, exactly | definition of a sure bet; stakes in proportion to 1/price pay the same whatever comes true |
-//! | [`Kind::PriceGap`] | one bookmaker's price is higher than the next best one's by `gap_percent` | |
-//! | [`Kind::Value`] | the best price times the fair probability is 1 + `value_percent` or more; fair are the medians' 1/price, divided by their sum | multiplicative removal of the margin, as in Clarke, Kovalchik and Ingram, *Adjusting bookmaker's odds to allow for overround*, 2017 |
-//! | [`Kind::Steam`] | within `steam_ms` so many bookmakers have moved the price of an outcome one way by `steam_percent`, and none has moved it the other way | |
-//! | [`Kind::Suspended`] | one bookmaker has suspended a market in which several others trade | |
-//! | [`Kind::Momentum`] | one side has most of the attacks of the last minutes, or of the last points | see [`momentum`] |
+//! | [`SignalKind::Arbitrage`] | the best prices of all outcomes, of whatever bookmakers, add up to less than a fair book: the sum of 1/price is below 1, exactly | definition of a sure bet; stakes in proportion to 1/price pay the same whatever comes true |
+//! | [`SignalKind::PriceGap`] | one bookmaker's price is higher than the next best one's by `gap_percent` | |
+//! | [`SignalKind::Value`] | the best price times the fair probability is 1 + `value_percent` or more; fair are the medians' 1/price, divided by their sum | multiplicative removal of the margin, as in Clarke, Kovalchik and Ingram, *Adjusting bookmaker's odds to allow for overround*, 2017 |
+//! | [`SignalKind::Steam`] | within `steam_ms` so many bookmakers have moved the price of an outcome one way by `steam_percent`, and none has moved it the other way | |
+//! | [`SignalKind::Suspended`] | one bookmaker has suspended a market in which several others trade | |
+//! | [`SignalKind::Momentum`] | one side has most of the attacks of the last minutes, or of the last points | see [`momentum`] |
 
 mod board;
 mod market;
@@ -34,13 +34,13 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     board::SignalBoard,
     record::SignalRecord,
-    watch::{Turn, Watch},
+    watch::{SignalChange, SignalTracker},
 };
 
-/// From when on something is worth telling.
+/// The thresholds of signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// Bookmakers that must quote an outcome before gaps, values and suspensions are told.
+pub struct SignalSettings {
+    /// Bookmakers that must quote an outcome for gaps, values and suspensions.
     pub bookmakers_min: usize,
     /// In hundredths of a percent, as all shares here.
     pub gap: u32,
@@ -51,7 +51,7 @@ pub struct Settings {
     pub steam_window_us: Micros,
 }
 
-impl Default for Settings {
+impl Default for SignalSettings {
     fn default() -> Self {
         Self {
             bookmakers_min: 3,
@@ -66,7 +66,7 @@ impl Default for Settings {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum SignalKind {
     Arbitrage,
     PriceGap,
     Value,
@@ -75,7 +75,7 @@ pub enum Kind {
     Momentum,
 }
 
-impl Kind {
+impl SignalKind {
     pub const ALL: [Self; 6] = [
         Self::Arbitrage,
         Self::PriceGap,
@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-/// A market that means the same with every bookmaker: its kind, its part of the match, its line.
+/// The key of a market across bookmakers: its kind, its part of the match, its line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MarketKey {
     pub kind: Arc<str>,
@@ -107,12 +107,12 @@ pub struct MarketKey {
     pub line: Option<Decimal>,
 }
 
-/// What one bookmaker says of one outcome.
+/// One bookmaker's quote of one outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quote {
     pub bookmaker: Arc<str>,
     pub outcome: Outcome,
-    /// Absent while none is on offer: then the outcome is at least known.
+    /// Absent while none is on offer; the outcome itself is known.
     pub price: Option<Decimal>,
     pub state: QuoteState,
 }
@@ -123,21 +123,21 @@ pub enum QuoteState {
     Open,
     /// The bookmaker itself has suspended the market.
     Suspended,
-    /// Neither: closed, not open yet, or held back because its feed is not to be relied on.
+    /// Neither: closed, not open yet, or suspended by the hub.
     Unknown,
 }
 
-/// What a signal is of; there is one at a time of each.
+/// The topic of a signal; each has at most one active signal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Topic {
-    pub kind: Kind,
+    pub kind: SignalKind,
     pub market: Option<MarketKey>,
     #[serde(with = "names::optional_outcome")]
     pub outcome: Option<Outcome>,
     pub bookmaker: Option<Arc<str>>,
 }
 
-/// Something that is so now.
+/// An active signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
     pub topic: Topic,
@@ -158,7 +158,7 @@ pub enum Finding {
     },
     PriceGap {
         price: Decimal,
-        /// The best price of anybody else, and whose it is.
+        /// The best price of the other bookmakers, and its bookmaker.
         next: Decimal,
         next_bookmaker: Arc<str>,
         /// `price / next - 1`.
@@ -166,7 +166,7 @@ pub enum Finding {
     },
     Value {
         price: Decimal,
-        /// What the medians say without their margin.
+        /// The price implied by the medians without their margin.
         fair_price: Decimal,
         probability: Decimal,
         /// `price * probability - 1`.
@@ -175,7 +175,7 @@ pub enum Finding {
     },
     Steam {
         direction: Direction,
-        /// Who has moved, in the order of their names.
+        /// The bookmakers that moved, ordered by name.
         bookmakers: Vec<Arc<str>>,
         /// The mean of their moves: below 0 where prices fell.
         change: Decimal,
@@ -223,7 +223,7 @@ impl Direction {
 }
 
 impl Topic {
-    fn of_market(kind: Kind, market: &MarketKey) -> Self {
+    fn of_market(kind: SignalKind, market: &MarketKey) -> Self {
         Self { kind, market: Some(market.clone()), outcome: None, bookmaker: None }
     }
 

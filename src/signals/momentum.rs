@@ -15,7 +15,7 @@ use fanout::Micros;
 use ingest::event::{Ball, Side, Situation};
 use rust_decimal::{Decimal, prelude::FromPrimitive};
 
-use super::{Finding, Kind, Signal, Topic};
+use super::{Finding, Signal, SignalKind, Topic};
 
 const HALF_LIFE_US: f64 = 120.0 * 1e6;
 
@@ -31,7 +31,7 @@ const POINTS_KEPT: usize = 8;
 
 /// The run of play of one match.
 #[derive(Debug, Default)]
-pub struct Momentum {
+pub struct MomentumTracker {
     /// Weights of both sides at the moment of the last situation.
     weights: [f64; 2],
     at: Micros,
@@ -41,7 +41,7 @@ pub struct Momentum {
     leader: Option<Side>,
 }
 
-impl Momentum {
+impl MomentumTracker {
     /// The ball is somewhere now. Only what is new about it counts.
     pub fn ball(&mut self, ball: Ball, at: Micros) -> Option<Signal> {
         let told = (ball.side, ball.situation);
@@ -89,7 +89,7 @@ fn signal(side: Side, share: f64) -> Signal {
     let share = Decimal::from_f64(share).unwrap_or(Decimal::ONE).round_dp(4);
     let beyond = (share - Decimal::new(5, 1)).max(Decimal::ZERO);
     Signal {
-        topic: Topic { kind: Kind::Momentum, market: None, outcome: None, bookmaker: None },
+        topic: Topic { kind: SignalKind::Momentum, market: None, outcome: None, bookmaker: None },
         strength: super::strength(beyond, Decimal::new(5, 1)),
         finding: Finding::Momentum { side: u8::from(side == Side::Second), share },
     }

@@ -1,4 +1,4 @@
-//! A signal as it is told: on the channel, over HTTP, and in the archive.
+//! A signal as published on the channel, over HTTP, and in the archive.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Signal;
 use crate::{
     ids::first_choice,
-    record::{Key, Named},
+    record::{EntityRef, Key},
 };
 
 /// A signal of a match, from its begin to its end.
@@ -19,12 +19,12 @@ pub struct SignalRecord {
     pub match_id: Key,
     #[serde(with = "crate::record::sport")]
     pub sport: Sport,
-    /// Home and away; absent where no feed tells who plays.
-    pub sides: Option<[Named; 2]>,
+    /// Home and away; absent if unknown.
+    pub sides: Option<[EntityRef; 2]>,
     pub began: Micros,
     /// When its numbers changed last.
     pub updated: Micros,
-    /// Absent while it is so.
+    /// Absent while it is active.
     pub ended: Option<Micros>,
     pub signal: Signal,
 }
@@ -35,7 +35,7 @@ impl SignalRecord {
     pub fn new(
         of: Id,
         sport: Sport,
-        sides: Option<[Named; 2]>,
+        sides: Option<[EntityRef; 2]>,
         began: Micros,
         signal: Signal,
     ) -> Arc<Self> {
@@ -51,7 +51,7 @@ impl SignalRecord {
         })
     }
 
-    /// What tells it from all others: of which match and what it is, and when it began.
+    /// Identifies the signal by match, topic and begin.
     #[must_use]
     pub fn digest(&self) -> Id {
         self.signal.topic.id(Id(self.match_id), self.began)

@@ -11,34 +11,34 @@ use ingest::event::Outcome;
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::{
-    Direction, Finding, Kind, MarketKey, Quote, QuoteState, Settings, Signal, Topic, basis_points,
-    strength,
+    Direction, Finding, MarketKey, Quote, QuoteState, Signal, SignalKind, SignalSettings, Topic,
+    basis_points, strength,
 };
 
 /// Changes of one price that are remembered; a price that moves more often has its oldest forgotten.
 const MOVES_MAX: usize = 64;
 
-/// The past of the prices of one market, for as long as it counts.
+/// The recent price changes of one market.
 #[derive(Debug, Default)]
 pub(super) struct Steam {
-    prices: BTreeMap<(Outcome, Arc<str>), Price>,
+    prices: BTreeMap<(Outcome, Arc<str>), PriceHistory>,
 }
 
 #[derive(Debug)]
-struct Price {
+struct PriceHistory {
     now: Decimal,
-    /// Since when it was something else, and what: the oldest first.
+    /// Earlier prices and when they changed, oldest first.
     before: VecDeque<(Micros, Decimal)>,
 }
 
 impl Steam {
-    /// Takes in the prices of now and says which outcomes move.
-    pub(super) fn look(
+    /// Records the current prices and returns the outcomes that move.
+    pub(super) fn update(
         &mut self,
         market: &MarketKey,
         quotes: &[Quote],
         at: Micros,
-        settings: &Settings,
+        settings: &SignalSettings,
     ) -> Vec<Signal> {
         for quote in quotes.iter().filter(|quote| quote.state == QuoteState::Open) {
             // A price of 1 or less is none: nobody wins by it.
@@ -50,7 +50,7 @@ impl Steam {
     }
 
     fn note(&mut self, whose: (Outcome, Arc<str>), now: Decimal, at: Micros) {
-        let first = || Price { now, before: VecDeque::new() };
+        let first = || PriceHistory { now, before: VecDeque::new() };
         let price = self.prices.entry(whose).or_insert_with(first);
         if price.now != now {
             if price.before.len() == MOVES_MAX {
@@ -60,12 +60,12 @@ impl Steam {
         }
     }
 
-    /// Which outcomes move at that moment, as far as is known; forgets what no longer counts.
+    /// The outcomes that move at that moment; drops changes outside the window.
     pub(super) fn moves(
         &mut self,
         market: &MarketKey,
         at: Micros,
-        settings: &Settings,
+        settings: &SignalSettings,
     ) -> Vec<Signal> {
         let mut moves: BTreeMap<Outcome, Vec<(Arc<str>, Decimal)>> = BTreeMap::new();
         for ((outcome, bookmaker), price) in &mut self.prices {
@@ -84,7 +84,7 @@ impl Steam {
         moves.filter_map(|(outcome, moves)| signal(market, outcome, moves, settings)).collect()
     }
 
-    /// Whether anything of it may still become a signal, or end one.
+    /// Whether no change is left that could start or end a signal.
     pub(super) fn is_still(&self) -> bool {
         self.prices.values().all(|price| price.before.is_empty())
     }
@@ -94,7 +94,7 @@ fn signal(
     market: &MarketKey,
     outcome: Outcome,
     moves: Vec<(Arc<str>, Decimal)>,
-    settings: &Settings,
+    settings: &SignalSettings,
 ) -> Option<Signal> {
     let falls = moves.iter().all(|(_, change)| change.is_sign_negative());
     let rises = moves.iter().all(|(_, change)| change.is_sign_positive());
@@ -104,7 +104,7 @@ fn signal(
     let sum: Decimal = moves.iter().map(|(_, change)| change).sum();
     let change = sum / Decimal::from(moves.len());
     Some(Signal {
-        topic: Topic { outcome: Some(outcome), ..Topic::of_market(Kind::Steam, market) },
+        topic: Topic { outcome: Some(outcome), ..Topic::of_market(SignalKind::Steam, market) },
         strength: strength(change, Decimal::new(20, 2)),
         finding: Finding::Steam {
             direction: if falls { Direction::Shortening } else { Direction::Drifting },

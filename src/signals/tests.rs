@@ -13,15 +13,17 @@ fn quote(bookmaker: &str, outcome: Outcome, price: Decimal) -> Quote {
     Quote { bookmaker: bookmaker.into(), outcome, price: Some(price), state: QuoteState::Open }
 }
 
-fn of_kind(turns: Vec<Turn>, kind: Kind) -> Vec<Turn> {
-    let own = |turn: &Turn| match turn {
-        Turn::Began(_, it) | Turn::Changed(_, it) | Turn::Ended(_, it) => it.topic.kind == kind,
+fn of_kind(changes: Vec<SignalChange>, kind: SignalKind) -> Vec<SignalChange> {
+    let own = |change: &SignalChange| match change {
+        SignalChange::Began(_, it) | SignalChange::Changed(_, it) | SignalChange::Ended(_, it) => {
+            it.topic.kind == kind
+        }
     };
-    turns.into_iter().filter(own).collect()
+    changes.into_iter().filter(own).collect()
 }
 
-fn look(quotes: &[Quote]) -> Vec<Turn> {
-    Watch::default().market(&key(), quotes, 5, &Settings::default())
+fn evaluate(quotes: &[Quote]) -> Vec<SignalChange> {
+    SignalTracker::default().market(&key(), quotes, 5, &SignalSettings::default())
 }
 
 #[test]
@@ -33,11 +35,11 @@ fn arbitrage_pays_the_same_whatever_comes_true() {
         quote("b", Outcome::Player1, dec!(1.80)),
         quote("b", Outcome::Player2, dec!(2.05)),
     ];
-    let turns = of_kind(look(&quotes), Kind::Arbitrage);
-    let [Turn::Began(5, Signal { finding: Finding::Arbitrage { profit, legs }, .. })] =
-        turns.as_slice()
+    let changes = of_kind(evaluate(&quotes), SignalKind::Arbitrage);
+    let [SignalChange::Began(5, Signal { finding: Finding::Arbitrage { profit, legs }, .. })] =
+        changes.as_slice()
     else {
-        panic!("{turns:?}");
+        panic!("{changes:?}");
     };
     assert_eq!(*profit, dec!(0.0373));
     let told: Vec<_> = legs.iter().map(|leg| (&*leg.bookmaker, leg.price, leg.stake)).collect();
@@ -47,13 +49,13 @@ fn arbitrage_pays_the_same_whatever_comes_true() {
 #[test]
 fn fair_book_is_no_arbitrage_and_neither_is_half_a_one() {
     let fair = [quote("a", Outcome::Over, dec!(2.00)), quote("b", Outcome::Under, dec!(2.00))];
-    assert_eq!(of_kind(look(&fair), Kind::Arbitrage), []);
+    assert_eq!(of_kind(evaluate(&fair), SignalKind::Arbitrage), []);
     let mut half = ["a", "b", "c"].map(|name| quote(name, Outcome::Home, dec!(5.00)));
     (half[1].outcome, half[2].outcome, half[2].price) = (Outcome::Away, Outcome::Draw, None);
-    assert_eq!(of_kind(look(&half), Kind::Arbitrage), []);
+    assert_eq!(of_kind(evaluate(&half), SignalKind::Arbitrage), []);
     let mut closed = [quote("a", Outcome::Yes, dec!(2.2)), quote("b", Outcome::No, dec!(2.2))];
     closed[1].state = QuoteState::Suspended;
-    assert_eq!(of_kind(look(&closed), Kind::Arbitrage), []);
+    assert_eq!(of_kind(evaluate(&closed), SignalKind::Arbitrage), []);
 }
 
 #[test]
@@ -67,9 +69,9 @@ fn gap_and_value_are_of_the_best_price() {
         book("c", dec!(2.00), dec!(1.80)),
     ]
     .concat();
-    let turns = look(&quotes);
-    let gaps = of_kind(turns.clone(), Kind::PriceGap);
-    let [Turn::Began(_, Signal { topic, finding: Finding::PriceGap { gap, .. }, .. })] =
+    let changes = evaluate(&quotes);
+    let gaps = of_kind(changes.clone(), SignalKind::PriceGap);
+    let [SignalChange::Began(_, Signal { topic, finding: Finding::PriceGap { gap, .. }, .. })] =
         gaps.as_slice()
     else {
         panic!("{gaps:?}");
@@ -77,8 +79,8 @@ fn gap_and_value_are_of_the_best_price() {
     assert_eq!((topic.outcome, topic.bookmaker.as_deref()), (Some(Outcome::Home), Some("a")));
     assert_eq!(*gap, dec!(0.15));
     // Fair: (1/2.00) / (1/2.00 + 1/1.80) = 0.473684; times 2.30 = 1.089474.
-    let values = of_kind(turns, Kind::Value);
-    let [Turn::Began(_, Signal { finding: Finding::Value { value, fair_price, .. }, .. })] =
+    let values = of_kind(changes, SignalKind::Value);
+    let [SignalChange::Began(_, Signal { finding: Finding::Value { value, fair_price, .. }, .. })] =
         values.as_slice()
     else {
         panic!("{values:?}");
@@ -88,26 +90,27 @@ fn gap_and_value_are_of_the_best_price() {
 
 #[test]
 fn steam_begins_with_the_third_and_ends_with_time() {
-    let settings = Settings::default();
-    let mut watch = Watch::default();
+    let settings = SignalSettings::default();
+    let mut tracker = SignalTracker::default();
     let quotes = |prices: [Decimal; 3]| {
         let names = ["a", "b", "c"].into_iter();
         names.zip(prices).map(|(name, it)| quote(name, Outcome::Home, it)).collect::<Vec<_>>()
     };
-    let mut at =
-        |prices, at| of_kind(watch.market(&key(), &quotes(prices), at, &settings), Kind::Steam);
+    let mut at = |prices, at| {
+        of_kind(tracker.market(&key(), &quotes(prices), at, &settings), SignalKind::Steam)
+    };
     assert_eq!(at([dec!(2), dec!(2), dec!(2)], 0), []);
     assert_eq!(at([dec!(1.9), dec!(2), dec!(2)], 10_000_000), []);
     assert_eq!(at([dec!(1.9), dec!(1.9), dec!(2)], 20_000_000), []);
-    let turns = at([dec!(1.9), dec!(1.9), dec!(1.9)], 30_000_000);
-    let [Turn::Began(30_000_000, Signal { finding, .. })] = turns.as_slice() else {
-        panic!("{turns:?}");
+    let changes = at([dec!(1.9), dec!(1.9), dec!(1.9)], 30_000_000);
+    let [SignalChange::Began(30_000_000, Signal { finding, .. })] = changes.as_slice() else {
+        panic!("{changes:?}");
     };
     let Finding::Steam { direction, change, bookmakers } = finding else { panic!("{finding:?}") };
     assert_eq!((*direction, *change, bookmakers.len()), (Direction::Shortening, dec!(-0.05), 3));
-    assert_eq!(watch.pass(69_000_000, &settings), []);
-    let turns = watch.pass(70_000_000, &settings);
-    assert!(matches!(turns.as_slice(), [Turn::Ended(30_000_000, _)]), "{turns:?}");
+    assert_eq!(tracker.expire(69_000_000, &settings), []);
+    let changes = tracker.expire(70_000_000, &settings);
+    assert!(matches!(changes.as_slice(), [SignalChange::Ended(30_000_000, _)]), "{changes:?}");
 }
 
 #[test]
@@ -115,25 +118,27 @@ fn suspension_is_told_while_others_trade() {
     let mut quotes: Vec<_> =
         ["a", "b", "c", "d"].map(|name| quote(name, Outcome::Home, dec!(2))).into();
     quotes[3].state = QuoteState::Suspended;
-    let turns = look(&quotes);
-    let [Turn::Began(_, Signal { topic, .. })] = turns.as_slice() else { panic!("{turns:?}") };
-    assert_eq!((topic.kind, topic.bookmaker.as_deref()), (Kind::Suspended, Some("d")));
+    let changes = evaluate(&quotes);
+    let [SignalChange::Began(_, Signal { topic, .. })] = changes.as_slice() else {
+        panic!("{changes:?}")
+    };
+    assert_eq!((topic.kind, topic.bookmaker.as_deref()), (SignalKind::Suspended, Some("d")));
     quotes[2].state = QuoteState::Unknown;
-    assert_eq!(look(&quotes), [], "two that trade are not enough");
+    assert_eq!(evaluate(&quotes), [], "two that trade are not enough");
 }
 
 #[test]
 fn momentum_goes_over_by_an_end_and_a_begin() {
     use ingest::event::Side;
-    let mut watch = Watch::default();
-    let mut play = |side, times: i64| -> Vec<Turn> {
-        (0..times).flat_map(|at| watch.point(side, at)).collect()
+    let mut tracker = SignalTracker::default();
+    let mut play = |side, times: i64| -> Vec<SignalChange> {
+        (0..times).flat_map(|at| tracker.point(side, at)).collect()
     };
     let first = play(Side::First, 12);
-    assert!(matches!(first.first(), Some(Turn::Began(8, _))), "{first:?}");
+    assert!(matches!(first.first(), Some(SignalChange::Began(8, _))), "{first:?}");
     let second = play(Side::Second, 12);
-    assert!(second.iter().any(|turn| matches!(turn, Turn::Ended(8, _))), "{second:?}");
-    let begun = second.iter().filter(|turn| matches!(turn, Turn::Began(..))).count();
+    assert!(second.iter().any(|change| matches!(change, SignalChange::Ended(8, _))), "{second:?}");
+    let begun = second.iter().filter(|change| matches!(change, SignalChange::Began(..))).count();
     assert_eq!(begun, 1, "{second:?}");
 }
 
@@ -174,7 +179,7 @@ proptest! {
             }
             quotes.push(quote);
         }
-        let found = !of_kind(look(&quotes), Kind::Arbitrage).is_empty();
+        let found = !of_kind(evaluate(&quotes), SignalKind::Arbitrage).is_empty();
         prop_assert_eq!(found, any_choice_wins(&quotes, &outcomes), "{:?}", quotes);
     }
 }

@@ -1,4 +1,4 @@
-//! What is so of one match, and what turns it.
+//! The active signals of one match, and their changes.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,16 @@ use fanout::Micros;
 use ingest::event::{Ball, Side};
 
 use super::{
-    Kind, MarketKey, Quote, Settings, Signal, Topic, market, momentum::Momentum, steam::Steam,
+    MarketKey, Quote, Signal, SignalKind, SignalSettings, Topic, market, momentum::MomentumTracker,
+    steam::Steam,
 };
 
 /// The signals of one match.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct SignalTracker {
     active: BTreeMap<Topic, Active>,
     steam: BTreeMap<MarketKey, Steam>,
-    momentum: Momentum,
+    momentum: MomentumTracker,
 }
 
 #[derive(Debug)]
@@ -23,100 +24,106 @@ struct Active {
     signal: Signal,
 }
 
-/// How a signal turned; each with the moment at which it began.
+/// A change of a signal, with the moment at which the signal began.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn {
+pub enum SignalChange {
     Began(Micros, Signal),
-    /// It is still so, with other numbers.
+    /// Still active, with other numbers.
     Changed(Micros, Signal),
-    /// It is no longer so; this is the last that was so.
+    /// No longer active, with its last state.
     Ended(Micros, Signal),
 }
 
-impl Watch {
-    /// The quotes of a market, all of them, after one has changed. None: the market is gone.
+impl SignalTracker {
+    /// Evaluates all quotes of a market after a change. Empty if the market is gone.
     pub fn market(
         &mut self,
         key: &MarketKey,
         quotes: &[Quote],
         at: Micros,
-        settings: &Settings,
-    ) -> Vec<Turn> {
-        let mut now = market::look(key, quotes, settings);
+        settings: &SignalSettings,
+    ) -> Vec<SignalChange> {
+        let mut now = market::evaluate(key, quotes, settings);
         let steam = self.steam.entry(key.clone()).or_default();
-        now.extend(steam.look(key, quotes, at, settings));
-        self.turn(|topic| topic.market.as_ref() == Some(key), now, at)
+        now.extend(steam.update(key, quotes, at, settings));
+        self.replace(|topic| topic.market.as_ref() == Some(key), now, at)
     }
 
-    /// Lets go of what only time ends.
-    pub fn pass(&mut self, at: Micros, settings: &Settings) -> Vec<Turn> {
-        let mut turns = Vec::new();
+    /// Ends signals that expire by time alone.
+    pub fn expire(&mut self, at: Micros, settings: &SignalSettings) -> Vec<SignalChange> {
+        let mut changes = Vec::new();
         let moving: Vec<_> = self.steam.iter().filter(|(_, steam)| !steam.is_still()).collect();
         let moving: Vec<_> = moving.into_iter().map(|(key, _)| key.clone()).collect();
         for key in moving {
             let Some(steam) = self.steam.get_mut(&key) else { continue };
             let now = steam.moves(&key, at, settings);
-            let is_steam =
-                |topic: &Topic| topic.kind == Kind::Steam && topic.market.as_ref() == Some(&key);
-            turns.extend(self.turn(is_steam, now, at));
+            let is_steam = |topic: &Topic| {
+                topic.kind == SignalKind::Steam && topic.market.as_ref() == Some(&key)
+            };
+            changes.extend(self.replace(is_steam, now, at));
         }
-        turns
+        changes
     }
 
-    /// The ball is somewhere now.
-    pub fn ball(&mut self, ball: Ball, at: Micros) -> Vec<Turn> {
+    /// Evaluates a position of the ball.
+    pub fn ball(&mut self, ball: Ball, at: Micros) -> Vec<SignalChange> {
         let now = self.momentum.ball(ball, at);
-        self.turn(|topic| topic.kind == Kind::Momentum, now.into_iter().collect(), at)
+        self.replace(|topic| topic.kind == SignalKind::Momentum, now.into_iter().collect(), at)
     }
 
-    /// A side has won a point.
-    pub fn point(&mut self, winner: Side, at: Micros) -> Vec<Turn> {
+    /// Evaluates a point.
+    pub fn point(&mut self, winner: Side, at: Micros) -> Vec<SignalChange> {
         let now = self.momentum.point(winner);
-        self.turn(|topic| topic.kind == Kind::Momentum, now.into_iter().collect(), at)
+        self.replace(|topic| topic.kind == SignalKind::Momentum, now.into_iter().collect(), at)
     }
 
-    /// The match is over, or forgotten.
-    pub fn end(&mut self, at: Micros) -> Vec<Turn> {
+    /// Ends all signals: the match is over, or was removed.
+    pub fn end(&mut self, at: Micros) -> Vec<SignalChange> {
         self.steam.clear();
-        self.momentum = Momentum::default();
-        self.turn(|_| true, Vec::new(), at)
+        self.momentum = MomentumTracker::default();
+        self.replace(|_| true, Vec::new(), at)
     }
 
-    /// What is so now, with the moments at which it began.
+    /// The active signals, with the moments at which they began.
     pub fn active(&self) -> impl Iterator<Item = (Micros, &Signal)> {
         self.active.values().map(|active| (active.began, &active.signal))
     }
 
-    /// Of the topics of a scope these are so now, and no others.
-    fn turn(&mut self, scope: impl Fn(&Topic) -> bool, now: Vec<Signal>, at: Micros) -> Vec<Turn> {
-        let mut turns = Vec::new();
+    /// Replaces the active signals of the topics in `scope` by `now`.
+    fn replace(
+        &mut self,
+        scope: impl Fn(&Topic) -> bool,
+        now: Vec<Signal>,
+        at: Micros,
+    ) -> Vec<SignalChange> {
+        let mut changes = Vec::new();
         let is_over = |topic: &Topic| scope(topic) && !now.iter().any(|it| it.topic == *topic);
         let over: Vec<_> = self.active.keys().filter(|topic| is_over(topic)).cloned().collect();
         for topic in over {
             let Some(Active { began, signal }) = self.active.remove(&topic) else { continue };
-            turns.push(Turn::Ended(began, signal));
+            changes.push(SignalChange::Ended(began, signal));
         }
         for signal in now {
             match self.active.get_mut(&signal.topic) {
                 Some(active) if active.signal == signal => {}
                 // Momentum goes from one side to the other by an end and a begin.
                 Some(active) if is_of_other_side(&active.signal, &signal) => {
-                    turns.push(Turn::Ended(active.began, active.signal.clone()));
+                    changes.push(SignalChange::Ended(active.began, active.signal.clone()));
                     *active = Active { began: at, signal: signal.clone() };
-                    turns.push(Turn::Began(at, signal));
+                    changes.push(SignalChange::Began(at, signal));
                 }
                 Some(active) => {
                     active.signal = signal.clone();
-                    turns.push(Turn::Changed(active.began, signal));
+                    changes.push(SignalChange::Changed(active.began, signal));
                 }
                 None => {
                     let active = Active { began: at, signal: signal.clone() };
                     self.active.insert(signal.topic.clone(), active);
-                    turns.push(Turn::Began(at, signal));
+                    changes.push(SignalChange::Began(at, signal));
                 }
             }
         }
-        turns
+        changes
     }
 }
 

@@ -1,4 +1,4 @@
-//! Makes a live source of what the operator says of it.
+//! Creates live sources from their settings.
 
 use std::{
     future::Future,
@@ -33,10 +33,10 @@ use crate::{
             SportradarUofConfig, TheOddsApiConfig, WebSocketConfig,
         },
     },
-    hub::feeds::{Kind, Ranks, Terms},
+    hub::feeds::{FactKind, Ranks, SourcePolicy},
 };
 
-/// Why a source cannot be followed. Always the operator's to mend.
+/// Why a source cannot be created. Always an error in the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
     #[error(transparent)]
@@ -55,26 +55,26 @@ pub enum FollowError {
     Product(u32),
 }
 
-/// Everything that a source does, until nobody listens any more.
-pub type Following = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// The task of a source. It runs until its receiver is dropped.
+pub type SourceFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What was agreed with a source, by its settings and by its kind.
+/// The policy of a source, by its settings and its kind.
 #[must_use]
-pub fn terms(config: &SourceConfig) -> Terms {
+pub fn source_policy(config: &SourceConfig) -> SourcePolicy {
     let deadline_ms = deadline_ms(config);
     let ranks =
-        Kind::ALL.map(|kind| config.ranks.get(kind.as_str()).copied().unwrap_or(config.rank));
-    Terms {
+        FactKind::ALL.map(|kind| config.ranks.get(kind.as_str()).copied().unwrap_or(config.rank));
+    SourcePolicy {
         deadline_us: Some(Micros::try_from(deadline_ms).unwrap_or(Micros::MAX / 1000) * 1000),
         ranks: Ranks(ranks),
     }
 }
 
-/// How much later than the source itself the hub notices a silence, so that it is the source that
-/// begins anew.
+/// How much later than the source itself the hub detects silence, so that the source reconnects
+/// first.
 const MARGIN_MS: u64 = 1_000;
 
-/// The time that a poll may take, which adds to its interval.
+/// The timeout of a poll, which adds to its interval.
 const POLL_TIMEOUT_MS: u64 = 15_000;
 
 fn deadline_ms(config: &SourceConfig) -> u64 {
@@ -93,12 +93,12 @@ fn usual_deadline_ms(kind: &SourceKind) -> u64 {
     }
 }
 
-/// What the source does, and puts into the outlet. Nothing is done before it is polled.
+/// Creates the task of a source, which sends to the outlet. It does nothing before it is polled.
 ///
 /// # Errors
 ///
-/// If something that the operator says cannot be used.
-pub fn follow(config: &SourceConfig, outlet: ReportSender) -> Result<Following, FollowError> {
+/// If a setting cannot be used.
+pub fn follow(config: &SourceConfig, outlet: ReportSender) -> Result<SourceFuture, FollowError> {
     match &config.kind {
         SourceKind::BetfairStream(it) => follow_betfair(it, deadline_ms(config), outlet),
         SourceKind::TheOddsApi(it) => follow_odds_api(it, outlet),
@@ -113,7 +113,7 @@ fn follow_betfair(
     config: &BetfairStreamConfig,
     deadline_ms: u64,
     outlet: ReportSender,
-) -> Result<Following, FollowError> {
+) -> Result<SourceFuture, FollowError> {
     let session = match &config.session {
         SecretRef::File(path) => betfair::Session::File(path.clone()),
         other => betfair::Session::Token(other.resolve()?),
@@ -130,7 +130,7 @@ fn follow_betfair(
     };
     settings.check()?;
     Ok(Box::pin(async move {
-        // What can be wrong was looked at above.
+        // The settings were checked above.
         betfair::run(settings, outlet).await.ok();
     }))
 }
@@ -138,7 +138,7 @@ fn follow_betfair(
 fn follow_odds_api(
     config: &TheOddsApiConfig,
     outlet: ReportSender,
-) -> Result<Following, FollowError> {
+) -> Result<SourceFuture, FollowError> {
     let key = config.key.resolve()?;
     let request = |path: &str, query: &[(&str, &str)], interval_ms| {
         let url = format!("{}/v4/sports/{path}", config.url.trim_end_matches('/'));
@@ -169,7 +169,7 @@ fn follow_odds_api(
 fn follow_api_football(
     config: &ApiFootballConfig,
     outlet: ReportSender,
-) -> Result<Following, FollowError> {
+) -> Result<SourceFuture, FollowError> {
     let key = config.key.resolve()?;
     let interval = Duration::from_millis(config.interval_ms);
     let mut requests = Vec::new();
@@ -196,7 +196,7 @@ fn limits(authority: Option<&PathBuf>, silence_ms: u64) -> Result<websocket::Lim
 fn follow_websocket(
     config: &WebSocketConfig,
     outlet: ReportSender,
-) -> Result<Following, FollowError> {
+) -> Result<SourceFuture, FollowError> {
     let headers = config.headers.iter().map(|(name, secret)| Ok((name.clone(), secret.resolve()?)));
     let headers: Vec<(String, Secret)> = headers.collect::<Result<_, SecretError>>()?;
     let first = config.first.iter().map(SecretRef::resolve).collect::<Result<_, _>>()?;
@@ -216,7 +216,7 @@ fn follow_websocket(
 fn follow_matchwire(
     config: &MatchwireConfig,
     outlet: ReportSender,
-) -> Result<Following, FollowError> {
+) -> Result<SourceFuture, FollowError> {
     let limits = limits(config.authority.as_ref(), config.silence_ms)?;
     let key = config.key.resolve()?;
     let settings = upstream::Settings::new(&config.url, &key, config.channels.clone(), limits)?;
@@ -227,7 +227,7 @@ fn follow_matchwire(
 fn follow_uof(
     config: &SportradarUofConfig,
     outlet: ReportSender,
-) -> Result<Following, FollowError> {
+) -> Result<SourceFuture, FollowError> {
     let token = config.token.resolve()?;
     let trust = trust(config.authority.as_ref())?;
     let vhost = format!("/unifiedfeed/{}", config.bookmaker);
@@ -249,7 +249,7 @@ fn follow_uof(
         alive_within: Duration::from_millis(config.alive_ms),
         ..uof::Settings::new(broker, api, products.collect::<Result<_, _>>()?)
     };
-    let interpreter = Routed::default();
+    let interpreter = RoutedInterpreter::default();
     let route = interpreter.clone();
     let route = move |key: &str| route.hint(key);
     Ok(Box::pin(uof::run(settings, Box::new(interpreter), route, outlet)))
@@ -262,9 +262,9 @@ fn trust(authority: Option<&PathBuf>) -> Result<Arc<ClientConfig>, TrustError> {
 /// The Unified Odds Feed's interpreter, which learns the sport of an event from the routing key of
 /// its messages.
 #[derive(Debug, Clone, Default)]
-struct Routed(Arc<Mutex<sportradar_uof::Interpreter>>);
+struct RoutedInterpreter(Arc<Mutex<sportradar_uof::Interpreter>>);
 
-impl Routed {
+impl RoutedInterpreter {
     /// `hi.-.live.odds_change.1.sr:match.12345.-`: the fifth part is the sport's number, and the
     /// two behind it the event.
     fn hint(&self, key: &str) {
@@ -283,7 +283,7 @@ impl Routed {
     }
 }
 
-impl Interpret for Routed {
+impl Interpret for RoutedInterpreter {
     fn message(
         &mut self,
         bytes: &[u8],

@@ -1,7 +1,7 @@
-//! What feeds the hub: recordings and the simulator, played; live feeds, followed; and what is pushed.
+//! The sources of the hub: playback of recordings and the simulator, and live feeds.
 
 pub mod follow;
 pub mod live;
 mod player;
 
-pub use self::player::{Pace, Player, Stopped};
+pub use self::player::{Playback, PlaybackPace, Stopped};

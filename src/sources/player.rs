@@ -1,5 +1,5 @@
-//! Plays sources into the pipeline, each on a thread of its own: at the pace at which it happened,
-//! so many times as fast, or without a pause.
+//! Plays recorded and simulated sources into the pipeline, each on its own thread: in real time, at
+//! a multiple of it, or without pauses.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
@@ -19,38 +19,38 @@ use crate::{
     supervisor::{self, Lifetime, fault},
 };
 
-/// What plays a source needs beside the source.
+/// The playback of one source.
 #[derive(Debug)]
-pub struct Player {
+pub struct Playback {
     pub source: SourceNumber,
     pub inputs: InputSender,
     pub fanout: Fanout,
     pub runtime: Handle,
-    pub pace: Pace,
-    /// Nothing is ever sent; it closes when playing is to stop.
+    pub pace: PlaybackPace,
+    /// Nothing is ever sent; it closes when playback should stop.
     pub stop: Receiver<()>,
 }
 
 /// When each step is due.
 #[derive(Debug, Clone, Copy)]
-pub enum Pace {
-    /// At the moment that it bears; what lies in the past is due at once.
+pub enum PlaybackPace {
+    /// At the time of the step; past steps are due at once.
     OnTime,
-    /// By the source's own clock, from the moment at which playing starts.
+    /// By the source's own clock, relative to the start of playback.
     FromStart(Speed),
 }
 
-/// Playing was told to stop, or the pipeline has gone.
+/// Playback was stopped, or the pipeline is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
-impl Player {
-    /// Plays all steps on a thread of its own. `again` gives the steps anew at each end, for as long
-    /// as it has any.
+impl Playback {
+    /// Plays all steps on a new thread. `again` returns the steps of the next round, until there is
+    /// none.
     ///
     /// # Errors
     ///
-    /// When the system refuses a thread.
+    /// If the system refuses a thread.
     pub fn start<I>(
         self,
         first: I,
@@ -97,23 +97,23 @@ impl Player {
         Ok(())
     }
 
-    /// `origin`: the source's clock and ours at the first step.
+    /// `origin`: the source's clock and the hub's at the first step.
     fn wait_until_due(
         &self,
         clock_us: Micros,
         origin: &mut Option<(Micros, Micros)>,
     ) -> Result<(), Stopped> {
         let due = match self.pace {
-            Pace::OnTime => clock_us,
-            Pace::FromStart(Speed::Max) => return self.wait_for_room(),
-            Pace::FromStart(Speed::Times(times)) => {
+            PlaybackPace::OnTime => clock_us,
+            PlaybackPace::FromStart(Speed::Max) => return self.wait_for_room(),
+            PlaybackPace::FromStart(Speed::Times(times)) => {
                 let (first, began) = *origin.get_or_insert((clock_us, now()));
                 began + scaled(clock_us - first, times)
             }
         };
         let wait = due - now();
         if wait <= 0 {
-            // Behind its time, it goes as fast as a recording without pauses.
+            // Behind schedule, it plays as fast as a recording without pauses.
             return self.wait_for_room();
         }
         match self.stop.recv_timeout(Duration::from_micros(wait.unsigned_abs())) {
@@ -122,7 +122,7 @@ impl Player {
         }
     }
 
-    /// A source that can wait does, so that nobody who follows it is overrun.
+    /// Waits for the fan-out, so that readers are not overrun.
     fn wait_for_room(&self) -> Result<(), Stopped> {
         self.runtime.block_on(self.fanout.wait_for_room());
         match self.stop.try_recv() {

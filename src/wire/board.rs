@@ -4,24 +4,24 @@ use ingest::event::Fixture;
 
 use super::{competition_node, football, participant, race, scoreboard, set, side_names, tennis};
 use crate::{
-    document::{Key, Node, Object},
+    document::{FieldKey, Node, Object},
     hub::{
         Header,
-        state::{FootballPart, Match, Play, Tennis, TennisPart, Touched, number},
+        state::{FootballPart, Match, MatchDelta, Play, Tennis, TennisPart, number},
     },
 };
 
 /// Adds the whole line of a match.
 pub fn line(matches: &mut Object, m: &Match, header: Header) {
-    let out = matches.object(Key::Int(m.id.0));
+    let out = matches.object(FieldKey::Int(m.id.0));
     fixture(out, m, false);
     out.set("life", header.life.as_str());
     out.set_some("status", header.status);
     match &m.play {
         Play::Football(state) => {
             out.set_some("clock", state.clock.map(football::clock));
-            let score = state.told_score();
-            out.set_some("score", score.map(|told| football::score(&told, false)));
+            let score = state.reported_score();
+            out.set_some("score", score.map(|score| football::score(&score, false)));
         }
         Play::Tennis(state) => play(out, state, None),
         Play::Scoreboard(state) => scoreboard::image(out, state),
@@ -31,9 +31,15 @@ pub fn line(matches: &mut Object, m: &Match, header: Header) {
 }
 
 /// Adds what a batch changed in the line of a match.
-pub fn line_patch(patch: &mut Object, m: &Match, touched: &Touched, before: Header, after: Header) {
+pub fn line_patch(
+    patch: &mut Object,
+    m: &Match,
+    delta: &MatchDelta,
+    before: Header,
+    after: Header,
+) {
     let mut out = Object::default();
-    if touched.fixture {
+    if delta.fixture {
         fixture(&mut out, m, true);
     }
     if before.life != after.life {
@@ -44,28 +50,28 @@ pub fn line_patch(patch: &mut Object, m: &Match, touched: &Touched, before: Head
     }
     match &m.play {
         Play::Football(state) => {
-            if touched.football.contains(&FootballPart::Clock) {
+            if delta.football.contains(&FootballPart::Clock) {
                 out.set_some("clock", state.clock.map(football::clock));
             }
-            if touched.football.contains(&FootballPart::Score) {
-                let score = state.told_score();
-                out.set_some("score", score.map(|told| football::score(&told, true)));
+            if delta.football.contains(&FootballPart::Score) {
+                let score = state.reported_score();
+                out.set_some("score", score.map(|score| football::score(&score, true)));
             }
         }
-        Play::Tennis(state) if touched.tennis.contains(&TennisPart::Score) => {
-            play(&mut out, state, Some(&touched.tennis));
+        Play::Tennis(state) if delta.tennis.contains(&TennisPart::Score) => {
+            play(&mut out, state, Some(&delta.tennis));
         }
-        Play::Scoreboard(state) => scoreboard::patch(&mut out, state, &touched.scoreboard),
+        Play::Scoreboard(state) => scoreboard::patch(&mut out, state, &delta.scoreboard),
         Play::Tennis(_) | Play::Race(_) | Play::None => {}
     }
     if !out.is_empty() {
-        patch.object("matches").set(Key::Int(m.id.0), out);
+        patch.object("matches").set(FieldKey::Int(m.id.0), out);
     }
 }
 
 /// Takes the line of a match away.
 pub fn gone(patch: &mut Object, m: &Match) {
-    patch.object("matches").set(Key::Int(m.id.0), Node::Null);
+    patch.object("matches").set(FieldKey::Int(m.id.0), Node::Null);
 }
 
 fn fixture(out: &mut Object, m: &Match, patch: bool) {
@@ -82,7 +88,7 @@ fn fixture(out: &mut Object, m: &Match, patch: bool) {
 }
 
 fn play(out: &mut Object, state: &Tennis, patch: Option<&[TennisPart]>) {
-    let Some(score) = state.told_score() else { return };
+    let Some(score) = state.reported_score() else { return };
     tennis::sets(out.object("sets"), score, patch);
     out.set("game", tennis::game(score.game));
     set(out, "server", score.server.map(number), patch.is_some());

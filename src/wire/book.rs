@@ -3,12 +3,12 @@
 use ingest::event::{MarketStatus, Outcome, SelectionStatus};
 
 use crate::{
-    document::{Key, Node, Object},
+    document::{FieldKey, Node, Object},
     hub::{
         Header,
         state::{
-            Book, BookEvent, BookPart, Ladder, Market, Rung, Selection, TouchedBook, Transition,
-            Turn,
+            Book, BookDelta, BookEvent, BookPart, GuardChange, Ladder, LadderKind, Market,
+            Selection, Transition,
         },
     },
 };
@@ -29,7 +29,7 @@ pub fn image(book: &Book, header: Header, stale_after_ms: u32) -> Object {
             prices(out, selection, false);
             out.set_some("last", selection.last);
             out.set_some("volume", selection.volume);
-            for rung in [Rung::Back, Rung::Lay, Rung::Traded] {
+            for rung in [LadderKind::Back, LadderKind::Lay, LadderKind::Traded] {
                 ladder(out, rung, selection.ladder(rung));
             }
         }
@@ -38,13 +38,13 @@ pub fn image(book: &Book, header: Header, stale_after_ms: u32) -> Object {
 }
 
 #[must_use]
-pub fn patch(book: &Book, touched: &TouchedBook, before: Header, after: Header) -> Object {
+pub fn patch(book: &Book, delta: &BookDelta, before: Header, after: Header) -> Object {
     let mut patch = super::header_patch(before, after);
-    if touched.parts.is_empty() {
+    if delta.parts.is_empty() {
         return patch;
     }
     let markets = patch.object("markets");
-    for part in &touched.parts {
+    for part in &delta.parts {
         self::part(markets, book, *part);
     }
     patch
@@ -73,7 +73,7 @@ fn part(markets: &mut Object, book: &Book, part: BookPart) {
             let selection = &market.selections[selection];
             let size = selection.ladder(rung).size(price);
             let out = out.object("selections").object(&selection.id).object(rung_name(rung));
-            out.set_or_null(Key::Price(price.normalize()), size);
+            out.set_or_null(FieldKey::Price(price.normalize()), size);
         }
     }
 }
@@ -107,7 +107,7 @@ fn definition(out: &mut Object, market: &Market, patch: bool) {
 fn transitions(out: &mut Object, market: &Market) {
     let first = u64::from(market.transitions_dropped) + 1;
     for (number, kept) in (first..).zip(&market.transitions) {
-        out.object("transitions").set(Key::Int(number), transition(*kept));
+        out.object("transitions").set(FieldKey::Int(number), transition(*kept));
     }
 }
 
@@ -115,9 +115,9 @@ fn transitions(out: &mut Object, market: &Market) {
 fn transition_patch(out: &mut Object, market: &Market, number: u32) {
     let out = out.object("transitions");
     let kept = market.numbered(number).map(|kept| transition(*kept));
-    out.set_or_null(Key::Int(number.into()), kept);
+    out.set_or_null(FieldKey::Int(number.into()), kept);
     if number > Market::TRANSITIONS_MAX {
-        out.set(Key::Int((number - Market::TRANSITIONS_MAX).into()), Node::Null);
+        out.set(FieldKey::Int((number - Market::TRANSITIONS_MAX).into()), Node::Null);
     }
 }
 
@@ -142,21 +142,21 @@ fn prices(out: &mut Object, selection: &Selection, patch: bool) {
     }
 }
 
-fn ladder(out: &mut Object, rung: Rung, ladder: &Ladder) {
-    if !ladder.is_told() {
+fn ladder(out: &mut Object, rung: LadderKind, ladder: &Ladder) {
+    if !ladder.is_present() {
         return;
     }
     let out = out.object(rung_name(rung));
     for level in ladder.levels() {
-        out.add(Key::Price(level.price.normalize()), level.size);
+        out.add(FieldKey::Price(level.price.normalize()), level.size);
     }
 }
 
-fn rung_name(rung: Rung) -> &'static str {
+fn rung_name(rung: LadderKind) -> &'static str {
     match rung {
-        Rung::Back => "back",
-        Rung::Lay => "lays",
-        Rung::Traded => "traded",
+        LadderKind::Back => "back",
+        LadderKind::Lay => "lays",
+        LadderKind::Traded => "traded",
     }
 }
 
@@ -175,7 +175,7 @@ fn event(book: &Book, event: &BookEvent) -> Object {
         &BookEvent::Resettled { market, number, times } => {
             resettled(&book.markets[market], number, times)
         }
-        BookEvent::Guard(turn) => guard(turn),
+        BookEvent::Guard(change) => guard(change),
     }
 }
 
@@ -212,16 +212,16 @@ fn resettled(market: &Market, number: u32, times: u32) -> Object {
 }
 
 /// The hub holds the whole book back, or lets it go.
-fn guard(turn: &Turn) -> Object {
+fn guard(change: &GuardChange) -> Object {
     let mut out = Object::default();
-    match turn {
-        Turn::Holds { number, why, of } => {
+    match change {
+        GuardChange::Suspended { number, why, of } => {
             out.set("kind", "suspend");
             out.set("eid", format!("hold-{number}"));
             out.set("why", why.as_str());
             out.set_some("of", of.as_ref());
         }
-        Turn::Lifts { number } => {
+        GuardChange::Resumed { number } => {
             out.set("kind", "resume");
             out.set("eid", format!("lift-{number}"));
             out.set("of", format!("hold-{number}"));

@@ -6,7 +6,7 @@ use crate::{
     document::{Node, Object},
     hub::{
         Header,
-        state::{Changed, Consensus, ConsensusKey, ConsensusMarket, Offer},
+        state::{Consensus, ConsensusChange, ConsensusKey, ConsensusMarket, ConsensusOffer},
     },
 };
 
@@ -25,9 +25,14 @@ pub fn image(consensus: &Consensus, header: Header, stale_after_ms: u32) -> Obje
 }
 
 #[must_use]
-pub fn patch(consensus: &Consensus, changed: &[Changed], before: Header, after: Header) -> Object {
+pub fn patch(
+    consensus: &Consensus,
+    changed: &[ConsensusChange],
+    before: Header,
+    after: Header,
+) -> Object {
     let mut patch = super::header_patch(before, after);
-    for Changed { key, before } in changed {
+    for ConsensusChange { key, before } in changed {
         let markets = patch.object("markets");
         match consensus.markets.get(key).and_then(|members| members.current.as_ref()) {
             Some(current) => market(markets.object(&key.id()), key, current, before.as_ref()),
@@ -69,7 +74,7 @@ fn market(
     }
 }
 
-fn offer(out: &mut Object, offer: &Offer) {
+fn offer(out: &mut Object, offer: &ConsensusOffer) {
     out.set("price", offer.price);
     out.set("median", offer.median);
     out.set("bookmakers", offer.bookmakers);
@@ -86,11 +91,11 @@ fn no_offer(out: &mut Object) {
 /// One event for each market whose status changed, or that was settled anew; `number`, the change's
 /// own, makes their names unique.
 #[must_use]
-pub fn events(consensus: &Consensus, changed: &[Changed], number: u64) -> Vec<Node> {
+pub fn events(consensus: &Consensus, changed: &[ConsensusChange], number: u64) -> Vec<Node> {
     changed.iter().filter_map(|changed| event(consensus, changed, number)).collect()
 }
 
-fn event(consensus: &Consensus, changed: &Changed, number: u64) -> Option<Node> {
+fn event(consensus: &Consensus, changed: &ConsensusChange, number: u64) -> Option<Node> {
     let members = consensus.markets.get(&changed.key)?;
     let market = members.current.as_ref()?;
     let before = changed.before.as_ref();

@@ -2,7 +2,7 @@
 
 use crate::{
     document::Object,
-    hub::feeds::{Feed, Source},
+    hub::feeds::{FeedState, Source},
 };
 
 /// The whole of a source. In a patch what is absent is deleted.
@@ -26,7 +26,7 @@ pub fn source(sources: &mut Object, source: &Source, patch: bool) {
     out.set("ended", source.ended);
 }
 
-impl Feed {
+impl FeedState {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -6,12 +6,12 @@ use rust_decimal::Decimal;
 use super::participant;
 use crate::{
     document::{Node, Object},
-    hub::state::{Clock, Entry, Football, FootballEvent, FootballPart},
+    hub::state::{Football, FootballEvent, FootballPart, IncidentEntry, MatchClock},
 };
 
 pub(super) fn image(out: &mut Object, state: &Football) {
     out.set_some("clock", state.clock.map(clock));
-    out.set_some("score", state.told_score().map(|told| score(&told, false)));
+    out.set_some("score", state.reported_score().map(|it| score(&it, false)));
     let incidents = out.object("incidents");
     for (place, entry) in state.incidents.iter().enumerate() {
         incidents.set(&entry.incident.eid, incident(place, entry));
@@ -32,7 +32,7 @@ pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) 
             FootballPart::Status => {}
             FootballPart::Clock => out.set_some("clock", state.clock.map(clock)),
             FootballPart::Score => {
-                out.set_some("score", state.told_score().map(|told| score(&told, true)));
+                out.set_some("score", state.reported_score().map(|it| score(&it, true)));
             }
             FootballPart::Incident(place) => {
                 let entry = &state.incidents[*place];
@@ -50,7 +50,7 @@ pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) 
 }
 
 #[must_use]
-pub fn clock(clock: Clock) -> Object {
+pub fn clock(clock: MatchClock) -> Object {
     let mut out = Object::default();
     out.set("at", clock.at);
     out.set("s", clock.second);
@@ -87,7 +87,7 @@ pub(super) fn side_name(side: Side) -> &'static str {
     }
 }
 
-fn incident(place: usize, entry: &Entry) -> Object {
+fn incident(place: usize, entry: &IncidentEntry) -> Object {
     let Incident { kind, .. } = &entry.incident;
     let mut out = Object::default();
     out.set("n", u32::try_from(place + 1).unwrap_or(u32::MAX));
@@ -122,7 +122,7 @@ fn particulars(out: &mut Object, incident: &Incident) {
 }
 
 /// In a patch, what an incident no longer has is deleted: a correction may take an assist away.
-fn absent_incident_fields(out: &mut Object, entry: &Entry) {
+fn absent_incident_fields(out: &mut Object, entry: &IncidentEntry) {
     let Incident { added, side, player, assist, score, kind, .. } = &entry.incident;
     let absent = [
         ("added", added.is_none()),
@@ -188,12 +188,12 @@ fn event(state: &Football, event: FootballEvent) -> Object {
             particulars(&mut out, incident);
         }
         FootballEvent::Retracted(place) => {
-            let Entry { incident, retracted, .. } = &state.incidents[place];
+            let IncidentEntry { incident, retracted, .. } = &state.incidents[place];
             out.set("kind", "retract");
             out.set("eid", format!("retract-{}", incident.eid));
             out.set("of", &incident.eid);
             out.set_some("why", retracted.as_ref());
-            out.set_some("score", state.told_score().map(|told| pair(told.goals)));
+            out.set_some("score", state.reported_score().map(|it| pair(it.goals)));
         }
         FootballEvent::Corrected(place, number) => {
             let incident = &state.incidents[place].incident;
@@ -206,7 +206,7 @@ fn event(state: &Football, event: FootballEvent) -> Object {
             out.set("kind", "correct");
             out.set("eid", format!("correct-score-{number}"));
             out.set("of", "score");
-            out.set_some("score", state.told_score().map(|told| pair(told.goals)));
+            out.set_some("score", state.reported_score().map(|it| pair(it.goals)));
         }
     }
     out

@@ -21,7 +21,7 @@ use crate::{
     document::{Node, Object},
     hub::{
         Header,
-        state::{Match, Moment, Play, Touched},
+        state::{Match, MatchDelta, Moment, Play},
     },
 };
 
@@ -46,19 +46,19 @@ pub fn match_image(m: &Match, header: Header, stale_after_ms: u32) -> Object {
 
 /// What a batch changed in it.
 #[must_use]
-pub fn match_patch(m: &Match, touched: &Touched, before: Header, after: Header) -> Object {
+pub fn match_patch(m: &Match, delta: &MatchDelta, before: Header, after: Header) -> Object {
     let mut patch = header_patch(before, after);
-    if touched.fixture {
-        for provider in &touched.left {
+    if delta.fixture {
+        for provider in &delta.left {
             patch.object("refs").set(provider, Node::Null);
         }
         fixture(&mut patch, m, true);
     }
     match &m.play {
-        Play::Football(state) => football::patch(&mut patch, state, &touched.football),
-        Play::Tennis(state) => tennis::patch(&mut patch, state, &touched.tennis),
-        Play::Scoreboard(state) => scoreboard::patch(&mut patch, state, &touched.scoreboard),
-        Play::Race(state) => race::patch(&mut patch, state, &touched.race),
+        Play::Football(state) => football::patch(&mut patch, state, &delta.football),
+        Play::Tennis(state) => tennis::patch(&mut patch, state, &delta.tennis),
+        Play::Scoreboard(state) => scoreboard::patch(&mut patch, state, &delta.scoreboard),
+        Play::Race(state) => race::patch(&mut patch, state, &delta.race),
         Play::None => {}
     }
     patch
@@ -66,12 +66,12 @@ pub fn match_patch(m: &Match, touched: &Touched, before: Header, after: Header) 
 
 /// What happened in it.
 #[must_use]
-pub fn match_events(m: &Match, touched: &Touched, moment: Moment) -> Vec<Node> {
+pub fn match_events(m: &Match, delta: &MatchDelta, moment: Moment) -> Vec<Node> {
     match &m.play {
-        Play::Football(state) => football::events(state, &touched.football_events),
-        Play::Tennis(_) => tennis::events(&touched.tennis_events, moment),
-        Play::Scoreboard(state) => scoreboard::events(state, &touched.scoreboard_events, moment),
-        Play::Race(state) => race::events(state, &touched.race_events, moment),
+        Play::Football(state) => football::events(state, &delta.football_events),
+        Play::Tennis(_) => tennis::events(&delta.tennis_events, moment),
+        Play::Scoreboard(state) => scoreboard::events(state, &delta.scoreboard_events, moment),
+        Play::Race(state) => race::events(state, &delta.race_events, moment),
         Play::None => Vec::new(),
     }
 }

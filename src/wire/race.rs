@@ -4,7 +4,7 @@ use ingest::event::RaceRunner;
 
 use super::{scoreboard::named, set};
 use crate::{
-    document::{Key, Node, Object},
+    document::{FieldKey, Node, Object},
     hub::state::{Match, Moment, RaceEvent, RacePart, Racing},
 };
 
@@ -20,8 +20,8 @@ pub(super) fn image(out: &mut Object, state: &Racing) {
         return;
     }
     let runners = out.object("runners");
-    for (id, told) in &state.runners {
-        runners.set(Key::Int(id.0), runner(told, false));
+    for (id, entry) in &state.runners {
+        runners.set(FieldKey::Int(id.0), runner(entry, false));
     }
 }
 
@@ -31,15 +31,15 @@ pub(super) fn patch(out: &mut Object, state: &Racing, parts: &[RacePart]) {
             // The status stands in the header. From the first one on there are runners, if only none.
             RacePart::Status => drop(out.object("runners")),
             RacePart::Runner(id) | RacePart::RunnerGone(id) => {
-                let told = state.runners.get(id).map(|told| runner(told, true));
-                out.object("runners").set_or_null(Key::Int(id.0), told);
+                let rendered = state.runners.get(id).map(|entry| runner(entry, true));
+                out.object("runners").set_or_null(FieldKey::Int(id.0), rendered);
             }
         }
     }
 }
 
-fn runner(told: &RaceRunner, patch: bool) -> Object {
-    let RaceRunner { participant, number, jockey, status, position } = told;
+fn runner(entry: &RaceRunner, patch: bool) -> Object {
+    let RaceRunner { participant, number, jockey, status, position } = entry;
     let mut out = Object::default();
     out.set("name", &participant.name);
     out.set("status", status.as_str());

@@ -7,73 +7,73 @@ use ingest::event::{Pair, Scoreboard};
 
 use super::football;
 use crate::{
-    document::{Key, Node, Object},
+    document::{FieldKey, Node, Object},
     hub::state::{Moment, ScoreboardEvent, ScoreboardPart, Scores},
 };
 
 pub(super) fn image(out: &mut Object, state: &Scores) {
-    let Some(told) = &state.told else { return };
-    out.set_some("score", told.score.map(pair));
+    let Some(board) = &state.board else { return };
+    out.set_some("score", board.score.map(pair));
     let periods = out.object("periods");
-    for (number, score) in (1..).zip(&told.periods) {
-        periods.set(Key::Int(number), pair(*score));
+    for (number, score) in (1..).zip(&board.periods) {
+        periods.set(FieldKey::Int(number), pair(*score));
     }
-    out.set_some("period", told.period.as_ref());
+    out.set_some("period", board.period.as_ref());
     out.set_some("clock", state.clock.map(football::clock));
-    out.set_some("winner", told.winner.map(football::side_name));
+    out.set_some("winner", board.winner.map(football::side_name));
 }
 
 pub(super) fn patch(out: &mut Object, state: &Scores, parts: &[ScoreboardPart]) {
-    let Some(told) = &state.told else { return };
+    let Some(board) = &state.board else { return };
     for part in parts {
         match *part {
             // The status stands in the header. Where it is the first that is told, there are
             // periods from now on, if only none.
             ScoreboardPart::Status => drop(out.object("periods")),
-            ScoreboardPart::Score => out.set_or_null("score", told.score.map(pair)),
+            ScoreboardPart::Score => out.set_or_null("score", board.score.map(pair)),
             ScoreboardPart::Part(number) => {
-                let score = told.periods.get(number - 1).map(|score| pair(*score));
-                out.object("periods").set_or_null(Key::Int(number as u64), score);
+                let score = board.periods.get(number - 1).map(|score| pair(*score));
+                out.object("periods").set_or_null(FieldKey::Int(number as u64), score);
             }
             ScoreboardPart::PartGone(number) => {
                 // Two boards of one batch may take a part away and bring it back.
-                let score = told.periods.get(number - 1).map(|score| pair(*score));
-                out.object("periods").set_or_null(Key::Int(number as u64), score);
+                let score = board.periods.get(number - 1).map(|score| pair(*score));
+                out.object("periods").set_or_null(FieldKey::Int(number as u64), score);
             }
-            ScoreboardPart::Period => out.set_or_null("period", told.period.as_ref()),
+            ScoreboardPart::Period => out.set_or_null("period", board.period.as_ref()),
             ScoreboardPart::Clock => out.set_or_null("clock", state.clock.map(football::clock)),
             ScoreboardPart::Winner => {
-                out.set_or_null("winner", told.winner.map(football::side_name));
+                out.set_or_null("winner", board.winner.map(football::side_name));
             }
         }
     }
 }
 
 pub(super) fn events(state: &Scores, events: &[ScoreboardEvent], moment: Moment) -> Vec<Node> {
-    let Some(told) = &state.told else { return Vec::new() };
-    events.iter().map(|event| Node::Object(self::event(told, event, moment))).collect()
+    let Some(board) = &state.board else { return Vec::new() };
+    events.iter().map(|event| Node::Object(self::event(board, event, moment))).collect()
 }
 
-fn event(told: &Scoreboard, event: &ScoreboardEvent, moment: Moment) -> Object {
+fn event(board: &Scoreboard, event: &ScoreboardEvent, moment: Moment) -> Object {
     let mut out = match event {
         ScoreboardEvent::Score { eid, score } => {
             let mut out = named("score", eid);
             out.set("score", pair(*score));
-            out.set_some("period", told.period.as_ref());
+            out.set_some("period", board.period.as_ref());
             out
         }
         ScoreboardEvent::Finish { eid } => {
             let mut out = named("finish", eid);
-            out.set("status", told.status.as_str());
-            out.set_some("score", told.score.map(pair));
-            out.set_some("winner", told.winner.map(football::side_name));
+            out.set("status", board.status.as_str());
+            out.set_some("score", board.score.map(pair));
+            out.set_some("winner", board.winner.map(football::side_name));
             out
         }
         ScoreboardEvent::Correct { eid, of } => {
             let mut out = named("correct", eid);
             out.set("of", of);
-            out.set("status", told.status.as_str());
-            out.set_some("score", told.score.map(pair));
+            out.set("status", board.status.as_str());
+            out.set_some("score", board.score.map(pair));
             out
         }
     };

@@ -4,14 +4,14 @@ use ingest::event::Outcome;
 use rust_decimal::Decimal;
 
 use crate::{
-    document::{Key, Node, Object},
+    document::{FieldKey, Node, Object},
     signals::{Finding, Leg, SignalRecord},
 };
 
 /// What is so stands there; what is no longer so is deleted.
 pub fn patch(out: &mut Object, record: &SignalRecord) {
-    let told = record.ended.is_none().then(|| signal(record));
-    out.set_or_null(Key::Int(record.id), told);
+    let rendered = record.ended.is_none().then(|| signal(record));
+    out.set_or_null(FieldKey::Int(record.id), rendered);
 }
 
 /// That it has begun, or ended. `number` is the event's own: a signal may begin again at the moment of its

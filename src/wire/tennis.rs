@@ -5,20 +5,20 @@ use std::sync::Arc;
 use ingest::event::{GameScore, Pair, Point, PointKind, SetScore, TennisScore};
 
 use crate::{
-    document::{Key, Node, Object},
-    hub::state::{Ended, Moment, Tennis, TennisEvent, TennisPart, number},
+    document::{FieldKey, Node, Object},
+    hub::state::{Moment, PointEndings, Tennis, TennisEvent, TennisPart, number},
 };
 
 pub(super) fn image(out: &mut Object, state: &Tennis) {
-    if let Some(told) = state.told_score() {
-        score(out, told, None);
+    if let Some(current) = state.reported_score() {
+        score(out, current, None);
     }
 }
 
 pub(super) fn patch(out: &mut Object, state: &Tennis, parts: &[TennisPart]) {
     // The status stands in the header.
-    if let Some(told) = state.told_score().filter(|_| parts.contains(&TennisPart::Score)) {
-        score(out, told, Some(parts));
+    if let Some(current) = state.reported_score().filter(|_| parts.contains(&TennisPart::Score)) {
+        score(out, current, Some(parts));
     }
 }
 
@@ -45,11 +45,11 @@ fn score(out: &mut Object, score: &TennisScore, patch: Option<&[TennisPart]>) {
 pub(super) fn sets(out: &mut Object, score: &TennisScore, patch: Option<&[TennisPart]>) {
     for part in patch.into_iter().flatten() {
         if let TennisPart::SetGone(number) = part {
-            out.set(Key::Int(*number as u64), Node::Null);
+            out.set(FieldKey::Int(*number as u64), Node::Null);
         }
     }
     for (number, set) in (1..).zip(&score.sets) {
-        out.set(Key::Int(number), set_node(set, patch.is_some()));
+        out.set(FieldKey::Int(number), set_node(set, patch.is_some()));
     }
 }
 
@@ -114,7 +114,7 @@ pub(super) fn events(events: &[TennisEvent], moment: Moment) -> Vec<Node> {
     out
 }
 
-fn point(out: &mut Vec<Node>, point: &Point, ended: Ended, set: u8, moment: Moment) {
+fn point(out: &mut Vec<Node>, point: &Point, ended: PointEndings, set: u8, moment: Moment) {
     let Point { eid, winner, server, how, score } = point;
     let mut event = named("point", eid);
     event.set("winner", number(*winner));
@@ -137,7 +137,7 @@ fn point(out: &mut Vec<Node>, point: &Point, ended: Ended, set: u8, moment: Mome
 
 /// The game, set and match that a point ended, named after it: a point taken back and played again
 /// ends them anew, under another name.
-fn endings(eid: &Arc<str>, ended: Ended) -> impl Iterator<Item = Object> {
+fn endings(eid: &Arc<str>, ended: PointEndings) -> impl Iterator<Item = Object> {
     let kinds = [("game", ended.game), ("set", ended.set), ("match", ended.match_)];
     kinds
         .into_iter()
@@ -145,7 +145,7 @@ fn endings(eid: &Arc<str>, ended: Ended) -> impl Iterator<Item = Object> {
         .map(move |(kind, _)| named(kind, &format!("{eid}:{kind}").into()))
 }
 
-fn retracted(out: &mut Vec<Node>, of: &Arc<str>, why: &Arc<str>, ended: Ended) {
+fn retracted(out: &mut Vec<Node>, of: &Arc<str>, why: &Arc<str>, ended: PointEndings) {
     let kinds = [("match", ended.match_), ("set", ended.set), ("game", ended.game)];
     let endings = kinds.into_iter().filter(|(_, it)| *it);
     let all = endings.map(|(kind, _)| format!("{of}:{kind}").into()).chain([Arc::clone(of)]);

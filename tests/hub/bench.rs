@@ -10,11 +10,11 @@ use fanout::{
 };
 use ingest::event::Batch;
 use matchwire::hub::{
-    ApplyError, Epochs, Hub, Settings,
-    feeds::{Feed, Health, SourceNumber, Terms},
-    sequence::Window,
+    ApplyError, Epochs, Hub, HubSettings,
+    feeds::{FeedState, Health, SourceNumber, SourcePolicy},
+    sequence::TailWindow,
 };
-use matchwire::identity::Numbered;
+use matchwire::identity::NumberedOrder;
 use serde_json::Value;
 
 use crate::json::{difference, merge, parse};
@@ -39,8 +39,8 @@ pub(crate) struct Reader {
     eids: HashSet<String>,
 }
 
-pub(crate) const SETTINGS: Settings = Settings {
-    window: Window { bytes: usize::MAX, age_us: Micros::MAX },
+pub(crate) const SETTINGS: HubSettings = HubSettings {
+    window: TailWindow { bytes: usize::MAX, age_us: Micros::MAX },
     matches_max: 10_000,
     matches_max_per_source: usize::MAX,
     ended_keep_us: 1 << 60,
@@ -52,13 +52,13 @@ pub(crate) const SETTINGS: Settings = Settings {
 pub(crate) const START: Micros = 1_788_220_800_000_000;
 
 impl Bench {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: HubSettings) -> Self {
         let mut hub = Hub::new(
             settings,
             Epochs { matches: Epoch(7), feeds: Epoch(8) },
             matchwire::identity::Identity::default(),
         );
-        let source = hub.source("test".into(), "simulator", Terms::default());
+        let source = hub.source("test".into(), "simulator", SourcePolicy::default());
         let (readers, epochs) = (BTreeMap::new(), BTreeMap::new());
         Self { hub, source, now: START, readers, epochs }
     }
@@ -85,7 +85,7 @@ impl Bench {
         self.now += 1_000_000;
         let mut changes = Vec::new();
         if ended {
-            self.hub.source_ended(self.source, self.now, &mut changes);
+            self.hub.end_source(self.source, self.now, &mut changes);
         } else {
             self.hub.tick(self.now, &mut changes);
         }
@@ -93,33 +93,33 @@ impl Bench {
     }
 
     /// A source says how it is.
-    pub(crate) fn health(&mut self, source: SourceNumber, feed: Feed) -> Vec<Change> {
+    pub(crate) fn health(&mut self, source: SourceNumber, feed: FeedState) -> Vec<Change> {
         self.now += 1_000;
         let mut changes = Vec::new();
         let health = Health { feed, why: None };
-        self.hub.source_is(source, &health, self.now, &mut changes);
+        self.hub.set_source_health(source, &health, self.now, &mut changes);
         changes.iter().for_each(|change| self.read(change));
         changes
     }
 
     /// The operator orders something about matches.
-    pub(crate) fn order(&mut self, order: &Numbered) {
+    pub(crate) fn order(&mut self, order: &NumberedOrder) {
         let mut changes = Vec::new();
-        self.hub.order(order, self.now, &mut changes);
+        self.hub.apply_order(order, self.now, &mut changes);
         changes.iter().for_each(|change| self.read(change));
     }
 
     /// A source begins anew.
     pub(crate) fn restart(&mut self, source: SourceNumber) {
         let mut changes = Vec::new();
-        self.hub.source_restarted(source, self.now, &mut changes);
+        self.hub.restart_source(source, self.now, &mut changes);
         changes.iter().for_each(|change| self.read(change));
     }
 
     /// A source is there and has nothing to tell.
     pub(crate) fn heard(&mut self, source: SourceNumber) {
         let mut changes = Vec::new();
-        self.hub.source_heard(source, self.now, self.now, &mut changes);
+        self.hub.note_sign_of_life(source, self.now, self.now, &mut changes);
         changes.iter().for_each(|change| self.read(change));
     }
 
@@ -157,7 +157,7 @@ impl Bench {
                 let name = publication.channel.name.as_str();
                 self.readers.get_mut(name).expect("it was opened").take(publication);
             }
-            // Not this reader's: `lanes` has those.
+            // Not this reader's: `rate_tiers` has those.
             Change::Published(..) => {}
             Change::Closed(channel) => {
                 let known = self.readers.remove(channel.name.as_str());

@@ -37,7 +37,7 @@ type Raw = (Micros, Vec<RawEvent>);
 
 #[derive(Debug, Clone)]
 enum RawEvent {
-    Told(Event),
+    Event(Event),
     Point {
         id: Id,
         raw: RawPoint,
@@ -73,7 +73,7 @@ fn in_order(raw: Vec<Raw>) -> Vec<Batch> {
         let mut told: Vec<Event> = Vec::new();
         for event in events {
             let event = match event {
-                RawEvent::Told(event) => event,
+                RawEvent::Event(event) => event,
                 RawEvent::Again => match told.last() {
                     Some(event) => event.clone(),
                     None => continue,
@@ -122,17 +122,17 @@ fn event() -> impl Strategy<Value = RawEvent> {
             (Id(6), Sport::Cricket),
         ])
     };
-    let told = |((match_id, sport), fact)| RawEvent::Told(Event { sport, match_id, fact });
+    let told = |((match_id, sport), fact)| RawEvent::Event(Event { sport, match_id, fact });
     let of_football = |(match_id, fact)| {
         let fact = Fact::Football(fact);
-        RawEvent::Told(Event { sport: Sport::Football, match_id, fact })
+        RawEvent::Event(Event { sport: Sport::Football, match_id, fact })
     };
     prop_oneof![
         4 => (any_match(), fixture().prop_map(Fact::Fixture)).prop_map(told),
         8 => (football(), football_fact()).prop_map(of_football),
         4 => point().prop_map(|raw| RawEvent::Point { id: Id(3), raw }),
         1 => score().prop_map(|score| RawEvent::TakeBack { id: Id(3), score }),
-        1 => tennis_fact().prop_map(|fact| RawEvent::Told(tennis(Id(3), fact))),
+        1 => tennis_fact().prop_map(|fact| RawEvent::Event(tennis(Id(3), fact))),
         12 => (any_match(), odds().prop_map(Fact::Odds)).prop_map(told),
         2 => Just(RawEvent::Again),
         3 => scoreboard().prop_map(move |it| told(((Id(5), Sport::Hockey), Fact::Scoreboard(it)))),

@@ -10,8 +10,8 @@ use ingest::event::{
     TennisScore, TennisStatus,
 };
 use matchwire::{
-    hub::feeds::{Kind, Ranks, SourceNumber, Terms},
-    identity::{Numbered, Order, own},
+    hub::feeds::{FactKind, Ranks, SourceNumber, SourcePolicy},
+    identity::{MatchOrder, NumberedOrder, own},
 };
 use serde_json::json;
 
@@ -20,27 +20,27 @@ use crate::bench::{Bench, SETTINGS, START};
 const HOUR: Micros = 3_600_000_000;
 
 /// A provider's match.
-struct Told {
+struct ProviderFixture {
     sport: Sport,
     provider: &'static str,
     key: &'static str,
     names: Option<[&'static str; 2]>,
 }
 
-const BETFAIR: Told = Told {
+const BETFAIR: ProviderFixture = ProviderFixture {
     sport: Sport::Football,
     provider: "betfair",
     key: "28201421",
     names: Some(["Middlesbrough", "Man City"]),
 };
-const CSV: Told = Told {
+const CSV: ProviderFixture = ProviderFixture {
     sport: Sport::Football,
     provider: "football-data-couk",
     key: "E0/2017-04-30/Middlesbrough/Man City",
     names: Some(["Middlesbrough", "Manchester City"]),
 };
 
-impl Told {
+impl ProviderFixture {
     fn own(&self) -> Id {
         own(self.provider, self.key)
     }
@@ -99,11 +99,11 @@ fn batch(events: impl IntoIterator<Item = Event>) -> Batch {
 }
 
 fn second(bench: &mut Bench) -> SourceNumber {
-    bench.hub.source("second".into(), "football-data-couk", Terms::default())
+    bench.hub.source("second".into(), "football-data-couk", SourcePolicy::default())
 }
 
-fn order(bench: &mut Bench, number: i64, order: Order) {
-    bench.order(&Numbered { number, order });
+fn order(bench: &mut Bench, number: i64, order: MatchOrder) {
+    bench.order(&NumberedOrder { number, order });
 }
 
 #[test]
@@ -129,9 +129,9 @@ fn matches_that_are_the_same_are_one_from_the_start() {
 #[test]
 fn sides_keep_their_ids_when_a_better_source_joins() {
     let mut bench = Bench::new(SETTINGS);
-    let ranks = Ranks(Kind::ALL.map(|_| Ranks::DEFAULT + 1));
-    let terms = Terms { ranks, ..Terms::default() };
-    let csv = bench.hub.source("second".into(), "football-data-couk", terms);
+    let ranks = Ranks(FactKind::ALL.map(|_| Ranks::DEFAULT + 1));
+    let policy = SourcePolicy { ranks, ..SourcePolicy::default() };
+    let csv = bench.hub.source("second".into(), "football-data-couk", policy);
     bench.apply(&batch([BETFAIR.fixture()]));
     let name = format!("football/{}", BETFAIR.own());
     let before = ["home", "away"].map(|side| bench.data(&name)[side]["id"].clone());
@@ -145,7 +145,8 @@ fn sides_keep_their_ids_when_a_better_source_joins() {
 
 #[test]
 fn player_1_of_one_is_player_2_of_another() {
-    let told = |provider, key, names| Told { sport: Sport::Tennis, provider, key, names };
+    let told =
+        |provider, key, names| ProviderFixture { sport: Sport::Tennis, provider, key, names };
     let one = told("betfair", "1", Some(["Novak Djokovic", "Rafael Nadal"]));
     let other = told("slam-pointbypoint", "2", Some(["R. Nadal", "N. Djokovic"]));
     let mut bench = Bench::new(SETTINGS);
@@ -171,7 +172,7 @@ fn match_whose_names_come_later_goes_over_with_all_that_was_told_of_it() {
     let mut bench = Bench::new(SETTINGS);
     let csv = second(&mut bench);
     bench.apply(&batch([BETFAIR.fixture()]));
-    let nameless = Told { names: None, ..CSV };
+    let nameless = ProviderFixture { names: None, ..CSV };
     let outcomes = [Outcome::Home, Outcome::Away];
     let odds = nameless.book("bet365", outcomes);
     let events = [nameless.fixture()].into_iter().chain(nameless.score(1, 0)).chain(odds);
@@ -199,7 +200,7 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     let events = [CSV.fixture()].into_iter().chain(CSV.score(2, 2));
     bench.apply_from(csv, &batch(events.chain(CSV.book("bet365", outcomes))));
     let (provider, key) = (CSV.provider.to_owned(), CSV.key.to_owned());
-    order(&mut bench, 1, Order::Split { provider: provider.clone(), key: key.clone() });
+    order(&mut bench, 1, MatchOrder::Split { provider: provider.clone(), key: key.clone() });
     assert_eq!(bench.hub.matches(), 2);
     let [one, other] = [BETFAIR.own(), CSV.own()].map(|own| format!("football/{own}"));
     assert_eq!(bench.data(&one)["refs"], json!({ "betfair": BETFAIR.key }));
@@ -210,7 +211,7 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     // What comes now comes to each.
     bench.apply_from(csv, &batch([CSV.fixture()].into_iter().chain(CSV.score(3, 2))));
     assert_eq!(bench.data(&other)["score"], json!({ "home": 3, "away": 2 }));
-    let join = Order::Join { provider, key, into: BETFAIR.own(), swapped: false, with: None };
+    let join = MatchOrder::Join { provider, key, into: BETFAIR.own(), swapped: false, with: None };
     order(&mut bench, 2, join);
     assert_eq!(bench.hub.matches(), 1);
     assert_eq!(bench.data(&one)["score"], json!({ "home": 3, "away": 2 }));

@@ -16,7 +16,7 @@ use ingest::event::{
 };
 use matchwire::hub::{
     Epochs, Hub,
-    feeds::{Feed, Health, SourceNumber, Terms},
+    feeds::{FeedState, Health, SourceNumber, SourcePolicy},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// A hub, and one who follows its matches as the older sockets tell them.
-struct Told {
+struct LegacyClient {
     hub: Hub,
     source: SourceNumber,
     now: i64,
@@ -37,11 +37,11 @@ struct Told {
 
 const SECOND: i64 = 1_000_000;
 
-impl Told {
+impl LegacyClient {
     fn new() -> Self {
         let epochs = Epochs { matches: fanout::Epoch(7), feeds: fanout::Epoch(8) };
         let mut hub = Hub::new(SETTINGS, epochs, matchwire::identity::Identity::default());
-        let source = hub.source("test".into(), "simulator", Terms::default());
+        let source = hub.source("test".into(), "simulator", SourcePolicy::default());
         Self { hub, source, now: START, frames: Vec::new() }
     }
 
@@ -69,9 +69,14 @@ impl Told {
         }
     }
 
-    fn source_is(&mut self, feed: Feed) {
+    fn set_source_health(&mut self, feed: FeedState) {
         let mut changes = Vec::new();
-        self.hub.source_is(self.source, &Health { feed, why: None }, self.now, &mut changes);
+        self.hub.set_source_health(
+            self.source,
+            &Health { feed, why: None },
+            self.now,
+            &mut changes,
+        );
         self.read(&changes);
     }
 
@@ -95,7 +100,7 @@ impl Told {
         let question = HostRequest::StartEvent { channel, book: None, from, bytes_max: usize::MAX };
         match self.hub.answer(&question) {
             HostResponse::EventStarted(caught_up, None) => caught_up,
-            other => panic!("it is told: {other:?}"),
+            other => panic!("not available: {other:?}"),
         }
     }
 }
@@ -165,19 +170,24 @@ fn prices(
 }
 
 /// A match in its second half, 1-0, that somebody follows.
-fn followed() -> (Told, CatchUp) {
-    let mut told = Told::new();
-    told.apply(&[fixture(), status(FootballStatus::SecondHalf), clock(67 * 60 + 12), score(1, 0)]);
+fn followed() -> (LegacyClient, CatchUp) {
+    let mut client = LegacyClient::new();
+    client.apply(&[
+        fixture(),
+        status(FootballStatus::SecondHalf),
+        clock(67 * 60 + 12),
+        score(1, 0),
+    ]);
     let stats = [(Stat::BallPossession, 55), (Stat::DangerousAttacks, 9)];
     let stats = FootballFact::Stats { side: Side::First, values: stats.into() };
-    told.apply(&[Fact::Football(stats)]);
-    let begun = told.begin("~football/1", None);
-    (told, begun)
+    client.apply(&[Fact::Football(stats)]);
+    let begun = client.begin("~football/1", None);
+    (client, begun)
 }
 
 #[test]
 fn frames_are_those_of_the_wild() {
-    let (mut told, begun) = followed();
+    let (mut client, begun) = followed();
     let event = r#"{"type":"event","event_id":1,"home":{"id":11,"name":"Alpha FC","short_name":"Alpha FC"},"away":{"id":12,"name":"Beta FC","short_name":"Beta FC"},"score":{"home":1,"away":0},"time":{"minute":67,"second":12,"display":"67'","period":2,"status":"2nd_half","added_time":null,"kickoff_at":"2026-09-01T00:00:00+00:00"},"stats":{"home":{"ball_possession":55,"dangerous_attack":9,"red_cards":0,"yellow_cards":0},"away":{"ball_possession":45,"dangerous_attack":0,"red_cards":0,"yellow_cards":0}},"websocket_plus":false,"feed":"live""#;
     let subscribed = format!(
         r#"{{"type":"subscribed","event_id":1,"source":"basic","event":{event}}},"livedata":[{{"type":"livedata","event_id":1,"uts":1788220800000,"side":null,"situation":null,"coordinates":[],"commentary":null,"minute":67,"second":12,"period":2}}],"history":[],"odds":{{"type":"odds","event_id":1,"odds":{{}},"updated_at":"2026-09-01T00:00:00Z","next_update_at":"2026-09-01T00:00:30Z","update_reason":"subscribe"}},"resumed":false,"epoch":"{}","seq":0}}"#,
@@ -196,17 +206,17 @@ fn frames_are_those_of_the_wild() {
         assist: None,
         score: Some([2, 0]),
     };
-    told.apply(&[Fact::Football(FootballFact::Incident(goal)), score(2, 0)]);
-    let frames = told.take();
+    client.apply(&[Fact::Football(FootballFact::Incident(goal)), score(2, 0)]);
+    let frames = client.take();
     let action = r#"{"type":"action","event_id":1,"action_type":"goal","tid":1,"x":null,"y":null,"team":"home","player":{"id":501,"name":"A. Example"},"score":{"home":2,"away":0},"qualifiers":["penalty"],"minute":68,"second":null,"period":2,"ts":1788220800000"#;
     assert_eq!(frames[0], format!("{action}{}", number(1)));
     let event = event.replace(r#""home":1"#, r#""home":2"#).replace("plus\":false", "plus\":true");
     assert_eq!(frames[1], format!("{event}{}", number(2)));
 
     let ball = Ball { x: 630, y: 415, side: Side::Second, situation: Situation::Dangerous };
-    told.apply(&[Fact::Football(FootballFact::Ball(ball))]);
+    client.apply(&[Fact::Football(FootballFact::Ball(ball))]);
     let livedata = r#"{"type":"livedata","event_id":1,"uts":1788220800000,"side":"away","situation":"dangerous","coordinates":[{"x":63,"y":41.5}],"commentary":"Dangerous attack: Beta FC","minute":67,"second":12,"period":2"#;
-    assert_eq!(told.take(), [format!("{livedata}{}", number(3))]);
+    assert_eq!(client.take(), [format!("{livedata}{}", number(3))]);
 
     use Outcome::{Away, Draw, Home, Over, Under};
     let open = MarketStatus::Open;
@@ -214,28 +224,28 @@ fn frames_are_those_of_the_wild() {
         prices("match_winner", None, open, &[(Home, "1.20"), (Draw, "6.5"), (Away, "15")]).to_vec();
     all.extend(prices("over_under", Some("2.5"), open, &[(Over, "1.90"), (Under, "1.95")]));
     all.extend(prices("asian_handicap", Some("-0.25"), open, &[(Home, "1.88"), (Away, "2.02")]));
-    told.apply(&all);
+    client.apply(&all);
     let table = r#"{"asian_handicap":[{"line":-0.25,"push":"half","home":1.88,"away":2.02,"bookmaker_count":1}]"#;
-    let frame: Value = serde_json::from_str(&told.take()[0]).expect("a frame is JSON");
+    let frame: Value = serde_json::from_str(&client.take()[0]).expect("a frame is JSON");
     assert_eq!(
         frame["odds"]["asian_handicap"],
         serde_json::from_str::<Value>(&format!("{table}}}")).expect("JSON")["asian_handicap"]
     );
     assert_eq!(frame["odds"]["over_under"], json!({"over_25": 1.90, "under_25": 1.95}));
-    let begun = told.begin("~football/1", None);
+    let begun = client.begin("~football/1", None);
     let text = String::from_utf8_lossy(&begun.frames[0].frame).into_owned();
     assert!(text.contains(r#""match_winner":{"home":1.20,"draw":6.5,"away":15}"#), "{text}");
 }
 
 #[test]
 fn cadence_is_that_of_the_wild() {
-    let (mut told, _begun) = followed();
-    told.wait(61);
+    let (mut client, _begun) = followed();
+    client.wait(61);
     let kinds = |frames: &[String], kind: &str| {
         let kind = format!(r#"{{"type":"{kind}""#);
         frames.iter().filter(|frame| frame.starts_with(&kind)).count()
     };
-    let frames = told.take();
+    let frames = client.take();
     assert_eq!((kinds(&frames, "event"), kinds(&frames, "odds")), (2, 2), "{frames:#?}");
     assert_eq!(kinds(&frames, "livedata"), 12);
     let last = frames.iter().rfind(|frame| frame.contains("livedata")).expect("one came");
@@ -243,9 +253,9 @@ fn cadence_is_that_of_the_wild() {
     assert_eq!((&last["minute"], &last["second"]), (&json!(68), &json!(12)), "{last}");
 
     // What is known of a feed that is down is not told as if it were known now.
-    told.source_is(Feed::Down);
-    told.wait(31);
-    let frames = told.take();
+    client.set_source_health(FeedState::Down);
+    client.wait(31);
+    let frames = client.take();
     assert_eq!(kinds(&frames, "livedata"), 0, "nobody knows the time of play");
     let events: Vec<Value> = frames
         .iter()
@@ -258,50 +268,54 @@ fn cadence_is_that_of_the_wild() {
         assert_eq!(event["time"]["second"], 13, "the clock stands since then");
     }
 
-    told.source_is(Feed::Live);
-    told.apply(&[status(FootballStatus::Finished)]);
-    told.take();
-    told.wait(70);
-    assert_eq!(told.take(), [""; 0], "nothing is still to come");
+    client.set_source_health(FeedState::Live);
+    client.apply(&[status(FootballStatus::Finished)]);
+    client.take();
+    client.wait(70);
+    assert_eq!(client.take(), [""; 0], "nothing is still to come");
 }
 
 #[test]
 fn match_that_nobody_follows_any_more_is_told_for_a_while() {
-    let (mut told, begun) = followed();
+    let (mut client, begun) = followed();
     let epoch = begun.channel.epoch;
     drop(begun);
-    told.wait(55);
-    let begun = told.begin("~football/1", None);
+    client.wait(55);
+    let begun = client.begin("~football/1", None);
     assert_eq!(begun.channel.epoch, epoch, "who comes back finds its place");
-    told.wait(120);
-    assert!(!told.take().is_empty());
+    client.wait(120);
+    assert!(!client.take().is_empty());
     drop(begun);
-    told.wait(65);
-    told.take();
-    told.wait(65);
-    assert_eq!(told.take(), [""; 0], "nobody is there to be told");
-    assert_ne!(told.begin("~football/1", None).channel.epoch, epoch, "what lay between is unknown");
+    client.wait(65);
+    client.take();
+    client.wait(65);
+    assert_eq!(client.take(), [""; 0], "there is no follower");
+    assert_ne!(
+        client.begin("~football/1", None).channel.epoch,
+        epoch,
+        "what lay between is unknown"
+    );
 }
 
 #[test]
 fn prices_are_told_once_a_second_but_a_suspension_at_once() {
     use Outcome::{Away, Draw, Home};
-    let (mut told, _begun) = followed();
+    let (mut client, _begun) = followed();
     let market = |status, home: &str| {
         prices("match_winner", None, status, &[(Home, home), (Draw, "6.5"), (Away, "15")])
     };
-    told.apply(&market(MarketStatus::Open, "1.20"));
-    told.take();
+    client.apply(&market(MarketStatus::Open, "1.20"));
+    client.take();
     for cents in 21..30 {
-        told.apply(&market(MarketStatus::Open, &format!("1.{cents}"))[1..]);
+        client.apply(&market(MarketStatus::Open, &format!("1.{cents}"))[1..]);
     }
-    assert_eq!(told.take(), [""; 0], "they wait, merged");
-    told.wait(2);
-    let frames: Vec<String> = told.take().into_iter().filter(|it| it.contains("odds")).collect();
+    assert_eq!(client.take(), [""; 0], "they wait, merged");
+    client.wait(2);
+    let frames: Vec<String> = client.take().into_iter().filter(|it| it.contains("odds")).collect();
     assert_eq!(frames.len(), 1, "{frames:#?}");
     assert!(frames[0].contains(r#""home":1.29"#), "{}", frames[0]);
-    told.apply(&market(MarketStatus::Suspended, "1.29"));
-    let frames = told.take();
+    client.apply(&market(MarketStatus::Suspended, "1.29"));
+    let frames = client.take();
     assert_eq!(frames.len(), 1, "{frames:#?}");
     let none = r#""match_winner":{"home":null,"draw":null,"away":null}"#;
     assert!(
@@ -318,14 +332,14 @@ proptest! {
     /// that came live.
     #[test]
     fn who_resumes_gets_the_very_frames(all in batches(30), place in any::<prop::sample::Index>()) {
-        let mut told = Told::new();
-        told.apply(&[fixture()]);
-        let begun = told.begin("~football/1", None);
+        let mut client = LegacyClient::new();
+        client.apply(&[fixture()]);
+        let begun = client.begin("~football/1", None);
         for batch in &all {
-            told.apply_batch(batch);
-            told.now += SECOND / 3;
+            client.apply_batch(batch);
+            client.now += SECOND / 3;
         }
-        let frames = told.take();
+        let frames = client.take();
         for (number, frame) in (1..).zip(&frames) {
             let frame: Value = serde_json::from_str(frame).expect("a frame is JSON");
             prop_assert_eq!(&frame["seq"], number, "{}", frame);
@@ -333,7 +347,7 @@ proptest! {
         if frames.len() < 200 {
             let from = place.index(frames.len() + 1);
             let epoch = Some(begun.channel.epoch);
-            let caught_up = told.begin("~football/1", Some(Position { epoch, seq: from as Seq }));
+            let caught_up = client.begin("~football/1", Some(Position { epoch, seq: from as Seq }));
             let again = caught_up.frames[1..].iter();
             let again: Vec<String> = again
                 .map(|it| String::from_utf8_lossy(&payload(&it.frame)).into_owned())
@@ -347,10 +361,10 @@ proptest! {
 /// A goal, a shot and a substitution are where the ball is, and a shot is of whoever was counted with it.
 #[test]
 fn actions_are_where_the_ball_is() {
-    let mut told = Told::new();
-    told.apply(&[fixture(), status(FootballStatus::SecondHalf), score(0, 0), clock(60 * 60)]);
-    let _begun = told.begin("~football/1", None);
-    told.take();
+    let mut client = LegacyClient::new();
+    client.apply(&[fixture(), status(FootballStatus::SecondHalf), score(0, 0), clock(60 * 60)]);
+    let _begun = client.begin("~football/1", None);
+    client.take();
     let ball =
         |x, y, side, situation| Fact::Football(FootballFact::Ball(Ball { x, y, side, situation }));
     let counted = |id: u64, shots: u32| {
@@ -371,8 +385,8 @@ fn actions_are_where_the_ball_is() {
         }))
     };
     let mut action = |facts: &[Fact]| {
-        told.apply(facts);
-        let frames = told.take();
+        client.apply(facts);
+        let frames = client.take();
         let values = frames.iter().map(|it| serde_json::from_str::<Value>(it).expect("JSON"));
         let mut actions = values.filter(|it| it["type"] == "action");
         let action = actions.next().expect("an action");

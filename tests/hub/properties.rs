@@ -2,7 +2,7 @@
 
 use fanout::Change;
 use ingest::event::Batch;
-use matchwire::hub::{Settings, sequence::Window};
+use matchwire::hub::{HubSettings, sequence::TailWindow};
 use proptest::{prelude::*, sample::Index};
 
 use crate::{
@@ -45,8 +45,8 @@ proptest! {
     /// The window ends somewhere: all positions behind it are refused, and all in it are honoured.
     #[test]
     fn window_has_one_edge(batches in batches(30), bytes in 500..20_000_usize) {
-        let window = Window { bytes, ..SETTINGS.window };
-        let mut bench = Bench::new(Settings { window, ..SETTINGS });
+        let window = TailWindow { bytes, ..SETTINGS.window };
+        let mut bench = Bench::new(HubSettings { window, ..SETTINGS });
         batches.iter().for_each(|batch| drop(bench.apply(batch)));
         for (name, head) in bench.heads() {
             let honoured = (0..=head).map(|from| bench.check_resume(&name, from, usize::MAX));
@@ -75,7 +75,7 @@ proptest! {
         matches_max in 2..5_usize,
         later in any::<Index>(),
     ) {
-        let settings = Settings { ended_keep_us: keep_us, matches_max, ..SETTINGS };
+        let settings = HubSettings { ended_keep_us: keep_us, matches_max, ..SETTINGS };
         let mut benches = [Bench::new(settings), Bench::new(settings)];
         for batch in &batches {
             benches[1].now += later.index(1_000_000) as i64;

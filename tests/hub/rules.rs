@@ -5,14 +5,14 @@ use ingest::event::{
     Batch, Event, Fact, Fixture, FootballFact, FootballStatus, Id, MarketChange, MarketDefinition,
     MarketStatus, OddsFact, Sport,
 };
-use matchwire::hub::{ApplyError, Settings, feeds::Terms};
+use matchwire::hub::{ApplyError, HubSettings, feeds::SourcePolicy};
 
 use crate::bench::{Bench, SETTINGS, START};
 
 const MINUTE: Micros = 60_000_000;
 
 /// Ended matches stay for ten minutes, and there is room for two.
-const SHORT: Settings = Settings { ended_keep_us: 10 * MINUTE, matches_max: 2, ..SETTINGS };
+const SHORT: HubSettings = HubSettings { ended_keep_us: 10 * MINUTE, matches_max: 2, ..SETTINGS };
 
 pub(crate) fn event(id: u64, fact: Fact) -> Event {
     Event { sport: Sport::Football, match_id: Id(id), fact }
@@ -73,7 +73,7 @@ fn ended_match_goes_in_its_time_and_comes_back_under_another_epoch() {
 #[test]
 fn match_is_let_go_of_by_its_own_sources_time() {
     let mut bench = Bench::new(SHORT);
-    let later = bench.hub.source("years later".into(), "betfair-stream", Terms::default());
+    let later = bench.hub.source("years later".into(), "betfair-stream", SourcePolicy::default());
     bench.apply(&at(0, &[fixture(1), status(1, FootballStatus::Finished)]));
     bench.apply_from(later, &at(5_000_000, &[fixture(2)]));
     assert!(has(&bench, 1) && has(&bench, 2));
@@ -129,9 +129,9 @@ fn market_keeps_its_last_transitions_and_readers_the_same() {
 /// has most gives one up.
 #[test]
 fn source_with_most_matches_makes_room_for_others() {
-    let settings = Settings { matches_max: 4, matches_max_per_source: 3, ..SETTINGS };
+    let settings = HubSettings { matches_max: 4, matches_max_per_source: 3, ..SETTINGS };
     let mut bench = Bench::new(settings);
-    let other = bench.hub.source("other".into(), "push", Terms::default());
+    let other = bench.hub.source("other".into(), "push", SourcePolicy::default());
     let over = |id| status(id, FootballStatus::Finished);
     bench.apply_from(other, &at(0, &[fixture(9), over(9)]));
     bench.apply(&at(1, &[fixture(1), fixture(2), fixture(3)]));

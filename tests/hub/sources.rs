@@ -7,8 +7,8 @@ use ingest::event::{
     SelectionChange, SelectionDefinition, SelectionStatus, Side, VarDecision,
 };
 use matchwire::hub::{
-    Settings,
-    feeds::{Feed, Kind, Ranks, SourceNumber, Terms},
+    HubSettings,
+    feeds::{FactKind, FeedState, Ranks, SourceNumber, SourcePolicy},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -98,12 +98,12 @@ fn then(second: Micros, events: &[Event]) -> Batch {
     Batch { at: Some(START + second * SECOND), price_changes: 0, events: events.to_vec() }
 }
 
-fn ranked(ranks: u8) -> Terms {
-    Terms { ranks: Ranks([ranks; Kind::COUNT]), ..Terms::default() }
+fn ranked(ranks: u8) -> SourcePolicy {
+    SourcePolicy { ranks: Ranks([ranks; FactKind::COUNT]), ..SourcePolicy::default() }
 }
 
-fn second_source(bench: &mut Bench, terms: Terms) -> SourceNumber {
-    bench.hub.source("second".into(), "push", terms)
+fn second_source(bench: &mut Bench, policy: SourcePolicy) -> SourceNumber {
+    bench.hub.source("second".into(), "push", policy)
 }
 
 fn kinds(bench: &Bench, channel: &str) -> Vec<String> {
@@ -118,7 +118,7 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 #[test]
 fn same_goal_of_two_sources_is_told_once() {
     let mut bench = Bench::new(SETTINGS);
-    let second = second_source(&mut bench, Terms::default());
+    let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&at(1, &[fixture(1), playing(), score(1, 0), goal("g1", 23)]));
     bench.apply_from(second, &at(2, &[fixture(1), playing(), score(1, 0), goal("other", 24)]));
     assert_eq!(kinds(&bench, MATCH), ["goal g1"]);
@@ -133,11 +133,11 @@ fn same_goal_of_two_sources_is_told_once() {
 #[test]
 fn second_source_takes_over_where_it_stands_when_the_first_is_down() {
     let mut bench = Bench::new(SETTINGS);
-    let second = second_source(&mut bench, Terms::default());
+    let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&at(1, &[fixture(1), playing(), score(1, 0), goal("g1", 23)]));
     bench.apply_from(second, &at(2, &[playing(), score(1, 0), goal("a", 24)]));
     bench.apply_from(second, &at(3, &[score(2, 0), goal("b", 40)]));
-    bench.health(bench.source, Feed::Down);
+    bench.health(bench.source, FeedState::Down);
     assert_eq!(bench.data(MATCH)["score"]["home"], 2);
     assert_eq!(bench.data(MATCH)["feed"], "live", "the second is live, and tells it");
     assert_eq!(kinds(&bench, MATCH), ["goal g1", "goal b"]);
@@ -151,10 +151,10 @@ fn second_source_takes_over_where_it_stands_when_the_first_is_down() {
 #[test]
 fn who_takes_over_and_is_behind_does_not_let_the_score_fall() {
     let mut bench = Bench::new(SETTINGS);
-    let second = second_source(&mut bench, Terms::default());
+    let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&at(1, &[fixture(1), playing(), score(2, 0)]));
     bench.apply_from(second, &at(1, &[playing(), score(1, 0)]));
-    bench.health(bench.source, Feed::Down);
+    bench.health(bench.source, FeedState::Down);
     assert_eq!(bench.data(MATCH)["score"]["home"], 2);
     bench.apply_from(second, &at(2, &[score(2, 0)]));
     assert_eq!(kinds(&bench, MATCH), [""; 0]);
@@ -172,7 +172,7 @@ fn higher_rank_leads_from_its_first_word_on() {
     assert_eq!(bench.data(MATCH)["score"]["away"], 1);
     bench.apply(&at(2, &[score(2, 0)]));
     assert_eq!(bench.data(MATCH)["score"]["home"], 1, "the lesser one is not believed");
-    bench.health(better, Feed::Late);
+    bench.health(better, FeedState::Late);
     bench.apply(&at(3, &[score(2, 1)]));
     assert_eq!(bench.data(MATCH)["score"], json!({ "home": 2, "away": 1 }));
     bench.check_images();
@@ -229,8 +229,8 @@ fn price_beyond_all_that_bookmakers_give_is_none() {
 #[test]
 fn silent_source_is_late_and_its_books_are_held_until_it_is_whole_again() {
     let mut bench = Bench::new(SETTINGS);
-    let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
-    let source = second_source(&mut bench, terms);
+    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
+    let source = second_source(&mut bench, policy);
     with_book(&mut bench, source, 0);
     bench.silence(SECOND - 1_000);
     assert_eq!(bench.data(BOOK)["suspended"], false);
@@ -243,10 +243,10 @@ fn silent_source_is_late_and_its_books_are_held_until_it_is_whole_again() {
     assert_eq!(bench.data(BOOK)["markets"]["m"]["status"], "open", "the bookmaker's own word");
     assert_eq!(bench.data(CONSENSUS)["markets"]["match_winner"]["status"], "suspended");
     assert_eq!(bench.data(MATCH)["life"], "suspended");
-    bench.health(source, Feed::Recovering);
+    bench.health(source, FeedState::Recovering);
     bench.apply_from(source, &then(5, &[prices("betfair", [210, 330, 400])]));
     assert_eq!(bench.data(BOOK)["suspended"], true, "it is not whole yet");
-    bench.health(source, Feed::Live);
+    bench.health(source, FeedState::Live);
     for channel in [BOOK, CONSENSUS] {
         assert_eq!(bench.data(channel)["suspended"], false, "{channel}");
         assert_eq!(bench.data(channel)["feed"], "live", "{channel}");
@@ -261,8 +261,8 @@ fn silent_source_is_late_and_its_books_are_held_until_it_is_whole_again() {
 #[test]
 fn clock_that_jumps_makes_no_source_late() {
     let mut bench = Bench::new(SETTINGS);
-    let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
-    let source = second_source(&mut bench, terms);
+    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
+    let source = second_source(&mut bench, policy);
     with_book(&mut bench, source, 0);
     bench.jump(3_600 * SECOND);
     bench.silence(SECOND - 1_000);
@@ -274,8 +274,8 @@ fn clock_that_jumps_makes_no_source_late() {
 #[test]
 fn heartbeats_keep_a_quiet_source_live() {
     let mut bench = Bench::new(SETTINGS);
-    let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
-    let source = second_source(&mut bench, terms);
+    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
+    let source = second_source(&mut bench, policy);
     with_book(&mut bench, source, 0);
     for _ in 0..10 {
         bench.silence(SECOND / 2);
@@ -287,8 +287,8 @@ fn heartbeats_keep_a_quiet_source_live() {
 #[test]
 fn source_that_was_only_silent_is_live_with_the_next_that_is_heard_of_it() {
     let mut bench = Bench::new(SETTINGS);
-    let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
-    let source = second_source(&mut bench, terms);
+    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
+    let source = second_source(&mut bench, policy);
     with_book(&mut bench, source, 0);
     bench.silence(2 * SECOND);
     assert_eq!(bench.data(BOOK)["feed"], "late");
@@ -304,17 +304,17 @@ fn source_that_was_only_silent_is_live_with_the_next_that_is_heard_of_it() {
 
 #[test]
 fn source_that_says_more_than_its_silence_is_live_by_its_own_word_alone() {
-    for said in [Feed::Late, Feed::Down, Feed::Recovering] {
+    for said in [FeedState::Late, FeedState::Down, FeedState::Recovering] {
         let mut bench = Bench::new(SETTINGS);
-        let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
-        let source = second_source(&mut bench, terms);
+        let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
+        let source = second_source(&mut bench, policy);
         with_book(&mut bench, source, 0);
         bench.silence(2 * SECOND);
         bench.health(source, said);
         bench.heard(source);
         bench.apply_from(source, &then(5, &[prices("betfair", [210, 330, 400])]));
         assert_eq!(bench.data(BOOK)["suspended"], true, "{said:?}");
-        bench.health(source, Feed::Live);
+        bench.health(source, FeedState::Live);
         assert_eq!(bench.data(BOOK)["suspended"], false, "{said:?}");
         bench.check_images();
     }
@@ -323,8 +323,8 @@ fn source_that_says_more_than_its_silence_is_live_by_its_own_word_alone() {
 #[test]
 fn source_whose_messages_are_whole_is_well_again_with_the_next() {
     let mut bench = Bench::new(SETTINGS);
-    let terms = Terms { deadline_us: Some(SECOND), ..Terms::default() };
-    let source = second_source(&mut bench, terms);
+    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
+    let source = second_source(&mut bench, policy);
     with_book(&mut bench, source, 0);
     bench.silence(2 * SECOND);
     assert_eq!(bench.data(BOOK)["suspended"], true);
@@ -344,7 +344,7 @@ fn position(changes: &[Change], channel: &str) -> Option<usize> {
 #[track_caller]
 fn check_hold(kind: IncidentKind, why: Option<&str>) {
     let mut bench = Bench::new(SETTINGS);
-    let book = second_source(&mut bench, Terms::default());
+    let book = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&then(0, &[fixture(1), playing()]));
     with_book(&mut bench, book, 0);
     let happened = football(FootballFact::Incident(incident("i", kind, 23)));
@@ -381,7 +381,7 @@ fn what_makes_prices_worthless_holds_books_in_the_same_transaction() {
 #[test]
 fn book_that_suspends_itself_is_not_held_and_opens_by_its_own_word() {
     let mut bench = Bench::new(SETTINGS);
-    let book = second_source(&mut bench, Terms::default());
+    let book = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&then(0, &[fixture(1), playing()]));
     with_book(&mut bench, book, 0);
     bench.apply_from(book, &then(59, &[market("betfair", MarketStatus::Suspended)]));
@@ -401,7 +401,7 @@ fn book_that_suspends_itself_is_not_held_and_opens_by_its_own_word() {
 
 #[test]
 fn nothing_is_held_because_of_the_play_where_that_is_switched_off() {
-    let mut bench = Bench::new(Settings { hold_us: 0, ..SETTINGS });
+    let mut bench = Bench::new(HubSettings { hold_us: 0, ..SETTINGS });
     let first = bench.source;
     with_book(&mut bench, first, 0);
     bench.apply(&then(60, &[goal("g", 1)]));
@@ -411,7 +411,7 @@ fn nothing_is_held_because_of_the_play_where_that_is_switched_off() {
 #[test]
 fn another_source_of_a_book_takes_over_under_another_epoch() {
     let mut bench = Bench::new(SETTINGS);
-    let second = second_source(&mut bench, Terms::default());
+    let second = second_source(&mut bench, SourcePolicy::default());
     let first = bench.source;
     with_book(&mut bench, first, 0);
     let ladder = SelectionChange {
@@ -426,7 +426,7 @@ fn another_source_of_a_book_takes_over_under_another_epoch() {
     );
     assert_eq!(changes.len(), 0, "another one tells this book");
     let epoch = bench.readers[BOOK].epoch.clone();
-    bench.health(bench.source, Feed::Down);
+    bench.health(bench.source, FeedState::Down);
     assert_ne!(bench.readers[BOOK].epoch, epoch);
     let selection = &bench.data(BOOK)["markets"]["m"]["selections"]["1"];
     assert_eq!(selection["back"], json!({ "3": "7" }));
@@ -440,7 +440,7 @@ fn another_source_of_a_book_takes_over_under_another_epoch() {
 #[test]
 fn one_source_of_two_begins_anew_and_the_match_stays() {
     let mut bench = Bench::new(SETTINGS);
-    let second = second_source(&mut bench, Terms::default());
+    let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&then(0, &[fixture(1), playing(), score(1, 0)]));
     with_book(&mut bench, second, 0);
     bench.restart(second);
@@ -458,16 +458,16 @@ enum Step {
     Retract(bool, u16),
     Price(bool, i64),
     Market(bool, MarketStatus),
-    Health(bool, Feed),
+    Health(bool, FeedState),
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let which = any::<bool>();
     let feed = prop_oneof![
-        3 => Just(Feed::Live),
-        1 => Just(Feed::Late),
-        1 => Just(Feed::Down),
-        1 => Just(Feed::Recovering),
+        3 => Just(FeedState::Live),
+        1 => Just(FeedState::Late),
+        1 => Just(FeedState::Down),
+        1 => Just(FeedState::Recovering),
     ];
     let status = prop_oneof![Just(MarketStatus::Open), Just(MarketStatus::Suspended)];
     prop_oneof![

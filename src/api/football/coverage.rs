@@ -15,7 +15,7 @@ use crate::{
     archive::{Filter, Window},
     clock::now,
     products::Product,
-    record::{Brief, MatchRecord, Status},
+    record::{MatchRecord, MatchSummary, Status},
 };
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
@@ -87,7 +87,7 @@ fn of_sport(api: &Api, sport: Sport, now: Micros) -> SportCoverage {
         let before = Some(now.saturating_add(days.saturating_mul(DAY_US)));
         find(Filter { from: Some(now), before, statuses, ..Filter::default() }, window)
     };
-    let start = |brief: &Arc<Brief>| brief.start;
+    let start = |brief: &Arc<MatchSummary>| brief.start;
     let next = ahead(100 * 365, FIRST).briefs.first().and_then(start);
     let past = Filter { before: Some(now), newest_first: true, ..Filter::default() };
     let last = find(past, FIRST).briefs.first().and_then(start);

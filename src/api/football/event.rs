@@ -8,7 +8,7 @@ use super::{head_to_head::HeadToHead, matches::Matches};
 use crate::{
     api::{odds::status, time},
     archive::EntityKind,
-    record::{Brief, ClockRecord, FootballRecord, Key, MatchRecord, Status},
+    record::{ClockRecord, FootballRecord, Key, MatchRecord, MatchSummary, Status},
 };
 
 /// `null` is what no feed of ours tells; docs/API.md says of which field that is always so.
@@ -124,7 +124,7 @@ pub(super) struct LiveEvent {
 }
 
 impl LiveEvent {
-    pub(super) fn of(matches: &Matches<'_>, brief: &Brief, event: Event) -> Self {
+    pub(super) fn of(matches: &Matches<'_>, brief: &MatchSummary, event: Event) -> Self {
         Self {
             event: Event {
                 status: status::live_word(brief.status),
@@ -138,7 +138,11 @@ impl LiveEvent {
 }
 
 impl Event {
-    pub(super) fn of(matches: &Matches<'_>, brief: &Brief, head_to_head: HeadToHead) -> Self {
+    pub(super) fn of(
+        matches: &Matches<'_>,
+        brief: &MatchSummary,
+        head_to_head: HeadToHead,
+    ) -> Self {
         let fresh = matches.fresh(brief.id);
         let names = fresh.and_then(|record| record.names.sides.as_ref());
         let name = |side: usize| match (names, brief.sides) {
@@ -154,7 +158,7 @@ impl Event {
 
     /// Without how the sides met before. `fresh` is there while the hub knows the match.
     pub(super) fn bare(
-        brief: &Brief,
+        brief: &MatchSummary,
         names: [String; 2],
         fresh: Option<&MatchRecord>,
         now: Micros,
@@ -216,7 +220,7 @@ impl Event {
 pub(super) const GROUP_STAGE: &str = "group";
 
 /// The group, else the name of the round.
-pub(super) fn stage_name(brief: &Brief) -> Option<&str> {
+pub(super) fn stage_name(brief: &MatchSummary) -> Option<&str> {
     brief.group.as_deref().or(brief.round_name.as_deref())
 }
 
@@ -225,7 +229,7 @@ fn sides(goals: [u16; 2]) -> Sides {
 }
 
 /// The goals of both halves. What has not begun has no score, and not 0-0, whatever a feed says.
-pub(in crate::api) fn regulation(brief: &Brief) -> Option<[u32; 2]> {
+pub(in crate::api) fn regulation(brief: &MatchSummary) -> Option<[u32; 2]> {
     match brief.status {
         Status::NotStarted
         | Status::AtThePost
@@ -282,7 +286,7 @@ pub(super) fn day(at: Micros) -> Option<String> {
 }
 
 /// The name of the league of a match.
-fn league_name(matches: &Matches<'_>, brief: &Brief) -> Option<String> {
+fn league_name(matches: &Matches<'_>, brief: &MatchSummary) -> Option<String> {
     let fresh = matches.fresh(brief.id).and_then(|it| it.names.competition.as_ref());
     match (fresh, brief.competition) {
         (Some(league), _) => Some(league.name.to_string()),

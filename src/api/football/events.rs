@@ -12,7 +12,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, CacheControl, ErrorBody, Page, Spec, UnknownParametersBody},
     archive::{Condition, EntityKind},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// SERVICE section 1.4: `date` filters, and is not among the names that are told.
@@ -85,7 +85,7 @@ pub(super) async fn list(
     // A number needs no look at the brief.
     filter.round = round.and_then(|round| round.parse().ok());
     let round_name = round.filter(|_| filter.round.is_none());
-    let also = |brief: &Brief| {
+    let also = |brief: &MatchSummary| {
         wanted.as_ref().is_none_or(|wanted: &StatusFilter| wanted.lets_through(brief))
             && round_name.is_none_or(|name| is_round(brief, name))
             && stage.is_none_or(|stage| is_stage(brief, stage))
@@ -105,11 +105,11 @@ fn named(matches: &Matches<'_>, part: &str) -> Vec<Key> {
     teams.iter().map(|team| team.id).collect()
 }
 
-fn is_round(brief: &Brief, name: &str) -> bool {
+fn is_round(brief: &MatchSummary, name: &str) -> bool {
     brief.round_name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name))
 }
 
-fn is_stage(brief: &Brief, stage: &str) -> bool {
+fn is_stage(brief: &MatchSummary, stage: &str) -> bool {
     let is_groups = brief.group.is_some() && stage.eq_ignore_ascii_case(event::GROUP_STAGE);
     let names = [brief.group.as_deref(), brief.round_name.as_deref()];
     is_groups || names.into_iter().flatten().any(|name| name.eq_ignore_ascii_case(stage))

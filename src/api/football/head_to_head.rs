@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::matches::Matches;
 use crate::{
     api::time,
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// As many of the last meetings are told one by one.
@@ -48,14 +48,14 @@ pub(super) struct Meeting {
 
 /// A meeting in the past.
 struct PastMeeting<'a> {
-    brief: &'a Brief,
+    brief: &'a MatchSummary,
     sides: [Key; 2],
     goals: [u32; 2],
 }
 
 impl HeadToHead {
     /// Of the matches of these two, in their order in time, those before this one.
-    pub(super) fn of(matches: &Matches<'_>, of: &Brief, met: &[Arc<Brief>]) -> Self {
+    pub(super) fn of(matches: &Matches<'_>, of: &MatchSummary, met: &[Arc<MatchSummary>]) -> Self {
         let Some(sides) = of.sides else { return Self::default() };
         let earlier = met.iter().filter(|brief| brief.id != of.id && brief.start < of.start);
         let met: Vec<_> = earlier

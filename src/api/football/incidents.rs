@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::record::{IncidentRecord, Key, MatchRecord, Named};
+use crate::record::{EntityRef, IncidentRecord, Key, MatchRecord};
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Incidents {
@@ -219,11 +219,11 @@ fn score_after(score: [u32; 2], it: &IncidentRecord) -> [u32; 2] {
     }
 }
 
-fn name(named: Option<&Named>) -> Option<String> {
+fn name(named: Option<&EntityRef>) -> Option<String> {
     named.map(|named| named.name.to_string())
 }
 
-fn id(named: Option<&Named>) -> Option<Key> {
+fn id(named: Option<&EntityRef>) -> Option<Key> {
     named.map(|named| named.id)
 }
 

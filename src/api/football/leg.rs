@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fanout::Micros;
 
-use crate::record::{Brief, Key};
+use crate::record::{Key, MatchSummary};
 
 /// The maximum time between two legs. The longest pause is over the winter.
 const APART_MAX: Micros = 100 * 86_400_000_000;
@@ -27,17 +27,17 @@ const KNOCK_OUT: [&str; 9] = [
 ];
 
 /// The first leg before this match, among the earlier matches of its sides with a result.
-pub(super) fn previous(of: &Brief, met: &[Arc<Brief>]) -> Option<Key> {
+pub(super) fn previous(of: &MatchSummary, met: &[Arc<MatchSummary>]) -> Option<Key> {
     let round = of.round_name.as_deref()?.to_lowercase();
     let is_tie = of.group.is_none() && KNOCK_OUT.iter().any(|word| round.contains(word));
     let first = met.iter().rev().find(|it| is_tie && are_legs(it, of));
     first.map(|first| first.id)
 }
 
-fn are_legs(first: &Brief, second: &Brief) -> bool {
+fn are_legs(first: &MatchSummary, second: &MatchSummary) -> bool {
     let (Some([home, away]), Some(sides)) = (first.sides, second.sides) else { return false };
     let (Some(before), Some(start)) = (first.start, second.start) else { return false };
-    let round = |it: &Brief| (it.competition, it.season, it.round, it.round_name.clone());
+    let round = |it: &MatchSummary| (it.competition, it.season, it.round, it.round_name.clone());
     second.competition.is_some()
         && round(first) == round(second)
         && sides == [away, home]
@@ -54,26 +54,27 @@ mod tests {
 
     #[test]
     fn legs_are_of_one_round_of_a_knock_out() {
-        let of = |id: Key, sides: [Key; 2], round: &str, day: i64| Brief {
+        let of = |id: Key, sides: [Key; 2], round: &str, day: i64| MatchSummary {
             competition: Some(5),
             season: Some(6),
             round_name: Some(round.into()),
             ..brief(id, sides, day * DAY, Status::Finished)
         };
-        let check = |first: Brief, second: &Brief, expected: Option<Key>, why: &str| {
-            assert_eq!(previous(second, &[Arc::new(first)]), expected, "{why}");
-        };
+        let check =
+            |first: MatchSummary, second: &MatchSummary, expected: Option<Key>, why: &str| {
+                assert_eq!(previous(second, &[Arc::new(first)]), expected, "{why}");
+            };
         let second = of(2, [20, 10], "Round of 16", 21);
         check(of(1, [10, 20], "Round of 16", 0), &second, Some(1), "two legs");
         check(of(1, [20, 10], "Round of 16", 0), &second, None, "the same side is at home again");
         check(of(1, [10, 20], "Quarter-finals", 0), &second, None, "another round");
         check(of(1, [10, 20], "Round of 16", -100), &second, None, "long ago");
         check(of(1, [10, 20], "Round of 16", 22), &second, None, "later");
-        let other = Brief { season: Some(7), ..of(1, [10, 20], "Round of 16", 0) };
+        let other = MatchSummary { season: Some(7), ..of(1, [10, 20], "Round of 16", 0) };
         check(other, &second, None, "another season");
         let league = of(2, [20, 10], "Regular Season", 21);
         check(of(1, [10, 20], "Regular Season", 0), &league, None, "no knock-out");
-        let group = Brief { group: Some("A".into()), ..second };
+        let group = MatchSummary { group: Some("A".into()), ..second };
         check(of(1, [10, 20], "Round of 16", 0), &group, None, "a group");
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::record::{Key, LineUpPlayerRecord, LineUpRecord, MatchRecord, Named};
+use crate::record::{EntityRef, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord};
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct LineUps {
@@ -83,7 +83,7 @@ impl LineUps {
 }
 
 impl LineUp {
-    fn of(line_up: &LineUpRecord, team: Option<&Named>) -> Self {
+    fn of(line_up: &LineUpRecord, team: Option<&EntityRef>) -> Self {
         let those = |starts: bool| {
             let those = line_up.players.iter().filter(|player| player.starter == starts);
             those.map(player).collect()

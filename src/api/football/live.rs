@@ -26,7 +26,7 @@ use crate::{
         response::SharedBody,
     },
     archive::{Filter, Window},
-    record::{Brief, Key, MatchRecord, Status},
+    record::{Key, MatchRecord, MatchSummary, Status},
 };
 
 /// The position of the match's channel when the response was made, as `EPOCH:SEQ`.
@@ -76,7 +76,7 @@ impl LiveFilter {
         })
     }
 
-    fn lets_through(&self, brief: &Brief) -> bool {
+    fn lets_through(&self, brief: &MatchSummary) -> bool {
         let is = |expected: Option<Key>, own| expected.is_none() || expected == own;
         let plays = |team| brief.sides.is_some_and(|sides| sides.contains(&team));
         is(self.league, brief.competition)
@@ -133,7 +133,7 @@ fn listed(api: &Api, filter: &LiveFilter) -> Live {
         statuses: Some(Status::RESULTS.to_vec()),
         ..request::football()
     };
-    let also = |brief: &Brief| {
+    let also = |brief: &MatchSummary| {
         matches.fresh(brief.id).is_none()
             && filter.lets_through(brief)
             && rank(brief, matches.now).is_some()
@@ -149,7 +149,7 @@ fn listed(api: &Api, filter: &LiveFilter) -> Live {
 }
 
 /// The rank of a match in the list: in play, about to kick off, just ended; `None` if it is not listed.
-fn rank(brief: &Brief, now: Micros) -> Option<u8> {
+fn rank(brief: &MatchSummary, now: Micros) -> Option<u8> {
     let starts_now = || {
         brief
             .start
@@ -212,11 +212,11 @@ enum MatchLookup {
     /// In the hub, with its current state.
     Fresh(Arc<MatchRecord>),
     /// In the archive.
-    Archived(Arc<Brief>),
+    Archived(Arc<MatchSummary>),
 }
 
 impl MatchLookup {
-    fn brief(&self) -> &Brief {
+    fn brief(&self) -> &MatchSummary {
         match self {
             Self::Fresh(record) => &record.brief,
             Self::Archived(brief) => brief,

@@ -18,7 +18,7 @@ use crate::{
         ApiError, CacheControl,
         response::{CACHE_STATUS, SharedBody},
     },
-    record::{Brief, Key, MatchRecord},
+    record::{Key, MatchRecord, MatchSummary},
 };
 
 /// The maximum number of cached details; each has a few kilobytes.
@@ -33,7 +33,7 @@ pub(super) enum ResponseSource {
     /// The version of everything that the hub exports.
     Reader(u64),
     Fresh(Arc<MatchRecord>),
-    Archived(Arc<Brief>),
+    Archived(Arc<MatchSummary>),
 }
 
 impl ResponseSource {

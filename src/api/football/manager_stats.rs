@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     api::{Api, ApiError},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// Covers the matches with a result. Rates are in percent with one decimal place, and means are per match
@@ -72,7 +72,7 @@ impl ManagerStats {
     /// `briefs` are the manager's matches with a result.
     pub(super) fn of(
         manager: Key,
-        briefs: &[Arc<Brief>],
+        briefs: &[Arc<MatchSummary>],
         match_stats: &HashMap<Key, MatchStats>,
     ) -> Self {
         let sided = briefs

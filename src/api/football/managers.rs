@@ -28,7 +28,7 @@ use crate::{
         Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody, time,
     },
     archive::{Entity, EntityKind},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// SERVICE section 1.9. Sums are of the matches that we know the result of; what no feed of ours tells
@@ -63,7 +63,11 @@ pub(super) struct Manager {
 impl Person for Manager {
     const ROLE: Role = Role::Manager;
 
-    fn of(manager: &Entity, briefs: &[Arc<Brief>], match_stats: &HashMap<Key, MatchStats>) -> Self {
+    fn of(
+        manager: &Entity,
+        briefs: &[Arc<MatchSummary>],
+        match_stats: &HashMap<Key, MatchStats>,
+    ) -> Self {
         let sums = ManagerStats::of(manager.id, briefs, match_stats);
         Self {
             id: manager.id,

@@ -11,7 +11,7 @@ use fanout::Micros;
 use super::matches::Matches;
 use crate::{
     api::ApiError,
-    record::{Brief, FootballRecord, Key, MatchRecord},
+    record::{FootballRecord, Key, MatchRecord, MatchSummary},
 };
 
 /// The maximum number of cached matches; each takes a few hundred bytes. Beyond it the cache is cleared and
@@ -46,7 +46,7 @@ impl MatchStatsCache {
     pub(super) async fn of(
         &self,
         matches: &Matches<'_>,
-        briefs: &[Arc<Brief>],
+        briefs: &[Arc<MatchSummary>],
     ) -> Result<HashMap<Key, MatchStats>, ApiError> {
         let mut match_stats = HashMap::with_capacity(briefs.len());
         let mut missing = Vec::new();

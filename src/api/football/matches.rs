@@ -19,7 +19,7 @@ use crate::{
     },
     archive::{Entity, EntityKind},
     clock::now,
-    record::{Brief, Key, MatchRecord},
+    record::{Key, MatchRecord, MatchSummary},
 };
 
 /// The [`View`] of football.
@@ -55,9 +55,9 @@ impl<'a> Matches<'a> {
     }
 
     /// The rows of these matches, with how their sides met before.
-    pub(super) fn rows(&self, briefs: &[Arc<Brief>]) -> Vec<Event> {
+    pub(super) fn rows(&self, briefs: &[Arc<MatchSummary>]) -> Vec<Event> {
         let meetings = self.meetings(briefs);
-        let row = |brief: &Arc<Brief>| {
+        let row = |brief: &Arc<MatchSummary>| {
             let met = brief.sides.and_then(|sides| meetings.get(&pair(sides)));
             self.row_of(brief, met.map(Vec::as_slice).unwrap_or_default())
         };
@@ -65,25 +65,25 @@ impl<'a> Matches<'a> {
     }
 
     /// The row of one match.
-    pub(super) fn row(&self, brief: &Arc<Brief>) -> Event {
+    pub(super) fn row(&self, brief: &Arc<MatchSummary>) -> Event {
         let meetings = self.meetings(std::slice::from_ref(brief));
         self.row_of(brief, &meetings.into_values().next().unwrap_or_default())
     }
 
-    fn row_of(&self, brief: &Brief, met: &[Arc<Brief>]) -> Event {
+    fn row_of(&self, brief: &MatchSummary, met: &[Arc<MatchSummary>]) -> Event {
         let event = Event::of(self, brief, HeadToHead::of(self, brief, met));
         Event { previous_leg_event_id: leg::previous(brief, met), ..event }
     }
 
     /// How the sides of one match met before.
-    pub(super) fn head_to_head(&self, brief: &Arc<Brief>) -> HeadToHead {
+    pub(super) fn head_to_head(&self, brief: &Arc<MatchSummary>) -> HeadToHead {
         let meetings = self.meetings(std::slice::from_ref(brief));
         let met = meetings.into_values().next().unwrap_or_default();
         HeadToHead::of(self, brief, &met)
     }
 
     /// Every match with a result of the sides of these, by start and id.
-    fn meetings(&self, briefs: &[Arc<Brief>]) -> HashMap<[Key; 2], Vec<Arc<Brief>>> {
+    fn meetings(&self, briefs: &[Arc<MatchSummary>]) -> HashMap<[Key; 2], Vec<Arc<MatchSummary>>> {
         let pairs = briefs.iter().filter_map(|brief| brief.sides.map(pair));
         let pairs: HashSet<_> = pairs.collect();
         let mut meetings = self.view.meetings(&pairs);

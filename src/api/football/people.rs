@@ -14,7 +14,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, CacheControl, Params, Spec},
     archive::{Entity, EntityKind, Filter, Window},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// A person's role in a match.
@@ -46,7 +46,7 @@ impl Role {
     }
 
     /// The people with this role in a match.
-    fn in_match(self, brief: &Brief) -> impl Iterator<Item = Key> {
+    fn in_match(self, brief: &MatchSummary) -> impl Iterator<Item = Key> {
         let both = match self {
             Self::Manager => brief.coaches,
             Self::Referee => [brief.referee, None],
@@ -59,7 +59,11 @@ impl Role {
 pub(super) trait Person: Serialize {
     const ROLE: Role;
 
-    fn of(person: &Entity, own: &[Arc<Brief>], match_stats: &HashMap<Key, MatchStats>) -> Self;
+    fn of(
+        person: &Entity,
+        own: &[Arc<MatchSummary>],
+        match_stats: &HashMap<Key, MatchStats>,
+    ) -> Self;
 }
 
 /// Everybody with a role who passes a condition and the filters `league_id` and `min_matches`.
@@ -72,7 +76,7 @@ pub(super) async fn list<T: Person>(
     let (league, least) = (params.id("league_id")?, params.number("min_matches")?);
     let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
     let matches = Matches::now(query.api);
-    let mut own: HashMap<Key, Vec<Arc<Brief>>> = HashMap::new();
+    let mut own: HashMap<Key, Vec<Arc<MatchSummary>>> = HashMap::new();
     for brief in matches.all(&with_result()) {
         for id in T::ROLE.in_match(&brief) {
             own.entry(id).or_default().push(Arc::clone(&brief));

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, ErrorBody, Page, Spec, UnknownParametersBody},
     archive::Entity,
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// SERVICE section 1.9. Sums are of the matches that we know the result of; what no feed of ours tells
@@ -51,7 +51,11 @@ pub(super) struct Referee {
 impl Person for Referee {
     const ROLE: Role = Role::Referee;
 
-    fn of(referee: &Entity, judged: &[Arc<Brief>], match_stats: &HashMap<Key, MatchStats>) -> Self {
+    fn of(
+        referee: &Entity,
+        judged: &[Arc<MatchSummary>],
+        match_stats: &HashMap<Key, MatchStats>,
+    ) -> Self {
         let match_stats = || judged.iter().filter_map(|brief| match_stats.get(&brief.id));
         let yellow = StatTotal::of(match_stats().map(|stats| stats.yellow));
         let red = StatTotal::of(match_stats().map(|stats| stats.red));

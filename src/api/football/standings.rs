@@ -25,7 +25,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, CacheControl, ErrorBody, Params, Spec, UnknownParametersBody},
     archive::{EntityKind, Filter},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// The number of latest results in `form`.
@@ -112,10 +112,10 @@ impl Standings {
     fn of(
         league_id: Key,
         season: Option<Season>,
-        played: &[Arc<Brief>],
+        played: &[Arc<MatchSummary>],
         name: impl Fn(Key) -> String,
     ) -> Self {
-        let mut groups: BTreeMap<String, Vec<&Brief>> = BTreeMap::new();
+        let mut groups: BTreeMap<String, Vec<&MatchSummary>> = BTreeMap::new();
         for brief in played {
             if let Some(group) = &brief.group {
                 groups.entry(group.to_string()).or_default().push(brief);
@@ -132,7 +132,7 @@ impl Standings {
 
 /// The rows of the teams in these matches: by points, goal difference, goals and name.
 fn table<'a>(
-    matches: impl Iterator<Item = &'a Brief>,
+    matches: impl Iterator<Item = &'a MatchSummary>,
     name: &impl Fn(Key) -> String,
 ) -> Vec<Standing> {
     let mut rows: HashMap<Key, Standing> = HashMap::new();

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody},
     archive::{Entity, EntityKind, Filter, Window},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 const HOUR_US: Micros = 60 * 60 * 1_000_000;
@@ -48,7 +48,7 @@ pub(super) struct Team {
 }
 
 impl Team {
-    fn of(team: &Entity, home_matches: &[Arc<Brief>]) -> Self {
+    fn of(team: &Entity, home_matches: &[Arc<MatchSummary>]) -> Self {
         let own = home_matches.iter().filter(|brief| brief.neutral != Some(true));
         Self {
             id: team.id,
@@ -123,7 +123,7 @@ pub(super) async fn list(
 }
 
 /// For at least these teams.
-fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<Brief>>> {
+fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<MatchSummary>>> {
     let mut home: HashMap<Key, Vec<_>> = HashMap::new();
     for brief in matches.all(&Filter { teams: Some(teams), ..football() }) {
         if let (Some([team, _]), Some(_)) = (brief.sides, brief.venue) {
@@ -248,7 +248,8 @@ pub(super) async fn fixtures(
         filter.from = Some(matches.now - FIXTURES_BACK_US);
         filter.before = Some(matches.now + FIXTURES_AHEAD_US);
     }
-    let also = |brief: &Brief| wanted.as_ref().is_none_or(|wanted| wanted.lets_through(brief));
+    let also =
+        |brief: &MatchSummary| wanted.as_ref().is_none_or(|wanted| wanted.lets_through(brief));
     let found = matches.find_with(&filter, query.window, Some(&also));
     CacheControl::LIST.answer(&headers, &query.page(found.count, matches.rows(&found.briefs)))
 }

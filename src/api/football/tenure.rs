@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     archive::Filter,
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// The number of matches compared before and after an appointment.
@@ -46,7 +46,7 @@ pub(super) struct Effect {
 }
 
 /// Goals for and against one side of a match.
-pub(super) fn goals_of(brief: &Brief, side: usize) -> Option<[u32; 2]> {
+pub(super) fn goals_of(brief: &MatchSummary, side: usize) -> Option<[u32; 2]> {
     let goals = regulation(brief)?;
     Some([goals[side], goals[1 - side]])
 }
@@ -63,8 +63,12 @@ pub(super) fn balance(goals: &[[u32; 2]]) -> [usize; 3] {
 }
 
 /// `briefs` are the manager's matches with a result, the earliest first. Returns the latest tenure first.
-pub(super) fn tenures(matches: &Matches<'_>, manager: Key, briefs: &[Arc<Brief>]) -> Vec<Tenure> {
-    let mut runs: Vec<(Key, Vec<&Brief>)> = Vec::new();
+pub(super) fn tenures(
+    matches: &Matches<'_>,
+    manager: Key,
+    briefs: &[Arc<MatchSummary>],
+) -> Vec<Tenure> {
+    let mut runs: Vec<(Key, Vec<&MatchSummary>)> = Vec::new();
     for brief in briefs {
         let side = side_of(&brief.coaches, &Some(manager));
         let Some(team) = side.and_then(|side| brief.sides.map(|sides| sides[side])) else {
@@ -76,7 +80,7 @@ pub(super) fn tenures(matches: &Matches<'_>, manager: Key, briefs: &[Arc<Brief>]
         }
     }
     let count = runs.len();
-    let tenure = |(place, (team, run)): (usize, &(Key, Vec<&Brief>))| {
+    let tenure = |(place, (team, run)): (usize, &(Key, Vec<&MatchSummary>))| {
         Tenure::of(matches, *team, run, place + 1 == count)
     };
     let mut tenures: Vec<_> = runs.iter().enumerate().map(tenure).collect();
@@ -85,7 +89,7 @@ pub(super) fn tenures(matches: &Matches<'_>, manager: Key, briefs: &[Arc<Brief>]
 }
 
 impl Tenure {
-    fn of(matches: &Matches<'_>, team: Key, run: &[&Brief], is_last: bool) -> Self {
+    fn of(matches: &Matches<'_>, team: Key, run: &[&MatchSummary], is_last: bool) -> Self {
         let goals = goals(team, run.iter().copied());
         let [wins, draws, losses] = balance(&goals);
         let start = run.first().and_then(|brief| brief.start);
@@ -108,7 +112,7 @@ impl Tenure {
     }
 }
 
-fn goals<'a>(team: Key, briefs: impl Iterator<Item = &'a Brief>) -> Vec<[u32; 2]> {
+fn goals<'a>(team: Key, briefs: impl Iterator<Item = &'a MatchSummary>) -> Vec<[u32; 2]> {
     let goals = briefs.filter_map(|brief| goals_of(brief, side_of(&brief.sides?, &team)?));
     goals.collect()
 }

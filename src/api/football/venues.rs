@@ -22,7 +22,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody},
     archive::{Entity, EntityKind, Filter},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// SERVICE section 1.9. What no feed of ours tells is `null`.
@@ -71,7 +71,7 @@ impl Venue {
         venues.iter().map(venue).collect()
     }
 
-    fn of(matches: &Matches<'_>, venue: &Entity, played: &[Arc<Brief>]) -> Self {
+    fn of(matches: &Matches<'_>, venue: &Entity, played: &[Arc<MatchSummary>]) -> Self {
         let own = played.iter().filter(|brief| brief.neutral != Some(true));
         let about = |key: &str| venue.about.get(key);
         Self {
@@ -92,7 +92,7 @@ impl Venue {
     }
 }
 
-fn assignments(matches: &Matches<'_>, played: &[Arc<Brief>]) -> Vec<Assignment> {
+fn assignments(matches: &Matches<'_>, played: &[Arc<MatchSummary>]) -> Vec<Assignment> {
     let mut counts: BTreeMap<(Key, Option<Key>), usize> = BTreeMap::new();
     for brief in played {
         if let Some(league) = brief.competition {

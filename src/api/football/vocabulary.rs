@@ -1,6 +1,6 @@
 //! The values of `status=`: SERVICE section 1.5.
 
-use crate::record::{Brief, Status};
+use crate::record::{MatchSummary, Status};
 
 const IN_PLAY: &[Status] = &[
     Status::Live,
@@ -80,7 +80,7 @@ impl StatusFilter {
     }
 
     /// Whether a match with one of the statuses passes.
-    pub(super) fn lets_through(&self, brief: &Brief) -> bool {
+    pub(super) fn lets_through(&self, brief: &MatchSummary) -> bool {
         !self.after_extra_time || brief.extra_time.is_some()
     }
 }

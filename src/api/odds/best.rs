@@ -20,7 +20,7 @@ use crate::{
     api::{Api, ApiError, CacheControl, Number, Page, PageUrl, Params, Spec, time},
     archive::{EntityKind, Filter, OddsFilter, OddsRow, Period, Window},
     clock::now,
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 /// How far it looks ahead, unless told.
@@ -70,7 +70,7 @@ pub(in crate::api) struct BestOdds {
 }
 
 impl BestOdds {
-    fn new(api: &Api, brief: &Brief, row: &OddsRow) -> Self {
+    fn new(api: &Api, brief: &MatchSummary, row: &OddsRow) -> Self {
         let (market, outcome) = quote::football(row);
         let name = |kind, id: Option<Key>| {
             api.archive.entity(kind, id?).map(|entity| entity.name.to_string())

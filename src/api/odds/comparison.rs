@@ -21,7 +21,7 @@ use crate::{
     accounts::Caller,
     api::{Api, ApiError, CacheControl, Number, Params, time},
     archive::OddsRow,
-    record::{Key, MatchRecord, Named},
+    record::{EntityRef, Key, MatchRecord},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -64,7 +64,7 @@ impl Comparison {
     fn of(record: &MatchRecord, quotes: &[OddsRow]) -> Self {
         let names = &record.names;
         let side = |place: usize| names.sides.as_ref().map(|sides| &sides[place]);
-        let text = |named: Option<&Named>| named.map(|named| named.name.to_string());
+        let text = |named: Option<&EntityRef>| named.map(|named| named.name.to_string());
         let mut comparison = Self {
             event_id: record.brief.id,
             event_date: record.brief.start.and_then(time::zulu),

@@ -24,7 +24,7 @@ use crate::{
     archive::{EntityKind, Filter, Window},
     clock::now,
     predict::Forecast,
-    record::{Brief, Key, Status},
+    record::{Key, MatchSummary, Status},
 };
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
@@ -61,14 +61,14 @@ const TOO_FEW: ApiError = ApiError::Unavailable(
     "There are not enough results of the league or of one of the teams yet to predict from.",
 );
 
-/// The forecast for a match, if the model has one.
-fn forecast(api: &Api, brief: &Brief) -> Option<Forecast> {
+/// What the model makes of a match, if it has one for it.
+fn forecast(api: &Api, brief: &MatchSummary) -> Option<Forecast> {
     let fitted = api.predictor.of(brief.competition?)?;
     fitted.model.forecast(brief.sides?, brief.neutral == Some(true))
 }
 
-/// The forecast as a row.
-fn row(api: &Api, brief: &Brief) -> Option<Prediction> {
+/// The same as a row.
+fn row(api: &Api, brief: &MatchSummary) -> Option<Prediction> {
     let (competition, sides) = (brief.competition?, brief.sides?);
     let fitted = api.predictor.of(competition)?;
     let forecast = fitted.model.forecast(sides, brief.neutral == Some(true))?;
@@ -119,7 +119,7 @@ impl PredictionQuery {
     /// The number of rows, and those in the window.
     pub(in crate::api) fn rows(&self, api: &Api, window: Window) -> (usize, Vec<Prediction>) {
         let found = View::now(api, Some(Sport::Football)).all(&self.filter);
-        let is_wanted = |brief: &Brief| {
+        let is_wanted = |brief: &MatchSummary| {
             if self.event.is_some_and(|event| event != brief.id) {
                 return false;
             }

@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 
 use crate::{
     api::{odds::status, time},
-    predict::{self, Fitted, Forecast},
-    record::{Brief, Key},
+    predict::{self, FittedModel, Forecast},
+    record::{Key, MatchSummary},
 };
 
 /// The probability from which a bet is recommended, in percent: clearly more likely than not.
@@ -130,10 +130,10 @@ pub(super) struct Names {
 
 impl Prediction {
     pub(super) fn new(
-        brief: &Brief,
+        brief: &MatchSummary,
         sides: [Key; 2],
         names: Names,
-        fitted: &Fitted,
+        fitted: &FittedModel,
         forecast: &Forecast,
     ) -> Self {
         let [home_team, away_team] = names.sides;

@@ -8,13 +8,13 @@ use crate::{
     api::Api,
     archive::{Filter, Window},
     rating,
-    record::{Brief, Key, MatchRecord, Status},
+    record::{Key, MatchRecord, MatchSummary, Status},
 };
 
 /// A match from the view of one of its sides.
 #[derive(Debug, Clone)]
 pub(super) struct SideMatch {
-    pub(super) brief: Arc<Brief>,
+    pub(super) brief: Arc<MatchSummary>,
     /// The index of the side, 0 or 1.
     place: usize,
 }

@@ -10,7 +10,7 @@ use super::sport_stats::SportStats;
 use crate::{
     api::{Api, football::country, time},
     archive::{Entity, EntityKind},
-    record::{Key, MatchRecord, Named},
+    record::{EntityRef, Key, MatchRecord},
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -89,7 +89,7 @@ pub(super) struct PersonRow {
 }
 
 impl NamedRow {
-    pub(super) fn of(named: &Named) -> Self {
+    pub(super) fn of(named: &EntityRef) -> Self {
         Self { id: named.id, name: named.name.to_string() }
     }
 
@@ -112,7 +112,7 @@ impl TeamBrief {
         record: &MatchRecord,
         sport_stats: &SportStats,
     ) -> [Option<Self>; 2] {
-        let team = |named: &Named| {
+        let team = |named: &EntityRef| {
             let country = entity_of(api, record.brief.sport, named.id);
             let country = country.and_then(|entity| entity.country.clone());
             Self {

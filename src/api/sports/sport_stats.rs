@@ -15,8 +15,8 @@ use crate::{
     api::{Api, ApiError},
     archive::{Archive, EntityKind, Filter, Window},
     clock,
-    rating::Table,
-    record::{Brief, Key},
+    rating::RatingTable,
+    record::{Key, MatchSummary},
 };
 
 /// How long statistics are reused, in microseconds: as long as clients cache lists.
@@ -37,7 +37,7 @@ type CachedStats = Option<(Micros, Arc<SportStats>)>;
 /// Statistics over the matches of one sport.
 #[derive(Debug, Default)]
 pub(super) struct SportStats {
-    pub(super) table: Table,
+    pub(super) table: RatingTable,
     /// The rank of each side in its circuit, from 1; only tennis has circuits.
     positions: HashMap<Key, usize>,
     /// The circuit of each side's last result with a known one.
@@ -114,10 +114,10 @@ impl SportStats {
 
     /// `briefs` are ordered by start.
     fn of<'a>(
-        briefs: impl Iterator<Item = &'a Brief> + Clone,
+        briefs: impl Iterator<Item = &'a MatchSummary> + Clone,
         mut circuit: impl FnMut(Key) -> Option<&'static str>,
     ) -> Self {
-        let mut sport_stats = Self { table: Table::of(briefs.clone()), ..Self::default() };
+        let mut sport_stats = Self { table: RatingTable::of(briefs.clone()), ..Self::default() };
         for brief in briefs.clone().filter(|brief| brief.status.has_result()) {
             if let Some(circuit) = brief.competition.and_then(&mut circuit) {
                 sport_stats

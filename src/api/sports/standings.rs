@@ -13,7 +13,7 @@ use crate::{
     api::{Api, ApiError, CacheControl, Spec},
     archive::{EntityKind, Window},
     rating,
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 const SPEC: Spec = request::spec(&["league", "season"]);
@@ -43,7 +43,7 @@ pub(super) fn table<T: Serialize>(
     request: &SportsRequest,
     sport: Sport,
     league: Option<&str>,
-    has_overtime: impl Fn(&Brief) -> bool,
+    has_overtime: impl Fn(&MatchSummary) -> bool,
     table: impl Fn(&Api, Key, Vec<StandingsRow>) -> T,
 ) -> ApiResult {
     let query = request.read(SPEC)?;
@@ -57,7 +57,7 @@ fn of(
     query: &SportsQuery<'_>,
     sport: Sport,
     league: Option<Key>,
-    has_overtime: impl Fn(&Brief) -> bool,
+    has_overtime: impl Fn(&MatchSummary) -> bool,
 ) -> Result<(Key, Vec<StandingsRow>), ApiError> {
     let missing =
         || ApiError::BadParameter("league is to be given: the id of a league.".to_owned());
@@ -76,8 +76,10 @@ fn of(
 }
 
 /// Those of the latest season, from results with the latest first.
-fn latest<'a>(briefs: impl Iterator<Item = &'a Brief>) -> impl Iterator<Item = &'a Brief> {
-    let mut after: Option<&Brief> = None;
+fn latest<'a>(
+    briefs: impl Iterator<Item = &'a MatchSummary>,
+) -> impl Iterator<Item = &'a MatchSummary> {
+    let mut after: Option<&MatchSummary> = None;
     briefs.take_while(move |brief| {
         let same = after.is_none_or(|after| {
             let pause = after.start.zip(brief.start).map(|(later, earlier)| later - earlier);
@@ -90,8 +92,8 @@ fn latest<'a>(briefs: impl Iterator<Item = &'a Brief>) -> impl Iterator<Item = &
 }
 
 fn lines<'a>(
-    briefs: impl Iterator<Item = &'a Brief>,
-    has_overtime: impl Fn(&Brief) -> bool,
+    briefs: impl Iterator<Item = &'a MatchSummary>,
+    has_overtime: impl Fn(&MatchSummary) -> bool,
 ) -> Vec<StandingsRow> {
     let mut lines: HashMap<Key, StandingsRow> = HashMap::new();
     for brief in briefs {

@@ -57,7 +57,7 @@ async fn rows(query: &V1Query<'_>, records: &[Arc<MatchRecord>]) -> Result<Vec<E
 pub(super) async fn page(query: &V1Query<'_>, filter: &Filter) -> Result<Page<Event>, ApiError> {
     let view = View::now(query.api, Some(Sport::Football));
     let found = view.find(filter, query.window());
-    let records = view.summaries(&found.briefs).await?;
+    let records = view.records_without_detail(&found.briefs).await?;
     Ok(query.page(found.count, rows(query, &records).await?))
 }
 

@@ -22,7 +22,7 @@ use crate::{
         time,
     },
     archive::{Entity, EntityKind, Filter, Window},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -74,7 +74,7 @@ impl Seasons {
         seasons
     }
 
-    fn add(&mut self, brief: &Brief) {
+    fn add(&mut self, brief: &MatchSummary) {
         let (Some(season), Some(league), Some(start)) =
             (brief.season, brief.competition, brief.start)
         else {

@@ -14,7 +14,7 @@ use crate::{
         Api, ApiError, CacheControl,
         odds::{football_record, id_of},
     },
-    record::{LineUpPlayerRecord, LineUpRecord, Named},
+    record::{EntityRef, LineUpPlayerRecord, LineUpRecord},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -54,7 +54,7 @@ struct LineUpPlayer {
 }
 
 impl LineUp {
-    fn of(line_up: &LineUpRecord, team: Option<&Named>) -> Self {
+    fn of(line_up: &LineUpRecord, team: Option<&EntityRef>) -> Self {
         let of = |starter: bool| {
             let players = line_up.players.iter().filter(move |it| it.starter == starter);
             players.map(LineUpPlayer::of).collect()

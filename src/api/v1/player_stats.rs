@@ -136,7 +136,7 @@ pub(super) async fn list(
     let mut ids: Vec<Key> = found.iter().map(|it| it.match_id).collect();
     ids.sort_unstable();
     ids.dedup();
-    let records = api.archive.summaries(&ids).await?;
+    let records = api.archive.records_without_detail(&ids).await?;
     let record = |id: Key| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
     let rows = found.iter().map(|it| PlayerStats::new(&query, it, record(it.match_id))).collect();
     CacheControl::LIST.answer(&headers, &query.page(count, rows))

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     api::{Api, ApiError, CacheControl, Page, football::country},
     archive::{Entity, EntityKind, Filter, Window},
-    record::{Brief, Key},
+    record::{Key, MatchSummary},
 };
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -85,7 +85,7 @@ fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>
     countries
 }
 
-fn country_of(api: &Api, brief: &Brief) -> Option<String> {
+fn country_of(api: &Api, brief: &MatchSummary) -> Option<String> {
     let league = api.archive.entity(EntityKind::Competition, brief.competition?)?;
     league.country.as_ref().map(|it| it.to_string())
 }
@@ -139,7 +139,7 @@ pub(super) async fn team(
     let team = football_entity(&api, EntityKind::Team, &id)?;
     let filter = Filter { sport: Some(Sport::Football), team: Some(team.id), ..Filter::default() };
     let matches = api.archive.find(&filter, Window::ALL).briefs;
-    let place = |brief: &Brief| brief.sides.map(|sides| usize::from(sides[1] == team.id));
+    let place = |brief: &MatchSummary| brief.sides.map(|sides| usize::from(sides[1] == team.id));
     let coach = matches.iter().rev().find_map(|brief| brief.coaches[place(brief)?]);
     let coach = coach.and_then(|id| api.archive.entity(EntityKind::Manager, id));
     let mut venues: BTreeMap<Key, usize> = BTreeMap::new();

@@ -10,7 +10,7 @@ use crate::archive::tests::records;
 /// What is done to it.
 #[derive(Debug, Clone)]
 enum Step {
-    Put(Vec<Brief>),
+    Put(Vec<MatchSummary>),
     Remove(Vec<Key>),
 }
 
@@ -19,7 +19,7 @@ const STATUSES: [Status; 4] =
 const SPORTS: [Sport; 2] = [Sport::Football, Sport::Tennis];
 
 /// Few of everything, so that filters hit.
-fn briefs() -> impl Strategy<Value = Brief> {
+fn briefs() -> impl Strategy<Value = MatchSummary> {
     let few = || option::of(1..4_u64);
     let whose = (few(), few(), few(), few(), [few(), few()], option::of([1..5_u64, 1..5_u64]));
     let when = (0..40_u64, option::of(0..20_i64), option::of(0..3_u16));
@@ -30,7 +30,7 @@ fn briefs() -> impl Strategy<Value = Brief> {
             status,
             sport,
         )| {
-            Brief {
+            MatchSummary {
                 sport,
                 start,
                 status,
@@ -89,8 +89,12 @@ fn filters() -> impl Strategy<Value = Filter> {
     )
 }
 
-fn plainly(briefs: &BTreeMap<Key, Brief>, filter: &Filter, window: Window) -> (usize, Vec<Brief>) {
-    let has_day = |brief: &Brief| match brief.start {
+fn plainly(
+    briefs: &BTreeMap<Key, MatchSummary>,
+    filter: &Filter,
+    window: Window,
+) -> (usize, Vec<MatchSummary>) {
+    let has_day = |brief: &MatchSummary| match brief.start {
         Some(start) => {
             filter.from.is_none_or(|from| start >= from)
                 && filter.before.is_none_or(|before| start < before)
@@ -99,7 +103,7 @@ fn plainly(briefs: &BTreeMap<Key, Brief>, filter: &Filter, window: Window) -> (u
     };
     let found = briefs.values().filter(|it| has_day(it) && filter.lets_through(it));
     let mut found: Vec<_> = found.cloned().collect();
-    found.sort_by_key(Order::of);
+    found.sort_by_key(SortKey::of);
     if filter.newest_first {
         found.reverse();
     }
@@ -136,7 +140,7 @@ proptest! {
         for filter in &filters {
             for window in [Window { offset, limit }, Window::ALL] {
                 let found = index.find(filter, window);
-                let briefs: Vec<_> = found.briefs.iter().map(|it| Brief::clone(it)).collect();
+                let briefs: Vec<_> = found.briefs.iter().map(|it| MatchSummary::clone(it)).collect();
                 prop_assert_eq!((found.count, briefs), plainly(&plain, filter, window), "{:?}", filter);
             }
         }
@@ -151,16 +155,16 @@ proptest! {
                 let all: Condition<'_> = &|_| true;
                 for also in [None, Some(all)] {
                     let found = index.find_under(&fresh, filter, window, also);
-                    let briefs: Vec<_> = found.briefs.iter().map(|it| Brief::clone(it)).collect();
+                    let briefs: Vec<_> = found.briefs.iter().map(|it| MatchSummary::clone(it)).collect();
                     let expected = plainly(&newest, filter, window);
                     prop_assert_eq!((found.count, briefs), expected, "{:?}", filter);
                 }
             }
         }
         for (one, other) in [(1, 2), (2, 1), (3, 3)] {
-            let meet = |it: &&Brief| it.sides.is_some_and(|own| own.contains(&one) && own.contains(&other));
+            let meet = |it: &&MatchSummary| it.sides.is_some_and(|own| own.contains(&one) && own.contains(&other));
             let mut expected: Vec<_> = plain.values().filter(meet).collect();
-            expected.sort_by_key(|it| Order::of(it));
+            expected.sort_by_key(|it| SortKey::of(it));
             let meetings = index.meetings(one, other);
             prop_assert_eq!(meetings.iter().map(|it| &**it).collect::<Vec<_>>(), expected);
         }
@@ -169,14 +173,14 @@ proptest! {
 
 #[test]
 fn blocks_are_halved_and_emptied() {
-    let brief = |id: Key| Brief { start: Some(id.cast_signed() % 97), ..records::brief(id) };
+    let brief = |id: Key| MatchSummary { start: Some(id.cast_signed() % 97), ..records::brief(id) };
     let mut index = Index::of((0..3000).step_by(2).map(brief).collect());
     for id in (1..3000).step_by(2) {
         index.extend([brief(id)]);
     }
     let all = index.find(&Filter::default(), Window::ALL);
     assert_eq!(all.count, 3000);
-    assert!(all.briefs.is_sorted_by_key(|it| Order::of(it)), "in their order");
+    assert!(all.briefs.is_sorted_by_key(|it| SortKey::of(it)), "in their order");
     let ids: Vec<_> = (0..2999).collect();
     index.remove(&ids);
     let left = index.find(&Filter::default(), Window::ALL);

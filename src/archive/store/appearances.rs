@@ -7,7 +7,7 @@ use serde::Deserialize;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    Store, encode,
+    ArchiveStore, encode,
     odds::{bind_ids, whole},
     signed,
     statement::{Conditions, IDS_MAX, list, packed, rows, rows_max},
@@ -25,7 +25,7 @@ use crate::{
 const COLUMNS: &str = "public_id, match_id, player, team, season, start_us, starter, played, position, number, \
                        goals, assists, yellow, red, fouls, stats";
 
-impl Store {
+impl ArchiveStore {
     /// How many there are, and those in the window: the latest match first, and in a match by team,
     /// those who started first.
     pub(in crate::archive) async fn appearances(

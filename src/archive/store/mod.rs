@@ -16,19 +16,19 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 use self::statement::{Conditions, Statement};
 use super::{
     entity::{Entity, EntityKind},
-    ledger::Entries,
+    write_cache::PendingRows,
 };
 use crate::{
     database::{Database, WriteBudget},
-    record::{Brief, Key, MatchRecord},
+    record::{Key, MatchRecord, MatchSummary},
 };
 
 #[derive(Debug, Clone)]
-pub(super) struct Store {
+pub(super) struct ArchiveStore {
     database: Database,
 }
 
-impl Store {
+impl ArchiveStore {
     pub(super) fn of(database: &Database) -> Self {
         Self { database: database.clone() }
     }
@@ -43,13 +43,13 @@ impl Store {
         change.fetch_one(self.database.pool()).await
     }
 
-    pub(super) async fn briefs(&self) -> Result<Vec<Brief>, sqlx::Error> {
+    pub(super) async fn briefs(&self) -> Result<Vec<MatchSummary>, sqlx::Error> {
         let briefs = sqlx::query("SELECT brief FROM archive_matches");
         briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
     }
 
     /// Those of the writes after this one.
-    pub(super) async fn briefs_since(&self, change: i64) -> Result<Vec<Brief>, sqlx::Error> {
+    pub(super) async fn briefs_since(&self, change: i64) -> Result<Vec<MatchSummary>, sqlx::Error> {
         let briefs =
             sqlx::query("SELECT brief FROM archive_matches WHERE change > $1").bind(change);
         briefs.try_map(|row| json(&row, "brief")).fetch_all(self.database.pool()).await
@@ -66,7 +66,7 @@ impl Store {
     }
 
     /// What lists tell of these, in this order; those that are not known are left out.
-    pub(super) async fn summaries(
+    pub(super) async fn records_without_detail(
         &self,
         ids: &[Key],
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
@@ -95,11 +95,7 @@ impl Store {
     }
 
     /// How many rows of a table there are under these conditions.
-    async fn count(
-        &self,
-        table: &str,
-        conditions: &Conditions,
-    ) -> Result<usize, sqlx::Error> {
+    async fn count(&self, table: &str, conditions: &Conditions) -> Result<usize, sqlx::Error> {
         let count = format!("SELECT count(*) AS n FROM {table} {}", conditions.text_of_all());
         let count = conditions.bind(sqlx::query(AssertSqlSafe(count)));
         let count: i64 = count.fetch_one(self.database.pool()).await?.try_get("n")?;
@@ -147,7 +143,7 @@ impl Store {
             put_match(connection, record, now, change).await?;
         }
         odds::put_bookmakers(connection, write.bookmakers, change).await?;
-        odds::put_lines(&mut steps, &write.entries.lines, &write.entries.ticks).await?;
+        odds::put_prices(&mut steps, &write.entries.prices, &write.entries.ticks).await?;
         appearances::remove(&mut steps, &write.entries.gone).await?;
         appearances::put(&mut steps, &write.entries.appearances).await?;
         steps.finish().await?;
@@ -161,7 +157,7 @@ pub(super) struct Write<'a> {
     pub(super) records: &'a [Arc<MatchRecord>],
     pub(super) entities: &'a [Entity],
     pub(super) bookmakers: &'a [Arc<str>],
-    pub(super) entries: &'a Entries,
+    pub(super) entries: &'a PendingRows,
 }
 
 /// Counts on, and keeps all others from writing until this is committed.
@@ -175,7 +171,7 @@ async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error>
 
 /// A match as it is written.
 struct RecordRow<'a> {
-    brief: &'a Brief,
+    brief: &'a MatchSummary,
     status: String,
     brief_json: String,
     record_json: String,

@@ -6,28 +6,28 @@ use ingest::event::Id;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    Store,
+    ArchiveStore,
     odds::bind_ids,
     statement::{IDS_MAX, list},
     unsigned,
 };
 use crate::{
-    archive::ledger::Entries,
+    archive::write_cache::PendingRows,
     ids::{NUMBERS_MAX, choices},
     record::Key,
 };
 
-impl Store {
+impl ArchiveStore {
     /// Gives each new row the first of its choices that no row of its table has. Should another program
     /// have written one of them by the time that these are, the write fails, and is right the next time.
     pub(in crate::archive) async fn number(
         &self,
-        entries: &mut Entries,
+        entries: &mut PendingRows,
     ) -> Result<(), sqlx::Error> {
         let mut new: Vec<_> = entries
-            .lines
+            .prices
             .iter_mut()
-            .map(|line| (line.row.id, &mut line.row.public_id))
+            .map(|stored| (stored.row.id, &mut stored.row.public_id))
             .filter(|(_, number)| number.is_none())
             .collect();
         self.choose("archive_odds", NUMBERS_MAX, &mut new).await?;
@@ -97,7 +97,7 @@ mod tests {
     #[tokio::test]
     async fn rows_that_want_one_number_get_different_ones() {
         on_each(async |database| {
-            let store = Store::of(&database);
+            let store = ArchiveStore::of(&database);
             // Of eleven numbers two are taken by rows that are written.
             for public_id in [1_i64, 4] {
                 sqlx::query(

@@ -8,15 +8,15 @@ use serde::Deserialize;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    Store, signed,
+    ArchiveStore, signed,
     statement::{Conditions, IDS_MAX, Statement, list, packed, rows, rows_max},
     unsigned,
 };
 use crate::{
     archive::{
         index::Window,
-        line::Line,
         odds::{Movement, OddsFilter, OddsRow, Period, Tick},
+        stored_price::StoredPrice,
     },
     database::BatchWriter,
     record::Key,
@@ -26,7 +26,7 @@ const COLUMNS: &str = "id, public_id, match_id, bookmaker, market, period, line,
                        previous, price, price_us, received_us, is_open, is_offered, in_play, \
                        ticked_us, updated_us";
 
-impl Store {
+impl ArchiveStore {
     /// How many rows there are, and those in the window.
     pub(in crate::archive) async fn odds(
         &self,
@@ -59,8 +59,8 @@ impl Store {
         let page = packed(self.database.is_sqlite(), COLUMNS, &page);
         let page = conditions.bind(sqlx::query(AssertSqlSafe(page)));
         let page = page.bind(whole(window.limit)).bind(whole(window.offset));
-        let page = self.unpacked::<PackedLine>(page).await?;
-        let page: Vec<_> = page.map(|packed| packed.line().row).collect();
+        let page = self.unpacked::<PackedPrice>(page).await?;
+        let page: Vec<_> = page.map(|packed| packed.stored_price().row).collect();
         Ok((count.unwrap_or(page.len()), page))
     }
 
@@ -123,8 +123,8 @@ impl Store {
         let row = "FROM archive_odds WHERE public_id = $1";
         let row = packed(self.database.is_sqlite(), COLUMNS, row);
         let row = sqlx::query(AssertSqlSafe(row)).bind(signed(id));
-        let mut found = self.unpacked::<PackedLine>(row).await?;
-        Ok(found.next().map(|packed| packed.line().row))
+        let mut found = self.unpacked::<PackedPrice>(row).await?;
+        Ok(found.next().map(|packed| packed.stored_price().row))
     }
 
     /// The ticks of these rows, row by row and the first first.
@@ -136,7 +136,8 @@ impl Store {
                 list(1, chunk.len()),
                 i64::MAX
             );
-            let ticks = packed(self.database.is_sqlite(), "odds, at_us, received_us, price", &ticks);
+            let ticks =
+                packed(self.database.is_sqlite(), "odds, at_us, received_us, price", &ticks);
             let ticks = bind_ids(sqlx::query(AssertSqlSafe(ticks)), chunk);
             all.extend(self.unpacked(ticks).await?.map(PackedTick::tick));
         }
@@ -159,17 +160,17 @@ impl Store {
     }
 
     /// All that was written of the prices of these matches.
-    pub(in crate::archive) async fn lines(
+    pub(in crate::archive) async fn stored_prices(
         &self,
         matches: &[Key],
-    ) -> Result<Vec<Line>, sqlx::Error> {
+    ) -> Result<Vec<StoredPrice>, sqlx::Error> {
         let mut all = Vec::new();
         for chunk in matches.chunks(IDS_MAX) {
             let ids = list(1, chunk.len());
             let lines = format!("FROM archive_odds WHERE match_id IN {ids}");
             let lines = packed(self.database.is_sqlite(), COLUMNS, &lines);
             let lines = bind_ids(sqlx::query(AssertSqlSafe(lines)), chunk);
-            all.extend(self.unpacked(lines).await?.map(PackedLine::line));
+            all.extend(self.unpacked(lines).await?.map(PackedPrice::stored_price));
         }
         Ok(all)
     }
@@ -187,13 +188,13 @@ pub(super) fn whole(number: usize) -> i64 {
 }
 
 /// Writes rows, and with each of them what it has been since: no row is ever without its last tick.
-pub(super) async fn put_lines(
+pub(super) async fn put_prices(
     steps: &mut BatchWriter<'_>,
-    lines: &[Line],
+    prices: &[StoredPrice],
     ticks: &[Tick],
 ) -> Result<(), sqlx::Error> {
     let ticks: HashMap<Key, &Tick> = ticks.iter().map(|tick| (tick.odds, tick)).collect();
-    for chunk in lines.chunks(rows_max(19)) {
+    for chunk in prices.chunks(rows_max(19)) {
         // How it opened stays as it was written first.
         let statement = format!(
             "INSERT INTO archive_odds ({COLUMNS}) VALUES {}
@@ -207,18 +208,18 @@ pub(super) async fn put_lines(
         );
         let mut query =
             sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(19));
-        for line in chunk {
-            query = bind_line(query, line);
+        for stored in chunk {
+            query = bind_price(query, stored);
         }
         query.execute(steps.next().await?).await?;
-        let ticks = chunk.iter().filter_map(|line| ticks.get(&line.row.id).copied());
+        let ticks = chunk.iter().filter_map(|stored| ticks.get(&stored.row.id).copied());
         put_ticks(steps.same().await?, &ticks.collect::<Vec<_>>()).await?;
     }
     Ok(())
 }
 
-fn bind_line<'q>(query: Statement<'q>, line: &Line) -> Statement<'q> {
-    let row = &line.row;
+fn bind_price<'q>(query: Statement<'q>, stored: &StoredPrice) -> Statement<'q> {
+    let row = &stored.row;
     query
         .bind(signed(row.id))
         .bind(row.public_id.map(signed))
@@ -235,9 +236,9 @@ fn bind_line<'q>(query: Statement<'q>, line: &Line) -> Statement<'q> {
         .bind(row.price_us)
         .bind(row.received_us)
         .bind(i64::from(row.is_open))
-        .bind(i64::from(line.is_offered))
+        .bind(i64::from(stored.is_offered))
         .bind(i64::from(row.in_play))
-        .bind(line.ticked_us)
+        .bind(stored.ticked_us)
         .bind(row.updated_us)
 }
 
@@ -282,7 +283,7 @@ pub(super) async fn put_bookmakers(
 
 /// The columns of a row, in their order.
 #[derive(Debug, Deserialize)]
-struct PackedLine(
+struct PackedPrice(
     i64,
     Option<i64>,
     i64,
@@ -304,8 +305,8 @@ struct PackedLine(
     Micros,
 );
 
-impl PackedLine {
-    fn line(self) -> Line {
+impl PackedPrice {
+    fn stored_price(self) -> StoredPrice {
         let Self(
             id,
             public_id,
@@ -346,7 +347,7 @@ impl PackedLine {
             in_play: in_play != 0,
             updated_us,
         };
-        Line { row, is_offered: is_offered != 0, ticked_us }
+        StoredPrice { row, is_offered: is_offered != 0, ticked_us }
     }
 }
 

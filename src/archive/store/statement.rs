@@ -57,11 +57,11 @@ pub(super) fn list(first: usize, count: usize) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     texts: Vec<String>,
-    values: Vec<Value>,
+    values: Vec<BoundValue>,
 }
 
 #[derive(Debug)]
-enum Value {
+enum BoundValue {
     Number(i64),
     Text(String),
 }
@@ -70,14 +70,14 @@ impl Conditions {
     /// `condition` has one `?` where the number stands.
     pub(super) fn number(&mut self, condition: &str, number: impl Into<Option<i64>>) {
         if let Some(number) = number.into() {
-            self.add(condition, Value::Number(number));
+            self.add(condition, BoundValue::Number(number));
         }
     }
 
     /// `condition` has one `?` where the text stands.
     pub(super) fn text(&mut self, condition: &str, text: Option<impl Into<String>>) {
         if let Some(text) = text {
-            self.add(condition, Value::Text(text.into()));
+            self.add(condition, BoundValue::Text(text.into()));
         }
     }
 
@@ -86,7 +86,7 @@ impl Conditions {
         self.texts.push(condition.to_owned());
     }
 
-    fn add(&mut self, condition: &str, value: Value) {
+    fn add(&mut self, condition: &str, value: BoundValue) {
         self.values.push(value);
         self.texts.push(condition.replace('?', &format!("${}", self.values.len())));
     }
@@ -107,8 +107,8 @@ impl Conditions {
     pub(super) fn bind<'q>(&self, mut query: Statement<'q>) -> Statement<'q> {
         for value in &self.values {
             query = match value {
-                Value::Number(number) => query.bind(*number),
-                Value::Text(text) => query.bind(text.clone()),
+                BoundValue::Number(number) => query.bind(*number),
+                BoundValue::Text(text) => query.bind(text.clone()),
             };
         }
         query

@@ -4,7 +4,7 @@ use fanout::Micros;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    Store, next_change,
+    ArchiveStore, next_change,
     odds::{bind_ids, whole},
     statement::{IDS_MAX, list},
     unsigned,
@@ -16,7 +16,7 @@ const TICKS_AT_ONCE: i64 = 10_000;
 /// The same of signals.
 const SIGNALS_AT_ONCE: i64 = 5_000;
 
-impl Store {
+impl ArchiveStore {
     /// Nothing of these matches can be taken any more; gives the number of the write.
     pub(in crate::archive) async fn close_odds(
         &self,

@@ -5,8 +5,8 @@ use ingest::event::Sport;
 use rust_decimal::Decimal;
 
 use crate::record::{
-    Brief, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord,
-    Named, Names, PlayRecord, PriceRecord, Status,
+    EntityRef, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord,
+    MatchSummary, Names, PlayRecord, PriceRecord, Status,
 };
 
 pub(in crate::archive) const MATCH: Key = 7;
@@ -16,12 +16,12 @@ pub(in crate::archive) const SEASON: Key = 50;
 /// 2026-09-01T16:26:40Z
 pub(in crate::archive) const NOW: Micros = 1_788_280_000_000_000;
 
-pub(in crate::archive) fn named(id: Key) -> Named {
-    Named { id, name: format!("name {id}").into() }
+pub(in crate::archive) fn named(id: Key) -> EntityRef {
+    EntityRef { id, name: format!("name {id}").into() }
 }
 
-pub(in crate::archive) fn brief(id: Key) -> Brief {
-    Brief {
+pub(in crate::archive) fn brief(id: Key) -> MatchSummary {
+    MatchSummary {
         id,
         sport: Sport::Football,
         competition: Some(5),

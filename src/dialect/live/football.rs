@@ -9,16 +9,16 @@ use ingest::event::{
 };
 use rust_decimal::Decimal;
 
-use super::{Scene, frame, kickoff, uts};
+use super::{MatchScene, frame, kickoff, uts};
 use crate::{
     document::{Node, Object},
-    hub::state::{Clock, Entry, Football, Match},
-    record::{self, counters::Card},
+    hub::state::{Football, IncidentEntry, Match, MatchClock},
+    record::{self, counters::CountedCard},
 };
 
 /// What the match clock says, as the frames tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Time {
+pub struct MatchTime {
     /// Whole minutes played; in stoppage time that of the end of the part.
     pub minute: Option<u32>,
     pub second: Option<u32>,
@@ -28,7 +28,7 @@ pub struct Time {
     pub period: Option<u8>,
 }
 
-impl Time {
+impl MatchTime {
     /// `until`: up to when the clock is known to have run.
     #[must_use]
     pub fn of(state: &Football, until: Micros) -> Self {
@@ -55,7 +55,7 @@ impl Time {
 /// The minute at which each part ends. The shoot-out has no clock of its own.
 const END: [u32; 5] = [45, 90, 105, 120, 120];
 
-fn shown(clock: Clock, until: Micros) -> u32 {
+fn shown(clock: MatchClock, until: Micros) -> u32 {
     let passed = if clock.running { (until - clock.at).max(0) / 1_000_000 } else { 0 };
     clock.second.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX))
 }
@@ -76,7 +76,7 @@ fn period(status: FootballStatus) -> Option<u8> {
 }
 
 /// `time.status`.
-fn status(scene: &Scene<'_>, state: &Football) -> &'static str {
+fn status(scene: &MatchScene<'_>, state: &Football) -> &'static str {
     match scene.state.football_status(state) {
         Some(FootballStatus::NotStarted) => "notstarted",
         Some(FootballStatus::FirstHalf) => "1st_half",
@@ -95,20 +95,20 @@ fn status(scene: &Scene<'_>, state: &Football) -> &'static str {
     }
 }
 
-pub(super) fn event(out: &mut Object, scene: &Scene<'_>, state: &Football) {
+pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Football) {
     // Before the kick-off there is none, as over REST.
     let begun = scene.state.football_status(state) != Some(FootballStatus::NotStarted);
-    let told = state.told_score().filter(|_| begun);
-    out.set("score", score(told.map(|told| told.goals)));
-    let time = Time::of(state, scene.until);
-    let told = out.object("time");
-    told.set_or_null("minute", time.minute);
-    told.set_or_null("second", time.second);
-    told.set_or_null("display", time.display());
-    told.set_or_null("period", time.period);
-    told.set("status", status(scene, state));
-    told.set_or_null("added_time", time.added);
-    told.set_or_null("kickoff_at", kickoff(scene.state));
+    let reported = state.reported_score().filter(|_| begun);
+    out.set("score", score(reported.map(|it| it.goals)));
+    let time = MatchTime::of(state, scene.until);
+    let time_out = out.object("time");
+    time_out.set_or_null("minute", time.minute);
+    time_out.set_or_null("second", time.second);
+    time_out.set_or_null("display", time.display());
+    time_out.set_or_null("period", time.period);
+    time_out.set("status", status(scene, state));
+    time_out.set_or_null("added_time", time.added);
+    time_out.set_or_null("kickoff_at", kickoff(scene.state));
     let stats = out.object("stats");
     for (side, counters) in Side::BOTH.into_iter().zip(counters(state)) {
         let stats = stats.object(side_name(side));
@@ -124,10 +124,10 @@ fn counters(state: &Football) -> Pair<BTreeMap<&'static str, u32>> {
     let named = |side: &BTreeMap<Stat, u32>| side.iter().map(|(it, n)| (it.as_str(), *n)).collect();
     let mut sides: Pair<BTreeMap<&'static str, u32>> = state.stats.each_ref().map(named);
     let standing = state.incidents.iter().filter(|entry| entry.retracted.is_none());
-    let shown = standing.filter_map(|Entry { incident, .. }| {
+    let shown = standing.filter_map(|IncidentEntry { incident, .. }| {
         let card = match incident.kind {
-            IncidentKind::Yellow => Card::Yellow,
-            IncidentKind::SecondYellow | IncidentKind::Red => Card::Red,
+            IncidentKind::Yellow => CountedCard::Yellow,
+            IncidentKind::SecondYellow | IncidentKind::Red => CountedCard::Red,
             _ => return None,
         };
         Some((card, u8::from(incident.side? == Side::Second)))
@@ -163,9 +163,9 @@ fn side_name(side: Side) -> &'static str {
 
 /// Where the ball was, at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moved {
+pub struct BallMove {
     pub at: Micros,
-    pub time: Time,
+    pub time: MatchTime,
     pub ball: Ball,
     /// Which of the balls of this match.
     pub number: u32,
@@ -173,7 +173,7 @@ pub struct Moved {
 
 /// The `livedata` frame. `moved` is absent where no feed tells of the ball: the frame tells the time.
 #[must_use]
-pub fn livedata(state: &Match, at: Micros, time: Time, moved: Option<&Moved>) -> Object {
+pub fn livedata(state: &Match, at: Micros, time: MatchTime, moved: Option<&BallMove>) -> Object {
     let mut out = frame("livedata", state);
     out.set("uts", uts(at));
     out.set_or_null("side", moved.map(|moved| side_name(moved.ball.side)));
@@ -232,7 +232,7 @@ const BALLS_FROM: u32 = 100_000;
 pub fn ball_action(
     state: &Match,
     football: &Football,
-    moved: &Moved,
+    moved: &BallMove,
     shooter: Option<&Participant>,
 ) -> Option<Object> {
     let (kind, qualifier) = match moved.ball.situation {
@@ -252,13 +252,13 @@ pub fn ball_action(
         | Situation::Injury
         | Situation::Substitution => return None,
     };
-    let act = Act {
+    let act = ActionFrame {
         kind,
         tid: BALLS_FROM + moved.number,
         place: Some(moved.ball),
         side: Some(moved.ball.side),
         player: shooter.filter(|_| kind == "shot"),
-        score: football.told_score().map(|told| told.goals),
+        score: football.reported_score().map(|it| it.goals),
         qualifiers: qualifier.into_iter().collect(),
         minute: moved.time.minute,
         second: moved.time.second,
@@ -269,7 +269,7 @@ pub fn ball_action(
 }
 
 /// What an `action` frame tells.
-struct Act<'a> {
+struct ActionFrame<'a> {
     kind: &'static str,
     tid: u32,
     place: Option<Ball>,
@@ -283,7 +283,7 @@ struct Act<'a> {
     at: Micros,
 }
 
-fn action(state: &Match, act: &Act<'_>) -> Object {
+fn action(state: &Match, act: &ActionFrame<'_>) -> Object {
     let mut out = frame("action", state);
     out.set("action_type", act.kind);
     out.set("tid", act.tid);
@@ -318,22 +318,22 @@ pub fn incident_action(
     at: Micros,
     until: Micros,
 ) -> Option<Object> {
-    let Entry { incident, .. } = football.incidents.get(place)?;
+    let IncidentEntry { incident, .. } = football.incidents.get(place)?;
     let (kind, qualifiers) = incident_kind(incident.kind)?;
-    let told = football.told_score().map(|told| told.goals);
+    let current = football.reported_score().map(|it| it.goals);
     // A kick of the shoot-out counts apart from the score.
     let own = incident.score.filter(|_| !matches!(incident.kind, IncidentKind::Shootout { .. }));
-    let act = Act {
+    let act = ActionFrame {
         kind,
         tid: tid(place),
         place: football.ball.and_then(|ball| incident_place(incident, ball)),
         side: incident.side,
         player: incident.player.as_ref(),
-        score: own.or(told),
+        score: own.or(current),
         qualifiers,
         minute: Some(incident.minute.into()),
         second: None,
-        period: Time::of(football, until).period,
+        period: MatchTime::of(football, until).period,
         at,
     };
     let mut out = action(state, &act);
@@ -379,19 +379,19 @@ pub fn deleted_action(
     at: Micros,
     until: Micros,
 ) -> Option<Object> {
-    let Entry { incident, retracted, .. } = football.incidents.get(place)?;
+    let IncidentEntry { incident, retracted, .. } = football.incidents.get(place)?;
     incident_kind(incident.kind)?;
-    let act = Act {
+    let act = ActionFrame {
         kind: "deleted_event",
         tid: tid(place),
         place: None,
         side: incident.side,
         player: incident.player.as_ref(),
-        score: football.told_score().map(|told| told.goals),
+        score: football.reported_score().map(|it| it.goals),
         qualifiers: Vec::new(),
         minute: Some(incident.minute.into()),
         second: None,
-        period: Time::of(football, until).period,
+        period: MatchTime::of(football, until).period,
         at,
     };
     let mut out = action(state, &act);

@@ -18,28 +18,28 @@ use crate::{
     document::{Node, Object},
     hub::{
         Header,
-        feeds::Feed,
+        feeds::FeedState,
         state::{Life, Match, Play},
     },
 };
 
-/// A match as it is to be told now.
+/// A match as it is rendered now.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
+pub struct MatchScene<'a> {
     pub state: &'a Match,
     pub header: Header,
-    /// Up to when its clock is known to have run: now, or when its feed was last live.
+    /// The time up to which its clock runs: now, or when its feed was last live.
     pub until: Micros,
 }
 
-impl Scene<'_> {
+impl MatchScene<'_> {
     /// Whether the match is being played, as far as its feed is believed.
     #[must_use]
     pub fn is_in_play(&self) -> bool {
         self.header.life == Life::Live
     }
 
-    /// Whether anything is still to come.
+    /// Whether the match has not ended.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         self.header.life != Life::Ended
@@ -48,13 +48,13 @@ impl Scene<'_> {
 
 /// A frame with its number. The fields of the number stand last, as older clients do not know them.
 #[derive(Debug)]
-pub struct Numbered {
+pub struct NumberedFrame {
     pub frame: Object,
     pub epoch: Epoch,
     pub seq: Seq,
 }
 
-impl Encode for Numbered {
+impl Encode for NumberedFrame {
     fn encode(&self, out: &mut Vec<u8>) {
         self.frame.write(out);
         out.pop();
@@ -77,7 +77,7 @@ pub fn frame(kind: &'static str, state: &Match) -> Object {
 
 /// The `event` frame: how the match stands.
 #[must_use]
-pub fn event(scene: &Scene<'_>) -> Object {
+pub fn event(scene: &MatchScene<'_>) -> Object {
     let mut out = frame("event", scene.state);
     let sides = scene.state.fixture.sides.as_ref();
     out.set("home", side(sides.map(|sides| &sides[0])));
@@ -102,8 +102,8 @@ fn side(participant: Option<&Participant>) -> Object {
 
 /// How a subscription begins: the snapshot, with what has happened of late.
 #[derive(Debug)]
-pub struct Snapshot<'a> {
-    pub scene: Scene<'a>,
+pub struct SubscriptionSnapshot<'a> {
+    pub scene: MatchScene<'a>,
     pub odds: Object,
     pub odds_book: Option<Object>,
     pub livedata: Vec<Object>,
@@ -113,8 +113,8 @@ pub struct Snapshot<'a> {
 }
 
 #[must_use]
-pub fn subscribed(snapshot: Snapshot<'_>) -> Object {
-    let Snapshot { scene, odds, odds_book, livedata, history, why } = snapshot;
+pub fn subscribed(snapshot: SubscriptionSnapshot<'_>) -> Object {
+    let SubscriptionSnapshot { scene, odds, odds_book, livedata, history, why } = snapshot;
     let mut out = begun(scene.state);
     out.set("event", event(&scene));
     out.set("livedata", list(livedata));
@@ -158,11 +158,11 @@ fn kickoff(state: &Match) -> Option<Node> {
 }
 
 /// What holds prices back where the feed does.
-fn late(feed: Feed) -> Option<&'static str> {
+fn late(feed: FeedState) -> Option<&'static str> {
     match feed {
-        Feed::Live => None,
-        Feed::Late => Some("feed_late"),
-        Feed::Down => Some("feed_down"),
-        Feed::Recovering => Some("feed_recovering"),
+        FeedState::Live => None,
+        FeedState::Late => Some("feed_late"),
+        FeedState::Down => Some("feed_down"),
+        FeedState::Recovering => Some("feed_recovering"),
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     document::{Node, Object},
     hub::{
         Header,
-        feeds::Feed,
+        feeds::FeedState,
         state::{Book, Match},
     },
 };
@@ -21,7 +21,7 @@ use crate::{
 pub const EVERY_US: Micros = 30_000_000;
 
 /// One price of one bookmaker, or of all together.
-struct Quote<'a> {
+struct OutcomePrice<'a> {
     kind: &'a str,
     line: Option<Decimal>,
     outcome: Outcome,
@@ -38,11 +38,11 @@ pub fn consensus(state: &Match, header: Header) -> Object {
     let quotes = markets.filter_map(|(key, members)| Some((key, members.current.as_ref()?)));
     let quotes = quotes.flat_map(|(key, market)| {
         market.selections.iter().map(move |(outcome, price)| {
-            let open = header.feed == Feed::Live
+            let open = header.feed == FeedState::Live
                 && market.status == MarketStatus::Open
                 && price.status == SelectionStatus::Active;
             let offer = price.offer.as_ref().filter(|_| open);
-            Quote {
+            OutcomePrice {
                 kind: &key.kind,
                 line: key.line,
                 outcome: *outcome,
@@ -59,10 +59,10 @@ pub fn consensus(state: &Match, header: Header) -> Object {
 pub fn of_book(book: &Book, header: Header, sport: Sport) -> Object {
     let markets = book.markets.iter().filter(|market| market.period.is_none());
     let quotes = markets.flat_map(|market| {
-        let open = header.feed == Feed::Live && book.status(market) == MarketStatus::Open;
+        let open = header.feed == FeedState::Live && book.status(market) == MarketStatus::Open;
         market.selections.iter().filter_map(move |selection| {
             let open = open && selection.status == SelectionStatus::Active;
-            Some(Quote {
+            Some(OutcomePrice {
                 kind: &market.kind,
                 line: market.line,
                 outcome: selection.outcome?,
@@ -74,7 +74,7 @@ pub fn of_book(book: &Book, header: Header, sport: Sport) -> Object {
     table(quotes, sport)
 }
 
-fn table<'a>(quotes: impl Iterator<Item = Quote<'a>>, sport: Sport) -> Object {
+fn table<'a>(quotes: impl Iterator<Item = OutcomePrice<'a>>, sport: Sport) -> Object {
     let mut out = Object::default();
     let mut handicaps: Vec<(Decimal, Object)> = Vec::new();
     for quote in quotes {
@@ -102,7 +102,7 @@ fn put(out: &mut Object, outcome: &'static str, price: Option<Decimal>) {
 }
 
 /// What clients call a market and an outcome; `None` for those that they do not know.
-fn names(quote: &Quote<'_>, sport: Sport) -> Option<(&'static str, &'static str)> {
+fn names(quote: &OutcomePrice<'_>, sport: Sport) -> Option<(&'static str, &'static str)> {
     match (quote.kind, quote.outcome, sport) {
         ("match_winner", Outcome::Home, Sport::Football) => Some(("match_winner", "home")),
         ("match_winner", Outcome::Draw, Sport::Football) => Some(("match_winner", "draw")),
@@ -129,7 +129,7 @@ fn names(quote: &Quote<'_>, sport: Sport) -> Option<(&'static str, &'static str)
 }
 
 /// A line has a row while both sides of it can be taken.
-fn handicap(rows: &mut Vec<(Decimal, Object)>, quote: &Quote<'_>) {
+fn handicap(rows: &mut Vec<(Decimal, Object)>, quote: &OutcomePrice<'_>) {
     let (Some(line), Some(price)) = (quote.line.map(|line| line.normalize()), quote.price) else {
         return;
     };

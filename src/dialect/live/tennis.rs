@@ -3,16 +3,16 @@
 use fanout::Micros;
 use ingest::event::{PointKind, Side, TennisScore, TennisStatus};
 
-use super::{Scene, frame, kickoff, uts};
+use super::{MatchScene, frame, kickoff, uts};
 use crate::{
     document::{Node, Object},
     hub::state::{Match, Tennis},
     wire::tennis::calls,
 };
 
-pub(super) fn event(out: &mut Object, scene: &Scene<'_>, state: &Tennis) {
-    let told = out.object("score");
-    score(told, state.told_score());
+pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Tennis) {
+    let score_out = out.object("score");
+    score(score_out, state.reported_score());
     out.object("status").set("name", status(scene.state.tennis_status(state)));
     out.set_or_null("kickoff_at", kickoff(scene.state));
     let stats = stats(state);
@@ -46,7 +46,7 @@ fn status(status: TennisStatus) -> &'static str {
 #[must_use]
 pub fn score_frame(state: &Match, tennis: &Tennis, at: Micros) -> Option<Object> {
     let mut out = frame("score", state);
-    score(&mut out, Some(tennis.told_score()?));
+    score(&mut out, Some(tennis.reported_score()?));
     out.set("uts", uts(at));
     Some(out)
 }

@@ -1,4 +1,4 @@
-//! What has happened of late in a match, for those who join later: a few things of each kind.
+//! The latest frames of a match, for readers that join later.
 
 use std::collections::VecDeque;
 
@@ -6,35 +6,35 @@ use fanout::Micros;
 use ingest::event::Ball;
 
 use crate::{
-    dialect::live::football::{self, Moved, Time},
+    dialect::live::football::{self, BallMove, MatchTime},
     document::Object,
     hub::state::{Match, Play},
 };
 
-/// Things kept of each kind.
-const KEPT_MAX: usize = 30;
+/// Maximum number of frames of each kind.
+const FRAMES_MAX: usize = 30;
 
-/// Made with the first thing that happens, and kept for as long as the match is known.
+/// Created with the first frame, and kept as long as the match.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
+pub(super) struct RecentFrames {
     balls: u32,
-    livedata: VecDeque<Moved>,
+    livedata: VecDeque<BallMove>,
     /// Football: `action` frames; tennis: `score` frames.
-    told: VecDeque<Object>,
+    frames: VecDeque<Object>,
 }
 
-impl Recent {
-    /// Notes where the ball is now.
-    pub(super) fn moved(&mut self, at: Micros, time: Time, ball: Ball) -> Moved {
+impl RecentFrames {
+    /// Records a position of the ball.
+    pub(super) fn moved(&mut self, at: Micros, time: MatchTime, ball: Ball) -> BallMove {
         self.balls = self.balls.saturating_add(1);
-        let moved = Moved { at, time, ball, number: self.balls };
+        let moved = BallMove { at, time, ball, number: self.balls };
         keep(&mut self.livedata, moved);
         moved
     }
 
-    /// Notes a frame of what happened.
+    /// Records a frame of an event.
     pub(super) fn note(&mut self, frame: &Object) {
-        keep(&mut self.told, frame.clone());
+        keep(&mut self.frames, frame.clone());
     }
 
     /// `livedata` of a snapshot, oldest first.
@@ -44,19 +44,19 @@ impl Recent {
                 let all = self.livedata.iter();
                 all.map(|it| football::livedata(state, it.at, it.time, Some(it))).collect()
             }
-            Play::Tennis(_) => self.told.iter().cloned().collect(),
+            Play::Tennis(_) => self.frames.iter().cloned().collect(),
             Play::Scoreboard(_) | Play::Race(_) | Play::None => Vec::new(),
         }
     }
 
     /// `history` of a snapshot, oldest first.
     pub(super) fn history(&self, state: &Match) -> Vec<Object> {
-        if state.is_full() { self.told.iter().cloned().collect() } else { Vec::new() }
+        if state.is_full() { self.frames.iter().cloned().collect() } else { Vec::new() }
     }
 }
 
 fn keep<T>(all: &mut VecDeque<T>, one: T) {
-    if all.len() == KEPT_MAX {
+    if all.len() == FRAMES_MAX {
         all.pop_front();
     }
     all.push_back(one);

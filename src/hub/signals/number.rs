@@ -1,4 +1,4 @@
-//! The ids of signals, which are too many to be remembered for ever.
+//! The ids of signals, which are too many to be stored forever.
 
 use std::collections::VecDeque;
 
@@ -10,11 +10,11 @@ use crate::{
     record::Key,
 };
 
-/// Signals of which the ids are remembered, more than anybody can ask for. Some 60 bytes each.
+/// Signals whose ids are remembered, more than can be requested. About 60 bytes each.
 const REMEMBERED_MAX: usize = 65_536;
 
-/// The ids of the latest signals. Each has the first of its choices that none of the others has; so nearly
-/// all have the same again when a demo plays its past anew.
+/// The ids of the latest signals. Each gets the first of its choices that is free, so nearly all
+/// get the same id again when a demo replays its past.
 #[derive(Debug, Default)]
 pub(super) struct SignalNumbers {
     numbers: FxHashMap<Id, Key>,

@@ -11,16 +11,16 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::{
-    hub::{Epochs, feeds::Terms, sequence::Window},
+    hub::{Epochs, feeds::SourcePolicy, sequence::TailWindow},
     identity::Identity,
-    signals::{Finding, Kind},
+    signals::{Finding, SignalKind},
 };
 
 const START: Micros = 1_788_220_800_000_000;
 
 fn hub() -> Hub {
-    let settings = crate::hub::Settings {
-        window: Window { bytes: 1 << 20, age_us: 60_000_000 },
+    let settings = crate::hub::HubSettings {
+        window: TailWindow { bytes: 1 << 20, age_us: 60_000_000 },
         matches_max: 10_000,
         matches_max_per_source: usize::MAX,
         ended_keep_us: 1 << 60,
@@ -128,7 +128,7 @@ fn compare(hub: &Hub, id: Id, file: &str) -> usize {
     }
     let mut found = BTreeMap::new();
     for record in hub.signals.active.values().filter(|it| it.match_id == id.0) {
-        if record.signal.topic.kind != Kind::Arbitrage {
+        if record.signal.topic.kind != SignalKind::Arbitrage {
             continue;
         }
         let market = record.signal.topic.market.as_ref().expect("it is of a market");
@@ -150,7 +150,7 @@ fn play(file: &str) -> Option<usize> {
     }
     let recording = Recording::open(&feeds.join(file), &[], START, &Limits::default()).unwrap();
     let mut hub = hub();
-    let source = hub.source("recording".into(), "recording", Terms::default());
+    let source = hub.source("recording".into(), "recording", SourcePolicy::default());
     let (mut changes, mut stood, mut priced) = (Vec::new(), 0, 0);
     for step in recording {
         let Step::Batch(timed) = step else { continue };
@@ -158,8 +158,9 @@ fn play(file: &str) -> Option<usize> {
         assert_eq!(hub.apply(source, &timed.batch, now, now, &mut changes), [], "{file}");
         changes.clear();
         priced += timed.batch.price_changes;
-        let touched: BTreeSet<_> = timed.batch.events.iter().map(|event| event.match_id).collect();
-        stood += touched.into_iter().map(|id| compare(&hub, id, file)).sum::<usize>();
+        let touched_ids: BTreeSet<_> =
+            timed.batch.events.iter().map(|event| event.match_id).collect();
+        stood += touched_ids.into_iter().map(|id| compare(&hub, id, file)).sum::<usize>();
     }
     assert!(priced > 0, "{file} has no prices");
     Some(stood)

@@ -1,8 +1,8 @@
-//! What is known of a football match for analysis: shots, expected goals, momentum, halves, average
-//! positions, ratings.
+//! Analysis data of a football match: shots, expected goals, momentum, halves, average positions,
+//! ratings.
 //!
-//! Nothing of it touches a part: it goes into the record, not into the stream's documents. All of
-//! it is bounded by what a match can have.
+//! It changes no part: it goes into the record, not into the stream's documents. All of it is
+//! bounded by what a match can have.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const MINUTES_MAX: usize = 250;
 pub struct MatchAnalysis {
     /// In the order in which they became known.
     pub shots: Vec<Shot>,
-    /// As a provider says them that does not tell them shot by shot.
+    /// Totals of a provider that does not report them per shot.
     pub expected_goals: Pair<Option<ExpectedGoals>>,
     pub momentum: BTreeMap<MatchMinute, i8>,
     /// First half, second half; of each home and away.

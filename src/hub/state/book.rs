@@ -11,24 +11,24 @@ use rust_decimal::Decimal;
 
 use super::{
     Life, Moment,
-    guard::{Guard, Turn},
+    guard::{Guard, GuardChange},
 };
 use crate::hub::feeds::SourceNumber;
 
-/// No bookmaker gives more: what is beyond it is a mistake of the feed, and no price. So whatever is
-/// computed of prices stays far from where decimals end.
+/// No bookmaker offers more, so a higher price is an error of the feed and ignored. This also keeps
+/// computations far from overflow.
 const PRICE_MAX: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
 
 #[derive(Debug)]
 pub struct Book {
     pub slug: Arc<str>,
-    /// Who tells it.
+    /// The primary source.
     pub source: SourceNumber,
-    /// Whether the hub itself holds it back.
+    /// Suspensions by the hub.
     pub guard: Guard,
     pub markets: Vec<Market>,
     places: HashMap<Arc<str>, usize>,
-    /// The sequence of the match's own channel that these prices have seen.
+    /// The sequence of the match's channel that these prices reflect.
     pub match_seq: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ pub struct Market {
     pub transitions: Vec<Transition>,
     /// Transitions that are no longer kept.
     pub transitions_dropped: u32,
-    /// How often it was settled anew.
+    /// How often it was resettled.
     resettled: u32,
 }
 
@@ -70,7 +70,7 @@ pub struct Selection {
     pub prev: Option<Decimal>,
     pub last: Option<Decimal>,
     pub volume: Option<Decimal>,
-    /// When the price was last told.
+    /// When the price was last reported.
     pub priced_at: Micros,
     pub back: Ladder,
     pub lay: Ladder,
@@ -81,19 +81,19 @@ pub struct Selection {
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Ladder {
     levels: Vec<Level>,
-    /// Whether a rung was ever told: a ladder that has run empty is still one.
-    told: bool,
+    /// Whether a level was ever reported: a ladder that has become empty still exists.
+    present: bool,
 }
 
 /// Which of a selection's ladders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rung {
+pub enum LadderKind {
     Back,
     Lay,
     Traded,
 }
 
-/// A part of a book, by places in [`Book::markets`] and [`Market::selections`].
+/// A part of a book, by indexes into [`Book::markets`] and [`Market::selections`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BookPart {
     /// All of the market.
@@ -104,11 +104,11 @@ pub enum BookPart {
     Price(usize, usize),
     Last(usize, usize),
     SelectionVolume(usize, usize),
-    Rung(usize, usize, Rung, Decimal),
+    Rung(usize, usize, LadderKind, Decimal),
 }
 
 impl BookPart {
-    /// The place of the market that it is a part of.
+    /// The index of its market.
     #[must_use]
     pub fn market(self) -> usize {
         let (Self::Definition(market)
@@ -122,7 +122,7 @@ impl BookPart {
     }
 }
 
-/// Something happened to the market at this place.
+/// An event of a book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BookEvent {
     /// It went from one state to another.
@@ -133,20 +133,20 @@ pub enum BookEvent {
         transition: Transition,
         before: Option<(MarketStatus, bool)>,
     },
-    /// It is closed and was settled anew: others have won than was said.
+    /// A closed market was resettled with other winners.
     Resettled {
         market: usize,
         /// The number of the transition that had settled it.
         number: u32,
-        /// For so many times, this one included.
+        /// The number of resettlements, this one included.
         times: u32,
     },
-    /// The hub holds the whole book back, or no longer does.
-    Guard(Turn),
+    /// The hub suspends or resumes the whole book.
+    Guard(GuardChange),
 }
 
 impl Market {
-    /// A market that is suspended at every goal of a wild match stays well below.
+    /// Far more than a market suspended at every goal of a high-scoring match needs.
     pub const TRANSITIONS_MAX: u32 = 64;
 
     fn new(id: Arc<str>) -> Self {
@@ -187,22 +187,22 @@ impl Market {
         won.map(|(place, _)| place).collect()
     }
 
-    /// Whether the definition says nothing new. Never so of a market that is not defined yet.
+    /// Whether the definition equals the current one. False for a market that is not defined yet.
     fn is_defined_as(&self, definition: &MarketDefinition) -> bool {
         let MarketDefinition { kind, name, line, period, status, in_play, selections } = definition;
-        let same = |own: &Selection, told: &SelectionDefinition| {
-            own.id == told.id
-                && own.name == told.name
-                && own.status == told.status
-                && own.outcome == told.outcome
+        let same = |own: &Selection, new: &SelectionDefinition| {
+            own.id == new.id
+                && own.name == new.name
+                && own.status == new.status
+                && own.outcome == new.outcome
         };
         !self.transitions.is_empty()
             && (&self.kind, &self.name, &self.line) == (kind, name, line)
             && (&self.period, &self.status, &self.in_play) == (period, status, in_play)
-            && selections.iter().all(|told| self.selections.iter().any(|own| same(own, told)))
+            && selections.iter().all(|new| self.selections.iter().any(|own| same(own, new)))
             && self.selections.iter().all(|own| {
                 own.status == SelectionStatus::Removed
-                    || selections.iter().any(|told| told.id == own.id)
+                    || selections.iter().any(|new| new.id == own.id)
             })
     }
 
@@ -213,8 +213,8 @@ impl Market {
         self.transitions.get(usize::try_from(place).ok()?)
     }
 
-    /// Finds a selection. Changes come in the order of the definition as a rule, and markets have
-    /// few selections, so a walk beats a table.
+    /// Finds a selection. Markets have few selections, mostly changed in the order of the
+    /// definition, so a linear search beats a map.
     fn selection(&self, id: &str) -> Option<usize> {
         self.selections.iter().position(|selection| &*selection.id == id)
     }
@@ -245,15 +245,15 @@ impl Selection {
     }
 
     #[must_use]
-    pub fn ladder(&self, rung: Rung) -> &Ladder {
+    pub fn ladder(&self, rung: LadderKind) -> &Ladder {
         match rung {
-            Rung::Back => &self.back,
-            Rung::Lay => &self.lay,
-            Rung::Traded => &self.traded,
+            LadderKind::Back => &self.back,
+            LadderKind::Lay => &self.lay,
+            LadderKind::Traded => &self.traded,
         }
     }
 
-    /// Sets the price; returns whether it is another one.
+    /// Sets the price; returns whether it changed.
     fn set_price(&mut self, price: Option<Decimal>, at: Micros) -> bool {
         self.priced_at = at;
         let price = price.filter(|price| price.abs() <= PRICE_MAX);
@@ -272,10 +272,10 @@ impl Ladder {
         &self.levels
     }
 
-    /// Whether the source has this ladder at all, be it empty now.
+    /// Whether the source has this ladder at all, even if it is empty now.
     #[must_use]
-    pub fn is_told(&self) -> bool {
-        self.told
+    pub fn is_present(&self) -> bool {
+        self.present
     }
 
     #[must_use]
@@ -294,7 +294,7 @@ impl Ladder {
                 self.levels.remove(place);
                 true
             }
-            // A size told in other digits is the same size, and keeps those that readers have.
+            // An equal size with other digits is unchanged and keeps the digits that readers have.
             Ok(place) if self.levels[place].size == level.size => false,
             Ok(place) => {
                 self.levels[place].size = level.size;
@@ -303,7 +303,7 @@ impl Ladder {
             Err(_) if level.size.is_zero() => false,
             Err(place) => {
                 self.levels.insert(place, level);
-                self.told = true;
+                self.present = true;
                 true
             }
         }
@@ -322,8 +322,8 @@ impl Book {
         }
     }
 
-    /// Whether no market of it can be bet on now, though some may be again: the bookmaker has
-    /// suspended them all, or the hub holds them back.
+    /// Whether no market can be bet on now, though some may reopen: suspended by the bookmaker or
+    /// by the hub.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
         self.has_suspended_itself() || self.guard.holds() && self.life() != Life::Ended
@@ -355,7 +355,7 @@ impl Book {
         }
     }
 
-    /// The status of a market as far as the hub lets anybody rely on it.
+    /// The public status of a market, including suspensions by the hub.
     #[must_use]
     pub fn status(&self, market: &Market) -> MarketStatus {
         match market.status {
@@ -364,7 +364,7 @@ impl Book {
         }
     }
 
-    /// Applies one fact; returns the place of the market that it changed.
+    /// Applies one fact; returns the index of the market that it changed.
     pub(super) fn apply(
         &mut self,
         fact: &OddsFact,
@@ -377,7 +377,7 @@ impl Book {
             self.define(place, definition, moment, parts, events);
             return Some(place);
         }
-        // Normalisers let nothing through for a market that was never defined.
+        // Normalisers drop facts about markets that were never defined.
         let place = *self.places.get(&fact.market)?;
         match &fact.change {
             MarketChange::Define(_) => {}
@@ -419,18 +419,18 @@ impl Book {
         market.period.clone_from(&definition.period);
         market.status = definition.status;
         market.in_play = definition.in_play;
-        for told in &definition.selections {
-            let selection = market.selection(&told.id).unwrap_or_else(|| {
-                market.selections.push(Selection::new(Arc::clone(&told.id)));
+        for new in &definition.selections {
+            let selection = market.selection(&new.id).unwrap_or_else(|| {
+                market.selections.push(Selection::new(Arc::clone(&new.id)));
                 market.selections.len() - 1
             });
             let selection = &mut market.selections[selection];
-            selection.name.clone_from(&told.name);
-            selection.status = told.status;
-            selection.outcome = told.outcome;
+            selection.name.clone_from(&new.name);
+            selection.status = new.status;
+            selection.outcome = new.outcome;
         }
         for selection in &mut market.selections {
-            if !definition.selections.iter().any(|told| told.id == selection.id) {
+            if !definition.selections.iter().any(|new| new.id == selection.id) {
                 selection.status = SelectionStatus::Removed;
             }
         }
@@ -455,7 +455,7 @@ impl Book {
         for number in 0..self.markets[market].selections.len() {
             let selection = &mut self.markets[market].selections[number];
             let priced = selection.price.is_some() || selection.best_lay().is_some();
-            for rung in [Rung::Back, Rung::Lay, Rung::Traded] {
+            for rung in [LadderKind::Back, LadderKind::Lay, LadderKind::Traded] {
                 let gone = std::mem::take(&mut selection.ladder_mut(rung).levels);
                 parts.extend(gone.iter().map(|l| BookPart::Rung(market, number, rung, l.price)));
             }
@@ -490,9 +490,11 @@ impl Book {
         let Some(number) = self.markets[market].selection(&change.id) else { return };
         let selection = &mut self.markets[market].selections[number];
         let lay_before = selection.best_lay();
-        for (rung, levels) in
-            [(Rung::Back, &change.back), (Rung::Lay, &change.lay), (Rung::Traded, &change.traded)]
-        {
+        for (rung, levels) in [
+            (LadderKind::Back, &change.back),
+            (LadderKind::Lay, &change.lay),
+            (LadderKind::Traded, &change.traded),
+        ] {
             let ladder = selection.ladder_mut(rung);
             for level in levels {
                 if ladder.set(*level) {
@@ -520,11 +522,11 @@ impl Book {
 }
 
 impl Selection {
-    fn ladder_mut(&mut self, rung: Rung) -> &mut Ladder {
+    fn ladder_mut(&mut self, rung: LadderKind) -> &mut Ladder {
         match rung {
-            Rung::Back => &mut self.back,
-            Rung::Lay => &mut self.lay,
-            Rung::Traded => &mut self.traded,
+            LadderKind::Back => &mut self.back,
+            LadderKind::Lay => &mut self.lay,
+            LadderKind::Traded => &mut self.traded,
         }
     }
 }

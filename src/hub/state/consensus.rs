@@ -1,4 +1,4 @@
-//! What all bookmakers together say of a match, for markets that mean the same with each of them.
+//! The consensus of all bookmakers of a match, for markets that are comparable across bookmakers.
 //!
 //! The best price is the highest one on offer; the median is the middle one, or the mean of the two
 //! in the middle, exact to four decimal places. A bookmaker counts once, with the best price of all
@@ -6,7 +6,7 @@
 //! with a price count.
 //!
 //! The overround is what the best prices add up to beyond a fair book: the sum of 1/price over all
-//! outcomes, less 1, to four decimal places. Below 0 it is an arbitrage. It is told where every
+//! outcomes, less 1, to four decimal places. Below 0 it is an arbitrage. It is present if every
 //! outcome has a price.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -20,10 +20,10 @@ use super::{Book, Market};
 /// Consensus markets by their key.
 #[derive(Debug, Default)]
 pub struct Consensus {
-    pub markets: BTreeMap<ConsensusKey, Members>,
+    pub markets: BTreeMap<ConsensusKey, ConsensusEntry>,
 }
 
-/// A market that means the same with every bookmaker: its kind, its part of the match, its line.
+/// The key of a market across bookmakers: its kind, its part of the match, its line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConsensusKey {
     pub kind: Arc<str>,
@@ -31,11 +31,11 @@ pub struct ConsensusKey {
     pub line: Option<Decimal>,
 }
 
-/// Which markets of which books belong to it, and what was last said of it.
+/// The bookmakers' markets of one consensus market, and its last published state.
 #[derive(Debug, Default)]
-pub struct Members {
+pub struct ConsensusEntry {
     markets: Vec<(usize, usize)>,
-    /// A market that belonged to it was redefined, and belongs to another now.
+    /// Whether a market was redefined and now belongs to another key.
     left: bool,
     pub current: Option<ConsensusMarket>,
     /// The number of the change that settled it last.
@@ -53,31 +53,31 @@ pub struct ConsensusMarket {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsensusPrice {
     pub status: SelectionStatus,
-    /// Absent while nobody offers one.
-    pub offer: Option<Offer>,
+    /// Absent while no bookmaker offers one.
+    pub offer: Option<ConsensusOffer>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
+pub struct ConsensusOffer {
     pub price: Decimal,
     pub median: Decimal,
     /// Bookmakers with a price.
     pub bookmakers: u32,
-    /// Who has the best price; the first by name where several have it.
+    /// The bookmaker with the best price; the first by name if several have it.
     pub best: Arc<str>,
-    /// When the oldest price in it was told.
+    /// When the oldest price in it was reported.
     pub oldest: Micros,
 }
 
 /// A market of the consensus that has changed, and what it was before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ConsensusChange {
     pub key: ConsensusKey,
     pub before: Option<ConsensusMarket>,
 }
 
 impl ConsensusKey {
-    /// The key of a market, if its selections mean the same with every bookmaker.
+    /// The key of a market, if its selections are comparable across bookmakers.
     fn of(market: &Market) -> Option<Self> {
         market.selections.iter().any(|selection| selection.outcome.is_some()).then(|| Self {
             kind: Arc::clone(&market.kind),
@@ -103,7 +103,7 @@ impl ConsensusKey {
 }
 
 impl Consensus {
-    /// The book at this place is another's now: none of its markets belong to anything.
+    /// Removes all markets of a book that another source has taken over.
     pub(super) fn forget_book(&mut self, book: usize) {
         for members in self.markets.values_mut() {
             let count = members.markets.len();
@@ -112,7 +112,7 @@ impl Consensus {
         }
     }
 
-    /// Notes that this market of this book was defined, perhaps as another than before.
+    /// Records that a market of a book was defined, perhaps with another key than before.
     pub(super) fn note(&mut self, market: &Market, book: usize, place: usize) {
         let key = ConsensusKey::of(market);
         for (_, members) in self.markets.iter_mut().filter(|(own, _)| Some(*own) != key.as_ref()) {
@@ -127,10 +127,12 @@ impl Consensus {
         }
     }
 
-    /// The markets that one of `touched` belongs to or has left.
+    /// The markets that one of `changed_markets` belongs to or has left.
     #[must_use]
-    pub fn touched(&self, touched: &[(usize, usize)]) -> Vec<ConsensusKey> {
-        let of = |members: &Members| touched.iter().any(|market| members.markets.contains(market));
+    pub fn keys_touched_by(&self, changed_markets: &[(usize, usize)]) -> Vec<ConsensusKey> {
+        let of = |members: &ConsensusEntry| {
+            changed_markets.iter().any(|market| members.markets.contains(market))
+        };
         let all = self.markets.iter().filter(|(_, members)| members.left || of(members));
         all.map(|(key, _)| key.clone()).collect()
     }
@@ -141,27 +143,27 @@ impl Consensus {
         self.markets.get(key).map_or(&[], |members| members.markets.as_slice())
     }
 
-    /// Looks at each market anew that one of `touched` belongs to or has left, and returns those
-    /// that have changed. One that nobody has any more is gone. `number` is the change's own.
+    /// Recomputes each consensus market that one of `changed_markets` belongs to or has left, and
+    /// returns those that changed. One without markets is removed. `number` is that of the change.
     pub fn refresh(
         &mut self,
         books: &[Book],
-        touched: &[(usize, usize)],
+        changed_markets: &[(usize, usize)],
         number: u64,
-    ) -> Vec<Changed> {
+    ) -> Vec<ConsensusChange> {
         let mut changed = Vec::new();
         for (key, members) in &mut self.markets {
             let left = std::mem::take(&mut members.left);
-            if !left && !touched.iter().any(|market| members.markets.contains(market)) {
+            if !left && !changed_markets.iter().any(|market| members.markets.contains(market)) {
                 continue;
             }
-            let now = (!members.markets.is_empty()).then(|| members.look(books));
+            let now = (!members.markets.is_empty()).then(|| members.combine(books));
             if members.current != now {
                 let before = std::mem::replace(&mut members.current, now);
                 if members.is_closed() && !before.as_ref().is_some_and(ConsensusMarket::is_closed) {
                     members.settled = Some(number);
                 }
-                changed.push(Changed { key: key.clone(), before });
+                changed.push(ConsensusChange { key: key.clone(), before });
             }
         }
         self.markets.retain(|_, members| !members.markets.is_empty());
@@ -181,12 +183,12 @@ impl ConsensusMarket {
     }
 }
 
-impl Members {
+impl ConsensusEntry {
     fn is_closed(&self) -> bool {
         self.current.as_ref().is_some_and(ConsensusMarket::is_closed)
     }
 
-    fn look(&self, books: &[Book]) -> ConsensusMarket {
+    fn combine(&self, books: &[Book]) -> ConsensusMarket {
         let markets = || self.markets.iter().map(|(book, market)| &books[*book].markets[*market]);
         let mut selections = BTreeMap::new();
         for outcome in markets().flat_map(|m| m.selections.iter().filter_map(|s| s.outcome)) {
@@ -221,13 +223,13 @@ impl Members {
     }
 }
 
-fn offer(offers: &mut Vec<(Decimal, &Arc<str>, Micros)>) -> Option<Offer> {
+fn offer(offers: &mut Vec<(Decimal, &Arc<str>, Micros)>) -> Option<ConsensusOffer> {
     // Of each bookmaker the best price, and of the same price the older.
     offers.sort_by(|a, b| (a.1, b.0, a.2).cmp(&(b.1, a.0, b.2)));
     offers.dedup_by(|next, kept| next.1 == kept.1);
     offers.sort_by(|a, b| (a.0, b.1).cmp(&(b.0, a.1)));
     let (price, best, _) = *offers.last()?;
-    Some(Offer {
+    Some(ConsensusOffer {
         price,
         median: median(offers),
         bookmakers: u32::try_from(offers.len()).unwrap_or(u32::MAX),
@@ -271,7 +273,7 @@ fn overround(selections: &BTreeMap<Outcome, ConsensusPrice>) -> Option<Decimal> 
     Some(over)
 }
 
-/// Open where anybody trades, closed where all have closed.
+/// Open if any market is open, closed if all are.
 fn joint_status(statuses: impl Iterator<Item = MarketStatus>) -> MarketStatus {
     let rank = |status| match status {
         MarketStatus::Open => 3,
@@ -282,7 +284,7 @@ fn joint_status(statuses: impl Iterator<Item = MarketStatus>) -> MarketStatus {
     statuses.max_by_key(|status| rank(*status)).unwrap_or(MarketStatus::Inactive)
 }
 
-/// A result that anybody has told stands; else it is active where it is so with anybody.
+/// A result of any bookmaker counts first; else the selection is active if it is with any bookmaker.
 fn joint_selection(one: SelectionStatus, other: SelectionStatus) -> SelectionStatus {
     let rank = |status| match status {
         SelectionStatus::Winner => 3,
@@ -328,11 +330,11 @@ mod tests {
     #[track_caller]
     fn check_overround(prices: &[(Outcome, Option<&str>)], expected: Option<&str>) {
         let slug: Arc<str> = "a".into();
-        let price = |told: &Option<&str>| ConsensusPrice {
+        let price = |text: &Option<&str>| ConsensusPrice {
             status: SelectionStatus::Active,
-            offer: told.and_then(|told| offer(&mut vec![(told.parse().unwrap(), &slug, 5)])),
+            offer: text.and_then(|text| offer(&mut vec![(text.parse().unwrap(), &slug, 5)])),
         };
-        let selections = prices.iter().map(|(outcome, told)| (*outcome, price(told))).collect();
+        let selections = prices.iter().map(|(outcome, text)| (*outcome, price(text))).collect();
         assert_eq!(overround(&selections).map(|it| it.to_string()).as_deref(), expected);
     }
 

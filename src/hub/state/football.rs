@@ -9,33 +9,33 @@ use ingest::event::{
 };
 
 use super::{MatchAnalysis, Moment};
-use crate::hub::feeds::{Kind, SourceNumber};
+use crate::hub::feeds::{FactKind, SourceNumber};
 
 #[derive(Debug, Clone, Default)]
 pub struct Football {
-    /// `None` until a feed that follows the play has told it.
+    /// `None` until a feed reports the play.
     pub status: Option<FootballStatus>,
-    pub clock: Option<Clock>,
-    /// See [`Football::told_score`].
+    pub clock: Option<MatchClock>,
+    /// See [`Football::reported_score`].
     score: FootballScore,
-    /// The latest moment of which a score was told.
+    /// The latest source time of a score.
     scored_at: Option<Micros>,
-    /// How often the score was put right downwards without an incident being taken back.
+    /// How often the score was lowered without a retracted incident.
     put_right: u32,
     /// In the order in which they became known.
-    pub incidents: Vec<Entry>,
+    pub incidents: Vec<IncidentEntry>,
     pub stats: Pair<BTreeMap<Stat, u32>>,
     pub ball: Option<Ball>,
     pub line_ups: Pair<Option<LineUp>>,
     /// What each player has done, in the order of ids.
-    pub players: BTreeMap<Id, Tally>,
-    /// In a box, since few feeds tell of it.
+    pub players: BTreeMap<Id, PlayerTally>,
+    /// Boxed, since few feeds report it.
     pub analysis: Option<Box<MatchAnalysis>>,
 }
 
 /// What one player has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally {
+pub struct PlayerTally {
     pub player: Participant,
     pub side: Side,
     pub values: BTreeMap<PlayerStat, u32>,
@@ -43,19 +43,19 @@ pub struct Tally {
 
 /// The match clock as an anchor: it showed `second` at the moment `at`, and ticks or stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Clock {
+pub struct MatchClock {
     pub at: Micros,
     pub second: u32,
     pub running: bool,
 }
 
-/// An incident and what became of it.
+/// An incident with its retraction and corrections.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct IncidentEntry {
     pub incident: Incident,
-    /// Why it was taken back, if it was.
+    /// The reason of its retraction, if it was retracted.
     pub retracted: Option<Arc<str>>,
-    /// How often it was told anew.
+    /// How often it was corrected.
     pub corrections: u32,
 }
 
@@ -70,57 +70,57 @@ pub enum FootballPart {
     Ball,
 }
 
-/// Something happened to the incident at this place.
+/// An event of the incident at this index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FootballEvent {
     Happened(usize),
     Retracted(usize),
-    /// For so many times, this one included.
+    /// With the number of corrections, this one included.
     Corrected(usize, u32),
-    /// The score fell, and no incident was taken back: for so many times, this one included.
+    /// The score was lowered without a retraction, with the number of times, this one included.
     ScoreCorrected(u32),
 }
 
-/// A clock that is right to this many microseconds keeps its anchor: feeds round to seconds, and a
-/// client's clock should not jitter.
+/// The anchor is kept while the clock agrees to within this many microseconds: feeds round to
+/// seconds, and a client's clock should not jitter.
 const DRIFT_US: Micros = 2_000_000;
 
 impl Football {
-    /// The score, once a feed follows the play: no feed is no 0-0.
+    /// The score, once a feed reports the play: without a feed there is no score, not 0-0.
     #[must_use]
-    pub fn told_score(&self) -> Option<FootballScore> {
+    pub fn reported_score(&self) -> Option<FootballScore> {
         self.status.map(|_| self.score)
     }
 
-    /// All that is known of one kind, as facts of this moment.
-    pub(super) fn told(&self, kind: Kind, moment: Moment) -> Vec<FootballFact> {
+    /// The current state of one kind of fact, as facts of this moment.
+    pub(super) fn facts(&self, kind: FactKind, moment: Moment) -> Vec<FootballFact> {
         match (kind, self.status) {
-            (Kind::Score, Some(status)) => {
+            (FactKind::Score, Some(status)) => {
                 let mut facts = vec![FootballFact::Status(status), FootballFact::Score(self.score)];
-                facts.extend(self.clock.map(|clock| clock.told(moment.best())));
+                facts.extend(self.clock.map(|clock| clock.fact_at(moment.best())));
                 facts
             }
-            (Kind::Incidents, _) => {
+            (FactKind::Incidents, _) => {
                 let standing = self.incidents.iter().filter(|entry| entry.retracted.is_none());
                 standing.map(|entry| FootballFact::Incident(entry.incident.clone())).collect()
             }
-            (Kind::Stats, _) => Side::BOTH
-                .map(|side| self.told_stats(side))
+            (FactKind::Stats, _) => Side::BOTH
+                .map(|side| self.stats_fact(side))
                 .into_iter()
-                .chain(self.told_people())
-                .chain(self.told_analysis())
+                .chain(self.people_facts())
+                .chain(self.analysis_facts())
                 .collect(),
-            (Kind::Ball, _) => self.ball.map(FootballFact::Ball).into_iter().collect(),
-            (Kind::Score | Kind::Fixture | Kind::Odds, _) => Vec::new(),
+            (FactKind::Ball, _) => self.ball.map(FootballFact::Ball).into_iter().collect(),
+            (FactKind::Score | FactKind::Fixture | FactKind::Odds, _) => Vec::new(),
         }
     }
 
-    fn told_stats(&self, side: Side) -> FootballFact {
+    fn stats_fact(&self, side: Side) -> FootballFact {
         let values = &self.stats[side.index()];
         FootballFact::Stats { side, values: values.iter().map(|(stat, n)| (*stat, *n)).collect() }
     }
 
-    fn told_people(&self) -> impl Iterator<Item = FootballFact> {
+    fn people_facts(&self) -> impl Iterator<Item = FootballFact> {
         let line_ups = Side::BOTH.into_iter().filter_map(|side| {
             let line_up = self.line_ups[side.index()].clone()?;
             Some(FootballFact::LineUp { side, line_up })
@@ -133,12 +133,12 @@ impl Football {
         line_ups.chain(players)
     }
 
-    fn told_analysis(&self) -> impl Iterator<Item = FootballFact> {
+    fn analysis_facts(&self) -> impl Iterator<Item = FootballFact> {
         let analysis = self.analysis.iter();
         analysis.flat_map(|it| it.facts()).map(FootballFact::Analysis)
     }
 
-    /// An id that no incident has yet: the source's own, or one that says whose it is.
+    /// A free incident id: the source's own, or with a suffix for the source.
     pub(super) fn free_name(&self, eid: &Eid, source: SourceNumber) -> Eid {
         match self.place(eid) {
             None => Arc::clone(eid),
@@ -146,7 +146,7 @@ impl Football {
         }
     }
 
-    /// `scores`: whether the score that stands after something was taken back counts, too.
+    /// `scores`: whether the score after a retraction is applied, too.
     pub(super) fn apply(
         &mut self,
         fact: &FootballFact,
@@ -165,7 +165,7 @@ impl Football {
             }
             FootballFact::Clock { second, running } => {
                 self.clock(
-                    Clock { at: moment.anchor(), second: *second, running: *running },
+                    MatchClock { at: moment.anchor(), second: *second, running: *running },
                     parts,
                 );
             }
@@ -203,7 +203,7 @@ impl Football {
             }
             FootballFact::PlayerStats { side, player, values } => {
                 let tally = self.players.entry(player.id);
-                let tally = tally.or_insert_with(|| Tally {
+                let tally = tally.or_insert_with(|| PlayerTally {
                     player: player.clone(),
                     side: *side,
                     values: BTreeMap::new(),
@@ -213,7 +213,7 @@ impl Football {
         }
     }
 
-    /// Whoever this fact counts a shot for, before it is applied.
+    /// The player whose shot count this fact increases. To be called before it is applied.
     pub(super) fn shooter(&self, fact: &FootballFact) -> Option<(Side, Participant)> {
         let FootballFact::PlayerStats { side, player, values } = fact else { return None };
         let known = self.players.get(&player.id);
@@ -223,15 +223,15 @@ impl Football {
         has_shot.then(|| (*side, player.clone()))
     }
 
-    fn clock(&mut self, clock: Clock, parts: &mut Vec<FootballPart>) {
+    fn clock(&mut self, clock: MatchClock, parts: &mut Vec<FootballPart>) {
         if !self.clock.is_some_and(|anchor| anchor.agrees(clock)) {
             self.clock = Some(clock);
             parts.push(FootballPart::Clock);
         }
     }
 
-    /// A score that falls says so by an event of its own. One that does because it is from before
-    /// another is late, and is left.
+    /// Sets a score. A lower score publishes an event of its own, unless its source time is before
+    /// that of the current score: then it is late and ignored.
     fn put(
         &mut self,
         score: FootballScore,
@@ -263,10 +263,14 @@ impl Football {
 
     fn incident(&mut self, incident: &Incident, parts: &mut Vec<FootballPart>) {
         parts.push(FootballPart::Incident(self.incidents.len()));
-        self.incidents.push(Entry { incident: incident.clone(), retracted: None, corrections: 0 });
+        self.incidents.push(IncidentEntry {
+            incident: incident.clone(),
+            retracted: None,
+            corrections: 0,
+        });
     }
 
-    /// Returns whether there was anything to take back.
+    /// Returns whether there was an incident to retract.
     fn retract(
         &mut self,
         of: &str,
@@ -285,7 +289,7 @@ impl Football {
         true
     }
 
-    /// A correction of something that was never told is told as new.
+    /// Applies a correction. An unknown incident is added as new.
     fn correct(
         &mut self,
         incident: &Incident,
@@ -305,25 +309,25 @@ impl Football {
     }
 }
 
-impl Clock {
-    /// What it shows at that moment.
-    fn told(self, at: Micros) -> FootballFact {
+impl MatchClock {
+    /// The clock at that moment, as a fact.
+    fn fact_at(self, at: Micros) -> FootballFact {
         let since = if self.running { (at - self.at).max(0) / 1_000_000 } else { 0 };
         let second = self.second.saturating_add(u32::try_from(since).unwrap_or(0));
         FootballFact::Clock { second, running: self.running }
     }
 
-    /// Whether this anchor already says what `told` says.
-    pub(super) fn agrees(self, told: Self) -> bool {
+    /// Whether this anchor agrees with `other`.
+    pub(super) fn agrees(self, other: Self) -> bool {
         let second = Micros::from(self.second) * 1_000_000;
-        let shown = if self.running { second + (told.at - self.at) } else { second };
-        self.running == told.running
-            && (shown - Micros::from(told.second) * 1_000_000).abs() <= DRIFT_US
+        let shown = if self.running { second + (other.at - self.at) } else { second };
+        self.running == other.running
+            && (shown - Micros::from(other.second) * 1_000_000).abs() <= DRIFT_US
     }
 
-    /// The same for a clock that shows what is left.
-    pub(super) fn agrees_backwards(self, told: Self) -> bool {
-        // Seen backwards, what is told later is the anchor of what was told before.
-        Self { at: self.at, ..told }.agrees(Self { at: told.at, ..self })
+    /// Like [`Self::agrees`], for a clock that counts down.
+    pub(super) fn agrees_backwards(self, other: Self) -> bool {
+        // Backwards in time, the later reading is the anchor of the earlier one.
+        Self { at: self.at, ..other }.agrees(Self { at: other.at, ..self })
     }
 }

@@ -1,20 +1,20 @@
-//! Goals that one source tells of a match whose score another one leads.
+//! Goals of a source that is not primary for the score.
 //!
-//! A goal is shown once the leading score has it. So what a source says of the course of play never
-//! contradicts the score beside it: a goal that nobody else saw stays with the source that told it.
+//! A goal is published once the primary score includes it, so incidents never contradict the
+//! published score. A goal that no other source confirms stays in the view of its source.
 
 use ingest::event::{Eid, Fact, FootballFact, Incident, IncidentKind};
 
-use super::{Match, Moment, Play, Touched, football::Football};
-use crate::hub::feeds::{Kind, SourceNumber};
+use super::{Match, MatchDelta, Moment, Play, football::Football};
+use crate::hub::feeds::{FactKind, SourceNumber};
 
 impl Match {
-    /// Whether this source tells of a goal that the leading score does not have, or takes such a one back.
+    /// Whether the fact is a goal that the primary score does not include, or the retraction of one.
     pub(super) fn is_unconfirmed(&self, fact: &Fact, source: SourceNumber) -> bool {
         let (Fact::Football(fact), Play::Football(public)) = (fact, &self.play) else {
             return false;
         };
-        if self.views.is_empty() || self.leads.of(Kind::Score) == Some(source) {
+        if self.views.is_empty() || self.primaries.of(FactKind::Score) == Some(source) {
             return false;
         }
         let is_shown = |eid: &Eid| self.names.contains_key(&(source, eid.clone()));
@@ -27,23 +27,24 @@ impl Match {
         }
     }
 
-    /// The leading score has changed: shows the goals that it now has, of the source that leads the incidents.
-    pub(super) fn confirm_goals(&mut self, moment: Moment, touched: &mut Touched) {
-        let Some(lead) = self.leads.of(Kind::Incidents) else { return };
-        if self.leads.of(Kind::Score) == Some(lead) {
+    /// Publishes goals of the primary source of incidents that the changed primary score now includes.
+    pub(super) fn confirm_goals(&mut self, moment: Moment, delta: &mut MatchDelta) {
+        let Some(primary) = self.primaries.of(FactKind::Incidents) else { return };
+        if self.primaries.of(FactKind::Score) == Some(primary) {
             return;
         }
-        let Some(view) = self.views.iter().find(|view| view.source == lead) else { return };
-        let goals = view.play.told(Kind::Incidents, moment).into_iter().filter(|fact| match fact {
-            Fact::Football(FootballFact::Incident(incident)) => {
-                is_goal(incident) && !self.names.contains_key(&(lead, incident.eid.clone()))
-            }
-            _ => false,
-        });
+        let Some(view) = self.views.iter().find(|view| view.source == primary) else { return };
+        let goals =
+            view.play.facts(FactKind::Incidents, moment).into_iter().filter(|fact| match fact {
+                Fact::Football(FootballFact::Incident(incident)) => {
+                    is_goal(incident) && !self.names.contains_key(&(primary, incident.eid.clone()))
+                }
+                _ => false,
+            });
         for fact in goals.collect::<Vec<_>>() {
-            if !self.is_unconfirmed(&fact, lead) {
-                let fact = self.in_public_names(&fact, lead);
-                self.play.apply(&fact, false, moment, touched);
+            if !self.is_unconfirmed(&fact, primary) {
+                let fact = self.in_public_names(&fact, primary);
+                self.play.apply(&fact, false, moment, delta);
             }
         }
     }
@@ -51,7 +52,7 @@ impl Match {
 
 /// Whether a goal would be more than the score has.
 fn is_beyond(public: &Football, goal: &Incident) -> bool {
-    let Some(score) = public.told_score().filter(|_| is_goal(goal)) else { return false };
+    let Some(score) = public.reported_score().filter(|_| is_goal(goal)) else { return false };
     if goal.score.is_some_and(|after| after[0] > score.goals[0] || after[1] > score.goals[1]) {
         return true;
     }

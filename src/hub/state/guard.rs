@@ -1,7 +1,7 @@
-//! When the hub itself holds a book back: because its feed is sick, or because something happened in
-//! the match that its prices cannot know of yet.
+//! Suspensions of a book by the hub: because its feed is not live, or because of an incident that
+//! its prices cannot reflect yet.
 //!
-//! A hold is of the whole book. What the bookmaker says of its markets stays as it is beneath.
+//! A hold covers the whole book. The bookmaker's own market statuses are unchanged beneath it.
 
 use fanout::Micros;
 use ingest::event::{Eid, Incident, IncidentKind, VarDecision};
@@ -13,18 +13,18 @@ use super::Moment;
 pub struct Guard {
     feed: bool,
     play: Option<PlayHold>,
-    /// How often the book was held, which names the holds.
+    /// The number of holds so far, which identifies them.
     number: u32,
 }
 
-/// A hold because of the play: of prices that may be from before it.
+/// A hold after an incident, while prices may predate it.
 #[derive(Debug, Clone)]
 pub(super) struct PlayHold {
     pub why: HoldReason,
     /// The incident.
     pub of: Eid,
-    /// Prices are believed again that are of this moment or later: by the sources' own time, or by
-    /// ours where one of them does not say.
+    /// Prices from this moment on lift the hold, compared by the sources' clocks, or by the hub's
+    /// if either source reports no time.
     pub until: Moment,
 }
 
@@ -47,7 +47,7 @@ impl HoldReason {
         }
     }
 
-    /// Why an incident makes prices from before it worthless, if it does.
+    /// The reason of a hold if an incident invalidates earlier prices.
     #[must_use]
     pub fn of(incident: &Incident) -> Option<Self> {
         match incident.kind {
@@ -64,17 +64,17 @@ impl HoldReason {
     }
 }
 
-/// What became of a guard.
+/// A change of a guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn {
-    /// It holds now, and did not before.
-    Holds { number: u32, why: HoldReason, of: Option<Eid> },
-    /// It holds no longer.
-    Lifts { number: u32 },
+pub enum GuardChange {
+    /// The hub suspends the book.
+    Suspended { number: u32, why: HoldReason, of: Option<Eid> },
+    /// The hub no longer suspends the book.
+    Resumed { number: u32 },
 }
 
 impl PlayHold {
-    /// `hold_us`: for how long after the incident prices may still be from before it.
+    /// `hold_us`: how long prices may predate the incident.
     pub(super) fn new(why: HoldReason, of: Eid, moment: Moment, hold_us: Micros) -> Self {
         let source = moment.source.map(|at| at.saturating_add(hold_us));
         let until = Moment { source, received: moment.received.saturating_add(hold_us) };
@@ -95,35 +95,40 @@ impl Guard {
         self.feed || self.play.is_some()
     }
 
-    /// The feed has become sick, or well again.
-    pub(super) fn feed(&mut self, sick: bool) -> Option<Turn> {
+    /// Records whether the feed is not live.
+    pub(super) fn set_feed_sick(&mut self, sick: bool) -> Option<GuardChange> {
         let held = self.holds();
         self.feed = sick;
-        self.turned(held, HoldReason::Feed, None)
+        self.change_since(held, HoldReason::Feed, None)
     }
 
-    /// Something happened in the match.
-    pub(super) fn play(&mut self, hold: PlayHold) -> Option<Turn> {
+    /// Starts a hold after an incident.
+    pub(super) fn hold_for_play(&mut self, hold: PlayHold) -> Option<GuardChange> {
         let held = self.holds();
         let (why, of) = (hold.why, hold.of.clone());
         self.play = Some(hold);
-        self.turned(held, why, Some(of))
+        self.change_since(held, why, Some(of))
     }
 
-    /// The bookmaker tells prices of this moment, or opens a market again.
-    pub(super) fn told(&mut self, moment: Moment, reopened: bool) -> Option<Turn> {
+    /// Lifts the hold if prices of this moment postdate the incident, or if a market was reopened.
+    pub(super) fn accept_prices(&mut self, moment: Moment, reopened: bool) -> Option<GuardChange> {
         let held = self.holds();
         self.play.take_if(|hold| reopened || hold.is_over(moment));
-        self.turned(held, HoldReason::Feed, None)
+        self.change_since(held, HoldReason::Feed, None)
     }
 
-    fn turned(&mut self, held: bool, why: HoldReason, of: Option<Eid>) -> Option<Turn> {
+    fn change_since(
+        &mut self,
+        held: bool,
+        why: HoldReason,
+        of: Option<Eid>,
+    ) -> Option<GuardChange> {
         match (held, self.holds()) {
             (false, true) => {
                 self.number += 1;
-                Some(Turn::Holds { number: self.number, why, of })
+                Some(GuardChange::Suspended { number: self.number, why, of })
             }
-            (true, false) => Some(Turn::Lifts { number: self.number }),
+            (true, false) => Some(GuardChange::Resumed { number: self.number }),
             _ => None,
         }
     }

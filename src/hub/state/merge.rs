@@ -1,14 +1,14 @@
-//! How the facts of several sources become one match.
+//! Merges the facts of several sources into one match.
 //!
-//! - For each kind of fact one source leads: the highest rank that is live, among equals who came
-//!   first. What others say is kept beside it and changes nothing that is public.
-//! - When another takes over, it takes over where it stands, but a score does not fall by that alone:
-//!   it may only be behind. What it says from then on counts in full.
-//! - The same incident has one public id, whoever tells it: the first's. Two sources mean the same
-//!   when kind and side are the same and the minutes are close.
-//! - A goal is published once the leading score includes it, even if another source leads the
+//! - Each kind of fact has a primary source: the live one of the highest rank, among equals the
+//!   first. Facts of other sources are stored separately and do not change the public state.
+//! - When another source takes over, its state becomes public, but a takeover never lowers a score,
+//!   since the source may only be behind. Its later facts count in full.
+//! - The same incident has one public id for all sources: that of the first. Two sources report the
+//!   same incident if kind and side are equal and the minutes are close.
+//! - A goal is published once the primary score includes it, even if another source is primary for
 //!   incidents: see [`super::goals`].
-//! - A bookmaker's book is told by one source at a time; another one's is a reserve.
+//! - A bookmaker's book comes from one source at a time; those of other sources are standbys.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,16 +17,16 @@ use ingest::event::{
 };
 
 use super::{
-    Book, BookEvent, Match, Member, Moment, Play, Touched, TouchedBook,
-    leads::{View, best},
+    Book, BookDelta, BookEvent, Match, MatchDelta, MatchMember, Moment, Play,
+    primary::{SourceView, best},
 };
-use crate::hub::feeds::{Kind, Source, SourceNumber};
+use crate::hub::feeds::{FactKind, Source, SourceNumber};
 
-/// Whose fact it is, when it was, and how all sources are.
+/// The source and time of a fact, and the state of all sources.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
     pub source: SourceNumber,
-    /// The match's id as its provider's key makes it.
+    /// The id derived from the provider's key of the match.
     pub own: Id,
     pub moment: Moment,
     pub sources: &'a [Source],
@@ -34,148 +34,160 @@ pub struct Origin<'a> {
 
 impl Match {
     /// Applies one fact. A fact of another sport than the match's is not applied.
-    pub fn apply(&mut self, fact: &Fact, origin: Origin<'_>, touched: &mut Touched) -> bool {
+    pub fn apply(&mut self, fact: &Fact, origin: Origin<'_>, delta: &mut MatchDelta) -> bool {
         match (fact, &self.play) {
-            (Fact::Fixture(fixture), _) => self.apply_fixture(fixture, origin, touched),
-            (Fact::Odds(fact), _) => self.apply_odds(fact, origin, touched),
-            (Fact::About(about), _) => self.apply_about(about, origin, touched),
+            (Fact::Fixture(fixture), _) => self.apply_fixture(fixture, origin, delta),
+            (Fact::Odds(fact), _) => self.apply_odds(fact, origin, delta),
+            (Fact::About(about), _) => self.apply_about(about, origin, delta),
             (Fact::Football(_), Play::Football(_))
             | (Fact::Tennis(_), Play::Tennis(_))
             | (Fact::Scoreboard(_), Play::Scoreboard(_))
             | (Fact::Race(_), Play::Race(_)) => {
-                self.apply_play(fact, origin, touched);
+                self.apply_play(fact, origin, delta);
             }
             _ => return false,
         }
         true
     }
 
-    /// What the source of a lower rank says fills in what was not told yet; nothing that was is lost.
-    fn apply_fixture(&mut self, fixture: &Fixture, origin: Origin<'_>, touched: &mut Touched) {
-        let member = Member::new(origin.own, fixture, origin.source);
+    /// A source of lower rank fills in missing fields; no known field is lost.
+    fn apply_fixture(&mut self, fixture: &Fixture, origin: Origin<'_>, delta: &mut MatchDelta) {
+        let member = MatchMember::new(origin.own, fixture, origin.source);
         if !self.members.contains(&member) {
             self.members.push(member);
-            touched.fixture = true;
+            delta.fixture = true;
         }
-        let rank = |source: SourceNumber| origin.sources[source.0].terms.ranks.of(Kind::Fixture);
-        let lead = self.leads.of(Kind::Fixture).unwrap_or(origin.source);
-        let leads = lead == origin.source || rank(origin.source) > rank(lead);
-        let mut merged = if leads { fixture.clone() } else { self.fixture.clone() };
-        if leads {
-            self.leads.set(Kind::Fixture, origin.source);
+        let rank =
+            |source: SourceNumber| origin.sources[source.0].policy.ranks.of(FactKind::Fixture);
+        let primary = self.primaries.of(FactKind::Fixture).unwrap_or(origin.source);
+        let is_primary = primary == origin.source || rank(origin.source) > rank(primary);
+        let mut merged = if is_primary { fixture.clone() } else { self.fixture.clone() };
+        if is_primary {
+            self.primaries.set(FactKind::Fixture, origin.source);
         }
-        // A stream of the same provider may carry ids alone where its scores have names.
-        let other = if leads { &self.fixture } else { fixture };
+        // A stream of a provider may carry only ids where its scores have names.
+        let other = if is_primary { &self.fixture } else { fixture };
         merged.competition = merged.competition.or_else(|| other.competition.clone());
         merged.start = merged.start.or(other.start);
         merged.date = merged.date.or(other.date);
         merged.sides = merged.sides.or_else(|| other.sides.clone());
         if self.fixture != merged {
             self.fixture = merged;
-            touched.fixture = true;
+            delta.fixture = true;
         }
     }
 
-    /// Who leads in the fixture puts right what was told before; others fill in what nobody told. Of
-    /// documents of the stream it changes those of races, which have a name and a course.
-    fn apply_about(&mut self, about: &About, origin: Origin<'_>, touched: &mut Touched) {
+    /// The primary source of the fixture overwrites fields, others fill in missing ones. In the
+    /// stream this only changes documents of races, which show a name and a course.
+    fn apply_about(&mut self, about: &About, origin: Origin<'_>, delta: &mut MatchDelta) {
         let title = |about: &About| (about.round_name.clone(), about.venue.clone());
         let titled = title(&self.about);
-        if self.leads.of(Kind::Fixture) == Some(origin.source) {
+        if self.primaries.of(FactKind::Fixture) == Some(origin.source) {
             let before = std::mem::replace(&mut self.about, about.clone());
             self.about.fill_from(&before);
         } else {
             self.about.fill_from(about);
         }
         if matches!(self.play, Play::Race(_)) && title(&self.about) != titled {
-            touched.fixture = true;
+            delta.fixture = true;
         }
     }
 
-    fn apply_play(&mut self, fact: &Fact, origin: Origin<'_>, touched: &mut Touched) {
+    fn apply_play(&mut self, fact: &Fact, origin: Origin<'_>, delta: &mut MatchDelta) {
         let kind = kind(fact);
         if self.views.is_empty() {
             if self.is_alone(origin.source) {
-                self.leads.claim(kind, origin.source);
-                return self.play.apply(fact, true, origin.moment, touched);
+                self.primaries.claim(kind, origin.source);
+                return self.play.apply(fact, true, origin.moment, delta);
             }
             self.begin_views();
         }
         let view = self.view(origin.source);
-        view.tells(kind);
-        view.play.apply(fact, true, origin.moment, &mut Touched::default());
-        if self.leads.claim(kind, origin.source) {
-            let scores = self.leads.claim(Kind::Score, origin.source);
+        view.mark_reported(kind);
+        view.play.apply(fact, true, origin.moment, &mut MatchDelta::default());
+        if self.primaries.claim(kind, origin.source) {
+            let scores = self.primaries.claim(FactKind::Score, origin.source);
             if self.is_unconfirmed(fact, origin.source) {
                 return;
             }
             let fact = self.in_public_names(fact, origin.source);
-            self.play.apply(&fact, scores, origin.moment, touched);
-            if kind == Kind::Score {
-                self.confirm_goals(origin.moment, touched);
+            self.play.apply(&fact, scores, origin.moment, delta);
+            if kind == FactKind::Score {
+                self.confirm_goals(origin.moment, delta);
             }
         } else {
-            self.succeed(kind, origin.moment, origin.sources, touched);
+            self.succeed(kind, origin.moment, origin.sources, delta);
         }
     }
 
-    /// Whether nobody else has told anything of the play.
+    /// Whether no other source has reported the play.
     fn is_alone(&self, source: SourceNumber) -> bool {
-        let others = |kind: &Kind| self.leads.of(*kind).is_some_and(|lead| lead != source);
+        let others =
+            |kind: &FactKind| self.primaries.of(*kind).is_some_and(|primary| primary != source);
         !PLAY.iter().any(others)
     }
 
-    /// A second source has come: what is public so far is the first one's view.
+    /// Starts views for a second source: the public state so far is the first one's view.
     fn begin_views(&mut self) {
-        let first = PLAY.iter().find_map(|kind| self.leads.of(*kind));
+        let first = PLAY.iter().find_map(|kind| self.primaries.of(*kind));
         let Some(first) = first else { return };
         if let Play::Football(football) = &self.play {
             let names = football.incidents.iter().map(|entry| &entry.incident.eid);
             self.names.extend(names.map(|eid| ((first, Arc::clone(eid)), Arc::clone(eid))));
         }
-        self.views.push(View::new(first, self.play.clone(), self.leads.led_by(first)));
+        self.views.push(SourceView::new(
+            first,
+            self.play.clone(),
+            self.primaries.kinds_led_by(first),
+        ));
     }
 
-    fn view(&mut self, source: SourceNumber) -> &mut View {
+    fn view(&mut self, source: SourceNumber) -> &mut SourceView {
         let place = self.views.iter().position(|view| view.source == source);
         let place = place.unwrap_or_else(|| {
             let play = Play::new(self.sport);
-            self.views.push(View::new(source, play, [false; Kind::COUNT]));
+            self.views.push(SourceView::new(source, play, [false; FactKind::COUNT]));
             self.views.len() - 1
         });
         &mut self.views[place]
     }
 
-    /// Sources have become sick or well: whoever should lead now does.
-    pub fn reconsider(&mut self, moment: Moment, sources: &[Source], touched: &mut Touched) {
+    /// Chooses the primary sources anew after sources went down or came back.
+    pub fn reconsider(&mut self, moment: Moment, sources: &[Source], delta: &mut MatchDelta) {
         for kind in PLAY {
-            self.succeed(kind, moment, sources, touched);
+            self.succeed(kind, moment, sources, delta);
         }
         for place in 0..self.books.len() {
-            self.succeed_in_book(place, sources, touched);
+            self.succeed_in_book(place, sources, delta);
         }
     }
 
-    fn succeed(&mut self, kind: Kind, moment: Moment, sources: &[Source], touched: &mut Touched) {
-        let Some(next) = self.leads.successor(kind, &self.views, sources) else { return };
-        self.leads.set(kind, next);
+    fn succeed(
+        &mut self,
+        kind: FactKind,
+        moment: Moment,
+        sources: &[Source],
+        delta: &mut MatchDelta,
+    ) {
+        let Some(next) = self.primaries.successor(kind, &self.views, sources) else { return };
+        self.primaries.set(kind, next);
         let Some(view) = self.views.iter().find(|view| view.source == next) else { return };
-        for fact in view.play.told(kind, moment) {
+        for fact in view.play.facts(kind, moment) {
             if self.is_unconfirmed(&fact, next) {
                 continue;
             }
             let fact = self.in_public_names(&fact, next);
-            // It may only be behind: what it says from now on puts a score right, not what it said.
+            // The source may only be behind: only its later facts lower a score.
             if !self.play.is_ahead_of(&fact) {
-                self.play.apply(&fact, true, moment, touched);
+                self.play.apply(&fact, true, moment, delta);
             }
         }
-        if kind == Kind::Score {
-            self.confirm_goals(moment, touched);
+        if kind == FactKind::Score {
+            self.confirm_goals(moment, delta);
         }
     }
 
-    /// A fact with the public ids of its incidents.
+    /// Replaces the ids of incidents in a fact by their public ids.
     pub(super) fn in_public_names(&mut self, fact: &Fact, source: SourceNumber) -> Fact {
         let mut fact = fact.clone();
         if self.views.is_empty() {
@@ -219,67 +231,74 @@ impl Match {
         name
     }
 
-    fn apply_odds(&mut self, fact: &OddsFact, origin: Origin<'_>, touched: &mut Touched) {
+    fn apply_odds(&mut self, fact: &OddsFact, origin: Origin<'_>, delta: &mut MatchDelta) {
         let place = self.books.iter().position(|book| book.slug == fact.book);
         let place = place.unwrap_or_else(|| {
             self.books.push(Book::new(Arc::clone(&fact.book), origin.source));
             self.books.len() - 1
         });
         if self.books[place].source != origin.source {
-            self.reserve(fact, origin);
-            return self.succeed_in_book(place, origin.sources, touched);
+            self.keep_standby(fact, origin);
+            return self.succeed_in_book(place, origin.sources, delta);
         }
         let sick = origin.sources[origin.source.0].is_sick();
-        let touched = touched.book(place);
+        let delta = delta.book(place);
         let own = &mut self.books[place];
-        touched.events.extend(own.guard.feed(sick).map(BookEvent::Guard));
-        let market = own.apply(fact, origin.moment, &mut touched.parts, &mut touched.events);
+        delta.events.extend(own.guard.set_feed_sick(sick).map(BookEvent::Guard));
+        let market = own.apply(fact, origin.moment, &mut delta.parts, &mut delta.events);
         if let (Some(market), MarketChange::Define(_)) = (market, &fact.change) {
             self.consensus.note(&own.markets[market], place, market);
         }
     }
 
-    /// Keeps what a source says of a book that another one tells.
-    fn reserve(&mut self, fact: &OddsFact, origin: Origin<'_>) {
+    /// Stores a fact about a book whose primary source is another one.
+    fn keep_standby(&mut self, fact: &OddsFact, origin: Origin<'_>) {
         let own = |book: &Book| (&book.slug, book.source) == (&fact.book, origin.source);
-        let place = self.reserves.iter().position(own).unwrap_or_else(|| {
-            self.reserves.push(Book::new(Arc::clone(&fact.book), origin.source));
-            self.reserves.len() - 1
+        let place = self.standby_books.iter().position(own).unwrap_or_else(|| {
+            self.standby_books.push(Book::new(Arc::clone(&fact.book), origin.source));
+            self.standby_books.len() - 1
         });
-        let mut ignored = TouchedBook::default();
-        self.reserves[place].apply(fact, origin.moment, &mut ignored.parts, &mut ignored.events);
+        let mut ignored = BookDelta::default();
+        self.standby_books[place].apply(
+            fact,
+            origin.moment,
+            &mut ignored.parts,
+            &mut ignored.events,
+        );
     }
 
     pub(super) fn succeed_in_book(
         &mut self,
         place: usize,
         sources: &[Source],
-        touched: &mut Touched,
+        delta: &mut MatchDelta,
     ) {
         let book = &self.books[place];
-        let same = |reserve: &&Book| reserve.slug == book.slug && !reserve.markets.is_empty();
-        let tellers = self.reserves.iter().filter(same).map(|reserve| reserve.source);
-        let Some(next) = best(Kind::Odds, Some(book.source), tellers, sources) else { return };
+        let same = |standby: &&Book| standby.slug == book.slug && !standby.markets.is_empty();
+        let candidates = self.standby_books.iter().filter(same).map(|standby| standby.source);
+        let Some(next) = best(FactKind::Odds, Some(book.source), candidates, sources) else {
+            return;
+        };
         let slug = Arc::clone(&book.slug);
-        let reserve = self.reserves.iter().position(|it| it.source == next && it.slug == slug);
-        let Some(reserve) = reserve else { return };
-        std::mem::swap(&mut self.books[place], &mut self.reserves[reserve]);
+        let standby = self.standby_books.iter().position(|it| it.source == next && it.slug == slug);
+        let Some(standby) = standby else { return };
+        std::mem::swap(&mut self.books[place], &mut self.standby_books[standby]);
         self.consensus.forget_book(place);
         for (market, own) in self.books[place].markets.iter().enumerate() {
             self.consensus.note(own, place, market);
         }
-        touched.replaced.push(place);
-        let book = touched.book(place);
+        delta.replaced.push(place);
+        let book = delta.book(place);
         book.parts.clear();
         book.events.clear();
     }
 
-    /// A source begins anew: what it has said is forgotten. Returns the places of the books that it
-    /// told, which are empty now.
+    /// Drops all facts of a source that restarts. Returns the indexes of its books, which are now
+    /// empty.
     pub fn forget_source(&mut self, source: SourceNumber) -> Vec<usize> {
-        self.leads.vacate(source);
+        self.primaries.vacate(source);
         self.views.retain(|view| view.source != source);
-        self.reserves.retain(|book| book.source != source);
+        self.standby_books.retain(|book| book.source != source);
         self.names.retain(|(own, _), _| *own != source);
         let own = |place: &usize| self.books[*place].source == source;
         let books: Vec<usize> = (0..self.books.len()).filter(own).collect();
@@ -291,53 +310,55 @@ impl Match {
         books
     }
 
-    /// Whether any other source tells of the match, too.
+    /// Whether any other source contributes to the match.
     #[must_use]
-    pub fn is_shared_by(&self, source: SourceNumber) -> bool {
-        let lead = |kind: Kind| self.leads.of(kind).is_some_and(|lead| lead != source);
-        Kind::ALL.into_iter().any(lead)
+    pub fn has_other_source(&self, source: SourceNumber) -> bool {
+        let primary =
+            |kind: FactKind| self.primaries.of(kind).is_some_and(|primary| primary != source);
+        FactKind::ALL.into_iter().any(primary)
             || self.views.iter().any(|view| view.source != source)
             || self.books.iter().any(|book| book.source != source)
     }
 
-    /// Whether a source has anything to do with the match.
+    /// Whether a source contributes to the match.
     #[must_use]
-    pub fn is_told_by(&self, source: SourceNumber) -> bool {
-        Kind::ALL.iter().any(|kind| self.leads.of(*kind) == Some(source))
+    pub fn has_source(&self, source: SourceNumber) -> bool {
+        FactKind::ALL.iter().any(|kind| self.primaries.of(*kind) == Some(source))
             || self.views.iter().any(|view| view.source == source)
-            || self.books.iter().chain(&self.reserves).any(|book| book.source == source)
+            || self.books.iter().chain(&self.standby_books).any(|book| book.source == source)
     }
 }
 
-/// The kinds of fact of which [`View`]s are kept.
-pub(super) const PLAY: [Kind; 4] = [Kind::Score, Kind::Incidents, Kind::Stats, Kind::Ball];
+/// The kinds of fact of which [`SourceView`]s are kept.
+pub(super) const PLAY: [FactKind; 4] =
+    [FactKind::Score, FactKind::Incidents, FactKind::Stats, FactKind::Ball];
 
-/// Public ids of incidents, by who tells them and under which id.
-pub(super) type Names = HashMap<(SourceNumber, Eid), Eid>;
+/// Public ids of incidents, by source and the source's id.
+pub(super) type IncidentNames = HashMap<(SourceNumber, Eid), Eid>;
 
-fn kind(fact: &Fact) -> Kind {
+fn kind(fact: &Fact) -> FactKind {
     match fact {
-        Fact::Fixture(_) | Fact::About(_) => Kind::Fixture,
-        Fact::Odds(_) => Kind::Odds,
-        Fact::Tennis(_) | Fact::Scoreboard(_) | Fact::Race(_) => Kind::Score,
+        Fact::Fixture(_) | Fact::About(_) => FactKind::Fixture,
+        Fact::Odds(_) => FactKind::Odds,
+        Fact::Tennis(_) | Fact::Scoreboard(_) | Fact::Race(_) => FactKind::Score,
         Fact::Football(fact) => match fact {
             FootballFact::Status(_) | FootballFact::Clock { .. } | FootballFact::Score(_) => {
-                Kind::Score
+                FactKind::Score
             }
             FootballFact::Incident(_) | FootballFact::Correct(_) | FootballFact::Retract { .. } => {
-                Kind::Incidents
+                FactKind::Incidents
             }
             FootballFact::Stats { .. }
             | FootballFact::LineUp { .. }
             | FootballFact::PlayerStats { .. }
-            | FootballFact::Analysis(_) => Kind::Stats,
-            FootballFact::Ball(_) => Kind::Ball,
+            | FootballFact::Analysis(_) => FactKind::Stats,
+            FootballFact::Ball(_) => FactKind::Ball,
         },
     }
 }
 
 /// Minutes by which two sources may differ about the same incident: one counts from 0, another from
-/// 1, and one writes down when it was reviewed.
+/// 1, and one records when it was reviewed.
 const MINUTES_APART: u16 = 3;
 
 fn is_same(one: &Incident, other: &Incident) -> bool {

@@ -1,18 +1,19 @@
-//! What is known of each match, and the rules by which facts change it.
+//! The state of each match, and the rules by which facts change it.
 //!
-//! Every `apply` changes typed state and notes which **parts** it touched and what **happened**;
-//! `wire` renders parts into patches and all parts into images. No sequence, no channel, no JSON.
+//! Every `apply` changes typed state and records which **parts** it changed and which **events**
+//! happened; `wire` renders parts into patches and all parts into images. This module knows no
+//! sequences, channels or JSON.
 
 mod analysis;
 mod book;
 mod consensus;
+mod contribution;
 mod football;
 mod goals;
 mod guard;
 mod holding;
-mod leads;
 mod merge;
-mod part;
+mod primary;
 mod race;
 mod scoreboard;
 mod tennis;
@@ -25,49 +26,50 @@ use ingest::event::{
     ScoreboardStatus, Side, Sport, TennisFact, TennisStatus,
 };
 
-use self::merge::Names;
-use super::feeds::{Kind, SourceNumber};
+use self::merge::IncidentNames;
+use super::feeds::{FactKind, SourceNumber};
 
 pub use self::{
     analysis::MatchAnalysis,
-    book::{Book, BookEvent, BookPart, Ladder, Market, Rung, Selection, Transition},
+    book::{Book, BookEvent, BookPart, Ladder, LadderKind, Market, Selection, Transition},
     consensus::{
-        Changed, Consensus, ConsensusKey, ConsensusMarket, ConsensusPrice, Members, Offer,
+        Consensus, ConsensusChange, ConsensusEntry, ConsensusKey, ConsensusMarket, ConsensusOffer,
+        ConsensusPrice,
     },
-    football::{Clock, Entry, Football, FootballEvent, FootballPart, Tally},
-    guard::{Guard, HoldReason, Turn},
-    leads::{Leads, View},
+    contribution::{MatchMember, ProviderContribution},
+    football::{Football, FootballEvent, FootballPart, IncidentEntry, MatchClock, PlayerTally},
+    guard::{Guard, GuardChange, HoldReason},
     merge::Origin,
-    part::{Member, Part},
+    primary::{PrimarySources, SourceView},
     race::{RaceEvent, RacePart, Racing},
     scoreboard::{ScoreboardEvent, ScoreboardPart, Scores},
-    tennis::{Ended, Played, Tennis, TennisEvent, TennisPart, number},
+    tennis::{PlayedPoint, PointEndings, Tennis, TennisEvent, TennisPart, number},
 };
 
-/// One match: who plays, how it stands, and what the bookmakers say.
+/// One match: its fixture, its state of play, and the bookmakers' books.
 #[derive(Debug)]
 pub struct Match {
     pub id: Id,
     pub sport: Sport,
     pub fixture: Fixture,
-    /// Particulars that some feed has told.
+    /// Particulars such as venue, referee and round, as far as a feed reports them.
     pub about: About,
-    /// Who tells of it, and by which key.
-    pub members: Vec<Member>,
+    /// The provider matches that it consists of.
+    pub members: Vec<MatchMember>,
     pub play: Play,
-    pub leads: Leads,
-    /// What each source says of the play; empty while one alone does.
-    views: Vec<View>,
-    names: Names,
+    pub primaries: PrimarySources,
+    /// Each source's view of the play; empty while only one source reports it.
+    views: Vec<SourceView>,
+    names: IncidentNames,
     pub books: Vec<Book>,
-    /// Books of bookmakers that another source is believed about, kept for when it fails.
-    reserves: Vec<Book>,
+    /// Books of bookmakers whose primary source is another one, for when it fails.
+    standby_books: Vec<Book>,
     pub consensus: Consensus,
-    /// When it was first seen to have ended.
+    /// When it ended.
     pub ended_at: Option<Micros>,
 }
 
-/// How the match stands, for the sports that we follow ball by ball.
+/// The state of play, by sport.
 #[derive(Debug, Clone)]
 pub enum Play {
     Football(Football),
@@ -78,7 +80,7 @@ pub enum Play {
     None,
 }
 
-/// Where a document is in its life.
+/// The life cycle of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
     Prematch,
@@ -99,7 +101,7 @@ impl Life {
     }
 }
 
-/// When a batch was received and when its source says that it happened.
+/// When a batch was received, and when it happened by the source's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     pub source: Option<Micros>,
@@ -107,14 +109,14 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The source's time where it has one, else ours.
+    /// The source's time if it reports one, else the hub's.
     #[must_use]
     pub fn best(self) -> Micros {
         self.source.unwrap_or(self.received)
     }
 
-    /// From when on a match clock is to tick. A match of another day is one that is played again:
-    /// its clock ticks now, and not since that day.
+    /// The moment from which a match clock ticks. A match of another day is a replay, so its clock
+    /// starts now and not on that day.
     #[must_use]
     pub fn anchor(self) -> Micros {
         let recent = |at: &Micros| self.received.saturating_sub(*at) <= BEHIND_US_MAX;
@@ -127,13 +129,13 @@ const BEHIND_US_MAX: Micros = 24 * 3600 * 1_000_000;
 
 /// What one batch changed in one match.
 #[derive(Debug, Default)]
-pub struct Touched {
+pub struct MatchDelta {
     pub fixture: bool,
-    /// Providers that no longer tell of the match.
+    /// Providers that are no longer part of the match.
     pub left: Vec<Arc<str>>,
     pub football: Vec<FootballPart>,
     pub football_events: Vec<FootballEvent>,
-    /// Who was counted to have shot.
+    /// Players whose shot count increased.
     pub shooters: Vec<(Side, Participant)>,
     pub tennis: Vec<TennisPart>,
     pub tennis_events: Vec<TennisEvent>,
@@ -142,23 +144,23 @@ pub struct Touched {
     pub race: Vec<RacePart>,
     pub race_events: Vec<RaceEvent>,
     /// By the book's place in [`Match::books`].
-    pub books: Vec<TouchedBook>,
-    /// Books, by place, that are told by another source now and are nothing like they were.
+    pub books: Vec<BookDelta>,
+    /// Indexes of books that another source has taken over, with entirely new content.
     pub replaced: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
-pub struct TouchedBook {
+pub struct BookDelta {
     pub book: usize,
     pub parts: Vec<BookPart>,
     pub events: Vec<BookEvent>,
 }
 
-impl Touched {
-    fn book(&mut self, book: usize) -> &mut TouchedBook {
-        let place = self.books.iter().position(|touched| touched.book == book);
+impl MatchDelta {
+    fn book(&mut self, book: usize) -> &mut BookDelta {
+        let place = self.books.iter().position(|delta| delta.book == book);
         let place = place.unwrap_or_else(|| {
-            self.books.push(TouchedBook { book, ..TouchedBook::default() });
+            self.books.push(BookDelta { book, ..BookDelta::default() });
             self.books.len() - 1
         });
         &mut self.books[place]
@@ -168,33 +170,32 @@ impl Touched {
 impl Match {
     #[must_use]
     pub fn new(id: Id, sport: Sport, own: Id, fixture: Fixture, source: SourceNumber) -> Self {
-        let mut leads = Leads::default();
-        leads.set(Kind::Fixture, source);
+        let mut primaries = PrimarySources::default();
+        primaries.set(FactKind::Fixture, source);
         Self {
             id,
             sport,
-            members: vec![Member::new(own, &fixture, source)],
+            members: vec![MatchMember::new(own, &fixture, source)],
             fixture,
             about: About::default(),
             play: Play::new(sport),
-            leads,
+            primaries,
             views: Vec::new(),
-            names: Names::default(),
+            names: IncidentNames::default(),
             books: Vec::new(),
-            reserves: Vec::new(),
+            standby_books: Vec::new(),
             consensus: Consensus::default(),
             ended_at: None,
         }
     }
 
-    /// Where the match is in its life: told by its status, or by its markets where no feed tells
-    /// the play.
+    /// The life cycle of the match, by its status, or by its markets if no feed reports the play.
     #[must_use]
     pub fn life(&self) -> Life {
         match &self.play {
             Play::Football(Football { status: Some(status), .. }) => football_life(*status),
             Play::Tennis(Tennis { status: Some(status), .. }) => tennis_life(*status),
-            Play::Scoreboard(Scores { told: Some(told), .. }) => scoreboard::life(told.status),
+            Play::Scoreboard(Scores { board: Some(board), .. }) => scoreboard::life(board.status),
             Play::Race(Racing { status: Some(status), .. }) => race::life(*status),
             _ => self.odds_life(),
         }
@@ -211,7 +212,7 @@ impl Match {
         }
     }
 
-    /// The status of a football match; `None` when it is in play and no feed tells its phase.
+    /// The status of a football match; `None` if it is in play and no feed reports its phase.
     #[must_use]
     pub fn football_status(&self, football: &Football) -> Option<FootballStatus> {
         football.status.or_else(|| match self.odds_life() {
@@ -221,20 +222,20 @@ impl Match {
         })
     }
 
-    /// The status of a match with a scoreboard, told by its markets where no feed tells the play.
+    /// The status of a match with a scoreboard, by its markets if no feed reports the play.
     #[must_use]
     pub fn scoreboard_status(&self, scores: &Scores) -> ScoreboardStatus {
-        scores.told.as_ref().map_or_else(
+        scores.board.as_ref().map_or_else(
             || match self.odds_life() {
                 Life::Prematch => ScoreboardStatus::NotStarted,
                 Life::Ended => ScoreboardStatus::Finished,
                 Life::Live | Life::Suspended => ScoreboardStatus::Live,
             },
-            |told| told.status,
+            |board| board.status,
         )
     }
 
-    /// The status of a race, told by its markets where no feed tells the race.
+    /// The status of a race, by its markets if no feed reports the race.
     #[must_use]
     pub fn race_status(&self, racing: &Racing) -> RaceStatus {
         racing.status.unwrap_or_else(|| match self.odds_life() {
@@ -244,7 +245,7 @@ impl Match {
         })
     }
 
-    /// The status of a tennis match, told by its markets where no feed tells the play.
+    /// The status of a tennis match, by its markets if no feed reports the play.
     #[must_use]
     pub fn tennis_status(&self, tennis: &Tennis) -> TennisStatus {
         tennis.status.unwrap_or_else(|| match self.odds_life() {
@@ -268,58 +269,58 @@ impl Play {
         }
     }
 
-    /// `scores`: whether the score that stands after something was taken back counts, too.
-    fn apply(&mut self, fact: &Fact, scores: bool, moment: Moment, touched: &mut Touched) {
+    /// `scores`: whether the score after a retraction is applied, too.
+    fn apply(&mut self, fact: &Fact, scores: bool, moment: Moment, delta: &mut MatchDelta) {
         match (self, fact) {
             (Self::Football(football), Fact::Football(fact)) => {
-                touched.shooters.extend(football.shooter(fact));
-                let (parts, events) = (&mut touched.football, &mut touched.football_events);
+                delta.shooters.extend(football.shooter(fact));
+                let (parts, events) = (&mut delta.football, &mut delta.football_events);
                 football.apply(fact, scores, moment, parts, events);
             }
             (Self::Tennis(tennis), Fact::Tennis(fact)) => {
-                tennis.apply(fact, moment, &mut touched.tennis, &mut touched.tennis_events);
+                tennis.apply(fact, moment, &mut delta.tennis, &mut delta.tennis_events);
             }
             (Self::Scoreboard(scores), Fact::Scoreboard(board)) => {
-                let Touched { scoreboard, scoreboard_events, .. } = touched;
+                let MatchDelta { scoreboard, scoreboard_events, .. } = delta;
                 scores.apply(board, moment, scoreboard, scoreboard_events);
             }
             (Self::Race(racing), Fact::Race(race)) => {
-                racing.apply(race, &mut touched.race, &mut touched.race_events);
+                racing.apply(race, &mut delta.race, &mut delta.race_events);
             }
             _ => {}
         }
     }
 
-    /// All that is known of one kind, as facts of this moment.
-    fn told(&self, kind: Kind, moment: Moment) -> Vec<Fact> {
+    /// The current state of one kind of fact, as facts of this moment.
+    fn facts(&self, kind: FactKind, moment: Moment) -> Vec<Fact> {
         match self {
             Self::Football(football) => {
-                football.told(kind, moment).into_iter().map(Fact::Football).collect()
+                football.facts(kind, moment).into_iter().map(Fact::Football).collect()
             }
-            Self::Tennis(tennis) if kind == Kind::Score => {
-                tennis.told().into_iter().map(Fact::Tennis).collect()
+            Self::Tennis(tennis) if kind == FactKind::Score => {
+                tennis.facts().into_iter().map(Fact::Tennis).collect()
             }
-            Self::Scoreboard(Scores { told: Some(told), .. }) if kind == Kind::Score => {
-                vec![Fact::Scoreboard(told.clone())]
+            Self::Scoreboard(Scores { board: Some(board), .. }) if kind == FactKind::Score => {
+                vec![Fact::Scoreboard(board.clone())]
             }
-            Self::Race(racing) if kind == Kind::Score => {
-                racing.told().into_iter().map(Fact::Race).collect()
+            Self::Race(racing) if kind == FactKind::Score => {
+                racing.fact().into_iter().map(Fact::Race).collect()
             }
             Self::Tennis(_) | Self::Scoreboard(_) | Self::Race(_) | Self::None => Vec::new(),
         }
     }
 
-    /// Whether the score here is of later than the one in the fact, if it is one.
+    /// Whether the score here is ahead of the one in the fact, if the fact has one.
     fn is_ahead_of(&self, fact: &Fact) -> bool {
         match (self, fact) {
             (Self::Football(football), Fact::Football(FootballFact::Score(score))) => {
-                football.told_score().is_some_and(|own| own.is_ahead_of(score))
+                football.reported_score().is_some_and(|own| own.is_ahead_of(score))
             }
             (Self::Tennis(tennis), Fact::Tennis(TennisFact::Score(score))) => {
-                tennis.told_score().is_some_and(|own| own.is_ahead_of(score))
+                tennis.reported_score().is_some_and(|own| own.is_ahead_of(score))
             }
             (Self::Scoreboard(scores), Fact::Scoreboard(board)) => {
-                let own = scores.told.as_ref().and_then(|told| told.score);
+                let own = scores.board.as_ref().and_then(|board| board.score);
                 let more =
                     |(own, other): ([u32; 2], [u32; 2])| own[0] > other[0] || own[1] > other[1];
                 own.zip(board.score).is_some_and(more)

@@ -8,7 +8,7 @@ use super::Life;
 
 #[derive(Debug, Clone, Default)]
 pub struct Racing {
-    /// `None` until a feed that follows the race has told it.
+    /// `None` until a feed reports the race.
     pub status: Option<RaceStatus>,
     pub runners: BTreeMap<Id, RaceRunner>,
     starts: u32,
@@ -24,7 +24,7 @@ pub enum RacePart {
     RunnerGone(Id),
 }
 
-/// Something that happened, under a name that no other event of the race has.
+/// An event with an id that is unique within the race.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RaceEvent {
     Off {
@@ -33,7 +33,7 @@ pub enum RaceEvent {
     Finish {
         eid: Arc<str>,
     },
-    /// The finish that was told does not hold: it goes on, or the order is another.
+    /// Revokes a finish: the race continues, or the order has changed.
     Correct {
         eid: Arc<str>,
         of: Arc<str>,
@@ -41,8 +41,8 @@ pub enum RaceEvent {
 }
 
 impl Racing {
-    /// All that is known, as a fact.
-    pub(super) fn told(&self) -> Option<Race> {
+    /// The current state as a fact.
+    pub(super) fn fact(&self) -> Option<Race> {
         let runners = self.runners.values().cloned().collect();
         Some(Race { status: self.status?, runners })
     }
@@ -79,7 +79,7 @@ impl Racing {
         }
     }
 
-    /// Who came in where.
+    /// The finishing order.
     #[must_use]
     pub fn order(&self) -> Vec<(u16, Id)> {
         let placed = self.runners.iter().filter_map(|(id, it)| Some((it.position?, *id)));
@@ -89,14 +89,14 @@ impl Racing {
     }
 
     fn runners(&mut self, race: &Race, parts: &mut Vec<RacePart>) {
-        let told: BTreeMap<Id, &RaceRunner> =
+        let new: BTreeMap<Id, &RaceRunner> =
             race.runners.iter().map(|it| (it.participant.id, it)).collect();
         self.runners.retain(|id, _| {
-            let stays = told.contains_key(id);
+            let stays = new.contains_key(id);
             parts.extend((!stays).then_some(RacePart::RunnerGone(*id)));
             stays
         });
-        for (id, runner) in told {
+        for (id, runner) in new {
             if self.runners.get(&id) != Some(runner) {
                 self.runners.insert(id, runner.clone());
                 parts.push(RacePart::Runner(id));
@@ -105,7 +105,7 @@ impl Racing {
     }
 }
 
-/// The same may happen again, under another name: after a false start, or a finish taken back.
+/// An event id. The same event may happen again, under another id: after a false start, or a revoked finish.
 fn named(name: &str, time: u32) -> Arc<str> {
     if time == 1 { name.into() } else { format!("{name}-{time}").into() }
 }

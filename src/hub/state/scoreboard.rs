@@ -1,4 +1,4 @@
-//! A match that is followed by its scoreboard: CS2, darts, hockey, basketball.
+//! A match with a scoreboard: CS2, darts, hockey, basketball.
 //!
 //! Each fact is the whole scoreboard; what differs from the one before is what changed.
 
@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use ingest::event::{Pair, Scoreboard, ScoreboardStatus};
 
-use super::{Clock, Life, Moment};
+use super::{Life, MatchClock, Moment};
 
 #[derive(Debug, Clone, Default)]
 pub struct Scores {
-    /// `None` until a feed that follows the play has told it.
-    pub told: Option<Scoreboard>,
-    pub clock: Option<Clock>,
-    /// How often something was told that takes an earlier word back.
+    /// `None` until a feed reports the play.
+    pub board: Option<Scoreboard>,
+    pub clock: Option<MatchClock>,
+    /// How often an earlier event was revoked.
     corrections: u32,
-    /// The last score that was told; none each, before there was one.
+    /// The last score; zeros before the first.
     score: Pair<u32>,
     /// The events of the last score, and of the end.
     last_score: Option<Arc<str>>,
@@ -26,7 +26,7 @@ pub struct Scores {
 pub enum ScoreboardPart {
     Status,
     Score,
-    /// A part of the match, counted from 1, and whether it is still there.
+    /// A part of the match, counted from 1.
     Part(usize),
     PartGone(usize),
     Period,
@@ -34,7 +34,7 @@ pub enum ScoreboardPart {
     Winner,
 }
 
-/// Something that happened, under a name that no other event of the match has.
+/// An event with an id that is unique within the match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScoreboardEvent {
     Score {
@@ -44,7 +44,7 @@ pub enum ScoreboardEvent {
     Finish {
         eid: Arc<str>,
     },
-    /// An earlier event does not hold: the score fell, or the match goes on.
+    /// Revokes an earlier event: the score was lowered, or the match continues.
     Correct {
         eid: Arc<str>,
         of: Arc<str>,
@@ -60,7 +60,7 @@ impl Scores {
         events: &mut Vec<ScoreboardEvent>,
     ) {
         self.clock(board, moment, parts);
-        let before = self.told.replace(board.clone());
+        let before = self.board.replace(board.clone());
         if before.as_ref() == Some(board) {
             return;
         }
@@ -81,13 +81,13 @@ impl Scores {
     }
 
     fn clock(&mut self, board: &Scoreboard, moment: Moment, parts: &mut Vec<ScoreboardPart>) {
-        let clock = board.clock.map(|told| Clock {
+        let clock = board.clock.map(|clock| MatchClock {
             at: moment.best(),
-            second: told.second,
-            running: told.running,
+            second: clock.second,
+            running: clock.running,
         });
         let agrees = match (self.clock, clock) {
-            (Some(anchor), Some(told)) => anchor.agrees(told) || anchor.agrees_backwards(told),
+            (Some(anchor), Some(new)) => anchor.agrees(new) || anchor.agrees_backwards(new),
             (None, None) => true,
             _ => false,
         };
@@ -134,7 +134,7 @@ impl Scores {
         events.push(ScoreboardEvent::Correct { eid, of });
     }
 
-    /// After a correction the same may happen again, under another name.
+    /// An event id. After a correction the same event may happen again, under another id.
     fn named(&self, name: &str) -> Arc<str> {
         match self.corrections {
             0 => name.into(),

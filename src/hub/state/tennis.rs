@@ -11,23 +11,23 @@ use super::Moment;
 
 #[derive(Debug, Clone, Default)]
 pub struct Tennis {
-    /// `None` until a feed that follows the play has told it.
+    /// `None` until a feed reports the play.
     pub status: Option<TennisStatus>,
-    /// See [`Tennis::told_score`].
+    /// See [`Tennis::reported_score`].
     score: TennisScore,
-    /// The last point and what it ended, for taking it back.
-    last: Option<(Eid, Ended)>,
-    /// The latest moment of which a score was told.
+    /// The last point and what it ended, for a retraction.
+    last: Option<(Eid, PointEndings)>,
+    /// The latest source time of a score.
     scored_at: Option<Micros>,
-    /// How often the score was put right downwards without a point being taken back.
+    /// How often the score was lowered without a retracted point.
     put_right: u32,
-    /// The points that were told one by one, in order. A source that tells scores alone has none.
-    pub played: Vec<Played>,
+    /// The reported points, in order. Empty for a source that reports only scores.
+    pub played: Vec<PlayedPoint>,
 }
 
-/// A point and how the match stood after it.
+/// A point and the score after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Played {
+pub struct PlayedPoint {
     pub eid: Eid,
     pub winner: Side,
     pub server: Side,
@@ -38,7 +38,7 @@ pub struct Played {
     pub games: Pair<u8>,
     /// The points of the game, after it; none each where it ended the game.
     pub game: GameScore,
-    pub ended: Ended,
+    pub ended: PointEndings,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +49,9 @@ pub enum TennisPart {
     SetGone(usize),
 }
 
-/// What a point ended beside itself.
+/// What a point ended: a game, a set, the match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ended {
+pub struct PointEndings {
     pub game: bool,
     pub set: bool,
     pub match_: bool,
@@ -61,23 +61,23 @@ pub struct Ended {
 pub enum TennisEvent {
     Point {
         point: Point,
-        ended: Ended,
+        ended: PointEndings,
         /// The set in which the point was played, counted from 1.
         set: u8,
     },
     Retracted {
         of: Eid,
         why: Arc<str>,
-        ended: Ended,
+        ended: PointEndings,
     },
-    /// The score fell, and no point was taken back: for so many times, this one included.
+    /// The score was lowered without a retraction, with the number of times, this one included.
     Corrected(u32),
 }
 
 impl Tennis {
-    /// The score, once a feed follows the play: no feed is no 0-0.
+    /// The score, once a feed reports the play: without a feed there is no score, not 0-0.
     #[must_use]
-    pub fn told_score(&self) -> Option<&TennisScore> {
+    pub fn reported_score(&self) -> Option<&TennisScore> {
         self.status.map(|_| &self.score)
     }
 
@@ -112,14 +112,14 @@ impl Tennis {
         }
     }
 
-    /// All that is known, as facts.
-    pub(super) fn told(&self) -> Vec<TennisFact> {
+    /// The current state as facts.
+    pub(super) fn facts(&self) -> Vec<TennisFact> {
         let Some(status) = self.status else { return Vec::new() };
         vec![TennisFact::Status(status), TennisFact::Score(self.score.clone())]
     }
 
-    /// A score that falls says so by an event of its own. One that does because it is from before
-    /// another is late, and is left.
+    /// Sets a score. A lower score publishes an event of its own, unless its source time is before
+    /// that of the current score: then it is late and ignored.
     fn put(
         &mut self,
         score: &TennisScore,
@@ -147,16 +147,16 @@ impl Tennis {
         }
     }
 
-    /// A point whose number is not ahead of the score has been told before.
+    /// Applies a point. One whose number is not ahead of the score is a repetition.
     fn point(&mut self, point: &Point, parts: &mut Vec<TennisPart>, events: &mut Vec<TennisEvent>) {
         if point.score.points <= self.score.points {
             return;
         }
-        let ended = Ended::by(&self.score, &point.score);
+        let ended = PointEndings::between(&self.score, &point.score);
         let set = u8::try_from(self.score.sets.len().max(1)).unwrap_or(u8::MAX);
         self.last = Some((Arc::clone(&point.eid), ended));
         let games = point.score.sets.get(usize::from(set) - 1).map_or([0, 0], |set| set.games);
-        self.played.push(Played {
+        self.played.push(PlayedPoint {
             eid: Arc::clone(&point.eid),
             winner: point.winner,
             server: point.server,
@@ -171,8 +171,8 @@ impl Tennis {
     }
 }
 
-impl Ended {
-    fn by(before: &TennisScore, after: &TennisScore) -> Self {
+impl PointEndings {
+    fn between(before: &TennisScore, after: &TennisScore) -> Self {
         let games = |score: &TennisScore| -> u32 {
             score.sets.iter().flat_map(|set| set.games).map(u32::from).sum()
         };

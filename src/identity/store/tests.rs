@@ -6,17 +6,17 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::{
     database::testing::on_each,
-    identity::{Identity, Writer, own, watch},
+    identity::{DecisionWriter, Identity, own, watch},
 };
 
 const NOW: Micros = 1_788_280_000_000_000;
 
 /// The same tables as another program sees them.
-async fn another(database: &Database) -> Store {
-    Store::of(&Database::open_existing(database.name()).await.unwrap())
+async fn another(database: &Database) -> IdentityStore {
+    IdentityStore::of(&Database::open_existing(database.name()).await.unwrap())
 }
 
-fn told(provider: &str, sides: [&str; 2]) -> Fixture {
+fn fixture(provider: &str, sides: [&str; 2]) -> Fixture {
     Fixture {
         provider: provider.into(),
         provider_key: "1/2 '".into(),
@@ -27,30 +27,35 @@ fn told(provider: &str, sides: [&str; 2]) -> Fixture {
     }
 }
 
-fn hear(identity: &mut Identity, provider: &str, sides: [&str; 2]) -> Place {
+fn hear(identity: &mut Identity, provider: &str, sides: [&str; 2]) -> MatchMapping {
     let own = own(provider, "1/2 '");
-    let resolution = identity.resolve(Sport::Tennis, own, &told(provider, sides));
-    Place { id: resolution.id, swapped: resolution.swapped }
+    let resolution = identity.resolve(Sport::Tennis, own, &fixture(provider, sides));
+    MatchMapping { id: resolution.id, swapped: resolution.swapped }
 }
 
 #[tokio::test]
 async fn decisions_come_back_as_they_were() {
     on_each(async |database| {
-        let store = Store::of(&database);
+        let store = IdentityStore::of(&database);
         let mut identity = Identity::default();
         hear(&mut identity, "a", ["N. Djokovic", "R. Nadal"]);
         let swapped = hear(&mut identity, "b", ["R. Nadal", "N. Djokovic"]);
         hear(&mut identity, "c", ["Djokovic", "R. Nadal"]);
         store.write(&identity.take_decisions(), NOW).await.unwrap();
 
-        let remembered = another(&database).await.load().await.unwrap();
+        let stored = another(&database).await.load().await.unwrap();
         let with = Some((own("a", "1/2 '"), Arc::from("a")));
         let aliases = Vec::new();
-        let binding =
-            Binding { own: own("b", "1/2 '"), provider: "b".into(), place: swapped, with, aliases };
-        assert_eq!(remembered.bindings, [binding]);
-        assert_eq!(remembered.doubts.len(), 2);
-        let mut later = Identity::new(remembered);
+        let binding = Binding {
+            own: own("b", "1/2 '"),
+            provider: "b".into(),
+            mapping: swapped,
+            with,
+            aliases,
+        };
+        assert_eq!(stored.bindings, [binding]);
+        assert_eq!(stored.doubts.len(), 2);
+        let mut later = Identity::new(stored);
         assert_eq!(hear(&mut later, "b", ["x", "y"]), swapped);
 
         let doubts = store.doubts().await.unwrap();
@@ -63,8 +68,8 @@ async fn decisions_come_back_as_they_were() {
         ];
         store.write(&undone, NOW).await.unwrap();
         assert_eq!(store.doubts().await.unwrap().len(), 1, "one was decided");
-        let remembered = store.load().await.unwrap();
-        assert_eq!((remembered.bindings.len(), remembered.splits), (0, vec![(low, high)]));
+        let stored = store.load().await.unwrap();
+        assert_eq!((stored.bindings.len(), stored.splits), (0, vec![(low, high)]));
     })
     .await;
 }
@@ -72,10 +77,10 @@ async fn decisions_come_back_as_they_were() {
 #[tokio::test]
 async fn oldest_doubts_go_when_there_are_too_many() {
     on_each(async |database| {
-        let store = Store::of(&database);
+        let store = IdentityStore::of(&database);
         let doubt = |number: usize| {
-            let other = Told::by_key("b", &number.to_string());
-            let one = Told { own: Id(1), ..Told::by_key("a", "1") };
+            let other = MatchDescription::by_key("b", &number.to_string());
+            let one = MatchDescription { own: Id(1), ..MatchDescription::by_key("a", "1") };
             let why = String::new();
             Decision::Doubt(Box::new(Doubt { one, other, swapped: false, score: 0.5, why }))
         };
@@ -91,8 +96,8 @@ async fn oldest_doubts_go_when_there_are_too_many() {
 #[tokio::test]
 async fn writer_writes_beside_the_hub() {
     on_each(async |database| {
-        let store = Store::of(&database);
-        let (writer, written) = Writer::start(store.clone());
+        let store = IdentityStore::of(&database);
+        let (writer, written) = DecisionWriter::start(store.clone());
         let mut identity = Identity::default();
         for provider in ["a", "b"] {
             hear(&mut identity, provider, ["N. Djokovic", "R. Nadal"]);
@@ -109,14 +114,14 @@ async fn writer_writes_beside_the_hub() {
 #[tokio::test]
 async fn orders_of_other_programs_are_heard_until_they_are_done() {
     on_each(async |database| {
-        let (ours, other) = (Store::of(&database), another(&database).await);
-        let split = |key: &str| Order::Split { provider: "a".to_owned(), key: key.to_owned() };
+        let (ours, other) = (IdentityStore::of(&database), another(&database).await);
+        let split = |key: &str| MatchOrder::Split { provider: "a".to_owned(), key: key.to_owned() };
         other.order(&split("waits"), NOW).await.unwrap();
         let (tx, mut rx) = mpsc::channel(1);
         let every = Duration::from_millis(5);
         let watching = tokio::spawn(watch(ours.clone(), every, tx, pending()));
         assert_eq!(rx.recv().await.unwrap().order, split("waits"));
-        let order = Order::Join {
+        let order = MatchOrder::Join {
             provider: "a".to_owned(),
             key: "1".to_owned(),
             into: Id(7),
@@ -125,7 +130,7 @@ async fn orders_of_other_programs_are_heard_until_they_are_done() {
         };
         let number = other.order(&order, NOW).await.unwrap();
         let heard = rx.recv().await.unwrap();
-        assert_eq!(heard, Numbered { number, order });
+        assert_eq!(heard, NumberedOrder { number, order });
 
         let mut identity = Identity::default();
         identity.follow(&heard);
@@ -133,8 +138,8 @@ async fn orders_of_other_programs_are_heard_until_they_are_done() {
         let waiting = other.orders_after(0).await.unwrap();
         assert_eq!(waiting.into_iter().map(|it| it.order).collect::<Vec<_>>(), [split("waits")]);
         assert_eq!(
-            other.place(own("a", "1")).await.unwrap(),
-            Some(Place { id: Id(7), swapped: true })
+            other.mapping(own("a", "1")).await.unwrap(),
+            Some(MatchMapping { id: Id(7), swapped: true })
         );
 
         drop(rx);

@@ -9,7 +9,7 @@ use ingest::{
 };
 
 use super::*;
-use crate::identity::rule::Verdict;
+use crate::identity::rule::Comparison;
 
 /// A season as a provider that tells days alone.
 fn season(file: &str) -> Option<Vec<Fixture>> {
@@ -38,11 +38,11 @@ fn matches_of_a_season_are_all_different() {
         let readings = fixtures.iter().map(|it| Reading::of(Sport::Football, it).unwrap());
         let readings = readings.collect::<Vec<_>>();
         for (at, one) in readings.iter().enumerate() {
-            assert!(matches!(one.compare(one), Verdict::Same { swapped: false, .. }));
+            assert!(matches!(one.compare(one), Comparison::Same { swapped: false, .. }));
             for (other_at, other) in readings.iter().enumerate().skip(at + 1) {
                 let verdict = one.compare(other);
                 let both = (&fixtures[at].provider_key, &fixtures[other_at].provider_key);
-                assert_eq!(verdict, Verdict::Different, "{both:?}");
+                assert_eq!(verdict, Comparison::Different, "{both:?}");
             }
         }
     }
@@ -52,9 +52,9 @@ fn matches_of_a_season_are_all_different() {
 #[test]
 fn betfair_event_is_the_row_of_the_season() {
     let Some(season) = season("E0-2016-2017.csv.gz") else { return };
-    let betfair = told("betfair-stream/football-1-event-77-markets.basic.bz2");
+    let betfair = fixtures("betfair-stream/football-1-event-77-markets.basic.bz2");
     let (sport, event) = betfair.into_iter().find(|(_, it)| it.sides.is_some()).unwrap();
-    assert_eq!(Told::of(Id(0), &event).sides, "Middlesbrough v Man City");
+    assert_eq!(MatchDescription::of(Id(0), &event).sides, "Middlesbrough v Man City");
     for betfair_first in [true, false] {
         let mut identity = Identity::default();
         let before = betfair_first.then(|| identity.hear(sport, &event).id);
@@ -83,7 +83,7 @@ fn recordings_tell_of_different_matches() {
         "slam-pointbypoint/2011-wimbledon-2701.points.csv.gz",
         "slam-pointbypoint/2023-usopen-4601.points.csv.gz",
     ] {
-        for (sport, fixture) in told(file) {
+        for (sport, fixture) in fixtures(file) {
             let own = own(&fixture.provider, &fixture.provider_key);
             let resolution = identity.hear(sport, &fixture);
             assert_eq!((resolution.id, resolution.doubts), (own, 0), "{fixture:?}");
@@ -92,7 +92,7 @@ fn recordings_tell_of_different_matches() {
 }
 
 /// The fixtures that a recording tells.
-fn told(file: &str) -> Vec<(Sport, Fixture)> {
+fn fixtures(file: &str) -> Vec<(Sport, Fixture)> {
     let Some(path) = shared(file) else { return Vec::new() };
     let recording = Recording::open(&path, &[], hour(0), &Limits::default()).unwrap();
     let mut fixtures: Vec<(Sport, Fixture)> = Vec::new();

@@ -46,33 +46,33 @@ impl Identity {
 
     /// What a later run is told of this one.
     fn reborn(decisions: &[Decision]) -> Self {
-        let mut remembered = Remembered::default();
+        let mut stored = StoredDecisions::default();
         for decision in decisions {
-            remember(&mut remembered, decision);
+            remember(&mut stored, decision);
         }
-        Self::new(remembered)
+        Self::new(stored)
     }
 }
 
 /// As the store does it.
-fn remember(remembered: &mut Remembered, decision: &Decision) {
+fn remember(stored: &mut StoredDecisions, decision: &Decision) {
     match decision {
         Decision::Bind(bound) => {
-            let Bound { told, place, with, aliases, .. } = &**bound;
+            let NewBinding { description, mapping, with, aliases, .. } = &**bound;
             let with = with.as_ref().map(|with| (with.own, with.provider.clone()));
-            remembered.bindings.retain(|binding| binding.own != told.own);
-            let provider = told.provider.clone();
-            let (own, place, aliases) = (told.own, *place, aliases.clone());
-            remembered.bindings.push(Binding { own, provider, place, with, aliases });
+            stored.bindings.retain(|binding| binding.own != description.own);
+            let provider = description.provider.clone();
+            let (own, mapping, aliases) = (description.own, *mapping, aliases.clone());
+            stored.bindings.push(Binding { own, provider, mapping, with, aliases });
         }
-        Decision::Rebind(own, place) => {
-            for binding in remembered.bindings.iter_mut().filter(|binding| binding.own == *own) {
-                (binding.place, binding.with) = (*place, None);
+        Decision::Rebind(own, mapping) => {
+            for binding in stored.bindings.iter_mut().filter(|binding| binding.own == *own) {
+                (binding.mapping, binding.with) = (*mapping, None);
             }
         }
-        Decision::Unbind(own) => remembered.bindings.retain(|binding| binding.own != *own),
-        Decision::Split(one, other) => remembered.splits.push((*one, *other)),
-        Decision::Doubt(doubt) => remembered.doubts.push(pair(doubt.one.own, doubt.other.own)),
+        Decision::Unbind(own) => stored.bindings.retain(|binding| binding.own != *own),
+        Decision::Split(one, other) => stored.splits.push((*one, *other)),
+        Decision::Doubt(doubt) => stored.doubts.push(pair(doubt.one.own, doubt.other.own)),
         Decision::Done { .. } => {}
     }
 }

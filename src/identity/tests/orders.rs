@@ -4,9 +4,9 @@ use super::*;
 
 const NOON: &str = "2026-03-01T12:00:00Z";
 
-fn join(one: &str, other: &str, swapped: bool) -> Order {
+fn join(one: &str, other: &str, swapped: bool) -> MatchOrder {
     let with = Some((other.to_owned(), "1".to_owned()));
-    Order::Join {
+    MatchOrder::Join {
         provider: one.to_owned(),
         key: "1".to_owned(),
         into: own(other, "1"),
@@ -15,12 +15,12 @@ fn join(one: &str, other: &str, swapped: bool) -> Order {
     }
 }
 
-fn split(provider: &str) -> Order {
-    Order::Split { provider: provider.to_owned(), key: "1".to_owned() }
+fn split(provider: &str) -> MatchOrder {
+    MatchOrder::Split { provider: provider.to_owned(), key: "1".to_owned() }
 }
 
-fn follow(identity: &mut Identity, order: Order) -> Vec<Move> {
-    identity.follow(&Numbered { number: 7, order })
+fn follow(identity: &mut Identity, order: MatchOrder) -> Vec<Move> {
+    identity.follow(&NumberedOrder { number: 7, order })
 }
 
 fn moved(provider: &str, from: &str, to: &str, swapped: bool) -> Move {
@@ -41,12 +41,12 @@ const OTHER: &str = "J. Nole v T. Rafa";
 
 /// As it is now, and as it is in a later run.
 #[track_caller]
-fn check_places(mut identity: Identity, before: Vec<Decision>, places: &[(&str, &str, bool)]) {
+fn check_mappings(mut identity: Identity, before: Vec<Decision>, mappings: &[(&str, &str, bool)]) {
     let decisions = before.into_iter().chain(identity.take_decisions()).collect::<Vec<_>>();
     for identity in [identity, Identity::reborn(&decisions)] {
-        for (provider, id, swapped) in places {
-            let place = Place { id: own(id, "1"), swapped: *swapped };
-            assert_eq!(identity.place(own(provider, "1")), place, "{provider}");
+        for (provider, id, swapped) in mappings {
+            let mapping = MatchMapping { id: own(id, "1"), swapped: *swapped };
+            assert_eq!(identity.mapping(own(provider, "1")), mapping, "{provider}");
         }
     }
 }
@@ -54,14 +54,14 @@ fn check_places(mut identity: Identity, before: Vec<Decision>, places: &[(&str, 
 #[test]
 fn join_moves_a_match_with_all_that_go_by_it() {
     let mut identity = with(&[("a", ONE), ("b", OTHER), ("c", "Rafa T. v Nole X."), ("d", OTHER)]);
-    assert_eq!(identity.place(own("d", "1")).id, own("b", "1"));
+    assert_eq!(identity.mapping(own("d", "1")).id, own("b", "1"));
     let moves = follow(&mut identity, join("b", "a", true));
     let mut expected = vec![moved("b", "b", "a", true), moved("d", "b", "a", true)];
     expected[1..].sort_by_key(|it| it.own);
     assert_eq!(moves, expected);
     assert_eq!(follow(&mut identity, join("b", "a", true)), [], "twice");
     assert_eq!(follow(&mut identity, join("d", "b", false)), [], "b is a already");
-    check_places(
+    check_mappings(
         identity,
         vec![],
         &[("a", "a", false), ("b", "a", true), ("d", "a", true), ("c", "c", false)],
@@ -90,7 +90,7 @@ fn two_of_one_provider_are_not_joined_by_order_either() {
     let twin = fixture("b", "2", OTHER, NOON);
     identity.hear(Sport::Tennis, &twin);
     identity.take_decisions();
-    let order = Order::Join {
+    let order = MatchOrder::Join {
         provider: "b".into(),
         key: "2".into(),
         into: own("a", "1"),
@@ -100,7 +100,7 @@ fn two_of_one_provider_are_not_joined_by_order_either() {
     assert_eq!(follow(&mut identity, order), []);
     let decisions = identity.take_decisions();
     assert!(matches!(&decisions[..], [Decision::Done { refused: Some(_), .. }]), "{decisions:?}");
-    assert_eq!(identity.place(own("b", "2")).id, own("b", "2"));
+    assert_eq!(identity.mapping(own("b", "2")).id, own("b", "2"));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn split_of_the_first_leaves_the_others_together() {
     let [first, second] = if own("b", "1") < own("c", "1") { ["b", "c"] } else { ["c", "b"] };
     let moves = follow(&mut identity, split("a"));
     assert_eq!(moves, [moved(first, "a", first, false), moved(second, "a", first, true)]);
-    check_places(
+    check_mappings(
         identity,
         decisions,
         &[("a", "a", false), (first, first, false), (second, first, true)],
@@ -155,7 +155,7 @@ fn split_of_what_is_alone_rejects_its_doubts() {
 fn match_of_which_nothing_is_known_needs_its_name() {
     let mut identity = Identity::default();
     let (provider, key) = ("a".to_owned(), "1".to_owned());
-    let order = Order::Join { provider, key, into: Id(7), swapped: false, with: None };
+    let order = MatchOrder::Join { provider, key, into: Id(7), swapped: false, with: None };
     assert_eq!(follow(&mut identity, order), []);
     let decisions = identity.take_decisions();
     assert!(matches!(&decisions[..], [Decision::Done { refused: Some(_), .. }]), "{decisions:?}");

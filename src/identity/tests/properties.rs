@@ -20,7 +20,7 @@ const MATCHES: [[&str; 3]; 8] = [
 
 const PROVIDERS: [&str; 3] = ["a", "b", "c"];
 
-fn told(provider: usize, number: usize) -> Fixture {
+fn provider_fixture(provider: usize, number: usize) -> Fixture {
     let fixture = fixture(PROVIDERS[provider], &number.to_string(), MATCHES[number][provider], "");
     // Each feed has its own idea of the start.
     Fixture { start: Some(hour(12 + provider as i64)), ..fixture }
@@ -36,7 +36,7 @@ proptest! {
         let mut identity = Identity::default();
         let mut ids = BTreeMap::<usize, BTreeSet<Id>>::new();
         for (provider, number) in told_by {
-            let fixture = told(provider, number);
+            let fixture = provider_fixture(provider, number);
             ids.entry(number).or_default().insert(identity.football(&fixture).id);
         }
         prop_assert_eq!(ids.values().map(BTreeSet::len).max(), Some(1), "each is one");
@@ -47,8 +47,8 @@ proptest! {
     fn same_input_gives_the_same(some in subsequence(all(), 1..24).prop_shuffle()) {
         let run = || {
             let mut identity = Identity::default();
-            let told = some.iter().map(|&(provider, number)| told(provider, number));
-            let answers = told.map(|it| identity.football(&it)).collect::<Vec<_>>();
+            let fixtures = some.iter().map(|&(provider, number)| provider_fixture(provider, number));
+            let answers = fixtures.map(|it| identity.football(&it)).collect::<Vec<_>>();
             (answers, identity.take_decisions())
         };
         prop_assert_eq!(run(), run());
@@ -56,13 +56,13 @@ proptest! {
 
     #[test]
     fn no_provider_has_a_match_twice_and_no_id_changes(
-        told in prop::collection::vec((0..3_usize, 0..6_u8, 0..4_usize, 0..5_i64, any::<bool>()), 1..40),
+        steps in prop::collection::vec((0..3_usize, 0..6_u8, 0..4_usize, 0..5_i64, any::<bool>()), 1..40),
         orders in prop::collection::vec((0..3_usize, 0..6_u8, 0..3_usize, 0..6_u8, any::<bool>()), 0..6),
     ) {
         let sides = ["Ajax v PSV", "PSV v Ajax", "Ajax v PSV Eindhoven", "Ajaks v PSV"];
         let mut identity = Identity::default();
         let mut ids = BTreeMap::new();
-        for (provider, key, names, start, named) in told {
+        for (provider, key, names, start, named) in steps {
             let mut fixture = fixture(PROVIDERS[provider], &key.to_string(), sides[names], "");
             fixture.start = Some(hour(start * 2));
             fixture.sides = fixture.sides.filter(|_| named);
@@ -79,17 +79,17 @@ proptest! {
             let with = (PROVIDERS[other].to_owned(), other_key.to_string());
             let into = own(&with.0, &with.1);
             let order = if join {
-                Order::Join { provider, key, into, swapped: false, with: Some(with) }
+                MatchOrder::Join { provider, key, into, swapped: false, with: Some(with) }
             } else {
-                Order::Split { provider, key }
+                MatchOrder::Split { provider, key }
             };
-            identity.follow(&Numbered { number: 1, order });
+            identity.follow(&NumberedOrder { number: 1, order });
             check_groups(&identity)?;
         }
-        let before = identity.known.keys().map(|own| (*own, identity.place(*own))).collect::<Vec<_>>();
+        let before = identity.known.keys().map(|own| (*own, identity.mapping(*own))).collect::<Vec<_>>();
         let later = Identity::reborn(&identity.take_decisions());
-        for (own, place) in before {
-            prop_assert_eq!(later.place(own), place);
+        for (own, mapping) in before {
+            prop_assert_eq!(later.mapping(own), mapping);
         }
     }
 
@@ -111,7 +111,7 @@ proptest! {
 
 fn check_groups(identity: &Identity) -> Result<(), TestCaseError> {
     for (own, known) in &identity.known {
-        let members = identity.groups.of(known.place.id);
+        let members = identity.groups.of(known.mapping.id);
         prop_assert!(members.iter().any(|member| member.own == *own));
         let providers = members.iter().map(|member| &member.provider).collect::<BTreeSet<_>>();
         prop_assert_eq!(providers.len(), members.len(), "two of one provider in {:?}", members);

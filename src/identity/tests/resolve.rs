@@ -16,7 +16,7 @@ fn first_gives_its_id_to_all() {
     assert_eq!(identity.members(ids[0]).count(), 3);
     let decisions = identity.take_decisions();
     assert!(matches!(&decisions[..], [Decision::Bind(b), Decision::Bind(_)]
-        if b.place.id == own("a", "1") && b.told.sides == "Man City v Arsenal" && b.told.start == NOON));
+        if b.mapping.id == own("a", "1") && b.description.sides == "Man City v Arsenal" && b.description.start == NOON));
     assert!(!identity.has_decisions());
 }
 
@@ -184,26 +184,26 @@ fn many_that_look_alike_are_left_alone() {
 /// first in a later run, and whichever way round it has the sides.
 #[test]
 fn names_of_who_came_first_stay() {
-    let told = |provider: &str, sides: &str| {
+    let cup_fixture = |provider: &str, sides: &str| {
         within(fixture(provider, "1", sides, "2026-09-01T16:00:00Z"), &format!("{provider} cup"))
     };
-    let first = told("a", "Novak Djokovic v Rafael Nadal");
-    let second = told("b", "R. Nadal v N. Djokovic");
+    let first = cup_fixture("a", "Novak Djokovic v Rafael Nadal");
+    let second = cup_fixture("b", "R. Nadal v N. Djokovic");
     let mut identity = Identity::default();
     identity.hear(Sport::Tennis, &first);
     assert!(identity.hear(Sport::Tennis, &second).swapped);
     let decisions = identity.take_decisions();
-    let mut remembered = Remembered::default();
-    decisions.iter().for_each(|decision| remember(&mut remembered, decision));
+    let mut stored = StoredDecisions::default();
+    decisions.iter().for_each(|decision| remember(&mut stored, decision));
     let ids = |fixture: &Fixture| {
         let sides = fixture.sides.as_ref().unwrap().each_ref().map(|side| side.id);
         (sides, fixture.competition.as_ref().unwrap().id)
     };
     let (sides, competition) = ids(&first);
-    for identity in [identity, Identity::new(remembered)] {
+    for identity in [identity, Identity::new(stored)] {
         let own = own("b", "1");
         let fact = Fact::Fixture(second.clone()).swapped();
-        let fact = identity.in_its_names(own, Cow::Owned(fact)).into_owned();
+        let fact = identity.with_public_ids(own, Cow::Owned(fact)).into_owned();
         let Fact::Fixture(shown) = fact else { panic!("{fact:?}") };
         assert_eq!(ids(&shown), (sides, competition));
         assert_eq!(&*shown.sides.unwrap()[0].name, "N. Djokovic", "names are its own");

@@ -1,16 +1,16 @@
 //! True pairs, and what only looks like one.
 
 use super::*;
-use crate::identity::rule::Verdict;
+use crate::identity::rule::Comparison;
 
 const SAME: &str = "same";
 const SWAPPED: &str = "same, swapped";
 const DOUBTFUL: &str = "doubtful";
 const DIFFERENT: &str = "different";
 
-fn verdict(sport: Sport, one: &Fixture, other: &Fixture) -> Verdict {
+fn verdict(sport: Sport, one: &Fixture, other: &Fixture) -> Comparison {
     let [Some(one), Some(other)] = [one, other].map(|it| Reading::of(sport, it)) else {
-        return Verdict::Different;
+        return Comparison::Different;
     };
     one.compare(&other)
 }
@@ -21,10 +21,10 @@ fn check(sport: Sport, one: &Fixture, other: &Fixture, expected: &str) {
     for (one, other) in [(one, other), (other, one)] {
         let verdict = verdict(sport, one, other);
         let found = match verdict {
-            Verdict::Same { swapped: false, .. } => SAME,
-            Verdict::Same { swapped: true, .. } => SWAPPED,
-            Verdict::Doubtful { .. } => DOUBTFUL,
-            Verdict::Different => DIFFERENT,
+            Comparison::Same { swapped: false, .. } => SAME,
+            Comparison::Same { swapped: true, .. } => SWAPPED,
+            Comparison::Doubtful { .. } => DOUBTFUL,
+            Comparison::Different => DIFFERENT,
         };
         assert_eq!(found, expected, "{one:?}\n{other:?}\n{verdict:?}");
     }

@@ -32,7 +32,7 @@ impl Dice {
 }
 
 /// Every team against every other at home, so many times.
-fn simulated(truth: &Model, rounds: usize, seed: u64) -> Vec<Played> {
+fn simulated(truth: &Model, rounds: usize, seed: u64) -> Vec<MatchResult> {
     let mut dice = Dice(seed);
     let teams: Vec<_> = truth.teams.keys().copied().collect();
     let mut played = Vec::new();
@@ -41,7 +41,7 @@ fn simulated(truth: &Model, rounds: usize, seed: u64) -> Vec<Played> {
             let sides = [*home, *away];
             let forecast = truth.forecast(sides, false).unwrap();
             let goals = (0..rounds).map(|_| dice.score(&forecast));
-            played.extend(goals.map(|goals| Played { sides, goals, days: 0.0 }));
+            played.extend(goals.map(|goals| MatchResult { sides, goals, days: 0.0 }));
         }
     }
     played
@@ -83,7 +83,7 @@ fn slopes_are_those_of_the_likelihood() {
     let places: BTreeMap<Key, usize> =
         (0..4).map(|key| (key, usize::try_from(key).unwrap())).collect();
     let played = simulated(&truth, 4, 7);
-    let results: Vec<_> = played.iter().map(|it| Weighed::of(it, &places, 365.0)).collect();
+    let results: Vec<_> = played.iter().map(|it| WeightedResult::of(it, &places, 365.0)).collect();
     let at: Vec<f64> =
         [0.1, 0.2, -0.07].into_iter().chain((0..8).map(|n| f64::from(n) / 40.0)).collect();
     let here = likelihood(&at, &results);
@@ -101,7 +101,7 @@ fn slopes_are_those_of_the_likelihood() {
 
 #[test]
 fn older_results_count_less() {
-    let of = |days: f64, goals: [u32; 2]| Played { sides: [1, 2], goals, days };
+    let of = |days: f64, goals: [u32; 2]| MatchResult { sides: [1, 2], goals, days };
     let mut played = vec![of(1000.0, [0, 3]); 20];
     played.extend(vec![of(1.0, [3, 0]); 20]);
     let model = Model::fit(&played, 100.0);
@@ -148,7 +148,7 @@ fn outcome([home, away]: [u32; 2]) -> usize {
     }
 }
 
-/// Fitted on the first six tenths of a real season, the model is nearer to the results of the rest than
+/// FittedModel on the first six tenths of a real season, the model is nearer to the results of the rest than
 /// how often home, draw and away came in the first part.
 #[test]
 #[expect(clippy::print_stderr, reason = "what a test skips has to be seen")]
@@ -167,7 +167,7 @@ fn rest_of_a_season_is_told_better_than_by_base_rates() {
         let today = past.last().unwrap().2;
         let played = past.iter().map(|(sides, goals, date)| {
             let days = f64::from(date.until(today).unwrap().get_days());
-            Played { sides: *sides, goals: *goals, days }
+            MatchResult { sides: *sides, goals: *goals, days }
         });
         let model = Model::fit(&played.collect::<Vec<_>>(), 365.0);
         let mut rates = [0.0; 3];

@@ -75,7 +75,9 @@ async fn polled_odds_are_held_while_their_provider_is_away() {
     );
     assert_eq!(asked.target, expected);
     // What it has already is not sent again, and keeps it live.
-    while server.next_request().await.headers.get("if-none-match").is_none_or(|etag| etag != "2.1") {}
+    while server.next_request().await.headers.get("if-none-match").is_none_or(|etag| etag != "2.1")
+    {
+    }
     *offer.lock().expect("no handler panicked") = "2.2";
     client.until(|client| home_price(client) == Some("2.2")).await;
     check_metric(&hub, "odds", "live").await;

@@ -6,7 +6,7 @@ mod world;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use crate::record::{Brief, Status};
+use crate::record::{MatchSummary, Status};
 
 pub(super) use self::world::brief;
 use self::world::{ALPHA, BETA, LEAGUE, MANAGER, REFEREE, SCORER, SEASON, VENUE, World};
@@ -105,7 +105,7 @@ async fn match_in_play_counts_as_the_hub_knows_it() {
 #[tokio::test]
 async fn live_list_is_filtered_and_speaks_of_halves() {
     let world = World::new().await;
-    let other = Brief {
+    let other = MatchSummary {
         competition: Some(6),
         season: Some(60),
         ..world.in_minutes(7, -50, Status::HalfTime)
@@ -143,7 +143,7 @@ async fn live_list_is_filtered_and_speaks_of_halves() {
 #[tokio::test]
 async fn live_list_is_from_five_minutes_before_to_ten_minutes_after() {
     let world = World::new().await;
-    let ended = |id, minutes| Brief {
+    let ended = |id, minutes| MatchSummary {
         ended: Some(world.ago(minutes)),
         score: Some([2, 0]),
         ..world.in_minutes(id, -110, Status::Finished)
@@ -155,7 +155,7 @@ async fn live_list_is_from_five_minutes_before_to_ten_minutes_after() {
         world.in_minutes(14, -90, Status::NotStarted),
         ended(15, 9),
         ended(16, 11),
-        Brief { status: Status::Abandoned, ..ended(17, 1) },
+        MatchSummary { status: Status::Abandoned, ..ended(17, 1) },
     ]);
     let live = world.get("events/live/").await.body;
     assert_eq!(ids(&live), [3, 13, 11, 15]);
@@ -346,7 +346,7 @@ async fn empty_archive_has_empty_lists() {
 #[tokio::test]
 async fn version_1_filters_days_and_lists_of_leagues() {
     let world = World::new().await;
-    let other = Brief { competition: Some(6), ..world.in_minutes(7, -50, Status::HalfTime) };
+    let other = MatchSummary { competition: Some(6), ..world.in_minutes(7, -50, Status::HalfTime) };
     world.show([other]);
     let get = async |path: &str| {
         let answer = world.at(&format!("http://hub.example/api/{path}")).await;

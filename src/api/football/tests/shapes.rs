@@ -9,7 +9,7 @@ use crate::{
         event::Event, incidents::Incidents, line_ups::LineUps, player_stats::MatchPlayerStats,
         stats::Stats,
     },
-    record::{Brief, Status},
+    record::{MatchSummary, Status},
 };
 
 fn written(value: &impl Serialize) -> String {
@@ -20,7 +20,7 @@ fn written(value: &impl Serialize) -> String {
 fn match_has_the_keys_of_the_page_in_their_order() {
     // 2026-07-31T00:30:00Z
     let start = 1_785_457_800_000_000;
-    let brief = Brief {
+    let brief = MatchSummary {
         score: Some([3, 2]),
         half_time: Some([1, 1]),
         extra_time: Some([1, 0]),
@@ -47,7 +47,7 @@ fn match_has_the_keys_of_the_page_in_their_order() {
         r#""stage_name":"Group A","has_xg":false,"previous_leg_event_id":null}"#,
     );
     assert_eq!(written(&event), expected);
-    let upcoming = Brief { status: Status::NotStarted, ..brief };
+    let upcoming = MatchSummary { status: Status::NotStarted, ..brief };
     let event = Event::bare(&upcoming, [String::new(), String::new()], None, start);
     assert_eq!((event.home_score, event.away_score, event.period), (None, None, ""));
 }
@@ -128,7 +128,7 @@ fn periods_tell_the_score_and_checks_their_decision() {
         incident("second_yellow", None, 70, None),
     ]);
     let playing = |football, status| MatchRecord {
-        brief: Brief { status, ..Brief::clone(&first.brief) }.into(),
+        brief: MatchSummary { status, ..MatchSummary::clone(&first.brief) }.into(),
         play: PlayRecord::Football(Box::new(football)),
         ..first.clone()
     };

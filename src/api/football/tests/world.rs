@@ -18,8 +18,8 @@ use crate::{
     products::Catalogue,
     reader::Reader,
     record::{
-        Brief, ClockRecord, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord,
-        MatchRecord, Named, Names, PlayRecord, Position, Status,
+        ClockRecord, EntityRef, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord,
+        LineUpRecord, MatchRecord, MatchSummary, Names, PlayRecord, Position, Status,
     },
     signals::SignalBoard,
 };
@@ -66,7 +66,7 @@ impl World {
         let kept = [
             first(now - 14 * DAY_US),
             MatchRecord {
-                brief: Brief {
+                brief: MatchSummary {
                     round: Some(2),
                     score: Some([1, 2]),
                     extra_time: Some([0, 1]),
@@ -80,7 +80,7 @@ impl World {
                 ..record(3, [ALPHA, GAMMA])
             },
             MatchRecord {
-                brief: Brief {
+                brief: MatchSummary {
                     round_name: Some("Final".into()),
                     ..brief(4, [BETA, GAMMA], now + 2 * DAY_US, Status::NotStarted)
                 }
@@ -123,8 +123,8 @@ impl World {
     }
 
     /// Adds matches to the hub.
-    pub(super) fn show(&self, briefs: impl IntoIterator<Item = Brief>) {
-        let live_record = |brief: Brief| MatchRecord {
+    pub(super) fn show(&self, briefs: impl IntoIterator<Item = MatchSummary>) {
+        let live_record = |brief: MatchSummary| MatchRecord {
             brief: brief.into(),
             play: PlayRecord::Football(Box::default()),
             ..record(0, [ALPHA, BETA])
@@ -135,7 +135,7 @@ impl World {
     }
 
     /// A match that begins in this many minutes.
-    pub(super) fn in_minutes(&self, id: Key, minutes: Micros, status: Status) -> Brief {
+    pub(super) fn in_minutes(&self, id: Key, minutes: Micros, status: Status) -> MatchSummary {
         brief(id, [ALPHA, BETA], self.now + minutes * 60_000_000, status)
     }
 
@@ -166,8 +166,8 @@ impl World {
     }
 }
 
-pub(super) fn named(id: Key) -> Named {
-    Named { id, name: format!("name {id}").into() }
+pub(super) fn named(id: Key) -> EntityRef {
+    EntityRef { id, name: format!("name {id}").into() }
 }
 
 pub(in crate::api::football) fn brief(
@@ -175,8 +175,8 @@ pub(in crate::api::football) fn brief(
     sides: [Key; 2],
     start: Micros,
     status: Status,
-) -> Brief {
-    Brief {
+) -> MatchSummary {
+    MatchSummary {
         id,
         sport: Sport::Football,
         competition: Some(LEAGUE),
@@ -232,7 +232,7 @@ fn live(now: Micros, status: Status) -> MatchRecord {
         ..FootballRecord::default()
     };
     MatchRecord {
-        brief: Brief {
+        brief: MatchSummary {
             score: Some([1, 0]),
             ended: status.is_over().then_some(now),
             ..brief(3, [ALPHA, GAMMA], now - DAY_US / 48, status)
@@ -305,7 +305,7 @@ pub(super) fn first(start: Micros) -> MatchRecord {
         coaches: [Some(named(MANAGER)), None],
         ..record(1, [ALPHA, BETA]).names
     };
-    let brief = Brief {
+    let brief = MatchSummary {
         venue: Some(VENUE),
         referee: Some(REFEREE),
         coaches: [Some(MANAGER), None],

@@ -12,7 +12,7 @@ use crate::{
         view::View,
     },
     archive::{EntityKind, Filter},
-    record::{Brief, Key, MatchRecord},
+    record::{Key, MatchRecord, MatchSummary},
 };
 
 /// A match, as the other shapes of the Odds API begin.
@@ -34,7 +34,11 @@ pub(super) struct OddsEvent {
 }
 
 impl OddsEvent {
-    fn new(brief: &Brief, league: Option<String>, [home, away]: [Option<String>; 2]) -> Self {
+    fn new(
+        brief: &MatchSummary,
+        league: Option<String>,
+        [home, away]: [Option<String>; 2],
+    ) -> Self {
         Self {
             event_id: brief.id,
             sport: brief.sport.as_str(),
@@ -58,7 +62,7 @@ impl OddsEvent {
         Self::new(&record.brief, league, [side(0), side(1)])
     }
 
-    fn of_brief(api: &Api, brief: &Brief) -> Self {
+    fn of_brief(api: &Api, brief: &MatchSummary) -> Self {
         let sides = if matches!(brief.sport, Sport::Tennis | Sport::Darts) {
             EntityKind::Player
         } else {

@@ -26,7 +26,7 @@ use crate::{
         error::{ErrorBody, UnknownParametersBody},
     },
     archive::{Entity, EntityKind, Filter},
-    rating::{self, Rated},
+    rating::{self, Rating},
     record::{Key, MatchRecord},
 };
 
@@ -272,7 +272,7 @@ impl DartsPlayer {
 impl DartsRanking {
     fn of(
         api: &Api,
-        (position, (player, rated)): &(usize, (Key, Rated)),
+        (position, (player, rated)): &(usize, (Key, Rating)),
         kind: &'static str,
     ) -> Self {
         let entity = api.archive.entity(EntityKind::Player, *player);

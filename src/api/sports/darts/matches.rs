@@ -21,7 +21,7 @@ use crate::{
         time,
     },
     archive::EntityKind,
-    record::{Key, MatchRecord, Named},
+    record::{EntityRef, Key, MatchRecord},
 };
 
 const SPORT: Sport = Sport::Darts;
@@ -251,7 +251,7 @@ impl DartsDetail {
 
 impl DartsTournament {
     pub(super) fn of(record: &MatchRecord) -> Option<Self> {
-        let Named { id, name } = record.names.competition.as_ref()?;
+        let EntityRef { id, name } = record.names.competition.as_ref()?;
         let category = shape::text(record.names.category.as_ref());
         Some(Self { id: *id, name: name.to_string(), category })
     }
@@ -263,7 +263,7 @@ impl DartsPlayerBrief {
         record: &MatchRecord,
         sport_stats: &SportStats,
     ) -> [Option<Self>; 2] {
-        let player = |named: &Named| {
+        let player = |named: &EntityRef| {
             let entity = api.archive.entity(EntityKind::Player, named.id);
             let country = entity.and_then(|entity| entity.country.clone());
             Self {

@@ -19,7 +19,7 @@ use crate::{
         Api, CacheControl, Page, Spec,
         error::{ErrorBody, UnknownParametersBody},
     },
-    record::{Brief, Key, MatchRecord},
+    record::{Key, MatchRecord, MatchSummary},
 };
 
 const SPORT: Sport = Sport::Hockey;
@@ -146,7 +146,7 @@ pub(super) async fn h2h(Path(id): Path<String>, request: SportsRequest) -> ApiRe
 }
 
 /// Whether overtime or a shoot-out decided it.
-pub(super) fn had_overtime(brief: &Brief) -> bool {
+pub(super) fn had_overtime(brief: &MatchSummary) -> bool {
     brief.parts.len() > PERIODS
 }
 

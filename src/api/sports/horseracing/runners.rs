@@ -275,9 +275,7 @@ pub(super) async fn trainers(request: SportsRequest) -> ApiResult {
 }
 
 /// By name; each with the start of its last race.
-fn known_horses<'a>(
-    cards: impl Iterator<Item = &'a Card>,
-) -> Vec<(&'a NamedRow, Option<Micros>)> {
+fn known_horses<'a>(cards: impl Iterator<Item = &'a Card>) -> Vec<(&'a NamedRow, Option<Micros>)> {
     let mut horses = BTreeMap::new();
     for card in cards {
         for horse in card.runners.iter().filter_map(|runner| runner.horse.as_ref()) {

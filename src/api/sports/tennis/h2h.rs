@@ -19,7 +19,7 @@ use super::{
 use crate::{
     api::{Api, CacheControl, error::ErrorBody, time},
     archive::EntityKind,
-    record::{Key, MatchRecord, Named},
+    record::{EntityRef, Key, MatchRecord},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -134,7 +134,7 @@ impl TennisResult {
         let circuit = tournament.as_ref().and_then(|tournament| tournament.circuit);
         let opponent =
             side_match.opponent().and_then(|id| api.archive.entity(EntityKind::Player, id));
-        let opponent = opponent.map(|it| Named { id: it.id, name: it.name.clone() });
+        let opponent = opponent.map(|it| EntityRef { id: it.id, name: it.name.clone() });
         let score = side_match.score();
         Self {
             id: brief.id,

@@ -20,7 +20,7 @@ use crate::{
         time,
     },
     archive::EntityKind,
-    rating::Rated,
+    rating::Rating,
     record::Key,
 };
 
@@ -117,7 +117,7 @@ struct RankedPlayer {
     kind: &'static str,
     position: usize,
     player: Key,
-    rated: Rated,
+    rated: Rating,
 }
 
 impl Ranking {
@@ -135,7 +135,7 @@ impl Ranking {
         let end = date.unwrap_or(now);
         let week =
             SportStats::before(&request.api.archive, Sport::Tennis, Some(end - 7 * DAY)).await?;
-        let row = |(player, rated): (Key, Rated)| {
+        let row = |(player, rated): (Key, Rating)| {
             let position = sport_stats.position(player)?;
             Some(RankedPlayer { kind: kind(player, &sport_stats), position, player, rated })
         };

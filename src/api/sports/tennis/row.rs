@@ -12,7 +12,7 @@ use crate::{
     api::{Api, number::Number},
     archive::{Entity, EntityKind},
     rating,
-    record::{Key, MatchRecord, Named, TennisRecord},
+    record::{EntityRef, Key, MatchRecord, TennisRecord},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -180,7 +180,7 @@ impl Standing {
 
 impl TournamentBrief {
     pub(super) fn of(record: &MatchRecord) -> Option<Self> {
-        let Named { id, name } = record.names.competition.as_ref()?;
+        let EntityRef { id, name } = record.names.competition.as_ref()?;
         let (surface, kind) = (&record.names.surface, &record.names.category);
         Some(Self {
             id: *id,
@@ -207,7 +207,7 @@ impl TournamentBrief {
 impl PlayerBrief {
     pub(super) fn of(
         api: &Api,
-        named: &Named,
+        named: &EntityRef,
         circuit: Option<&'static str>,
         sport_stats: &SportStats,
     ) -> Self {
@@ -229,7 +229,7 @@ impl PlayerBrief {
         sport_stats: &SportStats,
     ) -> [Option<Self>; 2] {
         let circuit = TournamentBrief::of(record).and_then(|tournament| tournament.circuit);
-        let player = |named: &Named| Self::of(api, named, circuit, sport_stats);
+        let player = |named: &EntityRef| Self::of(api, named, circuit, sport_stats);
         let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(player));
         both.map_or([None, None], |both| both.map(Some))
     }

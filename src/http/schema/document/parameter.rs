@@ -4,7 +4,7 @@ use fanout::channel::NAME_BYTES_MAX;
 use ingest::event::Sport;
 use serde_json::{Value, json};
 
-use crate::{api::odds::market, products::Product, signals::Kind};
+use crate::{api::odds::market, products::Product, signals::SignalKind};
 
 /// Numbers that are capped: larger values count as the maximum.
 const CAPPED: [&str; 8] =
@@ -26,7 +26,7 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
             json!({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]})
         }
         "movement" => one_of(["SHORTENING", "DRIFTING"]),
-        "kind" => one_of(Kind::ALL.map(Kind::as_str)),
+        "kind" => one_of(SignalKind::ALL.map(SignalKind::as_str)),
         "sport" => {
             let names = Sport::ALL.map(Sport::as_str).into_iter();
             one_of(names.filter(|name| first == "odds" || Product::named(name).is_some()))

@@ -11,7 +11,7 @@ use crate::{
         Node,
         tests::{apply, tree},
     },
-    hub::sequence::{Sequence, Stamp, Window},
+    hub::sequence::{Sequence, Stamp, TailWindow},
 };
 
 #[derive(Debug, Clone)]
@@ -46,13 +46,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Stage {
     now: Micros,
     sequence: Sequence,
-    lanes: Lanes,
-    timers: Timers,
+    tiers: RateTiers,
+    timers: TierTimers,
     /// As one holds it who takes each change.
     data: Value,
-    each: Vec<Numbered>,
+    each: Vec<NumberedUpdate>,
     readers: Vec<Reader>,
-    /// The last frame of each rate since its lane was opened: where it led to, and when it came.
+    /// The last frame of each rate since its tier was opened: where it led to, and when it came.
     last: Vec<(Rate, Seq, Option<Micros>)>,
 }
 
@@ -65,7 +65,7 @@ struct Reader {
     joined: Seq,
 }
 
-const WINDOW: Window = Window { bytes: usize::MAX, age_us: Micros::MAX };
+const WINDOW: TailWindow = TailWindow { bytes: usize::MAX, age_us: Micros::MAX };
 const SUBJECT: Subject = Subject::Feeds;
 
 fn interval(rate: Rate) -> Micros {
@@ -100,8 +100,8 @@ impl Stage {
         Self {
             now: 1_000_000,
             sequence: Sequence::new(channel),
-            lanes: Lanes::default(),
-            timers: Timers::default(),
+            tiers: RateTiers::default(),
+            timers: TierTimers::default(),
             data: json!({}),
             each: Vec::new(),
             readers: Vec::new(),
@@ -137,18 +137,18 @@ impl Stage {
         let stamp = Stamp { source: None, received: self.now, published: self.now };
         let update = self.sequence.push(stamp, patch, events, WINDOW);
         let name = channel.name.clone();
-        let body = stream::Update { channel: name, prev, update: Arc::clone(&update) };
+        let body = stream::UpdateFrame { channel: name, prev, update: Arc::clone(&update) };
         let publication = Publication::new(channel, prev, update.seq, Box::new(body));
         let publication = Arc::new(publication.urgent(kind == Kind::Urgent));
-        let change = Numbered { update, publication };
+        let change = NumberedUpdate { update, publication };
         patch_by(&mut self.data, &parse(change.publication.frame()));
         self.each.push(change.clone());
 
         let mut changes = Vec::new();
         let before = self.last.clone();
-        self.lanes.take(SUBJECT, &change, &mut self.timers, &mut changes);
+        self.tiers.take(SUBJECT, &change, &mut self.timers, &mut changes);
         let followed: BTreeSet<Rate> = self.readers.iter().map(|reader| reader.rate).collect();
-        assert_eq!(self.lanes.len(), followed.len(), "lanes are those that somebody follows");
+        assert_eq!(self.tiers.len(), followed.len(), "tiers are those that somebody follows");
         self.last.retain(|(rate, ..)| followed.contains(rate));
         let sent = self.send(&changes, Some(kind));
         for (rate, seq, at) in before.into_iter().filter(|(rate, ..)| followed.contains(rate)) {
@@ -159,7 +159,7 @@ impl Stage {
         }
     }
 
-    /// As the writer does: lanes are looked at when they are due.
+    /// As the writer does: tiers are looked at when they are due.
     fn pass(&mut self, span: Micros) {
         let end = self.now + span;
         while let Some(due) = self.timers.next().filter(|due| *due <= end) {
@@ -173,13 +173,13 @@ impl Stage {
     fn flush(&mut self) {
         let mut changes = Vec::new();
         while let Some(timer) = self.timers.pop(self.now) {
-            self.lanes.look(timer, self.now, self.now, &mut self.timers, &mut changes);
+            self.tiers.fire(timer, self.now, self.now, &mut self.timers, &mut changes);
         }
         self.send(&changes, None);
     }
 
     fn join(&mut self, rate: Rate) {
-        let lease = self.lanes.lease(rate).expect("a rate other than each has a lane");
+        let lease = self.tiers.lease(rate).expect("a rate other than each has a tier");
         let head = self.sequence.head();
         if self.last.iter().all(|(own, ..)| *own != rate) {
             self.last.push((rate, head, None));
@@ -218,12 +218,12 @@ impl Stage {
             assert_eq!((&frame["n"], &frame["why"]), (&json!(seq - prev), &json!("rate")));
             assert_eq!(frame["at"]["pub"], last.update.stamp.published);
             let merged = &self.each[prev as usize..seq as usize];
-            let alone = |it: &Numbered| !it.update.events.is_empty() || it.publication.urgent;
+            let alone = |it: &NumberedUpdate| !it.update.events.is_empty() || it.publication.urgent;
             assert!(!merged.iter().any(alone), "{prev} to {seq} holds what stands alone");
         }
     }
 
-    /// Frames of a lane follow each other without a hole, and those of values not sooner than the
+    /// Frames of a tier follow each other without a hole, and those of values not sooner than the
     /// interval, unless what came next could not be merged with them.
     fn lane_is_right(&mut self, rate: Rate, publication: &Publication, kind: Option<Kind>) {
         let own = self.last.iter_mut().find(|(own, ..)| *own == rate).expect("it is followed");
@@ -274,8 +274,8 @@ impl Reader {
     fn take(&mut self, frame: &Value) {
         let number = |field: &str| frame[field].as_u64().expect("it is numbered");
         if number("seq") <= self.seq {
-            // It joined behind what the lane held then.
-            return assert_eq!(frame.get("events"), None, "an event waited in a lane");
+            // It joined behind what the tier held then.
+            return assert_eq!(frame.get("events"), None, "an event waited in a tier");
         }
         assert!(number("prev") <= self.seq, "a hole");
         self.seq = number("seq");
@@ -299,14 +299,14 @@ proptest! {
 
 #[test]
 fn lane_is_open_while_its_lease_is_held() {
-    let mut lanes = Lanes::default();
-    assert!(lanes.lease(Rate::Each).is_none());
-    let (one, other) = (lanes.lease(Rate::Ms250), lanes.lease(Rate::Ms250));
-    assert_eq!(lanes.len(), 1);
+    let mut tiers = RateTiers::default();
+    assert!(tiers.lease(Rate::Each).is_none());
+    let (one, other) = (tiers.lease(Rate::Ms250), tiers.lease(Rate::Ms250));
+    assert_eq!(tiers.len(), 1);
     drop(one);
-    lanes.close_unfollowed();
-    assert_eq!(lanes.len(), 1);
+    tiers.close_unfollowed();
+    assert_eq!(tiers.len(), 1);
     drop(other);
-    lanes.close_unfollowed();
-    assert!(lanes.is_empty());
+    tiers.close_unfollowed();
+    assert!(tiers.is_empty());
 }

@@ -1,4 +1,4 @@
-//! One match that somebody follows: its numbers, its tail, and when what is due.
+//! One match with followers: its sequence, its tail, and when which frame is due.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -12,8 +12,8 @@ use fanout::{
 use super::{CHANGED, EVENT_EVERY_US, PRICES_EVERY_US, TIME_EVERY_US};
 use crate::{
     dialect::live::{
-        self, Scene,
-        football::{self, Time},
+        self, MatchScene,
+        football::{self, MatchTime},
         odds,
     },
     document::Object,
@@ -23,12 +23,12 @@ use crate::{
     },
 };
 
-/// Frames of a match that can be sent again.
+/// Maximum number of frames in the tail.
 const TAIL_MAX: usize = 256;
 
-/// What a frame tells.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     Event,
     Livedata,
     Odds,
@@ -36,8 +36,8 @@ pub(super) enum Kind {
     Score,
 }
 
-impl Kind {
-    /// Whether a later frame of the kind says all that this one does.
+impl FrameKind {
+    /// Whether a later frame of the same kind supersedes this one.
     fn is_superseded(self) -> bool {
         match self {
             Self::Event | Self::Livedata | Self::Odds => true,
@@ -47,73 +47,73 @@ impl Kind {
 }
 
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct LegacyChannel {
     pub(super) channel: Channel,
     head: Seq,
-    tail: VecDeque<Kept>,
+    tail: VecDeque<SentFrame>,
     pub(super) lease: Lease,
-    /// Since when nobody follows it.
-    forsaken: Option<Micros>,
-    /// What the last `event` frame told of life, feed and status.
-    pub(super) told_header: Option<Header>,
+    /// When its last follower left.
+    unfollowed_since: Option<Micros>,
+    /// The header of the last `event` frame.
+    pub(super) sent_header: Option<Header>,
     pub(super) event_due: Micros,
     pub(super) time_due: Micros,
-    pub(super) prices: Prices,
-    pub(super) books: Vec<BookLine>,
-    /// The plain snapshot, for as long as nothing has happened since, and when it was made.
+    pub(super) prices: PriceSchedule,
+    pub(super) books: Vec<LegacyBookChannel>,
+    /// The plain snapshot with its sequence and time, valid until the next frame.
     pub(super) snapshot: Option<(Seq, Micros, Bytes)>,
 }
 
 #[derive(Debug)]
-struct Kept {
-    kind: Kind,
+struct SentFrame {
+    kind: FrameKind,
     at: Micros,
     publication: Arc<Publication>,
 }
 
-/// The prices of one bookmaker beside, for those who asked.
+/// The prices of one bookmaker, for readers that requested them.
 #[derive(Debug)]
-pub(super) struct BookLine {
+pub(super) struct LegacyBookChannel {
     pub(super) slug: Arc<str>,
     pub(super) channel: Channel,
     head: Seq,
     last: Option<Arc<Publication>>,
     pub(super) lease: Lease,
-    prices: Prices,
+    prices: PriceSchedule,
 }
 
-/// When prices are told.
+/// The schedule of price frames.
 #[derive(Debug, Default)]
-pub(super) struct Prices {
+pub(super) struct PriceSchedule {
     last: Object,
     changed: bool,
     /// A market has opened or was suspended.
-    turned: bool,
+    status_changed: bool,
     free_at: Micros,
     due: Micros,
 }
 
-impl Prices {
-    /// `last`: those that the snapshot tells.
+impl PriceSchedule {
+    /// `last`: the prices of the snapshot.
     fn new(last: Object, now: Micros) -> Self {
         let (free_at, due) = (now + PRICES_EVERY_US, now + odds::EVERY_US);
-        Self { last, changed: false, turned: false, free_at, due }
+        Self { last, changed: false, status_changed: false, free_at, due }
     }
 
     pub(super) fn is_due(&self, now: Micros, goes_on: bool) -> bool {
-        self.turned || self.changed && self.free_at <= now || goes_on && self.due <= now
+        self.status_changed || self.changed && self.free_at <= now || goes_on && self.due <= now
     }
 
-    /// Why these prices are to be told, if they are.
-    pub(super) fn tell(
+    /// The reason to send these prices now, if there is one.
+    pub(super) fn due_reason(
         &mut self,
-        told: &Object,
+        prices: &Object,
         now: Micros,
         goes_on: bool,
     ) -> Option<&'static str> {
-        (self.changed, self.turned) = (false, false);
-        let why = if self.last != *told {
-            self.last = told.clone();
+        (self.changed, self.status_changed) = (false, false);
+        let why = if self.last != *prices {
+            self.last = prices.clone();
             CHANGED
         } else if goes_on && self.due <= now {
             "interval"
@@ -125,20 +125,25 @@ impl Prices {
     }
 }
 
-impl Line {
-    /// `channel` has another epoch each time that a line of the match is opened. `told`: the prices that
-    /// its first snapshot tells.
-    pub(super) fn open(channel: Channel, scene: &Scene<'_>, told: Object, now: Micros) -> Self {
+impl LegacyChannel {
+    /// `channel` has another epoch each time that a channel of the match is opened. `prices`: those
+    /// of its first snapshot.
+    pub(super) fn open(
+        channel: Channel,
+        scene: &MatchScene<'_>,
+        prices: Object,
+        now: Micros,
+    ) -> Self {
         Self {
             channel,
             head: 0,
             tail: VecDeque::new(),
             lease: Lease::default(),
-            forsaken: None,
-            told_header: Some(scene.header),
+            unfollowed_since: None,
+            sent_header: Some(scene.header),
             event_due: now + EVENT_EVERY_US,
             time_due: now + TIME_EVERY_US,
-            prices: Prices::new(told, now),
+            prices: PriceSchedule::new(prices, now),
             books: Vec::new(),
             snapshot: None,
         }
@@ -152,22 +157,22 @@ impl Line {
         self.head
     }
 
-    /// The line of a bookmaker, opened where there is none.
+    /// The channel of a bookmaker, opening it if needed.
     pub(super) fn book(
         &mut self,
         book: &Book,
-        told: Object,
+        prices: Object,
         channel: Channel,
         now: Micros,
-    ) -> &mut BookLine {
+    ) -> &mut LegacyBookChannel {
         let place = self.books.iter().position(|own| own.slug == book.slug).unwrap_or_else(|| {
-            self.books.push(BookLine {
+            self.books.push(LegacyBookChannel {
                 slug: Arc::clone(&book.slug),
                 channel,
                 head: 0,
                 last: None,
                 lease: Lease::default(),
-                prices: Prices::new(told, now),
+                prices: PriceSchedule::new(prices, now),
             });
             self.books.len() - 1
         });
@@ -178,19 +183,19 @@ impl Line {
         self.books.into_iter().map(|book| book.channel).chain([self.channel])
     }
 
-    /// Whether nobody has followed it for so long.
-    pub(super) fn is_forsaken(&mut self, now: Micros, linger_us: Micros) -> bool {
+    /// Whether it has been without followers for this long.
+    pub(super) fn is_idle(&mut self, now: Micros, linger_us: Micros) -> bool {
         if self.lease.is_shared() {
-            self.forsaken = None;
+            self.unfollowed_since = None;
             return false;
         }
-        now - *self.forsaken.get_or_insert(now) >= linger_us
+        now - *self.unfollowed_since.get_or_insert(now) >= linger_us
     }
 
-    /// Numbers a frame, keeps it, and hands it out.
+    /// Numbers a frame, appends it to the tail, and publishes it.
     pub(super) fn push(
         &mut self,
-        kind: Kind,
+        kind: FrameKind,
         frame: Object,
         urgent: bool,
         now: Micros,
@@ -202,40 +207,50 @@ impl Line {
         if self.tail.len() == TAIL_MAX {
             self.tail.pop_front();
         }
-        self.tail.push_back(Kept { kind, at: now, publication: Arc::clone(&publication) });
+        self.tail.push_back(SentFrame { kind, at: now, publication: Arc::clone(&publication) });
         changes.push(Change::Published(Rate::Each, publication));
     }
 
-    /// Lets go of what is older than can be resumed from.
+    /// Drops frames that are too old to resume from.
     pub(super) fn trim(&mut self, now: Micros, age_us: Micros) {
-        while self.tail.front().is_some_and(|kept| now - kept.at > age_us) {
+        while self.tail.front().is_some_and(|sent| now - sent.at > age_us) {
             self.tail.pop_front();
         }
     }
 
-    pub(super) fn tell_event(&mut self, scene: &Scene<'_>, now: Micros, changes: &mut Vec<Change>) {
-        self.told_header = Some(scene.header);
+    pub(super) fn send_event(
+        &mut self,
+        scene: &MatchScene<'_>,
+        now: Micros,
+        changes: &mut Vec<Change>,
+    ) {
+        self.sent_header = Some(scene.header);
         self.event_due = now + EVENT_EVERY_US;
-        self.push(Kind::Event, live::event(scene), false, now, changes);
+        self.push(FrameKind::Event, live::event(scene), false, now, changes);
     }
 
-    /// Tells the time of a match in play, where nobody tells of the ball.
-    pub(super) fn tell_time(&mut self, scene: &Scene<'_>, now: Micros, changes: &mut Vec<Change>) {
+    /// Sends the time of a match in play without ball positions.
+    pub(super) fn send_time(
+        &mut self,
+        scene: &MatchScene<'_>,
+        now: Micros,
+        changes: &mut Vec<Change>,
+    ) {
         self.time_due = now + TIME_EVERY_US;
         let Play::Football(state) = &scene.state.play else { return };
         if state.ball.is_none() && scene.is_in_play() {
-            let time = Time::of(state, scene.until);
+            let time = MatchTime::of(state, scene.until);
             let frame = football::livedata(scene.state, now, time, None);
-            self.push(Kind::Livedata, frame, false, now, changes);
+            self.push(FrameKind::Livedata, frame, false, now, changes);
         }
     }
 
-    /// `turned`: a market has opened or was suspended, which is told at once.
-    pub(super) fn prices_changed(&mut self, turned: bool) {
+    /// `status_changed`: a market has opened or was suspended, which is sent at once.
+    pub(super) fn prices_changed(&mut self, status_changed: bool) {
         let books = self.books.iter_mut().map(|book| &mut book.prices);
         for prices in books.chain([&mut self.prices]) {
             prices.changed = true;
-            prices.turned |= turned;
+            prices.status_changed |= status_changed;
         }
     }
 
@@ -244,36 +259,36 @@ impl Line {
         books.chain([&self.prices]).any(|prices| prices.is_due(now, goes_on))
     }
 
-    /// Tells the prices of bookmakers that have changed or are due.
-    pub(super) fn tell_books<'a>(
+    /// Sends the prices of bookmakers that have changed or are due.
+    pub(super) fn send_book_prices<'a>(
         &mut self,
         now: Micros,
         goes_on: bool,
         changes: &mut Vec<Change>,
         find: impl Fn(&Arc<str>) -> Option<(&'a Match, &'a Book, Header)>,
     ) {
-        for line in self.books.iter_mut().filter(|book| book.prices.is_due(now, goes_on)) {
-            let Some((state, book, header)) = find(&line.slug) else { continue };
-            let told = odds::of_book(book, header, state.sport);
-            let Some(otherwise) = line.prices.tell(&told, now, goes_on) else { continue };
+        for own in self.books.iter_mut().filter(|book| book.prices.is_due(now, goes_on)) {
+            let Some((state, book, header)) = find(&own.slug) else { continue };
+            let prices = odds::of_book(book, header, state.sport);
+            let Some(otherwise) = own.prices.due_reason(&prices, now, goes_on) else { continue };
             let reason = odds::reason(header, otherwise);
             let urgent = header.suspended == Some(true) && otherwise == CHANGED;
-            let frame = odds::book_frame(state, book, told, reason, now);
-            let publication = publication(&line.channel, line.head, frame, urgent);
-            line.head += 1;
-            line.last = Some(Arc::clone(&publication));
+            let frame = odds::book_frame(state, book, prices, reason, now);
+            let publication = publication(&own.channel, own.head, frame, urgent);
+            own.head += 1;
+            own.last = Some(Arc::clone(&publication));
             changes.push(Change::Published(Rate::Each, publication));
         }
     }
 
     /// Whether the tail leads from this position to the head.
     pub(super) fn verify(&self, from: Position) -> Result<Seq, Gap> {
-        let oldest = self.tail.front().map_or(self.head, |kept| kept.publication.prev);
+        let oldest = self.tail.front().map_or(self.head, |sent| sent.publication.prev);
         check(from, self.epoch(), oldest, self.head)
     }
 
-    /// The frames after `from`, up to the first that reaches `bytes_max`, and where they lead. For a
-    /// reader who is slow (`only_last`) without those of which a later one says all.
+    /// The frames after `from`, up to the first that reaches `bytes_max`, and the resulting
+    /// position. A slow reader (`only_last`) gets no superseded frames.
     pub(super) fn since(
         &self,
         from: Seq,
@@ -281,33 +296,33 @@ impl Line {
         bytes_max: usize,
     ) -> (Vec<CatchUpFrame>, Seq) {
         let (mut frames, mut to, mut bytes) = (Vec::new(), from, 0);
-        let missing = || self.tail.iter().filter(|kept| kept.publication.seq > from);
-        let is_last = |kept: &Kept| {
-            let later = |other: &Kept| {
-                other.kind == kept.kind && other.publication.seq > kept.publication.seq
+        let missing = || self.tail.iter().filter(|sent| sent.publication.seq > from);
+        let is_last = |sent: &SentFrame| {
+            let later = |other: &SentFrame| {
+                other.kind == sent.kind && other.publication.seq > sent.publication.seq
             };
-            !kept.kind.is_superseded() || !missing().any(later)
+            !sent.kind.is_superseded() || !missing().any(later)
         };
-        for kept in missing().filter(|kept| !only_last || is_last(kept)) {
+        for sent in missing().filter(|sent| !only_last || is_last(sent)) {
             if bytes >= bytes_max {
                 return (frames, to);
             }
-            let frame = kept.publication.frame().clone();
+            let frame = sent.publication.frame().clone();
             bytes += frame.len();
-            to = kept.publication.seq;
+            to = sent.publication.seq;
             frames.push(CatchUpFrame { frame, to });
         }
-        // What was left out at the end cannot be: the last of each kind is there.
+        // Nothing is missing at the end, since the last frame of each kind is included.
         (frames, self.head.max(to))
     }
 }
 
-impl BookLine {
+impl LegacyBookChannel {
     pub(super) fn head(&self) -> Seq {
         self.head
     }
 
-    /// The last prices, if a reader who stands at `from` has not got them.
+    /// The last prices, unless a reader at `from` already has them.
     pub(super) fn since(&self, from: Option<Seq>) -> Vec<CatchUpFrame> {
         let last = self.last.iter().filter(|_| from.is_none_or(|from| from < self.head));
         last.map(|last| CatchUpFrame { frame: last.frame().clone(), to: self.head }).collect()
@@ -316,7 +331,7 @@ impl BookLine {
 
 fn publication(channel: &Channel, prev: Seq, frame: Object, urgent: bool) -> Arc<Publication> {
     let seq = prev + 1;
-    let body = live::Numbered { frame, epoch: channel.epoch, seq };
+    let body = live::NumberedFrame { frame, epoch: channel.epoch, seq };
     let publication = Publication::new(channel.clone(), prev, seq, Box::new(body));
     Arc::new(publication.urgent(urgent))
 }

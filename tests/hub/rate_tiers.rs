@@ -10,7 +10,7 @@ use fanout::{
 use ingest::event::{Batch, Event, Fact, Id, MarketStatus, Sport};
 use matchwire::hub::{
     ApplyError, Hub,
-    feeds::{Feed, Health},
+    feeds::{FeedState, Health},
 };
 use proptest::{prelude::*, sample::Index};
 use serde_json::Value;
@@ -66,7 +66,7 @@ impl Modest {
     }
 }
 
-/// Hands out what lanes let go of.
+/// Hands out what tiers let go of.
 fn read(modests: &mut Modests, changes: &[Change]) {
     for change in changes {
         match change {
@@ -87,7 +87,7 @@ fn read(modests: &mut Modests, changes: &[Change]) {
 fn flush(bench: &mut Bench, modests: &mut Modests, later: Micros) {
     bench.now += later;
     let mut changes = Vec::new();
-    bench.hub.flush_lanes(bench.now, &mut changes);
+    bench.hub.flush_tiers(bench.now, &mut changes);
     read(modests, &changes);
 }
 
@@ -117,7 +117,7 @@ proptest! {
             flush(&mut bench, &mut modests, pauses[number % pauses.len()]);
         }
         flush(&mut bench, &mut modests, 5_000_000);
-        prop_assert_eq!(bench.hub.lanes_due(), None);
+        prop_assert_eq!(bench.hub.tiers_due(), None);
         for ((name, rate), modest) in &modests {
             let reader = &bench.readers[name];
             prop_assert_eq!(modest.seq, reader.frames.len() as u64, "{} {:?}", name, rate);
@@ -147,7 +147,7 @@ fn end_of_a_source_lets_go_of_what_waits() {
     }
     assert_eq!(modests[&key].data["start"], 2);
     let mut changes = Vec::new();
-    bench.hub.source_ended(bench.source, bench.now, &mut changes);
+    bench.hub.end_source(bench.source, bench.now, &mut changes);
     read(&mut modests, &changes);
     assert_eq!(
         (&modests[&key].data["start"], &modests[&key].data["feed"]),
@@ -189,8 +189,8 @@ fn suspensions_and_nothing_else_are_urgent() {
     check(vec![market(1, "b", MarketStatus::Open)], &[(book, false)]);
     check(vec![market(1, "a", MarketStatus::Closed)], &[(book, false)]);
     let mut changes = Vec::new();
-    let down = Health { feed: Feed::Down, why: None };
-    bench.hub.source_is(bench.source, &down, bench.now, &mut changes);
+    let down = Health { feed: FeedState::Down, why: None };
+    bench.hub.set_source_health(bench.source, &down, bench.now, &mut changes);
     let expected = [
         ("feeds", false),
         ("signals", false),

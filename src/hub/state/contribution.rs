@@ -1,38 +1,38 @@
-//! A match's members, and what one of them has told: it can go over to another match.
+//! The members of a match, and the contribution of one of them, which can move to another match.
 
 use std::{mem, sync::Arc};
 
 use ingest::event::{Fact, Fixture, Id, Outcome};
 
 use super::{
-    Book, Match, Moment, Touched,
+    Book, Match, MatchDelta, Moment,
     merge::{Origin, PLAY},
 };
 use crate::hub::feeds::{Source, SourceNumber};
 
-/// A provider's match, told by one source.
+/// A provider's match, reported by one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    /// The id that follows from the provider's key.
+pub struct MatchMember {
+    /// The id derived from the provider's key.
     pub own: Id,
     pub source: SourceNumber,
     pub provider: Arc<str>,
     pub key: Arc<str>,
 }
 
-/// What one provider has told of a match.
+/// All facts of one provider about a match.
 #[derive(Debug)]
-pub struct Part {
+pub struct ProviderContribution {
     pub fixture: Fixture,
-    /// Where books of it were, which are empty now.
+    /// Indexes of its books, which are now empty.
     pub books_left: Vec<usize>,
-    members: Vec<Member>,
+    members: Vec<MatchMember>,
     books: Vec<Book>,
-    /// What is known of the play, by who tells it.
+    /// Facts of the play, by source.
     facts: Vec<(SourceNumber, Fact)>,
 }
 
-impl Member {
+impl MatchMember {
     pub(super) fn new(own: Id, fixture: &Fixture, source: SourceNumber) -> Self {
         let (provider, key) = (Arc::clone(&fixture.provider), Arc::clone(&fixture.provider_key));
         Self { own, source, provider, key }
@@ -40,115 +40,121 @@ impl Member {
 }
 
 impl Match {
-    /// Takes out what one provider has told. `None` if it tells nothing of this match.
-    pub fn part(&mut self, own: Id) -> Option<Part> {
+    /// Removes and returns one provider's contribution. `None` if it has none.
+    pub fn take_contribution(&mut self, own: Id) -> Option<ProviderContribution> {
         let (members, stay) =
             mem::take(&mut self.members).into_iter().partition(|it| it.own == own);
-        let members: Vec<Member> = members;
+        let members: Vec<MatchMember> = members;
         self.members = stay;
         let first = members.first()?;
         let mut fixture = self.fixture.clone();
         (fixture.provider, fixture.provider_key) = (first.provider.clone(), first.key.clone());
-        let mut part = Part { fixture, members, books: vec![], books_left: vec![], facts: vec![] };
-        for source in part.sources() {
-            self.take_play(source, &mut part);
-            self.take_books(source, &mut part);
+        let mut contribution = ProviderContribution {
+            fixture,
+            members,
+            books: vec![],
+            books_left: vec![],
+            facts: vec![],
+        };
+        for source in contribution.sources() {
+            self.take_play(source, &mut contribution);
+            self.take_books(source, &mut contribution);
             self.forget_source(source);
         }
-        Some(part)
+        Some(contribution)
     }
 
-    /// Whether nobody tells of it any more.
+    /// Whether no provider contributes any more.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Takes in what one provider has told of what turns out to be this match.
-    pub fn take_in(
+    /// Merges a provider's contribution that turns out to be of this match.
+    pub fn merge_contribution(
         &mut self,
-        part: Part,
+        contribution: ProviderContribution,
         swapped: bool,
         moment: Moment,
         sources: &[Source],
-        touched: &mut Touched,
+        delta: &mut MatchDelta,
     ) {
-        let own = part.fixture_own();
-        let fixture = Fact::Fixture(part.fixture.clone());
+        let own = contribution.fixture_own();
+        let fixture = Fact::Fixture(contribution.fixture.clone());
         let fixture = if swapped { fixture.swapped() } else { fixture };
-        for source in part.sources() {
-            self.apply(&fixture, Origin { source, own, moment, sources }, touched);
+        for source in contribution.sources() {
+            self.apply(&fixture, Origin { source, own, moment, sources }, delta);
         }
-        for (source, fact) in part.facts {
+        for (source, fact) in contribution.facts {
             let fact = if swapped { fact.swapped() } else { fact };
-            self.apply(&fact, Origin { source, own, moment, sources }, touched);
+            self.apply(&fact, Origin { source, own, moment, sources }, delta);
         }
-        for mut book in part.books {
+        for mut book in contribution.books {
             if swapped {
                 book.swap();
             }
-            self.take_book(book, sources, touched);
+            self.take_book(book, sources, delta);
         }
     }
 
-    fn take_play(&self, source: SourceNumber, part: &mut Part) {
+    fn take_play(&self, source: SourceNumber, contribution: &mut ProviderContribution) {
         let view = self.views.iter().find(|view| view.source == source);
-        let leads = PLAY.iter().any(|kind| self.leads.of(*kind) == Some(source));
+        let is_primary = PLAY.iter().any(|kind| self.primaries.of(*kind) == Some(source));
         let play = match view {
             Some(view) => &view.play,
-            None if leads => &self.play,
+            None if is_primary => &self.play,
             None => return,
         };
         let now = Moment { source: None, received: 0 };
         for kind in PLAY {
-            let told = play.told(kind, now);
-            part.facts.extend(told.into_iter().map(|fact| (source, fact)));
+            let facts = play.facts(kind, now);
+            contribution.facts.extend(facts.into_iter().map(|fact| (source, fact)));
         }
     }
 
-    fn take_books(&mut self, source: SourceNumber, part: &mut Part) {
+    fn take_books(&mut self, source: SourceNumber, contribution: &mut ProviderContribution) {
         for (place, book) in self.books.iter_mut().enumerate() {
             if book.source == source {
                 let empty = Book::new(Arc::clone(&book.slug), source);
-                part.books.push(mem::replace(book, empty));
-                part.books_left.push(place);
+                contribution.books.push(mem::replace(book, empty));
+                contribution.books_left.push(place);
             }
         }
-        let reserves = mem::take(&mut self.reserves);
-        let (taken, stay) = reserves.into_iter().partition(|book| book.source == source);
-        self.reserves = stay;
-        part.books.extend::<Vec<Book>>(taken);
+        let standby_books = mem::take(&mut self.standby_books);
+        let (taken, stay) = standby_books.into_iter().partition(|book| book.source == source);
+        self.standby_books = stay;
+        contribution.books.extend::<Vec<Book>>(taken);
     }
 
-    fn take_book(&mut self, book: Book, sources: &[Source], touched: &mut Touched) {
+    fn take_book(&mut self, book: Book, sources: &[Source], delta: &mut MatchDelta) {
         let same = |own: &Book| own.slug == book.slug;
         match self.books.iter().position(same) {
             Some(place) if self.books[place].markets.is_empty() => {
                 self.books[place] = book;
-                self.settle_book(place, touched);
+                self.settle_book(place, delta);
             }
             Some(place) => {
-                self.reserves.push(book);
-                self.succeed_in_book(place, sources, touched);
+                self.standby_books.push(book);
+                self.succeed_in_book(place, sources, delta);
             }
             None => {
                 self.books.push(book);
-                self.settle_book(self.books.len() - 1, touched);
+                self.settle_book(self.books.len() - 1, delta);
             }
         }
     }
 
-    fn settle_book(&mut self, place: usize, touched: &mut Touched) {
+    fn settle_book(&mut self, place: usize, delta: &mut MatchDelta) {
         for (market, own) in self.books[place].markets.iter().enumerate() {
             self.consensus.note(own, place, market);
         }
-        touched.replaced.push(place);
-        touched.book(place);
+        delta.replaced.push(place);
+        delta.book(place);
     }
 }
 
-impl Part {
-    /// Who told it.
+impl ProviderContribution {
+    /// The contributing providers.
     #[must_use]
     pub fn providers(&self) -> Vec<Arc<str>> {
         self.members.iter().map(|it| Arc::clone(&it.provider)).collect()
@@ -167,7 +173,7 @@ impl Part {
 }
 
 impl Book {
-    /// Tells the sides the other way round.
+    /// Swaps the sides.
     fn swap(&mut self) {
         for market in &mut self.markets {
             let mut of_sides = false;

@@ -1,4 +1,4 @@
-//! How a reader begins a match, and how one that has fallen behind is brought forward.
+//! How a reader subscribes to a match, and how a slow reader catches up.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use fanout::{
 };
 use ingest::event::{Id, Sport};
 
-use super::{Line, football};
+use super::{LegacyChannel, football};
 use crate::{
     channels::Channels,
-    dialect::live::{self, Numbered, Snapshot, football::Time, odds},
+    dialect::live::{self, NumberedFrame, SubscriptionSnapshot, football::MatchTime, odds},
     document::Object,
     entitlement,
     hub::{Hub, state::Play},
 };
 
-/// A snapshot may be shared for so long: its clock is behind by as much.
+/// How long a snapshot may be shared, and so the maximum lag of its clock.
 const SNAPSHOT_US: Micros = 1_000_000;
 
 impl Hub {
-    /// Answers who begins a match. The first frame is `subscribed`; behind it comes what was missed,
-    /// where the position can be honoured.
+    /// Answers a reader that subscribes to a match. The first frame is `subscribed`, followed by
+    /// the missed frames if the position can be honoured.
     pub(crate) fn begin(
         &mut self,
         channel: &ChannelId,
@@ -34,25 +34,27 @@ impl Hub {
         from: Option<Position>,
         bytes_max: usize,
     ) -> HostResponse {
-        let Some(id) = self.told_match(channel.as_str()) else { return HostResponse::NotTracked };
+        let Some(id) = self.relayed_match(channel.as_str()) else {
+            return HostResponse::NotTracked;
+        };
         let now = self.latest;
         let books = &self.matches[&id].state.books;
         let place = book.map(|slug| books.iter().position(|book| book.slug == *slug));
         if place == Some(None) {
             return HostResponse::UnknownBook;
         }
-        self.open_line(id, channel, now);
+        self.open_channel(id, channel, now);
         let book = place.flatten().map(|place| self.open_book(id, channel, place, now));
-        let line = &self.relay.lines[&id];
-        let (head, epoch) = (line.head(), line.epoch());
-        let verdict = from.map(|from| line.verify(from));
+        let legacy = &self.relay.channels[&id];
+        let (head, epoch) = (legacy.head(), legacy.epoch());
+        let verdict = from.map(|from| legacy.verify(from));
         let mut caught_up = CatchUp {
-            channel: line.channel.clone(),
+            channel: legacy.channel.clone(),
             head,
             verdict: Verdict::Fresh,
             frames: Vec::new(),
             to: head,
-            lease: Some(line.lease.clone()),
+            lease: Some(legacy.lease.clone()),
         };
         if let Some(Ok(from)) = verdict {
             let state = &self.matches[&id].state;
@@ -60,7 +62,7 @@ impl Hub {
             let frame = numbered(frame, epoch, from);
             caught_up.verdict = Verdict::Resumed;
             caught_up.frames.push(CatchUpFrame { frame, to: from });
-            let (frames, to) = line.since(from, false, bytes_max);
+            let (frames, to) = legacy.since(from, false, bytes_max);
             caught_up.frames.extend(frames);
             caught_up.to = to;
         } else {
@@ -71,30 +73,30 @@ impl Hub {
                 Some(frame) => frame,
                 None => self.snapshot(id, place.flatten(), why.map(|why| why.as_str()), now),
             };
-            if plain && let Some(line) = self.relay.lines.get_mut(&id) {
-                let since = line.snapshot.as_ref().filter(|it| it.0 == head).map(|it| it.1);
-                line.snapshot = Some((head, since.unwrap_or(now), frame.clone()));
+            if plain && let Some(legacy) = self.relay.channels.get_mut(&id) {
+                let since = legacy.snapshot.as_ref().filter(|it| it.0 == head).map(|it| it.1);
+                legacy.snapshot = Some((head, since.unwrap_or(now), frame.clone()));
             }
             caught_up.frames.push(CatchUpFrame { frame, to: head });
         }
         HostResponse::EventStarted(caught_up, book)
     }
 
-    /// Brings a reader forward on a channel of this dialect.
-    pub(crate) fn bring_forward(
+    /// Lets a reader catch up on a channel of this dialect.
+    pub(crate) fn catch_up_legacy(
         &self,
         channel: &str,
         from: Option<Position>,
         why: &str,
         bytes_max: usize,
     ) -> HostResponse {
-        let (Some(id), Some(name)) = (self.told_match(channel), EventChannel::parse(channel))
+        let (Some(id), Some(name)) = (self.relayed_match(channel), EventChannel::parse(channel))
         else {
             return HostResponse::NotTracked;
         };
-        let Some(line) = self.relay.lines.get(&id) else { return HostResponse::NotTracked };
+        let Some(legacy) = self.relay.channels.get(&id) else { return HostResponse::NotTracked };
         if let Some(slug) = name.book {
-            let Some(book) = line.books.iter().find(|book| *book.slug == *slug) else {
+            let Some(book) = legacy.books.iter().find(|book| *book.slug == *slug) else {
                 return HostResponse::NotTracked;
             };
             let known = from.filter(|from| from.epoch == Some(book.channel.epoch));
@@ -107,11 +109,12 @@ impl Hub {
                 lease: Some(book.lease.clone()),
             });
         }
-        let verdict = from.map(|from| line.verify(from));
-        let (channel, head, lease) = (line.channel.clone(), line.head(), Some(line.lease.clone()));
+        let verdict = from.map(|from| legacy.verify(from));
+        let (channel, head, lease) =
+            (legacy.channel.clone(), legacy.head(), Some(legacy.lease.clone()));
         let (verdict, frames, to) = match verdict {
             Some(Ok(from)) => {
-                let (frames, to) = line.since(from, why == "slow", bytes_max);
+                let (frames, to) = legacy.since(from, why == "slow", bytes_max);
                 (Verdict::Resumed, frames, to)
             }
             other => {
@@ -124,44 +127,44 @@ impl Hub {
         HostResponse::CatchUp(CatchUp { channel, head, verdict, frames, to, lease })
     }
 
-    /// The match that a channel of this dialect is of, if it is told here.
-    fn told_match(&self, channel: &str) -> Option<Id> {
+    /// The match of a channel of this dialect, if its sport is available in it.
+    fn relayed_match(&self, channel: &str) -> Option<Id> {
         let name = EventChannel::parse(channel)?;
         let state = &self.matches.get(&Id(name.id))?.state;
-        let told = matches!(state.sport, Sport::Football | Sport::Tennis);
-        (told && state.sport.as_str() == name.sport).then_some(state.id)
+        let is_relayed = matches!(state.sport, Sport::Football | Sport::Tennis);
+        (is_relayed && state.sport.as_str() == name.sport).then_some(state.id)
     }
 
-    fn open_line(&mut self, id: Id, name: &ChannelId, now: Micros) {
-        if self.relay.lines.contains_key(&id) {
+    fn open_channel(&mut self, id: Id, name: &ChannelId, now: Micros) {
+        if self.relay.channels.contains_key(&id) {
             return;
         }
         let known = &self.matches[&id];
         let scene = self.scene(known, now);
-        let told = odds::consensus(&known.state, self.consensus_header(known));
+        let prices = odds::consensus(&known.state, self.consensus_header(known));
         let channel = new_channel(&mut self.channels, name.clone(), (epoch(now), Classes::NONE));
-        self.relay.lines.insert(id, Line::open(channel, &scene, told, now));
+        self.relay.channels.insert(id, LegacyChannel::open(channel, &scene, prices, now));
     }
 
-    /// The channel of a bookmaker's prices, and where it stands.
+    /// Opens the channel of a bookmaker's prices; returns it with its head.
     fn open_book(&mut self, id: Id, of: &ChannelId, place: usize, now: Micros) -> (Channel, Seq) {
         let state = &self.matches[&id].state;
         let book = &state.books[place];
-        let told = odds::of_book(book, self.book_header(id, book), state.sport);
+        let prices = odds::of_book(book, self.book_header(id, book), state.sport);
         let name = ChannelId::new(format!("{of}/{}", book.slug));
-        let line = self.relay.lines.get_mut(&id).expect("it was opened before");
-        // Numbers of prices are none of the match's: nobody may take the one for the other.
-        let count = u32::try_from(line.books.len()).unwrap_or(u32::MAX);
-        let epoch = Epoch(line.epoch().0.wrapping_add(count).wrapping_add(1));
+        let legacy = self.relay.channels.get_mut(&id).expect("it was opened before");
+        // Prices have their own epoch, so that their numbers are never mistaken for those of the match.
+        let count = u32::try_from(legacy.books.len()).unwrap_or(u32::MAX);
+        let epoch = Epoch(legacy.epoch().0.wrapping_add(count).wrapping_add(1));
         let channel = new_channel(&mut self.channels, name, (epoch, entitlement::BOOK));
-        let book = line.book(book, told, channel, now);
+        let book = legacy.book(book, prices, channel, now);
         (book.channel.clone(), book.head())
     }
 
     fn shared_snapshot(&self, id: Id, now: Micros) -> Option<Bytes> {
-        let line = self.relay.lines.get(&id)?;
-        let (seq, at, frame) = line.snapshot.as_ref()?;
-        (*seq == line.head() && now - at < SNAPSHOT_US).then(|| frame.clone())
+        let legacy = self.relay.channels.get(&id)?;
+        let (seq, at, frame) = legacy.snapshot.as_ref()?;
+        (*seq == legacy.head() && now - at < SNAPSHOT_US).then(|| frame.clone())
     }
 
     fn snapshot(
@@ -179,13 +182,13 @@ impl Hub {
             && football.ball.is_none()
             && scene.is_in_play()
         {
-            let time = Time::of(football, scene.until);
+            let time = MatchTime::of(football, scene.until);
             livedata.push(football::livedata(state, now, time, None));
         }
         let header = self.consensus_header(known);
         let reason = odds::reason(header, "subscribe");
-        let line = &self.relay.lines[&id];
-        let snapshot = live::subscribed(Snapshot {
+        let legacy = &self.relay.channels[&id];
+        let snapshot = live::subscribed(SubscriptionSnapshot {
             scene,
             odds: odds::odds_frame(state, odds::consensus(state, header), reason, now),
             odds_book: self.book_object(id, book, now),
@@ -193,20 +196,20 @@ impl Hub {
             history: recent.map(|recent| recent.history(state)).unwrap_or_default(),
             why,
         });
-        numbered(snapshot, line.epoch(), line.head())
+        numbered(snapshot, legacy.epoch(), legacy.head())
     }
 
-    /// The `odds_book` frame of the book at this place.
+    /// The `odds_book` frame of the book at this index.
     fn book_object(&self, id: Id, place: Option<usize>, now: Micros) -> Option<Object> {
         let state = &self.matches.get(&id)?.state;
         let book = state.books.get(place?)?;
         let header = self.book_header(id, book);
-        let told = odds::of_book(book, header, state.sport);
-        Some(odds::book_frame(state, book, told, odds::reason(header, "subscribe"), now))
+        let prices = odds::of_book(book, header, state.sport);
+        Some(odds::book_frame(state, book, prices, odds::reason(header, "subscribe"), now))
     }
 }
 
-/// A line begins where somebody asks, which no source decides: so each has an epoch of its own.
+/// The epoch of a new channel. Channels open on request, independently of sources, so each has its own epoch.
 fn epoch(now: Micros) -> Epoch {
     let millisecond = now.div_euclid(1000).rem_euclid(Micros::from(u32::MAX));
     Epoch(u32::try_from(millisecond).unwrap_or_default())
@@ -221,5 +224,5 @@ fn new_channel(
 }
 
 fn numbered(frame: Object, epoch: Epoch, seq: Seq) -> Bytes {
-    text_frame(|out| Numbered { frame, epoch, seq }.encode(out))
+    text_frame(|out| NumberedFrame { frame, epoch, seq }.encode(out))
 }

@@ -1,21 +1,21 @@
-//! Places for matches: how many there are, whose they are, and which match goes for another.
+//! Capacity for matches: the limits, and which match is evicted for a new one.
 //!
-//! Each source has a limit of its own below that of all, so that one that tells of too many leaves places for
-//! the others. Only matches that have ended make room; where there is none, new ones are refused.
+//! Each source has its own limit below the total, so that one with too many matches leaves capacity
+//! for the others. Only ended matches are evicted; without one, new matches are refused.
 
 use fanout::{Change, Micros};
 use ingest::event::{Event, Fact, Id};
 
 use super::{
-    ApplyError, Hub, Known,
+    ApplyError, Hub, MatchEntry,
     feeds::SourceNumber,
     sequence::Stamp,
-    state::{Life, Match, Moment, Touched},
+    state::{Life, Match, MatchDelta, Moment},
 };
 
 impl Hub {
-    /// Whether one more match of this source may find a place.
-    pub(super) fn check_room(&self, source: SourceNumber, id: Id) -> Result<(), ApplyError> {
+    /// Checks whether there may be capacity for one more match of this source.
+    pub(super) fn check_capacity(&self, source: SourceNumber, id: Id) -> Result<(), ApplyError> {
         let own = &self.sources[source.0];
         if own.matches >= self.settings.matches_max_per_source && own.over.is_empty() {
             return Err(ApplyError::TooManyOfSource(id, own.matches));
@@ -34,34 +34,34 @@ impl Hub {
         event: &Event,
         moment: Moment,
         changes: &mut Vec<Change>,
-        all_touched: &mut Vec<(Id, Touched)>,
+        deltas: &mut Vec<(Id, MatchDelta)>,
     ) -> Result<(), ApplyError> {
         let Fact::Fixture(fixture) = &event.fact else { return Err(ApplyError::UnknownMatch(id)) };
-        while let Some(ended) = self.in_place_of(source, id)? {
+        while let Some(ended) = self.match_to_evict(source, id)? {
             let now = moment.received;
             let stamp = Stamp { source: moment.source, received: now, published: now };
             self.remove(ended, stamp, changes);
-            // What this very batch said of it goes with it.
-            all_touched.retain(|(own, _)| *own != ended);
+            // Drops the changes of the same batch to the evicted match.
+            deltas.retain(|(own, _)| *own != ended);
         }
         let state = Match::new(id, event.sport, event.match_id, fixture.clone(), source);
-        self.put_match(id, Known { state, source });
+        self.put_match(id, MatchEntry { state, source });
         Ok(())
     }
 
-    pub(super) fn put_match(&mut self, id: Id, known: Known) {
+    pub(super) fn put_match(&mut self, id: Id, known: MatchEntry) {
         self.sources[known.source.0].matches += 1;
         self.matches.insert(id, known);
     }
 
-    pub(super) fn take_match(&mut self, id: Id) -> Option<Known> {
+    pub(super) fn take_match(&mut self, id: Id) -> Option<MatchEntry> {
         let known = self.matches.remove(&id)?;
         self.sources[known.source.0].matches -= 1;
         Some(known)
     }
 
-    /// The match that has to go before this one of a source can come; `None` where there is room.
-    fn in_place_of(&mut self, source: SourceNumber, id: Id) -> Result<Option<Id>, ApplyError> {
+    /// The match to evict before this match of a source can be added; `None` if there is capacity.
+    fn match_to_evict(&mut self, source: SourceNumber, id: Id) -> Result<Option<Id>, ApplyError> {
         let own = self.sources[source.0].matches;
         if own >= self.settings.matches_max_per_source {
             let ended = self.first_ended_of(source.0);
@@ -74,16 +74,16 @@ impl Hub {
         Ok(None)
     }
 
-    /// Of the source that has most matches, as far as one has ended, the one that did so first.
+    /// The earliest ended match of the source with the most matches that has one.
     fn first_ended(&mut self) -> Option<Id> {
-        let mut places: Vec<usize> = (0..self.sources.len()).collect();
+        let mut indexes: Vec<usize> = (0..self.sources.len()).collect();
         // The sort is stable: among equals the first source.
-        places.sort_by_key(|place| std::cmp::Reverse(self.sources[*place].matches));
-        places.into_iter().find_map(|place| self.first_ended_of(place))
+        indexes.sort_by_key(|index| std::cmp::Reverse(self.sources[*index].matches));
+        indexes.into_iter().find_map(|index| self.first_ended_of(index))
     }
 
-    fn first_ended_of(&mut self, place: usize) -> Option<Id> {
-        while let Some((ended, id)) = self.sources[place].over.pop_front() {
+    fn first_ended_of(&mut self, index: usize) -> Option<Id> {
+        while let Some((ended, id)) = self.sources[index].over.pop_front() {
             if self.is_over_since(id, ended) {
                 return Some(id);
             }
@@ -91,9 +91,9 @@ impl Hub {
         None
     }
 
-    /// Notes that a match has ended, or that it goes on: a market may open after all others closed.
+    /// Records that a match has ended, or that it continues: a market may open after all others closed.
     pub(super) fn note_end(&mut self, id: Id, moment: Moment) {
-        let Some(Known { state, source }) = self.matches.get_mut(&id) else { return };
+        let Some(MatchEntry { state, source }) = self.matches.get_mut(&id) else { return };
         match (state.ended_at, state.life()) {
             (None, Life::Ended) => {
                 state.ended_at = Some(moment.best());
@@ -104,14 +104,14 @@ impl Hub {
         }
     }
 
-    /// Whether a match has been over since then, without a break.
+    /// Whether a match ended at this time and has not continued since.
     fn is_over_since(&self, id: Id, ended: Micros) -> bool {
         self.matches.get(&id).is_some_and(|known| known.state.ended_at == Some(ended))
     }
 
-    /// Lets go of matches of a source that ended long ago, by its own time: so the same facts let go
-    /// of the same matches at the same point of a replay, regardless of other sources.
-    pub(super) fn let_go(
+    /// Evicts matches that a source ended long ago, by the source's clock, so that a replay evicts
+    /// identically, regardless of other sources.
+    pub(super) fn evict_ended(
         &mut self,
         source: SourceNumber,
         at: Micros,

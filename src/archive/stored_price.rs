@@ -1,0 +1,156 @@
+//! The stored state of a price, and the changes of a record against it.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use fanout::Micros;
+
+use super::odds::{OddsRow, Tick};
+use crate::record::{Key, MatchRecord, PriceRecord};
+
+/// A price row as last written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StoredPrice {
+    pub(super) row: OddsRow,
+    /// Whether a price is on offer.
+    pub(super) is_offered: bool,
+    pub(super) ticked_us: Micros,
+}
+
+/// The changes of a record that are not written yet.
+#[derive(Debug, Default)]
+pub(super) struct PriceChanges {
+    pub(super) prices: Vec<StoredPrice>,
+    pub(super) ticks: Vec<Tick>,
+}
+
+impl PriceChanges {
+    /// `known`: all stored prices of the match.
+    pub(super) fn of(known: &HashMap<Key, StoredPrice>, record: &MatchRecord, now: Micros) -> Self {
+        let match_id = record.brief.id;
+        let received = record.brief.updated;
+        let reported = by_row(record);
+        let mut changes = Self::default();
+        for (id, price) in &reported {
+            let next = match known.get(id) {
+                Some(stored) => stored.moved(price, received),
+                None => StoredPrice::opened(*id, match_id, price, received),
+            };
+            changes.add(known.get(id), next, now);
+        }
+        for (id, stored) in known {
+            if !reported.contains_key(id) {
+                changes.add(Some(stored), Some((stored.unoffered(), None)), now);
+            }
+        }
+        // All writers use the same order, so that two that write the same rows never deadlock.
+        changes.prices.sort_unstable_by_key(|stored| stored.row.id);
+        changes.ticks.sort_unstable_by_key(|tick| tick.odds);
+        changes
+    }
+
+    fn add(
+        &mut self,
+        known: Option<&StoredPrice>,
+        next: Option<(StoredPrice, Option<Tick>)>,
+        now: Micros,
+    ) {
+        let Some((mut stored, tick)) = next else { return };
+        self.ticks.extend(tick);
+        if known != Some(&stored) {
+            stored.row.updated_us = now;
+            self.prices.push(stored);
+        }
+    }
+}
+
+/// Prices by row id. If a bookmaker reports an outcome twice, the one on offer counts, then the
+/// later one.
+fn by_row(record: &MatchRecord) -> HashMap<Key, &PriceRecord> {
+    let mut reported = HashMap::with_capacity(record.prices.len());
+    for price in &record.prices {
+        match reported.entry(price.id(record.brief.id)) {
+            Entry::Vacant(entry) => {
+                entry.insert(price);
+            }
+            Entry::Occupied(mut entry) => {
+                let other: &&PriceRecord = entry.get();
+                if (other.price.is_some(), other.at) < (price.price.is_some(), price.at) {
+                    entry.insert(price);
+                }
+            }
+        }
+    }
+    reported
+}
+
+impl StoredPrice {
+    /// A new row, once there is a price.
+    fn opened(
+        id: Key,
+        match_id: Key,
+        reported: &PriceRecord,
+        received: Micros,
+    ) -> Option<(Self, Option<Tick>)> {
+        let price = reported.price?;
+        let row = OddsRow {
+            id,
+            public_id: None,
+            match_id,
+            bookmaker: reported.bookmaker.clone(),
+            market: reported.market.clone(),
+            period: reported.period.clone(),
+            line: reported.line.map(|line| line.normalize()),
+            outcome: reported.outcome.clone(),
+            opening: price,
+            opening_us: reported.at,
+            previous: None,
+            price,
+            price_us: reported.at,
+            received_us: received,
+            is_open: reported.open,
+            in_play: reported.in_play,
+            updated_us: 0,
+        };
+        let tick = Tick { odds: id, at_us: reported.at, received_us: received, price: Some(price) };
+        Some((Self { row, is_offered: true, ticked_us: reported.at }, Some(tick)))
+    }
+
+    fn moved(&self, reported: &PriceRecord, received: Micros) -> Option<(Self, Option<Tick>)> {
+        let mut next = self.clone();
+        let at_us = self.after_last(reported.at, received);
+        let is_other = match reported.price {
+            Some(price) => !self.is_offered || price != self.row.price,
+            None => self.is_offered,
+        };
+        if let Some(price) = reported.price
+            && price != self.row.price
+        {
+            next.row.previous = Some(self.row.price);
+            next.row.price = price;
+            next.row.price_us = at_us;
+            next.row.received_us = received;
+        }
+        next.is_offered = reported.price.is_some();
+        next.row.is_open = reported.open && next.is_offered;
+        next.row.in_play = reported.in_play;
+        if !is_other {
+            return Some((next, None));
+        }
+        next.ticked_us = at_us;
+        let tick = Tick { odds: self.row.id, at_us, received_us: received, price: reported.price };
+        Some((next, Some(tick)))
+    }
+
+    /// The price is no longer reported, or not yet since the hub started: it is not open.
+    fn unoffered(&self) -> Self {
+        let mut next = self.clone();
+        next.row.is_open = false;
+        next
+    }
+
+    /// A time after the last tick. Sources report the same time for several prices, and the
+    /// consensus is as old as its oldest price.
+    fn after_last(&self, reported: Micros, received: Micros) -> Micros {
+        if reported > self.ticked_us { reported } else { received.max(self.ticked_us + 1) }
+    }
+}

@@ -1,0 +1,141 @@
+//! A cache of what was last written of ongoing matches, so that only changes are written.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use fanout::Micros;
+
+use super::{
+    appearance::Appearance,
+    merge::completed,
+    odds::Tick,
+    stored_price::{PriceChanges, StoredPrice},
+};
+use crate::{
+    database::WriteBudget,
+    record::{Key, MatchRecord},
+};
+
+/// By match. A missing match is read from the tables when it is reported again.
+#[derive(Debug, Default)]
+pub(super) struct WriteCache {
+    matches: HashMap<Key, CachedMatch>,
+    /// The pace of writes.
+    pace: WriteBudget,
+}
+
+#[derive(Debug, Default)]
+struct CachedMatch {
+    /// The stored record from before this program received the match, until it is reported
+    /// completely again.
+    earlier: Option<Arc<MatchRecord>>,
+    prices: HashMap<Key, StoredPrice>,
+    appearances: BTreeMap<Key, Appearance>,
+}
+
+/// Rows of prices and players to be written.
+#[derive(Debug, Default)]
+pub(super) struct PendingRows {
+    pub(super) prices: Vec<StoredPrice>,
+    pub(super) ticks: Vec<Tick>,
+    pub(super) appearances: Vec<Appearance>,
+    /// Match and player of appearances that no longer exist.
+    pub(super) gone: Vec<(Key, Key)>,
+}
+
+impl WriteCache {
+    pub(super) fn pace(&mut self) -> &mut WriteBudget {
+        &mut self.pace
+    }
+
+    pub(super) fn knows(&self, id: Key) -> bool {
+        self.matches.contains_key(&id)
+    }
+
+    /// Loads what the tables hold of these matches.
+    pub(super) fn learn(
+        &mut self,
+        ids: &[Key],
+        earlier: &[Arc<MatchRecord>],
+        prices: Vec<StoredPrice>,
+        appearances: Vec<Appearance>,
+    ) {
+        for id in ids {
+            self.matches.insert(*id, CachedMatch::default());
+        }
+        for record in earlier {
+            let cached = self.matches.entry(record.brief.id).or_default();
+            cached.earlier = Some(Arc::clone(record));
+        }
+        for stored in prices {
+            let cached = self.matches.entry(stored.row.match_id).or_default();
+            cached.prices.insert(stored.row.id, stored);
+        }
+        for appearance in appearances {
+            let cached = self.matches.entry(appearance.match_id).or_default();
+            cached.appearances.insert(appearance.player, appearance);
+        }
+    }
+
+    /// Completes these by the records stored before.
+    pub(super) fn completed(&mut self, records: &[Arc<MatchRecord>]) -> Vec<Arc<MatchRecord>> {
+        let completed = |record| self.complete(record);
+        records.iter().map(completed).collect()
+    }
+
+    fn complete(&mut self, record: &Arc<MatchRecord>) -> Arc<MatchRecord> {
+        let Some(cached) = self.matches.get_mut(&record.brief.id) else {
+            return Arc::clone(record);
+        };
+        let whole = completed(record, cached.earlier.as_deref());
+        if Arc::ptr_eq(&whole, record) {
+            cached.earlier = None;
+        }
+        whole
+    }
+
+    /// What these records contain that is not written yet.
+    pub(super) fn changes(&self, records: &[Arc<MatchRecord>], now: Micros) -> PendingRows {
+        let mut rows = PendingRows::default();
+        let nothing = CachedMatch::default();
+        for record in records {
+            let cached = self.matches.get(&record.brief.id).unwrap_or(&nothing);
+            let PriceChanges { prices, ticks } = PriceChanges::of(&cached.prices, record, now);
+            rows.prices.extend(prices);
+            rows.ticks.extend(ticks);
+            let appearances = Appearance::of_record(record);
+            let gone = cached.appearances.keys().filter(|player| !appearances.contains_key(player));
+            rows.gone.extend(gone.map(|player| (record.brief.id, *player)));
+            let news = appearances.into_values().filter_map(|mut it| {
+                let before = cached.appearances.get(&it.player);
+                it.public_id = before.and_then(|before| before.public_id);
+                (before != Some(&it)).then_some(it)
+            });
+            rows.appearances.extend(news);
+        }
+        rows
+    }
+
+    /// Records that these rows were written.
+    pub(super) fn note(&mut self, rows: PendingRows) {
+        for stored in rows.prices {
+            let cached = self.matches.entry(stored.row.match_id).or_default();
+            cached.prices.insert(stored.row.id, stored);
+        }
+        for (match_id, player) in rows.gone {
+            if let Some(cached) = self.matches.get_mut(&match_id) {
+                cached.appearances.remove(&player);
+            }
+        }
+        for appearance in rows.appearances {
+            let cached = self.matches.entry(appearance.match_id).or_default();
+            cached.appearances.insert(appearance.player, appearance);
+        }
+    }
+
+    pub(super) fn forget(&mut self, id: Key) {
+        self.matches.remove(&id);
+    }
+}
