@@ -119,7 +119,6 @@ export class FootballView {
     this.#goals(this.#awayGoals, doc.score?.away, before?.score?.away);
     setText(this.#status, footballStatus(doc.status));
     setText(this.#further, further(doc.score));
-    this.#further.hidden = !this.#further.textContent;
 
     if (doc.incidents !== before?.incidents || doc.home !== before?.home) {
       const names = { home: nameOf(doc.home), away: nameOf(doc.away) };
