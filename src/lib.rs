@@ -65,6 +65,7 @@ pub mod revocation;
 pub mod usage;
 
 pub mod clock;
+mod etag;
 mod percent;
 pub mod quarantine;
 pub mod quarantine_command;

@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use data_encoding::HEXLOWER;
 use ingest::{
     event::{
         Event, Fact, Id, Level, MarketChange, MarketDefinition, MarketStatus, SelectionChange,
@@ -383,9 +384,7 @@ fn hash(market: &Market) -> Option<String> {
         }
     }
     lines.sort();
-    let digest = Sha256::digest(lines.concat());
-    let hex = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    (!lines.is_empty()).then_some(hex)
+    (!lines.is_empty()).then(|| HEXLOWER.encode(&Sha256::digest(lines.concat())))
 }
 
 fn status_name(status: MarketStatus) -> &'static str {

@@ -1,5 +1,9 @@
 //! Plots as inline SVG: lines over axes with round numbers. Colours are the page's, by class, so
 //! that light and dark are one picture.
+//!
+//! The hub's dashboard has a chart of its own: bars of whole numbers by day, drawn by a template. The
+//! two share no axis, shape or format, and this tool does not depend on the hub. `plotters` writes
+//! colours into the SVG, which would take a picture each for light and dark.
 
 use std::fmt::Write;
 

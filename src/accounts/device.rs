@@ -6,15 +6,13 @@
 //! owner's. Nothing is stored: the signature covers the address, so a cookie is worthless for any
 //! other.
 
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use super::{
-    Accounts, Email, Micros,
-    key::{EntropyError, push_hex},
-};
+use super::{Accounts, Email, Micros, key::EntropyError};
 
 const NONCE_BYTES: usize = 16;
 
@@ -37,7 +35,7 @@ impl DeviceKey {
             Hmac::<Sha256>::new_from_slice(&*self.0).expect("HMAC takes a key of any length");
         mac.update(format!("{given_s}|{nonce:032x}|{email}").as_bytes());
         let mut text = format!("{given_s}.{nonce:032x}.");
-        push_hex(&mut text, &mac.finalize().into_bytes());
+        HEXLOWER.encode_append(&mac.finalize().into_bytes(), &mut text);
         text
     }
 }

@@ -6,6 +6,7 @@
 
 use std::{borrow::Cow, fmt};
 
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
@@ -47,7 +48,7 @@ impl Key {
         // Allocated at its full size, so that growing leaves no copy behind.
         let mut key = Zeroizing::new(String::with_capacity(label.len() + DIGITS));
         key.push_str(label);
-        push_hex(&mut key, &*random);
+        HEXLOWER.encode_append(&*random, &mut key);
         Ok(Self(key))
     }
 
@@ -179,7 +180,7 @@ impl Pepper {
         let mut random = Zeroizing::new([0; 32]);
         getrandom::fill(&mut *random)?;
         let mut pepper = Zeroizing::new(String::with_capacity(64));
-        push_hex(&mut pepper, &*random);
+        HEXLOWER.encode_append(&*random, &mut pepper);
         Ok(Self::of(pepper))
     }
 
@@ -200,9 +201,7 @@ impl Pepper {
     /// A fingerprint that identifies the pepper without revealing it. It cannot be the hash of a
     /// key, because its input is not a well-formed one.
     pub(super) fn mark(&self) -> String {
-        let mut mark = String::new();
-        push_hex(&mut mark, &self.mac(b"matchwire pepper").0[..8]);
-        mark
+        HEXLOWER.encode(&self.mac(b"matchwire pepper").0[..8])
     }
 
     /// Derives a secret for one purpose from the pepper, without revealing it. It cannot be the
@@ -221,15 +220,6 @@ impl Pepper {
 impl fmt::Debug for Pepper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Pepper(..)")
-    }
-}
-
-pub(super) fn push_hex(text: &mut String, bytes: &[u8]) {
-    const DIGITS: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-    for byte in bytes {
-        text.push(DIGITS[usize::from(byte >> 4)]);
-        text.push(DIGITS[usize::from(byte & 15)]);
     }
 }
 
@@ -330,8 +320,7 @@ mod tests {
     fn the_keyed_hash_is_hmac_sha_256() {
         // RFC 4231, test case 2.
         let KeyHash(hash) = Pepper::new("Jefe".to_owned()).mac(b"what do ya want for nothing?");
-        let mut hex = String::new();
-        push_hex(&mut hex, &hash);
+        let hex = HEXLOWER.encode(&hash);
         assert_eq!(hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     }
 }

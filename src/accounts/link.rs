@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use sqlx::AnyConnection;
@@ -15,7 +16,6 @@ use zeroize::Zeroizing;
 
 use super::{
     AccountId, Accounts, AccountsError, Email, Micros,
-    key::push_hex,
     store::{self, Effect, StoredAccount, StoredLink},
 };
 
@@ -67,7 +67,7 @@ impl LinkKey {
     /// `17.5c0ffee…`: safe in a URL.
     fn text(&self, kind: &str, id: i64, expires: Micros) -> String {
         let mut text = format!("{id}.");
-        push_hex(&mut text, &self.mac(kind, id, expires));
+        HEXLOWER.encode_append(&self.mac(kind, id, expires), &mut text);
         text
     }
 

@@ -5,10 +5,11 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use super::key::{EntropyError, push_hex};
+use super::key::EntropyError;
 
 const BYTES: usize = 32;
 
@@ -68,7 +69,7 @@ fn random() -> Result<Zeroizing<String>, EntropyError> {
     let mut random = Zeroizing::new([0; BYTES]);
     getrandom::fill(&mut *random)?;
     let mut text = Zeroizing::new(String::with_capacity(2 * BYTES));
-    push_hex(&mut text, &*random);
+    HEXLOWER.encode_append(&*random, &mut text);
     Ok(text)
 }
 

@@ -6,13 +6,14 @@ use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue},
 };
 use rustc_hash::FxHasher;
 use serde::Serialize;
 use tokio::sync::OnceCell;
 
 use super::ApiError;
+use crate::etag::is_known;
 
 /// The number of content codings; only `http` knows which they are.
 pub(crate) const CODINGS: usize = 3;
@@ -130,7 +131,7 @@ impl CacheControl {
     }
 
     fn respond(self, headers: &HeaderMap, body: Bytes, etag: HeaderValue) -> Response {
-        let has_it = is_known(headers, &etag);
+        let has_it = etag.to_str().is_ok_and(|etag| is_known(headers, etag));
         let mut response = Response::new(if has_it { Body::empty() } else { body.into() });
         if has_it {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -144,17 +145,4 @@ impl CacheControl {
         fields.insert(ETAG, etag);
         response
     }
-}
-
-/// Whether the client's `If-None-Match` contains this tag.
-fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
-    let Ok(etag) = etag.to_str().map(opaque) else { return false };
-    let lines = headers.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
-    let mut tags = lines.flat_map(|line| line.split(',')).map(str::trim);
-    tags.any(|tag| tag == "*" || opaque(tag) == etag)
-}
-
-/// A tag without its weakness prefix.
-fn opaque(tag: &str) -> &str {
-    tag.trim_start_matches("W/")
 }

@@ -6,6 +6,7 @@ use sqlx::{AnyConnection, Connection, Executor, any::AnyConnectOptions};
 use tempfile::{NamedTempFile, TempPath};
 
 use super::DatabaseError;
+use crate::percent;
 
 /// Per connection. A writer waits this many milliseconds for another process's transaction. With
 /// less than `FULL`, a power failure could undo a confirmed revocation or paid day.
@@ -21,16 +22,7 @@ pub(super) fn options(path: &Path) -> Result<AnyConnectOptions, sqlx::Error> {
     let path = path.to_str().ok_or_else(|| {
         sqlx::Error::Configuration("the path of the database is not UTF-8".into())
     })?;
-    let mut url = "sqlite:".to_owned();
-    for byte in path.bytes() {
-        match byte {
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'/' | b'.' | b'-' | b'_' => {
-                url.push(byte.into());
-            }
-            byte => url.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    super::quiet(&url)
+    super::quiet(&format!("sqlite:{}", percent::encode_path(path)))
 }
 
 /// Creates a new, empty database, unless another process is faster.

@@ -10,10 +10,13 @@ use axum::{
 use bytes::Bytes;
 use hyper::{
     StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue},
 };
 
-use crate::api::response::EncodedBodies;
+use crate::{api::response::EncodedBodies, etag};
+
+/// The tag of every file: one version of the program has one version of each.
+const TAG: &str = concat!("\"", env!("CARGO_PKG_VERSION"), "\"");
 
 /// A response extension: the body lives as long as the program, so a response that holds it costs nothing.
 #[derive(Debug, Clone, Copy)]
@@ -43,9 +46,8 @@ impl Asset {
 
     /// The file, or 304 if the client has this version.
     pub(super) fn answer(&self, request: &Request, cache_control: &'static str) -> Response {
-        let tag = HeaderValue::from_static(concat!("\"", env!("CARGO_PKG_VERSION"), "\""));
         // During development a file changes within a version, so a debug build never answers 304.
-        let known = !cfg!(debug_assertions) && request.headers().get(IF_NONE_MATCH) == Some(&tag);
+        let known = !cfg!(debug_assertions) && etag::is_known(request.headers(), TAG);
         let mut response = if known {
             StatusCode::NOT_MODIFIED.into_response()
         } else {
@@ -57,7 +59,7 @@ impl Asset {
         };
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache_control));
-        headers.insert(ETAG, tag);
+        headers.insert(ETAG, HeaderValue::from_static(TAG));
         response
     }
 }

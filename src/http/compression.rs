@@ -21,15 +21,18 @@ use flate2::{Compression, write::GzEncoder};
 use hyper::{
     HeaderMap, Method, StatusCode,
     header::{
-        ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG,
-        HeaderValue, IF_NONE_MATCH, VARY,
+        ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE,
+        HeaderValue, VARY,
     },
 };
 use metrics::counter;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 use tracing::warn;
 
-use crate::api::response::{CODINGS, EncodedBodies};
+use crate::{
+    api::response::{CODINGS, EncodedBodies},
+    etag,
+};
 
 /// Shorter bodies are not worth compressing: about the size of a packet.
 const BYTES_MIN: u64 = 1_200;
@@ -113,9 +116,7 @@ pub(super) struct AcceptEncoding {
 }
 
 impl AcceptEncoding {
-    /// Reads a request, and makes the tags in its `If-None-Match` comparable.
-    pub(super) fn of(request: &mut Request) -> Self {
-        compare_weakly(request.headers_mut());
+    pub(super) fn of(request: &Request) -> Self {
         let is_head = request.method() == Method::HEAD;
         Self { coding: Coding::negotiate(request.headers()), is_head }
     }
@@ -136,18 +137,6 @@ impl AcceptEncoding {
             Some(BYTES_MIN..) => encode(response, coding).await,
             Some(_) | None => response,
         }
-    }
-}
-
-/// `If-None-Match` compares weakly (RFC 9110, 13.1.2): a tag that was sent as weak because its body was
-/// compressed matches the strong tag of the endpoint.
-fn compare_weakly(headers: &mut HeaderMap) {
-    let lines = headers.get_all(IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
-    let strong: Vec<_> = lines.map(|line| line.replace("W/", "")).collect();
-    if let Ok(value) = HeaderValue::try_from(strong.join(","))
-        && !strong.is_empty()
-    {
-        headers.insert(IF_NONE_MATCH, value);
     }
 }
 
@@ -228,16 +217,7 @@ async fn compressed(bytes: Bytes, coding: Coding) -> Option<Bytes> {
 fn set_content_encoding(headers: &mut HeaderMap, coding: Coding) {
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
-    weaken(headers);
-}
-
-/// A strong tag identifies the bytes, which have changed.
-fn weaken(headers: &mut HeaderMap) {
-    let strong = headers.get(ETAG).and_then(|tag| tag.to_str().ok());
-    let weak = strong.filter(|tag| tag.starts_with('"')).map(|tag| format!("W/{tag}"));
-    if let Some(Ok(weak)) = weak.map(HeaderValue::try_from) {
-        headers.insert(ETAG, weak);
-    }
+    etag::weaken(headers);
 }
 
 #[cfg(test)]
@@ -290,17 +270,5 @@ mod tests {
             }
             assert_eq!(again, text.as_bytes(), "{coding:?}");
         }
-    }
-
-    #[test]
-    fn tags_are_weakened_and_found_again() {
-        let mut headers = HeaderMap::new();
-        headers.insert(ETAG, "\"k3-8\"".parse().unwrap());
-        weaken(&mut headers);
-        assert_eq!(headers[ETAG], "W/\"k3-8\"");
-        headers.insert(IF_NONE_MATCH, "W/\"a\", \"b\"".parse().unwrap());
-        headers.append(IF_NONE_MATCH, "W/\"k3-8\"".parse().unwrap());
-        compare_weakly(&mut headers);
-        assert_eq!(headers[IF_NONE_MATCH], "\"a\", \"b\",\"k3-8\"");
     }
 }

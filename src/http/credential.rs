@@ -4,7 +4,7 @@
 //! two different keys none is chosen, because a proxy in front of the hub may have chosen the other one.
 //! Anything that is not a key, such as `Basic` in the header, is ignored.
 
-use std::{fmt, iter};
+use std::fmt;
 
 use hyper::{
     HeaderMap, Uri,
@@ -176,12 +176,12 @@ enum QueryParameter {
 }
 
 fn label(pair: &str) -> Option<QueryParameter> {
-    let name = pair.split('=').next().unwrap_or(pair);
-    let is = |own: &str| decoded(name).eq(own.bytes());
-    if is("token") {
-        return Some(QueryParameter::Token);
+    let (name, _) = form_urlencoded::parse(pair.as_bytes()).next()?;
+    match &*name {
+        "token" => Some(QueryParameter::Token),
+        "ticket" => Some(QueryParameter::Ticket),
+        _ => None,
     }
-    is("ticket").then_some(QueryParameter::Ticket)
 }
 
 /// An empty value presents nothing.
@@ -190,31 +190,10 @@ fn join_value(
     pair: &str,
     kind: fn(String) -> Credential,
 ) -> PresentedCredential {
-    let value = pair.split_once('=').map_or("", |(_, value)| value);
-    let value: Vec<u8> = decoded(value).collect();
-    if value.is_empty() {
-        presented
-    } else {
-        presented.and(kind(String::from_utf8_lossy(&value).into()))
+    match form_urlencoded::parse(pair.as_bytes()).next() {
+        Some((_, value)) if !value.is_empty() => presented.and(kind(value.into_owned())),
+        Some(_) | None => presented,
     }
-}
-
-/// Decodes the text of a query as forms encode it.
-fn decoded(text: &str) -> impl Iterator<Item = u8> {
-    let mut bytes = text.bytes();
-    let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-    iter::from_fn(move || match bytes.next()? {
-        b'+' => Some(b' '),
-        b'%' => {
-            let mut ahead = bytes.clone();
-            let Some((high, low)) = digit(ahead.next()).zip(digit(ahead.next())) else {
-                return Some(b'%');
-            };
-            bytes = ahead;
-            u8::try_from(high * 16 + low).ok()
-        }
-        byte => Some(byte),
-    })
 }
 
 #[cfg(test)]

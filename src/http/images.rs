@@ -7,16 +7,19 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use hyper::{
-    HeaderMap, StatusCode,
+    StatusCode,
     header::{
         ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue,
-        IF_NONE_MATCH, RETRY_AFTER, VARY,
+        RETRY_AFTER, VARY,
     },
 };
 use tracing::warn;
 
 use super::{Shared, error::HttpError};
-use crate::images::{ImageError, ImageKind, ImageLookup, ImageOptions, Subject};
+use crate::{
+    etag,
+    images::{ImageError, ImageKind, ImageLookup, ImageOptions, Subject},
+};
 
 /// A year: an image changes only with a name or an operator's file.
 const CACHE_FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000");
@@ -55,7 +58,8 @@ pub(super) async fn show(
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let options =
         ImageOptions::read(request.uri().query(), accept).map_err(HttpError::BadRequest)?;
-    let found = shared.parts.images.find(subject, options, |tag| knows(headers, tag)).await;
+    let found =
+        shared.parts.images.find(subject, options, |tag| etag::is_known(headers, tag)).await;
     match found {
         Ok(ImageLookup::Image { tag, bytes }) => {
             let mut response = match bytes {
@@ -103,12 +107,4 @@ fn subject(shared: &Shared, path: &str) -> Option<Subject> {
     let entity = shared.parts.archive.entity(kind.entity(), id);
     let entity = entity.filter(|it| kind.sport().is_none_or(|sport| it.sport == sport));
     Some(Subject { kind, id, name: entity.map(|it| Arc::clone(&it.name)) })
-}
-
-fn knows(headers: &HeaderMap, tag: &str) -> bool {
-    let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    known.flat_map(|value| value.split(',')).map(str::trim).any(|it| {
-        let it = it.strip_prefix("W/").unwrap_or(it);
-        it == "*" || it == tag
-    })
 }

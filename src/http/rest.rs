@@ -13,7 +13,7 @@ use axum::{
 use fanout::{Seq, channel::Pattern, encode::payload};
 use hyper::{
     HeaderMap, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue},
 };
 use serde::{Deserialize, Serialize};
 use tokio::{sync::oneshot, time::timeout};
@@ -26,6 +26,7 @@ use crate::{
     accounts::Caller,
     catch_up::ChannelImage,
     clock::{monotonic, wall},
+    etag,
     pipeline::Request as Question,
     supervisor, telemetry,
 };
@@ -148,9 +149,7 @@ struct ImageMoments {
 
 fn answer(headers: &HeaderMap, image: &ChannelImage) -> Response {
     let tag = format!("\"{}-{}\"", image.epoch, image.seq);
-    let known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    let fresh = known.is_some_and(|tags| tags.split(',').any(|it| it.trim() == tag));
-    let mut response = if fresh {
+    let mut response = if etag::is_known(headers, &tag) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         let json = HeaderValue::from_static("application/json");

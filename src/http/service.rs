@@ -48,7 +48,7 @@ impl HttpService {
         let proxies = &self.shared.parts.proxies;
         let (peer, target) = request_context::prepare(&self.shared, connection, &mut request);
         let had_secret = request.extensions().get::<QueryCredentials>().is_some();
-        let accept_encoding = AcceptEncoding::of(&mut request);
+        let accept_encoding = AcceptEncoding::of(&request);
         let response = match target {
             RequestTarget::Product(_) | RequestTarget::Open => {
                 self.answer_any_origin(peer, target, request).await

@@ -4,6 +4,7 @@
 //! clock.
 
 use dashmap::DashMap;
+use data_encoding::HEXLOWER;
 use fanout::Micros;
 use sha2::{Digest, Sha256};
 
@@ -32,7 +33,7 @@ impl Tickets {
         }
         let mut random = [0; 20];
         getrandom::fill(&mut random).ok()?;
-        let ticket: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let ticket = HEXLOWER.encode(&random);
         self.waiting.insert(hash(&ticket), (caller, now + LIFE_US));
         Some(ticket)
     }

@@ -23,6 +23,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -215,8 +216,7 @@ fn tag(subject: &Subject, options: ImageOptions, source: &ImageSource) -> String
         ImageSource::Drawing { name } => digest.update(initials::initials(name)),
     }
     let digest = digest.finalize();
-    let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-    format!("\"{hex}\"")
+    format!("\"{}\"", HEXLOWER.encode(&digest[..12]))
 }
 
 /// Runs work that takes a core or waits for a disk.

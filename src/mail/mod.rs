@@ -8,7 +8,6 @@
 //! In reading order: [`MailKind`], `outbox`, `render`, then `worker`, which sends mails over a
 //! `transport`: `smtp` to a [`SmtpServer`], or a `folder`.
 
-mod backoff;
 mod folder;
 mod kind;
 mod outbox;
@@ -31,11 +30,11 @@ use std::{
     time::Duration,
 };
 
+use ingest::source::backoff::BackoffPolicy;
 use tokio::{sync::watch, task::JoinHandle};
 use tracing::warn;
 
 use self::{
-    backoff::Backoff,
     folder::MailFolder,
     outbox::Outbox,
     smtp::{SmtpConnection, SmtpEndpoint},
@@ -150,7 +149,10 @@ fn policy(config: &MailConfig) -> DeliveryPolicy {
         batch: config.batch,
         poll: Duration::from_millis(config.poll_ms),
         attempts_max: config.attempts_max,
-        retry: Backoff { first_ms: config.retry_ms, max_ms: config.retry_max_ms },
+        retry: BackoffPolicy {
+            first: Duration::from_millis(config.retry_ms),
+            max: Duration::from_millis(config.retry_max_ms),
+        },
         // Longer than an attempt, even if the clock is set forward a little.
         claim_us: timeout_us.saturating_mul(2).saturating_add(60_000_000),
         keep_us: worker::days(config.keep_days),

@@ -5,6 +5,7 @@
 //! neither the part of an address before the @ nor a link.
 
 use std::{
+    ops::RangeInclusive,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -12,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use ingest::source::backoff::{self, BackoffPolicy};
 use lettre::Address;
 use metrics::{counter, gauge};
 use tokio::{sync::watch, task::JoinHandle, time};
@@ -19,7 +21,6 @@ use tracing::{error, info, warn};
 
 use super::{
     MailKind, Sender,
-    backoff::Backoff,
     outbox::{Outbox, QueuedEmail},
     render::{EmailContext, Link, RenderedEmail, page},
     transport::{DeliveryFailure, OutgoingEmail, Transport, TransportUnreachable},
@@ -34,7 +35,10 @@ const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 /// Between two attempts while the transport is unreachable or the store fails.
-const ABSENT: Backoff = Backoff { first_ms: 1_000, max_ms: 60_000 };
+const ABSENT: BackoffPolicy =
+    BackoffPolicy { first: Duration::from_secs(1), max: Duration::from_secs(60) };
+/// A quarter either way: mails that failed together are not retried together.
+const JITTER: RangeInclusive<f64> = 0.75..=1.25;
 
 /// When mails are polled, claimed, retried and deleted.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +46,7 @@ pub(super) struct DeliveryPolicy {
     pub(super) batch: u32,
     pub(super) poll: Duration,
     pub(super) attempts_max: u32,
-    pub(super) retry: Backoff,
+    pub(super) retry: BackoffPolicy,
     /// How long a claim lasts, in microseconds: longer than an attempt can take.
     pub(super) claim_us: Micros,
     pub(super) keep_us: Micros,
@@ -105,7 +109,7 @@ where
                 Err(error) => {
                     self.report(&error);
                     failures += 1;
-                    Duration::from_millis(ABSENT.after(failures, random()))
+                    ABSENT.wait(failures, JITTER, &mut backoff::rng())
                 }
             };
             tokio::select! {
@@ -232,8 +236,8 @@ where
             return self.give_up(mail, failed).await;
         }
         counter!("matchwire_mails_put_off_total", "kind" => mail.kind.clone()).increment(1);
-        let wait_ms = self.policy.retry.after(attempts, random());
-        let wait_us = Micros::try_from(wait_ms).unwrap_or(Micros::MAX).saturating_mul(1_000);
+        let wait = self.policy.retry.wait(attempts, JITTER, &mut backoff::rng());
+        let wait_us = Micros::try_from(wait.as_micros()).unwrap_or(Micros::MAX);
         let until = (self.clock)().saturating_add(wait_us);
         Ok(self.outbox.reschedule(mail.id, until, &failed.detail).await?)
     }
@@ -301,11 +305,6 @@ where
 /// Waits until the stop signal is set or its sender is dropped.
 async fn wait_for_stop(stopped: &mut watch::Receiver<bool>) {
     stopped.wait_for(|stop| *stop).await.ok();
-}
-
-/// A random number; a constant where the system provides none, which only costs the jitter.
-fn random() -> u32 {
-    getrandom::u32().unwrap_or(u32::MAX / 2)
 }
 
 /// `days` in microseconds.

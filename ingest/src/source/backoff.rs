@@ -1,11 +1,13 @@
-//! Exponential back-off with jitter, for a source that reconnects.
+//! Exponential back-off with jitter.
 //!
-//! Each failure doubles the upper bound of the wait. The wait is drawn between half of the bound and
-//! the bound, so that many hubs that were disconnected together do not reconnect together. Only a
-//! connection that held long enough resets the bound, so that a flapping peer is not hammered.
+//! [`BackoffPolicy`] determines the waits, whatever is retried; [`Backoff`] counts the failures of a
+//! source that reconnects. A source's wait is drawn between half of the bound and the bound, so that
+//! many hubs that were disconnected together do not reconnect together. Only a connection that held
+//! long enough resets the bound, so that a flapping peer is not hammered.
 
 use std::{
     hash::{BuildHasher, RandomState},
+    ops::RangeInclusive,
     time::Duration,
 };
 
@@ -14,13 +16,35 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::event::Micros;
 
+/// Between half of the bound and the bound.
+const JITTER: RangeInclusive<f64> = 0.5..=1.0;
+
+/// Waits that double with each failure, up to a maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackoffPolicy {
+    /// After the first failure.
+    pub first: Duration,
+    pub max: Duration,
+}
+
+impl BackoffPolicy {
+    /// The wait after this many failures in a row, at least one, times a random factor in `jitter`.
+    pub fn wait(self, failures: u32, jitter: RangeInclusive<f64>, rng: &mut impl Rng) -> Duration {
+        self.bound(failures).mul_f64(rng.random_range(jitter))
+    }
+
+    fn bound(self, failures: u32) -> Duration {
+        let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.first.saturating_mul(factor).min(self.max)
+    }
+}
+
 /// The back-off state of one source.
 #[derive(Debug, Clone)]
 pub struct Backoff {
-    first: Duration,
-    most: Duration,
-    /// The upper bound of the next wait.
-    next: Duration,
+    policy: BackoffPolicy,
+    /// Failures since the connection was last healthy.
+    failures: u32,
     /// When the connection was established, while it is open.
     connected: Option<Micros>,
 }
@@ -32,7 +56,7 @@ impl Backoff {
     /// `first`: the upper bound of the first wait. `most`: the longest wait.
     #[must_use]
     pub fn new(first: Duration, most: Duration) -> Self {
-        Self { first, most, next: first.min(most), connected: None }
+        Self { policy: BackoffPolicy { first, max: most }, failures: 0, connected: None }
     }
 
     /// Whether a connection was established and has not failed since.
@@ -48,30 +72,31 @@ impl Backoff {
 
     /// The wait after a refusal that waiting alone is unlikely to fix: near the longest.
     pub fn refused(&mut self, rng: &mut impl Rng) -> Duration {
-        (self.next, self.connected) = (self.most, None);
-        self.most.mul_f64(rng.random_range(0.5..=1.0))
+        (self.failures, self.connected) = (u32::MAX, None);
+        self.policy.wait(self.failures, JITTER, rng)
     }
 
     /// The wait after the connection failed or could not be established.
     pub fn failed(&mut self, now: Micros, rng: &mut impl Rng) -> Duration {
         let held = self.connected.take().map_or(0, |since| now - since);
         if held >= Self::HEALTHY_US {
-            self.next = self.first.min(self.most);
+            self.failures = 0;
         }
-        let longest = self.next;
-        self.next = (longest * 2).min(self.most);
-        longest.mul_f64(rng.random_range(0.5..=1.0))
+        self.failures = self.failures.saturating_add(1);
+        self.policy.wait(self.failures, JITTER, rng)
     }
 }
 
 /// The random numbers for the jitter. They only need to differ between processes.
 #[must_use]
-pub(super) fn rng() -> ChaCha8Rng {
+pub fn rng() -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(RandomState::new().hash_one("back-off"))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const fn ms(ms: u64) -> Duration {
@@ -89,5 +114,33 @@ mod tests {
         }
         backoff.connected(0);
         assert!(backoff.failed(Backoff::HEALTHY_US, &mut rng) <= ms(100));
+    }
+
+    #[test]
+    fn refusal_waits_near_the_longest() {
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let mut backoff = Backoff::new(ms(100), ms(1000));
+        assert!(backoff.refused(&mut rng) >= ms(500));
+        assert!(backoff.failed(0, &mut rng) >= ms(500), "so does the failure after it");
+    }
+
+    #[test]
+    fn bounds_double_up_to_the_maximum() {
+        let policy = BackoffPolicy { first: ms(30_000), max: ms(3_600_000) };
+        let bounds = (1..10).map(|failures| policy.bound(failures).as_secs());
+        assert_eq!(bounds.collect::<Vec<_>>(), [30, 60, 120, 240, 480, 960, 1920, 3600, 3600]);
+        assert_eq!(policy.bound(u32::MAX), policy.max);
+    }
+
+    proptest! {
+        #[test]
+        fn wait_is_within_the_jitter(failures in 1_u32.., first in 1_u32.., max: u64, seed: u64) {
+            let policy = BackoffPolicy { first: ms(first.into()), max: ms(max) };
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let wait = policy.wait(failures, 0.75..=1.25, &mut rng).as_secs_f64();
+            let bound = policy.bound(failures).as_secs_f64();
+            // Rounded to nanoseconds.
+            prop_assert!((bound * 0.7499 - 1e-8..=bound * 1.2501 + 1e-8).contains(&wait));
+        }
     }
 }

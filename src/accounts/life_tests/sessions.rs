@@ -1,5 +1,7 @@
 //! How long sessions last.
 
+use data_encoding::HEXLOWER;
+
 use super::*;
 
 #[tokio::test]
@@ -123,8 +125,7 @@ async fn what_is_no_secret_is_no_session() {
             .fetch_one(database.pool())
             .await
             .unwrap();
-        let mut hash = String::new();
-        key::push_hex(&mut hash, &stolen);
+        let hash = HEXLOWER.encode(&stolen);
         let guessed = SessionSecret::generate().unwrap();
         for text in ["", "' OR 1=1 --", &secret.expose()[1..], &hash, guessed.expose()] {
             assert_eq!(life.accounts.session(text, NOW).await.unwrap(), None, "{text}");

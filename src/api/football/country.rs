@@ -4,7 +4,11 @@
 const WITHIN: &[(&str, &str)] =
     &[("England", "GB"), ("Scotland", "GB"), ("Wales", "GB"), ("Northern Ireland", "GB")];
 
-/// ISO 3166-1 alpha-2.
+/// ISO 3166-1 alpha-2, with the short names of the time zone database, except for the United Kingdom and the two
+/// Koreas.
+///
+/// Not from a crate: clients compare the names, and `rust_iso3166` and `celes` have other ones for more than
+/// fifty of these countries, such as `Bolivia (Plurinational State of)`.
 const COUNTRIES: &[(&str, &str)] = &[
     ("AD", "Andorra"),
     ("AE", "United Arab Emirates"),

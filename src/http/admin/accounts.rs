@@ -8,6 +8,7 @@ use super::operator::Operator;
 use crate::{
     accounts::{AccountId, AccountSearch, AccountState, AccountSummary, Addon, Micros},
     http::site::{Moment, Shell, SiteError, html, title},
+    percent,
 };
 use hyper::StatusCode;
 
@@ -116,15 +117,7 @@ pub(super) fn tone(state: AccountState) -> &'static str {
 }
 
 fn next(search: &str, last: AccountId) -> String {
-    let mut query = String::new();
-    for byte in search.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
-            query.push(char::from(byte));
-        } else {
-            query.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    format!("/admin/accounts/?search={query}&before={last}")
+    format!("/admin/accounts/?search={}&before={last}", percent::encode(search))
 }
 
 #[cfg(test)]

@@ -1,4 +1,8 @@
 //! Writes JSON as block YAML.
+//!
+//! `yaml_serde`, behind utoipa's feature `yaml`, and the other descendants of `serde_yaml` write strings
+//! without quotes where YAML 1.2 allows it. Many readers still follow YAML 1.1: there the fields `yes` and `no`
+//! of these documents are booleans, and the examples of times are dates.
 
 use serde_json::Value;
 

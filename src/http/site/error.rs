@@ -15,6 +15,7 @@ use crate::{
     accounts::{AccountsError, EntropyError},
     limits::RetryAfter,
     payments::PaymentError,
+    percent,
     usage::UsageError,
 };
 
@@ -240,16 +241,7 @@ impl IntoResponse for SiteError {
 
 /// Redirects to the log-in page, which returns there afterwards.
 fn log_in(next: &str) -> Response {
-    let mut query = String::from("/login/?next=");
-    for byte in next.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
-                query.push(char::from(byte));
-            }
-            _ => query.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    see_other(&query)
+    see_other(&format!("/login/?next={}", percent::encode_path(next)))
 }
 
 /// Redirects to another page, which the browser fetches by GET.

@@ -2,6 +2,7 @@
 //!
 //! The signature covers the time and the body, so that an observer cannot replay a webhook later.
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -24,7 +25,8 @@ pub(super) fn check(
     let signatures = fields().filter(|(name, _)| *name == "v1").take(SIGNATURES_MAX);
     let signed = signing(secret, time, body);
     let mut matches = false;
-    for signature in signatures.filter_map(|(_, hex)| bytes(hex)) {
+    let decode = |hex: &str| HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).ok();
+    for signature in signatures.filter_map(|(_, hex)| decode(hex)) {
         matches |= signed.clone().verify_slice(&signature).is_ok();
     }
     if !matches {
@@ -45,8 +47,7 @@ pub(in crate::payments) fn header(time: i64, body: &[u8], secret: &[u8]) -> Stri
 
 /// A signature over a text and a body, in hexadecimal.
 pub(in crate::payments) fn sum(secret: &[u8], text: &str, body: &[u8]) -> String {
-    let signature = signing(secret, text, body).finalize().into_bytes();
-    signature.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&signing(secret, text, body).finalize().into_bytes())
 }
 
 fn signing(secret: &[u8], time: &str, body: &[u8]) -> Hmac<Sha256> {
@@ -55,13 +56,6 @@ fn signing(secret: &[u8], time: &str, body: &[u8]) -> Hmac<Sha256> {
     mac.update(b".");
     mac.update(body);
     mac
-}
-
-fn bytes(hex: &str) -> Option<Vec<u8>> {
-    if hex.len() != 64 || !hex.is_ascii() {
-        return None;
-    }
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect()
 }
 
 #[cfg(test)]

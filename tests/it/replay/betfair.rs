@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use data_encoding::HEXLOWER;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -263,8 +264,7 @@ fn check_ladders(market: &Value, expected: &Value) {
         assert_eq!(sizes.iter().sum::<Decimal>(), sum, "{side} of {id}");
     }
     lines.sort();
-    let hex = || Sha256::digest(lines.concat()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let hash: Option<String> = (!lines.is_empty()).then(hex);
+    let hash = (!lines.is_empty()).then(|| HEXLOWER.encode(&Sha256::digest(lines.concat())));
     assert_eq!(hash.as_deref(), cache["sha256"].as_str(), "{id}");
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use percent_encoding::percent_encode_byte;
+
 use super::{PASSWORD, QUICK, customer, demo, log_in, mailed, works};
 use crate::support::{Answer, Browser, Hub};
 
@@ -357,5 +359,5 @@ async fn a_body_that_never_comes_is_not_waited_for_without_end() {
 }
 
 fn percent(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().map(percent_encode_byte).collect()
 }

@@ -12,6 +12,7 @@ use std::{
 };
 
 use axum::{Json, Router, body::Bytes, extract::State};
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use hyper::{HeaderMap, Method, StatusCode, Uri};
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
@@ -207,9 +208,7 @@ impl Event {
         let time = Timestamp::now().as_second();
         let mut mac = Hmac::<Sha256>::new_from_slice(WEBHOOK_SECRET.as_bytes()).expect("any key");
         mac.update(format!("{time}.{}", self.body).as_bytes());
-        let hex: String =
-            mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("t={time},v1={hex}")
+        format!("t={time},v1={}", HEXLOWER.encode(&mac.finalize().into_bytes()))
     }
 }
 

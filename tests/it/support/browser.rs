@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::{Hub, http::Answer};
 
 /// Someone at the pages of a hub.
@@ -85,18 +87,7 @@ pub(crate) fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'
 }
 
 fn encoded(fields: &[(&str, &str)]) -> String {
+    let percent = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     let pair = |(name, value): &(&str, &str)| format!("{}={}", percent(name), percent(value));
     fields.iter().map(pair).collect::<Vec<_>>().join("&")
-}
-
-fn percent(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() {
-            encoded.push(char::from(byte));
-        } else {
-            encoded += &format!("%{byte:02X}");
-        }
-    }
-    encoded
 }

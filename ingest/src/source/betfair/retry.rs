@@ -4,13 +4,15 @@
 //! only the connection; but at most once a minute, so that a flapping peer is not hammered. All other
 //! attempts back off.
 
-use std::{collections::hash_map::RandomState, hash::BuildHasher, time::Duration};
+use std::time::Duration;
 
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::error::Remedy;
-use crate::{event::Micros, source::backoff::Backoff};
+use crate::{
+    event::Micros,
+    source::backoff::{self, Backoff},
+};
 
 #[derive(Debug)]
 pub(super) struct RetryTimer {
@@ -22,9 +24,7 @@ pub(super) struct RetryTimer {
 
 impl RetryTimer {
     pub(super) fn new(first: Duration, most: Duration) -> Self {
-        // The keys of a hasher come from the system, which is random enough here.
-        let rng = ChaCha8Rng::seed_from_u64(RandomState::new().hash_one(()));
-        Self { backoff: Backoff::new(first, most), rng, at_once: None }
+        Self { backoff: Backoff::new(first, most), rng: backoff::rng(), at_once: None }
     }
 
     pub(super) fn connected(&mut self, now: Micros) {
