@@ -74,9 +74,10 @@ impl Server {
         }
     }
 
-    /// Whether it has told of something that nobody asked for yet.
-    pub(crate) fn has_told(&self) -> bool {
-        !self.told.is_empty()
+    /// The refusals that nobody has read yet. A log-in is none: the worker may open a connection at any time.
+    pub(crate) fn unread_refusals(&mut self) -> Vec<Value> {
+        let unread = std::iter::from_fn(|| self.told.try_recv().ok());
+        unread.filter(|it| it["refused"].is_string()).collect()
     }
 }
 
