@@ -2,7 +2,7 @@ use std::error::Error;
 
 use super::*;
 
-/// Every layer as text; the result as settings or as the whole chain of the error.
+/// Loads settings from each layer as text. Returns the settings or the whole error chain.
 fn load(file: &str, environment: &[(&str, &str)], flags: &Flags) -> Result<Config, String> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("matchwire.toml");
