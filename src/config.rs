@@ -116,13 +116,13 @@ pub struct Flags {
 pub enum ConfigError {
     #[error("cannot read the config file {path}")]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("wrong config file {path}")]
+    #[error("invalid config file {path}")]
     WrongFile { path: PathBuf, source: toml::de::Error },
-    #[error("the environment variable {name} is no setting")]
+    #[error("the environment variable {name} is not a setting")]
     UnknownVariable { name: String },
     #[error("the environment variable {name} must be {expected}")]
     WrongVariable { name: String, expected: &'static str },
-    #[error("wrong value in the environment")]
+    #[error("invalid value in the environment")]
     WrongEnvironment(#[source] toml::de::Error),
     #[error("{name} must be {expected}")]
     Wrong { name: &'static str, expected: &'static str },

@@ -20,7 +20,7 @@ pub enum SecretRef {
 pub enum SecretError {
     #[error("the environment variable {name} is not set")]
     NotSet { name: String },
-    #[error("the file {} cannot be read", .path.display())]
+    #[error("cannot read the file {}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
 }
 

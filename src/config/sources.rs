@@ -341,7 +341,7 @@ impl SourceConfig {
             || self.name.len() > Self::NAME_MAX
             || !self.name.chars().all(allowed)
         {
-            Some("a name has 1 to 64 letters, digits, dots, dashes and underscores")
+            Some("the name must be 1 to 64 letters, digits, dots, dashes and underscores")
         } else if self.deadline_ms == Some(0) {
             Some("deadline_ms must not be 0")
         } else if !self.ranks.keys().all(|kind| kinds.contains(&&**kind)) {

@@ -87,7 +87,7 @@ fn unknown_names_are_refused_by_name() {
     for name in
         ["MATCHWIRE_HUB_TAIL_BYTE", "MATCHWIRE_HUBB_X", "MATCHWIRE_", "MATCHWIRE_HUB_tail_ms"]
     {
-        check_refused("", &[(name, "1")], &[name, "is no setting"]);
+        check_refused("", &[(name, "1")], &[name, "is not a setting"]);
     }
 }
 

@@ -35,9 +35,9 @@ impl Database {
                 _ = stopped.wait_for(|stopped| *stopped) => return,
             };
             match &written {
-                Ok(()) if !is_writable => info!("the database takes writes again"),
+                Ok(()) if !is_writable => info!("the database accepts writes again"),
                 Err(error) if is_writable => {
-                    warn!(error = error as &dyn Error, "the database takes no writes");
+                    warn!(error = error as &dyn Error, "the database does not accept writes");
                 }
                 _ => {}
             }

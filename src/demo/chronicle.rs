@@ -74,9 +74,9 @@ enum ChronicleError {
     Archive(#[from] sqlx::Error),
     #[error(transparent)]
     Ids(#[from] IdsError),
-    #[error("matches could not be made")]
+    #[error("cannot generate the matches")]
     Made(#[from] tokio::task::JoinError),
-    #[error("the hub stops")]
+    #[error("the hub is stopping")]
     Stopped,
 }
 
@@ -123,7 +123,10 @@ impl Chronicle {
                 Err(ChronicleError::Stopped) => return,
                 Err(error) => {
                     // A restart tries again.
-                    warn!(error = &error as &dyn Error, "the demo's past is not in the archive");
+                    warn!(
+                        error = &error as &dyn Error,
+                        "cannot write the demo's past to the archive"
+                    );
                     return;
                 }
             }

@@ -38,7 +38,7 @@ async fn watch_always(
     let mut seen = 0;
     loop {
         let Err(error) = watch_until_failure(store, every, orders, &mut seen).await;
-        warn!(error = &error as &dyn std::error::Error, "cannot watch for orders about matches");
+        warn!(error = &error as &dyn std::error::Error, "cannot check for corrections of matches");
         time::sleep(RETRY_AFTER).await;
     }
 }
