@@ -20,8 +20,8 @@ const ROW: &str = "written_at";
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
 impl Database {
-    /// Writes at this interval and updates the metric, until told to stop. `clock`: the time that
-    /// is written.
+    /// Writes at this interval and updates the metric until stopped. `clock`: the time that is
+    /// written.
     pub async fn watch_writes(
         self,
         every: Duration,

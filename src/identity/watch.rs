@@ -7,7 +7,7 @@ use tracing::warn;
 
 use super::{NumberedOrder, store::IdentityStore};
 
-/// Between one failure of the watching connection and the next try.
+/// The delay after a failure of the watching connection.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Sends all pending orders, and then each new one within `every`, until `stop` is ready or the
