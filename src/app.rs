@@ -515,7 +515,7 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
     };
     tokio::select! {
         () = gone => {}
-        () = deadline => info!(sockets = fanout.sockets(), "sockets were closed at the drain deadline"),
+        () = deadline => info!(sockets = fanout.sockets(), "sockets were dropped at the deadline"),
     }
     let fanout = fanout.clone();
     tokio::task::spawn_blocking(move || fanout.stop()).await.ok();

@@ -44,7 +44,8 @@ pub(crate) fn print(
 pub(crate) fn log(config: &Config, mode: &RunMode) {
     let (database, sources) = (&config.server.db, config.sources.len());
     let (card, paypal) = (config.payments.offers_stripe(), config.payments.offers_paypal());
-    info!(version = env!("CARGO_PKG_VERSION"), %database, sources, card, paypal, "the hub is running");
+    let version = env!("CARGO_PKG_VERSION");
+    info!(version, %database, sources, card, paypal, "the hub is running");
     if !matches!(mode, RunMode::Nothing) {
         return;
     }

@@ -387,7 +387,8 @@ impl Payments {
                 self.shared.accounts.broadcast_own_changes().await;
             }
             ApplyOutcome::Mismatch(mismatch) => {
-                error!(order = order.id, rail = %order.method, %mismatch, "a payment does not match its order");
+                let rail = order.method;
+                error!(order = order.id, %rail, %mismatch, "a payment does not match its order");
             }
             ApplyOutcome::Nothing | ApplyOutcome::Repeated => {}
         }
