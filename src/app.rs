@@ -61,7 +61,7 @@ use crate::{
 pub enum AppError {
     #[error("the account store failed")]
     Accounts(#[from] AccountsError),
-    #[error("source {name:?} cannot be followed")]
+    #[error("cannot follow source {name:?}")]
     Source { name: String, source: FollowError },
     #[error("the archive failed")]
     Archive(#[source] sqlx::Error),
@@ -69,7 +69,7 @@ pub enum AppError {
     Ids(#[from] IdsError),
     #[error("the store of matches failed")]
     Identity(#[source] sqlx::Error),
-    #[error("a recording cannot be played")]
+    #[error("cannot play a recording")]
     Recording(#[from] OpenError),
     #[error("mail cannot be sent")]
     Mail(#[from] MailError),
@@ -84,13 +84,13 @@ pub enum AppError {
     /// The part's name and the reason have been printed.
     #[error("a part of the hub failed")]
     Part,
-    #[error("the door closed by itself")]
+    #[error("the listener stopped unexpectedly")]
     Door(#[source] Option<io::Error>),
     #[error("the fan-out did not start")]
     Fanout(#[from] StartError),
     #[error(transparent)]
     Telemetry(#[from] TelemetryError),
-    #[error("the system refused a thread, a signal or the standard output")]
+    #[error("the system refused a thread, a signal handler or the standard output")]
     System(#[from] io::Error),
     #[error("the system gave no random bytes")]
     Random(#[from] getrandom::Error),
@@ -318,7 +318,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let patience = Duration::from_millis(drain_ms);
     let answered = async { while answering.join_next().await.is_some() {} };
     if tokio::time::timeout(patience, answered).await.is_err() {
-        info!("requests were cut off");
+        info!("open requests were dropped at the drain deadline");
     }
     stop_writer(&hub_handle, writer).await;
     // The writer has made its last export.
@@ -515,7 +515,7 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
     };
     tokio::select! {
         () = gone => {}
-        () = deadline => info!(sockets = fanout.sockets(), "cut off"),
+        () = deadline => info!(sockets = fanout.sockets(), "sockets were dropped at the deadline"),
     }
     let fanout = fanout.clone();
     tokio::task::spawn_blocking(move || fanout.stop()).await.ok();

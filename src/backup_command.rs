@@ -11,7 +11,7 @@ use crate::{
 pub enum BackupCommandError {
     #[error(transparent)]
     Backup(#[from] BackupError),
-    #[error("cannot write the answer")]
+    #[error("cannot write the output")]
     Output(#[from] io::Error),
 }
 

@@ -44,19 +44,20 @@ pub(crate) fn print(
 pub(crate) fn log(config: &Config, mode: &RunMode) {
     let (database, sources) = (&config.server.db, config.sources.len());
     let (card, paypal) = (config.payments.offers_stripe(), config.payments.offers_paypal());
-    info!(version = env!("CARGO_PKG_VERSION"), %database, sources, card, paypal, "the hub runs");
+    let version = env!("CARGO_PKG_VERSION");
+    info!(version, %database, sources, card, paypal, "the hub is running");
     if !matches!(mode, RunMode::Nothing) {
         return;
     }
     if sources == 0 {
-        warn!("no source is configured: only what feeds push to /ingest/v1/ is shown");
+        warn!("no source is configured: the hub serves only data pushed to /ingest/v1/");
     }
     if !card && !paypal {
         warn!("no payment provider is configured: customers cannot buy add-ons");
     }
     if config.server.public_url.is_empty() {
         warn!(
-            "server.public_url is not set: links in mails name the address that the hub listens on"
+            "server.public_url is not set: links in mails use the address that the hub listens on"
         );
     }
 }

@@ -1,6 +1,7 @@
-//! The command line. It is fixed, because scripts of others drive it; it decides nothing.
+//! The command line. Scripts depend on it, so it is stable. It parses arguments and decides
+//! nothing.
 //!
-//! Exit codes: 0 stopped as asked, 1 failed, 2 wrong usage, which clap answers itself.
+//! Exit codes: 0 stopped on request, 1 failed, 2 wrong usage, which clap reports itself.
 
 pub mod accounts;
 pub mod feeds;
@@ -42,35 +43,34 @@ impl Cli {
 
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
-    /// Run the hub on its feeds, on the demo's day, or on a steady load.
+    /// Run the hub on its feeds, on the demo, or on a steady load.
     Serve(ServeArgs),
     /// Run the hub with recordings as its only sources.
     Replay(ReplayArgs),
-    /// Write down what a live source sends, in a form that `replay` takes.
+    /// Record the messages of a live source in a format that `replay` reads.
     Record(RecordArgs),
-    /// Keep what recordings and tables of results tell, without running the hub.
+    /// Import recordings and tables of results into the archive, without running the hub.
     ///
-    /// Every format that `replay` knows is read, at full speed. Again changes nothing, and a hub may
-    /// run on the same database meanwhile.
+    /// Reads every format that `replay` reads, at full speed. Importing a file twice changes
+    /// nothing, and a hub may use the same database at the same time.
     Import(ImportArgs),
-    /// Make, list and revoke keys.
+    /// Create, list and revoke API keys.
     #[command(subcommand)]
     Key(KeyCommand),
     #[command(flatten)]
     Operator(OperatorCommand),
-    /// List matches of several providers that are the same, and correct them where the hub is
-    /// unsure.
+    /// List matches that several providers share, and correct the hub's matching.
     #[command(subcommand)]
     Matches(MatchesCommand),
-    /// Keys of sources that push, and what could not be used.
+    /// Manage keys of sources that push, and inspect refused messages.
     #[command(subcommand)]
     Feeds(feeds::FeedsCommand),
-    /// Copy the database into a new file, also while the hub runs.
+    /// Copy the database to a new file, also while the hub runs.
     ///
-    /// The copy is what was committed at one moment. SQLite: a database, to be put in the place of the
-    /// other while no hub runs. PostgreSQL: an archive for `pg_restore`, made by `pg_dump`.
+    /// The copy is a consistent snapshot. SQLite: a database file that can replace the original
+    /// while no hub runs. PostgreSQL: an archive for `pg_restore`, made by `pg_dump`.
     Backup(BackupArgs),
-    /// Print the demo's day, or how it will have ended.
+    /// Print the demo's day, or its final results.
     Simulate(SimulateArgs),
 }
 
@@ -78,17 +78,16 @@ pub enum Command {
 pub struct ServeArgs {
     #[command(flatten)]
     pub hub: HubArgs,
-    /// How many times as fast as real matches the demo plays: 0.1 to 100 [default: 1].
+    /// Speed of the demo relative to real matches: 0.1 to 100 [default: 1].
     #[arg(long, value_name = "N")]
     pub demo_speed: Option<DemoSpeed>,
-    /// Play a steady load instead of the demo, for measurements: this many changes per second in
-    /// total.
+    /// Run a steady load instead of the demo, with this many changes per second in total.
     #[arg(long, value_name = "N")]
     pub bench_rate: Option<u32>,
-    /// How many channels the load changes in turn [default: 20].
+    /// How many channels the steady load changes in turn [default: 20].
     #[arg(long, value_name = "M")]
     pub bench_channels: Option<u32>,
-    /// Open the measuring door on this port of 127.0.0.1: bare channels, without a key.
+    /// Open the bench listener on this port of 127.0.0.1: raw channels, without a key.
     #[arg(long, value_name = "PORT")]
     pub bench_port: Option<u16>,
 }
@@ -111,10 +110,10 @@ pub struct HubArgs {
     /// Address and port; port 0 takes a free one [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
-    /// The database, a file or a URL of PostgreSQL's [default: matchwire.db].
+    /// The database: a file or a PostgreSQL URL [default: matchwire.db].
     #[arg(long, value_name = "FILE|URL")]
     pub db: Option<DatabaseName>,
-    /// The chain of certificates, PEM: the hub speaks TLS then.
+    /// The certificate chain, PEM; enables TLS.
     #[arg(long, value_name = "FILE")]
     pub tls_certificate: Option<PathBuf>,
     /// The private key of the certificate, PEM.
@@ -133,23 +132,23 @@ impl HubArgs {
 pub struct ReplayArgs {
     #[command(flatten)]
     pub hub: HubArgs,
-    /// How many times as fast as it was recorded, or `max` for without pause.
+    /// Speed relative to the recording, or `max` for no pauses.
     #[arg(long, value_name = "N|max", default_value = "1")]
     pub speed: Speed,
-    /// Begin again at the end.
+    /// Start again at the end.
     #[arg(long = "loop")]
     pub repeat: bool,
-    /// Begin shortly after the first subscription: there may be more of them.
+    /// Wait for the first subscription, and start shortly after it, so that others can join.
     #[arg(long)]
     pub hold: bool,
-    /// The recordings; their format is recognised.
+    /// The recordings; their format is detected.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }
 
 impl ReplayArgs {
-    /// The settings among the arguments. The recordings are the only sources, so there is no demo
-    /// and no steady load.
+    /// The settings among the arguments. The recordings are the only sources, so neither the demo
+    /// nor the steady load runs.
     #[must_use]
     pub fn flags(&self) -> Flags {
         Flags { demo: Some(false), bench_rate: Some(0), ..self.hub.flags() }
@@ -174,10 +173,10 @@ pub struct ImportArgs {
     /// The config file.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The database, a file or a URL of PostgreSQL's [default: matchwire.db].
+    /// The database: a file or a PostgreSQL URL [default: matchwire.db].
     #[arg(long, value_name = "FILE|URL")]
     pub db: Option<DatabaseName>,
-    /// The recordings and tables; their format is recognised.
+    /// The recordings and tables; their format is detected.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }
@@ -190,12 +189,12 @@ impl ImportArgs {
     }
 }
 
-/// How fast a recording is played.
+/// The speed of a replay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Speed {
     /// This many times the recorded speed; positive and finite.
     Times(f64),
-    /// Without any pause.
+    /// Without pauses.
     Max,
 }
 
@@ -211,7 +210,7 @@ impl FromStr for Speed {
         if text == "max" {
             return Ok(Self::Max);
         }
-        // Rust reads `inf`, `1e3` and `+1` as numbers too; those are not decimal.
+        // Rust also parses `inf`, `1e3` and `+1` as numbers; those are not decimal.
         let decimal = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let times = text.parse::<f64>().map_err(|_| WrongSpeed)?;
         let usable = decimal && times.is_finite() && times > 0.0;
@@ -221,23 +220,23 @@ impl FromStr for Speed {
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum KeyCommand {
-    /// Make a key and print it, alone; it is shown only now.
+    /// Create a key and print only the key; it is shown only once.
     Create(KeyCreateArgs),
     /// List all keys by their public part.
     List(KeyListArgs),
-    /// End a key at once, on open sockets too.
+    /// Revoke a key at once, on open sockets too.
     Revoke(KeyRevokeArgs),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct KeyCreateArgs {
-    /// The database, created when missing.
+    /// The database, created if missing.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
-    /// The account's address; without one the key gets a new account.
+    /// The account's address; without one, a new account is created for the key.
     #[arg(long, value_name = "ADDRESS", value_parser = email)]
     pub email: Option<String>,
-    /// An add-on to give to the account; may be repeated.
+    /// An add-on to grant to the account; may be repeated.
     #[arg(long = "addon", value_name = "websocket|sports|odds")]
     pub addons: Vec<Addon>,
     /// Days of each add-on, added to what is left.
@@ -270,31 +269,31 @@ pub struct KeyRevokeArgs {
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum MatchesCommand {
-    /// List what was found to be one match, and the orders that were not followed yet or refused.
+    /// List matches that were linked across providers, and pending or refused corrections.
     ///
-    /// A line for each match of a provider that goes by another id than its own, separated by tabs:
-    /// the id of the match, PROVIDER/KEY, its sides, start and competition, `swapped` if it has the
-    /// sides in the other order, who found it (rule or operator), and the PROVIDER/KEY of what it
-    /// was found to be. Then, if there are such orders, a line for each: its number, its kind (join
-    /// or split), PROVIDER/KEY, the id it takes, `swapped`, and its state (waits, or refused: why).
-    /// Both parts begin with a line of column heads.
+    /// Prints one line per match of a provider that has another id than its own, separated by tabs:
+    /// the id of the match, PROVIDER/KEY, its sides, start and competition, `swapped` if its sides
+    /// are in the other order, who linked it (rule or operator), and the PROVIDER/KEY of the match
+    /// it is linked to. If there are corrections, one line for each follows: its number, its kind
+    /// (join or split), PROVIDER/KEY, the id it takes, `swapped`, and its state (waits, or refused:
+    /// why). Both parts begin with a header line.
     List(MatchesArgs),
-    /// List pairs that may be the same match, the likeliest first.
+    /// List pairs that may be the same match, the most likely first.
     ///
-    /// A line of column heads, then a line for each pair, separated by tabs: how likely it is (0 to
-    /// 1), why it is not sure, `swapped` if they have the sides in different order, then of each of
-    /// the two PROVIDER/KEY, sides, start and competition.
+    /// Prints a header line, then one line per pair, separated by tabs: the probability (0 to 1),
+    /// the reason for doubt, `swapped` if their sides are in different order, then PROVIDER/KEY,
+    /// sides, start and competition of each of the two.
     Doubtful(MatchesArgs),
-    /// Say that two matches are one: the first takes the id of the second.
+    /// Declare two matches the same: the first takes the id of the second.
     ///
-    /// All that was found to be the first one goes with it. A running hub follows within a second,
-    /// others when they start; `list` shows what was refused.
+    /// Matches that are linked to the first move with it. A running hub applies this within a
+    /// second, a stopped one when it starts; `list` shows refused corrections.
     Join(MatchesJoinArgs),
-    /// Say that a match is one of its own.
+    /// Declare a match separate.
     ///
-    /// It gets its own id back, and is never found to be the same again as what it was joined with.
-    /// If it was joined with nothing, none of its doubts is true. A running hub follows within a
-    /// second, others when they start.
+    /// The match gets its own id back, and is never linked again to the matches it was joined with.
+    /// If it was not joined, all its doubtful pairs are rejected. A running hub applies this within
+    /// a second, a stopped one when it starts.
     Split(MatchesSplitArgs),
 }
 
@@ -312,10 +311,12 @@ pub struct MatchesJoinArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
-    /// The two have the sides in different order. What `doubtful` shows as swapped is so anyway.
+    /// The two have their sides in different order. Not needed for pairs that `doubtful` shows as
+    /// swapped.
     #[arg(long)]
     pub swapped: bool,
-    /// The match that takes another id: PROVIDER/KEY, or its own id if `list` or `doubtful` show it.
+    /// The match that takes another id: PROVIDER/KEY, or its own id if `list` or `doubtful` shows
+    /// it.
     #[arg(value_name = "A")]
     pub one: String,
     /// The match whose id it takes: PROVIDER/KEY, or the id.
@@ -331,7 +332,7 @@ pub struct MatchesSplitArgs {
     /// The provider, as shown before the slash.
     #[arg(value_name = "PROVIDER")]
     pub provider: String,
-    /// Its key of the match, as shown behind the slash.
+    /// Its key of the match, as shown after the slash.
     #[arg(value_name = "KEY")]
     pub key: String,
 }
@@ -348,30 +349,30 @@ pub struct BackupArgs {
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct SimulateArgs {
-    /// Which day.
+    /// The seed of the day.
     #[arg(long)]
     pub seed: u64,
-    /// Print the correct outcome instead of the day.
+    /// Print the expected results instead of the day.
     #[arg(long)]
     pub truth: bool,
-    /// Print a recording that `replay` takes, in the format `matchwire-events`.
+    /// Print a recording for `replay`, in the format `matchwire-events`.
     #[arg(long, conflicts_with = "truth")]
     pub events: bool,
-    /// Of this sport alone, named as in channels.
+    /// Only this sport, named as in channels.
     #[arg(long, requires = "events", value_parser = sport)]
     pub sport: Option<Sport>,
-    /// The first N matches.
+    /// Only the first N matches.
     #[arg(long, requires = "events", value_name = "N")]
     pub matches: Option<usize>,
-    /// The odds of the first N bookmakers.
+    /// Only the odds of the first N bookmakers.
     #[arg(long, requires = "events", value_name = "N")]
     pub bookmakers: Option<usize>,
 }
 
-/// How a list is printed.
+/// The output format of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub struct OutputArgs {
-    /// One JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     pub json: bool,
 }
@@ -387,8 +388,8 @@ fn sport(name: &str) -> Result<Sport, &'static str> {
     found.ok_or("expected a sport as in the names of channels, such as football")
 }
 
-/// An address is stored as it is given; this finds what can be none. Whether it is somebody's, only
-/// a mail can tell.
+/// Rejects text that cannot be an address. The address is stored as given; only a mail can show
+/// whether it exists.
 fn email(text: &str) -> Result<String, &'static str> {
     const LENGTH_MAX: usize = 254;
     let printable = !text.contains(|c: char| c.is_whitespace() || c.is_control());

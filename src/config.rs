@@ -1,9 +1,9 @@
-//! Every setting: where it comes from, and whether it fits the others.
+//! All settings: how they are read and how they are checked against each other.
 //!
-//! Defaults, then one TOML file, then the environment (`MATCHWIRE_HUB_TAIL_BYTES` is `tail_bytes` of
-//! `[hub]`), then flags; the later wins. A name that is no setting's is refused, since it is most often
-//! a mistyped one. This is the only file that reads environment and files for settings; what comes out
-//! is checked and is not checked again.
+//! Defaults come first, then one TOML file, then the environment (`MATCHWIRE_HUB_TAIL_BYTES` is
+//! `tail_bytes` of `[hub]`), then flags; later sources override earlier ones. Unknown names are
+//! rejected, since most are typing errors. Only this file reads settings from the environment and
+//! from files. A `Config` that it returns is valid and is not checked again.
 
 mod accounts;
 mod archive;
@@ -54,18 +54,18 @@ use crate::database::DatabaseName;
 
 const VARIABLE_PREFIX: &str = "MATCHWIRE_";
 
-/// Names the part of a debug build that is to panic; see [`crate::supervisor::fault`]. No setting, and
-/// ignored by a release build.
+/// Names the component of a debug build that panics; see [`crate::supervisor::fault`]. It is not a
+/// setting, and a release build ignores it.
 const FAULT_VARIABLE: &str = "MATCHWIRE_FAULT";
 
-/// The part that is to panic on demand.
+/// The component that panics on demand.
 #[cfg(debug_assertions)]
 #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
 pub(crate) fn fault() -> Option<String> {
     std::env::var(FAULT_VARIABLE).ok()
 }
 
-/// All settings, one struct for each part.
+/// All settings, one struct for each section.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -89,40 +89,40 @@ pub struct Config {
     pub ingest: IngestConfig,
     pub images: ImagesConfig,
     pub log: LogConfig,
-    /// The live feeds, if any. With one of them the demo is not played.
+    /// The live feeds, if any. If there is at least one, the demo is not played.
     #[serde(skip_serializing, rename = "source")]
     pub sources: Vec<SourceConfig>,
 }
 
-/// Settings given on the command line; they win over all others.
+/// Settings from the command line. They override all others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Flags {
     pub listen: Option<SocketAddr>,
     pub db: Option<DatabaseName>,
-    /// False for a command that brings its own sources.
+    /// False for a command that has its own sources.
     pub demo: Option<bool>,
     pub demo_speed: Option<DemoSpeed>,
-    /// Changes a second of the steady load; 0 for a command that brings its own sources.
+    /// Changes per second of the steady load; 0 for a command that has its own sources.
     pub bench_rate: Option<u32>,
     pub bench_channels: Option<u32>,
-    /// Port of the measuring door.
+    /// Port of the bench listener.
     pub bench_port: Option<u16>,
     pub tls_certificate: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,
 }
 
-/// Why the settings cannot be used. Always the operator's to mend.
+/// Why the settings cannot be used. The operator can always fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read the config file {path}")]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("wrong config file {path}")]
+    #[error("invalid config file {path}")]
     WrongFile { path: PathBuf, source: toml::de::Error },
-    #[error("the environment variable {name} is no setting")]
+    #[error("the environment variable {name} is not a setting")]
     UnknownVariable { name: String },
     #[error("the environment variable {name} must be {expected}")]
     WrongVariable { name: String, expected: &'static str },
-    #[error("wrong value in the environment")]
+    #[error("invalid value in the environment")]
     WrongEnvironment(#[source] toml::de::Error),
     #[error("{name} must be {expected}")]
     Wrong { name: &'static str, expected: &'static str },
@@ -226,7 +226,7 @@ impl Config {
         }
     }
 
-    /// Whether the demo is what there is to play.
+    /// Whether the hub plays the demo.
     #[must_use]
     pub fn plays_demo(&self) -> bool {
         self.demo.enabled && self.sources.is_empty()
@@ -245,9 +245,10 @@ impl Config {
         Ok(())
     }
 
-    /// What must be there at all. Absent from the list: `drain_ms`, `hsts_days`, `database.connections_max`, `shards`, `idle_ms`,
-    /// `bench.rate` and `bench.port`, where 0 has a meaning, as it has for each rate of `limits`, and
-    /// `ended_keep_ms`, where an ended match may go at once.
+    /// Rejects settings that must not be 0. Not in the list: `drain_ms`, `hsts_days`,
+    /// `database.connections_max`, `shards`, `idle_ms`, `bench.rate` and `bench.port`, where 0 has
+    /// a meaning, as it does for each rate of `limits`; and `ended_keep_ms`, where 0 evicts an
+    /// ended match at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
         let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
         let Self { archive, feeds, ingest, images, predictions, .. } = self;
@@ -327,10 +328,10 @@ impl Config {
 
     fn check_relations(&self) -> Result<(), ConfigError> {
         let Self { server, mail, usage, hub, fanout, bench, ingest, .. } = self;
-        // What a crash may lose, and the month that is shown.
+        // What a crash may lose, and the month that is displayed.
         at_most(("usage.flush_ms", usage.flush_ms), ("ten seconds", 10_000))?;
         at_most(("the days shown", 31), ("usage.keep_days", usage.keep_days.into()))?;
-        // Its schedule is told in microseconds, and each of its channels is a match.
+        // Its schedule is in microseconds, and each of its channels is a match.
         at_most(("bench.rate", bench.rate.into()), ("one a microsecond", 1_000_000))?;
         let head_start = ("demo.head_start_minutes", self.demo.head_start_minutes.into());
         at_most(head_start, ("ten hours", 600))?;
@@ -343,12 +344,12 @@ impl Config {
             ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
         )?;
         at_most(("mail.retry_ms", mail.retry_ms), ("mail.retry_max_ms", mail.retry_max_ms))?;
-        // A turn cannot write more than may wait.
+        // One turn cannot write more than the outbox holds.
         at_most(
             ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
             ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
         )?;
-        // Positions may come in any command that is no longer than others may be.
+        // Positions may come in any command, so their limit is at least that of commands.
         at_most(
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("fanout.from_bytes_max", fanout.from_bytes_max as u64),
@@ -357,7 +358,7 @@ impl Config {
             ("fanout.sockets_max_per_account", fanout.sockets_max_per_account as u64),
             ("fanout.sockets_max", fanout.sockets_max as u64),
         )?;
-        // Who answers each beat must not be found idle.
+        // A client that answers every heartbeat must not count as idle.
         if fanout.idle_ms == 0 {
             return Ok(());
         }
@@ -374,8 +375,8 @@ fn at_most((name, value): Knob, (bound_name, bound): Knob) -> Result<(), ConfigE
     Err(ConfigError::AboveBound { name, value, bound_name, bound })
 }
 
-/// Read twice: as settings, for errors that point at a line, and as a table, to lay the environment
-/// over it.
+/// Parses the file twice: as settings, for errors that point at a line, and as a table, over which
+/// the environment is merged.
 fn read_file(path: &Path) -> Result<Table, ConfigError> {
     let text = fs::read_to_string(path)
         .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
@@ -406,10 +407,10 @@ fn overlay(
     Ok(())
 }
 
-/// The section, the knob and the default value that a variable's name means.
+/// The section, the setting and the default value that a variable's name refers to.
 fn knob<'a>(defaults: &'a Table, variable: &str) -> Option<(String, String, &'a Value)> {
     let path = variable.strip_prefix(VARIABLE_PREFIX)?;
-    // Only upper case is a setting: with both allowed, two variables could mean the same one.
+    // Only upper case is accepted: otherwise two variables could mean the same setting.
     if path.contains(|c: char| c.is_ascii_lowercase()) {
         return None;
     }
@@ -419,7 +420,7 @@ fn knob<'a>(defaults: &'a Table, variable: &str) -> Option<(String, String, &'a 
     Some((section, knob, default))
 }
 
-/// The text as a value of the same type as the default; else what it should have been.
+/// Parses the text as a value of the default's type. The error is the type that was expected.
 fn value_like(default: &Value, text: &OsString) -> Result<Value, &'static str> {
     let text = text.to_str().ok_or("text in UTF-8")?;
     match default {

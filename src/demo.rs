@@ -2,7 +2,7 @@
 //!
 //! A day is a function of its seed and its start. A restart that replays the same day up to now
 //! makes identical changes in the same order, and may continue under the same epoch: clients resume
-//! across it, and get what happened meanwhile.
+//! across the restart and get what they missed.
 
 mod chronicle;
 mod pace;
@@ -27,23 +27,23 @@ use crate::{
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
-/// The name of a run in the store.
+/// The key of a run in the store.
 const META: &str = "demo_run";
 
 /// One run of the demo, which may outlive a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DemoRun {
     pub seed: u64,
-    /// When the first day of its world began, in UTC microseconds. It stays with the database: the
-    /// days to come are known by it.
+    /// When the first day of the simulated world began, in UTC microseconds. It stays with the
+    /// database, because it determines the future days.
     pub start: Micros,
-    /// Since when it plays, by the clock of its world: matches that began before are not in it.
+    /// Since when the demo plays, by the simulated clock: earlier matches are not part of it.
     from: Micros,
-    /// How the clock of its world runs.
+    /// How the simulated clock runs.
     #[serde(default)]
     pace: WorldClock,
     pub epoch: u32,
-    /// What must be the same for the same day to come out: the program and the settings.
+    /// A fingerprint of the program and the settings. An identical replay requires the same value.
     program: String,
 }
 
@@ -67,7 +67,7 @@ impl DemoRun {
         let kept = accounts.meta(META).await?;
         let kept = kept.and_then(|text| serde_json::from_str::<Self>(&text).ok());
         let kept = kept.filter(|run| run.seed == seed && run.from <= run.pace.in_world(now));
-        // A faster run has left the clock of the world ahead of ours: it goes on from there.
+        // A faster run has moved the simulated clock ahead of the real one: continue from there.
         let in_world = kept.as_ref().map_or(now, |run| run.pace.in_world(now));
         let from = in_world - head_start;
         let start = match kept {
@@ -82,7 +82,7 @@ impl DemoRun {
         Ok(run)
     }
 
-    /// Its days, one after the other.
+    /// The days of the run, one after the other.
     #[must_use]
     pub fn days(&self) -> DemoDays {
         let world = World::new(self.seed, self.start);
@@ -94,8 +94,8 @@ impl DemoRun {
     }
 }
 
-/// Replays the past into the hub before clients connect: each batch at its own time, so that tails
-/// hold what they would have held.
+/// Replays the past into the hub before clients connect. Each batch is applied at its own time, so
+/// that the tails hold what they would have held.
 pub fn play_past(days: &mut Peekable<DemoDays>, hub: &mut Hub, source: SourceNumber, now: Micros) {
     let mut changes = Vec::new();
     let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= now);
@@ -109,7 +109,7 @@ pub fn play_past(days: &mut Peekable<DemoDays>, hub: &mut Hub, source: SourceNum
     }
 }
 
-/// Tells one build of the program from another.
+/// Identifies the build of the program.
 fn program() -> String {
     let file = env::current_exe().and_then(fs::metadata);
     let age = file.as_ref().ok().and_then(|file| file.modified().ok());
@@ -118,13 +118,14 @@ fn program() -> String {
     format!("{} {size} {}", env!("CARGO_PKG_VERSION"), age.as_micros())
 }
 
-/// An endless sequence of simulated days. Matches of one day that run into the next are played to their end.
+/// An endless sequence of simulated days. Matches that run into the next day are played to their
+/// end.
 #[derive(Debug)]
 pub struct DemoDays {
     world: World,
-    /// The number of the day that is taken up next.
+    /// The number of the next day to generate.
     next: u64,
-    /// Matches that start before it are left out.
+    /// Matches that start before this time are left out.
     since: Micros,
     pace: WorldClock,
     running: VecDeque<Peekable<Simulator>>,
@@ -136,7 +137,7 @@ impl DemoDays {
         self.next += 1;
     }
 
-    /// Which day has the next batch, and when.
+    /// The day with the next batch, and the time of that batch.
     fn first(&mut self) -> Option<(usize, Micros)> {
         let next = self
             .running
@@ -151,7 +152,8 @@ impl Iterator for DemoDays {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {
-        // The next day announces its matches before it begins, and an empty programme is no end.
+        // The next day announces its matches before it begins, and a day without matches does not
+        // end the sequence.
         while self
             .first()
             .is_none_or(|(_, clock_us)| clock_us >= self.world.start_of(self.next) - DAY_US / 4)
@@ -195,7 +197,7 @@ mod tests {
         assert_eq!(run(&accounts, 2, "b", 14, 12 * DAY_US).await.epoch, 14);
     }
 
-    /// What was announced for the days to come is played by the run after this one, too.
+    /// The next run also plays the fixtures that this run announced for future days.
     #[tokio::test]
     async fn later_run_goes_on_in_the_same_world() {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -235,7 +237,8 @@ mod tests {
         let first = take_up("10", 10, start).await;
         assert_eq!(first.pace.in_world(start + hour), start + 10 * hour);
         assert_eq!(take_up("10", 11, start + hour).await, first, "it is within its day");
-        // At another speed it is a new run, in the same world and not before where that one was.
+        // At another speed it is a new run, in the same world, and not earlier than the previous
+        // run was.
         let slower = take_up("1", 12, start + hour).await;
         assert_eq!((slower.epoch, slower.start), (12, first.start));
         assert_eq!(slower.pace.in_world(start + 2 * hour), start + 11 * hour);

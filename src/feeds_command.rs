@@ -16,7 +16,7 @@ pub enum FeedKeyError {
     Accounts(#[from] AccountsError),
     #[error("no key of {source_name:?} to revoke")]
     NothingToRevoke { source_name: String },
-    #[error("cannot write the answer")]
+    #[error("cannot write the output")]
     Output(#[from] io::Error),
 }
 

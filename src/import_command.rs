@@ -44,9 +44,9 @@ pub enum ImportError {
     Ids(#[from] IdsError),
     #[error(transparent)]
     Plan(OpenError),
-    #[error("{failed} of {all} files could not be read")]
+    #[error("cannot read {failed} of {all} files")]
     Files { failed: usize, all: usize },
-    #[error("cannot write the answer")]
+    #[error("cannot write the output")]
     Output(#[from] io::Error),
 }
 

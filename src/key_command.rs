@@ -21,7 +21,7 @@ pub enum KeyCommandError {
     Accounts(#[from] AccountsError),
     #[error("no key `{prefix}`")]
     UnknownKey { prefix: String },
-    #[error("cannot write the answer")]
+    #[error("cannot write the output")]
     Output(#[from] io::Error),
 }
 

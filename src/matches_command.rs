@@ -27,17 +27,17 @@ pub enum MatchesCommandError {
     IdentityStore(#[from] sqlx::Error),
     #[error("`{text}` is neither PROVIDER/KEY nor an id")]
     NoMatch { text: String },
-    #[error("nothing is known of the match {id}: name it by PROVIDER/KEY")]
+    #[error("unknown match {id}: use PROVIDER/KEY instead")]
     UnknownMatch { id: Id },
-    #[error("both are matches of {provider}, and no provider has one match twice")]
+    #[error("both are matches of {provider}, which lists each match only once")]
     OneProvider { provider: String },
-    #[error("both are the match {id} already")]
+    #[error("both are already match {id}")]
     OneMatch { id: Id },
     #[error(transparent)]
     Ids(#[from] IdsError),
-    #[error("all public ids are given out")]
+    #[error("all public ids are in use")]
     NoId,
-    #[error("cannot write the answer")]
+    #[error("cannot write the output")]
     Output(#[from] io::Error),
 }
 

@@ -19,7 +19,7 @@ use crate::{
 pub enum QuarantineError {
     #[error("the quarantine {} cannot be read or written", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("cannot write the answer")]
+    #[error("cannot write the output")]
     Output(#[from] io::Error),
     #[error("cannot push to {url}")]
     Unreachable { url: String, source: reqwest::Error },

@@ -24,15 +24,15 @@ use crate::{
 /// Why the recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    #[error("no source {name:?} among the settings; there are: {known}")]
+    #[error("no source {name:?} in the settings; configured: {known}")]
     Unknown { name: String, known: String },
-    #[error("source {name:?} cannot be followed")]
+    #[error("cannot follow source {name:?}")]
     Follow { name: String, source: FollowError },
-    #[error("{path} cannot be written")]
+    #[error("cannot write {path}")]
     Write { path: String, source: io::Error },
-    #[error("the standard output is gone")]
+    #[error("the standard output was closed")]
     Output(#[source] io::Error),
-    #[error("the source has ended by itself")]
+    #[error("the source ended unexpectedly")]
     Ended,
 }
 

@@ -93,7 +93,7 @@ impl Revoker {
                 Ok(Some(_)) => self.fanout.close(key.number(), Close::AddonRequired),
                 Ok(None) => self.fanout.close(key.number(), Close::TokenRevoked),
                 Err(error) => {
-                    error!(%error, "a changed key could not be looked at");
+                    error!(%error, "cannot check a changed key");
                     time::sleep(RETRY_AFTER).await;
                     continue;
                 }

@@ -170,7 +170,7 @@ fn on_panic(info: &PanicHookInfo<'_>) {
         Ok(Some(part)) => fail(&part, format_args!("panicked: {message} ({place})")),
         Ok(None) | Err(_) => {
             counter!("matchwire_panics_total").increment(1);
-            error!(place, "a request or a background job panicked: {message}");
+            error!(place, "a request handler or background task panicked: {message}");
         }
     }
 }

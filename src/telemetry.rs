@@ -20,14 +20,14 @@ use tracing_subscriber::{
 
 use crate::config::{LogConfig, LogFormat};
 
-/// Logging or metrics could not be started.
+/// Logging or metrics cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    #[error("log.filter {filter:?} is no filter")]
+    #[error("log.filter {filter:?} is not a valid filter")]
     Filter { filter: String, source: tracing_subscriber::filter::ParseError },
-    #[error("logging was started before")]
+    #[error("logging is already initialised")]
     Logging(#[from] tracing_subscriber::util::TryInitError),
-    #[error("metrics could not be started")]
+    #[error("cannot start metrics")]
     Metrics(#[from] metrics_exporter_prometheus::BuildError),
 }
 

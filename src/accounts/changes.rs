@@ -64,7 +64,7 @@ impl Accounts {
     /// not reported to the writer; [`Self::watch`] tries again.
     pub(crate) async fn broadcast_own_changes(&self) {
         if let Err(error) = self.broadcast_changes().await {
-            warn!(error = &error as &dyn std::error::Error, "cannot tell of a change at once");
+            warn!(error = &error as &dyn std::error::Error, "cannot announce a change at once");
         }
     }
 

@@ -10,19 +10,19 @@ pub enum AccountsError {
     Database(#[from] DatabaseError),
     #[error("the keys in this account database were hashed with another pepper")]
     OtherPepper,
-    #[error("{days} days are more than the {limit} that can be added at once")]
+    #[error("cannot add {days} days at once: the limit is {limit}")]
     TooManyDays { days: u32, limit: u32 },
     /// The caller may retry in a moment.
     #[error("too many passwords are being hashed")]
     Busy,
-    #[error("a password could not be hashed")]
+    #[error("cannot hash a password")]
     Hashing,
     /// The account is blocked, deleted or not active.
-    #[error("the account is not there any more")]
+    #[error("the account no longer exists")]
     Gone,
     #[error("there is no such account")]
     UnknownAccount,
-    #[error("cannot make a key")]
+    #[error("cannot create a key")]
     EntropyError(#[from] EntropyError),
     #[error("the account database failed")]
     Store(#[from] sqlx::Error),

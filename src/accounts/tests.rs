@@ -182,10 +182,7 @@ async fn too_many_days_change_nothing() {
         let accounts = open(&database).await;
         let days = [(Addon::Odds, 1), (Addon::Sports, Accounts::DAYS_MAX + 1)];
         let error = accounts.create_key(Some("a@b"), &days, NOW).await.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "36501 days are more than the 36500 that can be added at once"
-        );
+        assert_eq!(error.to_string(), "cannot add 36501 days at once: the limit is 36500");
         assert_eq!(accounts.keys().await.unwrap(), []);
     })
     .await;

@@ -72,7 +72,7 @@ impl From<sqlx::Error> for ApiError {
 /// Work on another thread did not finish: it panicked, or the hub is stopping.
 impl From<tokio::task::JoinError> for ApiError {
     fn from(error: tokio::task::JoinError) -> Self {
-        error!(error = &error as &dyn std::error::Error, "rendering a response did not finish");
+        error!(error = &error as &dyn std::error::Error, "a response was not rendered");
         Self::Internal
     }
 }

@@ -62,7 +62,7 @@ pub(super) async fn stop(mut tasks: Vec<JoinHandle<()>>, patience: Duration) {
         }
     };
     if tokio::time::timeout(patience, done).await.is_err() {
-        info!("a mail or a payment was cut off");
+        info!("a mail or a payment was interrupted");
         tasks.iter().for_each(JoinHandle::abort);
     }
 }

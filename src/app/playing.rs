@@ -222,7 +222,9 @@ fn start_sources(
                 let (named, repeat, config) = (args.files.clone(), args.repeat, config.clone());
                 let again = move || {
                     let opened = repeat.then(|| open(&path, &named, &config))?;
-                    opened.inspect_err(|error| error!(%error, "no second round")).ok()
+                    opened
+                        .inspect_err(|error| error!(%error, "cannot play the recordings again"))
+                        .ok()
                 };
                 player(PlaybackPace::FromStart(args.speed), stopped).start(recording, again)?;
             }

@@ -40,7 +40,7 @@ impl Signals {
             if ignored == "SIGUSR1" {
                 fault::arm();
             }
-            info!(signal = ignored, "signal ignored: the settings are read at the start only");
+            info!(signal = ignored, "signal ignored: settings are read only at startup");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What version 0.1 has kept, under public ids: its ids were digests of 52 bits.
+//! Migrates the data of version 0.1, whose ids were digests of 52 bits, to public ids.
 
 use std::sync::Arc;
 
@@ -20,16 +20,17 @@ use crate::{
     record::{Key, MatchRecord, PriceRecord, odds_id},
 };
 
-/// Matches that are read and written at once.
+/// Matches per transaction.
 const AT_ONCE: i64 = 50;
 
-/// Puts everything that is kept under digests under public ids, once: matches with whom they are of, prices
-/// with their history, players, and what identity and the operator have decided. Costs one look where there
-/// is nothing to do. Cut off, it goes on at the next start. Signals and doubts come anew.
+/// Migrates everything that is stored under digests, once: matches with their entities, prices with
+/// their history, players, and the decisions of identity and of the operator. Costs one query if
+/// there is nothing to do. If interrupted, it continues at the next start. Signals and doubts are
+/// not migrated; they are created again.
 ///
 /// # Errors
 ///
-/// If the database fails, or there are more ids than may be.
+/// If the database fails, or the limit of public ids is reached.
 pub async fn adopt(database: &Database, ids: &PublicIds, now: Micros) -> Result<(), IdsError> {
     let store = ArchiveStore::of(database);
     let mut directory = Directory::of(store.entities().await?);
@@ -72,7 +73,7 @@ async fn adopt_some(
         entries.appearances.extend(Appearance::of_record(&record_now).into_values());
         records.push(Arc::new(record_now));
     }
-    // Before what goes by them.
+    // Public ids must be stored before the rows that use them.
     ids.flush().await?;
     store.number(&mut entries).await?;
     let mut entities = Vec::new();
@@ -108,7 +109,7 @@ async fn adopt_some(
     Ok(steps.finish().await?)
 }
 
-/// The same row of the same match under its public id.
+/// The same row under the public id of its match.
 fn renumbered(stored: &StoredPrice, match_id: Key) -> StoredPrice {
     let OddsRow { bookmaker, market, period, line: of, outcome, price, .. } = &stored.row;
     let told = PriceRecord {

@@ -9,10 +9,10 @@ use crate::{
     record::{EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status},
 };
 
-/// Whether in the line-up, and what was counted.
+/// A player's part in a match: whether in the line-up, and the statistics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appearance {
-    /// By which clients know the row; absent until it is written.
+    /// The id that clients see; absent until the row is written.
     pub public_id: Option<Key>,
     pub match_id: Key,
     pub player: Key,
@@ -21,41 +21,42 @@ pub struct Appearance {
     /// The start of the match.
     pub start: Option<Micros>,
     pub starter: bool,
-    /// Whether the player was on the pitch, and not on the bench alone.
+    /// Whether the player was on the pitch, not only on the bench.
     pub played: bool,
     /// `G`, `D`, `M` or `F`.
     pub position: Option<Arc<str>>,
-    /// On the shirt.
+    /// The shirt number.
     pub number: Option<u16>,
     /// Without own goals and the shoot-out.
     pub goals: u32,
     pub assists: u32,
-    /// A second yellow card is one of these, and a red one.
+    /// A second yellow card counts here and as a red card.
     pub yellow: u32,
     pub red: u32,
     pub fouls: u32,
-    /// Counters by the names of `ingest::event::PlayerStat`; what is absent was not told.
+    /// Statistics by the names of `ingest::event::PlayerStat`; absent values are unknown.
     pub stats: BTreeMap<Arc<str>, u32>,
 }
 
-/// What the player counts for in the digest of an appearance, a prime: it is below 2^52, as all digests.
+/// The weight of the player in the digest of an appearance, a prime: the result is below 2^52, as
+/// all digests are.
 const PLAYER_WEIGHT: Key = 1_046_527;
 
 impl Appearance {
-    /// By which clients know it. A row that is not written yet is told by its first choice, which it gets
-    /// then unless another row has it.
+    /// The id that clients see. A row that is not written yet reports its first choice, which it
+    /// then gets unless another row has it.
     #[must_use]
     pub fn id(&self) -> Key {
         self.public_id.unwrap_or_else(|| first_choice(self.digest()))
     }
 
-    /// Of this player in this match.
+    /// The digest of this player in this match.
     pub(super) fn digest(&self) -> Key {
         self.match_id.wrapping_add(self.player.wrapping_mul(PLAYER_WEIGHT))
     }
 }
 
-/// Which appearances are wanted. What is absent lets everything through.
+/// A filter of appearances. Absent fields match everything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AppearanceFilter {
     /// By [`Appearance::id`].
@@ -64,16 +65,16 @@ pub struct AppearanceFilter {
     pub player: Option<Key>,
     pub team: Option<Key>,
     pub season: Option<Key>,
-    /// Of matches from this moment on.
+    /// Only matches from this time on.
     pub from: Option<Micros>,
-    /// Of matches before this moment.
+    /// Only matches before this time.
     pub before: Option<Micros>,
-    /// Only of who was on the pitch, in a match that had begun at this moment: line-ups are told
-    /// before.
+    /// Only players who were on the pitch, in a match that had begun at this time: line-ups are
+    /// published earlier.
     pub played_by: Option<Micros>,
 }
 
-/// What leaders of a season lead in.
+/// The statistic that a list of leaders is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leader {
     Goals,
@@ -86,10 +87,10 @@ pub enum Leader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaderRow {
     pub player: Key,
-    /// The one played for last in that season.
+    /// The team of the player's last match in that season.
     pub team: Key,
     pub value: u64,
-    /// In which the player was on the pitch.
+    /// Matches in which the player was on the pitch.
     pub matches: u64,
 }
 
@@ -107,7 +108,7 @@ impl Leader {
 }
 
 impl Appearance {
-    /// Everybody who is in a line-up, has done something, or was counted; by player.
+    /// Every player who is in a line-up, in an incident or has statistics, by id.
     pub(crate) fn of_record(record: &MatchRecord) -> BTreeMap<Key, Self> {
         let PlayRecord::Football(football) = &record.play else { return BTreeMap::new() };
         let Some(sides) = record.brief.sides else { return BTreeMap::new() };
@@ -145,7 +146,7 @@ fn has_begun(status: Status) -> bool {
     }
 }
 
-/// Who did what, while it is written down.
+/// The appearances of a record while they are built.
 struct AppearanceBuilder<'a> {
     record: &'a MatchRecord,
     sides: [Key; 2],
@@ -153,7 +154,7 @@ struct AppearanceBuilder<'a> {
 }
 
 impl AppearanceBuilder<'_> {
-    /// Who is in no line-up and yet told of was on the pitch.
+    /// A player who is reported but in no line-up was on the pitch.
     fn of(&mut self, player: Key, side: usize) -> &mut Appearance {
         let team = self.sides[side];
         let brief = &self.record.brief;
@@ -190,7 +191,8 @@ impl AppearanceBuilder<'_> {
     }
 
     fn tallies(&mut self, football: &FootballRecord) {
-        // Where incidents name players they are the better word: they are taken back when a goal is.
+        // If incidents name players they are more reliable, because they are withdrawn together
+        // with a goal.
         let incidents_name = football.incidents.iter().any(|it| it.player.is_some());
         for told in &football.players {
             let Some(side) = place(told.side) else { continue };
@@ -220,7 +222,7 @@ impl AppearanceBuilder<'_> {
         let id = |named: &Option<EntityRef>| named.as_ref().map(|named| named.id);
         let (player, assist) = (id(&told.player), id(&told.assist));
         match (&*told.kind, told.detail.as_deref()) {
-            // For the other side.
+            // It counts for the other side.
             ("goal", Some("own_goal")) => self.note(player, 1 - side, |it| it.played = true),
             ("goal", _) => {
                 self.note(player, side, |it| {
@@ -232,7 +234,7 @@ impl AppearanceBuilder<'_> {
                     it.played = true;
                 });
             }
-            // Who sits on the bench may be booked, too.
+            // Players on the bench can be booked, too.
             ("yellow", _) => self.note(player, side, |it| it.yellow += 1),
             ("second_yellow", _) => self.note(player, side, |it| {
                 it.yellow += 1;

@@ -1,4 +1,4 @@
-//! Whom and what matches are of.
+//! The entities that matches refer to.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,10 +12,10 @@ use crate::record::{EntityRef, Key, MatchRecord, PlayRecord};
 #[serde(rename_all = "snake_case")]
 pub enum EntityKind {
     Competition,
-    /// Of one competition, its parent.
+    /// Its parent is a competition.
     Season,
     Team,
-    /// Its parent is the team that it played for last.
+    /// Its parent is the player's last team.
     Player,
     Manager,
     Referee,
@@ -54,7 +54,7 @@ impl EntityKind {
     }
 }
 
-/// Something with an id, a name, and what else is known of it.
+/// Something with an id, a name and further properties.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entity {
     pub id: Key,
@@ -63,7 +63,7 @@ pub struct Entity {
     pub name: Arc<str>,
     pub parent: Option<Key>,
     pub country: Option<Arc<str>>,
-    /// `position`, `number`, `city`, `surface`, `category`: what some feed has told.
+    /// `position`, `number`, `city`, `surface`, `category`: properties that some feed provides.
     pub about: Map<String, Value>,
 }
 
@@ -80,7 +80,7 @@ impl Entity {
         self
     }
 
-    /// Whether nothing new is told of it: with most matches it is so of most whom they name.
+    /// Whether `told` adds nothing. This holds for most entities of most matches.
     fn has_all_of(&self, told: &Self) -> bool {
         self.name == told.name
             && (told.parent.is_none() || self.parent == told.parent)
@@ -88,7 +88,7 @@ impl Entity {
             && told.about.iter().all(|(name, value)| self.about.get(name) == Some(value))
     }
 
-    /// Everybody and everything that a record names.
+    /// All entities that a record names.
     #[must_use]
     pub fn of_record(record: &MatchRecord) -> Vec<Self> {
         let MatchRecord { brief, names, play, .. } = record;
@@ -137,7 +137,7 @@ impl Entity {
                     let player = Self::new(EntityKind::Player, sport, named);
                     Self { parent: team(side), ..player }
                 };
-                // Who is in a line-up comes last, as more is known of him there.
+                // Line-ups come last, because they know most about a player.
                 let mut players = Vec::new();
                 for it in &football.incidents {
                     let Some(side) = it.side.map(usize::from).filter(|side| *side < 2) else {
@@ -177,7 +177,7 @@ type Entities = HashMap<(EntityKind, Key), Arc<Entity>>;
 #[derive(Debug, Default)]
 pub(super) struct Directory {
     entities: Entities,
-    /// Of matches that wait to be written, those that are not written yet.
+    /// Entities of matches that wait to be written, as far as they are new.
     announced: Entities,
 }
 
@@ -196,7 +196,7 @@ impl Directory {
         }
     }
 
-    /// These will be written: until then they are known all the same.
+    /// Makes these entities available before they are written.
     pub(super) fn announce(&mut self, entities: impl IntoIterator<Item = Entity>) {
         for entity in entities {
             let key = (entity.kind, entity.id);
@@ -206,7 +206,8 @@ impl Directory {
         }
     }
 
-    /// What is known of it with what is told now, if that is anything new. What is not told stays.
+    /// The stored entity merged with this one, if that changes anything. Absent properties stay as
+    /// they were.
     pub(super) fn news(&self, told: &Entity) -> Option<Entity> {
         let Some(known) = self.entities.get(&(told.kind, told.id)) else {
             return Some(told.clone());

@@ -1,10 +1,11 @@
-//! The briefs of all matches in memory, in the order in which lists show them.
+//! The summaries of all matches in memory, in the order of lists.
 //!
-//! A list is answered from the shortest run that has all its matches: the postings of a competition,
-//! a season, a team, a venue, a referee or a coach, which hold orders alone, or the rows of all
-//! matches, which hold beside the order what nearly every list asks for. A brief is looked at only
-//! where that is not enough. A list counts all that it has, wherever its window is: of the rows of all
-//! matches it adds up what was counted of each block, and walks a few blocks alone.
+//! A list is computed from the shortest sequence that contains all its matches: the postings of a
+//! competition, a season, a team, a venue, a referee or a coach, which contain only sort keys, or
+//! the rows of all matches, which also contain the fields that almost every list filters by. A
+//! summary is read only if that is not enough. A list always counts all its matches, wherever its
+//! window is: for the rows of all matches it adds up the counts of each block, and scans only a few
+//! blocks.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -18,21 +19,21 @@ use super::{
 };
 use crate::record::{Key, MatchSummary, Status};
 
-/// Which matches a list is of. What is absent lets everything through.
+/// A filter of matches. Absent fields match everything.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     pub sport: Option<Sport>,
-    /// From this moment on.
+    /// From this time on.
     pub from: Option<Micros>,
-    /// Before this moment.
+    /// Before this time.
     pub before: Option<Micros>,
     pub competition: Option<Key>,
-    /// Of one of these.
+    /// In one of these competitions.
     pub competitions: Option<Vec<Key>>,
     pub season: Option<Key>,
     /// Either side.
     pub team: Option<Key>,
-    /// Either side is one of these, which were found by a part of their names.
+    /// Either side is one of these teams, which were found by a part of their names.
     pub teams: Option<Vec<Key>>,
     /// One of these.
     pub statuses: Option<Vec<Status>>,
@@ -40,7 +41,7 @@ pub struct Filter {
     pub venue: Option<Key>,
     pub referee: Option<Key>,
     pub manager: Option<Key>,
-    /// The newest first; else the oldest.
+    /// Newest first; otherwise oldest first.
     pub newest_first: bool,
 }
 
@@ -52,11 +53,11 @@ pub struct Window {
 }
 
 impl Window {
-    /// All there is.
+    /// All matches.
     pub const ALL: Self = Self { offset: 0, limit: usize::MAX };
 }
 
-/// How many matches a filter lets through, and those in the window.
+/// The number of matches that a filter selects, and those in the window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchPage {
     pub count: usize,
@@ -71,7 +72,7 @@ pub struct Index {
     postings: FxHashMap<Posting, Vec<SortKey>>,
 }
 
-/// By what a list is short.
+/// The fields with postings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Posting {
     Competition(Key),
@@ -84,7 +85,7 @@ enum Posting {
 
 impl Posting {
     fn all_of(brief: &MatchSummary) -> impl Iterator<Item = Self> {
-        // Whoever is on both sides is listed once.
+        // A team on both sides is listed once.
         let sides = brief.sides.map(|[first, second]| (first, (second != first).then_some(second)));
         let sides = sides.into_iter().flat_map(|(first, second)| [Some(first), second]).flatten();
         let [first, second] = brief.coaches;
@@ -116,14 +117,14 @@ impl Index {
         }
         for orders in index.postings.values_mut() {
             orders.sort_unstable();
-            // Grown by doubling, they would be a third larger; few grow on.
+            // Growth by doubling would leave them a third larger, and few continue to grow.
             orders.shrink_to_fit();
         }
         index.rows = IndexRows::of(rows);
         index
     }
 
-    /// Adds these, in place of what was there of the same matches.
+    /// Adds these matches, replacing earlier entries of the same matches.
     pub fn extend(&mut self, briefs: impl IntoIterator<Item = impl Into<Arc<MatchSummary>>>) {
         for brief in briefs {
             let brief: Arc<MatchSummary> = brief.into();
@@ -149,7 +150,7 @@ impl Index {
         }
     }
 
-    /// Removes these.
+    /// Removes these matches.
     pub fn remove(&mut self, ids: &[Key]) {
         for id in ids {
             if let Some(brief) = self.briefs.remove(id) {
@@ -193,8 +194,8 @@ impl Index {
         self.find_under(&[], filter, window, None)
     }
 
-    /// The matches in which these two meet, the oldest first. Only those of both are looked at: the orders
-    /// of each lie one after the other in memory, and their briefs anywhere.
+    /// The matches between these two, oldest first. Only matches that both have are read: the keys
+    /// of each are contiguous in memory, the summaries are not.
     #[must_use]
     pub fn meetings(&self, one: Key, other: Key) -> Vec<Arc<MatchSummary>> {
         let [one, other] = [one, other].map(|team| self.orders(Posting::Team(team)));
@@ -210,8 +211,8 @@ impl Index {
         self.postings.get(&posting).map_or(&[][..], Vec::as_slice)
     }
 
-    /// As [`Self::find`], but of the matches in `fresh` it is these that count, and not what is kept
-    /// of them; and a condition more than a filter has words for, for which every brief is looked at.
+    /// Like [`Self::find`], but the matches in `fresh` override the stored ones; and with a
+    /// condition beyond the filter, for which every summary is read.
     #[must_use]
     pub fn find_under(
         &self,
@@ -245,8 +246,8 @@ impl Index {
         page.finish()
     }
 
-    /// The orders of all matches among which those must be that the filter lets through; `None` where
-    /// it says nothing that there are postings of.
+    /// The sort keys of all matches that the filter can select, from the shortest posting list;
+    /// `None` if it uses no field with postings.
     fn shortest(&self, filter: &Filter) -> Option<Cow<'_, [SortKey]>> {
         let of = |posting: Posting| self.orders(posting);
         let one = [
@@ -286,10 +287,10 @@ fn within(orders: &[SortKey], first: SortKey, last: Option<SortKey>) -> &[SortKe
 }
 
 impl Filter {
-    /// From which order on, and before which.
+    /// The range of sort keys: from the first, up to but without the second.
     fn span(&self) -> (SortKey, Option<SortKey>) {
         let at = |start| SortKey { start, id: 0 };
-        // Those without a start have no day.
+        // Matches without a start belong to no day.
         let is_of_days = self.from.is_some() || self.before.is_some();
         let last = is_of_days.then(|| self.before.unwrap_or(Micros::MAX));
         (at(self.from.unwrap_or(Micros::MIN)), last.map(at))

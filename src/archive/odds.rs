@@ -1,4 +1,4 @@
-//! The history of prices: what a bookmaker opened with, what it said before, what it says.
+//! The history of prices: a bookmaker's opening, previous and current price.
 
 use std::sync::Arc;
 
@@ -7,56 +7,56 @@ use rust_decimal::Decimal;
 
 use crate::{ids::first_choice, record::Key};
 
-/// One price of one bookmaker, from its opening to now.
+/// One price of one bookmaker, from its opening until now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OddsRow {
-    /// A digest, by which the archive knows the row.
+    /// The digest that identifies the row in the archive.
     pub id: Key,
-    /// By which clients know it; absent until it is written.
+    /// The id that clients see; absent until the row is written.
     pub public_id: Option<Key>,
     pub match_id: Key,
     pub bookmaker: Arc<str>,
     pub market: Arc<str>,
     /// A part of the match, `1h`; absent for all of it.
     pub period: Option<Arc<str>>,
-    /// Without needless zeros.
+    /// Without trailing zeros.
     pub line: Option<Decimal>,
     pub outcome: Arc<str>,
-    /// The first price that the archive was told, and when that was.
+    /// The first price that the archive received, and its time.
     pub opening: Decimal,
     pub opening_us: Micros,
     /// The price before this one.
     pub previous: Option<Decimal>,
-    /// The last price that was on offer, and since when, by the source's clock where it has one.
+    /// The last price on offer, and its time, by the source's clock if it has one.
     pub price: Decimal,
     pub price_us: Micros,
-    /// When the hub knew it.
+    /// When the hub received it.
     pub received_us: Micros,
-    /// Whether it can be taken now.
+    /// Whether the price is available now.
     pub is_open: bool,
     pub in_play: bool,
-    /// When any of this was written last, by the clock of who wrote it.
+    /// When any of this was last written, by the writer's clock.
     pub updated_us: Micros,
 }
 
-/// Where a price has gone.
+/// The direction of a price change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Movement {
-    /// It pays less than before.
+    /// Lower than before.
     Shortening,
-    /// It pays more than before.
+    /// Higher than before.
     Drifting,
 }
 
 impl OddsRow {
-    /// By which clients know it. A row that is not written yet is told by its first choice, which it gets
-    /// then unless another row has it: one of some five thousand, with 400,000 rows.
+    /// The id that clients see. A row that is not written yet reports its first choice, which it
+    /// then gets unless another row has it: about one in five thousand, with 400,000 rows.
     #[must_use]
     pub fn public_id(&self) -> Key {
         self.public_id.unwrap_or_else(|| first_choice(self.id))
     }
 
-    /// From the price before this one to this one; `None` where it has never been another.
+    /// From the previous price to this one; `None` if the price never changed.
     #[must_use]
     pub fn movement(&self) -> Option<Movement> {
         let previous = self.previous?;
@@ -68,7 +68,7 @@ impl OddsRow {
     }
 }
 
-/// Which part of a match prices are of.
+/// The part of a match that prices refer to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Period {
     #[default]
@@ -77,10 +77,10 @@ pub enum Period {
     Any,
 }
 
-/// Which rows are wanted. What is absent lets everything through.
+/// A filter of rows. Absent fields match everything.
 #[derive(Debug, Clone, Default)]
 pub struct OddsFilter {
-    /// Of one of these.
+    /// Only rows of these matches.
     pub matches: Option<Vec<Key>>,
     /// Slugs.
     pub bookmakers: Option<Vec<String>>,
@@ -88,26 +88,26 @@ pub struct OddsFilter {
     pub period: Period,
     pub outcome: Option<String>,
     pub line: Option<Decimal>,
-    /// At least so much.
+    /// The minimum, inclusive.
     pub min_price: Option<Decimal>,
-    /// At most so much.
+    /// The maximum, inclusive.
     pub max_price: Option<Decimal>,
-    /// Written after this moment.
+    /// Written after this time.
     pub updated_after: Option<Micros>,
     pub movement: Option<Movement>,
-    /// Those written last first; else by match, market, line, outcome and bookmaker.
+    /// Last written first; otherwise by match, market, line, outcome and bookmaker.
     pub newest_first: bool,
 }
 
-/// A price that a row has had.
+/// A price in the history of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tick {
     /// The digest of the row.
     pub odds: Key,
-    /// By the source's clock where it has one; grows within a row.
+    /// By the source's clock if it has one; increases within a row.
     pub at_us: Micros,
-    /// When the hub knew it.
+    /// When the hub received it.
     pub received_us: Micros,
-    /// `None`: it was withdrawn.
+    /// `None`: the price was withdrawn.
     pub price: Option<Decimal>,
 }

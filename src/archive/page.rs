@@ -1,8 +1,8 @@
-//! A window of a list, while it is filled.
+//! Builds a page of a list.
 //!
-//! In: what is kept, in order, and what is known better ("news"), in order too. Out: how many there are of
-//! both together, and those in the window. Rows come in parts; one that lies before or behind the window
-//! with nothing between its rows is counted and not walked.
+//! In: the stored rows, and rows that override them ("news"), both sorted. Out: the total number of
+//! both, and those in the window. Rows come in runs; a run outside the window without news between
+//! its rows is counted, not scanned.
 
 use std::{iter::Peekable, sync::Arc, vec};
 
@@ -14,13 +14,13 @@ use super::{
 };
 use crate::record::{MatchSummary, Status};
 
-/// What a filter has no words for.
+/// A condition that a filter cannot express.
 pub type Condition<'a> = &'a dyn Fn(&MatchSummary) -> bool;
 
-/// A brief with its order at hand, so that it need not be looked at.
+/// A summary with its sort key, so that the summary need not be read.
 type OrderedSummary<'a> = (SortKey, &'a Arc<MatchSummary>);
 
-/// What is found, while it is looked for.
+/// The page while it is built.
 pub(super) struct PageBuilder<'a> {
     window: Window,
     newest_first: bool,
@@ -29,7 +29,7 @@ pub(super) struct PageBuilder<'a> {
 }
 
 impl<'a> PageBuilder<'a> {
-    /// `news` from the oldest on.
+    /// `news` is sorted from the oldest on.
     pub(super) fn new(
         window: Window,
         newest_first: bool,
@@ -42,7 +42,7 @@ impl<'a> PageBuilder<'a> {
         Self { window, newest_first, news: news.into_iter().peekable(), found }
     }
 
-    /// Takes all of these, which come from the oldest on.
+    /// Adds all of these, which are sorted from the oldest on.
     pub(super) fn fill(&mut self, kept: impl DoubleEndedIterator<Item = OrderedSummary<'a>>) {
         if self.newest_first {
             kept.rev().for_each(|kept| self.take_kept(kept));
@@ -51,7 +51,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// The same of rows that a filter lets through, but for those that are `replaced` by news.
+    /// The same for rows that a filter selects, except those that are `replaced` by news.
     pub(super) fn fill_with_runs(
         &mut self,
         runs: impl DoubleEndedIterator<Item = RowRun<'a>>,
@@ -83,7 +83,7 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// What there is of both.
+    /// The total of both.
     pub(super) fn finish(mut self) -> MatchPage {
         while let Some((_, brief)) = self.news.next() {
             self.take(brief);
@@ -91,7 +91,8 @@ impl<'a> PageBuilder<'a> {
         self.found
     }
 
-    /// Whether none of the part's rows, of which so many count, is in the window, and no news are among them.
+    /// Whether the run can be skipped: none of its `count` selected rows is in the window, and no
+    /// news are between its rows.
     fn can_pass(&mut self, run: RowRun<'_>, count: usize) -> bool {
         let [Some(oldest), Some(newest)] = [run.rows.first(), run.rows.last()] else {
             return true;
@@ -135,18 +136,18 @@ impl<'a> PageBuilder<'a> {
     }
 }
 
-/// Whether some of these orders lie between the part's first and last.
+/// Whether some of these keys are between the first and the last of the run.
 fn touches(orders: &[SortKey], run: RowRun<'_>) -> bool {
     let [Some(first), Some(last)] = [run.rows.first(), run.rows.last()] else { return false };
     let next = orders.partition_point(|order| *order < first.order);
     orders.get(next).is_some_and(|order| *order <= last.order)
 }
 
-/// The part of a filter that is decided by a row alone.
+/// The part of a filter that needs only a row.
 #[derive(Debug)]
 pub(super) struct RowFilter {
     sport: Option<Sport>,
-    /// A bit for each.
+    /// One bit per status.
     statuses: u32,
     round: Option<u16>,
 }
@@ -165,7 +166,7 @@ impl RowFilter {
         self.is_of(row.sport, row.status) && self.round.is_none_or(|round| Some(round) == row.round)
     }
 
-    /// How many of these it lets through; `None` where rounds have to be looked at.
+    /// How many of these it selects; `None` if rounds have to be checked.
     fn count(&self, counts: &[StatusCount]) -> Option<usize> {
         let counted = counts.iter().filter(|it| self.is_of(it.sport, it.status));
         self.round.is_none().then(|| counted.map(|it| it.count).sum())

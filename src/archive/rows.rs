@@ -1,5 +1,5 @@
-//! Matches in the order of lists, in blocks: a row is put in or taken out of its block alone, however
-//! many there are.
+//! Matches in the order of lists, in blocks: an insertion or removal changes only its block,
+//! regardless of the number of matches.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use ingest::event::Sport;
 
 use crate::record::{Key, MatchSummary, Status};
 
-/// Rows of a block before it is halved. Its rows are moved when one is put in, 16 KiB at most; among
-/// the blocks of a million matches one is found in a dozen steps.
+/// Rows per block before it is split. An insertion moves the rows of its block, 16 KiB at most;
+/// finding a block among those of a million matches takes a dozen steps.
 const ROWS_MAX: usize = if cfg!(test) { 6 } else { 512 };
 
-/// By start and id; without a start last.
+/// By start and id; matches without a start come last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SortKey {
     pub(super) start: Micros,
@@ -25,7 +25,7 @@ impl SortKey {
     }
 }
 
-/// A match and what nearly every list asks for.
+/// A match and the fields that almost every list filters by.
 #[derive(Debug)]
 pub(super) struct IndexRow {
     pub(super) order: SortKey,
@@ -47,15 +47,15 @@ impl IndexRow {
     }
 }
 
-/// Matches that follow each other, and how many of them there are of each sport and status: where no row of
-/// a block is in a window, it need not be looked at.
+/// Consecutive matches, with their number per sport and status: a block with no row in the window
+/// need not be scanned.
 #[derive(Debug, Default)]
 struct RowBlock {
     rows: Vec<IndexRow>,
     counts: Vec<StatusCount>,
 }
 
-/// So many of one sport and status.
+/// The number of matches of one sport and status.
 #[derive(Debug)]
 pub(super) struct StatusCount {
     pub(super) sport: Sport,
@@ -70,7 +70,7 @@ impl RowBlock {
         block
     }
 
-    /// Counts anew what it has.
+    /// Recomputes the counts.
     fn count(&mut self) {
         self.counts.clear();
         for IndexRow { sport, status, .. } in &self.rows {
@@ -84,15 +84,15 @@ impl RowBlock {
     }
 }
 
-/// Rows that follow each other, at least one.
+/// Consecutive rows, at least one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowRun<'a> {
     pub(super) rows: &'a [IndexRow],
-    /// How many there are of each sport and status, where that was counted.
+    /// The number per sport and status, if it was counted.
     pub(super) counts: Option<&'a [StatusCount]>,
 }
 
-/// No block is empty, and all of one comes before all of the next.
+/// No block is empty, and all rows of a block come before all rows of the next.
 #[derive(Debug, Default)]
 pub(super) struct IndexRows {
     blocks: Vec<RowBlock>,
@@ -104,7 +104,7 @@ impl IndexRows {
         let mut blocks = Vec::with_capacity(rows.len() / (ROWS_MAX / 2) + 1);
         let mut rows = rows.into_iter();
         loop {
-            // Half full: those that come next have room.
+            // Half full, so that later rows fit.
             let block: Vec<_> = rows.by_ref().take(ROWS_MAX / 2).collect();
             if block.is_empty() {
                 return Self { blocks };
@@ -114,7 +114,7 @@ impl IndexRows {
     }
 
     pub(super) fn insert(&mut self, row: IndexRow) {
-        // Behind all others it goes into the last block.
+        // A row after all others goes into the last block.
         let number = self.block(row.order).min(self.blocks.len().saturating_sub(1));
         let Some(block) = self.blocks.get_mut(number) else {
             self.blocks.push(RowBlock::of(vec![row]));
@@ -131,7 +131,7 @@ impl IndexRows {
         }
     }
 
-    /// Puts it in the place of the one of the same order.
+    /// Replaces the row with the same sort key.
     pub(super) fn replace(&mut self, row: IndexRow) {
         let number = self.block(row.order);
         if let Some(block) = self.blocks.get_mut(number)
@@ -154,7 +154,7 @@ impl IndexRows {
         }
     }
 
-    /// From this order on and before that.
+    /// The rows from the first key up to but without the second.
     pub(super) fn range(
         &self,
         first: SortKey,
@@ -176,7 +176,7 @@ impl IndexRows {
         runs.filter(|run| !run.rows.is_empty())
     }
 
-    /// The block in which this order is, or into which it goes.
+    /// The block that contains this key, or into which it would be inserted.
     fn block(&self, order: SortKey) -> usize {
         self.blocks.partition_point(|block| block.rows.last().is_some_and(|row| row.order < order))
     }

@@ -1,4 +1,4 @@
-//! Signals, kept: all the SQL for them, and the task that writes them.
+//! The archive of signals: all their SQL, and the task that writes them.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -12,13 +12,14 @@ use crate::{
     signals::{SignalBoard, SignalRecord},
 };
 
-/// How often what has turned is written.
+/// The interval at which changed signals are written.
 const WRITE_EVERY: Duration = Duration::from_secs(1);
 
-/// As many as a board remembers.
+/// The capacity of a board.
 const RESTORED_MAX: i64 = 20_000;
 
-/// Brings what was kept back to the board. What had not ended when the hub did has ended with it.
+/// Restores the stored signals to the board. Signals that were active when the hub stopped ended
+/// then.
 ///
 /// # Errors
 ///
@@ -31,7 +32,7 @@ pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sql
         record.map_err(|error| sqlx::Error::Decode(Box::new(error)))
     });
     let mut kept = kept.fetch_all(database.pool()).await?;
-    // Of before ids were public ones.
+    // Older ones, from before ids were public ids, are skipped.
     kept.retain(|record| record.id <= u64::from(NUMBERS_MAX));
     let (ended, cut_off): (Vec<_>, Vec<_>) =
         kept.into_iter().partition(|record| record.ended.is_some());
@@ -42,7 +43,7 @@ pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sql
     Ok(())
 }
 
-/// Writes what turns, from time to time, until the hub has stopped, and then once more.
+/// Writes changed signals periodically until the hub has stopped, and then once more.
 pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Receiver<bool>) {
     let mut pace = WriteBudget::default();
     loop {

@@ -70,7 +70,7 @@ async fn a_record_that_is_put_again_writes_no_price() {
         let archive = Archive::open(&database).await.unwrap();
         with_prices(&archive, prices.clone(), NOW).await;
         with_prices(&archive, prices.clone(), NOW + SECOND).await;
-        // Another run of the hub, which remembers nothing.
+        // Another run of the hub, with empty caches.
         let archive = Archive::open(&database).await.unwrap();
         with_prices(&archive, prices, NOW + 2 * SECOND).await;
         let rows = all_odds(&archive).await;
@@ -199,7 +199,7 @@ async fn players_are_kept_with_what_they_did() {
         assert_eq!(told, expected);
         let two = Window { offset: 6, limit: 5 };
         assert_eq!(archive.appearances(&filter, two).await.unwrap().1.len(), 2);
-        // A line-up that is corrected leaves nobody behind.
+        // A corrected line-up removes its former players.
         put(&archive, record(MATCH, FootballRecord { line_ups: [None, None], ..played() }), NOW)
             .await;
         let (count, _) = archive.appearances(&filter, Window::ALL).await.unwrap();
@@ -295,7 +295,7 @@ async fn a_match_that_the_hub_forgets_stays_and_is_closed() {
         assert_eq!(statuses(&archive), [(MATCH, Status::FirstHalf)]);
         let row = all_odds(&archive).await.pop().unwrap();
         assert_eq!((row.is_open, row.updated_us), (false, NOW + SECOND));
-        // Told of again it can be taken again.
+        // Available again once it is reported again.
         with_prices(&archive, vec![price("acme", "home", Some(dec!(2)))], NOW + 2 * SECOND).await;
         assert!(all_odds(&archive).await[0].is_open);
     })
@@ -313,7 +313,7 @@ async fn what_another_program_writes_is_read_again() {
         assert_eq!(statuses(&own), [(MATCH, Status::FirstHalf)]);
         assert_eq!(own.bookmakers(), ["acme".into()]);
         assert!(own.entity(EntityKind::Team, HOME).is_some());
-        // By turns, neither misses anything of the other.
+        // Writing in turns, neither misses a change of the other.
         put(&own, record(8, played()), NOW).await;
         put(&other, record(9, played()), NOW).await;
         put(&own, record(10, played()), NOW).await;
@@ -322,7 +322,7 @@ async fn what_another_program_writes_is_read_again() {
             let ids: Vec<_> = statuses(archive).into_iter().map(|(id, _)| id).collect();
             assert_eq!(ids, [MATCH, 8, 9, 10]);
         }
-        // A price that the other has moved is known when it moves again.
+        // A price that the other program changed is known when it changes again.
         let moved = |odds| PriceRecord { at: NOW + SECOND, ..price("acme", "home", Some(odds)) };
         with_prices(&own, vec![moved(dec!(3))], NOW + SECOND).await;
         other.reload().await.unwrap();
@@ -435,7 +435,8 @@ async fn the_keeper_writes_what_is_handed_in_and_gives_up_what_nobody_tells() {
         assert_eq!(statuses(&archive).len(), 3);
         keeper.sweep(hours(49)).await.unwrap();
         assert!(statuses(&archive).is_empty());
-        // What it has when the last end is dropped is written before it ends.
+        // Records that are pending when the last sender is dropped are written before the worker
+        // ends.
         inbox.put(&[waiting(10)], &[MATCH], NOW);
         drop(inbox);
         keeper.run().await;

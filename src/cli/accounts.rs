@@ -1,4 +1,4 @@
-//! `matchwire account`, `addon`, `founders` and `admin`: who the customers and the operators are.
+//! `matchwire account`, `addon`, `founders` and `admin`: customers and operators.
 
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
@@ -13,18 +13,18 @@ use crate::{
 pub enum AccountCommand {
     /// List accounts, the newest first.
     ///
-    /// A line of column heads, then a line for each, separated by tabs: its id, its address, its
-    /// state (inactive, active, blocked or deleted), when it was made, when it got the Founder badge,
-    /// and its add-ons.
+    /// Prints a header line, then one line per account, separated by tabs: its id, its address, its
+    /// state (inactive, active, blocked or deleted), when it was created, when it got the Founder
+    /// badge, and its add-ons.
     List(AccountListArgs),
-    /// Show all that is known of an account, a line for each fact: its name, then what it is.
+    /// Show an account, one line per property: its name and its value.
     Show(AccountArgs),
-    /// Refuse its keys and its log-in at once, on open sockets too.
+    /// Block an account: its keys and its log-in are refused at once, on open sockets too.
     Block(AccountArgs),
-    /// Take a block back: its key works again.
+    /// Unblock an account: its keys work again.
     Unblock(AccountArgs),
-    /// End its keys and sessions, and forget its address and password. What it paid stays in the
-    /// ledger, under its id.
+    /// Delete an account: revoke its keys, end its sessions, and erase its address and password.
+    /// Its payments stay in the ledger, under its id.
     Delete(AccountArgs),
 }
 
@@ -33,13 +33,13 @@ pub struct AccountListArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
-    /// Only those whose address contains this, upper or lower case.
+    /// Only accounts whose address contains this text, ignoring case.
     #[arg(long, value_name = "TEXT")]
     pub search: Option<String>,
-    /// Only those that were made before the account of this id: the next page.
+    /// Only accounts created before the one with this id: the next page.
     #[arg(long, value_name = "ID")]
     pub before: Option<i64>,
-    /// How many at most.
+    /// Maximum number of accounts.
     #[arg(long, default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub limit: u32,
     #[command(flatten)]
@@ -58,7 +58,7 @@ pub struct AccountArgs {
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum AddonCommand {
-    /// Give days of an add-on, added to what is left, and write it into the ledger.
+    /// Grant days of an add-on, added to what is left, and record it in the ledger.
     #[command(name = "gift")]
     Grant(AddonGrantArgs),
 }
@@ -71,24 +71,25 @@ pub struct AddonGrantArgs {
     /// The account, by its address or its id.
     #[arg(value_name = "ADDRESS_OR_ID")]
     pub account: String,
-    /// Which add-on.
+    /// The add-on.
     #[arg(value_name = "websocket|sports|odds")]
     pub addon: Addon,
-    /// How many days.
+    /// The number of days.
     #[arg(
         long,
         value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(Accounts::DAYS_MAX))
     )]
     pub days: u32,
-    /// The reason, for readers of the ledger.
+    /// The reason, recorded in the ledger.
     #[arg(long, value_name = "TEXT", value_parser = note)]
     pub note: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum FoundersCommand {
-    /// Give the Founder badge to every account that there was at a moment. Once, and never again.
+    /// Grant the Founder badge to every account that existed at a given time. It can be granted
+    /// only once.
     Grant(FoundersGrantArgs),
 }
 
@@ -97,20 +98,20 @@ pub struct FoundersGrantArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
-    /// The moment: 2026-08-03T12:00:00Z, or 2026-08-03 for the first one of that day, UTC.
+    /// The time: 2026-08-03T12:00:00Z, or 2026-08-03 for the start of that day, UTC.
     #[arg(long, value_name = "DATE|MOMENT", value_parser = start_of)]
     pub at: Micros,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum AdminCommand {
-    /// Make an operator's account for `/admin/`. Its password is read from the standard input, one
-    /// line, never from the command line, which others on the machine can see.
+    /// Create an operator's account for `/admin/`. Its password is read from the standard input,
+    /// one line, because other users of the machine can see command lines.
     Create(AdminArgs),
     /// List the operators' accounts.
     ///
-    /// A line of column heads, then a line for each, separated by tabs: its name, and when it was
-    /// made.
+    /// Prints a header line, then one line per account, separated by tabs: its name, and when it
+    /// was created.
     List(AdminListArgs),
     /// Remove an operator's account, and end its sessions.
     Remove(AdminArgs),
@@ -135,7 +136,7 @@ pub struct AdminListArgs {
     pub output: OutputArgs,
 }
 
-/// What stands in the ledger for good is one printable line.
+/// A note in the ledger is one printable line.
 pub(crate) fn note(text: &str) -> Result<String, &'static str> {
     const LENGTH_MAX: usize = 500;
     let text = text.trim();
@@ -150,7 +151,7 @@ fn operator(text: &str) -> Result<String, &'static str> {
     usable.then(|| text.to_owned()).ok_or("expected 1 to 64 letters, digits, `-`, `_`, `.`, `@`")
 }
 
-/// A moment, or the last one of a day.
+/// A time, or the end of a day.
 pub(super) fn end_of(text: &str) -> Result<Micros, &'static str> {
     match day(text) {
         Some(day) => Ok(midnight(day.tomorrow().map_err(|_| WRONG_MOMENT)?)? - 1),
@@ -158,12 +159,12 @@ pub(super) fn end_of(text: &str) -> Result<Micros, &'static str> {
     }
 }
 
-/// A moment, or the first one of a day.
+/// A time, or the start of a day.
 pub(super) fn start_of(text: &str) -> Result<Micros, &'static str> {
     day(text).map_or_else(|| moment(text), midnight)
 }
 
-/// A day and nothing else: the date of a moment would be read as well.
+/// Parses a day only: the date parser also accepts a full timestamp.
 fn day(text: &str) -> Option<Date> {
     text.parse().ok().filter(|_| !text.contains(['T', 't', ' ']))
 }

@@ -1,4 +1,4 @@
-//! `matchwire feeds`: the keys of sources that push, and what of all sources could not be used.
+//! `matchwire feeds`: the keys of sources that push, and the refused messages of all sources.
 
 use clap::{Args, Subcommand};
 
@@ -7,30 +7,30 @@ use crate::database::DatabaseName;
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum FeedsCommand {
-    /// Make, list and revoke the keys of sources that push.
+    /// Create, list and revoke the keys of sources that push.
     #[command(subcommand)]
     Key(FeedKeyCommand),
-    /// Look at messages of feeds that could not be used, and try them again.
+    /// Inspect refused messages of feeds, and retry them.
     #[command(subcommand)]
     Quarantine(QuarantineCommand),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum FeedKeyCommand {
-    /// Make a key for a source and print it, alone; it is shown only now.
+    /// Create a key for a source and print only the key; it is shown only once.
     Create(FeedKeyCreateArgs),
     /// List the keys of sources by their public part.
     List(FeedKeyListArgs),
-    /// End the keys of a source.
+    /// Revoke the keys of a source.
     Revoke(FeedKeyRevokeArgs),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct FeedKeyCreateArgs {
-    /// The database, created when missing.
+    /// The database, created if missing.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
-    /// Lines may speak of matches under other providers' keys too, not of its own alone.
+    /// Allow lines about matches under other providers' keys, not only under the source's own.
     #[arg(long)]
     pub all_matches: bool,
     /// The name of the source: letters, digits, `-`, `_`, `.`, `:`.
@@ -55,10 +55,10 @@ pub struct FeedKeyRevokeArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
-    /// The source, of which all keys end.
+    /// The source whose keys are revoked.
     #[arg(value_name = "SOURCE")]
     pub source: String,
-    /// Only this key, or that of this public part.
+    /// Only this key, given in full or by its public part.
     #[arg(long, value_name = "KEY_OR_PREFIX")]
     pub key: Option<String>,
 }
@@ -99,15 +99,15 @@ pub struct QuarantineListArgs {
 pub struct RetryArgs {
     #[command(flatten)]
     pub which: QuarantineArgs,
-    /// Push what can be used to the hub at this address, and drop what it takes.
+    /// Push usable messages to the hub at this address, and drop those that it accepts.
     #[arg(long, value_name = "URL", requires = "key")]
     pub push: Option<String>,
-    /// The feed key for that; `-` reads it from the standard input.
+    /// The feed key for `--push`; `-` reads it from the standard input.
     #[arg(long, value_name = "KEY", requires = "push")]
     pub key: Option<String>,
 }
 
-/// The name of a source stands in addresses, in channels' data and in metrics.
+/// The name of a source appears in URLs, in channels' data and in metrics.
 fn source(text: &str) -> Result<String, &'static str> {
     const LENGTH_MAX: usize = 100;
     let of_a_name = |b: u8| b.is_ascii_alphanumeric() || b"-_.:".contains(&b);

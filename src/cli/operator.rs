@@ -1,4 +1,4 @@
-//! The operator's commands about customers and money.
+//! The operator's commands for customers and payments.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use super::{
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum OperatorCommand {
-    /// Look at customers, block them, delete them.
+    /// Show, block and delete customers' accounts.
     #[command(subcommand)]
     Account(AccountCommand),
-    /// Give days of an add-on.
+    /// Grant days of an add-on.
     #[command(subcommand)]
     Addon(AddonCommand),
-    /// Look at what was bought.
+    /// Show orders.
     #[command(subcommand)]
     Order(OrderCommand),
     Ledger(LedgerArgs),
@@ -25,13 +25,13 @@ pub enum OperatorCommand {
     /// Grant the Founder badge.
     #[command(subcommand)]
     Founders(FoundersCommand),
-    /// Make, list and remove operators' accounts for `/admin/`.
+    /// Create, list and remove operators' accounts for `/admin/`.
     #[command(subcommand)]
     Admin(AdminCommand),
 }
 
 impl OperatorCommand {
-    /// The config file, for the one command that needs more than the environment can tell.
+    /// The config file, for the one command that needs more than the environment provides.
     #[must_use]
     pub fn config(&self) -> Option<&Path> {
         match self {

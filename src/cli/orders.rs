@@ -1,4 +1,4 @@
-//! `matchwire order`, `refund` and `ledger`: what was bought, and every day that was granted for it.
+//! `matchwire order`, `refund` and `ledger`: orders, and every day that was granted for them.
 
 use std::path::PathBuf;
 
@@ -15,11 +15,11 @@ use crate::{accounts::Micros, database::DatabaseName};
 pub enum OrderCommand {
     /// List orders, the newest first.
     ///
-    /// A line of column heads, then a line for each, separated by tabs: its id, the account's id, how
-    /// it is paid (card or paypal), add-on, months, amount, currency, its state, when it was made,
-    /// when it was paid, and what was refunded of it.
+    /// Prints a header line, then one line per order, separated by tabs: its id, the account's id,
+    /// the payment method (card or paypal), add-on, months, amount, currency, its state, when it
+    /// was created, when it was paid, and the refunded amount.
     List(OrderListArgs),
-    /// Show all that is known of an order, and what the ledger says of it.
+    /// Show an order with all its details and ledger entries.
     Show(OrderShowArgs),
 }
 
@@ -27,7 +27,7 @@ pub enum OrderCommand {
 pub struct OrderListArgs {
     #[command(flatten)]
     pub filter: LedgerFilterArgs,
-    /// How many at most.
+    /// Maximum number of orders.
     #[arg(long, default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub limit: u32,
     #[command(flatten)]
@@ -44,13 +44,13 @@ pub struct OrderShowArgs {
     pub order: String,
 }
 
-/// Print the ledger, the oldest entry first, and its sums.
+/// Print the ledger, the oldest entry first, and its totals.
 ///
-/// A line of column heads, then a line for each entry, separated by tabs: its number, when, the
+/// Prints a header line, then one line per entry, separated by tabs: its number, time, the
 /// account's id, add-on, kind (purchase, refund or gift), days, amount, currency, the end of the
-/// add-on then, the order and the note. If there are entries, another line of heads follows, then a
-/// line `sum` for each add-on, kind and currency: add-on, kind, entries, days, amount, currency. A
-/// line `total` for each currency ends it, in the same columns.
+/// add-on at that time, the order and the note. If there are entries, a second header line follows,
+/// then a line `sum` for each add-on, kind and currency: add-on, kind, entries, days, amount,
+/// currency. A line `total` for each currency ends it, in the same columns.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct LedgerArgs {
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub struct LedgerArgs {
     pub output: OutputArgs,
 }
 
-/// Of whom, and from when to when.
+/// A selection by account and time.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct LedgerFilterArgs {
     /// The database.
@@ -68,27 +68,27 @@ pub struct LedgerFilterArgs {
     /// Only those of this account, by its address or its id.
     #[arg(long, value_name = "ADDRESS_OR_ID")]
     pub account: Option<String>,
-    /// Only from this day or moment on, UTC.
+    /// Only from this day or time on, UTC.
     #[arg(long, value_name = "DATE|MOMENT", value_parser = start_of)]
     pub since: Option<Micros>,
-    /// Only up to the end of this day, or this moment, UTC.
+    /// Only up to the end of this day, or this time, UTC.
     #[arg(long, value_name = "DATE|MOMENT", value_parser = end_of)]
     pub until: Option<Micros>,
 }
 
-/// Pay an order back at its provider, all that is left of it or an amount, and take its days back.
+/// Refund an order at its provider, in full or in part, and take back its days.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct RefundArgs {
     /// The database.
     #[arg(long, value_name = "FILE|URL")]
     pub db: DatabaseName,
-    /// The config file, in which the keys to the provider are.
+    /// The config file with the provider's keys.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// The order's id.
     #[arg(value_name = "ORDER")]
     pub order: String,
-    /// So much of it, in its own currency [default: all that was not refunded yet].
+    /// The amount, in the order's currency [default: all that is not refunded yet].
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
     pub amount: Option<Decimal>,
 }

@@ -190,7 +190,7 @@ fn founders_and_operators_are_made() {
     checked("admin remove --db a.db ada", OperatorCommand::Admin(AdminCommand::Remove(args())));
     let list = AdminListArgs { db: db(), output: JSON };
     checked("admin list --db a.db --json", OperatorCommand::Admin(AdminCommand::List(list)));
-    // A password would be seen by everybody on the machine.
+    // Everyone on the machine could see a password.
     assert!(parse("admin create --db a.db ada secret").is_err());
     assert!(parse("admin create --db a.db ada --password secret").is_err());
 }
@@ -227,7 +227,7 @@ fn keys_of_feeds_and_the_quarantine_are_listed() {
     let list = QuarantineListArgs { which, output: JSON };
     let line = "feeds quarantine list --db a.db --source acme --json";
     check(line, &Command::Feeds(FeedsCommand::Quarantine(QuarantineCommand::List(list))));
-    // It prints nothing but JSON anyway.
+    // It always prints JSON.
     assert!(parse("feeds quarantine export --db a.db --json").is_err());
 }
 

@@ -1,4 +1,4 @@
-//! `[accounts]`: keys, passwords, links and sessions, and what each may cost.
+//! `[accounts]`: keys, passwords, links and sessions, and their costs.
 
 use std::fmt;
 
@@ -6,66 +6,70 @@ use serde::{Deserialize, Serialize};
 
 const HOUR_US: i64 = 60 * 60 * 1_000_000;
 
-/// `[accounts]`: keys, and how fresh the knowledge of them is; what a password costs; how long links
-/// and sessions last.
+/// `[accounts]`: keys and the cache of them, the cost of passwords, and the lifetime of links and
+/// sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccountsConfig {
-    /// Keys that are recognised without asking the database. Default 100000. About 200 bytes each.
+    /// Keys in the cache. Default 100000, about 200 bytes each.
     pub cache_entries_max: usize,
-    /// Milliseconds for which a recognised key is not read again. Default 60000. Changes are noticed
-    /// at once anyway; this bounds the harm if one should be missed. Costs a look-up a key each time.
+    /// Milliseconds for which a cached key is not read from the database again. Default 60000.
+    /// Changes invalidate it at once; this limits the effect of a missed change. Each refresh costs
+    /// a look-up per key.
     pub cache_ms: u64,
-    /// Milliseconds between two looks for changes by other programs, such as `matchwire key revoke`.
-    /// Default 100. A look takes microseconds.
+    /// Milliseconds between two checks for changes by other programs, such as `matchwire key
+    /// revoke`. Default 100. A check takes microseconds.
     pub watch_ms: u64,
-    /// The secret of the keyed hash under which keys are stored, and of what signs links. Default
-    /// empty: a random one, kept in the database. It cannot be changed while there are keys. Best given
-    /// in the environment, where `matchwire key` finds it too.
+    /// The secret of the keyed hash under which keys are stored, and of the signatures in links.
+    /// Default empty: a random one, stored in the database. It cannot be changed while there are
+    /// keys. Set it in the environment, where `matchwire key` finds it too.
     pub pepper: Pepper,
-    /// Characters that a new password has at least. Default 10. Passwords from before are not asked.
+    /// Minimum length of a new password in characters. Default 10. Existing passwords are not
+    /// affected.
     pub password_chars_min: usize,
-    /// KiB of memory that hashing one password takes (argon2id). Default 19456. With `password_passes`,
-    /// what a guess costs whoever stole the database. A password that was hashed with other values is
-    /// hashed anew when its owner logs in.
+    /// KiB of memory for hashing one password (argon2id). Default 19456. Together with
+    /// `password_passes` it is the cost of a guess for an attacker with a stolen database. A
+    /// password that was hashed with other values is rehashed when its owner logs in.
     pub password_memory_kib: u32,
-    /// Times that this memory is filled. Default 2. With the default memory, some 20 ms of a core.
+    /// Passes over this memory. Default 2. With the default memory, about 20 ms of a core.
     pub password_passes: u32,
     /// Passwords that are hashed at a time. Default 4. Each takes a core and the memory above.
     pub password_hashes_max: usize,
-    /// Passwords that wait for their turn. Default 100. Those after them are told to come again.
+    /// Passwords that wait to be hashed. Default 100. Further requests are asked to retry.
     pub password_waiting_max: usize,
-    /// Milliseconds that a password waits for its turn. Default 5000. Then it is told to come again.
+    /// Milliseconds that a password waits to be hashed. Default 5000. Then the request is asked to
+    /// retry.
     pub password_wait_ms: u64,
-    /// Milliseconds that registering and asking for a mail take at least. Default 400. All of it takes
-    /// less as a rule, so the time tells nobody which addresses have an account.
+    /// Minimum response time in milliseconds of registration and of requests for a mail. Default
+    /// 400. The work usually takes less, so response times do not reveal which addresses have an
+    /// account.
     pub answer_ms: u64,
-    /// Hours for which a link that was sent by mail is good. Default 24.
+    /// Hours for which a mailed link is valid. Default 24.
     pub link_hours: u32,
-    /// Mails with a link that strangers can cause to one account in an hour. Default 6. More are not
-    /// sent; each of those that were has a link that works.
+    /// Mails with a link that strangers can trigger for one account per hour. Default 6. Further
+    /// ones are not sent; the links that were sent stay valid.
     pub mails_max_per_hour: u32,
-    /// Mails with a link that the owner of an account can ask for in an hour besides, from a browser
-    /// that is known to the account. Default 3.
+    /// Additional mails with a link per hour that the owner can request from a browser that the
+    /// account knows. Default 3.
     pub mails_reserved_per_hour: u32,
-    /// Days for which a browser that logged in stays known to its account. Default 180. A known browser
-    /// has limits of its own, which strangers cannot use up.
+    /// Days for which an account knows a browser that logged in. Default 180. A known browser has
+    /// its own limits, which strangers cannot use up.
     pub device_days: u32,
-    /// Days after which an account whose address was never confirmed is removed. Default 7.
+    /// Days after which an account with an unconfirmed address is removed. Default 7.
     pub unconfirmed_days: u32,
-    /// Hours without a visit after which a session ends. Default 336, two weeks.
+    /// Hours of inactivity after which a session ends. Default 336, two weeks.
     pub session_idle_hours: u32,
-    /// Days after which a session ends in any case. Default 90.
+    /// Days after which a session always ends. Default 90.
     pub session_days: u32,
-    /// Hours after which the session of an administrator ends in any case. Default 12.
+    /// Hours after which an administrator's session always ends. Default 12.
     pub admin_session_hours: u32,
-    /// Sessions of one account. Default 20. With one more, the oldest ends.
+    /// Sessions of one account. Default 20. A further one ends the oldest.
     pub sessions_max_per_account: u32,
-    /// Minutes for which a key made at the confirmation of an address can still be shown in full.
-    /// Default 60. Until then it is held in memory, and nowhere else.
+    /// Minutes for which a key that was created when an address was confirmed can still be shown in
+    /// full. Default 60. Until then it is held in memory only.
     pub new_key_minutes: u32,
-    /// Such keys at a time. Default 10000. About 100 bytes each; with one more, the oldest can be shown
-    /// no longer, and works all the same.
+    /// Such keys at a time. Default 10000, about 100 bytes each. Beyond that, the oldest can no
+    /// longer be shown, but still works.
     pub new_keys_max: usize,
 }
 
@@ -112,7 +116,7 @@ impl AccountsConfig {
         i64::from(self.new_key_minutes) * 60 * 1_000_000
     }
 
-    /// What must not be 0.
+    /// Settings that must not be 0.
     pub(super) fn knobs(&self) -> [(&'static str, u64); 21] {
         [
             ("accounts.cache_entries_max", self.cache_entries_max as u64),
@@ -144,13 +148,13 @@ impl AccountsConfig {
     /// The name of the setting that is wrong, and what it must be.
     pub(super) fn check(&self) -> Result<(), (&'static str, &'static str)> {
         let limits = [
-            // Less is no argon2; more is a mistyped unit.
+            // The minimum of argon2 is 8; the maximum catches a wrong unit.
             (
                 (8..=4 * 1024 * 1024).contains(&self.password_memory_kib),
                 "accounts.password_memory_kib",
                 "from 8 to 4194304",
             ),
-            // A password of which nobody could type enough characters would lock everybody out.
+            // A minimum length that nobody can type would lock everyone out.
             (self.password_chars_min <= 64, "accounts.password_chars_min", "64 at most"),
             (self.password_hashes_max <= 1024, "accounts.password_hashes_max", "1024 at most"),
             (self.password_waiting_max <= 65536, "accounts.password_waiting_max", "65536 at most"),
@@ -191,13 +195,13 @@ impl Default for AccountsConfig {
     }
 }
 
-/// A secret among the settings: read, never shown. It is written out as if it were not set.
+/// A secret setting: it is read, but serialises as if it were not set.
 #[derive(Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(transparent)]
 pub struct Pepper(String);
 
 impl Pepper {
-    /// The secret; `None` where it was left empty.
+    /// The secret; `None` if it is empty.
     #[must_use]
     pub fn expose(&self) -> Option<&str> {
         (!self.0.is_empty()).then_some(&self.0)

@@ -1,29 +1,29 @@
-//! `[archive]`: how what has passed through the hub is kept, and for how long.
+//! `[archive]`: what the archive stores, and for how long.
 
 use serde::{Deserialize, Serialize};
 
-/// `[archive]`: written from time to time, and thinned out where that is wanted.
+/// `[archive]`: written periodically, and pruned if configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchiveConfig {
-    /// Milliseconds between two writes. Default 1000. One transaction each; what has not been written
-    /// when the hub is killed is lost, and a price has one tick a write at most.
+    /// Milliseconds between two writes. Default 1000. Each is one transaction. A killed hub loses
+    /// what it had not written yet. A price gets at most one tick per write.
     pub write_ms: u64,
-    /// Milliseconds after which what other programs have written is read. Default 2000. A short question
-    /// each.
+    /// Milliseconds between two checks for data written by other programs. Default 2000. Each is a
+    /// short query.
     pub reload_ms: u64,
-    /// Milliseconds after its start at which a match that nobody tells of any more, and whose play or
-    /// end nobody has seen, is `unresolved`. Default 6 hours.
+    /// Milliseconds after its start after which a match without further reports is `unresolved` if
+    /// its play or its end was never seen. Default 6 hours.
     pub unresolved_after_ms: u64,
-    /// Milliseconds after its last news at which a match that was in play, and of which the hub knows
-    /// nothing since it was started, is `unresolved`. Default 30 min: a pause in play is shorter. Looked
-    /// at as often, but at most once a minute.
+    /// Milliseconds after its last report after which a match is `unresolved` if it was in play and
+    /// no source has reported it since the hub started. Default 30 min, longer than any break in
+    /// play. Checked at the same interval, but at most once a minute.
     pub untold_after_ms: u64,
-    /// Days for which matches are kept, with their prices and players, from their start. Default 0: for
-    /// ever. Some 10 KiB each, of which half a KiB is in memory.
+    /// Days after their start for which matches are kept, with their prices and players. Default 0:
+    /// for ever. A match takes about 10 KiB, of which half a KiB is in memory.
     pub keep_days: u32,
-    /// Days for which the history of prices is kept. Default 90, 0 for ever. Some 50 bytes for each
-    /// price that changes. The opening and the last price stay with the match.
+    /// Days for which the price history is kept. Default 90, 0 for ever. About 50 bytes per price
+    /// change. The opening and the last price stay with the match.
     pub keep_ticks_days: u32,
     /// Days for which signals are kept. Default 365, 0 for ever.
     pub keep_signals_days: u32,

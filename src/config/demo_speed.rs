@@ -1,10 +1,11 @@
-//! How fast the demo plays.
+//! The speed of the demo.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// A factor from 0.1 to 100, to hundredths: settings are compared, and a float is not equal to itself.
+/// A factor from 0.1 to 100, in hundredths, because settings are compared and floats have no total
+/// equality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct DemoSpeed {
@@ -20,13 +21,13 @@ impl DemoSpeed {
     /// As fast as real matches.
     pub const REAL: Self = Self { hundredths: 100 };
 
-    /// A span by our clock as one of the demo's.
+    /// Converts a duration by the real clock to one by the demo's clock.
     #[must_use]
     pub fn times(self, span_us: i64) -> i64 {
         self.scale(span_us, self.hundredths.into(), 100)
     }
 
-    /// A span of the demo's clock as one by ours.
+    /// Converts a duration by the demo's clock to one by the real clock.
     #[must_use]
     pub fn divide(self, span_us: i64) -> i64 {
         self.scale(span_us, 100, self.hundredths.into())

@@ -1,26 +1,27 @@
-//! `[images]`: what is answered at `/img/`.
+//! `[images]`: the images at `/img/`.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// `[images]`: own files, and drawings where there are none.
+/// `[images]`: own files, and generated images where there is no file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ImagesConfig {
-    /// Where own files are, as `{type}/{id}.png`, `.webp` or `.svg`. Default empty: none. Each request
-    /// looks for three names there.
+    /// Folder of own files, as `{type}/{id}.png`, `.webp` or `.svg`. Default empty: none. Each
+    /// request checks three names there.
     pub folder: PathBuf,
-    /// Whether a crest, a portrait or a ground is drawn of who has no file. Default true; else 204.
+    /// Whether to generate a crest, a portrait or a ground if there is no file. Default true;
+    /// otherwise the response is 204.
     pub draw: bool,
-    /// Bytes of one own file. Default 4 MiB. As much memory, and up to 64 MiB of pixels, for each that is
-    /// rendered at a time; a larger one is not used.
+    /// Bytes of one own file. Default 4 MiB. Each image that is being rendered takes as much
+    /// memory, and up to 64 MiB of pixels. A larger file is not used.
     pub file_bytes_max: usize,
-    /// Bytes of rendered images that are kept. Default 32 MiB; one of 128 pixels takes some 4 KiB. 0:
-    /// each is rendered anew.
+    /// Bytes of rendered images in the cache. Default 32 MiB; an image of 128 pixels takes about 4
+    /// KiB. 0: no cache.
     pub cache_bytes: usize,
-    /// Images that are rendered at a time. Default 2, each with a core for some milliseconds. Whoever
-    /// waits for five seconds is answered 503.
+    /// Images that are rendered at a time. Default 2, each with a core for some milliseconds.
+    /// Requests that wait for five seconds get 503.
     pub renders_max: usize,
 }
 

@@ -1,4 +1,4 @@
-//! `[mail]`: how mail leaves, and how stubbornly.
+//! `[mail]`: how mail is sent, and how often delivery is retried.
 
 use std::path::PathBuf;
 
@@ -7,45 +7,45 @@ use serde::{Deserialize, Serialize};
 use super::secret::SecretRef;
 use crate::mail::{Sender, SmtpServer};
 
-/// `[mail]`: mail to customers. With neither `smtp_url` nor `folder` it waits in the database, except in
-/// the demo, which writes it into a folder beside the database and prints its links.
+/// `[mail]`: mail to customers. With neither `smtp_url` nor `folder` it stays in the database,
+/// except in the demo, which writes it to a folder next to the database and prints its links.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MailConfig {
-    /// The server that takes the mail: `smtp://user:password@host:587`, or `smtps://` for TLS from the
-    /// first byte. Default empty. With `smtp://` the connection is upgraded by STARTTLS, or else is
-    /// not used; `?tls=opportunistic` and `?tls=none` behind it allow for less. A path is the name by
-    /// which the hub introduces itself. Best given as `env:NAME` or `file:PATH`.
+    /// The outgoing mail server: `smtp://user:password@host:587`, or `smtps://` for implicit TLS.
+    /// Default empty. With `smtp://`, STARTTLS is required; the suffixes `?tls=opportunistic` and
+    /// `?tls=none` relax that. A path is the name that the hub sends in EHLO. Prefer `env:NAME` or
+    /// `file:PATH`.
     pub smtp_url: SecretRef,
-    /// Certificates, PEM, that are trusted besides the system's. Default empty: none.
+    /// CA certificates, PEM, trusted in addition to the system's. Default empty: none.
     pub authority: PathBuf,
-    /// A folder that gets each mail as a file, in place of a server. Default empty.
+    /// A folder in which each mail is stored as a file, instead of a server. Default empty.
     pub folder: PathBuf,
-    /// The address that mail comes from. Default empty; needed with `smtp_url`. Somebody should read what
-    /// comes to it: some texts ask for an answer when it was not the customer who did something.
+    /// The sender's address. Default empty; required with `smtp_url`. Its mailbox should be read:
+    /// some mails ask customers to reply if they did not initiate a change.
     pub from: String,
-    /// The name beside it, which also signs the text. Default `Matchwire`.
+    /// The sender's display name, which also signs the text. Default `Matchwire`.
     pub from_name: String,
-    /// Milliseconds for a connection until it is ready, and for one mail from its begin to the
-    /// server's word for it. Default 30000. A server that hangs holds a connection for so long.
+    /// Milliseconds until a connection is ready, and for one mail until the server accepts it.
+    /// Default 30000. A server that hangs holds a connection for as long.
     pub timeout_ms: u64,
-    /// Connections to the server at a time. Default 2. Each sends one mail after the other.
+    /// Connections to the server at a time. Default 2. Each sends one mail at a time.
     pub connections: usize,
-    /// Mails that a connection takes from the outbox at once. Default 50, some 200 bytes each.
+    /// Mails that a connection takes from the outbox at once. Default 50, about 200 bytes each.
     pub batch: u32,
-    /// Milliseconds between two looks into the outbox. Default 500. As late as a mail can be for it;
-    /// a look takes microseconds.
+    /// Milliseconds between two polls of the outbox. Default 500. It is the longest delay of a mail
+    /// by polling; a poll takes microseconds.
     pub poll_ms: u64,
-    /// How often one mail is tried. Default 20. Then it has failed; with the defaults after about 14
-    /// hours. A server that cannot be reached does not count.
+    /// Delivery attempts per mail. Default 20; after the last one, with the defaults after about 14
+    /// hours, the mail has failed. An unreachable server does not count as an attempt.
     pub attempts_max: u32,
-    /// Milliseconds to wait after the first failure of a mail. Default 30000; doubled each time, give
-    /// or take a quarter.
+    /// Milliseconds to wait after the first failure of a mail. Default 30000; doubled after each
+    /// failure, plus or minus a random quarter at most.
     pub retry_ms: u64,
-    /// Milliseconds to wait at most. Default 3600000, an hour.
+    /// The longest wait in milliseconds. Default 3600000, an hour.
     pub retry_max_ms: u64,
-    /// Days for which the rows of mails that were sent or have failed are kept: address, kind, moment and
-    /// error. Default 30.
+    /// Days for which the rows of sent and failed mails are kept: address, kind, time and error.
+    /// Default 30.
     pub keep_days: u32,
 }
 
@@ -70,14 +70,14 @@ impl Default for MailConfig {
 }
 
 impl MailConfig {
-    /// Whether neither a server nor a folder is named.
+    /// Whether neither a server nor a folder is configured.
     #[must_use]
     pub fn goes_nowhere(&self) -> bool {
         self.smtp_url.is_empty() && self.folder.as_os_str().is_empty()
     }
 
-    /// What is wrong with it, as far as it can be told before secrets are fetched: a setting and what
-    /// it must be.
+    /// The first problem that can be detected before secrets are read: a setting, and what it must
+    /// be.
     pub(super) fn problem(&self) -> Option<(&'static str, &'static str)> {
         let smtp = !self.smtp_url.is_empty();
         if smtp && !self.folder.as_os_str().is_empty() {

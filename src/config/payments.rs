@@ -1,55 +1,56 @@
-//! `[payments]`: who takes the customers' money, and how patiently they are asked.
+//! `[payments]`: payment providers, timeouts and retries.
 
 use serde::{Deserialize, Serialize};
 
 use super::secret::SecretRef;
 
-/// `[payments]`: a payment method is offered where its keys are given. Secrets are `env:NAME`, `file:PATH`, or as
-/// they are, and are read at the start.
+/// `[payments]`: a payment method is offered if its keys are set. Secrets are `env:NAME`,
+/// `file:PATH`, or the secret itself, and are read at startup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PaymentsConfig {
-    /// Where Stripe's API is. Default `https://api.stripe.com`.
+    /// Base URL of Stripe's API. Default `https://api.stripe.com`.
     pub stripe_url: String,
     /// The secret key of the Stripe account. Default empty: cards are not offered.
     pub stripe_key: SecretRef,
-    /// What Stripe signs its webhooks with; goes with the key.
+    /// The secret that signs Stripe's webhooks; required with the key.
     pub stripe_webhook_secret: SecretRef,
-    /// Where PayPal's API is. Default `https://api-m.paypal.com`.
+    /// Base URL of PayPal's API. Default `https://api-m.paypal.com`.
     pub paypal_url: String,
-    /// The client of the PayPal application. Default empty: PayPal is not offered.
+    /// The client id of the PayPal application. Default empty: PayPal is not offered.
     pub paypal_client_id: String,
-    /// Its secret; goes with the client.
+    /// Its secret; required with the client id.
     pub paypal_client_secret: SecretRef,
-    /// PayPal's id of the webhook, by which it says whether one is its own; goes with the client.
+    /// PayPal's id of the webhook, which its signature check needs; required with the client id.
     pub paypal_webhook_id: String,
     /// Milliseconds for one request to a provider. Default 10000. A customer waits for as long.
     pub timeout_ms: u64,
-    /// How often a request is sent when the provider does not answer or fails. Default 3; always with
-    /// the same idempotency key.
+    /// How often a request is sent if the provider does not respond or fails. Default 3; always
+    /// with the same idempotency key.
     pub attempts: u32,
-    /// Milliseconds before the second attempt, twice as many before each next one. Default 250.
+    /// Milliseconds before the second attempt, doubled before each further one. Default 250.
     pub retry_ms: u64,
-    /// Milliseconds by which the time in a webhook's signature may differ from ours. Default 300000. An
-    /// older one is refused as repeated by somebody else.
+    /// Milliseconds by which the timestamp in a webhook's signature may differ from the hub's
+    /// clock. Default 300000. An older webhook is refused as a replay.
     pub webhook_age_ms: u64,
-    /// Bytes of a webhook. Default 262144. As much memory for each that is being read.
+    /// Bytes of a webhook. Default 262144. Each webhook that is being read takes as much memory.
     pub webhook_bytes_max: usize,
-    /// Webhooks of PayPal about orders of one account, in a minute, that PayPal is asked about; it alone can check
-    /// their signature. Default 60. The same number holds for all orders together that are unknown here. One more
-    /// is answered 503, and comes again.
+    /// PayPal webhooks per minute, about orders of one account, whose signature PayPal is asked to
+    /// verify; only PayPal can verify it. Default 60. The same limit applies to all unknown orders
+    /// together. Further webhooks get 503, and PayPal sends them again.
     pub webhook_checks_per_minute: u32,
     /// Orders of one account that are neither paid nor closed. Default 20.
     pub orders_open_max: usize,
-    /// Milliseconds between two looks for orders of which nothing was heard. Default 60000.
+    /// Milliseconds between two sweeps for open orders without news from the provider. Default
+    /// 60000.
     pub sweep_ms: u64,
-    /// Orders that a provider is asked about in one such look. Default 50. Each is a request.
+    /// Orders per sweep whose state is requested from a provider. Default 50. Each is a request.
     pub sweep_orders_max: u32,
-    /// Milliseconds after which a provider is asked about an open order. Default 300000; then ever more
-    /// rarely.
+    /// Age in milliseconds after which the state of an open order is requested. Default 300000;
+    /// further requests are increasingly rare.
     pub sweep_after_ms: u64,
-    /// Whether the demo offers both payment methods with providers of its own, where nobody pays anything. Default
-    /// true. Without effect where the demo is not played or a payment method has keys.
+    /// Whether the demo offers both payment methods with simulated providers, where no money moves.
+    /// Default true. It has no effect without the demo, or if a payment method has keys.
     pub sandbox: bool,
 }
 
@@ -78,8 +79,8 @@ impl Default for PaymentsConfig {
     }
 }
 
-/// Currencies whose smallest unit is not a hundredth, at one of the providers or at both. Amounts here
-/// are hundredths.
+/// Currencies whose smallest unit is not a hundredth, at one or both providers. Amounts here are
+/// hundredths.
 const OTHER_UNITS: [&str; 24] = [
     "BHD", "BIF", "CLP", "DJF", "GNF", "HUF", "ISK", "JOD", "JPY", "KMF", "KRW", "KWD", "MGA",
     "OMR", "PYG", "RWF", "TND", "TWD", "UGX", "VND", "VUV", "XAF", "XOF", "XPF",
@@ -98,7 +99,7 @@ impl PaymentsConfig {
         !self.paypal_client_id.is_empty()
     }
 
-    /// Whether the settings fit each other and the currency of the prices.
+    /// Checks that the settings fit each other and the currency of the prices.
     ///
     /// # Errors
     ///
@@ -133,7 +134,7 @@ impl PaymentsConfig {
     }
 }
 
-/// The requests carry secrets.
+/// Whether requests to this URL may carry secrets.
 fn is_safe(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
     let loopback = match url.host_str() {

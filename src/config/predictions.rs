@@ -2,16 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// `[predictions]`: one model of each competition, made of the results that are kept.
+/// `[predictions]`: one model per competition, fitted to the stored results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PredictionsConfig {
-    /// Milliseconds from one look for new results to the next. Default 15 min. A competition with
-    /// nothing new costs next to nothing, another some 10 ms of one core for each 1000 results.
+    /// Milliseconds between two checks for new results. Default 15 min. A competition without new
+    /// results costs almost nothing, another about 10 ms of one core per 1000 results.
     pub refit_ms: u64,
-    /// Days after which a result counts half. Default 365. Less follows form, more the long run.
+    /// Days after which a result counts half. Default 365. A smaller value follows current form, a
+    /// larger one the long-term average.
     pub half_life_days: u32,
-    /// Results that a competition must have before anything is said of it. Default 50.
+    /// Results that a competition needs before it gets predictions. Default 50.
     pub matches_min: usize,
 }
 

@@ -1,4 +1,4 @@
-//! `[products]`: what add-ons cost, and what is free until when.
+//! `[products]`: prices of add-ons, and the free period of the odds.
 
 use jiff::{civil::Date, tz::TimeZone};
 use rust_decimal::Decimal;
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::products::{Catalogue, end_of_day};
 
-/// `[products]`: prices of a month, as exact decimals in text. Wherever a price is shown it comes from
-/// here, and what is charged does too.
+/// `[products]`: monthly prices, as exact decimals in text. Every displayed price and every charge
+/// uses these values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProductsConfig {
-    /// ISO 4217. Default `USD`. Payment providers must take it.
+    /// ISO 4217. Default `USD`. The payment providers must support it.
     pub currency: String,
     /// The WebSocket add-on. Default `3.00`.
     pub websocket: String,
@@ -19,15 +19,16 @@ pub struct ProductsConfig {
     pub sports: String,
     /// The Odds API. Default `5.00`.
     pub odds: String,
-    /// The same for accounts with the Founder badge; empty where there is no such rate. Defaults `1.50`
-    /// and `2.50`, and none for the odds, which were free when the badge was granted.
+    /// Prices for accounts with the Founder badge; empty for no discount. Defaults `1.50` and
+    /// `2.50`, and none for the odds, which were free when the badge was granted.
     pub websocket_founder: String,
     pub sports_founder: String,
     pub odds_founder: String,
-    /// The last day on which the odds are free for everyone; after it they need the Odds add-on. Default
-    /// `2026-08-17`, a date in the past, so they are not free. Empty: they never are.
+    /// The last day on which the odds are free for everyone; afterwards they require the Odds
+    /// add-on. Default `2026-08-17`, a date in the past, so they are not free. Empty: they are
+    /// never free.
     pub odds_free_until: String,
-    /// The zone in which that day ends: an IANA name. Default `UTC`.
+    /// The time zone in which that day ends: an IANA name. Default `UTC`.
     pub zone: String,
 }
 

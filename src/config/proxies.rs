@@ -1,17 +1,17 @@
-//! Networks of proxies, as settings have them: `127.0.0.0/8, ::1`.
+//! Networks of reverse proxies, in the notation of the settings: `127.0.0.0/8, ::1`.
 
 use std::net::IpAddr;
 
-/// Addresses that begin alike.
+/// A range of addresses with a common prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
-    /// Bits that count.
+    /// Length of the prefix in bits.
     prefix: u32,
 }
 
 impl Network {
-    /// An address, or an address and how many bits of it count; `None` if it is neither.
+    /// Parses an address, or an address and a prefix length; `None` if it is neither.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = match text.split_once('/') {
@@ -24,13 +24,13 @@ impl Network {
         (prefix <= bits).then_some(Self { address, prefix })
     }
 
-    /// All of a list that is separated by commas; `None` if one of them is no network.
+    /// Parses a list that is separated by commas; `None` if an entry is no network.
     #[must_use]
     pub fn parse_all(text: &str) -> Option<Vec<Self>> {
         text.split(',').map(str::trim).filter(|it| !it.is_empty()).map(Self::parse).collect()
     }
 
-    /// Whether an address is one of them. IPv4 and IPv6 are never alike.
+    /// Whether the network contains an address. IPv4 and IPv6 never match each other.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {

@@ -1,4 +1,4 @@
-//! Where a secret of a source is kept: in the environment, in a file, or in the settings themselves.
+//! Where a secret is kept: in the environment, in a file, or in the settings themselves.
 
 use std::{fmt, fs, io, path::PathBuf};
 
@@ -9,34 +9,35 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, PartialEq, Eq)]
 pub enum SecretRef {
     Env(String),
-    /// Without white space around it. Where it says so it is read anew at each connection.
+    /// Without surrounding white space. Settings whose description says so read the file again at
+    /// each connection.
     File(PathBuf),
     Given(Secret),
 }
 
-/// Why a secret is not to be had.
+/// Why a secret cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     #[error("the environment variable {name} is not set")]
     NotSet { name: String },
-    #[error("the file {} cannot be read", .path.display())]
+    #[error("cannot read the file {}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
 }
 
 impl SecretRef {
-    /// Whether there is one at all: an empty setting is none.
+    /// Whether a secret is given; an empty setting is not.
     #[must_use]
     pub fn is_set(&self) -> bool {
         !matches!(self, Self::Given(secret) if secret.expose().is_empty())
     }
 
-    /// Whether nothing was given.
+    /// Whether no secret is given.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.is_set()
     }
 
-    /// Fetches the secret.
+    /// Reads the secret.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! Every knob, by the part that it belongs to: unit, default, and what it costs.
+//! Settings by section: unit, default and cost.
 //!
-//! `matchwire.toml.example` shows them all; a test keeps it from drifting away from here.
+//! `matchwire.toml.example` lists them all; a test keeps the two in step.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -13,68 +13,76 @@ use serde::{Deserialize, Serialize};
 use super::{DemoSpeed, Network};
 use crate::database::DatabaseName;
 
-/// `[server]`: the door of the hub.
+/// `[server]`: the HTTP and WebSocket listener.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerConfig {
-    /// Address and port; port 0 takes a free one, which is printed. Default 127.0.0.1:8080.
+    /// Address and port. Default 127.0.0.1:8080. Port 0 takes a free port, which is printed.
     pub listen: SocketAddr,
-    /// Where clients reach the hub, for links in its answers, without a slash at the end. Default
-    /// empty: the address that it listens on.
+    /// Base URL under which clients reach the hub, without a trailing slash, for links in responses
+    /// and mails. Default empty: the address that the hub listens on.
     pub public_url: String,
-    /// The database: an SQLite file, created when missing, or `postgres://user@host/database`, which
-    /// must be there. Default `matchwire.db`, in the working directory. The password of PostgreSQL is
-    /// best given as the variable `PGPASSWORD`, where other commands find it too.
+    /// The database: an SQLite file, created if missing, or `postgres://user@host/database`, which
+    /// must exist. Default `matchwire.db` in the working directory. Set PostgreSQL's password in
+    /// the variable `PGPASSWORD`, where other commands find it too.
     pub db: DatabaseName,
-    /// Milliseconds that sockets have at the stop to read their `bye` and what they are owed. Default
-    /// 5000. It delays a restart by as much at most; 0 cuts everybody off.
+    /// Milliseconds that sockets have at shutdown to read pending messages and their `bye`. Default
+    /// 5000, which is also the longest that it delays a restart. 0 disconnects everyone
+    /// immediately.
     pub drain_ms: u64,
-    /// Milliseconds after the failure of a part of the hub, such as a thread that panicked, within which
-    /// the process ends. Default 10000. Half of it, and `drain_ms` at most, is for sockets to go; it
-    /// delays the restart by as much at most.
+    /// Milliseconds within which the process exits after a component fails, for example when a
+    /// thread panics. Default 10000, which is also the longest that it delays a restart. Half of
+    /// it, but at most `drain_ms`, is for draining sockets.
     pub failure_exit_ms: u64,
-    /// Bytes of one command of a client, with the heads of its WebSocket fragments after the first.
-    /// Default 16384. As much memory a socket, while it sends one.
+    /// Bytes of one client command, including the headers of its WebSocket fragments after the
+    /// first. Default 16384. A socket uses as much memory while it sends a command.
     pub command_bytes_max: usize,
-    /// WebSocket fragments of one command. Default 1024. More cost time, since a fragment may be empty.
+    /// WebSocket fragments of one command. Default 1024. Each fragment costs time, even an empty
+    /// one.
     pub command_fragments_max: u32,
-    /// Milliseconds from the connection to the end of the request's head, and from one answer to the end of
-    /// the next head. Default 10000. Connections that say nothing are held for so long.
+    /// Milliseconds from the connection to the end of the request's head, and from one response to
+    /// the end of the next head. Default 10000. Idle connections are kept open for as long.
     pub handshake_timeout_ms: u64,
-    /// HTTP connections at a time. Default 10000, some 20 KiB each; one more is answered 503. Sockets are not
-    /// among them. `/healthz`, `/readyz` and `/metrics` have a few places of their own.
+    /// HTTP connections at a time. Default 10000, about 20 KiB each; beyond that, requests get 503.
+    /// Sockets are not included. `/healthz`, `/readyz` and `/metrics` have a few reserved
+    /// connections.
     pub connections_max: usize,
-    /// HTTP connections of one address, and sockets of it whose handshake is not done; an IPv6 address stands
-    /// for its /64. Default 1000: offices and mobile networks share one. One more is closed at once. The
-    /// addresses in `trusted_proxies` have no such limit, for many may stand behind them.
+    /// HTTP connections of one address, plus its sockets whose handshake is not complete; an IPv6
+    /// address counts by its /64. Default 1000, because offices and mobile networks share an
+    /// address. Connections beyond that are closed at once. The addresses in `trusted_proxies` have
+    /// no such limit, because many clients may be behind them.
     pub connections_max_per_address: usize,
-    /// Milliseconds for which a reader may take nothing of an HTTP answer, or less than 4 KiB of it; then the
-    /// connection is closed. Default 30000. A quarter of it while half of the connections or of the unread
-    /// bytes are taken, a sixteenth while three quarters are.
+    /// Milliseconds for which a client may read nothing of an HTTP response, or less than 4 KiB of
+    /// it, before its connection is closed. Default 30000. The limit is a quarter of that while
+    /// half of the connections or of the unread bytes are in use, and a sixteenth while three
+    /// quarters are.
     pub write_timeout_ms: u64,
-    /// Bytes of HTTP answers that wait for their readers, in all. Default 256 MiB. Answers of 16 KiB and more
-    /// are counted, files of the program are not, for they take nothing. Beyond it requests are answered 503.
+    /// Bytes of HTTP responses that wait for their clients, in total. Default 256 MiB. Responses of
+    /// 16 KiB and more count; built-in files do not, since they take no memory. Beyond the limit,
+    /// requests get 503.
     pub unread_bytes_max: usize,
-    /// The same of one address. Default 32 MiB. Behind a trusted proxy it is the client's address that counts.
+    /// The same for one address. Default 32 MiB. Behind a trusted proxy the client's address
+    /// counts.
     pub unread_bytes_max_per_address: usize,
-    /// Days for which browsers are told to use TLS alone (HSTS), where clients reach the hub over TLS. Default
-    /// 365. 0: they are not told.
+    /// Days for which browsers must use TLS (HSTS), if clients reach the hub over TLS. Default 365.
+    /// 0 omits the header.
     pub hsts_days: u32,
-    /// The header in which a proxy in front tells whom it speaks for, such as `x-forwarded-for`: a list
-    /// of addresses, to which each proxy appends one. Default empty: no header is believed, and limits
-    /// by address hold for the address of the connection.
+    /// The header in which a reverse proxy names the client, such as `x-forwarded-for`: a list of
+    /// addresses, to which each proxy appends one. Default empty: no header is trusted, and limits
+    /// by address use the address of the connection.
     pub forwarded_header: String,
-    /// Whether the front page shows the football and tennis boards of the day to visitors without a key.
-    /// Default false. They are up to five seconds old and cost one rendering a second for all visitors.
+    /// Whether the front page shows the football and tennis boards of the day to visitors without a
+    /// key. Default false. The boards are up to five seconds old and cost one rendering per second
+    /// for all visitors.
     pub public_boards: bool,
-    /// The proxies that are believed: addresses or networks such as `10.0.0.0/8`, separated by commas.
-    /// Default `127.0.0.0/8, ::1`. The last address of the header that is none of these is the
-    /// client's. To trust too many lets clients pretend any address.
+    /// The proxies whose header is trusted: addresses or networks such as `10.0.0.0/8`, separated
+    /// by commas. Default `127.0.0.0/8, ::1`. The client is the last address of the header that is
+    /// not in this list. A list that is too wide lets clients spoof any address.
     pub trusted_proxies: String,
 }
 
 impl ServerConfig {
-    /// The header that is believed; `None` if there is none.
+    /// The header that is trusted; `None` if there is none.
     ///
     /// # Errors
     ///
@@ -89,7 +97,7 @@ impl ServerConfig {
         name.map(Some).map_err(|_| ("server.forwarded_header", "the name of a header, or empty"))
     }
 
-    /// The proxies that are believed.
+    /// The proxies that are trusted.
     ///
     /// # Errors
     ///
@@ -124,40 +132,43 @@ impl Default for ServerConfig {
     }
 }
 
-/// `[tls]`: a certificate of the hub's own, for where no proxy stands in front.
+/// `[tls]`: the hub's own certificate, for deployments without a reverse proxy.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsConfig {
-    /// The chain of certificates, PEM, the hub's own first. Default empty: no TLS. With it the hub
-    /// speaks TLS only. A socket holds some 20 KiB more, and the first handshake of a client takes a
-    /// signature.
+    /// The certificate chain, PEM, with the hub's certificate first. Default empty: no TLS. If set,
+    /// the hub accepts only TLS. A socket takes about 20 KiB more, and the first handshake of a
+    /// client costs a signature.
     pub certificate: PathBuf,
-    /// Its private key, PEM. Both are read at the start.
+    /// The private key of the certificate, PEM. Both files are read at startup.
     pub key: PathBuf,
 }
 
-/// `[hub]`: what is remembered of matches and channels.
+/// `[hub]`: how much state the hub keeps of matches and channels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HubConfig {
-    /// Bytes of updates that a channel keeps to resume from. Default 4 MiB. As much memory a channel
-    /// at most; who asks for older ones gets an image.
+    /// Bytes of updates that a channel keeps for resuming. Default 4 MiB, which is also the most
+    /// memory that a channel uses for them. A client that resumes from an older update gets a
+    /// snapshot.
     pub tail_bytes: usize,
-    /// Milliseconds for which an update is kept to resume from. Default 300000, five minutes. The
-    /// stricter of the two holds.
+    /// Milliseconds for which an update is kept for resuming. Default 300000, five minutes. The
+    /// stricter of the two limits applies.
     pub tail_ms: u64,
-    /// Matches known at a time. Default 20000. A match takes some 10 KiB, its books more. One too many takes the
-    /// place of one that has ended, of the source with most matches; without any, it is refused and counted.
+    /// Matches in memory at a time. Default 20000. A match takes about 10 KiB, plus its books. A
+    /// match beyond the limit evicts an ended match of the source with the most matches; if there
+    /// is none, it is refused and counted.
     pub matches_max: usize,
-    /// Matches of one source. Default 10000. One too many takes the place of one of its own that has ended;
-    /// without any, it is refused and counted.
+    /// Matches of one source. Default 10000. A match beyond the limit evicts an ended match of the
+    /// same source; if there is none, it is refused and counted.
     pub matches_max_per_source: usize,
-    /// Milliseconds for which an ended match stays. Default 7200000, two hours.
+    /// Milliseconds for which an ended match stays in memory. Default 7200000, two hours.
     pub ended_keep_ms: u64,
-    /// Batches from the feeds that wait for the hub. Default 4096. When it is full, feeds wait.
+    /// Batches from the feeds that wait for the hub. Default 4096. While the queue is full, feeds
+    /// wait.
     pub inbox_batches: usize,
-    /// Public ids that are ever given out. Default 20000000, some 30 bytes of memory each. What is new
-    /// beyond that is left out and counted.
+    /// Public ids that can ever be assigned. Default 20000000, about 30 bytes of memory each.
+    /// Entities beyond the limit are dropped and counted.
     pub ids_max: usize,
 }
 
@@ -175,57 +186,60 @@ impl Default for HubConfig {
     }
 }
 
-/// `[fanout]`: sockets and what waits for them.
+/// `[fanout]`: sockets and their queues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FanoutConfig {
-    /// Threads among which the sockets are divided. Default 0: one for each core.
+    /// Threads among which the sockets are divided. Default 0: one per core.
     pub shards: usize,
-    /// Bytes that may wait for one socket. Default 262144. As much memory a socket at most, though
-    /// frames are shared; a slower reader gets merged updates or is closed.
+    /// Bytes that may wait for one socket. Default 262144, which is also the most memory that a
+    /// socket uses for them, although frames are shared. A slower client gets merged updates or is
+    /// closed.
     pub outbox_bytes: usize,
-    /// Milliseconds for which they may have waited when more comes. Default 1000; then the reader is
-    /// too slow as well.
+    /// Milliseconds that the oldest of them may have waited when more arrive. Default 1000. Beyond
+    /// that, the client counts as too slow as well.
     pub outbox_age_ms: u64,
-    /// Bytes written to one socket in its turn. Default 65536. More costs the others of the shard
-    /// their time.
+    /// Bytes written to one socket per turn. Default 65536. A larger value makes the other sockets
+    /// of the shard wait longer.
     pub write_bytes_max: usize,
     /// Bytes of the kernel's send buffer of a TCP socket. Default 262144, of which the kernel uses
-    /// about a half for data. 0: as the system has it, which may be megabytes for a slow reader.
+    /// about half for data. 0 keeps the system's default, which may be megabytes for a slow client.
     pub send_buffer_bytes: usize,
-    /// Bytes that the kernel takes beyond what is on its way to the client (`TCP_NOTSENT_LOWAT`).
-    /// Default 16384; what waits beyond that can still be merged, or overtaken by a suspension. 0: as
-    /// much as the send buffer.
+    /// Bytes that the kernel accepts beyond what is already on its way to the client
+    /// (`TCP_NOTSENT_LOWAT`). Default 16384. Frames that wait beyond that can still be merged, or
+    /// overtaken by a suspension. 0: as much as the send buffer.
     pub unsent_bytes: usize,
-    /// Channels that one socket follows at a time, by name or by a pattern. Default 10000. About 200
-    /// bytes each; what a pattern covers beyond that is left out, and the client is told.
+    /// Channels that one socket subscribes to at a time, by name or by pattern. Default 10000,
+    /// about 200 bytes each. Further channels that a pattern matches are left out, and the client
+    /// is notified.
     pub channels_max: usize,
-    /// Patterns that one socket follows at a time. Default 1000. About 300 bytes each, shared where
-    /// several sockets follow the same one; a command for more is refused.
+    /// Patterns that one socket subscribes to at a time. Default 1000, about 300 bytes each, shared
+    /// by sockets with the same pattern. A command for more is refused.
     pub patterns_max: usize,
-    /// Bytes of a `subscribe` to a pattern that carries positions to resume from. Default 262144, at
-    /// least `server.command_bytes_max`. As much memory a socket, while it sends one.
+    /// Bytes of a `subscribe` to a pattern that carries positions to resume from. Default 262144,
+    /// at least `server.command_bytes_max`. A socket uses as much memory while it sends one.
     pub from_bytes_max: usize,
-    /// Subscriptions that the sockets of one account begin or resume at once, in each shard, before
-    /// their commands have to wait. Default 20000, twice `channels_max`. Resuming from far back counts
-    /// as several.
+    /// Subscriptions that the sockets of one account may start or resume at once, in each shard,
+    /// before their commands wait. Default 20000, twice `channels_max`. Resuming from an old
+    /// position counts as several.
     pub catch_up_burst: u32,
-    /// How many of those it gets back in a second. Default 2000. Nobody else waits for it.
+    /// Rate at which this allowance refills, per second. Default 2000. Other accounts do not wait.
     pub catch_ups_per_second: u32,
-    /// Milliseconds between two beats to a socket. Default 5000. A beat is some 60 bytes.
+    /// Milliseconds between two heartbeats to a socket. Default 5000. A heartbeat has about 60
+    /// bytes.
     pub beat_ms: u64,
-    /// Milliseconds after which a socket from which nothing was heard, not even the answer to a
-    /// ping, is closed. Default 90000; half of it brings the ping. 0: never.
+    /// Milliseconds after which a socket is closed if nothing arrives from it, not even a pong.
+    /// Default 90000; a ping is sent after half of it. 0: never.
     pub idle_ms: u64,
-    /// Milliseconds for which a socket may take nothing of what waits for it. Default 30000. It
-    /// holds its outbox for so long.
+    /// Milliseconds for which a socket may accept none of the data that waits for it. Default
+    /// 30000. It holds its outbox for as long.
     pub stall_ms: u64,
-    /// Publications that may wait for a shard. Default 65536, 8 bytes each and what they hold. When
-    /// it is full, the shard's sockets are brought forward from the tails instead.
+    /// Publications that may wait for a shard. Default 65536, 8 bytes each plus their contents.
+    /// When the queue is full, the shard's sockets catch up from the tails instead.
     pub mailbox: usize,
-    /// Sockets of one account. Default 100; one more is closed with 4429.
+    /// Sockets of one account. Default 100; further ones are closed with 4429.
     pub sockets_max_per_account: usize,
-    /// Sockets in all. Default 200000; one more is refused. Each is a file descriptor too.
+    /// Sockets in total. Default 200000; further ones are refused. Each is a file descriptor too.
     pub sockets_max: usize,
 }
 
@@ -253,21 +267,21 @@ impl Default for FanoutConfig {
     }
 }
 
-/// `[demo]`: a seeded day that never ends, and a key for everything, on loopback only.
+/// `[demo]`: an endless simulated day from a seed, with a key for everything, on loopback only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DemoConfig {
     /// Whether the hub plays the demo. Default true.
     pub enabled: bool,
-    /// Which day is played; the same seed gives the same day. Default 1.
+    /// Seed of the day; the same seed gives the same day. Default 1.
     pub seed: u64,
-    /// Whether what was played before the demo, and what will be in the next days, is put into the
-    /// archive. Default true; some 270 MB, and up to half a minute of one core at the first start.
+    /// Whether the season so far and the fixtures of the next days are written to the archive.
+    /// Default true; about 270 MB, and up to half a minute of one core at the first start.
     pub past: bool,
-    /// For how many minutes the demo has been playing when it starts, from 0 to 600. Default 70: some matches are
-    /// in their second half. Fewer start faster.
+    /// Minutes that the demo has already played when it starts, from 0 to 600. Default 70, so that
+    /// some matches are in their second half. Fewer start faster.
     pub head_start_minutes: u32,
-    /// How many times as fast as real matches the demo plays: 0.1 to 100. Default 1.
+    /// Speed of the demo relative to real matches: 0.1 to 100. Default 1.
     pub speed: DemoSpeed,
 }
 
@@ -277,16 +291,16 @@ impl Default for DemoConfig {
     }
 }
 
-/// `[bench]`: a steady load to measure with, in place of the demo, on loopback only.
+/// `[bench]`: a steady load for measurements, instead of the demo, on loopback only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BenchConfig {
-    /// Changes of prices a second, in all. Default 0: none, no such load.
+    /// Price changes per second, in total. Default 0: none.
     pub rate: u32,
     /// Channels that change in turn. Default 20. Each may fill its tail (`hub.tail_bytes`).
     pub channels: u32,
-    /// Port of the measuring door, on 127.0.0.1 whatever else the hub listens on: bare channels, for
-    /// everybody on this machine, without a key. Default 0: none.
+    /// Port of the bench listener, on 127.0.0.1 regardless of `server.listen`. It serves raw
+    /// channels without a key to everyone on this machine. Default 0: none.
     pub port: u16,
 }
 
@@ -296,23 +310,26 @@ impl Default for BenchConfig {
     }
 }
 
-/// `[feeds]`: what is taken from a feed, and what clients are told of its age.
+/// `[feeds]`: what the hub accepts from feeds, and how clients detect stale data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FeedsConfig {
-    /// Bytes of refused messages that are kept to be looked at. Default 8 MiB; the oldest go first.
+    /// Bytes of refused messages that are kept for inspection. Default 8 MiB; the oldest are
+    /// removed first.
     pub quarantine_bytes_max: usize,
-    /// Milliseconds for which they are kept. Default 604800000, seven days. They hold what feeds sent.
+    /// Milliseconds for which they are kept. Default 604800000, seven days. They contain the feed's
+    /// original data.
     pub quarantine_age_ms: u64,
-    /// Bytes of one message. Default 16 MiB. As much memory a feed; a longer one is refused.
+    /// Bytes of one message. Default 16 MiB, which is also the memory that a feed uses for it. A
+    /// longer message is refused.
     pub message_bytes_max: usize,
-    /// Milliseconds without a frame or a beat after which clients are to call a document stale.
-    /// Default 15000. It is told in every document; three beats is a good measure.
+    /// Milliseconds without a frame or a heartbeat after which clients should treat a document as
+    /// stale. Default 15000, three heartbeats. Every document contains the value.
     pub stale_after_ms: u64,
-    /// Milliseconds after a goal, a red card or the begin of a check by the video assistant for which
-    /// prices may still be from before it. Default 10000. A book that does not suspend itself is
-    /// held back until a market of it opens again, or until a price comes that is later than that.
-    /// 0: the hub never holds a book back because of the play.
+    /// Milliseconds after a goal, a red card or the start of a VAR check during which prices may
+    /// still date from before it. Default 10000. A book that does not suspend itself is held back
+    /// until one of its markets reopens, or until a price arrives after that time. 0: the hub never
+    /// holds a book back because of play.
     pub hold_ms: u64,
 }
 
@@ -328,29 +345,31 @@ impl Default for FeedsConfig {
     }
 }
 
-/// `[ingest]`: what sources may push.
+/// `[ingest]`: limits for sources that push.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct IngestConfig {
-    /// Bytes of one body or one message of a socket, decompressed too. Default 8 MiB. As much memory
-    /// a source that pushes, for one body of each is read at a time; a longer one is refused whole.
+    /// Bytes of one body or one message of a socket, after decompression too. Default 8 MiB, which
+    /// is also the memory per pushing source, since the hub reads one body of a source at a time. A
+    /// longer body is refused as a whole.
     pub body_bytes_max: usize,
-    /// Bytes of one line. Default 1 MiB; a longer one is refused, and the others are used.
+    /// Bytes of one line. Default 1 MiB; a longer line is refused, and the others are used.
     pub line_bytes_max: usize,
-    /// Milliseconds in which a body must have come. Default 30000. Its source waits for so long.
+    /// Milliseconds within which a body must arrive. Default 30000. Other pushes of the source wait
+    /// meanwhile.
     pub body_ms: u64,
-    /// Milliseconds for which a push waits for another one of its source, and for room in the hub.
-    /// Default 5000. Then it is answered 409 or 503, and is to come again.
+    /// Milliseconds for which a push waits for another push of its source, and for room in the hub.
+    /// Default 5000. After that it gets 409 or 503, and the source should retry.
     pub wait_ms: u64,
-    /// Lines of each source, by their ids or their content, that are known again when they are
-    /// repeated. Default 100000, about 60 bytes each. 0: none is.
+    /// Lines of each source whose ids or contents are remembered, to ignore repeated lines. Default
+    /// 100000, about 60 bytes each. 0: repeated lines are not detected.
     pub ids_max: usize,
-    /// Sockets that push, in all. Default 64; one more is refused.
+    /// Sockets that push, in total. Default 64; further ones are refused.
     pub sockets_max: usize,
-    /// Sockets that push for one source. Default 16; one more is refused.
+    /// Sockets that push for one source. Default 16; further ones are refused.
     pub sockets_max_per_source: usize,
-    /// Milliseconds without a push after which a source is late, and its books are held back until
-    /// the next one. Default 0: it may be silent for ever.
+    /// Milliseconds without a push after which a source is late and its books are held back until
+    /// the next push. Default 0: no deadline.
     pub deadline_ms: u64,
 }
 
@@ -373,9 +392,10 @@ impl Default for IngestConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogConfig {
-    /// `text` for people or `json` for programs, one line an event. Default `text`.
+    /// `text` for people or `json` for programs, one line per event. Default `text`.
     pub format: LogFormat,
-    /// Levels, as in `info` or `warn,matchwire=debug`. Default `info`. `debug` costs throughput.
+    /// Log levels, such as `info` or `warn,matchwire=debug`. Default `info`. `debug` reduces
+    /// throughput.
     pub filter: String,
 }
 

@@ -1,29 +1,29 @@
-//! `[signals]`: from when on what odds say is worth telling.
+//! `[signals]`: the thresholds of signals from odds.
 
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, at_most};
 use crate::signals::SignalSettings;
 
-/// `[signals]`: shares are in basis points, hundredths of a percent. Arbitrages have no setting: each is
-/// told.
+/// `[signals]`: shares are in basis points, hundredths of a percent. Arbitrages have no threshold:
+/// every one is reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SignalsConfig {
-    /// Bookmakers that must quote an outcome before gaps and values are told, or trade in a market
-    /// before suspensions are. Default 3.
+    /// Bookmakers that must quote an outcome before price gaps and values are reported, or trade in
+    /// a market before suspensions are. Default 3.
     pub bookmakers_min: usize,
-    /// How far above the next best price one is that is told, in basis points. Default 500: 5 %.
+    /// How far the best price must be above the next best, in basis points. Default 500: 5 %.
     pub price_gap_bp: u32,
-    /// What the best price is to win in the long run by the medians' fair probability, in basis points.
-    /// Default 500: 5 %.
+    /// The expected profit of a bet at the best price, by the medians' fair probability, in basis
+    /// points. Default 500: 5 %.
     pub value_bp: u32,
     /// How far each bookmaker has to move a price, in basis points of it. Default 200: 2 %.
     pub steam_bp: u32,
-    /// Bookmakers that have to move it. Default 3.
+    /// Bookmakers that have to move the price. Default 3.
     pub steam_bookmakers_min: usize,
-    /// Milliseconds within which they do. Default 60000, at most an hour. Each change within is
-    /// remembered, some 30 bytes for up to 64 of each price.
+    /// Milliseconds within which they have to. Default 60000, at most an hour. The changes within
+    /// that time are kept in memory: about 30 bytes each, up to 64 per price.
     pub steam_ms: u64,
 }
 
@@ -60,12 +60,13 @@ impl SignalsConfig {
         ]
     }
 
-    /// Whether something can ever be told.
+    /// Checks that each threshold can be reached.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        // Prices go up to 1000 and above, but none ten times as high as the next is of the same match.
+        // A price may exceed 1000, but is never ten times as high as the next best of the same
+        // match.
         at_most(("signals.price_gap_bp", self.price_gap_bp.into()), ("ten times", 100_000))?;
         at_most(("signals.value_bp", self.value_bp.into()), ("ten times", 100_000))?;
-        // No price falls by more than itself.
+        // No price falls by more than its whole value.
         at_most(("signals.steam_bp", self.steam_bp.into()), ("the whole price", 10_000))?;
         at_most(("signals.bookmakers_min", self.bookmakers_min as u64), ("a thousand", 1_000))?;
         let steam_bookmakers = ("signals.steam_bookmakers_min", self.steam_bookmakers_min as u64);
@@ -73,7 +74,7 @@ impl SignalsConfig {
         at_most(("signals.steam_ms", self.steam_ms), ("an hour", 3_600_000))
     }
 
-    /// The same for whoever looks.
+    /// The thresholds in the form that the signal engine takes.
     #[must_use]
     pub fn settings(&self) -> SignalSettings {
         SignalSettings {

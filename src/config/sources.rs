@@ -1,7 +1,7 @@
 //! `[[source]]`: the live feeds, one table each.
 //!
-//! `name`, `kind`, `deadline_ms` and the ranks are the same for all; what else a table has depends on
-//! its kind. `docs/SOURCES.md` explains them with examples.
+//! `name`, `kind`, `deadline_ms` and the ranks are common to all; the other keys of a table depend
+//! on its kind. `docs/SOURCES.md` explains them with examples.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -14,14 +14,14 @@ use crate::hub::feeds::FactKind;
 /// One live feed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceConfig {
-    /// Names it in the channel `feeds`, in logs, metrics and places: letters, digits, `.`, `_`, `-`.
+    /// Its name in the channel `feeds`, in logs, metrics and paths: letters, digits, `.`, `_`, `-`.
     pub name: String,
-    /// Milliseconds of silence after which it is late and its books are held back. The default
-    /// depends on the kind.
+    /// Milliseconds of silence after which the source is late and its books are held back. The
+    /// default depends on the kind.
     pub deadline_ms: Option<u64>,
-    /// Which source is believed where several tell the same; the highest. Default 100.
+    /// Priority among sources that report the same fact; the highest wins. Default 100.
     pub rank: u8,
-    /// The same for one kind of fact: `fixture`, `score`, `incidents`, `stats`, `ball`, `odds`.
+    /// The rank for one kind of fact: `fixture`, `score`, `incidents`, `stats`, `ball`, `odds`.
     pub ranks: BTreeMap<String, u8>,
     pub kind: SourceKind,
 }
@@ -89,29 +89,30 @@ impl SourceKind {
 #[serde(deny_unknown_fields)]
 pub struct BetfairStreamConfig {
     pub app_key: SecretRef,
-    /// The session token. From a `file:` it is read anew at each connection, so that whatever renews
-    /// it has only to write the file.
+    /// The session token. With `file:`, the file is read at each connection, so that a program that
+    /// renews the token only has to write the file.
     pub session: SecretRef,
-    /// Betfair's `marketFilter`. Default empty: all markets, which is more than most may ask for.
+    /// Betfair's `marketFilter`. Default empty: all markets, which is more than most accounts may
+    /// subscribe to.
     #[serde(default)]
     pub market_filter: Table,
     #[serde(default = "BetfairStreamConfig::host")]
     pub host: String,
     #[serde(default = "BetfairStreamConfig::port")]
     pub port: u16,
-    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    /// CA certificates, PEM, trusted in addition to the system's. Default none.
     pub authority: Option<PathBuf>,
-    /// Milliseconds over which Betfair merges changes. Default 0: none are.
+    /// Milliseconds over which Betfair conflates changes. Default 0: no conflation.
     #[serde(default)]
     pub conflate_ms: u64,
-    /// Milliseconds of quiet after which Betfair says that it is there, 500 to 5000. Default 500,
-    /// the least, so that silence is noticed within a second.
+    /// Milliseconds of quiet after which Betfair sends a heartbeat, 500 to 5000. Default 500, the
+    /// minimum, so that silence is noticed within a second.
     #[serde(default = "BetfairStreamConfig::heartbeat_ms")]
     pub heartbeat_ms: u64,
-    /// Milliseconds of silence after which the connection is given up, and another one made that goes
-    /// on from there. Default nine tenths of the deadline: what is held back because of a silence
-    /// is let go when the source has proved that it is whole. With more than the deadline, it is let
-    /// go as well when the connection turns out to have been slow, and nothing else.
+    /// Milliseconds of silence after which the connection is replaced by a new one that resumes.
+    /// Default nine tenths of the deadline: a book that is held back because of silence is released
+    /// once the source has proved that no message is missing. With a value above the deadline, it
+    /// is also released if the connection was merely slow.
     pub silence_ms: Option<u64>,
 }
 
@@ -134,26 +135,26 @@ impl BetfairStreamConfig {
 #[serde(deny_unknown_fields)]
 pub struct TheOddsApiConfig {
     pub key: SecretRef,
-    /// Its keys of sports: `soccer_epl`, `tennis_atp_french_open`, `upcoming`.
+    /// The provider's sport keys: `soccer_epl`, `tennis_atp_french_open`, `upcoming`.
     pub sports: Vec<String>,
-    /// Regions of bookmakers, separated by commas. Default `eu`. Each costs the quota anew.
+    /// Bookmakers' regions, separated by commas. Default `eu`. Each multiplies the cost in quota.
     #[serde(default = "TheOddsApiConfig::regions")]
     pub regions: String,
-    /// Markets, separated by commas. Default `h2h`. Each costs the quota anew.
+    /// Markets, separated by commas. Default `h2h`. Each multiplies the cost in quota.
     #[serde(default = "TheOddsApiConfig::markets")]
     pub markets: String,
     /// Milliseconds between two polls of the odds of a sport. Default 60000.
     #[serde(default = "TheOddsApiConfig::interval_ms")]
     pub interval_ms: u64,
-    /// Milliseconds between two polls of its scores. Default 0: scores are not asked for.
+    /// Milliseconds between two polls of its scores. Default 0: scores are not requested.
     #[serde(default)]
     pub scores_interval_ms: u64,
-    /// Requests of the quota that are not to be spent at full pace. Default 100.
+    /// Requests of the quota below which polling slows down. Default 100.
     #[serde(default = "TheOddsApiConfig::reserve")]
     pub reserve: u64,
     #[serde(default = "TheOddsApiConfig::url")]
     pub url: String,
-    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    /// CA certificates, PEM, trusted in addition to the system's. Default none.
     pub authority: Option<PathBuf>,
 }
 
@@ -184,18 +185,18 @@ impl TheOddsApiConfig {
 #[serde(deny_unknown_fields)]
 pub struct ApiFootballConfig {
     pub key: SecretRef,
-    /// What is asked for, each with its parameters: `fixtures?live=all`. Default that one.
+    /// The endpoints to poll, each with its parameters: `fixtures?live=all`. Default only that one.
     #[serde(default = "ApiFootballConfig::queries")]
     pub queries: Vec<String>,
-    /// Milliseconds between two polls of each. Default 15000, as often as the provider renews it.
+    /// Milliseconds between two polls of each. Default 15000, the provider's own refresh interval.
     #[serde(default = "ApiFootballConfig::interval_ms")]
     pub interval_ms: u64,
-    /// Requests of the quota that are not to be spent at full pace. Default 100.
+    /// Requests of the quota below which polling slows down. Default 100.
     #[serde(default = "TheOddsApiConfig::reserve")]
     pub reserve: u64,
     #[serde(default = "ApiFootballConfig::url")]
     pub url: String,
-    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    /// CA certificates, PEM, trusted in addition to the system's. Default none.
     pub authority: Option<PathBuf>,
 }
 
@@ -213,7 +214,7 @@ impl ApiFootballConfig {
     }
 }
 
-/// `websocket`: lines in our normalised format over a WebSocket that somebody else serves.
+/// `websocket`: lines in the normalised format over a WebSocket of another server.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebSocketConfig {
@@ -221,14 +222,14 @@ pub struct WebSocketConfig {
     /// Headers of the request, by name. Default none.
     #[serde(default)]
     pub headers: BTreeMap<String, SecretRef>,
-    /// Text messages that are sent as soon as the socket stands. Default none.
+    /// Text messages that are sent as soon as the socket is open. Default none.
     #[serde(default)]
     pub first: Vec<SecretRef>,
-    /// Milliseconds of silence after which a ping is sent and, unanswered, the socket given up.
+    /// Milliseconds of silence after which a ping is sent; without an answer the socket is closed.
     /// Default 15000.
     #[serde(default = "WebSocketConfig::silence_ms")]
     pub silence_ms: u64,
-    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    /// CA certificates, PEM, trusted in addition to the system's. Default none.
     pub authority: Option<PathBuf>,
 }
 
@@ -242,16 +243,16 @@ impl WebSocketConfig {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatchwireConfig {
-    /// Its socket: `wss://hub.example.org/stream/v1`.
+    /// The hub's socket: `wss://hub.example.org/stream/v1`.
     pub url: String,
     pub key: SecretRef,
-    /// Patterns of channels. Default all matches and all bookmakers' books.
+    /// Channel patterns. Default all matches and all bookmakers' books.
     #[serde(default = "MatchwireConfig::channels")]
     pub channels: Vec<String>,
-    /// Milliseconds of silence after which the socket is given up. Default 15000, three beats.
+    /// Milliseconds of silence after which the socket is closed. Default 15000, three heartbeats.
     #[serde(default = "WebSocketConfig::silence_ms")]
     pub silence_ms: u64,
-    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    /// CA certificates, PEM, trusted in addition to the system's. Default none.
     pub authority: Option<PathBuf>,
 }
 
@@ -265,9 +266,10 @@ impl MatchwireConfig {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SportradarUofConfig {
-    /// The access token, the user's name of the broker.
+    /// The access token, which is the broker's user name.
     pub token: SecretRef,
-    /// Default none: the provider asks for the token alone. A broker of one's own may ask for more.
+    /// Default none: the provider requires only the token. A self-hosted broker may require a
+    /// password.
     pub password: Option<SecretRef>,
     /// The bookmaker's id, which names the virtual host.
     pub bookmaker: u64,
@@ -281,15 +283,15 @@ pub struct SportradarUofConfig {
     pub host: String,
     /// Default 5671, or 5672 without TLS.
     pub port: Option<u16>,
-    /// Default true. Without it the token goes over the wire in clear.
+    /// Default true. Without TLS the token is sent in plain text.
     #[serde(default = "SportradarUofConfig::tls")]
     pub tls: bool,
     #[serde(default = "SportradarUofConfig::api")]
     pub api: String,
-    /// Milliseconds within which each product has to say that it is alive. Default 10000.
+    /// Milliseconds within which each product has to send an alive message. Default 10000.
     #[serde(default = "SportradarUofConfig::alive_ms")]
     pub alive_ms: u64,
-    /// Certificates, PEM, that are trusted besides the system's. Default none.
+    /// CA certificates, PEM, trusted in addition to the system's. Default none.
     pub authority: Option<PathBuf>,
 }
 
@@ -319,7 +321,7 @@ impl SportradarUofConfig {
     }
 }
 
-/// What every table has, the rest being its kind's.
+/// The keys that every table has; the others depend on the kind.
 #[derive(Deserialize)]
 struct Common {
     name: String,
@@ -331,7 +333,7 @@ struct Common {
 }
 
 impl SourceConfig {
-    /// What is wrong with what all have, if anything.
+    /// The first problem of the common keys, if any.
     pub(super) fn problem(&self) -> Option<&'static str> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         let kinds = FactKind::ALL.map(FactKind::as_str);
@@ -339,7 +341,7 @@ impl SourceConfig {
             || self.name.len() > Self::NAME_MAX
             || !self.name.chars().all(allowed)
         {
-            Some("a name has 1 to 64 letters, digits, dots, dashes and underscores")
+            Some("the name must be 1 to 64 letters, digits, dots, dashes and underscores")
         } else if self.deadline_ms == Some(0) {
             Some("deadline_ms must not be 0")
         } else if !self.ranks.keys().all(|kind| kinds.contains(&&**kind)) {
@@ -351,7 +353,7 @@ impl SourceConfig {
 
     const NAME_MAX: usize = 64;
 
-    /// The rank of a source of which nothing is said.
+    /// The default rank.
     const RANK: u8 = 100;
 
     const COMMON: [&'static str; 5] = ["name", "kind", "deadline_ms", "rank", "ranks"];

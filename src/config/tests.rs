@@ -2,7 +2,7 @@ use std::error::Error;
 
 use super::*;
 
-/// Every layer as text; the result as settings or as the whole chain of the error.
+/// Loads settings from each layer as text. Returns the settings or the whole error chain.
 fn load(file: &str, environment: &[(&str, &str)], flags: &Flags) -> Result<Config, String> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("matchwire.toml");
@@ -87,7 +87,7 @@ fn unknown_names_are_refused_by_name() {
     for name in
         ["MATCHWIRE_HUB_TAIL_BYTE", "MATCHWIRE_HUBB_X", "MATCHWIRE_", "MATCHWIRE_HUB_tail_ms"]
     {
-        check_refused("", &[(name, "1")], &[name, "is no setting"]);
+        check_refused("", &[(name, "1")], &[name, "is not a setting"]);
     }
 }
 

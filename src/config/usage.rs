@@ -1,20 +1,20 @@
-//! `[usage]`: how what accounts use is counted and kept.
+//! `[usage]`: how the usage of accounts is counted and stored.
 
 use serde::{Deserialize, Serialize};
 
-/// `[usage]`: counting goes on in memory, and is written from time to time.
+/// `[usage]`: usage is counted in memory and flushed periodically.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UsageConfig {
-    /// Milliseconds between two writes, at most 10 000. Default 5 s. One transaction each, and what
-    /// may be lost when the hub is killed.
+    /// Milliseconds between two flushes, at most 10 000. Default 5 s. Each is one transaction. A
+    /// killed hub loses what was counted since the last flush.
     pub flush_ms: u64,
-    /// Accounts times products times days that are counted at a time. Default 100 000, at about
-    /// 250 bytes. When as many are at work between two writes, others go uncounted, which a metric
-    /// tells, and calls under a quota are let through.
+    /// Counters in memory at a time: accounts times products times days. Default 100 000, about 250
+    /// bytes each. If more are active between two flushes, further usage is not counted, which a
+    /// metric reports, and calls under a quota are let through.
     pub entries_max: usize,
-    /// Days for which what was used is kept, at least 31. Default 400. A row for each account, product
-    /// and day on which it was used.
+    /// Days for which usage is kept, at least 31. Default 400. One row per account, product and day
+    /// with usage.
     pub keep_days: u32,
 }
 

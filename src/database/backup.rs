@@ -43,22 +43,22 @@ const PARAMETERS: [(&str, &str); 10] = [
 pub enum BackupError {
     #[error("no database at {0}")]
     Missing(DatabaseName),
-    #[error("{} is there already, and is not written over", .0.display())]
+    #[error("{} already exists and is not overwritten", .0.display())]
     Exists(PathBuf),
     #[error("cannot write {}", .path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("cannot copy the database {name}")]
     Copy { name: DatabaseName, source: sqlx::Error },
     #[error(
-        "pg_dump is not on the path: it comes with PostgreSQL's client programs, on Debian \
+        "pg_dump is not in PATH: it comes with PostgreSQL's client programs, on Debian \
          `apt-get install postgresql-client`"
     )]
     NoPgDump,
-    #[error("pg_dump could not be run")]
+    #[error("cannot run pg_dump")]
     PgDump(#[source] io::Error),
     #[error("pg_dump failed: {0}")]
     Dump(String),
-    #[error("the URL of the database cannot be read")]
+    #[error("the database URL is invalid")]
     Url,
 }
 

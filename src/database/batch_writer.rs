@@ -48,7 +48,8 @@ impl Database {
 }
 
 impl BatchWriter<'_> {
-    /// What the next statement is run on: it need not be in one transaction with those before it.
+    /// The connection for the next statement, which need not be in one transaction with earlier
+    /// ones.
     ///
     /// # Errors
     ///
@@ -62,7 +63,8 @@ impl BatchWriter<'_> {
         self.same().await
     }
 
-    /// What the next statement is run on, in one transaction with the one before it, if there is one.
+    /// The connection for the next statement, in one transaction with the previous one if there is
+    /// one.
     ///
     /// # Errors
     ///
@@ -75,7 +77,7 @@ impl BatchWriter<'_> {
         Ok(&mut *self.open.insert(open).0)
     }
 
-    /// Commits what is open.
+    /// Commits the open transaction.
     ///
     /// # Errors
     ///

@@ -20,8 +20,8 @@ const ROW: &str = "written_at";
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
 impl Database {
-    /// Writes at this interval and updates the metric, until told to stop. `clock`: the time that
-    /// is written.
+    /// Writes at this interval and updates the metric until stopped. `clock`: the time that is
+    /// written.
     pub async fn watch_writes(
         self,
         every: Duration,
@@ -35,9 +35,9 @@ impl Database {
                 _ = stopped.wait_for(|stopped| *stopped) => return,
             };
             match &written {
-                Ok(()) if !is_writable => info!("the database takes writes again"),
+                Ok(()) if !is_writable => info!("the database accepts writes again"),
                 Err(error) if is_writable => {
-                    warn!(error = error as &dyn Error, "the database takes no writes");
+                    warn!(error = error as &dyn Error, "the database does not accept writes");
                 }
                 _ => {}
             }

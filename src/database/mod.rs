@@ -58,7 +58,7 @@ pub enum DatabaseError {
          it was written by a newer matchwire"
     )]
     Newer { found: i64, known: i64 },
-    #[error("cannot bring the database up to date")]
+    #[error("cannot migrate the database")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     #[error("the database failed")]
     Store(#[from] sqlx::Error),
@@ -198,7 +198,7 @@ async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, sqlx::Error
     }
     let is_reusable = !connection.is_in_transaction();
     if !is_reusable {
-        warn!("a database connection is closed: its transaction ended by itself");
+        warn!("closed a database connection whose transaction ended unexpectedly");
     }
     Ok(is_reusable)
 }

@@ -1,7 +1,8 @@
-//! Databases for tests: a new and empty one of each kind that there is.
+//! Databases for tests: a new, empty one of each kind that is available.
 //!
-//! PostgreSQL is there when the variable `TEST_POSTGRES_URL` names a server on which databases may be
-//! created and dropped; `make test` starts one. Without it tests run on SQLite alone and say so.
+//! PostgreSQL is available if the variable `TEST_POSTGRES_URL` names a server on which databases
+//! may be created and dropped; `make test` starts one. Otherwise tests run on SQLite only and say
+//! so.
 
 use std::{
     process,
@@ -19,7 +20,7 @@ pub(crate) async fn on_each(test: impl AsyncFn(Database)) {
     let database = Database::open(&file).await.expect("SQLite opens");
     test(database.clone()).await;
     database.close().await;
-    // That a test ran on SQLite alone is said once for all, by the one that needs PostgreSQL.
+    // The test that needs PostgreSQL reports once for all tests that they ran on SQLite only.
     let Some(server) = postgres_server() else { return };
     let empty = EmptyPostgres::create(&server).await;
     let database = Database::open(&empty.name).await.expect("PostgreSQL opens");
@@ -28,7 +29,7 @@ pub(crate) async fn on_each(test: impl AsyncFn(Database)) {
     empty.drop().await;
 }
 
-/// The server, for tests that need it; `None`, said plainly, where there is none.
+/// The server, for tests that need it; prints a note and returns `None` if there is none.
 pub(crate) fn postgres_or_skipped() -> Option<String> {
     let server = postgres_server();
     if server.is_none() {

@@ -82,7 +82,7 @@ async fn what_was_not_committed_is_not_there() {
     .await;
 }
 
-/// By another handle, which stands for another program.
+/// Another handle stands for another program.
 #[tokio::test]
 async fn a_watcher_hears_of_changes_by_other_programs() {
     on_each(async |database| {
@@ -99,7 +99,7 @@ async fn a_watcher_hears_of_changes_by_other_programs() {
     .await;
 }
 
-/// Every column of every table and view: `table.column: type`, whether it must be there, its default.
+/// Every column of every table and view: `table.column: type`, whether it is required, its default.
 const COLUMNS: [&str; 2] = [
     "SELECT m.name || '.' || c.name || ': ' || lower(c.type) || \
      CASE WHEN c.\"notnull\" <> 0 OR c.pk <> 0 THEN ' not null' ELSE '' END || \
@@ -117,7 +117,7 @@ const COLUMNS: [&str; 2] = [
      ORDER BY table_name COLLATE \"C\", ordinal_position",
 ];
 
-/// Every index that has a name of ours.
+/// Every named index.
 const INDEXES: [&str; 2] = [
     "SELECT tbl_name || '.' || name || CASE WHEN sql LIKE 'CREATE UNIQUE%' THEN ' unique' ELSE '' END \
      FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY tbl_name, name",
@@ -127,7 +127,7 @@ const INDEXES: [&str; 2] = [
      ORDER BY tablename COLLATE \"C\", indexname COLLATE \"C\"",
 ];
 
-/// Every reference, and what becomes of a row whose other row is deleted.
+/// Every foreign key and its action on deletion.
 const REFERENCES: [&str; 2] = [
     "SELECT m.name || '.' || f.\"from\" || ' -> ' || f.\"table\" || ' ' || lower(f.on_delete) \
      FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' \
@@ -145,7 +145,7 @@ async fn texts(database: &Database, [of_sqlite, of_postgres]: [&'static str; 2])
     sqlx::query_scalar(statement).fetch_all(database.pool()).await.unwrap()
 }
 
-/// Whatever is added to one database is added to the other, with the same meaning.
+/// Both databases have the same tables with the same meaning.
 #[tokio::test]
 async fn both_databases_have_the_same_tables() {
     let seen: Mutex<Vec<[Vec<String>; 3]>> = Mutex::default();
@@ -169,7 +169,7 @@ async fn both_databases_have_the_same_tables() {
     }
 }
 
-/// Orders that are given at once are all heard, though the one with the higher number may be ready
+/// Of concurrent orders, every one is seen, even if the one with the higher number is committed
 /// first.
 #[tokio::test]
 async fn rows_of_orders_are_seen_in_the_order_of_their_numbers() {
@@ -193,8 +193,7 @@ async fn rows_of_orders_are_seen_in_the_order_of_their_numbers() {
     .await;
 }
 
-/// SQLite has no queue of writers: whoever writes much lets the others in, each within the time that they
-/// wait for it.
+/// SQLite has no queue of writers: a bulk writer has to let the others in, each within its timeout.
 #[tokio::test]
 async fn who_writes_without_end_lets_others_write() {
     on_each(async |database| {
@@ -264,7 +263,7 @@ async fn database_that_is_up_to_date_is_opened_while_somebody_writes() {
     .await;
 }
 
-/// As on a full disk, for every connection of the pool that is open now.
+/// Simulates a full disk for every open connection of the pool.
 async fn fill(database: &Database) {
     let mut all = Vec::new();
     for _ in 0..SQLITE_CONNECTIONS {
@@ -276,21 +275,21 @@ async fn fill(database: &Database) {
 
 async fn insert_much(database: &Database, name: &str) -> Result<(), sqlx::Error> {
     let mut tx = database.begin().await?;
-    // More than what is left of the last page.
+    // More than the free space of the last page.
     let insert = sqlx::query("INSERT INTO meta (name, value) VALUES ($1, $2)");
     insert.bind(name).bind("x".repeat(20_000)).execute(&mut *tx).await?;
     tx.commit().await
 }
 
-/// Where there is no room SQLite ends a transaction by itself, and sqlx goes on counting it. No such
-/// connection is used again; new ones have the usual limit.
+/// If there is no space, SQLite rolls a transaction back on its own, but sqlx still counts it as
+/// open. Such a connection is not reused; new ones have the usual limit.
 #[tokio::test]
 async fn connection_whose_transaction_ended_by_itself_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let name = DatabaseName::File(folder.path().join("test.db"));
     let database = Database::open(&name).await.unwrap();
     fill(&database).await;
-    // One that was replaced already may come before one that is still full.
+    // A replaced connection may come before one that is still full.
     let mut failed = 0;
     for round in 0..4 * SQLITE_CONNECTIONS {
         if let Err(error) = insert_much(&database, &format!("full {round}")).await {

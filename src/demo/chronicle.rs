@@ -1,7 +1,7 @@
-//! Archives the results from before the demo began, and the programme of the coming days.
+//! Archives the results from before the demo began, and the fixtures of the coming days.
 //!
-//! It runs in the background. Matches go through a separate, offline hub, so that their records are
-//! made by the same rules. The progress is stored, so that nothing is repeated.
+//! It runs in the background. Matches go through a separate, offline hub, so that the same rules
+//! make their records. The progress is stored, so that no work is repeated.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -27,21 +27,21 @@ use crate::{
     record::{Key, MatchRecord, Status},
 };
 
-/// The name of the progress in the store.
+/// The key of the progress in the store.
 const META: &str = "demo_chronicle";
 
-/// Days for which there are fixtures beside today, and for which there are prices.
+/// Days after today that have fixtures and prices.
 const DAYS_AHEAD: u64 = 7;
 const DAYS_PRICED: u64 = 1;
 
-/// Days back that are made up for where the demo was not running.
+/// Past days that are filled in if the demo was not running.
 const DAYS_MISSED_MAX: u64 = 7;
 
-/// How long before its start the demo itself announces a match, at most.
+/// The longest time before its start at which the demo itself announces a match.
 const NOTICE_US: Micros = DAY_US / 6;
 
-/// Matches that are made and written together: enough for the database, and few enough that others
-/// who write do not wait.
+/// Matches per batch of generation and writing: enough for an efficient transaction, and few enough
+/// that other writers do not wait.
 const TOGETHER: usize = 48;
 
 /// The progress.
@@ -49,7 +49,8 @@ const TOGETHER: usize = 48;
 struct ChronicleProgress {
     seed: u64,
     start: Micros,
-    /// Days whose fixtures are in the archive, and those that have prices: all before these.
+    /// Number of days whose fixtures are in the archive, and of those that have prices: all days
+    /// before these.
     fixtures: u64,
     priced: u64,
 }
@@ -65,7 +66,7 @@ pub struct Chronicle {
     stopped: watch::Receiver<bool>,
 }
 
-/// Why it cannot continue.
+/// Why archiving cannot continue.
 #[derive(Debug, thiserror::Error)]
 enum ChronicleError {
     #[error("the account store failed")]
@@ -74,9 +75,9 @@ enum ChronicleError {
     Archive(#[from] sqlx::Error),
     #[error(transparent)]
     Ids(#[from] IdsError),
-    #[error("matches could not be made")]
+    #[error("cannot generate the matches")]
     Made(#[from] tokio::task::JoinError),
-    #[error("the hub stops")]
+    #[error("the hub is stopping")]
     Stopped,
 }
 
@@ -84,7 +85,7 @@ enum ChronicleError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordScope {
     Result,
-    /// The same of those that are over by then.
+    /// Result facts of matches that are over by then.
     ResultUntil(Micros),
     Ahead {
         now: Micros,
@@ -101,7 +102,7 @@ impl Chronicle {
         settings: HubSettings,
         stopped: &watch::Receiver<bool>,
     ) -> Self {
-        // Nothing is evicted before it is taken, and there are no clients.
+        // Nothing is evicted before it is exported, and there are no clients.
         let settings = HubSettings {
             window: sequence::TailWindow { bytes: 0, ..settings.window },
             matches_max: usize::MAX,
@@ -115,15 +116,18 @@ impl Chronicle {
         Self { run, accounts, archive, reader, ids, settings, stopped }
     }
 
-    /// Brings the archive up to date, and once a day again.
+    /// Brings the archive up to date, and repeats that once a day.
     pub async fn keep(mut self) {
         loop {
             match self.catch_up().await {
                 Ok(()) => {}
                 Err(ChronicleError::Stopped) => return,
                 Err(error) => {
-                    // A restart tries again.
-                    warn!(error = &error as &dyn Error, "the demo's past is not in the archive");
+                    // The next start tries again.
+                    warn!(
+                        error = &error as &dyn Error,
+                        "cannot write the demo's past to the archive"
+                    );
                     return;
                 }
             }
@@ -181,7 +185,7 @@ impl Chronicle {
         Ok(())
     }
 
-    /// Matches that should have been played while nobody played them.
+    /// Matches whose scheduled time passed while the demo was not running.
     fn missed(&self, known: &FxHashMap<Key, Status>) -> Vec<ScheduledMatch> {
         let world = self.run.world();
         let last = world.day_at(self.run.from);
@@ -194,7 +198,8 @@ impl Chronicle {
         missed
     }
 
-    /// By which a match is known; of one that has no public id yet, what none is known by.
+    /// The key of a match in the archive; a key that matches nothing if the match has no public id
+    /// yet.
     fn key(&self, planned: &ScheduledMatch) -> Key {
         self.ids.known(planned.id()).map_or(0, |id| id.0)
     }
@@ -216,7 +221,7 @@ impl Chronicle {
         Ok(self.accounts.set_meta(META, &text).await?)
     }
 
-    /// Makes the records of these matches and puts them into the archive: how many.
+    /// Generates the records of these matches and writes them to the archive. Returns their number.
     async fn put(
         &self,
         matches: Vec<ScheduledMatch>,
@@ -234,11 +239,11 @@ impl Chronicle {
                 return Err(ChronicleError::Stopped);
             }
             let mut records = made.await?;
-            // The next ones are made while these are written.
+            // Generate the next batch while this one is written.
             making = some.next();
-            // What is in play by now is the hub's to tell.
+            // The running hub is responsible for matches in play.
             records.retain(|record| self.reader.get(record.brief.id).is_none());
-            // Before what goes by them.
+            // Public ids must be stored before the records that use them.
             self.ids.flush().await?;
             self.archive.put(&records, now()).await?;
             count += records.len();
@@ -311,7 +316,7 @@ mod tests {
 
     const PLAYED: (HubSettings, WorldClock) = (SETTINGS, WorldClock::REAL);
 
-    /// One in so many of each sport's matches.
+    /// One in `every` matches of each sport.
     fn some(planned: Vec<ScheduledMatch>, every: usize) -> Vec<ScheduledMatch> {
         planned.into_iter().step_by(every).collect()
     }
@@ -346,13 +351,13 @@ mod tests {
         }
     }
 
-    /// A table made of the results: everybody has played every round, and what one side won the other
-    /// lost.
+    /// A table computed from the results: all teams have played every round, and wins and losses
+    /// add up.
     #[test]
     fn tables_add_up() {
         let mut planned = World::new(2, NOW).past();
         planned.retain(|it| it.sport() == ingest::event::Sport::Football);
-        // One league of ten, to be done sooner: that of the first match.
+        // One league of ten teams, that of the first match, to keep the test short.
         let records = records(&planned[..330], RecordScope::Result, PLAYED, &PublicIds::default());
         let mut played: BTreeMap<Key, BTreeMap<Key, u32>> = BTreeMap::new();
         for MatchSummary { competition, season, sides, .. } in records.iter().map(|it| &*it.brief) {
@@ -369,7 +374,7 @@ mod tests {
         }
     }
 
-    /// Until the demo began there is no day without results.
+    /// There are results for every day until the demo began.
     #[test]
     fn recent_matches_lead_up_to_the_start() {
         let world = World::new(1, NOW);
@@ -379,7 +384,7 @@ mod tests {
             let until = NOW - hours_back * DAY_US / 24;
             let of_day = starts.iter().filter(|start| (until - DAY_US..until).contains(start));
             let count = of_day.count();
-            // Days between the last round and the start have one match in six.
+            // One in six matches falls on a day between the last round and the start.
             assert!(count > 8, "{count} matches in the day {hours_back} hours before the start");
         }
         let hour = NOW - DAY_US / 24;

@@ -1,4 +1,4 @@
-//! The clock of the demo's world, which may run faster than the wall clock.
+//! The demo's clock, which may run faster than the wall clock.
 
 use fanout::Micros;
 use ingest::event::{Fact, Timed};
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::DemoSpeed;
 
-/// The clock of the world showed `world` when ours showed `ours`, and has run `speed` times as fast
-/// since then. Before that both ran alike.
+/// The simulated clock showed `world` when the real clock showed `ours`, and has run `speed` times
+/// as fast since then. Before that, both ran alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorldClock {
     speed: DemoSpeed,
@@ -16,7 +16,7 @@ pub struct WorldClock {
 }
 
 impl WorldClock {
-    /// Both clocks are one.
+    /// Both clocks are the same.
     pub const REAL: Self = Self { speed: DemoSpeed::REAL, ours: 0, world: 0 };
 
     #[must_use]
@@ -24,21 +24,21 @@ impl WorldClock {
         Self { speed, ours, world }
     }
 
-    /// What the clock of the world shows when ours shows this.
+    /// The simulated time at this real time.
     #[must_use]
     pub fn in_world(self, ours: Micros) -> Micros {
         let since = ours - self.ours;
         self.world + if since > 0 { self.speed.times(since) } else { since }
     }
 
-    /// What our clock shows when that of the world shows this.
+    /// The real time at this simulated time.
     #[must_use]
     pub fn ours(self, world: Micros) -> Micros {
         let since = world - self.world;
         self.ours + if since > 0 { self.speed.divide(since) } else { since }
     }
 
-    /// The batch as if it happened by our clock.
+    /// Converts the times of the batch to the real clock.
     #[must_use]
     pub fn on_our_clock(self, mut timed: Timed) -> Timed {
         timed.clock_us = self.ours(timed.clock_us);

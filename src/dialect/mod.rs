@@ -1,4 +1,4 @@
-//! The wire dialects: how a change looks to clients of each socket. None knows a socket.
+//! The wire dialects: how each kind of socket represents a change. None of them knows a socket.
 
 pub mod live;
 pub mod stream;

@@ -9,7 +9,7 @@ use crate::{
     hub::sequence::{self, Stamp},
 };
 
-/// An `update` frame of one change, as live readers get it.
+/// An `update` frame of one change, as live subscribers get it.
 #[derive(Debug)]
 pub struct UpdateFrame {
     pub channel: ChannelId,
@@ -31,13 +31,13 @@ impl Encode for UpdateFrame {
     }
 }
 
-/// An `update` frame of several changes, as readers get it who asked for fewer.
+/// An `update` frame of several changes, for subscribers that requested a lower rate.
 #[derive(Debug)]
 pub struct MergedFrame {
     pub channel: ChannelId,
     pub prev: Seq,
     pub seq: Seq,
-    /// The moments of the last of them.
+    /// The timestamps of the last change.
     pub stamp: Stamp,
     pub patch: Object,
 }
@@ -56,7 +56,7 @@ impl Encode for MergedFrame {
     }
 }
 
-/// Which changes of a channel an `update` frame stands for: those after `prev`, up to `seq`.
+/// The changes of a channel that an `update` frame covers: those after `prev`, up to `seq`.
 #[derive(Debug)]
 pub struct SeqRange<'a> {
     pub channel: &'a ChannelId,
@@ -64,7 +64,7 @@ pub struct SeqRange<'a> {
     pub seq: Seq,
 }
 
-/// Appends an `update` frame. `why` is told where it stands for several changes.
+/// Appends an `update` frame. It contains `why` if it covers several changes.
 pub fn update(
     out: &mut Vec<u8>,
     span: &SeqRange<'_>,
@@ -96,7 +96,7 @@ pub fn update(
     out.push(b'}');
 }
 
-/// The image of a channel that has just come to be.
+/// The snapshot of a new channel.
 #[derive(Debug)]
 pub struct BaseImageFrame {
     pub channel: Channel,

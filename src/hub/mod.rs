@@ -119,13 +119,13 @@ pub struct Header {
 /// Why a fact of a batch was not applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
-    #[error("match {0} was never introduced")]
+    #[error("match {0} is unknown")]
     UnknownMatch(Id),
-    #[error("match {0} is of another sport")]
+    #[error("match {0} belongs to another sport")]
     OtherSport(Id),
-    #[error("match {0} is one too many: {1} are in play already")]
+    #[error("match {0} exceeds the limit: {1} matches have not ended")]
     TooManyMatches(Id, usize),
-    #[error("match {0} is one too many of this source: {1} of its matches are in play already")]
+    #[error("match {0} exceeds the limit of its source: {1} of its matches have not ended")]
     TooManyOfSource(Id, usize),
 }
 

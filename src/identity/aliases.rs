@@ -1,8 +1,8 @@
-//! The table of football teams that feeds call differently, compiled in.
+//! The table of football teams with different names in different feeds, compiled in.
 //!
-//! It owns `aliases.txt`, whose head says what may stand there. Short names are shared by clubs of
-//! different countries (Arsenal, Everton, Barcelona), so a line holds only where the competition
-//! does not tell of another country.
+//! It owns `aliases.txt`, whose header defines its contents. Clubs of different countries share
+//! short names (Arsenal, Everton, Barcelona), so a line applies only if the competition does not
+//! indicate another country.
 
 use std::sync::LazyLock;
 
@@ -22,11 +22,11 @@ struct Aliases {
 pub(super) struct AliasEntry {
     /// Its first name in the table, in plain words.
     pub(super) name: String,
-    /// Where it plays its league; `None` for nations.
+    /// The country of its league; `None` for nations.
     country: Option<&'static str>,
 }
 
-/// The team of this name, in plain words, among those of a country, if that is known.
+/// The team of this name, in plain words, limited to a country if that is known.
 pub(super) fn find(plain: &str, country: Option<&str>) -> Option<&'static AliasEntry> {
     let known = ALIASES.teams.get(plain)?;
     let elsewhere = known.country.zip(country).is_some_and(|(one, other)| one != other);
@@ -34,7 +34,7 @@ pub(super) fn find(plain: &str, country: Option<&str>) -> Option<&'static AliasE
 }
 
 impl Aliases {
-    /// Lines that are not understood are passed over; a test finds that there are none.
+    /// Skips invalid lines; a test checks that there are none.
     fn read(text: &str) -> Self {
         let mut aliases = Self { teams: FxHashMap::default() };
         let mut country = None;

@@ -1,9 +1,9 @@
-//! The country in whose league a match is played, where the name of the competition says it.
+//! The country in whose league a match is played, if the name of the competition indicates it.
 //!
-//! Most names do not, or name a league of which there are many ("Serie A", "Premier League"): then
-//! nothing is known, which is not a disagreement.
+//! Most names do not, or are shared by many leagues ("Serie A", "Premier League"): then the country
+//! is unknown, which never counts as a mismatch.
 
-/// Words that name a country, and the country. Longer ones first where one holds another.
+/// Words that name a country, and the country. If one contains another, the longer one comes first.
 const COUNTRIES: &[(&str, &str)] = &[
     ("northern ireland", "Northern Ireland"),
     ("northern irish", "Northern Ireland"),
@@ -114,7 +114,7 @@ const COUNTRIES: &[(&str, &str)] = &[
     ("china", "China"),
 ];
 
-/// The country that the words of a competition's name tell; none where they tell of two.
+/// The country that the words of a competition's name indicate; `None` if they indicate two.
 pub(super) fn mentioned_in(words: &[String]) -> Option<&'static str> {
     let mut text = format!(" {} ", words.join(" "));
     let mut found = None;
@@ -132,7 +132,7 @@ pub(super) fn mentioned_in(words: &[String]) -> Option<&'static str> {
     found
 }
 
-/// The country of this name.
+/// The country with this name.
 pub(super) fn named(name: &str) -> Option<&'static str> {
     COUNTRIES.iter().find(|(_, country)| *country == name).map(|(_, country)| *country)
 }

@@ -1,16 +1,15 @@
-//! Names reduced to what all feeds write alike: words of plain small letters and digits.
+//! Reduces names to what all feeds write alike: words of ASCII lower-case letters and digits.
 //!
-//! It knows neither teams nor players. What has no letter or digit of Latin script stays as it is, so
+//! It knows neither teams nor players. Names without Latin letters or digits stay as they are, so
 //! that names in other scripts remain different.
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-/// Characters of a name that are read. The rest of a longer one is passed over: the longest names
-/// that are known have some 60.
+/// Characters of a name that are read; the rest is ignored. The longest known names have about 60.
 const CHARS_MAX: usize = 160;
 
-/// The words of a name. Accents go, and so do apostrophes; anything else that is neither letter nor
-/// digit ends a word. `A.C.` is the one word `ac`.
+/// The words of a name. Accents and apostrophes are removed; any other character that is neither
+/// letter nor digit ends a word. `A.C.` is the one word `ac`.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut plain = String::with_capacity(text.len());
     let marks = |c: &char| is_combining_mark(*c) || matches!(c, '\'' | '’' | '‘' | '`' | '´');
@@ -20,7 +19,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     initials_joined(plain.split_whitespace())
 }
 
-/// Letters that have no decomposition are written as feeds without them write them.
+/// Letters without a decomposition are replaced as feeds without these letters do.
 fn fold(c: char, plain: &mut String) {
     match c {
         'ß' | 'ẞ' => plain.push_str("ss"),
@@ -29,7 +28,8 @@ fn fold(c: char, plain: &mut String) {
         'Þ' | 'þ' => plain.push_str("th"),
         'Ø' | 'ø' => plain.push('o'),
         'Ł' | 'ł' => plain.push('l'),
-        // As the Serbs and Croats do, who play more tennis than others that have the letter.
+        // The Serbian and Croatian convention, since most tennis players with this letter are from
+        // there.
         'Đ' | 'đ' => plain.push_str("dj"),
         'Ð' | 'ð' => plain.push('d'),
         'ı' => plain.push('i'),

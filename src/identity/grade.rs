@@ -1,9 +1,9 @@
-//! Which team of a club or a nation plays: its first, its women's, its young, its second.
+//! The grade of a team: first team, women, youth, reserve.
 //!
-//! Feeds say it in the name of the team or in that of the competition. A first team and another one
-//! of the same club are never the same, so the grade has to agree where names do.
+//! Feeds give it in the name of the team or of the competition. A first team and another team of
+//! the same club are never the same, so equal names also need equal grades.
 
-/// The marks in a name.
+/// The grade marks in a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Grade {
     pub(super) women: bool,
@@ -14,13 +14,13 @@ pub(super) struct Grade {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Youth {
-    /// No age is said.
+    /// No age is given.
     Any,
     Under(u8),
 }
 
 impl Grade {
-    /// Takes the marks out of the words of a name. A name that is nothing but marks has none.
+    /// Removes the marks from the words of a name. A name that consists only of marks keeps them.
     pub(super) fn take(words: &mut Vec<String>) -> Self {
         let (mut grade, mut left) = (Self::default(), Vec::with_capacity(words.len()));
         let mut at = 0;
@@ -38,7 +38,7 @@ impl Grade {
         grade
     }
 
-    /// How many words from here are a mark.
+    /// The number of words from here that form a mark.
     fn read(&mut self, words: &[String], last: bool) -> usize {
         let second = words.get(1).and_then(|word| age(word));
         match words[0].as_str() {
@@ -61,8 +61,8 @@ impl Grade {
         1
     }
 
-    /// With what else the fixture says: one side of women makes both so, and what the competition
-    /// says of age holds for who says none.
+    /// Combined with the rest of the fixture: if one side is a women's team both are, and an age in
+    /// the competition's name applies to sides without one.
     pub(super) fn within(self, women: bool, youth: Option<Youth>) -> Self {
         Self { women: self.women || women, youth: self.youth.or(youth), ..self }
     }

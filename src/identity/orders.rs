@@ -13,7 +13,7 @@ use super::{
 };
 
 const TWO_OF_ONE: &str = "two matches of one provider are never the same";
-const UNKNOWN: &str = "nothing is known of the match: name it by PROVIDER/KEY";
+const UNKNOWN: &str = "unknown match: use PROVIDER/KEY instead";
 
 /// The match to be joined, and the one to join it with, as the operator named them.
 struct JoinRequest {

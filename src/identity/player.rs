@@ -1,9 +1,8 @@
-//! The name of a player, or of a pair of them, as it is compared.
+//! The name of a player, or of a pair of players, in a form for comparison.
 //!
-//! Feeds write `Novak Djokovic`, `N. Djokovic`, `Djokovic N.` and `Djokovic, Novak`, and of pairs
-//! often the surnames alone. What they share is a surname and an initial. Where a name is written
-//! in full nobody says where the surname begins (`Juan Martin del Potro`), so it may be as short as
-//! the last word.
+//! Feeds write `Novak Djokovic`, `N. Djokovic`, `Djokovic N.` and `Djokovic, Novak`, and for pairs
+//! often only the surnames. They share a surname and an initial. In a full name, the start of the
+//! surname is unknown (`Juan Martin del Potro`), so it may be only the last word.
 
 use super::{fold, team::Likeness};
 
@@ -13,11 +12,11 @@ pub(super) struct PlayerNames(Vec<PlayerName>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct PlayerName {
-    /// The first given name, or as much of it as is written; empty where none is.
+    /// The first given name, as far as it is written; empty if there is none.
     given: String,
-    /// What follows it.
+    /// The remaining words.
     surname: Vec<String>,
-    /// The surname is `surname` and no shorter.
+    /// Whether `surname` is the complete surname.
     whole: bool,
 }
 
@@ -32,7 +31,7 @@ impl PlayerNames {
         self.0.is_empty()
     }
 
-    /// Words of which two forms of the same name share one.
+    /// Words of which two forms of the same name always share one.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|player| {
             let given = (player.given.len() > 2).then_some(player.given.as_str());
@@ -40,7 +39,7 @@ impl PlayerNames {
         })
     }
 
-    /// Of a pair it is enough that the surnames agree, since there are two of them.
+    /// For a pair, equal surnames are sufficient, since there are two of them.
     pub(super) fn likeness(&self, other: &Self) -> Likeness {
         match (&self.0[..], &other.0[..]) {
             ([one], [other]) => one.likeness(other, false),
@@ -77,7 +76,8 @@ impl PlayerName {
     }
 
     fn with_initial(initials: &str, surname: &[&str]) -> Self {
-        // Of `J.M.` and `J-M` the first; of `Ka.` both letters, which tell Karolina from Kristyna.
+        // The first letter of `J.M.` and `J-M`; both letters of `Ka.`, which distinguish Karolina
+        // from Kristyna.
         let end = initials.find(['.', '-']).unwrap_or(initials.len());
         let end = if initials.len() == 2 && end == 2 { 1 } else { end };
         let given = fold::words(initials.get(..end).unwrap_or(initials)).concat();
@@ -102,7 +102,7 @@ impl PlayerName {
             self.given.starts_with(&other.given) || other.given.starts_with(&self.given);
         match (self.shares_surname(other), abbreviated) {
             (true, true) if known || surname_is_enough => Likeness::Same,
-            // Somebody of that name, nobody says who.
+            // Only the surname is known on both sides.
             (true, true) => Likeness::Near(0.9),
             (true, false) => alike(&self.given, &other.given),
             (false, true) if known => alike(&self.surname.join(" "), &other.surname.join(" ")),
@@ -136,7 +136,8 @@ impl PlayerName {
     }
 }
 
-/// Names of people differ in few letters more often than teams' do, so more is asked.
+/// Names of different people differ in few letters more often than team names do, so the threshold
+/// is higher.
 fn alike(one: &str, other: &str) -> Likeness {
     const ENOUGH: f64 = 0.85;
     let score = strsim::jaro_winkler(one, other).min(0.99);
@@ -164,7 +165,7 @@ fn all_words(words: &[&str]) -> Vec<String> {
     words.iter().flat_map(|word| fold::words(word)).collect()
 }
 
-/// `N`, `N.`, `J.M.`, `J-W.`, `Ka.`, and `JM` where it is not the whole name that is shouted.
+/// `N`, `N.`, `J.M.`, `J-W.`, `Ka.`, and `JM` unless the whole name is in capitals.
 fn is_initials(word: &str, shouted: bool) -> bool {
     let letters = word.chars().filter(|c| c.is_alphabetic()).count();
     let single = word.split(['.', '-']).all(|part| part.chars().count() <= 1);
@@ -177,11 +178,11 @@ fn is_suffix(word: &str) -> bool {
     matches!(word.trim_end_matches('.'), "Jr" | "Sr" | "jr" | "sr" | "III")
 }
 
-/// Seeds and countries come in brackets: `N. Djokovic (SRB) [1]`.
+/// Removes seeds and countries in brackets: `N. Djokovic (SRB) [1]`.
 fn without_brackets(name: &str) -> String {
     let mut depth = 0_u32;
     let mut kept = String::with_capacity(name.len());
-    // The longest pairs that are known have some 60 characters.
+    // The longest known pairs have about 60 characters.
     for c in name.chars().take(160) {
         match c {
             '(' | '[' => depth += 1,

@@ -1,8 +1,8 @@
-//! Whether two fixtures are one match, by what they say alone.
+//! Decides from two fixtures alone whether they are one match.
 //!
 //! A wrong join is worse than a missed one: it shows the score of one match under the names of
-//! another. So two are the same only where all that is told agrees; whatever comes near is doubtful,
-//! and left to the operator. Nothing here depends on which of the two is first.
+//! another. So two fixtures are the same only if all their facts agree; anything close is doubtful
+//! and left to the operator. The result does not depend on their order.
 
 use ingest::event::{Fixture, Micros, Pair, Sport};
 
@@ -14,7 +14,7 @@ use super::{
     when::{self, StartGap, StartTime},
 };
 
-/// What the rule says of two fixtures.
+/// The result of the rule for two fixtures.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Comparison {
     /// They are one match; `swapped` if one has the sides in the other order.
@@ -31,7 +31,7 @@ pub enum Comparison {
     },
 }
 
-/// A fixture as the rule reads it.
+/// A fixture in the form that the rule compares.
 #[derive(Debug, Clone)]
 pub struct Reading {
     sport: Sport,
@@ -47,8 +47,8 @@ enum SideNames {
 }
 
 impl Reading {
-    /// `None` where the rule has nothing to go by: without names, without a start, or of a sport
-    /// that is not played by two sides.
+    /// `None` if the rule cannot compare it: without names, without a start, or of a sport without
+    /// two sides.
     #[must_use]
     pub fn of(sport: Sport, fixture: &Fixture) -> Option<Self> {
         let names = fixture.sides.as_ref()?.each_ref().map(|side| &*side.name);
@@ -103,7 +103,7 @@ impl Reading {
         }
     }
 
-    /// Whether it means something which side is named first.
+    /// Whether the order of the sides has a meaning.
     fn has_home(&self) -> bool {
         !matches!(self.sport, Sport::Tennis | Sport::Darts | Sport::Cs2)
     }
@@ -133,7 +133,7 @@ impl SideNames {
         }
     }
 
-    /// The better of the two orders, and how alike both sides are in it.
+    /// The better of the two orders, and the likeness of both sides in it.
     fn likeness(&self, other: &Self) -> (bool, Likeness) {
         let [straight, crossed] = [false, true].map(|swapped| both(self.each(other, swapped)));
         match (straight, crossed) {
@@ -158,7 +158,7 @@ impl SideNames {
     }
 }
 
-/// One side has to be the very same.
+/// At least one side has to be exactly the same.
 fn both(sides: Pair<Likeness>) -> Likeness {
     match sides {
         [Likeness::Same, other] | [other, Likeness::Same] => other,
@@ -166,7 +166,7 @@ fn both(sides: Pair<Likeness>) -> Likeness {
     }
 }
 
-/// With what the competition and the other side say of women and of age.
+/// Combines the grade of each team with those of the competition and of the other side.
 fn graded(teams: Pair<TeamName>, competition: &mut Vec<String>) -> Pair<TeamName> {
     let named_for_women = competition.iter().any(|word| matches!(word.as_str(), "wsl" | "nwsl"));
     let grade = Grade::take(competition);
@@ -174,7 +174,7 @@ fn graded(teams: Pair<TeamName>, competition: &mut Vec<String>) -> Pair<TeamName
     teams.map(|team| team.within(women, grade.youth))
 }
 
-/// What stands for a side that is not known yet; many matches of a day have it.
+/// A placeholder for a side that is not known yet; many matches of a day have the same one.
 fn is_placeholder(name: &str) -> bool {
     let words = fold::words(name);
     let stands = |word: &str| {

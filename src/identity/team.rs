@@ -1,12 +1,12 @@
-//! The name of a team, as it is compared.
+//! The name of a team in a form for comparison.
 
 use super::{
     aliases, fold,
     grade::{Grade, Youth},
 };
 
-/// Signs of a club that some feeds write and others do not. None of them tells two clubs apart that
-/// both matter to feeds; what does (`RB`, `CSKA`, `Real`, `IFK`) is not here.
+/// Club affixes that some feeds write and others omit. None of them distinguishes two clubs that
+/// feeds cover; those that do (`RB`, `CSKA`, `Real`, `IFK`) are not in the list.
 const AFFIXES: &[&str] = &[
     "fc", "afc", "cf", "sc", "ac", "as", "ssc", "ss", "cd", "ud", "sd", "rc", "rcd", "sv", "sk",
     "fk", "nk", "bk", "if", "ff", "vfl", "vfb", "tsv", "tsg", "bsc", "ogc", "aj", "kv", "rsc",
@@ -15,31 +15,31 @@ const AFFIXES: &[&str] = &[
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TeamName {
-    /// What names have to share to be those of one team.
+    /// Two names of one team have the same key.
     pub(super) key: String,
-    /// It is one of the table, so that no other name of the table can mean it.
+    /// Whether it is in the table, so that no other name of the table can mean it.
     listed: bool,
     pub(super) grade: Grade,
 }
 
-/// How two names stand to each other.
+/// The likeness of two names.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Likeness {
     Same,
-    /// It may be the same: how much alike they are, below 1.
+    /// They may be the same: the similarity, below 1.
     Near(f64),
     Other,
 }
 
 impl TeamName {
-    /// `football` opens the table of its teams, of this country if that is known.
+    /// `football` enables the table of football teams, limited to this country if that is known.
     pub(super) fn read(name: &str, football: bool, country: Option<&str>) -> Self {
         let mut words = plain_words(name);
         let find = |words: &[String]| {
             let known = football.then(|| aliases::find(&words.join(" "), country)).flatten()?;
             Some(known.name.clone())
         };
-        // Before anything is taken off: the II of Willem II is no second team.
+        // Before anything is removed: the II of Willem II is not a second team.
         if let Some(key) = find(&words) {
             return Self { key, listed: true, grade: Grade::default() };
         }
@@ -51,7 +51,7 @@ impl TeamName {
         }
     }
 
-    /// With what the rest of the fixture says of the grade.
+    /// Combined with the grade that the rest of the fixture gives.
     pub(super) fn within(self, women: bool, youth: Option<Youth>) -> Self {
         Self { grade: self.grade.within(women, youth), ..self }
     }
@@ -70,7 +70,7 @@ impl TeamName {
     }
 }
 
-/// Alike by their letters, or one holds all the words of the other.
+/// Similar by letters, or one contains all words of the other.
 fn near(one: &str, other: &str) -> Likeness {
     const ENOUGH: f64 = 0.88;
     const WORDS_SHARED: f64 = 0.9;
@@ -79,12 +79,12 @@ fn near(one: &str, other: &str) -> Likeness {
         short.split(' ').all(|word| long.split(' ').any(|other| other == word))
     };
     let shared = if holds(one, other) || holds(other, one) { WORDS_SHARED } else { 0.0 };
-    // Never 1, whatever is rounded: that is for what is the same.
+    // Never 1, even after rounding, because 1 means equal.
     let score = alike.max(shared).min(0.99);
     if score >= ENOUGH { Likeness::Near(score) } else { Likeness::Other }
 }
 
-/// A name in plain words, nothing taken off but "and".
+/// A name in plain words; only "and" is removed.
 pub(super) fn plain(name: &str) -> String {
     plain_words(name).join(" ")
 }
@@ -104,7 +104,7 @@ fn plain_words(name: &str) -> Vec<String> {
     words
 }
 
-/// At both ends, as many as there are, but never the last word.
+/// Removes affixes at both ends, but never the last word.
 fn without_affixes(words: &[String]) -> &[String] {
     let is_affix = |word: &String| AFFIXES.contains(&word.as_str());
     let mut rest = words;

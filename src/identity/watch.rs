@@ -7,7 +7,7 @@ use tracing::warn;
 
 use super::{NumberedOrder, store::IdentityStore};
 
-/// Between one failure of the watching connection and the next try.
+/// The delay after a failure of the watching connection.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Sends all pending orders, and then each new one within `every`, until `stop` is ready or the
@@ -38,7 +38,7 @@ async fn watch_always(
     let mut seen = 0;
     loop {
         let Err(error) = watch_until_failure(store, every, orders, &mut seen).await;
-        warn!(error = &error as &dyn std::error::Error, "cannot watch for orders about matches");
+        warn!(error = &error as &dyn std::error::Error, "cannot check for corrections of matches");
         time::sleep(RETRY_AFTER).await;
     }
 }

@@ -1,4 +1,4 @@
-//! When a match starts, as exactly as its feed says it.
+//! The start of a match, in the precision of its feed.
 
 use ingest::event::{Fixture, Micros, Sport};
 use jiff::{civil::Date, tz::TimeZone};
@@ -6,20 +6,20 @@ use jiff::{civil::Date, tz::TimeZone};
 const HOUR_US: Micros = 3_600_000_000;
 const DAY_US: Micros = 24 * HOUR_US;
 
-/// Starts further apart than this, both told exactly, are never those of one match.
+/// Exact starts that differ by more than this are never those of one match.
 pub(super) const NEAR_US: Micros = 36 * HOUR_US;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StartTime {
     At(Micros),
-    /// On this day since the epoch, nobody says whose midnight ends it.
+    /// On this day since the epoch, in an unknown time zone.
     On(i64),
 }
 
-/// How two starts stand to each other.
+/// The relation of two starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StartGap {
-    /// Near enough for one match: how far apart they are; 0 where only days are told.
+    /// Close enough for one match, and the difference; 0 if only dates are known.
     Fits(Micros),
     /// Too far apart to be sure.
     Near(Micros),
@@ -41,7 +41,7 @@ impl StartTime {
     pub(super) fn gap(self, other: Self, sport: Sport) -> StartGap {
         match (self, other) {
             (Self::At(one), Self::At(other)) => {
-                // Far apart there may be no number for the distance.
+                // The difference may overflow.
                 let apart = one.checked_sub(other).map_or(Micros::MAX, Micros::saturating_abs);
                 match apart {
                     apart if apart <= window(sport) => StartGap::Fits(apart),
@@ -55,8 +55,8 @@ impl StartTime {
     }
 }
 
-/// How far apart two feeds may say that one match starts. The order of play of a tennis tournament
-/// is moved for rain; in team sports of which two may be played on one day, feeds agree better.
+/// The largest difference between two feeds' starts of one match. Rain changes the order of play of
+/// a tennis tournament; in team sports that may play twice on a day, feeds agree better.
 pub(super) fn window(sport: Sport) -> Micros {
     match sport {
         Sport::Tennis => NEAR_US,
@@ -65,7 +65,7 @@ pub(super) fn window(sport: Sport) -> Micros {
     }
 }
 
-/// Hours for people to read, to the tenth.
+/// Hours for display, to a tenth.
 pub(super) fn hours(us: Micros) -> String {
     let tenths = us / (HOUR_US / 10);
     format!("{}.{}", tenths / 10, tenths % 10)

@@ -15,7 +15,7 @@ use crate::{
 /// with [`Identity`], which has its own limit.
 pub const QUEUE_MAX: usize = 64;
 
-/// Between a failure of the database and the next try.
+/// The delay after a failure of the database.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Attempts per batch after the sender is dropped.
 const LAST_TRIES: u32 = 3;

@@ -89,7 +89,7 @@ pub enum IdsError {
     Journal(#[from] io::Error),
     #[error("the limit of public ids is reached: hub.ids_max")]
     TooMany,
-    #[error("another program assigned {count} of the same public ids meanwhile: run it again")]
+    #[error("another program assigned {count} of the same public ids: run the command again")]
     Contested { count: usize },
 }
 

@@ -72,7 +72,7 @@ pub enum ImageLookup {
 pub enum ImageError {
     #[error("too many images are being rendered")]
     Busy,
-    #[error("an image could not be rendered: {0}")]
+    #[error("cannot render an image: {0}")]
     Failed(String),
 }
 

@@ -24,7 +24,7 @@ use crate::{
 
 /// A limit is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too much was asked, wait {seconds} s")]
+#[error("rate limit exceeded, wait {seconds} s")]
 pub struct RetryAfter {
     /// Whole seconds until one more request is allowed, at least 1: `Retry-After`.
     pub seconds: u64,

@@ -33,11 +33,11 @@ pub(super) enum Encryption {
 /// Why a URL does not describe a server. It does not repeat the URL, which contains a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SmtpUrlError {
-    #[error("it is not a URL")]
+    #[error("not a URL")]
     Malformed,
-    #[error("its scheme is neither smtp nor smtps")]
+    #[error("the scheme is neither smtp nor smtps")]
     Scheme,
-    #[error("it names no host")]
+    #[error("the host is missing")]
     Host,
     #[error("the query must be tls=required, tls=opportunistic or tls=none, and only with smtp")]
     Query,

@@ -36,7 +36,7 @@ pub(super) struct SmtpEndpoint {
 /// The configured certificates cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
-    #[error("mail.authority cannot be read")]
+    #[error("cannot read mail.authority")]
     Unreadable(#[from] io::Error),
     #[error("mail.authority contains no usable certificate")]
     Unusable(#[from] smtp::Error),

@@ -68,7 +68,7 @@ pub(super) struct MailWorker<L> {
 /// Why a round ended early. The cause is no single mail.
 #[derive(Debug, thiserror::Error)]
 enum RoundError {
-    #[error("no mail can be sent")]
+    #[error("cannot send mail")]
     TransportUnreachable(#[from] TransportUnreachable),
     #[error("the store of mails failed")]
     Store(#[from] sqlx::Error),
@@ -252,7 +252,7 @@ where
         }
         let (_, host) = mail.address.rsplit_once('@').unwrap_or_default();
         let (id, kind, why) = (mail.id, &*mail.kind, &*failed.log_detail);
-        warn!(mail = id, kind, host, attempts = mail.attempts, why, "a mail was given up");
+        warn!(mail = id, kind, host, attempts = mail.attempts, why, "gave up on a mail");
         counter!("matchwire_mails_failed_total", "kind" => mail.kind.clone()).increment(1);
         Ok(())
     }
@@ -263,13 +263,13 @@ where
             RoundError::TransportUnreachable(why)
                 if self.reached.swap(false, Ordering::Relaxed) =>
             {
-                warn!(%why, "mail cannot be sent now; it waits");
+                warn!(%why, "cannot send mail; will retry");
             }
             RoundError::TransportUnreachable(_) => {}
             RoundError::Store(_) | RoundError::Link(_) => {
                 error!(
                     error = error as &dyn std::error::Error,
-                    "mail cannot be read now; it waits"
+                    "cannot read the outbox; will retry"
                 );
             }
         }
@@ -285,7 +285,7 @@ where
                 _ = sweep.tick() => self.sweep().await,
             };
             if let Err(error) = done {
-                error!(error = &error as &dyn std::error::Error, "mails cannot be tidied up");
+                error!(error = &error as &dyn std::error::Error, "cannot delete old mails");
             }
         }
     }

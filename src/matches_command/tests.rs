@@ -199,9 +199,9 @@ async fn what_cannot_be_is_said_at_once() {
         let db = database.name();
         let mut hub = Running::on(db).await;
         for (one, other, expected) in [
-            ("a/1", "a/2", "both are matches of a, and no provider has one match twice".to_owned()),
-            ("c/1", "a/1", format!("both are the match {} already", public("a", "1"))),
-            ("12", "a/1", "nothing is known of the match 12: name it by PROVIDER/KEY".to_owned()),
+            ("a/1", "a/2", "both are matches of a, which lists each match only once".to_owned()),
+            ("c/1", "a/1", format!("both are already match {}", public("a", "1"))),
+            ("12", "a/1", "unknown match 12: use PROVIDER/KEY instead".to_owned()),
             ("a", "b/1", "`a` is neither PROVIDER/KEY nor an id".to_owned()),
             ("/1", "b/1", "`/1` is neither PROVIDER/KEY nor an id".to_owned()),
             (

@@ -41,7 +41,7 @@ pub enum OperatorError {
     Accounts(#[from] AccountsError),
     #[error(transparent)]
     Payments(#[from] PaymentError),
-    #[error("the payment providers of the settings cannot be used")]
+    #[error("the configured payment providers cannot be used")]
     SetUp(#[from] SetupError),
     #[error(transparent)]
     Usage(#[from] UsageError),
@@ -53,19 +53,19 @@ pub enum OperatorError {
     UnknownOrder { id: String },
     #[error("no operator `{name}`")]
     UnknownAdmin { name: String },
-    #[error("there is an operator `{name}` already")]
+    #[error("the operator `{name}` already exists")]
     AdminExists { name: String },
     #[error("the account is deleted")]
     Deleted,
-    #[error("the badge was granted before, as of {at}: it is granted once")]
+    #[error("the badge was already granted as of {at}: it can be granted only once")]
     GrantedBefore { at: String },
-    #[error("{at} has not come yet")]
+    #[error("{at} is in the future")]
     TooEarly { at: String },
-    #[error("no password came in: it is read from the standard input, one line")]
+    #[error("no password: it is read from the standard input, one line")]
     NoPassword,
     #[error("the password was rejected: {0}")]
     WeakPassword(#[from] WeakPassword),
-    #[error("the answer could not be written, or the input not be read")]
+    #[error("cannot write the output or read the input")]
     Io(#[from] io::Error),
 }
 

@@ -240,7 +240,7 @@ async fn the_founder_badge_is_granted_once() {
         let operator = OperatorFixture::of(database);
         operator.customer("ann@one.org").await;
         let early = operator.refused(operator.grant(NOW + DAY)).await;
-        assert_eq!(early, "2026-09-02T16:26:40Z has not come yet");
+        assert_eq!(early, "2026-09-02T16:26:40Z is in the future");
         let accounts = operator.accounts().await;
         accounts.create_key(Some("late@two.org"), &[], NOW).await.unwrap();
         assert_eq!(operator.answer(operator.grant(NOW - 1)).await.unwrap(), "granted to\t1\n");
@@ -249,7 +249,7 @@ async fn the_founder_badge_is_granted_once() {
             let again = operator.refused(operator.grant(at)).await;
             assert_eq!(
                 again,
-                "the badge was granted before, as of 2026-09-01T16:26:39Z: it is granted once"
+                "the badge was already granted as of 2026-09-01T16:26:39Z: it can be granted only once"
             );
         }
         for (name, since) in
@@ -476,7 +476,7 @@ async fn operators_are_made_with_a_password_from_the_input() {
         let listed = operator.answer(list()).await.unwrap();
         assert_eq!(listed, "NAME\tCREATED\nada\t2026-09-01T16:26:40Z\n");
         let again = operator.at(create("ada"), "another password\n", NOW).await.unwrap_err();
-        assert_eq!(again.to_string(), "there is an operator `ada` already");
+        assert_eq!(again.to_string(), "the operator `ada` already exists");
         for (input, weak) in [("", false), ("\n", false), ("short\n", true)] {
             let error = operator.at(create("bob"), input, NOW).await.unwrap_err();
             assert_eq!(matches!(error, OperatorError::WeakPassword(_)), weak, "{input:?} {error}");

@@ -49,9 +49,9 @@ pub enum ProviderError {
     /// The request may have taken effect: retry with the same key.
     #[error("{why}")]
     Unreachable { why: String },
-    #[error("it answered {status} ({code})")]
+    #[error("the provider returned {status} ({code})")]
     Refused { status: u16, code: String },
-    #[error("its answer makes no sense: {why}")]
+    #[error("unexpected response: {why}")]
     Unusable { why: &'static str },
 }
 
@@ -65,7 +65,7 @@ pub enum WebhookError {
     NotConfigured { method: PaymentMethod },
     /// Too many checks are in progress, or were made within a minute: the provider must send it
     /// again.
-    #[error("too many webhooks are to be checked")]
+    #[error("too many webhooks wait to be checked")]
     Busy,
     /// The provider did not answer the check: it must send the webhook again.
     #[error("the payment provider did not answer")]

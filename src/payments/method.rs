@@ -50,5 +50,5 @@ impl FromStr for PaymentMethod {
 
 /// The name does not denote a payment method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("unknown way to pay, expected card or paypal")]
+#[error("unknown payment method, expected card or paypal")]
 pub struct UnknownPaymentMethod;

@@ -188,7 +188,7 @@ impl Payments {
         }
         let status = self.provider(order.method)?.cancel(&order).await;
         let status = status.unwrap_or_else(|error| {
-            info!(order = order.id, %error, "the checkout was left open");
+            info!(order = order.id, %error, "the checkout stays open");
             ProviderStatus::default()
         });
         self.apply(&order, &ProviderStatus { closed: true, ..status }, now).await
@@ -336,7 +336,7 @@ impl Payments {
         let new_checkout = match provider.open(&order, &return_urls).await {
             Ok(new_checkout) => new_checkout,
             Err(refused) => {
-                error!(order = order.id, error = %refused, "no checkout was opened");
+                error!(order = order.id, error = %refused, "cannot open a checkout");
                 if !matches!(refused, ProviderError::Unreachable { .. }) {
                     self.apply(
                         &order,
@@ -378,11 +378,17 @@ impl Payments {
         let (order, applied) = self.shared.store.apply(of, status, event, now).await?;
         match &applied {
             ApplyOutcome::Days(days) => {
-                info!(order = order.id, account = order.account.0, days, "days were moved");
+                info!(
+                    order = order.id,
+                    account = order.account.0,
+                    days,
+                    "the days of an add-on changed"
+                );
                 self.shared.accounts.broadcast_own_changes().await;
             }
             ApplyOutcome::Mismatch(mismatch) => {
-                error!(order = order.id, rail = %order.method, %mismatch, "a payment does not fit");
+                let rail = order.method;
+                error!(order = order.id, %rail, %mismatch, "a payment does not match its order");
             }
             ApplyOutcome::Nothing | ApplyOutcome::Repeated => {}
         }

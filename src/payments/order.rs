@@ -88,7 +88,7 @@ pub(super) enum Mismatch {
     Currency { expected: String, received: String },
     #[error("the amount is {received}, not {expected}")]
     Amount { expected: Decimal, received: Decimal },
-    #[error("{received} were given back of {paid}")]
+    #[error("{received} of {paid} were refunded")]
     Refund { paid: Decimal, received: Decimal },
 }
 

@@ -29,10 +29,7 @@ impl Payments {
         loop {
             fetch_status.tick().await;
             if let Err(error) = self.sweep(clock::wall()).await {
-                warn!(
-                    error = &error as &dyn std::error::Error,
-                    "open orders cannot be looked after"
-                );
+                warn!(error = &error as &dyn std::error::Error, "cannot sweep open orders");
             }
         }
     }
@@ -57,7 +54,7 @@ impl Payments {
                     info!(order = id, state = order.state().as_str(), "an order was settled")
                 }
                 Err(PaymentError::Store(error)) => return Err(error.into()),
-                Err(error) => info!(order = id, %error, "nothing was heard of an order"),
+                Err(error) => info!(order = id, %error, "no news of an order"),
             }
         }
         Ok(count)

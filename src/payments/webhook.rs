@@ -56,7 +56,7 @@ impl Payments {
         let event = provider.read_webhook(headers, body, now)?;
         let WebhookEvent { id, kind, order_ref, content } = event;
         if content == EventContent::Nothing {
-            debug!(id, kind, "a webhook is about nothing that matters");
+            debug!(id, kind, "a webhook of an irrelevant kind");
             return Ok("ignored");
         }
         let store = &self.shared.store;
@@ -72,7 +72,7 @@ impl Payments {
             provider.check(headers, body).await?;
         }
         let Some(order) = order else {
-            info!(id, kind, "a webhook is about no order of ours");
+            info!(id, kind, "a webhook names an unknown order");
             store.record(event, "unknown order", now).await?;
             return Ok("unknown order");
         };

@@ -1,6 +1,6 @@
-//! How likely each score is, and what follows from that.
+//! The probability of each score, and of the outcomes that follow from it.
 
-/// Goals of one side that are told apart; more are so rare that they are left out.
+/// Maximum goals of one side; larger numbers are so rare that they are ignored.
 const GOALS_MAX: usize = 15;
 
 /// The probability of each score: `rows[home][away]`. They add up to 1.
@@ -10,8 +10,8 @@ pub struct ScoreMatrix {
 }
 
 impl ScoreMatrix {
-    /// Two Poisson variables with these means, and Dixon and Coles' dependence of low scores, `rho`, as
-    /// far as these means allow: beyond, a score would have less than no chance.
+    /// Two Poisson variables with these means, with Dixon and Coles' dependence of low scores,
+    /// `rho`, limited to the range in which no score has a negative probability.
     #[must_use]
     pub fn new(home: f64, away: f64, rho: f64) -> Self {
         let least = (-1.0 / home).max(-1.0 / away);
@@ -38,7 +38,7 @@ impl ScoreMatrix {
         scores.map(|(_, probability)| probability).sum()
     }
 
-    /// Home, draw, away.
+    /// Probabilities of home win, draw and away win.
     #[must_use]
     pub fn result(&self) -> [f64; 3] {
         [
@@ -48,7 +48,7 @@ impl ScoreMatrix {
         ]
     }
 
-    /// That more goals are scored than this.
+    /// The probability of more goals than this.
     #[must_use]
     pub fn over(&self, goals: usize) -> f64 {
         self.probability(|home, away| home + away > goals)
@@ -87,7 +87,8 @@ fn poisson(mean: f64) -> [f64; GOALS_MAX + 1] {
     all
 }
 
-/// Tau of the paper, equation 4.2: what low scores are more or less likely than by themselves.
+/// Tau of the paper, equation 4.2: the factor by which low scores are more or less likely than if
+/// goals were independent.
 pub(super) fn dependence([x, y]: [usize; 2], home: f64, away: f64, rho: f64) -> f64 {
     match (x, y) {
         (0, 0) => 1.0 - home * away * rho,
@@ -107,8 +108,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whatever the model says of a match, something happens for certain, and nothing has less
-        /// than no chance.
+        /// For any model, the probabilities are not negative and add up to 1.
         #[test]
         fn probabilities_of_all_scores_are_1(
             home in 0.05..6.0_f64,
@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// A model of few results may say more of low scores than can be.
+    /// A model of few results may estimate a stronger dependence than is possible.
     #[test]
     fn low_scores_depend_on_each_other_within_bounds() {
         for rho in [-100.0, 100.0] {

@@ -31,15 +31,15 @@ use crate::{
     supervisor::{self, Lifetime},
 };
 
-/// The name of the model in answers.
+/// The name of the model in responses.
 pub const VERSION: &str = "dixon-coles-1";
 
-/// The newest results of a competition that are looked at: with the default half-life, those of ten
-/// years of a large league.
+/// The newest results of a competition that are used: with the default half-life, ten years of a
+/// large league.
 const RESULTS_MAX: usize = 4_000;
 
-/// Between two looks for competitions that cannot wait for the next time: those that have just got enough
-/// results, from an import or from the demo's past, and those that have far more than before.
+/// Interval between two checks for urgent competitions: those that have just got enough results,
+/// from an import or from the demo's past, and those that have many more than before.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 const DAY_US: f64 = 86_400.0 * 1_000_000.0;
@@ -54,20 +54,21 @@ pub struct Predictor {
 #[derive(Debug)]
 pub struct FittedModel {
     pub model: Model,
-    /// When it was made.
+    /// When the model was fitted.
     pub at: Micros,
     /// The number of results and their last change, to detect new data.
     of: (usize, Micros),
-    /// All results that the archive had.
+    /// Results that the archive had in total.
     results: usize,
 }
 
 /// Which competitions are refitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefitScope {
-    /// All that have anything new.
+    /// All competitions with new results.
     All,
-    /// Those that have no model yet, and those that have a tenth more results than theirs was made of.
+    /// Competitions without a model, and those that have a tenth more results than their model
+    /// used.
     Urgent,
 }
 
@@ -79,7 +80,7 @@ impl Predictor {
         fitted.get(&competition).map(Arc::clone)
     }
 
-    /// Fits the models again and again, until the hub stops.
+    /// Refits the models periodically until the hub stops.
     #[must_use]
     pub fn refit_always(
         &self,
@@ -114,7 +115,7 @@ impl Predictor {
         })
     }
 
-    /// Fits the models of the wanted competitions that have something new.
+    /// Fits the models of the selected competitions that have new results.
     pub fn refit(
         &self,
         archive: &Archive,
@@ -161,7 +162,7 @@ impl Predictor {
     }
 }
 
-/// Goals without extra time: that is what the model speaks of.
+/// Goals without extra time, which is what the model predicts.
 fn result(brief: &MatchSummary, now: Micros) -> Option<MatchResult> {
     let extra = brief.extra_time.unwrap_or_default().map(u32::from);
     let [home, away] = brief.score?;

@@ -3,12 +3,13 @@
 //! M. J. Dixon and S. G. Coles, "Modelling Association Football Scores and Inefficiencies in the
 //! Football Betting Market", Journal of the Royal Statistical Society: Series C 46(2), 1997, 265-280.
 //!
-//! The goals of the home side are Poisson with mean `exp(level + home + attack_h + defence_a)`, those of
-//! the away side with `exp(level + attack_a + defence_h)`; a high defence lets in more. `rho` makes 0-0,
-//! 1-0, 0-1 and 1-1 depend on each other. The likelihood of a result counts less the older it is: half
-//! as much after each half-life, which is the paper's weight of section 4.4. Strengths have a normal
-//! prior around 0, which holds those of teams with few matches near the average and tells attack from
-//! level; the paper has a constraint there instead. So has `rho`, of which few results say little.
+//! The goals of the home side are Poisson with mean `exp(level + home + attack_h + defence_a)`,
+//! those of the away side with `exp(level + attack_a + defence_h)`; a team with a higher `defence`
+//! concedes more. `rho` makes 0-0, 1-0, 0-1 and 1-1 depend on each other. The likelihood of a
+//! result counts less the older it is: half as much after each half-life, which is the paper's
+//! weight of section 4.4. Strengths have a normal prior around 0, which keeps teams with few
+//! matches near the average and separates attack from level; the paper has a constraint there
+//! instead. `rho` has a prior too, because a few results say little about it.
 
 use std::collections::BTreeMap;
 
@@ -18,22 +19,22 @@ use super::{
 };
 use crate::record::Key;
 
-/// 1/variance of the prior of a strength: a standard deviation of 0.4, a little more than teams of a
-/// league differ by.
+/// 1/variance of the prior of a strength: a standard deviation of 0.4, slightly more than the teams
+/// of a league differ by.
 const PRIOR: f64 = 6.0;
 
-/// The same of the dependence of low scores: a standard deviation of 0.14, about as much as leagues have.
-/// Without it nothing holds it back where no 0-0 and no 1-1 is among the results, and every forecast
-/// would be 1-0 or 0-1.
+/// The same for the dependence of low scores: a standard deviation of 0.14, about the spread
+/// between leagues. Without it, `rho` is unbounded if the results contain no 0-0 and no 1-1, and
+/// every forecast would be 1-0 or 0-1.
 const DEPENDENCE_PRIOR: f64 = 50.0;
 
 /// One result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MatchResult {
     pub sides: [Key; 2],
-    /// Without extra time.
+    /// Goals without extra time.
     pub goals: [u32; 2],
-    /// How long ago.
+    /// Age in days.
     pub days: f64,
 }
 
@@ -51,19 +52,19 @@ pub struct Model {
     pub teams: BTreeMap<Key, Strength>,
 }
 
-/// What the model makes of a match.
+/// The prediction for a match.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
-    /// Goals of home and away.
+    /// Expected goals of home and away.
     pub expected: [f64; 2],
     pub scores: ScoreMatrix,
 }
 
-/// Parameters that are no team's, in front of the others.
+/// Number of parameters that belong to no team; they come before the others.
 const COMMON: usize = 3;
 
 impl Model {
-    /// The likeliest model of these results. Without results nothing is known and all are alike.
+    /// The most likely model of these results. Without results, all teams are equal.
     #[must_use]
     pub fn fit(played: &[MatchResult], half_life_days: f64) -> Self {
         let mut teams: BTreeMap<Key, usize> = BTreeMap::new();
@@ -74,7 +75,7 @@ impl Model {
         let results: Vec<_> =
             played.iter().map(|it| WeightedResult::of(it, &teams, half_life_days)).collect();
         let mut start = vec![0.0; COMMON + 2 * teams.len()];
-        // Where leagues are; the way from there is short.
+        // Typical values of leagues, from which few steps remain.
         (start[0], start[1], start[2]) = (0.15, 0.25, -0.05);
         let found = maximum(start, |at| likelihood(at, &results));
         let strength = |index: usize| Strength {
@@ -85,7 +86,7 @@ impl Model {
         Self { level: found[0], home: found[1], rho: found[2], teams: teams.collect() }
     }
 
-    /// What it makes of a match between two teams, if it has results of both.
+    /// The forecast of a match between two teams, if the model has results of both.
     #[must_use]
     pub fn forecast(&self, sides: [Key; 2], neutral: bool) -> Option<Forecast> {
         let [home, away] = [self.teams.get(&sides[0])?, self.teams.get(&sides[1])?];
@@ -99,7 +100,7 @@ impl Model {
     }
 }
 
-/// A result as the likelihood needs it: teams by their places.
+/// A result in the form that the likelihood needs: teams by index.
 struct WeightedResult {
     home: usize,
     away: usize,
@@ -115,7 +116,7 @@ impl WeightedResult {
     }
 }
 
-/// The logarithm of the likelihood, without what does not depend on the parameters, and its gradient.
+/// The log-likelihood, without terms that do not depend on the parameters, and its gradient.
 fn likelihood(at: &[f64], results: &[WeightedResult]) -> Evaluation {
     let (level, advantage, rho) = (at[0], at[1], at[2]);
     let mut gradient = vec![0.0; at.len()];
@@ -131,7 +132,7 @@ fn likelihood(at: &[f64], results: &[WeightedResult]) -> Evaluation {
         }
         let [x, y] = goals.map(f64::from);
         value += weight * (tau.ln() + x * logs[0] - lambda + y * logs[1] - mu);
-        // By the logarithms of both means, and by rho.
+        // Derivatives by the logarithms of both means, and by rho.
         let by_tau = match low {
             [0, 0] => [-lambda * mu * rho, -lambda * mu * rho, -lambda * mu],
             [0, 1] => [lambda * rho, 0.0, lambda],

@@ -1,27 +1,27 @@
 //! The maximum of a smooth function: L-BFGS with a backtracking line search.
 //!
 //! Nocedal and Wright, "Numerical Optimization", 2nd edition, algorithms 7.4 and 3.1. The functions
-//! here are concave but for one parameter, have some dozens of parameters, and are cheap.
+//! here are concave in all parameters but one, have some dozens of parameters, and are cheap.
 
 use std::collections::VecDeque;
 
-/// Steps of which the curvature is remembered.
+/// Number of steps whose curvature is remembered.
 const MEMORY: usize = 8;
 const ITERATIONS_MAX: usize = 500;
-/// Where no step of the gradient is longer than this, it is the maximum.
+/// The norm of the gradient at which the search has converged.
 const FLAT: f64 = 1e-6;
-/// Halvings of a step that does not go up.
+/// Maximum halvings of a step that does not go up.
 const HALVINGS_MAX: usize = 40;
-/// What part of the rise that the slope promises a step has to bring.
+/// The part of the increase predicted by the slope that a step must achieve.
 const ENOUGH: f64 = 1e-4;
 
-/// The value of a function at a place, and its gradient there.
+/// The value and the gradient of a function at a point.
 pub(super) struct Evaluation {
     pub(super) value: f64,
     pub(super) gradient: Vec<f64>,
 }
 
-/// Where the function has its maximum, going up from `start`. A function may be minus infinity.
+/// Finds the maximum by ascent from `start`. The function may be minus infinity.
 pub(super) fn maximum(start: Vec<f64>, function: impl Fn(&[f64]) -> Evaluation) -> Vec<f64> {
     let mut at = start;
     let mut here = function(&at);
@@ -35,7 +35,7 @@ pub(super) fn maximum(start: Vec<f64>, function: impl Fn(&[f64]) -> Evaluation) 
             steps.clear();
             direction.clone_from(&here.gradient);
         }
-        // The first step knows no scale.
+        // The first step has no scale yet.
         let scale = if steps.is_empty() { 1.0 / norm(&direction).max(1.0) } else { 1.0 };
         let Some((next, there)) = climb(&at, &here, &direction, scale, &function) else { break };
         let step: Vec<f64> = next.iter().zip(&at).map(|(a, b)| a - b).collect();
@@ -53,7 +53,7 @@ pub(super) fn maximum(start: Vec<f64>, function: impl Fn(&[f64]) -> Evaluation) 
     at
 }
 
-/// A step that was made, how the gradient fell along it, and the product of both.
+/// A step, the decrease of the gradient along it, and the product of both.
 struct Curve {
     step: Vec<f64>,
     change: Vec<f64>,
@@ -117,7 +117,7 @@ fn add(to: &mut [f64], times: f64, what: &[f64]) {
 mod tests {
     use super::*;
 
-    /// Rosenbrock's valley, upside down: bent and narrow.
+    /// Rosenbrock's valley, inverted: curved and narrow.
     #[test]
     fn maximum_of_a_bent_valley_is_found() {
         let found = maximum(vec![-1.2, 1.0], |at| {

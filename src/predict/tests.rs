@@ -14,7 +14,7 @@ fn named(id: Key) -> EntityRef {
     EntityRef { id, name: format!("name {id}").into() }
 }
 
-/// A match that ended, a day earlier for each that was before it.
+/// A finished match, one day earlier for each match before it.
 fn finished(
     id: Key,
     sides: [Key; 2],

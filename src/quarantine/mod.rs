@@ -119,7 +119,7 @@ impl Quarantine {
     }
 
     fn failed(&self, error: &io::Error) {
-        error!(path = %self.path.display(), %error, "quarantine could not be written");
+        error!(path = %self.path.display(), %error, "cannot write the quarantine");
     }
 
     fn write(&mut self, line: &QuarantineEntry) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! What a record holds of a football match for analysis.
+//! The analysis data of a football match in its record.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,17 @@ use super::EntityRef;
 pub struct AnalysisRecord {
     /// In the order in which they became known.
     pub shots: Vec<ShotRecord>,
-    /// As a provider says them that does not tell them shot by shot; home and away.
+    /// Totals of a provider that does not list shots; home and away.
     pub expected_goals: [Option<ExpectedGoals>; 2],
     /// By [`MomentumMinute`]: from -100 to 100, positive is home.
     pub momentum: Vec<(MomentumMinute, i8)>,
-    /// First half, second half; of each home and away.
+    /// First half, second half; home and away in each.
     pub halves: [[BTreeMap<Stat, u32>; 2]; 2],
     pub positions: [Vec<PositionRecord>; 2],
 }
 
-/// Twice the minute, and 1 more for the time added to it: 90 is the 45th, 91 what was added.
+/// Twice the minute, plus 1 for stoppage time: 90 is the 45th minute, 91 the stoppage time after
+/// it.
 pub type MomentumMinute = u16;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ pub struct ShotRecord {
     pub goal_mouth: Option<[u16; 2]>,
 }
 
-/// Where a player has been on average, in tenths of a percent of the pitch.
+/// The average position of a player, in tenths of a percent of the pitch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionRecord {
     pub player: EntityRef,
@@ -64,7 +65,7 @@ pub struct PositionRecord {
 }
 
 impl AnalysisRecord {
-    /// Expected goals of both sides: the sum of their shots in play, or as the provider says them.
+    /// Expected goals of both sides: the sum of their shots in play, or the provider's totals.
     #[must_use]
     pub fn expected_goals(&self) -> Option<[ExpectedGoals; 2]> {
         let told = self.shots.iter().any(|shot| shot.expected_goals.is_some());
@@ -75,7 +76,7 @@ impl AnalysisRecord {
         Some([home?, away?])
     }
 
-    /// The sum of a side's shots in some periods; the kicks of a shoot-out are none of them.
+    /// The sum of a side's shots in some periods, without the kicks of a shoot-out.
     #[must_use]
     pub fn expected_goals_of(&self, side: u8, of: impl Fn(Period) -> bool) -> ExpectedGoals {
         let in_play = |it: &&ShotRecord| it.period != Period::Shootout && of(it.period);
@@ -83,7 +84,7 @@ impl AnalysisRecord {
         ExpectedGoals(own.filter_map(|it| it.expected_goals).map(|it| it.0).sum())
     }
 
-    /// This, completed by what was kept before.
+    /// This record, completed from the stored one.
     #[must_use]
     pub fn merged_over(&self, old: &Self) -> Self {
         let is_told = |old: &&ShotRecord| self.shots.iter().any(|shot| shot.eid == old.eid);
@@ -109,7 +110,7 @@ impl AnalysisRecord {
     }
 }
 
-/// This over what was kept before, where one of them is known.
+/// This value over the stored one, if either is known.
 #[must_use]
 pub(crate) fn merged(
     new: Option<&AnalysisRecord>,

@@ -1,8 +1,8 @@
-//! The counters of both sides of a match, with the zeros that feeds leave out.
+//! The counters of both sides of a match, with the zeros that feeds omit.
 //!
-//! Feeds send a counter once it has changed, and often for one side alone. Clients average these
-//! counters, so one that is counted and has not changed is 0 for them. A counter that nobody counts in
-//! this match stays absent: SERVICE section 8, row 7.
+//! Feeds send a counter once it has changed, and often for one side only. Clients average these
+//! counters, so a counter that is tracked but has not changed must be 0. A counter that no feed
+//! tracks in this match stays absent: SERVICE section 8, row 7.
 
 use std::{borrow::Borrow, collections::BTreeMap, sync::Arc};
 
@@ -14,7 +14,7 @@ pub type Counters = BTreeMap<Arc<str>, u32>;
 const POSSESSION: &str = "ball_possession";
 const CARDS: [&str; 2] = ["yellow_cards", "red_cards"];
 
-/// A feed that counts the first of these counts all of them.
+/// A feed that tracks the first of these tracks all of them.
 const FAMILIES: [&[&str]; 2] = [
     &[
         "passes",
@@ -32,7 +32,7 @@ const FAMILIES: [&[&str]; 2] = [
 ];
 
 impl FootballRecord {
-    /// The counters of both sides, with the zeros that feeds leave out.
+    /// The counters of both sides, with the zeros that feeds omit.
     #[must_use]
     pub fn counters(&self) -> [Counters; 2] {
         let mut sides = self.stats.clone();
@@ -44,7 +44,7 @@ impl FootballRecord {
     }
 }
 
-/// Which of [`CARDS`] an incident is of this kind, as the stream protocol names kinds.
+/// The entry of [`CARDS`] for an incident of this kind, as the stream protocol names kinds.
 fn card(kind: &str) -> Option<CountedCard> {
     match kind {
         "yellow" => Some(CountedCard::Yellow),
@@ -53,15 +53,16 @@ fn card(kind: &str) -> Option<CountedCard> {
     }
 }
 
-/// A card as it is counted: a second yellow one is a red one.
+/// A card as it is counted: a second yellow card is a red card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CountedCard {
     Yellow,
     Red,
 }
 
-/// Adds to the counters of both sides the zeros that feeds leave out. `has_incidents`: whether incidents
-/// are told; `shown`: the cards among them, each with its side, which count where no counter tells them.
+/// Adds to the counters of both sides the zeros that feeds omit. `has_incidents`: whether a feed
+/// reports incidents; `shown`: the cards among them, each with its side, which are counted if no
+/// counter provides them.
 pub(crate) fn complete<K: Ord + Clone + Borrow<str> + From<&'static str>>(
     sides: &mut [BTreeMap<K, u32>; 2],
     has_incidents: bool,
@@ -92,7 +93,7 @@ pub(crate) fn complete<K: Ord + Clone + Borrow<str> + From<&'static str>>(
     complete_other(away, home);
 }
 
-/// What one side has and the other has not.
+/// Adds to `other` the counters that only `own` has: zero, or for possession the rest of 100 %.
 fn complete_other<K: Ord + Clone + Borrow<str>>(
     own: &BTreeMap<K, u32>,
     other: &mut BTreeMap<K, u32>,

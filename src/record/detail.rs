@@ -1,4 +1,5 @@
-//! What lists of matches leave out of a record. It makes most of its size, so it is kept apart.
+//! The fields of a record that lists of matches omit. They make up most of its size, so they are
+//! stored separately.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -9,18 +10,18 @@ use super::{
     PriceRecord,
 };
 
-/// The parts of a record that its summary has not.
+/// The fields of a record that its summary does not have.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Detail<'a> {
     prices: Cow<'a, [PriceRecord]>,
-    /// Of football.
+    /// Football only.
     line_ups: Cow<'a, [Option<LineUpRecord>; 2]>,
     players: Cow<'a, [PlayerRecord]>,
     analysis: Option<Cow<'a, AnalysisRecord>>,
 }
 
 impl MatchRecord {
-    /// The summary of a record, and the rest of it.
+    /// Splits a record into its summary and its detail.
     pub(crate) fn split(&self) -> (Self, Detail<'_>) {
         let mut detail = Detail { prices: Cow::Borrowed(&self.prices), ..Detail::default() };
         let play = match &self.play {
@@ -63,7 +64,7 @@ impl MatchRecord {
         (summary, detail)
     }
 
-    /// Makes a summary whole again.
+    /// Completes a summary with its detail.
     pub(crate) fn complete(&mut self, detail: Detail<'_>) {
         let Detail { prices, line_ups, players, analysis } = detail;
         self.prices = prices.into_owned();

@@ -1,18 +1,18 @@
-//! What is known of a match already, beside what is told of it now: whose and where it is, which any
-//! later word completes (also over what is in the archive), and how it is played, as files tell it.
+//! Merges a new record of a match with an earlier one: particulars, such as names and places, which
+//! any later report completes (also in the archive), and the play, as files report it.
 
 use std::{collections::HashMap, sync::Arc};
 
 use super::{FootballRecord, MatchRecord, MatchSummary, Names, PlayRecord, PriceRecord, odds_id};
 
 impl MatchRecord {
-    /// The brief, to be changed: a copy of its own where it is shared.
+    /// The summary for changes; it is copied first if it is shared.
     pub fn brief_mut(&mut self) -> &mut MatchSummary {
         Arc::make_mut(&mut self.brief)
     }
 
-    /// Takes over of an earlier record of the same match what this one does not know. What both know
-    /// is as it is told here, but a match that has ended is not begun anew.
+    /// Takes from an earlier record of the same match what this one lacks. Where both have a value,
+    /// this one wins, except that an ended match is not started again.
     pub fn fill_from(&mut self, kept: &Self) {
         for (provider, key) in &kept.refs {
             self.refs.entry(provider.clone()).or_insert_with(|| key.clone());
@@ -22,7 +22,7 @@ impl MatchRecord {
             self.brief_mut().status = kept.brief.status;
         }
         if kept.brief.status.is_over() && self.brief.status.is_over() {
-            // A match that is told again after a restart did not end again.
+            // A match that is reported again after a restart did not end again.
             self.brief_mut().ended = self.brief.ended.into_iter().chain(kept.brief.ended).min();
         }
         fill_score(self.brief_mut(), &kept.brief, went_back);
@@ -53,7 +53,7 @@ impl MatchRecord {
                 }
             }
             (own @ PlayRecord::None, kept) => own.clone_from(kept),
-            // Of another sport, which no match becomes.
+            // Another sport: a match never changes its sport.
             (
                 PlayRecord::Football(_)
                 | PlayRecord::Tennis(_)
@@ -65,7 +65,7 @@ impl MatchRecord {
     }
 }
 
-/// The later one of each; those that are not told now stay as they were.
+/// The later price of each pair; prices without a new report are kept.
 fn fill_prices(own: &mut Vec<PriceRecord>, kept: &[PriceRecord]) {
     let places = own.iter().enumerate().map(|(place, price)| (odds_id(0, price), place));
     let places: HashMap<_, _> = places.collect();
@@ -85,7 +85,7 @@ fn fill<T: Clone>(own: &mut Option<T>, kept: &Option<T>) {
 }
 
 impl MatchSummary {
-    /// Takes over who plays, when, where and in what, as far as it is not told here.
+    /// Takes sides, time, place and competition where this record lacks them.
     pub(crate) fn fill_particulars(&mut self, kept: &Self) {
         let Self {
             id: _,
@@ -135,7 +135,7 @@ impl MatchSummary {
 }
 
 impl Names {
-    /// Takes over the names that are not told here.
+    /// Takes the names that this record lacks.
     pub(crate) fn fill(&mut self, kept: &Self) {
         let Self {
             competition,
@@ -154,7 +154,7 @@ impl Names {
         fill(country, &kept.country);
         fill(season, &kept.season);
         fill(sides, &kept.sides);
-        // A city is that of a venue.
+        // A city belongs to a venue.
         if venue.is_none() {
             venue.clone_from(&kept.venue);
             city.clone_from(&kept.city);
@@ -171,7 +171,7 @@ impl Names {
 }
 
 impl FootballRecord {
-    /// Takes over what is counted and is not told here.
+    /// Takes the counters that this record lacks.
     pub(crate) fn fill_stats(&mut self, kept: &Self) {
         for (own, kept) in self.stats.iter_mut().zip(&kept.stats) {
             for (stat, value) in kept {
@@ -196,8 +196,8 @@ fn fill_score(own: &mut MatchSummary, kept: &MatchSummary, went_back: bool) {
     own.updated = own.updated.max(kept.updated);
 }
 
-/// Two sources have different ids for one incident, so the list is one of them's: that of the one
-/// who tells more.
+/// Two sources have different ids for one incident, so the list is taken from one of them: the one
+/// with more incidents.
 fn fill_football(own: &mut FootballRecord, kept: &FootballRecord, went_back: bool) {
     own.followed |= kept.followed;
     if went_back || own.clock.is_none() {
@@ -210,11 +210,11 @@ fn fill_football(own: &mut FootballRecord, kept: &FootballRecord, went_back: boo
     fill(&mut own.ball, &kept.ball);
     fill(&mut own.line_ups[0], &kept.line_ups[0]);
     fill(&mut own.line_ups[1], &kept.line_ups[1]);
-    // Players, too, have other ids with another source.
+    // Another source has other ids for players, too.
     if own.players.is_empty() {
         own.players.clone_from(&kept.players);
     }
-    // Shots, too, have other names with another source.
+    // Another source has other names for shots, too.
     if own.analysis.is_none() {
         own.analysis.clone_from(&kept.analysis);
     }

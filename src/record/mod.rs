@@ -1,8 +1,8 @@
 //! The record of one match, as stored in the archive and served over HTTP.
 //!
-//! In: the hub's typed state, at a moment ([`MatchRecord::of`]). Out: plain values that are written as
-//! JSON and read again, the same for a match in play and for one of ten years ago. It knows neither
-//! SQL nor HTTP; public shapes are made of it in `api`.
+//! In: the hub's typed state at a point in time ([`MatchRecord::of`]). Out: plain values that are
+//! serialised as JSON, with the same types for a match in play and for one of ten years ago. It
+//! knows neither SQL nor HTTP; `api` derives the public shapes.
 
 mod analysis;
 pub(crate) mod counters;
@@ -56,7 +56,7 @@ pub struct MatchSummary {
     pub sport: Sport,
     pub competition: Option<Key>,
     pub season: Option<Key>,
-    /// When it starts. Where a feed says the day alone, noon of it, UTC.
+    /// When it starts. If a feed provides only the day, noon of that day, UTC.
     pub start: Option<Micros>,
     pub status: Status,
     /// Home and away; player 1 and player 2.
@@ -69,7 +69,7 @@ pub struct MatchSummary {
     pub coaches: [Option<Key>; 2],
     pub attendance: Option<u32>,
     pub neutral: Option<bool>,
-    /// What the scoreboard shows: goals without the shoot-out, sets, maps, points, legs.
+    /// The score: goals without the shoot-out, sets, maps, points, legs.
     pub score: Option<[u32; 2]>,
     /// Football: at half time; goals of extra time alone; kicks of the shoot-out.
     pub half_time: Option<[u16; 2]>,
@@ -77,10 +77,10 @@ pub struct MatchSummary {
     pub penalties: Option<[u16; 2]>,
     /// Games of each set, goals of each period, points of each quarter, rounds of each map.
     pub parts: Vec<[u32; 2]>,
-    /// 0 or 1: which side has won, where the sport tells it apart from the score.
+    /// 0 or 1: the winning side, in sports where the score does not decide it.
     pub winner: Option<u8>,
     pub best_of: Option<u8>,
-    /// When it ended, by the time of the source that told of it.
+    /// When it ended, by the clock of the source that reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Micros>,
     /// Football: expected goals of both sides.
@@ -97,13 +97,13 @@ pub struct MatchSummary {
 pub struct MatchRecord {
     /// Shared with lists of matches.
     pub brief: Arc<MatchSummary>,
-    /// Its providers' slugs and keys.
+    /// The slugs and keys of its providers.
     pub refs: BTreeMap<Arc<str>, Arc<str>>,
     pub names: Names,
     pub play: PlayRecord,
     /// Every price of every book, and the consensus.
     pub prices: Vec<PriceRecord>,
-    /// Where its channel stood when this was noted; absent in the archive.
+    /// The position of its channel when the record was made; absent in the archive.
     #[serde(skip)]
     pub position: Option<Position>,
 }
@@ -112,7 +112,7 @@ pub struct MatchRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Names {
     pub competition: Option<EntityRef>,
-    /// ISO 3166-1 alpha-2 where a feed tells it so, else the country's name.
+    /// ISO 3166-1 alpha-2 if a feed provides it, otherwise the country's name.
     pub country: Option<Arc<str>>,
     pub season: Option<EntityRef>,
     pub sides: Option<[EntityRef; 2]>,
@@ -120,10 +120,10 @@ pub struct Names {
     pub city: Option<Arc<str>>,
     pub referee: Option<EntityRef>,
     pub coaches: [Option<EntityRef>; 2],
-    /// Tennis: of the tournament.
+    /// The surface of a tennis tournament.
     pub surface: Option<Arc<str>>,
     pub category: Option<Arc<str>>,
-    /// Of both sides, as the country of the competition.
+    /// The countries of both sides, in the format of the competition's country.
     #[serde(default, skip_serializing_if = "is_unknown")]
     pub side_countries: [Option<Arc<str>>; 2],
 }
@@ -132,7 +132,7 @@ fn is_unknown(countries: &[Option<Arc<str>>; 2]) -> bool {
     countries.iter().all(Option::is_none)
 }
 
-/// A place in the sequence of a channel.
+/// A position in the sequence of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     pub epoch: fanout::Epoch,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Key;
 
-/// The slug under which what all bookmakers together say is kept: the median of their prices.
+/// The slug of the consensus: the median of all bookmakers' prices.
 pub const CONSENSUS: &str = "consensus";
 
 /// One price of a bookmaker, or of the consensus.
@@ -18,38 +18,39 @@ pub struct PriceRecord {
     /// The bookmaker's slug, or [`CONSENSUS`].
     pub bookmaker: Arc<str>,
     /// As in the stream protocol: `match_winner`, `over_under`, `both_teams_to_score`, ..; with the
-    /// bookmaker's own name where it has several of a kind.
+    /// bookmaker's own name if it has several markets of a kind.
     pub market: Arc<str>,
     /// A part of the match, `1h`; absent for all of it.
     pub period: Option<Arc<str>>,
     pub line: Option<Decimal>,
-    /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`; else what the bookmaker calls
-    /// it, or its id.
+    /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`; otherwise the bookmaker's
+    /// name of the outcome, or its id.
     pub outcome: Arc<str>,
     /// The best price to back; absent while none is on offer.
     pub price: Option<Decimal>,
-    /// Whether it can be taken: the market is open, the selection active, and nothing holds it back.
+    /// Whether it is available: the market is open, the selection is active, and nothing suspends
+    /// it.
     pub open: bool,
     pub in_play: bool,
-    /// When the price was last told, by the source's clock where it has one.
+    /// When the price was last reported, by the source's clock if it has one.
     pub at: Micros,
 }
 
 impl PriceRecord {
-    /// What an outcome is called in [`PriceRecord::outcome`].
+    /// The name of an outcome in [`PriceRecord::outcome`].
     #[must_use]
     pub fn outcome_name(outcome: Outcome) -> &'static str {
         outcome.as_str()
     }
 
-    /// The digest of its row among all rows of all matches.
+    /// The digest that identifies its row among all rows of all matches.
     #[must_use]
     pub fn id(&self, match_id: Key) -> Key {
         odds_id(match_id, self)
     }
 }
 
-/// The digest of an odds row: the same after a restart and on another machine.
+/// The digest of an odds row. It does not change across restarts or machines.
 #[must_use]
 pub fn odds_id(match_id: Key, price: &PriceRecord) -> Key {
     let line = price.line.map(|line| line.normalize().to_string()).unwrap_or_default();

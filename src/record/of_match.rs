@@ -28,7 +28,7 @@ use crate::{
 };
 
 impl MatchRecord {
-    /// All that the hub knows of the match now.
+    /// Exports what the hub knows of the match now.
     #[must_use]
     pub fn of(state: &Match, ids: &PublicIds, now: Micros) -> Self {
         let names = names(state, ids);
@@ -45,7 +45,7 @@ fn named(participant: &Participant) -> EntityRef {
     EntityRef { id: participant.id.0, name: Arc::clone(&participant.name) }
 }
 
-/// The digest of a season: that of its competition's id, and what it is called.
+/// The digest of a season, from its competition's id and its name.
 pub(super) fn season(competition: Id, season: &str) -> Id {
     Id::derive("matchwire", "season", &format!("{competition}|{season}"))
 }
@@ -236,7 +236,7 @@ fn analysis(state: &MatchAnalysis) -> AnalysisRecord {
     }
 }
 
-/// What every player did, with the rating and what his shots were worth.
+/// Each player's statistics, rating and expected goals.
 fn players(state: &Football) -> Vec<PlayerRecord> {
     let mut players: BTreeMap<Id, PlayerRecord> =
         state.players.iter().map(|(id, tally)| (*id, player(tally))).collect();
@@ -350,7 +350,7 @@ fn scoreboard(state: &Scores, brief: &mut MatchSummary) -> ScoreboardRecord {
     ScoreboardRecord { followed: true, period: board.period.clone(), clock: state.clock.map(clock) }
 }
 
-/// The public id of what follows from other public ids, or from a name.
+/// The public id of an entity derived from other public ids, or from a name.
 pub(super) fn derived(ids: &PublicIds, kind: &str, key: &str) -> Option<Key> {
     ids.number(Id::derive("matchwire", kind, key)).map(|id| id.0)
 }
@@ -418,7 +418,7 @@ fn prices(state: &Match) -> Vec<PriceRecord> {
 fn book_prices(sport: Sport, book: &Book) -> impl Iterator<Item = PriceRecord> {
     book.markets.iter().flat_map(move |market| {
         let open = book.status(market) == MarketStatus::Open;
-        // Never told, it is no row.
+        // A selection that never had a price gets no row.
         let was_priced = |it: &&Selection| it.price.is_some() || it.prev.is_some();
         market.selections.iter().filter(was_priced).map(move |selection| {
             let (kind, outcome) = own::names(sport, market, selection);

@@ -1,9 +1,9 @@
-//! What selections are called that do not mean the same with every bookmaker: correct scores, runners
-//! of a race, scorers.
+//! Names of selections without a common meaning across bookmakers: correct scores, runners of a
+//! race, scorers.
 //!
-//! An outcome that is the same everywhere has its word ([`Outcome`](ingest::event::Outcome)). Others go
-//! by what their bookmaker calls them, and by its id where it tells no name, so that their prices are
-//! kept, compared and looked back on like all others.
+//! An outcome that is the same everywhere has its own word ([`Outcome`](ingest::event::Outcome)).
+//! Others use the bookmaker's name, or its id if there is no name, so that their prices can be
+//! stored, compared and queried like all others.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use ingest::event::Sport;
 
 use crate::hub::state::{Market, Selection};
 
-/// The market and the outcome under which the price of a selection is kept.
+/// The market and the outcome under which the price of a selection is stored.
 pub(super) fn names(sport: Sport, market: &Market, selection: &Selection) -> (Arc<str>, Arc<str>) {
     match selection.outcome {
         Some(outcome) => (Arc::clone(&market.kind), outcome.as_str().into()),
@@ -19,16 +19,16 @@ pub(super) fn names(sport: Sport, market: &Market, selection: &Selection) -> (Ar
     }
 }
 
-/// The kind alone where it says all. A bookmaker may have several markets of one kind, one for each
-/// side or scorer, and their names tell them apart: `clean_sheet: Man City Clean Sheet`. Markets of
-/// races are named by their distance, which tells nothing apart.
+/// The kind alone if it is unique. A bookmaker may have several markets of one kind, one for each
+/// side or scorer, and their names distinguish them: `clean_sheet: Man City Clean Sheet`. Markets
+/// of races are named by their distance, which distinguishes nothing.
 fn of_market(sport: Sport, market: &Market) -> Arc<str> {
     let Some(name) = market.name.as_deref().map(str::trim) else { return Arc::clone(&market.kind) };
     let kind = letters(&market.kind);
     if sport == Sport::HorseRacing || market.period.is_some() || letters(name) == kind {
         return Arc::clone(&market.kind);
     }
-    // Where the kind is an id, the name begins with it: `uof-62 goalnr=1`.
+    // If the kind is an id, the name begins with it: `uof-62 goalnr=1`.
     if name.starts_with(&*market.kind) {
         return name.into();
     }
@@ -48,7 +48,7 @@ fn of_selection(market: &Market, selection: &Selection) -> Arc<str> {
             _ => Arc::clone(&selection.id),
         };
     };
-    // A selection that exists once for each handicap.
+    // A selection that exists once per handicap.
     if let Some((_, handicap)) = selection.id.split_once('@') {
         return format!("{name}@{handicap}").into();
     }
@@ -59,7 +59,7 @@ fn of_selection(market: &Market, selection: &Selection) -> Arc<str> {
     }
 }
 
-/// The words of double chance, in which no two bookmakers differ but in spelling.
+/// Normalises double chance, which bookmakers only spell differently.
 fn double_chance(name: &str) -> Option<&'static str> {
     Some(match &*letters(name) {
         "1x" | "homeordraw" | "draworhome" => "1x",

@@ -1,4 +1,4 @@
-//! How a match stands in detail, sport by sport.
+//! The play of a match in detail, by sport.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -19,12 +19,12 @@ pub enum PlayRecord {
     /// CS2, darts, hockey, basketball.
     Scoreboard(ScoreboardRecord),
     Race(RaceRecord),
-    /// Only odds are carried.
+    /// Only odds are available.
     None,
 }
 
-/// Expects `kind` to be the first key, which is how records are written. A derived implementation takes it anywhere,
-/// and for that buffers the whole value: reading a record took twice as long.
+/// Expects `kind` to be the first key, which is how records are written. A derived implementation
+/// accepts it anywhere and therefore buffers the whole value: reading a record took twice as long.
 impl<'de> Deserialize<'de> for PlayRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(TaggedFirst)
@@ -107,7 +107,7 @@ impl PlayRecord {
         }
     }
 
-    /// Whether somebody tells of the play, and not of the odds alone.
+    /// Whether a feed reports the play, not only odds.
     #[must_use]
     pub fn is_followed(&self) -> bool {
         match self {
@@ -120,7 +120,7 @@ impl PlayRecord {
     }
 }
 
-/// The match clock: it showed `second` at the moment `at`, and ticks or stands.
+/// The match clock: it showed `second` at the time `at`, and runs or is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockRecord {
     pub at: Micros,
@@ -130,10 +130,10 @@ pub struct ClockRecord {
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FootballRecord {
-    /// Whether a feed follows the play: if not, there is no score, and not 0-0.
+    /// Whether a feed follows the play. If not, there is no score, instead of 0-0.
     pub followed: bool,
     pub clock: Option<ClockRecord>,
-    /// In the order in which they became known; those taken back stay, and say so.
+    /// In the order in which they became known; withdrawn ones stay and are marked.
     pub incidents: Vec<IncidentRecord>,
     /// By the names of `ingest::event::Stat`.
     pub stats: [BTreeMap<Arc<str>, u32>; 2],
@@ -150,23 +150,24 @@ pub struct IncidentRecord {
     /// As in the stream protocol: `goal`, `yellow`, `second_yellow`, `red`, `substitution`,
     /// `penalty_missed`, `var`, `period`, `shootout`.
     pub kind: Arc<str>,
-    /// Of a goal `regular`, `penalty` or `own_goal`; of a check `checking`, `confirmed` or
-    /// `overturned`; of a period its status; of a kick `scored` or `missed`.
+    /// Of a goal: `regular`, `penalty` or `own_goal`; of a check: `checking`, `confirmed` or
+    /// `overturned`; of a period: its status; of a kick: `scored` or `missed`.
     pub detail: Option<Arc<str>>,
     pub minute: u16,
     pub added: Option<u16>,
-    /// 0 home, 1 away. For a goal the side that profits of it.
+    /// 0 home, 1 away. For a goal, the side that benefits.
     pub side: Option<u8>,
-    /// The scorer, the one booked, the player who goes off.
+    /// The scorer, the booked player, or the player who goes off.
     pub player: Option<EntityRef>,
-    /// The one who gave the pass; the player who comes on.
+    /// The player who gave the assist, or who comes on.
     pub assist: Option<EntityRef>,
     pub score: Option<[u16; 2]>,
-    /// Why it was taken back, if it was.
+    /// Why it was withdrawn, if it was.
     pub retracted: Option<Arc<str>>,
 }
 
-/// Where the ball is, in percent of the pitch, seen from the side that has it.
+/// The position of the ball, in percent of the pitch, from the perspective of the side in
+/// possession.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BallRecord {
     pub x: f64,
@@ -188,19 +189,19 @@ pub struct LineUpPlayerRecord {
     pub number: Option<u16>,
     /// `G`, `D`, `M` or `F`.
     pub position: Option<Arc<str>>,
-    /// The nationality, as the country of a competition.
+    /// The nationality, in the format of a competition's country.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub country: Option<Arc<str>>,
     pub starter: bool,
     pub captain: bool,
 }
 
-/// What one player did in the match.
+/// The statistics of one player in the match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerRecord {
     pub player: EntityRef,
     pub side: u8,
-    /// By the names of `ingest::event::PlayerStat`; what is absent was not told. Also `rating` in
+    /// By the names of `ingest::event::PlayerStat`; absent values are unknown. Also `rating` in
     /// hundredths, and `expected_goals` and `expected_goals_on_target` in hundred-thousandths.
     pub values: BTreeMap<Arc<str>, u32>,
 }
@@ -211,7 +212,7 @@ pub struct TennisRecord {
     /// 0 or 1.
     pub server: Option<u8>,
     pub sets: Vec<SetRecord>,
-    /// The points of the game as the umpire calls them: `["40", "A"]`; in a tie-break counts.
+    /// The points of the game in tennis notation: `["40", "A"]`; in a tie-break, counts.
     pub game: [Arc<str>; 2],
     pub points: Vec<PointRecord>,
 }
@@ -222,7 +223,7 @@ pub struct SetRecord {
     pub tie_break: Option<[u16; 2]>,
 }
 
-/// A point and how the match stood after it.
+/// A point and the score after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PointRecord {
     /// 0 or 1.
@@ -230,11 +231,11 @@ pub struct PointRecord {
     pub server: u8,
     /// `ace` or `double_fault`.
     pub how: Option<Arc<str>>,
-    /// The set in which it was played, from 1.
+    /// The number of the set, from 1.
     pub set: u8,
-    /// The games of that set after it.
+    /// The games of that set after the point.
     pub games: [u8; 2],
-    /// The points of the game after it; both `0` where it ended the game.
+    /// The points of the game after the point; both `0` if it ended the game.
     pub game: [Arc<str>; 2],
     pub ended_game: bool,
     pub ended_set: bool,
@@ -243,7 +244,7 @@ pub struct PointRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ScoreboardRecord {
     pub followed: bool,
-    /// The part in progress, as the feed names it.
+    /// The period in progress, as the feed names it.
     pub period: Option<Arc<str>>,
     pub clock: Option<ClockRecord>,
 }
@@ -252,8 +253,8 @@ pub struct ScoreboardRecord {
 pub struct RaceRecord {
     pub followed: bool,
     pub runners: Vec<RunnerRecord>,
-    /// What bookmakers say of the runners, with the ids by which they know them. The same prices are
-    /// among those of the match.
+    /// The bookmakers' prices of the runners, with the ids by which bookmakers know them. The
+    /// prices of the match contain them too.
     #[serde(default)]
     pub prices: Vec<RunnerPriceRecord>,
 }
@@ -261,7 +262,7 @@ pub struct RaceRecord {
 /// One bookmaker's price of one runner, in one market.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunnerPriceRecord {
-    /// The ids of the runner and of its horse where only bookmakers tell who runs.
+    /// The ids of the runner and of its horse if only bookmakers list the runners.
     #[serde(default)]
     pub runner: Key,
     #[serde(default)]
@@ -270,16 +271,16 @@ pub struct RunnerPriceRecord {
     pub bookmaker: Arc<str>,
     /// `win`, `to_be_placed`, as the feed names it.
     pub market: Arc<str>,
-    /// The bookmaker's own id of the runner.
+    /// The bookmaker's id of the runner.
     pub selection: Arc<str>,
-    /// What the bookmaker calls it; live Betfair does not say.
+    /// The bookmaker's name of the runner; live Betfair has none.
     pub name: Option<Arc<str>>,
     /// The best price to back, and the one before it; absent while none is on offer.
     pub price: Option<Decimal>,
     pub previous: Option<Decimal>,
     /// As in `ingest::event::SelectionStatus`.
     pub status: Arc<str>,
-    /// Whether it can be taken.
+    /// Whether it is available.
     pub open: bool,
     pub in_play: bool,
     pub at: Micros,
@@ -295,7 +296,7 @@ pub struct RunnerRecord {
     #[serde(default)]
     pub jockey_id: Option<Key>,
     pub name: Arc<str>,
-    /// The number on the cloth.
+    /// The saddlecloth number.
     pub number: Option<u16>,
     pub jockey: Option<Arc<str>>,
     /// As in `ingest::event::RunnerStatus`.
@@ -304,12 +305,13 @@ pub struct RunnerRecord {
     pub position: Option<u16>,
 }
 
-/// What a runner that only bookmakers tell goes by: its name, the same with everyone who says it.
+/// The key of a runner that only bookmakers list: its name, which is the same with all of them.
 pub(super) fn runner_key(bookmaker: &str, selection: &str, name: Option<&str>) -> String {
     name.map_or_else(|| format!("{bookmaker}|{selection}"), fold_name)
 }
 
-/// A name without what bookmakers write in different ways: numbers in front, blanks, apostrophes.
+/// A name without the parts that bookmakers write differently: leading numbers, blanks,
+/// apostrophes.
 pub(crate) fn fold_name(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphabetic());
     letters.flat_map(char::to_lowercase).collect()

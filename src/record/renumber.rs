@@ -1,4 +1,4 @@
-//! A record of version 0.1, whose ids are digests, under public ids.
+//! Converts a record of version 0.1, whose ids are digests, to public ids.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{
 use crate::ids::PublicIds;
 
 impl MatchRecord {
-    /// The same match under public ids. `None` when there are as many of them as may be.
+    /// The same match under public ids. `None` if the limit of public ids is reached.
     #[must_use]
     pub fn renumbered(&self, ids: &PublicIds) -> Option<Self> {
         let mut record = self.clone();
@@ -34,7 +34,7 @@ impl MatchRecord {
             .chain(&mut names.coaches)
             .try_for_each(named)?;
         names.sides.iter_mut().flatten().try_for_each(|side| key(&mut side.id))?;
-        // A season's digest is one of its competition's public id.
+        // A season's digest is derived from its competition's public id.
         names.season = match (brief.competition, names.season.take()) {
             (Some(competition), Some(EntityRef { name, .. })) => {
                 let id = ids.number(season(Id(competition), &name))?.0;

@@ -3,8 +3,8 @@
 use super::{FootballRecord, MatchRecord};
 use crate::hub::state::{Football, Match, Play};
 
-/// A football match is told in full where a feed says who or where: an incident with its player, or the
-/// place of the ball. Else it is told by score, clock and counts alone.
+/// A football match has full coverage if a feed provides who or where: an incident with its player,
+/// or the position of the ball. Otherwise a feed provides only score, clock and counts.
 fn says_who_or_where(has_ball: bool, mut has_player: impl Iterator<Item = bool>) -> bool {
     has_ball || has_player.any(|has_player| has_player)
 }
@@ -18,7 +18,7 @@ impl FootballRecord {
 }
 
 impl MatchRecord {
-    /// Whether a feed tells who or where. Never of another sport than football.
+    /// Whether a feed provides who or where. Always false for sports other than football.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.play.football().is_some_and(FootballRecord::is_full)
@@ -26,7 +26,7 @@ impl MatchRecord {
 }
 
 impl Football {
-    /// The same of the state that a record is made of.
+    /// The same for the state that a record is made of.
     #[must_use]
     pub fn is_full(&self) -> bool {
         let players = self.incidents.iter().map(|entry| entry.incident.player.is_some());
@@ -35,7 +35,7 @@ impl Football {
 }
 
 impl Match {
-    /// The same of the state that a record is made of.
+    /// The same for the state that a record is made of.
     #[must_use]
     pub fn is_full(&self) -> bool {
         matches!(&self.play, Play::Football(football) if football.is_full())

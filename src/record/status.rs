@@ -1,4 +1,4 @@
-//! How a match stands, in one vocabulary for all sports.
+//! The status of a match, in one vocabulary for all sports.
 
 use ingest::event::{FootballStatus, RaceStatus, ScoreboardStatus, TennisStatus};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     NotStarted,
-    /// In play, and nobody tells the phase.
+    /// In play, but no feed provides the phase.
     Live,
     FirstHalf,
     HalfTime,
@@ -24,12 +24,12 @@ pub enum Status {
     Postponed,
     Abandoned,
     Cancelled,
-    /// It should have been played long ago, nobody saw it played, and there is no result.
+    /// The scheduled time is long past, but no play was seen and there is no result.
     Unresolved,
 }
 
 impl Status {
-    /// In the order in which a match comes to them.
+    /// In the order in which a match goes through them.
     pub const ALL: [Self; 18] = [
         Self::NotStarted,
         Self::AtThePost,
@@ -51,7 +51,7 @@ impl Status {
         Self::Unresolved,
     ];
 
-    /// Those with a result: played to an end, or given to one side.
+    /// Statuses with a result: played to the end, or awarded to one side.
     pub const RESULTS: [Self; 3] = [Self::Finished, Self::Retired, Self::Walkover];
 
     /// Whether it is in play, breaks and interruptions included.
@@ -71,13 +71,13 @@ impl Status {
         )
     }
 
-    /// Whether it has a result: it was played to its end, or given to one side.
+    /// Whether it has a result: played to the end, or awarded to one side.
     #[must_use]
     pub fn has_result(self) -> bool {
         matches!(self, Self::Finished | Self::Retired | Self::Walkover)
     }
 
-    /// Whether nothing more will be played of it.
+    /// Whether no more play follows.
     #[must_use]
     pub fn is_over(self) -> bool {
         self.has_result() || matches!(self, Self::Abandoned | Self::Cancelled | Self::Unresolved)

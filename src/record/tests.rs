@@ -1,4 +1,4 @@
-//! Records of what the hub knows, sport by sport, and what becomes of them as JSON.
+//! Records made from the hub's state, sport by sport, and their JSON.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn records(batches: impl IntoIterator<Item = Timed>) -> Vec<Arc<MatchRecord>> {
     hub.take_changed(START).0
 }
 
-/// The one match of these lines.
+/// The only match of these lines.
 fn record(lines: &[&str]) -> MatchRecord {
     let mut interpreter = Interpreter::new("acme".into());
     let read = lines.iter().map(|line| {
@@ -47,7 +47,7 @@ fn record(lines: &[&str]) -> MatchRecord {
     record
 }
 
-/// Where its channel stands is not kept.
+/// The channel's position is not stored.
 fn check_json(record: &MatchRecord) {
     let json = serde_json::to_string(record).expect("a record is JSON");
     let again: MatchRecord = serde_json::from_str(&json).expect("it is read again");

@@ -51,7 +51,7 @@ pub enum FollowError {
     Socket(#[from] websocket::AddressError),
     #[error("the API {0}")]
     Api(#[from] uof::ApiError),
-    #[error("product {0} is not known: 1 is live odds, 3 pre-match odds")]
+    #[error("unknown product {0}: 1 is live odds, 3 pre-match odds")]
     Product(u32),
 }
 

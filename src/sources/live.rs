@@ -28,7 +28,7 @@ pub async fn forward(
         }
     }
     // A source reconnects by itself, so this is a bug.
-    error!(source = source.0, "a source has ended by itself");
+    error!(source = source.0, "a source ended unexpectedly");
     let health = Health { feed: FeedState::Down, why: Some("it has ended by itself".into()) };
     inputs.send(Input::Health { source, health }).await.ok();
 }

@@ -51,7 +51,7 @@ pub enum Call {
 #[derive(Debug, thiserror::Error)]
 pub enum UsageError {
     /// The store is unavailable, or more accounts are active than the settings allow.
-    #[error("no room to count in")]
+    #[error("too many counters")]
     Full,
     #[error("the usage database failed")]
     Store(#[from] sqlx::Error),

@@ -75,7 +75,7 @@ async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) 
         }
         time::sleep(RETRY_AFTER).await;
     }
-    warn!("what was counted since the last flush is lost");
+    warn!("usage since the last flush is lost");
 }
 
 async fn flush(meter: &Meter) -> bool {
@@ -85,7 +85,7 @@ async fn flush(meter: &Meter) -> bool {
         Ok(rows) => counter!("matchwire_usage_rows_total").increment(*rows as u64),
         Err(error) => {
             counter!("matchwire_usage_flush_failures_total").increment(1);
-            warn!(error = error as &dyn Error, "cannot write what was used, it is kept");
+            warn!(error = error as &dyn Error, "cannot write usage; will retry");
         }
     }
     flushed.is_ok()
@@ -94,7 +94,7 @@ async fn flush(meter: &Meter) -> bool {
 async fn sweep(meter: &Meter) {
     match meter.sweep(clock::wall()).await {
         Ok(0) => {}
-        Ok(rows) => info!(rows, "deleted what was used long ago"),
-        Err(error) => warn!(error = &error as &dyn Error, "cannot delete what was used long ago"),
+        Ok(rows) => info!(rows, "deleted old usage"),
+        Err(error) => warn!(error = &error as &dyn Error, "cannot delete old usage"),
     }
 }

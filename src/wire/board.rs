@@ -1,4 +1,4 @@
-//! The boards: one line for each match of the day.
+//! The boards: one row for each match of the day.
 
 use ingest::event::Fixture;
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Adds the whole line of a match.
+/// Adds the complete row of a match.
 pub fn line(matches: &mut Object, m: &Match, header: Header) {
     let out = matches.object(FieldKey::Int(m.id.0));
     fixture(out, m, false);
@@ -25,12 +25,12 @@ pub fn line(matches: &mut Object, m: &Match, header: Header) {
         }
         Play::Tennis(state) => play(out, state, None),
         Play::Scoreboard(state) => scoreboard::image(out, state),
-        // Who runs stands in the race's own document.
+        // The race's own document lists the runners.
         Play::Race(_) | Play::None => {}
     }
 }
 
-/// Adds what a batch changed in the line of a match.
+/// Adds what a batch changed in the row of a match.
 pub fn line_patch(
     patch: &mut Object,
     m: &Match,
@@ -69,7 +69,7 @@ pub fn line_patch(
     }
 }
 
-/// Takes the line of a match away.
+/// Removes the row of a match.
 pub fn gone(patch: &mut Object, m: &Match) {
     patch.object("matches").set(FieldKey::Int(m.id.0), Node::Null);
 }

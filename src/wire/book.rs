@@ -111,7 +111,7 @@ fn transitions(out: &mut Object, market: &Market) {
     }
 }
 
-/// A transition, and the one that is no longer kept because of it.
+/// A transition, and the removal of the oldest one if it exceeds the number that is kept.
 fn transition_patch(out: &mut Object, market: &Market, number: u32) {
     let out = out.object("transitions");
     let kept = market.numbered(number).map(|kept| transition(*kept));
@@ -165,8 +165,8 @@ pub fn events(book: &Book, events: &[BookEvent]) -> Vec<Node> {
     events.iter().map(|event| Node::Object(self::event(book, event))).collect()
 }
 
-/// One event for each change of a market's status or of its being in play, and one for each time
-/// that a closed one is settled anew.
+/// One event for each change of a market's status or in-play flag, and one each time that a closed
+/// market is settled again.
 fn event(book: &Book, event: &BookEvent) -> Object {
     match event {
         &BookEvent::Moved { market, number, transition, before } => {
@@ -211,7 +211,7 @@ fn resettled(market: &Market, number: u32, times: u32) -> Object {
     out
 }
 
-/// The hub holds the whole book back, or lets it go.
+/// The hub suspends the whole book, or resumes it.
 fn guard(change: &GuardChange) -> Object {
     let mut out = Object::default();
     match change {
@@ -246,7 +246,7 @@ fn transition_kind(before: Option<(MarketStatus, bool)>, status: MarketStatus) -
             MarketStatus::Open,
         ) => "resume",
         (None, MarketStatus::Open) => "open",
-        // The status is the same or as good as the same: the market turned in play.
+        // The status is unchanged, or equivalent: the market turned in-play.
         _ => "in_play",
     }
 }

@@ -1,4 +1,4 @@
-//! What all bookmakers together say: the `.../odds` channel.
+//! The consensus of all bookmakers: the `.../odds` channel.
 
 use ingest::event::MarketStatus;
 
@@ -42,7 +42,7 @@ pub fn patch(
     patch
 }
 
-/// All of a market. In a patch (`Some`, with what it was) what is absent is deleted.
+/// A complete market. In a patch (`Some`, with its previous state), absent values are deleted.
 fn market(
     out: &mut Object,
     key: &ConsensusKey,
@@ -88,8 +88,8 @@ fn no_offer(out: &mut Object) {
     }
 }
 
-/// One event for each market whose status changed, or that was settled anew; `number`, the change's
-/// own, makes their names unique.
+/// One event for each market whose status changed, or that was settled again. `number`, that of the
+/// change, makes their names unique.
 #[must_use]
 pub fn events(consensus: &Consensus, changed: &[ConsensusChange], number: u64) -> Vec<Node> {
     changed.iter().filter_map(|changed| event(consensus, changed, number)).collect()

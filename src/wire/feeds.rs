@@ -5,7 +5,7 @@ use crate::{
     hub::feeds::{FeedState, Source},
 };
 
-/// The whole of a source. In a patch what is absent is deleted.
+/// A complete source. In a patch, absent values are deleted.
 pub fn source(sources: &mut Object, source: &Source, patch: bool) {
     let out = sources.object(&source.name);
     if !patch {

@@ -28,7 +28,7 @@ pub(super) fn image(out: &mut Object, state: &Football) {
 pub(super) fn patch(out: &mut Object, state: &Football, parts: &[FootballPart]) {
     for part in parts {
         match part {
-            // The status stands in the header.
+            // The status is in the header.
             FootballPart::Status => {}
             FootballPart::Clock => out.set_some("clock", state.clock.map(clock)),
             FootballPart::Score => {
@@ -58,7 +58,7 @@ pub fn clock(clock: MatchClock) -> Object {
     out
 }
 
-/// `home` and `away` are what the scoreboard shows; the parts are there once they are known.
+/// `home` and `away` are the score of the match; the other parts are present once they are known.
 #[must_use]
 pub fn score(score: &FootballScore, patch: bool) -> Object {
     let mut out = pair(score.goals);
@@ -100,7 +100,7 @@ fn incident(place: usize, entry: &IncidentEntry) -> Object {
     out
 }
 
-/// What an incident and its event have in common.
+/// The common fields of an incident and its event.
 fn particulars(out: &mut Object, incident: &Incident) {
     out.set("minute", incident.minute);
     out.set_some("added", incident.added);
@@ -121,7 +121,8 @@ fn particulars(out: &mut Object, incident: &Incident) {
     out.set_some("score", incident.score.map(pair));
 }
 
-/// In a patch, what an incident no longer has is deleted: a correction may take an assist away.
+/// In a patch, deletes the fields that an incident no longer has: a correction may remove an
+/// assist.
 fn absent_incident_fields(out: &mut Object, entry: &IncidentEntry) {
     let Incident { added, side, player, assist, score, kind, .. } = &entry.incident;
     let absent = [
@@ -162,7 +163,7 @@ fn var_decision(decision: VarDecision) -> &'static str {
     }
 }
 
-/// Tenths of a percent become percent with at most one digit behind the point.
+/// Converts tenths of a percent to percent with at most one decimal.
 fn ball(ball: Ball) -> Object {
     let percent = |tenths: u16| Node::Number(Decimal::new(tenths.into(), 1).normalize());
     let mut out = Object::default();

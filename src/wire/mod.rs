@@ -1,7 +1,7 @@
-//! The public JSON shapes of the stream protocol: what each part of the state looks like to clients.
+//! The public JSON shapes of the stream protocol: how clients see each part of the state.
 //!
-//! Every part is rendered in one place, for images and patches alike; an image is all parts. In a
-//! patch an absent optional value is `null`, which deletes.
+//! Every part is rendered in one place, for snapshots and patches alike; a snapshot consists of all
+//! parts. In a patch, an absent optional value is `null`, which deletes the field.
 
 pub mod board;
 pub mod book;
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// The whole document of a match.
+/// The complete document of a match.
 #[must_use]
 pub fn match_image(m: &Match, header: Header, stale_after_ms: u32) -> Object {
     let mut image = Object::default();
@@ -44,7 +44,7 @@ pub fn match_image(m: &Match, header: Header, stale_after_ms: u32) -> Object {
     image
 }
 
-/// What a batch changed in it.
+/// The patch of a batch's changes.
 #[must_use]
 pub fn match_patch(m: &Match, delta: &MatchDelta, before: Header, after: Header) -> Object {
     let mut patch = header_patch(before, after);
@@ -64,7 +64,7 @@ pub fn match_patch(m: &Match, delta: &MatchDelta, before: Header, after: Header)
     patch
 }
 
-/// What happened in it.
+/// The events of a batch.
 #[must_use]
 pub fn match_events(m: &Match, delta: &MatchDelta, moment: Moment) -> Vec<Node> {
     match &m.play {
@@ -94,7 +94,7 @@ fn fixture(out: &mut Object, m: &Match, patch: bool) {
     }
 }
 
-/// Sets an optional field; in a patch, `null` says that there is none any more.
+/// Sets an optional field; in a patch, `None` becomes `null`.
 fn set(out: &mut Object, name: &'static str, value: Option<impl Into<Node>>, patch: bool) {
     if patch {
         out.set_or_null(name, value);
@@ -103,7 +103,7 @@ fn set(out: &mut Object, name: &'static str, value: Option<impl Into<Node>>, pat
     }
 }
 
-/// How the two sides are called in the documents of this sport.
+/// The names of the two sides in the documents of this sport.
 #[must_use]
 pub fn side_names(m: &Match) -> [&'static str; 2] {
     if matches!(m.play, Play::Tennis(_)) { ["p1", "p2"] } else { ["home", "away"] }
@@ -129,7 +129,7 @@ fn entity(id: Id, name: &Arc<str>) -> Object {
     out
 }
 
-/// The fields that every document has, and those that stand beside them on some.
+/// The fields that every document has, and the optional fields next to them.
 pub fn set_header(out: &mut Object, header: Header) {
     out.set("life", header.life.as_str());
     out.set("feed", header.feed.as_str());
@@ -138,7 +138,7 @@ pub fn set_header(out: &mut Object, header: Header) {
     out.set_some("match_seq", header.match_seq);
 }
 
-/// What changed in them.
+/// The changed header fields.
 #[must_use]
 pub fn header_patch(before: Header, after: Header) -> Object {
     let mut patch = Object::default();

@@ -8,7 +8,7 @@ use crate::{
     hub::state::{Match, Moment, RaceEvent, RacePart, Racing},
 };
 
-/// What the race is called, and where it is run.
+/// The title of the race and its venue.
 pub(super) fn title(out: &mut Object, m: &Match, patch: bool) {
     let meeting = m.fixture.competition.as_ref().map(|it| &it.name);
     set(out, "name", m.about.round_name.as_ref(), patch);
@@ -28,7 +28,8 @@ pub(super) fn image(out: &mut Object, state: &Racing) {
 pub(super) fn patch(out: &mut Object, state: &Racing, parts: &[RacePart]) {
     for part in parts {
         match part {
-            // The status stands in the header. From the first one on there are runners, if only none.
+            // The status is in the header. From the first status on, `runners` exists, even if
+            // empty.
             RacePart::Status => drop(out.object("runners")),
             RacePart::Runner(id) | RacePart::RunnerGone(id) => {
                 let rendered = state.runners.get(id).map(|entry| runner(entry, true));

@@ -1,5 +1,4 @@
-//! A match that is followed by its scoreboard: `score`, `periods`, `period`, `clock`, `winner`, and
-//! its events.
+//! A match with a scoreboard: `score`, `periods`, `period`, `clock`, `winner`, and its events.
 
 use std::sync::Arc;
 
@@ -27,8 +26,8 @@ pub(super) fn patch(out: &mut Object, state: &Scores, parts: &[ScoreboardPart]) 
     let Some(board) = &state.board else { return };
     for part in parts {
         match *part {
-            // The status stands in the header. Where it is the first that is told, there are
-            // periods from now on, if only none.
+            // The status is in the header. If it is the first fact, `periods` exists from now on,
+            // even if empty.
             ScoreboardPart::Status => drop(out.object("periods")),
             ScoreboardPart::Score => out.set_or_null("score", board.score.map(pair)),
             ScoreboardPart::Part(number) => {
@@ -36,7 +35,7 @@ pub(super) fn patch(out: &mut Object, state: &Scores, parts: &[ScoreboardPart]) 
                 out.object("periods").set_or_null(FieldKey::Int(number as u64), score);
             }
             ScoreboardPart::PartGone(number) => {
-                // Two boards of one batch may take a part away and bring it back.
+                // Two scoreboards of one batch may remove a period and add it again.
                 let score = board.periods.get(number - 1).map(|score| pair(*score));
                 out.object("periods").set_or_null(FieldKey::Int(number as u64), score);
             }

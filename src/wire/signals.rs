@@ -8,14 +8,14 @@ use crate::{
     signals::{Finding, Leg, SignalRecord},
 };
 
-/// What is so stands there; what is no longer so is deleted.
+/// Sets an active signal; deletes one that has ended.
 pub fn patch(out: &mut Object, record: &SignalRecord) {
     let rendered = record.ended.is_none().then(|| signal(record));
     out.set_or_null(FieldKey::Int(record.id), rendered);
 }
 
-/// That it has begun, or ended. `number` is the event's own: a signal may begin again at the moment of its
-/// end, or when a recording is played again.
+/// The start or the end of a signal. `number` is the event's own, because a signal may start again
+/// at the time of its end, or when a recording is replayed.
 #[must_use]
 pub fn event(record: &SignalRecord, number: u64) -> Node {
     let mut out = Object::default();

@@ -16,13 +16,13 @@ pub(super) fn image(out: &mut Object, state: &Tennis) {
 }
 
 pub(super) fn patch(out: &mut Object, state: &Tennis, parts: &[TennisPart]) {
-    // The status stands in the header.
+    // The status is in the header.
     if let Some(current) = state.reported_score().filter(|_| parts.contains(&TennisPart::Score)) {
         score(out, current, Some(parts));
     }
 }
 
-/// The score's fields. In a patch (`Some`, with what was touched) what is absent is deleted.
+/// The score's fields. In a patch (`Some`, with the changed parts), absent values are deleted.
 fn score(out: &mut Object, score: &TennisScore, patch: Option<&[TennisPart]>) {
     let server = score.server.map(number);
     let winner = score.winner.map(number);
@@ -41,7 +41,7 @@ fn score(out: &mut Object, score: &TennisScore, patch: Option<&[TennisPart]>) {
     out.set("points", score.points);
 }
 
-/// `{"1":{p1,p2,tb{p1,p2}}}`: by the set's number.
+/// `{"1":{p1,p2,tb{p1,p2}}}`: by the number of the set.
 pub(super) fn sets(out: &mut Object, score: &TennisScore, patch: Option<&[TennisPart]>) {
     for part in patch.into_iter().flatten() {
         if let TennisPart::SetGone(number) = part {
@@ -89,7 +89,7 @@ pub fn calls(game: GameScore) -> Pair<Arc<str>> {
     }
 }
 
-/// How the umpire calls the points won in a game.
+/// The umpire's call for the points won in a game.
 fn call(points: u8) -> &'static str {
     match points {
         0 => "0",
@@ -135,8 +135,8 @@ fn point(out: &mut Vec<Node>, point: &Point, ended: PointEndings, set: u8, momen
     }
 }
 
-/// The game, set and match that a point ended, named after it: a point taken back and played again
-/// ends them anew, under another name.
+/// The game, set and match that a point ended, named after the point. If a point is taken back and
+/// replayed, they end again under another name.
 fn endings(eid: &Arc<str>, ended: PointEndings) -> impl Iterator<Item = Object> {
     let kinds = [("game", ended.game), ("set", ended.set), ("match", ended.match_)];
     kinds
@@ -157,7 +157,7 @@ fn retracted(out: &mut Vec<Node>, of: &Arc<str>, why: &Arc<str>, ended: PointEnd
     }
 }
 
-/// The score fell without a point being taken back; what stands is in the same update.
+/// The score decreased although no point was taken back; the current score is in the same update.
 fn corrected(number: u32) -> Object {
     let mut event = named("correct", &format!("correct-score-{number}").into());
     event.set("of", "score");

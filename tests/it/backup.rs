@@ -22,7 +22,7 @@ async fn a_copy_made_beside_a_running_hub_knows_its_keys() {
 
     let (code, said) = backup(Path::new(&hub.db()), &to);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("is there already"), "{said}");
+    assert!(said.contains("already exists"), "{said}");
 
     // In the place of another hub's database, as one restores it.
     let folder = tempfile::tempdir().expect("a folder");

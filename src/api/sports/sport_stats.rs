@@ -105,7 +105,7 @@ impl SportStats {
         let sport_stats = computing.await.map_err(|error| {
             error!(
                 error = &error as &dyn std::error::Error,
-                "the statistics of a sport were not computed"
+                "cannot compute the statistics of a sport"
             );
             ApiError::Internal
         })?;

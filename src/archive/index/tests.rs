@@ -1,4 +1,4 @@
-//! The index against a list that is filtered and sorted plainly.
+//! Compares the index with a plainly filtered and sorted list.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use super::*;
 use crate::archive::tests::records;
 
-/// What is done to it.
+/// A change of the index.
 #[derive(Debug, Clone)]
 enum Step {
     Put(Vec<MatchSummary>),
@@ -18,7 +18,7 @@ const STATUSES: [Status; 4] =
     [Status::NotStarted, Status::FirstHalf, Status::Finished, Status::Unresolved];
 const SPORTS: [Sport; 2] = [Sport::Football, Sport::Tennis];
 
-/// Few of everything, so that filters hit.
+/// Few distinct values, so that filters match.
 fn briefs() -> impl Strategy<Value = MatchSummary> {
     let few = || option::of(1..4_u64);
     let whose = (few(), few(), few(), few(), [few(), few()], option::of([1..5_u64, 1..5_u64]));
@@ -144,14 +144,14 @@ proptest! {
                 prop_assert_eq!((found.count, briefs), plainly(&plain, filter, window), "{:?}", filter);
             }
         }
-        // As if these had been put, though they have not.
+        // As if these had been stored.
         let fresh: BTreeMap<_, _> = fresh.into_iter().map(|brief| (brief.id, brief)).collect();
         let mut newest = plain.clone();
         newest.extend(fresh.clone());
         let fresh: Vec<_> = fresh.into_values().map(Arc::new).collect();
         for filter in &filters {
             for window in [Window { offset, limit }, Window::ALL] {
-                // A condition that all meet has every brief looked at, and finds the same.
+                // A condition that always holds reads every summary, and finds the same.
                 let all: Condition<'_> = &|_| true;
                 for also in [None, Some(all)] {
                     let found = index.find_under(&fresh, filter, window, also);

@@ -26,8 +26,8 @@ const COLUMNS: &str = "public_id, match_id, player, team, season, start_us, star
                        goals, assists, yellow, red, fouls, stats";
 
 impl ArchiveStore {
-    /// How many there are, and those in the window: the latest match first, and in a match by team,
-    /// those who started first.
+    /// The total, and the rows in the window: the latest match first, and within a match by team,
+    /// with the starting players first.
     pub(in crate::archive) async fn appearances(
         &self,
         filter: &AppearanceFilter,
@@ -61,7 +61,7 @@ impl ArchiveStore {
         Ok((count, page.collect::<Result<_, _>>()?))
     }
 
-    /// All that was written of the players of these matches.
+    /// All rows of the players of these matches.
     pub(in crate::archive) async fn appearances_in(
         &self,
         matches: &[Key],
@@ -77,7 +77,7 @@ impl ArchiveStore {
         all.into_iter().collect()
     }
 
-    /// Those with most of it, the most first, and with as much those of fewer matches.
+    /// The players with the highest values first, and among equal values those with fewer matches.
     pub(in crate::archive) async fn leaders(
         &self,
         season: Key,
@@ -151,7 +151,7 @@ pub(super) async fn put(
     Ok(())
 }
 
-/// Removes those who turned out not to be in a match.
+/// Removes players who are no longer in a match.
 pub(super) async fn remove(
     steps: &mut BatchWriter<'_>,
     gone: &[(Key, Key)],
@@ -166,7 +166,7 @@ pub(super) async fn remove(
     Ok(())
 }
 
-/// The columns of a row, in their order.
+/// The columns of a row, in order.
 #[derive(Debug, Deserialize)]
 struct PackedAppearance(
     Option<i64>,

@@ -65,7 +65,7 @@ impl ArchiveStore {
         entities.try_map(|row| entity(&row)).fetch_all(self.database.pool()).await
     }
 
-    /// What lists tell of these, in this order; those that are not known are left out.
+    /// The records without their detail, in this order; unknown ones are left out.
     pub(super) async fn records_without_detail(
         &self,
         ids: &[Key],
@@ -73,7 +73,7 @@ impl ArchiveStore {
         self.read(ids, "id, record", |row| json(row, "record")).await
     }
 
-    /// All of these, in this order; those that are not known are left out.
+    /// The records in this order; unknown ones are left out.
     pub(super) async fn records(&self, ids: &[Key]) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         self.read(ids, "id, record, detail", |row| {
             let mut record: MatchRecord = json(row, "record")?;
@@ -94,7 +94,7 @@ impl ArchiveStore {
         json::<Vec<R>>(&found, "packed").map(Vec::into_iter)
     }
 
-    /// How many rows of a table there are under these conditions.
+    /// The number of rows of a table that satisfy these conditions.
     async fn count(&self, table: &str, conditions: &Conditions) -> Result<usize, sqlx::Error> {
         let count = format!("SELECT count(*) AS n FROM {table} {}", conditions.text_of_all());
         let count = conditions.bind(sqlx::query(AssertSqlSafe(count)));
@@ -121,16 +121,16 @@ impl ArchiveStore {
         Ok(ids.iter().filter_map(|id| found.get(id).map(Arc::clone)).collect())
     }
 
-    /// Writes all of it, and gives the number of the write: matches and whom they are of in one
-    /// transaction, and behind them prices and players, in as many as it takes. Where it fails in the
-    /// midst of these, they are to be written again.
+    /// Writes everything and returns the number of the write: matches and their entities in one
+    /// transaction, then prices and players in as many as necessary. If it fails between these,
+    /// they have to be written again.
     pub(super) async fn put(
         &self,
         write: &Write<'_>,
         pace: &mut WriteBudget,
         now: Micros,
     ) -> Result<i64, sqlx::Error> {
-        // Before the transaction: it takes longer than to write.
+        // Before the transaction, because serialising takes longer than writing.
         let records = write.records.iter().map(|record| RecordRow::of(record));
         let records = records.collect::<Result<Vec<_>, _>>()?;
         let mut steps = self.database.batch_writer(pace);
@@ -151,7 +151,7 @@ impl ArchiveStore {
     }
 }
 
-/// What is written at once.
+/// The contents of one write.
 #[derive(Debug)]
 pub(super) struct Write<'a> {
     pub(super) records: &'a [Arc<MatchRecord>],
@@ -160,7 +160,7 @@ pub(super) struct Write<'a> {
     pub(super) entries: &'a PendingRows,
 }
 
-/// Counts on, and keeps all others from writing until this is committed.
+/// Increments the counter, which blocks all other writers until this transaction commits.
 async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar(
         "UPDATE archive_counter SET change = change + 1 WHERE id = 1 RETURNING change",
@@ -169,7 +169,7 @@ async fn next_change(connection: &mut AnyConnection) -> Result<i64, sqlx::Error>
     .await
 }
 
-/// A match as it is written.
+/// A match in the form in which it is written.
 struct RecordRow<'a> {
     brief: &'a MatchSummary,
     status: String,

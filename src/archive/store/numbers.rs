@@ -1,4 +1,5 @@
-//! Public ids of rows that are too many to be held in memory: the tables themselves keep them unique.
+//! Public ids of rows that are too many to be held in memory; the tables themselves keep them
+//! unique.
 
 use std::collections::HashSet;
 
@@ -18,8 +19,9 @@ use crate::{
 };
 
 impl ArchiveStore {
-    /// Gives each new row the first of its choices that no row of its table has. Should another program
-    /// have written one of them by the time that these are, the write fails, and is right the next time.
+    /// Gives each new row the first of its choices that no row of its table uses. If another
+    /// program takes that number before these rows are written, the write fails, and the next
+    /// attempt succeeds.
     pub(in crate::archive) async fn number(
         &self,
         entries: &mut PendingRows,
@@ -40,7 +42,7 @@ impl ArchiveStore {
         self.choose("archive_appearances", NUMBERS_MAX, &mut new).await
     }
 
-    /// `rows`: the digest of each, and where its number goes. `count`: how many numbers there are.
+    /// `rows`: the digest of each, and where its number is stored. `count`: how many numbers exist.
     pub(super) async fn choose(
         &self,
         table: &'static str,
@@ -98,7 +100,7 @@ mod tests {
     async fn rows_that_want_one_number_get_different_ones() {
         on_each(async |database| {
             let store = ArchiveStore::of(&database);
-            // Of eleven numbers two are taken by rows that are written.
+            // Stored rows use two of the eleven numbers.
             for public_id in [1_i64, 4] {
                 sqlx::query(
                     "INSERT INTO archive_appearances (public_id, match_id, player, team, starter, \
@@ -111,7 +113,7 @@ mod tests {
                 .unwrap();
             }
             let mut numbers = [None; 9];
-            // All want number 1, which is that of 0, 11, 22, ..
+            // All prefer number 1, which is that of 0, 11, 22, ..
             let digests = (0..9_u64).map(|number| number * 11);
             let mut rows: Vec<_> = digests.zip(numbers.iter_mut()).collect();
             store.choose("archive_appearances", 11, &mut rows).await.unwrap();

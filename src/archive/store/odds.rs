@@ -27,7 +27,7 @@ const COLUMNS: &str = "id, public_id, match_id, bookmaker, market, period, line,
                        ticked_us, updated_us";
 
 impl ArchiveStore {
-    /// How many rows there are, and those in the window.
+    /// The total, and the rows in the window.
     pub(in crate::archive) async fn odds(
         &self,
         filter: &OddsFilter,
@@ -97,7 +97,7 @@ impl ArchiveStore {
         all
     }
 
-    /// What a JSON array of numbers has, as rows: a list of any length is one value.
+    /// Expands a JSON array of numbers to rows: a list of any length is one value.
     fn numbers_of(&self) -> &'static str {
         if self.database.is_sqlite() {
             "SELECT value FROM json_each(?)"
@@ -106,7 +106,7 @@ impl ArchiveStore {
         }
     }
 
-    /// The same of texts.
+    /// The same for texts.
     fn texts_of(&self) -> &'static str {
         if self.database.is_sqlite() {
             "SELECT value FROM json_each(?)"
@@ -115,7 +115,7 @@ impl ArchiveStore {
         }
     }
 
-    /// By its public id.
+    /// The row of this public id.
     pub(in crate::archive) async fn odds_row(
         &self,
         id: Key,
@@ -127,7 +127,7 @@ impl ArchiveStore {
         Ok(found.next().map(|packed| packed.stored_price().row))
     }
 
-    /// The ticks of these rows, row by row and the first first.
+    /// The ticks of these rows, row by row, oldest first.
     pub(in crate::archive) async fn ticks(&self, rows: &[Key]) -> Result<Vec<Tick>, sqlx::Error> {
         let mut all = Vec::new();
         for chunk in rows.chunks(IDS_MAX) {
@@ -159,7 +159,7 @@ impl ArchiveStore {
         slugs.fetch_all(self.database.pool()).await
     }
 
-    /// All that was written of the prices of these matches.
+    /// All stored prices of these matches.
     pub(in crate::archive) async fn stored_prices(
         &self,
         matches: &[Key],
@@ -187,7 +187,7 @@ pub(super) fn whole(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Writes rows, and with each of them what it has been since: no row is ever without its last tick.
+/// Writes rows together with their new ticks: no row is ever without its last tick.
 pub(super) async fn put_prices(
     steps: &mut BatchWriter<'_>,
     prices: &[StoredPrice],
@@ -195,7 +195,7 @@ pub(super) async fn put_prices(
 ) -> Result<(), sqlx::Error> {
     let ticks: HashMap<Key, &Tick> = ticks.iter().map(|tick| (tick.odds, tick)).collect();
     for chunk in prices.chunks(rows_max(19)) {
-        // How it opened stays as it was written first.
+        // The opening price stays as it was first written.
         let statement = format!(
             "INSERT INTO archive_odds ({COLUMNS}) VALUES {}
              ON CONFLICT (id) DO UPDATE SET previous = excluded.previous, price = excluded.price,
@@ -281,7 +281,7 @@ pub(super) async fn put_bookmakers(
     Ok(())
 }
 
-/// The columns of a row, in their order.
+/// The columns of a row, in order.
 #[derive(Debug, Deserialize)]
 struct PackedPrice(
     i64,
@@ -351,7 +351,7 @@ impl PackedPrice {
     }
 }
 
-/// The columns of a tick, in their order.
+/// The columns of a tick, in order.
 #[derive(Debug, Deserialize)]
 struct PackedTick(i64, Micros, Micros, Option<Decimal>);
 

@@ -1,20 +1,21 @@
-//! Statements that grow with what is asked or written.
+//! Statements whose length depends on the query or the data.
 
 use std::fmt::Write;
 
 use sqlx::{Any, any::AnyArguments, query::Query};
 
-/// Values of one `INSERT`. SQLite goes through the names of all for each of them: with 3,600 that was two fifths
-/// of all that writing took.
+/// Values of one `INSERT`. SQLite resolves the names of all placeholders for each of them: with
+/// 3,600, that was two fifths of the time of writing.
 const VALUES_MAX: usize = 512;
 
-/// Rows of one `INSERT` of so many columns.
+/// Maximum rows of one `INSERT` with this number of columns.
 pub(super) const fn rows_max(columns: usize) -> usize {
     VALUES_MAX / columns
 }
 
-/// A statement whose single row `packed` is a JSON array with an array for each row of the query. sqlx spends some
-/// 50 us on each row that it returns, which for lists was most of the time; to write and read the JSON takes 2.
+/// A statement whose single row `packed` is a JSON array with an array for each row of the query.
+/// sqlx takes about 50 us for each row that it returns, which for lists was most of the time;
+/// writing and parsing the JSON takes 2 us.
 ///
 /// `rest` is what follows `SELECT columns`.
 pub(super) fn packed(is_sqlite: bool, columns: &str, rest: &str) -> String {
@@ -30,12 +31,12 @@ pub(super) fn packed(is_sqlite: bool, columns: &str, rest: &str) -> String {
     }
 }
 
-/// Ids in one question.
+/// Maximum ids of one query.
 pub(super) const IDS_MAX: usize = 500;
 
 pub(super) type Statement<'q> = Query<'q, Any, AnyArguments>;
 
-/// Placeholders of so many rows: `($1, $2), ($3, $4)`.
+/// Placeholders of this number of rows: `($1, $2), ($3, $4)`.
 pub(super) fn rows(columns: usize, rows: usize) -> String {
     let row = |row: usize| list(row * columns + 1, columns);
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
@@ -46,14 +47,14 @@ pub(super) fn list(first: usize, count: usize) -> String {
     let mut list = String::with_capacity(count * 6);
     for number in first..first + count {
         let before = if number == first { "($" } else { ", $" };
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         write!(list, "{before}{number}").ok();
     }
     list.push(')');
     list
 }
 
-/// The conditions of a question, and what is bound to them.
+/// The conditions of a query, and the values bound to them.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     texts: Vec<String>,
@@ -67,21 +68,21 @@ enum BoundValue {
 }
 
 impl Conditions {
-    /// `condition` has one `?` where the number stands.
+    /// `condition` has one `?` for the number.
     pub(super) fn number(&mut self, condition: &str, number: impl Into<Option<i64>>) {
         if let Some(number) = number.into() {
             self.add(condition, BoundValue::Number(number));
         }
     }
 
-    /// `condition` has one `?` where the text stands.
+    /// `condition` has one `?` for the text.
     pub(super) fn text(&mut self, condition: &str, text: Option<impl Into<String>>) {
         if let Some(text) = text {
             self.add(condition, BoundValue::Text(text.into()));
         }
     }
 
-    /// Needs no value.
+    /// A condition without a value.
     pub(super) fn plain(&mut self, condition: &str) {
         self.texts.push(condition.to_owned());
     }
@@ -91,7 +92,7 @@ impl Conditions {
         self.texts.push(condition.replace('?', &format!("${}", self.values.len())));
     }
 
-    /// `WHERE` and all of them, or nothing.
+    /// `WHERE` and all conditions, or nothing.
     pub(super) fn text_of_all(&self) -> String {
         if self.texts.is_empty() {
             return String::new();
@@ -99,7 +100,7 @@ impl Conditions {
         format!("WHERE {}", self.texts.join(" AND "))
     }
 
-    /// How many placeholders are taken.
+    /// The number of placeholders in use.
     pub(super) fn count(&self) -> usize {
         self.values.len()
     }

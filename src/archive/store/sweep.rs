@@ -1,4 +1,4 @@
-//! What is closed and deleted in the database.
+//! Closing and deleting rows.
 
 use fanout::Micros;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::record::Key;
 
-/// Ticks deleted in one transaction: so long others wait for it at most.
+/// Ticks deleted in one transaction, which other writers have to wait for.
 const TICKS_AT_ONCE: i64 = 10_000;
-/// The same of signals.
+/// The same for signals.
 const SIGNALS_AT_ONCE: i64 = 5_000;
 
 impl ArchiveStore {
-    /// Nothing of these matches can be taken any more; gives the number of the write.
+    /// Closes all prices of these matches; returns the number of the write.
     pub(in crate::archive) async fn close_odds(
         &self,
         matches: &[Key],
@@ -38,8 +38,8 @@ impl ArchiveStore {
         Ok(change)
     }
 
-    /// Deletes so many of the matches that started before this moment, or are of no known start and
-    /// were told of before it; gives them and the number of the write.
+    /// Deletes up to this number of matches that started before this time, or without a known start
+    /// were last reported before it; returns them and the number of the write.
     pub(in crate::archive) async fn drop_before(
         &self,
         before: Micros,
@@ -74,7 +74,7 @@ impl ArchiveStore {
         Ok((old, change))
     }
 
-    /// Tells how many those were.
+    /// Returns the number of deleted ticks.
     pub(in crate::archive) async fn drop_ticks_before(
         &self,
         before: Micros,
@@ -87,7 +87,7 @@ impl ArchiveStore {
         Ok(delete.execute(self.database.pool()).await?.rows_affected())
     }
 
-    /// Tells how many those were.
+    /// Returns the number of deleted signals.
     pub(in crate::archive) async fn drop_signals_before(
         &self,
         before: Micros,

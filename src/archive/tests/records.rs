@@ -125,8 +125,8 @@ pub(in crate::archive) fn incident(
     }
 }
 
-/// Player 101 scores, 102 passes, 201 puts it into his own goal, 112 comes on for 103 and scores what
-/// is taken back, 202 is booked twice, 213 on the bench once.
+/// Player 101 scores, 102 gives the assist, 201 scores an own goal, 112 comes on for 103 and scores
+/// a goal that is withdrawn, 202 is booked twice, 213 once on the bench.
 pub(in crate::archive) fn played() -> FootballRecord {
     let mut retracted = incident("goal", Some("regular"), 0, 112, None);
     retracted.retracted = Some("offside".into());

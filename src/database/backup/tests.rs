@@ -17,11 +17,11 @@ use crate::database::{
     testing::{EmptyPostgres, postgres_or_skipped},
 };
 
-/// Writers that add rows `0, 1, 2..` to a table, each in a transaction that also adds them up: the
-/// sum is the sum of the rows at any moment, in any copy.
+/// Writers that add rows `0, 1, 2..` to a table, each in a transaction that also updates their sum:
+/// the two agree at any time, in any copy.
 struct Writers {
     stop: Arc<AtomicBool>,
-    /// How many were committed, for certain.
+    /// The number of rows that are known to be committed.
     committed: Arc<AtomicI64>,
     tasks: JoinSet<()>,
 }
@@ -52,7 +52,7 @@ impl Writers {
         writers
     }
 
-    /// Waits until so many have been committed in all.
+    /// Waits until this many rows are committed in total.
     async fn until(&self, count: i64) {
         let coming = async {
             while self.committed.load(Ordering::SeqCst) < count {
@@ -82,7 +82,7 @@ async fn write(database: &Database) {
     tx.commit().await.unwrap();
 }
 
-/// How many rows it has; every transaction is there whole, or not at all.
+/// The number of rows; checks that every transaction is present completely or not at all.
 async fn check_whole(copy: &Database) -> i64 {
     let (rows, sum): (i64, i64) =
         sqlx::query_as("SELECT count(*), CAST(sum(n) AS BIGINT) FROM copied")
@@ -224,7 +224,7 @@ async fn postgres_is_copied_while_writers_write_and_restored() {
     assert!(restored.success());
     let copy = Database::open_existing(&into.name).await.unwrap();
     assert!(check_whole(&copy).await >= before);
-    // What tells hubs of changes came along.
+    // The copy includes the triggers that notify hubs of changes.
     let tells = "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal";
     let triggers = async |database: &Database| -> i64 {
         sqlx::query_scalar(tells).fetch_one(database.pool()).await.unwrap()

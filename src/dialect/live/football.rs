@@ -16,20 +16,21 @@ use crate::{
     record::{self, counters::CountedCard},
 };
 
-/// What the match clock says, as the frames tell it.
+/// The match clock as frames contain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MatchTime {
-    /// Whole minutes played; in stoppage time that of the end of the part.
+    /// Whole minutes played; in stoppage time, the minute at which the period ends.
     pub minute: Option<u32>,
     pub second: Option<u32>,
     /// The minute of stoppage time in progress.
     pub added: Option<u32>,
-    /// 1 and 2 are the halves, 3 and 4 those of extra time, 5 the shoot-out. In a break the one before.
+    /// 1 and 2 are the halves, 3 and 4 those of extra time, 5 the shoot-out. During a break, the
+    /// previous period.
     pub period: Option<u8>,
 }
 
 impl MatchTime {
-    /// `until`: up to when the clock is known to have run.
+    /// `until`: the time up to which the clock is known to have run.
     #[must_use]
     pub fn of(state: &Football, until: Micros) -> Self {
         let period = state.status.and_then(period);
@@ -52,7 +53,7 @@ impl MatchTime {
     }
 }
 
-/// The minute at which each part ends. The shoot-out has no clock of its own.
+/// The minute at which each period ends. The shoot-out has no clock.
 const END: [u32; 5] = [45, 90, 105, 120, 120];
 
 fn shown(clock: MatchClock, until: Micros) -> u32 {
@@ -90,13 +91,13 @@ fn status(scene: &MatchScene<'_>, state: &Football) -> &'static str {
         Some(FootballStatus::Postponed) => "postponed",
         Some(FootballStatus::Abandoned) => "abandoned",
         Some(FootballStatus::Cancelled) => "cancelled",
-        // In play, and nobody tells the phase.
+        // In play, but no feed provides the phase.
         None => "live",
     }
 }
 
 pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Football) {
-    // Before the kick-off there is none, as over REST.
+    // Before the kick-off there is none, as in the REST API.
     let begun = scene.state.football_status(state) != Some(FootballStatus::NotStarted);
     let reported = state.reported_score().filter(|_| begun);
     out.set("score", score(reported.map(|it| it.goals)));
@@ -119,7 +120,7 @@ pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Football) 
     out.set("websocket_plus", state.is_full());
 }
 
-/// The counters of both sides, with the zeros that feeds leave out, as over REST.
+/// The counters of both sides, with the zeros that feeds omit, as in the REST API.
 fn counters(state: &Football) -> Pair<BTreeMap<&'static str, u32>> {
     let named = |side: &BTreeMap<Stat, u32>| side.iter().map(|(it, n)| (it.as_str(), *n)).collect();
     let mut sides: Pair<BTreeMap<&'static str, u32>> = state.stats.each_ref().map(named);
@@ -136,7 +137,7 @@ fn counters(state: &Football) -> Pair<BTreeMap<&'static str, u32>> {
     sides
 }
 
-/// The name of a counter over REST.
+/// The REST API's name of a counter.
 fn stat_name(stat: &'static str) -> &'static str {
     match stat {
         "saves" => "goalkeeper_saves",
@@ -146,7 +147,7 @@ fn stat_name(stat: &'static str) -> &'static str {
     }
 }
 
-/// Where nobody tells the score it is `null`, and not 0.
+/// `null`, not 0, if no feed provides the score.
 fn score(goals: Option<Pair<u16>>) -> Object {
     let mut out = Object::default();
     out.set_or_null("home", goals.map(|goals| goals[0]));
@@ -161,17 +162,18 @@ fn side_name(side: Side) -> &'static str {
     }
 }
 
-/// Where the ball was, at a moment.
+/// A position of the ball and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BallMove {
     pub at: Micros,
     pub time: MatchTime,
     pub ball: Ball,
-    /// Which of the balls of this match.
+    /// The number of this position in the match.
     pub number: u32,
 }
 
-/// The `livedata` frame. `moved` is absent where no feed tells of the ball: the frame tells the time.
+/// The `livedata` frame. Without `moved`, because no feed provides the ball, the frame contains
+/// only the time.
 #[must_use]
 pub fn livedata(state: &Match, at: Micros, time: MatchTime, moved: Option<&BallMove>) -> Object {
     let mut out = frame("livedata", state);
@@ -194,12 +196,12 @@ fn coordinates(ball: Ball) -> Object {
     out
 }
 
-/// Tenths of a percent become percent.
+/// Converts tenths of a percent to percent.
 fn percent(tenths: u16) -> Node {
     Node::Number(Decimal::new(tenths.into(), 1).normalize())
 }
 
-/// What the situation says, in words.
+/// The situation as text.
 fn commentary(state: &Match, ball: Ball) -> Option<String> {
     let name = &state.fixture.sides.as_ref()?[ball.side.index()].name;
     let words = match ball.situation {
@@ -222,12 +224,12 @@ fn commentary(state: &Match, ball: Ball) -> Option<String> {
     Some(format!("{words}: {name}"))
 }
 
-/// Numbers of actions that the ball tells begin here; those of incidents are below.
+/// Numbers of actions derived from the ball start here; those of incidents are lower.
 const BALLS_FROM: u32 = 100_000;
 
-/// The `action` frame of a ball whose situation is an act: a shot, a corner, an offside. Goals,
-/// penalties and substitutions are told as incidents, and the other situations are no acts. `shooter`
-/// is who made the shot, where that is known.
+/// The `action` frame of a ball whose situation is an action: a shot, a corner, an offside. Goals,
+/// penalties and substitutions are reported as incidents; other situations are not actions.
+/// `shooter` is the player who made the shot, if known.
 #[must_use]
 pub fn ball_action(
     state: &Match,
@@ -268,7 +270,7 @@ pub fn ball_action(
     Some(action(state, &act))
 }
 
-/// What an `action` frame tells.
+/// The contents of an `action` frame.
 struct ActionFrame<'a> {
     kind: &'static str,
     tid: u32,
@@ -308,8 +310,8 @@ fn named(player: &Participant) -> Object {
     out
 }
 
-/// The `action` frame of an incident; `None` for those that the `event` frame tells, and for a kind
-/// that clients have no word for. `place` is that of the incident among those of its match.
+/// The `action` frame of an incident; `None` for incidents that the `event` frame contains, and for
+/// kinds that clients do not know. `place` is the index of the incident in its match.
 #[must_use]
 pub fn incident_action(
     state: &Match,
@@ -321,7 +323,7 @@ pub fn incident_action(
     let IncidentEntry { incident, .. } = football.incidents.get(place)?;
     let (kind, qualifiers) = incident_kind(incident.kind)?;
     let current = football.reported_score().map(|it| it.goals);
-    // A kick of the shoot-out counts apart from the score.
+    // A kick of the shoot-out does not count in the score.
     let own = incident.score.filter(|_| !matches!(incident.kind, IncidentKind::Shootout { .. }));
     let act = ActionFrame {
         kind,
@@ -337,14 +339,15 @@ pub fn incident_action(
         at,
     };
     let mut out = action(state, &act);
-    // Who comes on, or who gave the pass.
+    // The player who comes on, or who gave the assist.
     out.set_some("related_player", incident.assist.as_ref().map(named));
     out.set_some("added_time", incident.added);
     Some(out)
 }
 
-/// Where the ball is at an incident, seen from its side, if `ball` tells it: at a goal or a penalty
-/// that side has the ball there; at a substitution it lies where play was stopped.
+/// The position of the ball at an incident, from the perspective of its side, if `ball` gives it:
+/// at a goal or a penalty that side has the ball there; at a substitution it lies where play
+/// stopped.
 fn incident_place(incident: &Incident, ball: Ball) -> Option<Ball> {
     let side = incident.side?;
     let is_there = match incident.kind {
@@ -370,7 +373,7 @@ fn incident_place(incident: &Incident, ball: Ball) -> Option<Ball> {
     is_there.then(|| if ball.side == side { ball } else { mirrored() })
 }
 
-/// The `deleted_event` action: an incident is taken back, and the score is this now.
+/// The `deleted_event` action: an incident is withdrawn, and this is the new score.
 #[must_use]
 pub fn deleted_action(
     state: &Match,

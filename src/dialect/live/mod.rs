@@ -1,8 +1,8 @@
-//! The dialect of the older sockets, `/live/football/` and `/ws/live/`: frames about one match, each
-//! whole in itself.
+//! The dialect of the older sockets, `/live/football/` and `/ws/live/`: frames about one match,
+//! each self-contained.
 //!
-//! A frame is made of the typed state at a moment; nothing is added that no feed has told. Which frame
-//! is due when is the hub's to say.
+//! A frame is rendered from the typed state at one time and contains only facts from feeds. The hub
+//! decides when each frame is sent.
 
 pub mod football;
 pub mod odds;
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// A match as it is rendered now.
+/// A match at the time of rendering.
 #[derive(Debug, Clone, Copy)]
 pub struct MatchScene<'a> {
     pub state: &'a Match,
@@ -33,7 +33,7 @@ pub struct MatchScene<'a> {
 }
 
 impl MatchScene<'_> {
-    /// Whether the match is being played, as far as its feed is believed.
+    /// Whether the match is in play, as far as its feed can be trusted.
     #[must_use]
     pub fn is_in_play(&self) -> bool {
         self.header.life == Life::Live
@@ -46,7 +46,7 @@ impl MatchScene<'_> {
     }
 }
 
-/// A frame with its number. The fields of the number stand last, as older clients do not know them.
+/// A frame with its number. The number's fields come last, because older clients do not know them.
 #[derive(Debug)]
 pub struct NumberedFrame {
     pub frame: Object,
@@ -63,7 +63,7 @@ impl Encode for NumberedFrame {
     }
 }
 
-/// What each frame begins with.
+/// The common fields at the start of each frame.
 #[must_use]
 pub fn frame(kind: &'static str, state: &Match) -> Object {
     let mut out = Object::default();
@@ -75,7 +75,7 @@ pub fn frame(kind: &'static str, state: &Match) -> Object {
     out
 }
 
-/// The `event` frame: how the match stands.
+/// The `event` frame: the state of the match.
 #[must_use]
 pub fn event(scene: &MatchScene<'_>) -> Object {
     let mut out = frame("event", scene.state);
@@ -91,7 +91,8 @@ pub fn event(scene: &MatchScene<'_>) -> Object {
     out
 }
 
-/// `{id, name, short_name}`. Feeds tell one name: it is the short one as well, as over REST.
+/// `{id, name, short_name}`. Feeds provide one name, which is also the short one, as in the REST
+/// API.
 fn side(participant: Option<&Participant>) -> Object {
     let mut out = Object::default();
     out.set_or_null("id", participant.map(|it| it.id.0));
@@ -100,7 +101,7 @@ fn side(participant: Option<&Participant>) -> Object {
     out
 }
 
-/// How a subscription begins: the snapshot, with what has happened of late.
+/// The start of a subscription: the snapshot and the recent history.
 #[derive(Debug)]
 pub struct SubscriptionSnapshot<'a> {
     pub scene: MatchScene<'a>,
@@ -108,7 +109,7 @@ pub struct SubscriptionSnapshot<'a> {
     pub odds_book: Option<Object>,
     pub livedata: Vec<Object>,
     pub history: Vec<Object>,
-    /// Why the position that the client gave could not be honoured, if it gave one.
+    /// Why the hub could not resume from the client's position, if it gave one.
     pub why: Option<&'static str>,
 }
 
@@ -126,7 +127,8 @@ pub fn subscribed(snapshot: SubscriptionSnapshot<'_>) -> Object {
     out
 }
 
-/// How a subscription begins that goes on where the client was: what it missed follows.
+/// The start of a subscription that resumes from the client's position: the frames that it missed
+/// follow.
 #[must_use]
 pub fn resumed(state: &Match, odds_book: Option<Object>) -> Object {
     let mut out = begun(state);
@@ -147,7 +149,7 @@ fn list(frames: Vec<Object>) -> Node {
     Node::List(frames.into_iter().map(Node::Object).collect())
 }
 
-/// Milliseconds since 1970, of 13 digits.
+/// Milliseconds since 1970, 13 digits.
 #[must_use]
 pub fn uts(at: Micros) -> i64 {
     at.div_euclid(1000)
@@ -157,7 +159,7 @@ fn kickoff(state: &Match) -> Option<Node> {
     state.fixture.start.and_then(time::offset).map(Node::from)
 }
 
-/// What holds prices back where the feed does.
+/// The reason for holding prices back if the feed is the cause.
 fn late(feed: FeedState) -> Option<&'static str> {
     match feed {
         FeedState::Live => None,

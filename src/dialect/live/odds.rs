@@ -1,6 +1,6 @@
 //! `odds` and `odds_book`: decimal odds as JSON numbers, with their own digits.
 //!
-//! A price that cannot be taken is not told: its outcome is `null`, and the frame says why.
+//! A price that is not available is omitted: its outcome is `null`, and the frame gives the reason.
 
 use fanout::Micros;
 use ingest::event::{MarketStatus, Outcome, SelectionStatus, Sport};
@@ -17,21 +17,21 @@ use crate::{
     },
 };
 
-/// How often prices are told anew though nothing has changed, in microseconds.
+/// The interval at which unchanged prices are sent again, in microseconds.
 pub const EVERY_US: Micros = 30_000_000;
 
-/// One price of one bookmaker, or of all together.
+/// One price of one bookmaker, or of the consensus.
 struct OutcomePrice<'a> {
     kind: &'a str,
     line: Option<Decimal>,
     outcome: Outcome,
-    /// Absent while it cannot be taken.
+    /// Absent while it is not available.
     price: Option<Decimal>,
     bookmakers: u32,
 }
 
-/// The prices of all bookmakers together: the median of those on offer, as over REST. None while the
-/// feed of `header` is not live.
+/// The consensus of all bookmakers: the median of the available prices, as in the REST API. No
+/// prices while the feed of `header` is not live.
 #[must_use]
 pub fn consensus(state: &Match, header: Header) -> Object {
     let markets = state.consensus.markets.iter().filter(|(key, _)| key.period.is_none());
@@ -54,7 +54,7 @@ pub fn consensus(state: &Match, header: Header) -> Object {
     table(quotes, state.sport)
 }
 
-/// The prices of one bookmaker; none while the feed of `header` is not live.
+/// The prices of one bookmaker. No prices while the feed of `header` is not live.
 #[must_use]
 pub fn of_book(book: &Book, header: Header, sport: Sport) -> Object {
     let markets = book.markets.iter().filter(|market| market.period.is_none());
@@ -94,14 +94,14 @@ fn table<'a>(quotes: impl Iterator<Item = OutcomePrice<'a>>, sport: Sport) -> Ob
     out
 }
 
-/// A bookmaker may have several markets of a kind: the first that has a price tells it.
+/// A bookmaker may have several markets of a kind: the first one with a price is used.
 fn put(out: &mut Object, outcome: &'static str, price: Option<Decimal>) {
     if out.get(&outcome.into()).is_none_or(|it| *it == Node::Null) {
         out.set_or_null(outcome, price.map(Node::Number));
     }
 }
 
-/// What clients call a market and an outcome; `None` for those that they do not know.
+/// The names of a market and an outcome in this dialect; `None` for those that it does not have.
 fn names(quote: &OutcomePrice<'_>, sport: Sport) -> Option<(&'static str, &'static str)> {
     match (quote.kind, quote.outcome, sport) {
         ("match_winner", Outcome::Home, Sport::Football) => Some(("match_winner", "home")),
@@ -128,7 +128,7 @@ fn names(quote: &OutcomePrice<'_>, sport: Sport) -> Option<(&'static str, &'stat
     }
 }
 
-/// A line has a row while both sides of it can be taken.
+/// A line gets a row while both of its sides are available.
 fn handicap(rows: &mut Vec<(Decimal, Object)>, quote: &OutcomePrice<'_>) {
     let (Some(line), Some(price)) = (quote.line.map(|line| line.normalize()), quote.price) else {
         return;
@@ -157,7 +157,8 @@ fn handicap(rows: &mut Vec<(Decimal, Object)>, quote: &OutcomePrice<'_>) {
     }
 }
 
-/// How much of the stake may come back: none at a half, half of it at a quarter, all at a whole line.
+/// The part of the stake that may be returned: none on a half line, half on a quarter line, all on
+/// a whole line.
 fn push(line: Decimal) -> &'static str {
     let quarters = line.checked_mul(Decimal::from(4)).and_then(|it| it.abs().to_u64());
     match quarters.map(|quarters| quarters % 4) {
@@ -167,7 +168,7 @@ fn push(line: Decimal) -> &'static str {
     }
 }
 
-/// Why a frame of prices is sent, or why they are held back.
+/// Why a frame with prices is sent, or why prices are held back.
 #[must_use]
 pub fn reason(header: Header, otherwise: &'static str) -> &'static str {
     late(header.feed)

@@ -29,7 +29,7 @@ pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Tennis) {
     );
 }
 
-/// The words of the tennis REST.
+/// The status names of the tennis REST API.
 fn status(status: TennisStatus) -> &'static str {
     match status {
         TennisStatus::NotStarted => "scheduled",
@@ -42,7 +42,7 @@ fn status(status: TennisStatus) -> &'static str {
     }
 }
 
-/// The `score` frame: how the match stands after a point.
+/// The `score` frame: the score after a point.
 #[must_use]
 pub fn score_frame(state: &Match, tennis: &Tennis, at: Micros) -> Option<Object> {
     let mut out = frame("score", state);
@@ -51,7 +51,7 @@ pub fn score_frame(state: &Match, tennis: &Tennis, at: Micros) -> Option<Object>
     Some(out)
 }
 
-/// Where no feed follows the play there are no sets, and all else is `null`.
+/// Without a feed of the play there are no sets, and everything else is `null`.
 fn score(out: &mut Object, score: Option<&TennisScore>) {
     let sets = score.map_or(&[][..], |score| &score.sets);
     let games = |games: [u8; 2]| Node::List(games.map(Node::from).to_vec());
@@ -81,7 +81,7 @@ fn side_name(side: Side) -> &'static str {
     }
 }
 
-/// Counted from the points, where a feed says how they were won.
+/// Counted from the points if a feed reports how they were won.
 fn stats(state: &Tennis) -> Object {
     let mut out = Object::default();
     let says_how = state.played.iter().any(|point| point.how.is_some());

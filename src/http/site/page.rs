@@ -71,7 +71,7 @@ pub(in crate::http) fn html(
     template: &impl Template,
 ) -> Result<Response, SiteError> {
     let html = template.render().map_err(|error| {
-        error!(%error, "a page could not be rendered");
+        error!(%error, "cannot render a page");
         SiteError::Internal
     })?;
     let mut response = (status, Html(html)).into_response();

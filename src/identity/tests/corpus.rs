@@ -1,4 +1,4 @@
-//! The shared recordings: what real feeds call their matches.
+//! Tests against the shared recordings, with the names of real feeds.
 
 use std::{fs::File, io::Read, path::PathBuf};
 
@@ -11,7 +11,7 @@ use ingest::{
 use super::*;
 use crate::identity::rule::Comparison;
 
-/// A season as a provider that tells days alone.
+/// A season from a provider with dates only.
 fn season(file: &str) -> Option<Vec<Fixture>> {
     let path = shared(&format!("football-data-couk/{file}"))?;
     let mut text = String::new();
@@ -48,7 +48,7 @@ fn matches_of_a_season_are_all_different() {
     }
 }
 
-/// The Betfair names of it, and of the rest of that season's weekend, find the CSV's.
+/// The Betfair names of this match, and of the rest of that weekend, match the CSV's.
 #[test]
 fn betfair_event_is_the_row_of_the_season() {
     let Some(season) = season("E0-2016-2017.csv.gz") else { return };
@@ -68,7 +68,7 @@ fn betfair_event_is_the_row_of_the_season() {
     }
 }
 
-/// All recordings together, each pair of which tells of different matches.
+/// Any two recordings contain different matches.
 #[test]
 fn recordings_tell_of_different_matches() {
     let mut identity = Identity::default();
@@ -91,7 +91,7 @@ fn recordings_tell_of_different_matches() {
     }
 }
 
-/// The fixtures that a recording tells.
+/// The fixtures in a recording.
 fn fixtures(file: &str) -> Vec<(Sport, Fixture)> {
     let Some(path) = shared(file) else { return Vec::new() };
     let recording = Recording::open(&path, &[], hour(0), &Limits::default()).unwrap();
@@ -108,7 +108,7 @@ fn fixtures(file: &str) -> Vec<(Sport, Fixture)> {
     fixtures
 }
 
-/// A file of the shared recordings; `None`, said plainly, where they are not.
+/// A file of the shared recordings; prints a note and returns `None` if they are not available.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests must see that one was skipped")]
 fn shared(name: &str) -> Option<PathBuf> {
     let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/feeds"));

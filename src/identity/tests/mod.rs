@@ -44,7 +44,7 @@ impl Identity {
         self.hear(Sport::Football, fixture)
     }
 
-    /// What a later run is told of this one.
+    /// A later run with these stored decisions.
     fn reborn(decisions: &[Decision]) -> Self {
         let mut stored = StoredDecisions::default();
         for decision in decisions {
@@ -54,7 +54,7 @@ impl Identity {
     }
 }
 
-/// As the store does it.
+/// What the store does.
 fn remember(stored: &mut StoredDecisions, decision: &Decision) {
     match decision {
         Decision::Bind(bound) => {

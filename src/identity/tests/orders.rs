@@ -1,4 +1,4 @@
-//! What the operator orders stands above the rule, now and later.
+//! The operator's orders override the rule, now and in later runs.
 
 use super::*;
 
@@ -39,7 +39,7 @@ const ONE: &str = "N. Djokovic v R. Nadal";
 const TURNED: &str = "R. Nadal v N. Djokovic";
 const OTHER: &str = "J. Nole v T. Rafa";
 
-/// As it is now, and as it is in a later run.
+/// Checks the mappings in this run and in a later one.
 #[track_caller]
 fn check_mappings(mut identity: Identity, before: Vec<Decision>, mappings: &[(&str, &str, bool)]) {
     let decisions = before.into_iter().chain(identity.take_decisions()).collect::<Vec<_>>();
@@ -116,7 +116,7 @@ fn split_gives_the_own_id_back_for_ever() {
             identity.forget(own(id, "1"));
             let resolution = identity.hear(Sport::Tennis, &fixture(provider, "1", sides, NOON));
             if provider == "d" {
-                // It fits a match and what was split from it; that is two.
+                // It is similar to a match and to the one split from it: two doubts.
                 assert_eq!(resolution.doubts, 2);
             }
             assert_eq!(resolution.id, own(id, "1"), "{provider}");

@@ -1,4 +1,4 @@
-//! What holds whatever is told, in whatever order.
+//! Properties that hold for any input in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use proptest::{prelude::*, sample::subsequence};
 
 use super::*;
 
-/// Matches that are all different, as three providers write them.
+/// Different matches, each in the spelling of three providers.
 const MATCHES: [[&str; 3]; 8] = [
     ["Manchester City v Arsenal", "Man City v Arsenal", "Manchester City FC v Arsenal FC"],
     ["Manchester United v Chelsea", "Man Utd v Chelsea", "Man United v Chelsea FC"],
@@ -22,7 +22,7 @@ const PROVIDERS: [&str; 3] = ["a", "b", "c"];
 
 fn provider_fixture(provider: usize, number: usize) -> Fixture {
     let fixture = fixture(PROVIDERS[provider], &number.to_string(), MATCHES[number][provider], "");
-    // Each feed has its own idea of the start.
+    // Each feed has a slightly different start.
     Fixture { start: Some(hour(12 + provider as i64)), ..fixture }
 }
 

@@ -1,4 +1,4 @@
-//! Which id a match gets, and that it keeps it.
+//! The id of a match, and its stability.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn binding_wins_whoever_comes_first_later() {
     for order in [["a", "b"], ["b", "a"]] {
         let mut later = Identity::reborn(&decisions);
         for provider in order {
-            // Even if it plays against somebody else now.
+            // Even if the opponent has changed.
             let other = fixture(provider, "1", &format!("{provider} v Arsenal"), NOON);
             assert_eq!(later.football(&other).id, own("a", "1"), "{provider} of {order:?}");
         }
@@ -83,7 +83,7 @@ fn one_provider_never_has_a_match_twice() {
     let twice = [city("a"), Fixture { provider_key: "2".into(), ..city("a") }];
     let ids = twice.each_ref().map(|it| identity.football(it).id);
     assert_eq!(ids, [own("a", "1"), own("a", "2")]);
-    // Neither fits better, so it is for the operator to say.
+    // Neither is a better fit, so the operator has to decide.
     let resolution = identity.football(&city("b"));
     assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 2));
 }
@@ -180,8 +180,8 @@ fn many_that_look_alike_are_left_alone() {
     assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 0));
 }
 
-/// A second provider's sides and competition go by the ids that the match was showing, also when it comes
-/// first in a later run, and whichever way round it has the sides.
+/// A second provider's sides and competition get the ids that the match already shows, even if that
+/// provider is first in a later run, and in either order of the sides.
 #[test]
 fn names_of_who_came_first_stay() {
     let cup_fixture = |provider: &str, sides: &str| {

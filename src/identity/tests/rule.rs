@@ -1,4 +1,4 @@
-//! True pairs, and what only looks like one.
+//! True pairs, and pairs that only look similar.
 
 use super::*;
 use crate::identity::rule::Comparison;

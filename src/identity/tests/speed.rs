@@ -1,10 +1,10 @@
-//! How long it takes with as many matches as a hub may have.
+//! The time of a resolution with the maximum number of matches of a hub.
 
 use tokio::time::Instant;
 
 use super::*;
 
-/// Names of which no two are alike enough to be doubtful.
+/// Names that are too different from each other to be doubtful.
 fn name(number: u64) -> String {
     let digest = Id::derive("team", "name", &number.to_string()).0;
     let letters = (0..10).map(|at| char::from(b'a' + (digest >> (4 * at) & 15) as u8));

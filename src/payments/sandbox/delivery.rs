@@ -56,7 +56,9 @@ async fn send(client: &Client, hub_url: &str, delivery: Delivery) {
             Ok(answer) => {
                 warn!(provider, status = answer.status().as_u16(), "a webhook was refused")
             }
-            Err(error) => warn!(provider, error = %error.without_url(), "a webhook did not arrive"),
+            Err(error) => {
+                warn!(provider, error = %error.without_url(), "a webhook was not delivered")
+            }
         }
         sleep(wait).await;
         wait *= 2;

@@ -112,7 +112,7 @@ impl Sandbox {
         supervisor::spawn("sandbox-courier", Lifetime::UntilStop, delivery_task);
         let serving = sandbox.clone().serve(listener, stopped);
         supervisor::spawn("sandbox", Lifetime::UntilStop, serving);
-        info!(url = sandbox.shared.url, "the payment sandbox is open; nobody pays anything there");
+        info!(url = sandbox.shared.url, "the payment sandbox is running; no money moves");
         Ok(sandbox)
     }
 
@@ -138,7 +138,7 @@ impl Sandbox {
         };
         if let Err(error) = axum::serve(listener, self.router()).with_graceful_shutdown(stop).await
         {
-            warn!(%error, "the payment sandbox ended");
+            warn!(%error, "the payment sandbox stopped");
         }
     }
 

@@ -148,7 +148,7 @@ fn render(template: &impl Template) -> Response {
             (policy, Html(html)).into_response()
         }
         Err(error) => {
-            error!(%error, "a page of the sandbox could not be made");
+            error!(%error, "cannot render a page of the sandbox");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

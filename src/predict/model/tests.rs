@@ -31,7 +31,7 @@ impl Dice {
     }
 }
 
-/// Every team against every other at home, so many times.
+/// Every team plays every other at home, `rounds` times.
 fn simulated(truth: &Model, rounds: usize, seed: u64) -> Vec<MatchResult> {
     let mut dice = Dice(seed);
     let teams: Vec<_> = truth.teams.keys().copied().collect();
@@ -50,7 +50,7 @@ fn simulated(truth: &Model, rounds: usize, seed: u64) -> Vec<MatchResult> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Of many results of teams whose strengths are known, the fit finds these strengths.
+    /// From many results of teams with known strengths, the fit recovers these strengths.
     #[test]
     fn strengths_are_found_again(seed in any::<u64>()) {
         let strengths = [0.5, 0.25, 0.1, 0.0, -0.1, -0.2, -0.25, -0.3];
@@ -148,8 +148,8 @@ fn outcome([home, away]: [u32; 2]) -> usize {
     }
 }
 
-/// FittedModel on the first six tenths of a real season, the model is nearer to the results of the rest than
-/// how often home, draw and away came in the first part.
+/// Fitted to the first six tenths of a real season, the model predicts the rest better than the
+/// frequencies of home wins, draws and away wins in the first part.
 #[test]
 #[expect(clippy::print_stderr, reason = "what a test skips has to be seen")]
 #[expect(clippy::cast_precision_loss, reason = "counts of matches")]
