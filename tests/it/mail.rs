@@ -114,7 +114,10 @@ async fn a_server_gets_the_mail_and_the_log_no_secret_of_it() {
     hub.until_counted("matchwire_mails_failed_total{kind=\"password-changed\"}").await;
     while server.told().await["refused"] != "never@example.net" {}
     assert_eq!(hub.stop(), Some(0));
-    assert_eq!(server.unread_refusals(), [""; 0], "it was tried again");
+    // Another log-in is no attempt: the worker may open a connection at any time.
+    while server.has_unread() {
+        assert!(server.told().await["login"].is_string(), "it was tried again");
+    }
     let printed = hub.printed();
     for secret in ["s3cret-password", "never@", "ann@", &*link] {
         assert!(!printed.contains(secret), "{secret} in {printed}");
