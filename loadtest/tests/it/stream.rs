@@ -11,7 +11,7 @@ use crate::support::{
 fn against(fault: Fault, profile: &str, words: &str) -> RunOutput {
     let url = serve(fault);
     let key = if words.contains("--key") { "" } else { "--key k" };
-    // These tests are about what arrives, on machines that have other things to do.
+    // These tests are about what arrives, on busy machines.
     let patient = "--lag-ms-max 1000 --busy-max 2";
     loadtest(&format!("{profile} --url {url} {key} --channel {CHANNEL} {patient} {words}"))
 }
