@@ -55,7 +55,7 @@ fn racing_live() {
 /// The racing stream holds whole ladders and the best three levels. Without the ladders, the levels
 /// must be told as prices; a table of levels kept from the raw lines says which.
 #[test]
-fn levels_alone_are_told_as_prices() {
+fn levels_without_ladders_become_prices() {
     let Some(lines) = recording("racing-1.241629436.live", "jsonl.gz") else { return };
     let (mut normalizer, mut collected) = (Normalizer::default(), Collected::default());
     let mut tables = LevelTables::new();

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_taken() {
+    fn only_local_addresses_are_accepted() {
         for url in
             ["ws://127.0.0.1:8080/stream/v1", "ws://localhost/", "ws://[::1]:9/", "ws://127.9.9.9/"]
         {

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_told_apart_by_name() {
+    fn channels_are_distinguished_by_name() {
         let mut channels = Channels::default();
         let numbers = ["a", "b", "a"]
             .map(|name| channels.update(frame(name, 3).as_bytes(), Some(1), &PHASES).unwrap().ch);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_update_is_left_alone() {
+    fn other_frames_are_ignored() {
         let mut channels = Channels::default();
         for text in ["", "{", r#"{"type":"beat"}"#, r#"{"type":"update","ch":"a"}"#] {
             assert_eq!(channels.update(text.as_bytes(), Some(1), &PHASES), None, "{text}");

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_a_gap() {
+    fn missing_update_is_a_gap() {
         check(
             &[
                 &update(7, 6, r#","patch":{"x":3}"#),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_again_is_a_duplicate() {
+    fn repeated_update_is_a_duplicate() {
         let event = update(5, 4, r#","events":[{"eid":"g1"},{"eid":"g1"}]"#);
         check(
             &[&event, &event],
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_merged_must_add_up() {
+    fn merged_counts_must_add_up() {
         check(
             &[&update(7, 4, r#","patch":{}"#), &update(9, 7, r#","n":3,"patch":{}"#)],
             9,

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_for_ever_counts_as_the_longest() {
+    fn values_beyond_the_maximum_are_recorded_as_the_maximum() {
         let mut values = histogram(3);
         values.saturating_record(u64::MAX);
         assert!(values.max() >= LONGEST_US);

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_open_files_are_told_in_words() {
+    fn too_few_open_files_are_explained() {
         let refused = raise_open_files(1 << 40).unwrap_err().to_string();
         assert!(refused.contains("ulimit"), "{refused}");
     }

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn payload_survives_writing_and_reading() {
         let payload = Payload { channel: 40_127, intended: 1, sent: u64::MAX, seq: 77 };
         for bytes in [0, BYTES_MIN, 200] {
             let mut out = Vec::new();

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn hole_is_a_gap_and_what_fills_it_is_late() {
+    fn missing_message_is_a_gap_and_its_late_arrival_a_reorder() {
         check(
             &[(13, 14), (11, 12), (11, 12), (13, 14)],
             &[
@@ -158,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_joined_is_a_stray() {
+    fn message_of_an_unjoined_channel_is_a_stray() {
         let mut positions = Positions::default();
         assert_eq!(positions.take(0, 1, 2), MessageOrder::Stray);
     }
 
     #[test]
-    fn new_epoch_begins_anew_and_a_later_image_does_not() {
+    fn new_epoch_resets_the_position_and_a_later_image_does_not() {
         let mut positions = Positions::default();
         positions.join(0, 0, 10);
         positions.join(0, 0, 15);

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn subscriptions_go_on_from_where_the_socket_stands() {
+    fn subscriptions_resume_from_the_positions_of_the_socket() {
         let mut channels = Channels::default();
         let mut positions = Positions::default();
         let epoch = channels.epoch("e");

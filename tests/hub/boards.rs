@@ -58,7 +58,7 @@ fn board(status: ScoreboardStatus, score: [u32; 2]) -> Scoreboard {
 }
 
 #[test]
-fn score_is_told_and_taken_back() {
+fn score_is_published_and_retracted() {
     let mut bench = bench(Sport::Hockey);
     let live = ScoreboardStatus::Live;
     let boards = [
@@ -97,7 +97,7 @@ fn score_is_told_and_taken_back() {
 }
 
 #[test]
-fn race_is_told_and_its_order_corrected() {
+fn race_is_published_and_its_order_corrected() {
     let mut bench = bench(Sport::HorseRacing);
     let runner = |id: u64, position| RaceRunner {
         participant: Participant { id: Id(id), name: format!("horse {id}").into() },

@@ -168,7 +168,7 @@ fn player_1_of_one_is_player_2_of_another() {
 }
 
 #[test]
-fn match_whose_names_come_later_goes_over_with_all_that_was_told_of_it() {
+fn match_that_is_named_later_merges_with_all_its_facts() {
     let mut bench = Bench::new(SETTINGS);
     let csv = second(&mut bench);
     bench.apply(&batch([BETFAIR.fixture()]));

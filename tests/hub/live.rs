@@ -276,7 +276,7 @@ fn cadence_is_that_of_the_wild() {
 }
 
 #[test]
-fn match_that_nobody_follows_any_more_is_told_for_a_while() {
+fn match_without_followers_is_still_rendered_for_a_while() {
     let (mut client, begun) = followed();
     let epoch = begun.channel.epoch;
     drop(begun);
@@ -298,7 +298,7 @@ fn match_that_nobody_follows_any_more_is_told_for_a_while() {
 }
 
 #[test]
-fn prices_are_told_once_a_second_but_a_suspension_at_once() {
+fn prices_are_sent_once_a_second_but_a_suspension_at_once() {
     use Outcome::{Away, Draw, Home};
     let (mut client, _begun) = followed();
     let market = |status, home: &str| {
@@ -331,7 +331,7 @@ proptest! {
     /// Whatever is told: numbers have no hole, and from each position the tail brings the very frames
     /// that came live.
     #[test]
-    fn who_resumes_gets_the_very_frames(all in batches(30), place in any::<prop::sample::Index>()) {
+    fn resuming_client_gets_identical_frames(all in batches(30), place in any::<prop::sample::Index>()) {
         let mut client = LegacyClient::new();
         client.apply(&[fixture()]);
         let begun = client.begin("~football/1", None);

@@ -129,7 +129,7 @@ proptest! {
 
 /// Who hears on `feeds` that a source has ended has all that it changed.
 #[test]
-fn end_of_a_source_lets_go_of_what_waits() {
+fn end_of_a_source_releases_held_updates() {
     let mut bench = Bench::new(SETTINGS);
     let told = |minute: Micros| {
         let mut fixture = fixture(1);

@@ -71,7 +71,7 @@ fn ended_match_goes_in_its_time_and_comes_back_under_another_epoch() {
 }
 
 #[test]
-fn match_is_let_go_of_by_its_own_sources_time() {
+fn match_is_evicted_by_the_clock_of_its_source() {
     let mut bench = Bench::new(SHORT);
     let later = bench.hub.source("years later".into(), "betfair-stream", SourcePolicy::default());
     bench.apply(&at(0, &[fixture(1), status(1, FootballStatus::Finished)]));

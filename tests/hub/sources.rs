@@ -116,7 +116,7 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 }
 
 #[test]
-fn same_goal_of_two_sources_is_told_once() {
+fn same_goal_of_two_sources_is_published_once() {
     let mut bench = Bench::new(SETTINGS);
     let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&at(1, &[fixture(1), playing(), score(1, 0), goal("g1", 23)]));
@@ -131,7 +131,7 @@ fn same_goal_of_two_sources_is_told_once() {
 }
 
 #[test]
-fn second_source_takes_over_where_it_stands_when_the_first_is_down() {
+fn second_source_takes_over_when_the_first_is_down() {
     let mut bench = Bench::new(SETTINGS);
     let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&at(1, &[fixture(1), playing(), score(1, 0), goal("g1", 23)]));
@@ -149,7 +149,7 @@ fn second_source_takes_over_where_it_stands_when_the_first_is_down() {
 }
 
 #[test]
-fn who_takes_over_and_is_behind_does_not_let_the_score_fall() {
+fn takeover_by_a_source_that_is_behind_keeps_the_score() {
     let mut bench = Bench::new(SETTINGS);
     let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&at(1, &[fixture(1), playing(), score(2, 0)]));
@@ -179,7 +179,7 @@ fn higher_rank_leads_from_its_first_word_on() {
 }
 
 #[test]
-fn score_that_falls_says_so_and_a_late_one_is_left() {
+fn falling_score_is_announced_and_a_late_one_is_ignored() {
     let mut bench = Bench::new(SETTINGS);
     bench.apply(&at(1, &[fixture(1), playing(), score(1, 0)]));
     bench.apply(&at(3, &[score(2, 0)]));
@@ -227,7 +227,7 @@ fn price_beyond_all_that_bookmakers_give_is_none() {
 }
 
 #[test]
-fn silent_source_is_late_and_its_books_are_held_until_it_is_whole_again() {
+fn silent_source_is_late_and_its_books_are_held_until_it_is_complete_again() {
     let mut bench = Bench::new(SETTINGS);
     let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
     let source = second_source(&mut bench, policy);
@@ -285,7 +285,7 @@ fn heartbeats_keep_a_quiet_source_live() {
 }
 
 #[test]
-fn source_that_was_only_silent_is_live_with_the_next_that_is_heard_of_it() {
+fn source_that_was_only_silent_is_live_with_its_next_message() {
     let mut bench = Bench::new(SETTINGS);
     let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
     let source = second_source(&mut bench, policy);
@@ -303,7 +303,7 @@ fn source_that_was_only_silent_is_live_with_the_next_that_is_heard_of_it() {
 }
 
 #[test]
-fn source_that_says_more_than_its_silence_is_live_by_its_own_word_alone() {
+fn source_that_reported_trouble_is_live_only_after_it_reports_recovery() {
     for said in [FeedState::Late, FeedState::Down, FeedState::Recovering] {
         let mut bench = Bench::new(SETTINGS);
         let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
@@ -438,7 +438,7 @@ fn another_source_of_a_book_takes_over_under_another_epoch() {
 }
 
 #[test]
-fn one_source_of_two_begins_anew_and_the_match_stays() {
+fn one_source_of_two_restarts_and_the_match_stays() {
     let mut bench = Bench::new(SETTINGS);
     let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&then(0, &[fixture(1), playing(), score(1, 0)]));

@@ -64,7 +64,7 @@ async fn openings(pool: &AnyPool) -> BTreeMap<i64, (String, i64)> {
 }
 
 #[tokio::test]
-async fn what_was_kept_outlasts_a_crash() {
+async fn archive_survives_a_crash() {
     on_each(async |place| {
         let mut hub = Hub::start_on(&place, &["serve"], &[WRITES]);
         hub.until_counted_to(WRITTEN, 100.0).await;
@@ -128,7 +128,7 @@ async fn until(hub: &Hub, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
 /// A match in play when the hub is killed, and of which nobody tells afterwards, is not in play for
 /// ever, has no result that nobody saw, and nothing of it can be taken. Who tells of it again is believed.
 #[tokio::test]
-async fn match_in_play_at_a_crash_is_unresolved_until_somebody_tells_of_it() {
+async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
     on_each(async |place| {
         let settings = [QUIET, WRITES, ("ARCHIVE_UNTOLD_AFTER_MS", "300")];
         let mut hub = Hub::start_on(&place, &["serve"], &settings);

@@ -44,7 +44,7 @@ fn auth_failed() -> (Value, u16) {
 }
 
 #[tokio::test]
-async fn key_is_taken_from_header_subprotocol_and_query() {
+async fn key_is_accepted_in_header_subprotocol_and_query() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = &hub.key(&["websocket"]);
     let protocol = "sec-websocket-protocol";
@@ -83,7 +83,7 @@ async fn header_subprotocol_and_query_must_agree() {
 }
 
 #[tokio::test]
-async fn who_may_not_enter_is_told_why() {
+async fn refused_client_gets_the_reason() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let (revoked, poor) = (hub.key(&["websocket"]), hub.key(&["odds", "sports"]));
     hub.revoke(&revoked);
@@ -196,7 +196,7 @@ async fn ticket_is_bought_with_any_rest_credential_and_not_without() {
 }
 
 #[tokio::test]
-async fn plain_http_is_told_to_upgrade() {
+async fn plain_http_request_gets_upgrade_required() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);
     let answer = hub.get(&format!("/stream/v1?token={key}")).await;

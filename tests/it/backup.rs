@@ -12,7 +12,7 @@ fn backup(from: &Path, to: &Path) -> (Option<i32>, String) {
 }
 
 #[tokio::test]
-async fn a_copy_made_beside_a_running_hub_knows_its_keys() {
+async fn backup_of_a_running_hub_contains_its_keys() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);
     let to = hub.folder.path().join("copy.db");

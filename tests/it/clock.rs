@@ -263,7 +263,7 @@ async fn hub_goes_on_when_its_clock_is_moved() {
 
 /// Days of quotas and of usage are those of UTC.
 #[tokio::test]
-async fn quota_and_usage_begin_anew_at_midnight() {
+async fn quota_and_usage_reset_at_midnight() {
     from("2026-09-01T23:58:00Z", async |place, clock| {
         let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "2")];
         let hub = Hub::start_on(&place, &["serve"], &settings);

@@ -118,7 +118,7 @@ async fn binary_message_is_refused_and_the_socket_stays() {
 }
 
 #[tokio::test]
-async fn pong_echoes_what_was_asked() {
+async fn pong_echoes_the_ping() {
     let (_hub, mut client) = quiet().await;
     for (id, t) in [(json!(1), json!(1.5)), (json!("a"), json!({"any": ["thing"]}))] {
         let pong = client.ask(&json!({"op": "ping", "id": id, "t": t})).await;
@@ -130,7 +130,7 @@ async fn pong_echoes_what_was_asked() {
 }
 
 #[tokio::test]
-async fn subscribed_says_what_holds() {
+async fn subscribed_frame_states_the_options() {
     let (_hub, mut client) = quiet().await;
     let command = json!({"op": "subscribe", "id": 1, "ch": "feeds", "every_ms": 250,
         "on_slow": "resync", "lag": true, "a field": "of later"});
@@ -295,7 +295,7 @@ async fn limit_of_channels_holds_for_names_and_wildcards() {
 
 /// Channels that open beyond the limit are left out by one `error`, not by one each.
 #[tokio::test]
-async fn wildcard_says_once_that_new_channels_are_too_many() {
+async fn pattern_reports_too_many_new_channels_once() {
     let lines: Vec<String> = (30..36).map(|event| Market { event }.defined("OPEN", 0)).collect();
     let (hub, key) = held(&lines, &[("FANOUT_CHANNELS_MAX", "2")]);
     let (mut client, mut watcher) =
@@ -314,7 +314,7 @@ async fn wildcard_says_once_that_new_channels_are_too_many() {
 }
 
 #[tokio::test]
-async fn patterns_have_a_limit_of_their_own() {
+async fn patterns_have_a_separate_limit() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("FANOUT_PATTERNS_MAX", "2")]);
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     let mut ask = async |op: &str, ch: &str| {
@@ -388,7 +388,7 @@ async fn ten_thousand_subscribes_are_all_answered() {
 }
 
 #[tokio::test]
-async fn flood_of_pings_is_answered_and_hurts_nobody() {
+async fn flood_of_pings_is_answered_and_delays_no_client() {
     let (hub, client) = quiet().await;
     let (mut sink, mut stream) = client.socket.split();
     const COUNT: u32 = 50_000;
@@ -561,7 +561,7 @@ async fn wildcard_covers_channels_that_open_later() {
 }
 
 #[tokio::test]
-async fn channel_asked_for_in_several_ways_is_delivered_once() {
+async fn channel_covered_by_several_subscriptions_is_delivered_once() {
     // Nobody falls behind, be the machine ever so busy: who did and asks for an image gets no events
     // from before it.
     let settings = [("FANOUT_OUTBOX_BYTES", "67108864"), ("FANOUT_OUTBOX_AGE_MS", "600000")];
@@ -593,7 +593,7 @@ async fn channel_asked_for_in_several_ways_is_delivered_once() {
 }
 
 #[tokio::test]
-async fn beats_tell_where_each_channel_stands() {
+async fn beats_state_the_position_of_each_channel() {
     let (hub, key) = held(&Market { event: 30 }.busy(5_000, 100), &[("FANOUT_BEAT_MS", "1")]);
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("tennis/*/odds/*").await;

@@ -45,7 +45,7 @@ async fn key_works_until_another_program_revokes_it() {
 
 /// PostgreSQL tells; nobody asks. How often SQLite is asked does not matter there.
 #[tokio::test]
-async fn postgresql_tells_of_a_revocation_itself() {
+async fn postgresql_notifies_of_a_revocation() {
     const AT_ONCE: Duration = Duration::from_secs(5);
     let Some(server) = postgres_or_skipped() else { return };
     let place = Place::postgres(&server);

@@ -67,7 +67,7 @@ async fn socket_may_follow_requests_on_the_same_connection() {
 }
 
 #[tokio::test]
-async fn what_is_no_upgrade_is_the_routers_from_its_first_byte() {
+async fn requests_without_upgrade_go_to_the_router_from_the_first_byte() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let check = async |request: &str, answer: &str| {
         let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");

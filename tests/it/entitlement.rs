@@ -140,7 +140,7 @@ pub(crate) fn command(hub: &Hub, arguments: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn what_is_bought_while_connected_is_had_at_once() {
+async fn purchase_while_connected_takes_effect_at_once() {
     let (hub, ids) = hub_of_all_sports(&[ODDS_COST]).await;
     let (email, darts) = ("ann@example.org", ids["darts"]);
     let key = command(&hub, &["key", "create", "--email", email, "--addon", "websocket"]);

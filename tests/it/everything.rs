@@ -141,7 +141,7 @@ impl Drop for Script {
 /// Sockets of one key that resume again and again wait for their turns, while another key's reader gets
 /// every change in order and is answered at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_who_resume_again_and_again_wait_and_others_do_not() {
+async fn readers_who_resume_in_a_loop_wait_and_others_do_not() {
     let settings = [("FANOUT_CATCH_UP_BURST", "40"), ("FANOUT_CATCH_UPS_PER_SECOND", "40")];
     let hub = Hub::start_with(&["serve", "--bench-rate", "400"], &settings);
     let (greedy, honest) = (hub.key(&ALL_ADDONS), hub.key(&ALL_ADDONS));

@@ -153,7 +153,7 @@ async fn pages_of_the_demo_lead_to_its_end() {
 }
 
 #[tokio::test]
-async fn what_is_known_already_is_not_sent_again() {
+async fn unchanged_resources_are_not_sent_again() {
     let (hub, key) = demo().await;
     // Teams do not change while a match is played.
     let path = "/api/v2/teams/?limit=3";

@@ -155,7 +155,7 @@ async fn one_address_has_so_many_connections() {
 }
 
 #[tokio::test]
-async fn health_and_sockets_are_served_while_all_connections_are_taken() {
+async fn health_and_sockets_are_served_while_all_connections_are_in_use() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_CONNECTIONS_MAX", "4")]);
     let key = hub.key(&["websocket"]);
     let mut open = Vec::new();
@@ -175,7 +175,7 @@ async fn health_and_sockets_are_served_while_all_connections_are_taken() {
 }
 
 #[tokio::test]
-async fn connection_that_says_nothing_more_is_closed() {
+async fn idle_connection_is_closed() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_HANDSHAKE_TIMEOUT_MS", "300")]);
     for begun in ["GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n", "", "GET /heal", "GET /stream/v1 HT"]
     {
@@ -225,7 +225,7 @@ async fn host_of_a_stranger_is_kept_by_no_cache() {
 }
 
 #[tokio::test]
-async fn browsers_are_told_to_use_tls_where_clients_do() {
+async fn hsts_is_sent_where_clients_use_tls() {
     let check = async |settings: &[Setting], expected: Option<&str>| {
         let hub = Hub::start_with(&["serve"], &[&[QUIET], settings].concat());
         for path in ["/healthz", "/", "/nothing"] {

@@ -128,7 +128,7 @@ async fn without_the_addon_a_valid_key_is_402() {
 /// SPEC section 5: what a free account has, and what each add-on opens. Behind the gate there is 404
 /// for what is not there.
 #[tokio::test]
-async fn each_addon_opens_what_it_is_for_and_nothing_else() {
+async fn each_addon_opens_only_its_products() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ODDS_COST]);
     let free = ["/api/v2/nothing/", "/api/nothing/", "/signals/api/nothing/", "/mcp/"];
     let odds = ["/odds/api/nothing/"];
@@ -156,7 +156,7 @@ async fn each_addon_opens_what_it_is_for_and_nothing_else() {
 
 /// SPEC sections 4 and 5: the odds are free for everyone until a day, for everyone with a token.
 #[tokio::test]
-async fn odds_are_free_until_their_day_for_whoever_has_a_key() {
+async fn odds_are_free_with_a_key_until_their_date() {
     let settings = [QUIET, ("PRODUCTS_ODDS_FREE_UNTIL", "2199-08-17")];
     let hub = Hub::start_with(&["serve"], &settings);
     let key = hub.key(&[]);
@@ -386,7 +386,7 @@ async fn no_spelling_of_a_path_leads_around_the_gate() {
 
 /// Whatever the path, the method, the query and the headers are, the answer is never a fault of ours.
 #[tokio::test]
-async fn nothing_that_is_asked_is_a_fault_of_ours() {
+async fn no_request_causes_a_server_error() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&["sports", "odds"]);
     let path = prop_oneof![

@@ -203,7 +203,7 @@ async fn kill_right_after_the_first_word_changes_no_id() {
 }
 
 #[tokio::test]
-async fn another_provider_of_a_match_changes_no_id_whoever_comes_first_later() {
+async fn second_provider_of_a_match_changes_no_id_in_any_order() {
     let place = Place::file();
     let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);

@@ -67,7 +67,7 @@ async fn images_are_for_everybody_and_for_a_year() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_has_no_image() {
+async fn unknown_subject_has_no_image() {
     let (hub, [team, ..]) = demo(&[], None).await;
     for path in [
         "/img/team/1/".to_owned(),

@@ -69,7 +69,7 @@ fn football(record: &MatchRecord) -> &FootballRecord {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_what_the_answer_sheets_say_once_and_again() {
+async fn archive_matches_the_answer_sheets_after_repeated_imports() {
     let seasons = SEASONS.map(|(season, ..)| format!("football-data-couk/{season}.csv.gz"));
     let others = [STATSBOMB, WYSCOUT, SHOOTOUT, STATSPERFORM, ANSWER, SLAM, STRINGS];
     let files = seasons.iter().map(String::as_str).chain(others).map(shared);
@@ -270,7 +270,7 @@ async fn a_hub_that_runs_on_the_database_is_not_disturbed() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_plainly() {
+fn faults_of_a_file_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);

@@ -49,7 +49,7 @@ const SLOW: [Setting; 3] =
 /// SERVICE section 6: per address 25 a second and 110 at once, then 429 `rate_limited` with
 /// `Retry-After: 1`.
 #[tokio::test]
-async fn address_has_a_burst_and_is_then_told_to_wait() {
+async fn address_has_a_burst_and_is_then_rate_limited() {
     let settings = [QUIET, ("LIMITS_ADDRESS_PER_SECOND", "25")];
     let hub = Hub::start_with(&["serve"], &settings);
     let key = hub.key(&[]);
@@ -67,7 +67,7 @@ async fn address_has_a_burst_and_is_then_told_to_wait() {
 /// The last entry that is no trusted proxy is the client's; what a client writes itself changes
 /// nothing. An IPv6 customer is limited by its /64.
 #[tokio::test]
-async fn address_is_the_one_that_a_trusted_proxy_tells() {
+async fn client_address_comes_from_a_trusted_proxy() {
     let proxy = [("SERVER_FORWARDED_HEADER", "x-forwarded-for"), ("LIMITS_ADDRESS_BURST", "3")];
     let hub = Hub::start_with(&["serve"], &[&SLOW[..], &proxy].concat());
     let few = 3..12;
@@ -126,7 +126,7 @@ async fn wrong_keys_are_limited_and_good_ones_are_not() {
 /// SERVICE section 6: 7,500 football requests a day on the free account, told in the `RateLimit`
 /// fields, which are absent for whoever pays: absent means no quota.
 #[tokio::test]
-async fn free_account_is_told_what_is_left_of_its_day() {
+async fn free_account_gets_its_remaining_quota() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&[]);
     for left in [7_499, 7_498] {
@@ -150,7 +150,7 @@ async fn free_account_is_told_what_is_left_of_its_day() {
 /// SERVICE section 6: 429 `taster_exhausted` with `Retry-After` until 00:00 UTC. Of many at once
 /// exactly as many pass as may, and a restart gives nothing back.
 #[tokio::test]
-async fn day_ends_exactly_where_it_should_and_a_restart_does_not_begin_it_anew() {
+async fn quota_is_exact_and_survives_a_restart() {
     on_each(async |place| {
         let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "20")];
         let mut hub = Hub::start_on(&place, &["serve"], &settings);
@@ -179,7 +179,7 @@ async fn day_ends_exactly_where_it_should_and_a_restart_does_not_begin_it_anew()
 
 /// SERVICE section 6: the day is reset at 00:00 UTC.
 #[tokio::test]
-async fn day_begins_anew_at_midnight_utc() {
+async fn quota_resets_at_midnight_utc() {
     on_each(async |place| {
         let moment = "2026-09-01T23:58:00Z";
         let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };

@@ -13,7 +13,7 @@ use self::{old::Old, pushed::Pushed};
 use crate::support::{Hub, QUIET, Setting, shared};
 
 #[tokio::test]
-async fn key_is_taken_from_query_and_subprotocol_and_never_selected() {
+async fn key_is_accepted_in_query_and_subprotocol_and_never_selected() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     for path in ["/live/football/", "/live/football", "/ws/live/", "/ws/live"] {
@@ -28,7 +28,7 @@ async fn key_is_taken_from_query_and_subprotocol_and_never_selected() {
 }
 
 #[tokio::test]
-async fn who_may_not_come_in_is_told_and_closed() {
+async fn unauthorized_client_gets_an_error_and_is_closed() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let wrong = format!("mw_{}", "0".repeat(48));
     for path in ["/live/football/", "/ws/live/"] {
@@ -74,7 +74,7 @@ async fn key_that_is_revoked_ends_the_socket() {
 }
 
 #[tokio::test]
-async fn match_is_told_as_it_happens() {
+async fn match_is_published_live() {
     let mut feed = Pushed::start(&[]);
     let id = feed.football("one").await;
     let mut client = Old::football(&feed.hub, &feed.key).await;
@@ -283,7 +283,7 @@ async fn tennis_and_football_share_a_socket() {
 }
 
 #[tokio::test]
-async fn who_was_cut_off_gets_what_it_missed() {
+async fn reconnecting_client_gets_the_missed_frames() {
     let mut feed = Pushed::start(&[]);
     let id = feed.football("one").await;
     let score = |home: u32| json!({"football": {"score": {"goals": [home, 0]}}});
@@ -379,7 +379,7 @@ async fn slow_reader_misses_no_action() {
 }
 
 #[tokio::test]
-async fn match_that_is_forgotten_says_so() {
+async fn evicted_match_is_announced() {
     let mut feed = Pushed::start(&[("HUB_ENDED_KEEP_MS", "1000")]);
     let id = feed.football("one").await;
     let mut client = Old::football(&feed.hub, &feed.key).await;
@@ -394,7 +394,7 @@ async fn match_that_is_forgotten_says_so() {
 }
 
 #[tokio::test]
-async fn recording_is_told_point_by_point() {
+async fn recording_is_published_point_by_point() {
     let Some(path) = shared("slam-pointbypoint/2012-ausopen-1701.points.csv.gz") else { return };
     let path = path.to_str().expect("a path of text").to_owned();
     let hub = Hub::start(&["replay", "--speed", "500", "--hold", &path]);
@@ -424,7 +424,7 @@ async fn recording_is_told_point_by_point() {
 }
 
 #[tokio::test]
-async fn demo_is_told_in_full() {
+async fn demo_is_published_in_full() {
     let hub = Hub::start(&["serve"]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let board = hub.get(&format!("/stream/v1/channels/football?token={key}")).await.json();

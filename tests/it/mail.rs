@@ -154,7 +154,7 @@ async fn no_mail_is_lost_with_the_program() {
 }
 
 #[tokio::test]
-async fn without_a_way_out_it_says_so_once_and_serves() {
+async fn hub_without_a_mail_transport_warns_once_and_serves() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET, ("MAIL_POLL_MS", "5")]);
     let accounts = beside(&hub).await;
     enqueue(&accounts, "ann@example.com").await;

@@ -35,7 +35,7 @@ async fn rows(hub: &Hub, path: &str, key: &str) -> Value {
 
 /// SERVICE section 3, over the demo: an account with the odds, and one without.
 #[tokio::test]
-async fn prices_of_bookmakers_are_for_whoever_has_them() {
+async fn bookmaker_prices_require_the_addon() {
     let hub = Hub::start_with(&["serve"], &[ODDS_COST]);
     let (key, free) = (hub.key(&["odds"]), hub.key(&[]));
 
@@ -106,7 +106,7 @@ async fn prices_of_bookmakers_are_for_whoever_has_them() {
 
 /// Every price of a match, its history, and that a price of two decimal places has two.
 #[tokio::test]
-async fn odds_api_tells_all_prices_and_what_they_were() {
+async fn odds_api_shows_all_prices_and_their_history() {
     let hub = Hub::start(&["serve"]);
     let key = hub.key(&["odds"]);
     let sports = ok(&hub, "/odds/api/sports/", &key).await;

@@ -61,7 +61,7 @@ fn counts(answer: &Value) -> [u64; 3] {
 }
 
 #[tokio::test]
-async fn what_is_pushed_is_followed() {
+async fn pushed_lines_are_published() {
     let (hub, key) = hub_with(&[]);
     let client_key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &client_key).await;
@@ -142,7 +142,7 @@ async fn lines_that_are_wrong_cost_only_themselves() {
 }
 
 #[tokio::test]
-async fn what_is_pushed_again_changes_nothing() {
+async fn repeated_push_changes_nothing() {
     let (hub, key) = hub_with(&[]);
     let bare = |text: &str| {
         format!(
@@ -317,7 +317,7 @@ async fn a_socket_answers_each_message() {
 }
 
 #[tokio::test]
-async fn much_is_taken_in_order() {
+async fn large_pushes_are_applied_in_order() {
     let (hub, key) = hub_with(&[("HUB_INBOX_BATCHES", "1")]);
     let body: Vec<String> = std::iter::once(fixture()).chain((1..=5_000).map(score)).collect();
     let answer = post(&hub, &key, body.join("\n")).await.json();

@@ -16,7 +16,7 @@ fn quarantine(hub: &Hub, word: &str, more: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn what_was_refused_can_be_tried_again() {
+async fn refused_lines_can_be_retried() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.feed_key("acme", &[]);
     let token = format!("Token {key}");
@@ -61,7 +61,7 @@ async fn what_was_refused_can_be_tried_again() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_told_and_never_shown() {
+async fn a_wrong_key_is_reported_and_never_shown() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.feed_key("acme", &[]);
     let token = format!("Token {key}");

@@ -185,7 +185,7 @@ async fn other_errors_have_one_shape() {
 }
 
 #[tokio::test]
-async fn key_stands_in_header_or_query_and_the_path_may_end_in_a_slash() {
+async fn key_is_accepted_in_header_or_query_and_the_path_may_end_in_a_slash() {
     let (hub, key) = quiet().await;
     let path = "/stream/v1/channels/feeds";
     let check = async |path: &str, header: &str| {

@@ -204,7 +204,7 @@ async fn check_image(client: &mut Client, name: &str, now: &Followed) {
 }
 
 #[tokio::test]
-async fn position_at_the_head_and_just_before_it_is_honoured() {
+async fn position_at_the_head_or_just_before_it_resumes() {
     let Some((hub, name, now)) = forgetful().await else { return };
     for behind in [0, 1, 2] {
         let mut known = now.clone();

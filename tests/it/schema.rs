@@ -176,7 +176,7 @@ async fn read_until(client: &mut Client, document: &Value, wanted: &[&str]) {
 
 /// Real frames of a hub that plays a recording faster than one client reads, sells an add-on, and is stopped.
 #[tokio::test]
-async fn frames_of_the_stream_that_come_seldom_are_as_the_document_says() {
+async fn rare_stream_frames_match_the_document() {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let path = feed::write(folder.path(), "feed.json", &Market { event: 30 }.busy(20_000, 30_000));
     let path = path.to_str().expect("a path of text");
@@ -214,7 +214,7 @@ async fn frames_of_the_stream_that_come_seldom_are_as_the_document_says() {
 
 /// Real frames of a hub that plays its demo: every type that a client can bring about.
 #[tokio::test]
-async fn frames_of_the_stream_are_as_the_document_says() {
+async fn stream_frames_match_the_document() {
     let hub = Hub::start_with(&["serve"], &[("FANOUT_BEAT_MS", "50")]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let document = hub.get("/api/asyncapi/").await.json();

@@ -133,7 +133,7 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
 }
 
 #[tokio::test]
-async fn mistakes_are_told() {
+async fn mistakes_are_reported() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&[]);
     let token = format!("Token {key}");

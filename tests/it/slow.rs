@@ -97,7 +97,7 @@ async fn slow_reader_ends_in_the_image_with_every_event() {
 }
 
 #[tokio::test]
-async fn reader_that_asked_for_images_gets_them_instead() {
+async fn slow_reader_with_resync_gets_images() {
     let (hub, key) = hub();
     let mut slow = idle(&hub, &key, "resync").await;
     let (_, image) = follow(&hub, &key).await;
@@ -112,7 +112,7 @@ async fn reader_that_asked_for_images_gets_them_instead() {
 }
 
 #[tokio::test]
-async fn reader_that_asked_for_it_is_closed() {
+async fn slow_reader_with_close_is_closed() {
     let (hub, key) = hub();
     let mut slow = idle(&hub, &key, "close").await;
     hub.until_counted(r#"matchwire_closes_total{reason="slow"}"#).await;
@@ -143,7 +143,7 @@ async fn reader_that_takes_nothing_for_too_long_is_closed() {
 
 /// A client that did not read is told of its delay before what waited, and of its end behind it.
 #[tokio::test]
-async fn delay_is_told_to_who_asked() {
+async fn delay_is_reported_to_readers_who_subscribed_to_it() {
     let settings = [("FANOUT_BEAT_MS", "100")];
     // Without a suspension, which would overtake what is told.
     let (hub, key) = hub_with(&Market { event: 30 }.busy(20_000, 30_000), &settings);

@@ -129,7 +129,7 @@ fn first_id(page: &Value) -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_404_and_what_is_not_understood_400() {
+async fn unknown_paths_are_404_and_invalid_parameters_are_400() {
     let stage = Stage::new();
     for path in [
         "/tennis/api/v2/matches/7/",

@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn everybody_is_told_to_go_and_when_to_come_back() {
+async fn clients_are_closed_and_given_a_reconnect_time() {
     const SOCKETS: u64 = 8;
     const WINDOW_MS: u64 = 60_000;
     let settings = [QUIET, ("SERVER_DRAIN_MS", "60000"), ("FANOUT_SHARDS", "2")];
@@ -58,7 +58,7 @@ async fn stopping_hub_is_not_ready() {
 
 /// Who is on the way in while everybody is told to go is told so too, and holds up nothing.
 #[tokio::test]
-async fn socket_that_arrives_during_the_drain_is_told_to_go() {
+async fn socket_that_connects_during_the_drain_is_closed() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_DRAIN_MS", "600000")]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let mut late = TcpStream::connect(&hub.address).await.expect("it connects");
@@ -114,7 +114,7 @@ async fn replay_stops_in_the_middle() {
 }
 
 #[test]
-fn exit_code_tells_wrong_usage_from_failure() {
+fn exit_code_distinguishes_wrong_usage_from_failure() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
     let (db, missing, empty, text) = (path("hub.db"), path("missing"), path("empty"), path("text"));

@@ -129,7 +129,7 @@ async fn stop_loses_nothing_and_kill_what_was_not_written() {
 
 /// SPEC section 5, rule 1.
 #[tokio::test]
-async fn account_is_told_to_its_key_alone() {
+async fn account_is_shown_only_to_its_key() {
     let hub = Hub::start_with(&["serve"], &[QUIET, UNLIMITED]);
     let key = hub.key(&[]);
     let answer = hub.get("/api/v2/account/").await;

@@ -23,7 +23,7 @@ fn garbage_in_the_first_line_does_not_hide_the_format() {
 }
 
 #[test]
-fn last_line_without_its_end_is_used_when_it_is_complete() {
+fn complete_last_line_without_newline_is_used() {
     let outcome = Outcome::of_bytes("a", stream(2).trim_end());
     assert_eq!((outcome.batches, outcome.refused()), (2, vec![]));
 }

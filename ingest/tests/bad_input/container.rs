@@ -120,7 +120,7 @@ fn a_cut_file_plays_to_the_cut() {
 }
 
 #[test]
-fn what_cannot_be_played_says_why() {
+fn unplayable_file_is_refused_with_a_reason() {
     let scratch = Scratch::new();
     let check = |first: &str, part: &str| {
         let path = scratch.file("a", format!("{first}\n"));

@@ -38,7 +38,7 @@ fn check_refused(line: &str, part: &str) {
 }
 
 #[test]
-fn what_a_line_lacks_or_has_too_much_is_named() {
+fn missing_and_extra_fields_of_a_line_are_named() {
     check_refused("", "truncated: ");
     check_refused("{", "truncated: ");
     check_refused("}", "syntax: ");
@@ -257,6 +257,6 @@ proptest! {
 
 /// An empty batch says nothing, which is no error: it tells that the sender is there.
 #[test]
-fn an_empty_batch_says_nothing() {
+fn an_empty_batch_has_no_facts() {
     assert_eq!(read(r#"{"batch":[]}"#).unwrap().batch, Batch::default());
 }

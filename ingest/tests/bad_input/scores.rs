@@ -73,7 +73,7 @@ fn values_of_no_use_are_left_out() {
 }
 
 #[test]
-fn what_is_below_zero_is_neither_a_price_nor_an_amount() {
+fn negative_numbers_are_neither_prices_nor_amounts() {
     let more = r#""status":"OPEN","totalMatched":-2.5"#;
     let runner = r#""selectionId":7,"lastPriceTraded":-2,"totalMatched":-1"#;
     let strange = BOOK.replace("\"status\":\"OPEN\"", more).replace("\"selectionId\":7", runner);

@@ -71,7 +71,7 @@ async fn an_unchanged_answer_is_as_fresh_as_a_new_one() {
 }
 
 #[tokio::test]
-async fn secrets_reach_the_provider_and_nobody_else() {
+async fn secrets_reach_only_the_provider() {
     let mut server = Server::start(|_| Reply::status(500)).await;
     let secret = || Secret::from(SECRET.to_owned());
     let ask = |path: &str, credential| {
@@ -161,7 +161,7 @@ async fn it_is_down_after_the_second_failure_in_a_row_and_comes_back() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_told_and_asked_for_whole_again() {
+async fn unusable_response_is_reported_and_requested_in_full_again() {
     let mut server = Server::start(|received| match received.number {
         0 => Reply::ok("half a {").with("etag", "\"bad\""),
         _ => Reply::ok(r#"{"goals":1}"#),
@@ -176,7 +176,7 @@ async fn what_cannot_be_used_is_told_and_asked_for_whole_again() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_asked_too_often_is_left_alone_for_as_long_as_it_says() {
+async fn retry_after_of_a_provider_is_respected() {
     let mut server = Server::start(|received| match received.number {
         1 => Reply::status(429).with("retry-after", "1"),
         _ => Reply::ok(r#"{"goals":1}"#),
@@ -194,7 +194,7 @@ async fn a_provider_that_is_asked_too_often_is_left_alone_for_as_long_as_it_says
 }
 
 #[tokio::test]
-async fn a_provider_that_denies_access_is_asked_seldom() {
+async fn a_provider_that_denies_access_is_polled_rarely() {
     for status in [401, 403] {
         let mut server = Server::start(move |_| Reply::status(status)).await;
         let mut settings = settings(vec![request(&server.url("/a")), request(&server.url("/b"))]);

@@ -237,7 +237,7 @@ async fn a_book_that_ended_while_it_was_away_is_not_left_open() {
 }
 
 #[tokio::test]
-async fn it_comes_back_when_it_is_told_to() {
+async fn source_reconnects_when_the_peer_requests_it() {
     let hub = Hub::start_on(0).await;
     let mut listener = start(hub.addr());
     let mut client = hub.accept().await;
@@ -250,7 +250,7 @@ async fn it_comes_back_when_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_good_and_a_limit_are_told() {
+async fn an_invalid_key_and_a_limit_are_reported() {
     let hub = Hub::start_on(0).await;
     let mut listener = start(hub.addr());
     let mut client = hub.accept().await;

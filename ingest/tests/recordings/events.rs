@@ -55,7 +55,7 @@ fn summary_alone_is_as_the_answer_sheet_says() {
 }
 
 #[test]
-fn events_and_summary_tell_the_same_goals_of_the_same_match() {
+fn events_and_summary_have_the_same_goals() {
     let Some((events, _)) = recording(MA3) else { return };
     let (summary, _) = recording(MA1).unwrap();
     assert_eq!(fixture(&events), fixture(&summary));

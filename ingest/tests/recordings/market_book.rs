@@ -83,7 +83,7 @@ fn number(number: Decimal) -> Value {
 }
 
 #[test]
-fn repeated_market_book_tells_nothing() {
+fn repeated_market_book_emits_nothing() {
     let Some(path) = shared(FILE) else { return };
     let bytes = fs::read(path).unwrap();
     let mut interpreter = Interpreter::default();

@@ -138,7 +138,7 @@ fn recording_sheet(file: &str) -> (String, Value) {
 
 /// Each who comes on sat on the bench, and each who goes off was on the pitch.
 #[test]
-fn who_comes_on_was_on_the_bench() {
+fn substitutes_were_on_the_bench() {
     for file in EVENT_BY_EVENT {
         let Some((batches, _)) = recording(file) else { return };
         let people = People::of(&batches);
@@ -172,7 +172,7 @@ fn particulars_are_those_of_the_documents() {
 }
 
 #[test]
-fn summary_tells_the_line_ups_that_the_events_tell() {
+fn summary_and_events_have_the_same_line_ups() {
     let Some((events, _)) = recording(EVENT_BY_EVENT[2]) else { return };
     let (summary, _) = recording("statsperform/hsv-svs-2021-09-11.ma1.json.gz").expect("it");
     let (events, summary) = (People::of(&events), People::of(&summary));
@@ -186,7 +186,7 @@ fn summary_tells_the_line_ups_that_the_events_tell() {
 }
 
 #[test]
-fn answers_tell_line_ups_and_players_once() {
+fn responses_emit_line_ups_and_players_once() {
     let Some((batches, sheet)) = recording("api-football/fixtures-cl-penalties.json") else {
         return;
     };

@@ -99,7 +99,7 @@ fn score_of_tennis_is_as_the_answer_sheet_says() {
 }
 
 #[test]
-fn repeated_answers_tell_nothing() {
+fn repeated_responses_emit_nothing() {
     for file in ["eventtimeline", "scores", "incidents", "score"] {
         let Some(path) = shared(&format!("betfair-scores/{file}.json")) else { return };
         let bytes = fs::read(path).unwrap();

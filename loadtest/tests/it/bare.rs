@@ -73,7 +73,7 @@ fn report_has_its_fields() {
 }
 
 #[test]
-fn second_for_every_hundredth_message_is_told() {
+fn stall_of_a_second_shows_in_the_percentiles() {
     let ran = against(
         Fault::Delay(100, Duration::from_secs(1)),
         "fanout",
@@ -134,14 +134,14 @@ fn messages_that_change_places_are_out_of_order_and_not_missing() {
 }
 
 #[test]
-fn connections_that_end_are_told() {
+fn closed_connections_are_reported() {
     let ran = against(Fault::Close(300), "fanout", "--sockets 3 --rate 500 --seconds 1");
     ran.ends_with(1, "connections ended");
     assert!(ran.number("/totals/closed") >= 3.0, "{}", ran.output);
 }
 
 #[test]
-fn generator_without_a_core_says_so_and_fails() {
+fn generator_without_a_core_fails_the_run() {
     let url = serve(Fault::None);
     // One core for the program and for some busy loops.
     let core = first_core();
@@ -200,7 +200,7 @@ fn several_threads_find_what_one_finds() {
 }
 
 #[test]
-fn slow_readers_are_told_of_by_themselves() {
+fn slow_readers_are_reported_separately() {
     let ran = against(Fault::None, "slow", "--sockets 20 --share 0.2 --rate 300 --seconds 3");
     ran.ends_with(0, "OK");
     let classes = &ran.report["phases"][1]["classes"];
@@ -230,7 +230,7 @@ fn quiet_sockets_are_weighed() {
 }
 
 #[test]
-fn nobody_but_this_machine_is_loaded() {
+fn only_this_machine_can_be_loaded() {
     let ran = loadtest("fanout --raw ws://192.0.2.1:80 --sockets 1");
     assert_eq!(ran.code, 2, "{}", ran.output);
     assert!(ran.output.contains("not this machine"), "{}", ran.output);

@@ -82,7 +82,7 @@ async fn founders_are_granted_once() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_and_exits_with_1() {
+async fn missing_objects_are_reported_with_exit_code_1() {
     let hub = hub_on(&Place::file());
     assert!(refused(&hub, &["account", "show", "nobody@example.org"]).contains("no account"));
     assert!(refused(&hub, &["order", "show", "0a0a"]).contains("no order `0a0a`"));

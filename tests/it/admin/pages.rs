@@ -44,7 +44,7 @@ fn demo() -> Hub {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_without_an_operators_session() {
+async fn pages_require_an_operator_session() {
     let hub = hub();
     key(&hub, "ann@example.org", &[]);
     let check = async |browser: &mut Browser<'_>, who: &str| {
@@ -124,7 +124,7 @@ async fn guessing_is_slowed_down() {
 }
 
 #[tokio::test]
-async fn no_form_is_taken_that_another_site_could_have_sent() {
+async fn cross_site_forms_are_rejected() {
     let hub = hub();
     key(&hub, "ann@example.org", &[]);
     let mut ada = operator(&hub).await;
@@ -229,7 +229,7 @@ async fn accounts_are_searched_a_page_at_a_time() {
 }
 
 #[tokio::test]
-async fn days_are_given_and_what_is_written_of_it_is_no_html() {
+async fn granted_days_are_shown_and_their_note_is_escaped() {
     on_each(async |place: Place| {
         let hub = hub_on(&place);
         key(&hub, "ann@example.org", &[]);
@@ -280,7 +280,7 @@ async fn a_block_on_the_page_closes_sockets() {
 }
 
 #[tokio::test]
-async fn a_refund_that_cannot_be_made_is_told() {
+async fn a_failed_refund_is_reported() {
     let place = Place::file();
     let hub = hub_on(&place);
     key(&hub, "ann@example.org", &[]);

@@ -124,7 +124,7 @@ async fn every_address_in_the_documentation_is_served() {
 }
 
 #[tokio::test]
-async fn the_documentation_tells_the_limits_of_the_settings() {
+async fn documentation_shows_the_configured_limits() {
     let settings = [
         ("FANOUT_CHANNELS_MAX", "1234"),
         ("LIMITS_FOOTBALL_PER_DAY", "4321"),

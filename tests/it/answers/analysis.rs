@@ -80,7 +80,7 @@ async fn analysis_is_what_the_raw_events_give() {
 }
 
 #[tokio::test]
-async fn expected_goals_and_ratings_are_what_the_provider_says() {
+async fn expected_goals_and_ratings_match_the_provider() {
     let Some(kept) = Kept::import(&[API_FOOTBALL]) else { return };
     let Some(path) = shared(API_FOOTBALL) else { return };
     let text = std::fs::read_to_string(path).expect("it is there");

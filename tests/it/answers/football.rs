@@ -20,7 +20,7 @@ const PENALTIES: &str = "api-football/fixtures-cl-penalties.json";
 const FIXTURES: &str = "api-football/fixtures-bundes-ns-pst.json";
 
 #[tokio::test]
-async fn matches_are_what_their_events_say() {
+async fn matches_agree_with_their_events() {
     let Some(kept) = Kept::import(&EVENTS) else { return };
     for file in EVENTS {
         let sheet = sheet(file);
@@ -38,7 +38,7 @@ async fn matches_are_what_their_events_say() {
 
 /// The same match as a summary, which tells no periods.
 #[tokio::test]
-async fn match_is_what_its_summary_says() {
+async fn match_agrees_with_its_summary() {
     let Some(kept) = Kept::import(&[SUMMARY]) else { return };
     let sheet = sheet(SUMMARY);
     let event = kept.event(&sheet["home"], &sheet["away"]).await;
@@ -74,7 +74,7 @@ async fn match_is_what_its_summary_says() {
 }
 
 #[tokio::test]
-async fn matches_decided_by_penalties_are_what_the_answer_says() {
+async fn matches_decided_by_penalties_match_the_response() {
     let Some(kept) = Kept::import(&[PENALTIES]) else { return };
     for fixture in array(&sheet(PENALTIES)["fixtures"]) {
         let event = kept.event(&fixture["home"], &fixture["away"]).await;

@@ -15,7 +15,7 @@ const MARKETS: &str = "betfair-stream/football-200-markets.live.bz2";
 const BASIC: &str = "betfair-stream/football-1-event-77-markets.basic.bz2";
 
 #[tokio::test]
-async fn highest_prices_and_who_has_them() {
+async fn highest_prices_name_their_bookmakers() {
     for file in [SPORT_ODDS, EVENT_ODDS] {
         let Some(kept) = Kept::replay(&[file]) else { return };
         let sheet = sheet(file);

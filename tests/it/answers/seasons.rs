@@ -25,7 +25,7 @@ const BOOKMAKERS: [(&str, &str); 7] = [
 ];
 
 #[tokio::test]
-async fn seasons_are_what_their_tables_say() {
+async fn seasons_agree_with_their_tables() {
     let Some(kept) = Kept::import(&SEASONS.map(|(file, _)| file)) else { return };
     for (file, name) in SEASONS {
         let sheet = sheet(file);

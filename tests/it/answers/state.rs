@@ -15,7 +15,7 @@ const FIXTURE: &str = "sportradar-uof/fixture-0.xml";
 
 /// A match of football that is in play. (How far its clock is depends on when it is asked for.)
 #[tokio::test]
-async fn football_in_play_is_as_it_was_told_last() {
+async fn football_in_play_shows_the_last_state() {
     for file in [TIMELINE, SCORES] {
         let Some(kept) = Kept::replay(&[file]) else { return };
         let sheet = sheet(file);
@@ -88,7 +88,7 @@ async fn check_timeline(kept: &Kept, id: &Value, sheet: &Value) {
 
 /// Point by point, from the first to the last that was told.
 #[tokio::test]
-async fn tennis_in_play_is_as_it_was_told_last() {
+async fn tennis_in_play_shows_the_last_state() {
     let Some(kept) = Kept::replay(&[POINTS]) else { return };
     let sheet = &sheet(POINTS)["events"][0];
     let state = &sheet["last_scored_state"];
@@ -145,7 +145,7 @@ async fn tennis_in_play_is_as_it_was_told_last() {
 
 /// The same match as one image.
 #[tokio::test]
-async fn score_of_tennis_is_as_it_was_told() {
+async fn tennis_score_matches_the_recording() {
     let Some(kept) = Kept::replay(&[SCORE]) else { return };
     let values = &sheet(SCORE)["values"];
     let page = kept.until("/tennis/api/v2/matches/live/", |page| page[0]["id"].is_u64()).await;
@@ -164,7 +164,7 @@ async fn score_of_tennis_is_as_it_was_told() {
 }
 
 #[tokio::test]
-async fn results_of_hockey_are_what_the_answer_says() {
+async fn hockey_results_match_the_response() {
     let Some(kept) = Kept::replay(&[RESULTS]) else { return };
     let sheet = sheet(RESULTS);
     let list = "/hockey/api/v2/matches/?date_from=2024-03-01&date_to=2024-03-31&limit=200";

@@ -139,7 +139,7 @@ const WANTED: [(&str, &str); 7] = [
 ];
 
 #[tokio::test]
-async fn frames_are_as_the_document_says() {
+async fn frames_match_the_document() {
     let settings =
         [("HUB_ENDED_KEEP_MS", "1000"), ("DEMO_HEAD_START_MINUTES", "70"), ("DEMO_SPEED", "8")];
     let mut feed = Pushed::to(Hub::start_with(&["serve"], &settings));

@@ -28,7 +28,7 @@ const FORMS: [(&str, &[(&str, &str)]); 15] = [
 ];
 
 #[tokio::test]
-async fn no_form_is_taken_that_another_site_could_have_sent() {
+async fn cross_site_forms_are_rejected() {
     let hub = demo();
     let (mut ann, key) = customer(&hub, "ann@example.org", 1).await;
     let mut eve = Browser::new(&hub);
@@ -57,7 +57,7 @@ async fn no_form_is_taken_that_another_site_could_have_sent() {
 
 /// The same forms are taken when they come from our pages: else the test above proves nothing.
 #[tokio::test]
-async fn a_form_of_ours_is_taken_with_what_browsers_say_of_it() {
+async fn same_site_forms_with_browser_headers_are_accepted() {
     let hub = demo();
     let (mut ann, old) = customer(&hub, "ann@example.org", 1).await;
     let origin = format!("http://{}", hub.address);
@@ -86,7 +86,7 @@ async fn nothing_changes_by_a_get() {
 }
 
 #[tokio::test]
-async fn a_session_that_somebody_else_set_is_never_taken_up() {
+async fn fixated_session_is_never_accepted() {
     let hub = demo();
     customer(&hub, "ann@example.org", 1).await;
     let mut ann = Browser::new(&hub);
@@ -103,7 +103,7 @@ async fn a_session_that_somebody_else_set_is_never_taken_up() {
 
 /// Logging in as somebody else within a session ends that session.
 #[tokio::test]
-async fn each_log_in_has_a_session_of_its_own() {
+async fn each_log_in_has_a_new_session() {
     let hub = demo();
     let (_, _) = customer(&hub, "ann@example.org", 1).await;
     let one = log_in(&hub, "ann@example.org", PASSWORD).await;
@@ -158,7 +158,7 @@ fn alike(one: &Answer, other: &Answer) {
 }
 
 #[tokio::test]
-async fn no_answer_tells_whether_an_address_is_registered() {
+async fn responses_do_not_reveal_whether_an_address_is_registered() {
     let hub = demo();
     customer(&hub, "ann@example.org", 1).await;
     let asked = async |page: &str, fields: &[(&str, &str)]| {
@@ -214,7 +214,7 @@ async fn orders_of_others_are_as_unknown_as_those_that_never_were() {
 }
 
 #[tokio::test]
-async fn what_is_typed_is_never_taken_for_html() {
+async fn user_input_is_escaped_in_html() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     let script = "\"'><script>alert(1)</script>";
@@ -274,7 +274,7 @@ async fn a_guessed_link_does_nothing() {
 }
 
 #[tokio::test]
-async fn who_guesses_passwords_has_to_wait_and_is_told_how_long() {
+async fn password_guesses_are_rate_limited_with_retry_after() {
     let settings = [&QUICK[..], &[("LIMITS_LOG_INS_PER_HOUR_BY_EMAIL", "3")]].concat();
     let hub = Hub::start_with(&["serve"], &settings);
     let mut browser = Browser::new(&hub);
@@ -308,7 +308,7 @@ async fn a_form_that_is_too_long_or_none_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn pages_are_kept_by_nobody_and_load_nothing_from_elsewhere() {
+async fn pages_are_not_cached_and_load_nothing_from_other_origins() {
     let hub = demo();
     let (mut ann, _) = customer(&hub, "ann@example.org", 1).await;
     let own = ["/dashboard/", "/dashboard/settings/", "/addons/", "/checkout/0a/"];

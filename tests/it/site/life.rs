@@ -12,7 +12,7 @@ use crate::{
 /// SPEC section 3, rule 1, and section 5: inactive until the link is followed, the key made in that step,
 /// then copied from the dashboard.
 #[tokio::test]
-async fn who_registers_and_follows_the_link_finds_the_key() {
+async fn registration_link_leads_to_the_key() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     let fields = [("email", " Ann@Example.org "), ("password", PASSWORD)];

@@ -58,7 +58,7 @@ fn game(client: &Client) -> Option<(&String, &Value)> {
 const HOLD: Setting = ("FEEDS_HOLD_MS", "500");
 
 #[tokio::test]
-async fn goal_holds_the_odds_of_another_source_and_is_taken_back() {
+async fn goal_holds_the_odds_of_another_source_and_is_retracted() {
     let told: Arc<Mutex<String>> = Arc::new(Mutex::new(fixture(&[])));
     let say = |minutes: &[u16]| *told.lock().expect("no handler panicked") = fixture(minutes);
     let answer = Arc::clone(&told);

@@ -365,7 +365,7 @@ fn without(object: &mut Value, field: &str) {
 }
 
 #[tokio::test]
-async fn book_is_not_let_go_before_all_of_the_image_is_there() {
+async fn book_is_held_until_the_image_is_complete() {
     let lines = own_stream();
     let stream = stream(&lines);
     let mut provider = Provider::start().await;
@@ -406,7 +406,7 @@ async fn book_is_not_let_go_before_all_of_the_image_is_there() {
 }
 
 #[tokio::test]
-async fn refused_key_is_said_and_shown_to_nobody() {
+async fn refused_key_is_reported_and_never_shown() {
     let provider = Provider::start().await;
     let hub = serve(&provider.table("exchange"));
     let mut client = follower(&hub).await;

@@ -53,7 +53,7 @@ impl Recorder {
 }
 
 #[tokio::test]
-async fn what_was_recorded_is_replayed() {
+async fn recording_of_a_source_is_replayed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let peer = Peer::start().await;
     let mut recorder = Recorder::start(folder.path(), &table(&peer));

@@ -35,7 +35,7 @@ fn say(what: &str, mut took: Vec<Duration>) {
 }
 
 #[tokio::test]
-async fn silent_connection_is_late_within_its_deadline_and_live_when_it_is_heard_again() {
+async fn silent_connection_is_late_within_its_deadline_and_live_after_the_next_message() {
     let lines = own_stream();
     let stream = std::sync::Arc::new(Stream::new(lines.iter().map(String::as_str)));
     let provider = Provider::start().await;

@@ -62,7 +62,7 @@ fn price(client: &Client) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn lines_are_followed_and_held_while_nobody_sends_any() {
+async fn lines_are_followed_and_books_held_during_silence() {
     let peer = Peer::start().await;
     let port = peer.addr.port();
     let hub = serve(&table(&peer));

@@ -127,7 +127,7 @@ async fn points_of_the_slams() {
 }
 
 #[tokio::test]
-async fn points_told_as_strings() {
+async fn points_are_strings() {
     let Some((hub, key, sheet)) = played("pointbypoint-strings/matches.csv") else { return };
     let told = sheet["matches"].as_array().expect("a list of matches");
     let all = format!("{P}/matches/?date_from=2000-01-01&limit=200");

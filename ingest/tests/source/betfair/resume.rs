@@ -135,7 +135,7 @@ async fn recorded_football_in_pieces_is_whole() {
 }
 
 #[tokio::test]
-async fn broken_image_is_asked_for_anew_and_not_resumed() {
+async fn broken_image_is_requested_again_and_not_resumed() {
     let lines = fixture::stream();
     let stream = stream(&lines);
     let mut rig = Rig::start().await;

@@ -64,7 +64,7 @@ async fn peer_that_never_answers_is_given_up() {
 }
 
 #[tokio::test]
-async fn heartbeats_are_heard_and_their_tokens_count() {
+async fn heartbeats_are_processed_and_their_tokens_count() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
@@ -79,7 +79,7 @@ async fn heartbeats_are_heard_and_their_tokens_count() {
 }
 
 #[tokio::test]
-async fn lateness_is_told_until_it_is_over() {
+async fn lateness_is_reported_until_it_ends() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
@@ -121,7 +121,7 @@ async fn loss_asks_for_an_image_on_the_same_connection_and_then_on_another() {
 }
 
 #[tokio::test]
-async fn line_over_the_limit_is_refused_and_an_image_asked_for() {
+async fn line_over_the_limit_is_refused_and_an_image_requested() {
     let mut rig = Rig::start_with(|settings| settings.message_bytes_max = 4096).await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
@@ -141,7 +141,7 @@ async fn line_over_the_limit_is_refused_and_an_image_asked_for() {
 }
 
 #[tokio::test]
-async fn line_that_is_no_message_is_refused_and_an_image_asked_for() {
+async fn invalid_line_is_refused_and_an_image_requested() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
@@ -158,7 +158,7 @@ async fn line_that_is_no_message_is_refused_and_an_image_asked_for() {
 }
 
 #[tokio::test]
-async fn connection_that_betfair_ends_says_why() {
+async fn connection_closed_by_betfair_reports_the_reason() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
