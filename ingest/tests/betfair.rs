@@ -57,7 +57,7 @@ fn racing_live() {
 #[test]
 fn levels_without_ladders_become_prices() {
     let Some(lines) = recording("racing-1.241629436.live", "jsonl.gz") else { return };
-    let (mut normalizer, mut collected) = (Normalizer::default(), Collected::default());
+    let (mut normalizer, mut collected) = (Normalizer::default(), Collector::default());
     let mut tables = LevelTables::new();
     for line in lines {
         let mut message: Value = serde_json::from_str(&line).expect("the recording is JSON");
@@ -106,7 +106,7 @@ fn keep_levels(tables: &mut LevelTables, runner: &Object) {
 
 /// What a receiver of the facts holds, and how much it was told.
 #[derive(Default)]
-struct Collected {
+struct Collector {
     messages: u64,
     price_changes: u64,
     markets: BTreeMap<Arc<str>, Market>,
@@ -140,7 +140,7 @@ struct Transition {
     runners: Option<BTreeMap<Arc<str>, Runner>>,
 }
 
-impl Collected {
+impl Collector {
     fn line(&mut self, normalizer: &mut Normalizer, line: &str) {
         self.messages += 1;
         let normalized = normalizer.line(line.as_bytes()).expect("each recorded line is usable");
@@ -226,7 +226,7 @@ fn apply(ladder: &mut BTreeMap<Decimal, Decimal>, changes: &[Level]) {
 
 fn check(name: &str, ending: &str) {
     let Some(lines) = recording(name, ending) else { return };
-    let (mut normalizer, mut collected) = (Normalizer::default(), Collected::default());
+    let (mut normalizer, mut collected) = (Normalizer::default(), Collector::default());
     lines.for_each(|line| collected.line(&mut normalizer, &line));
     let sheet = sheet(name);
     assert_eq!(collected.messages, sheet["messages"]);

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// One who follows a channel at a rate.
-struct Modest {
+struct RateLimitedReader {
     _lease: Lease,
     /// Where it joined, and where it is now.
     joined: usize,
@@ -33,15 +33,15 @@ struct Modest {
 }
 
 /// By channel and rate.
-type Modests = BTreeMap<(String, Rate), Modest>;
+type RateLimitedReaders = BTreeMap<(String, Rate), RateLimitedReader>;
 
-fn join(hub: &mut Hub, channel: &str, rate: Rate) -> Modest {
+fn join(hub: &mut Hub, channel: &str, rate: Rate) -> RateLimitedReader {
     let channel = Pattern::parse(channel).expect("a channel's name is well formed");
     let question =
         HostRequest::CatchUp { channel, rate, from: None, why: "rate", bytes_max: usize::MAX };
     let HostResponse::CatchUp(caught_up) = hub.answer(&question) else { panic!("it is tracked") };
     let image = parse(&caught_up.frames[0].frame);
-    Modest {
+    RateLimitedReader {
         _lease: caught_up.lease.expect("a rate has a lease"),
         joined: usize::try_from(caught_up.head).expect("a small number"),
         seq: caught_up.head,
@@ -50,7 +50,7 @@ fn join(hub: &mut Hub, channel: &str, rate: Rate) -> Modest {
     }
 }
 
-impl Modest {
+impl RateLimitedReader {
     fn take(&mut self, frame: &Value) {
         let number = |field: &str| frame[field].as_u64().expect("it is numbered");
         let (prev, seq) = (number("prev"), number("seq"));
@@ -67,7 +67,7 @@ impl Modest {
 }
 
 /// Hands out what tiers let go of.
-fn read(modests: &mut Modests, changes: &[Change]) {
+fn read(modests: &mut RateLimitedReaders, changes: &[Change]) {
     for change in changes {
         match change {
             Change::Published(rate, publication) if *rate != Rate::Each => {
@@ -84,7 +84,7 @@ fn read(modests: &mut Modests, changes: &[Change]) {
     }
 }
 
-fn flush(bench: &mut Bench, modests: &mut Modests, later: Micros) {
+fn flush(bench: &mut Bench, modests: &mut RateLimitedReaders, later: Micros) {
     bench.now += later;
     let mut changes = Vec::new();
     bench.hub.flush_tiers(bench.now, &mut changes);
@@ -102,7 +102,7 @@ proptest! {
         pauses in prop::collection::vec(0..300_000_i64, 40),
     ) {
         let mut bench = Bench::new(SETTINGS);
-        let mut modests = Modests::new();
+        let mut modests = RateLimitedReaders::new();
         for (number, batch) in batches.iter().enumerate() {
             let (changes, _): (_, Vec<ApplyError>) = bench.apply(batch);
             read(&mut modests, &changes);
@@ -138,7 +138,7 @@ fn end_of_a_source_releases_held_updates() {
         Batch { events: vec![fixture], ..Batch::default() }
     };
     bench.apply(&told(1));
-    let mut modests = Modests::new();
+    let mut modests = RateLimitedReaders::new();
     let key = ("football/1".to_owned(), Rate::Ms5000);
     modests.insert(key.clone(), join(&mut bench.hub, &key.0, key.1));
     for minute in 2..5 {

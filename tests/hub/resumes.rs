@@ -36,7 +36,7 @@ fn traded() -> Bench {
 }
 
 /// What a reader does to get to the head.
-struct Resumed {
+struct ResumeCost {
     answers: usize,
     work: usize,
     /// The dearest of the answers.
@@ -46,8 +46,8 @@ struct Resumed {
 }
 
 /// Brings a reader forward from a position, by as many answers as it takes.
-fn resume(bench: &mut Bench, from: u64, max: usize) -> Resumed {
-    let mut resumed = Resumed {
+fn resume(bench: &mut Bench, from: u64, max: usize) -> ResumeCost {
+    let mut resumed = ResumeCost {
         answers: 0,
         work: 0,
         dearest: 0,

@@ -9,7 +9,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::support::{Browser, Hub, Place, Setting, program};
+use crate::support::{Browser, Hub, Setting, TestDatabase, program};
 
 const PASSWORD: &str = "an operator's password";
 
@@ -24,7 +24,7 @@ fn hub() -> Hub {
     Hub::start_with(&["serve"], &QUICK)
 }
 
-fn hub_on(place: &Place) -> Hub {
+fn hub_on(place: &TestDatabase) -> Hub {
     Hub::start_on(place, &["serve"], &QUICK)
 }
 

@@ -30,19 +30,19 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::support::{Hub, PATIENCE, Place, QUIET, shared};
+use crate::support::{Hub, PATIENCE, QUIET, TestDatabase, shared};
 
 /// A hub that has what recordings tell, and a customer's key.
-struct Kept {
+struct RecordedHub {
     hub: Hub,
     key: String,
 }
 
-impl Kept {
+impl RecordedHub {
     /// On a database into which these were imported; `None`, and said, where they are not here.
     fn import(files: &[&str]) -> Option<Self> {
         let files: Vec<PathBuf> = files.iter().map(|file| shared(file)).collect::<Option<_>>()?;
-        let place = Place::file();
+        let place = TestDatabase::file();
         let output = place.program().args(["import", "--db", &place.db()]).args(&files).output();
         let output = output.expect("the program runs");
         let said = String::from_utf8_lossy(&output.stdout);

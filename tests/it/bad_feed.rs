@@ -18,13 +18,13 @@ use crate::support::{
 const MARKET: Market = Market { event: 30 };
 
 /// A recording that was played to its end.
-struct Played {
+struct Playback {
     hub: Hub,
     client: Client,
 }
 
 /// Plays the file of this name in the folder and follows it to its end.
-async fn play(folder: tempfile::TempDir, name: &str, settings: &[Setting]) -> Played {
+async fn play(folder: tempfile::TempDir, name: &str, settings: &[Setting]) -> Playback {
     let path = folder.path().join(name);
     let path = path.to_str().expect("a path of text");
     let arguments = ["replay", "--speed", "max", "--hold", path];
@@ -33,17 +33,17 @@ async fn play(folder: tempfile::TempDir, name: &str, settings: &[Setting]) -> Pl
     client.subscribe("tennis/*/odds/betfair").await;
     client.subscribe("feeds").await;
     client.until(ended).await;
-    Played { hub, client }
+    Playback { hub, client }
 }
 
 /// Plays these lines.
-async fn play_lines(lines: &[String]) -> Played {
+async fn play_lines(lines: &[String]) -> Playback {
     let folder = tempfile::tempdir().expect("a temporary folder");
     feed::write(folder.path(), "feed.json", lines);
     play(folder, "feed.json", &[]).await
 }
 
-impl Played {
+impl Playback {
     /// What was refused, as the quarantine has it: line and kind of each, in order. The counts of
     /// the `feeds` channel and of `/metrics` agree, and the log names each kind once.
     async fn check(&mut self, name: &str, expected: &[(u64, &str)]) {

@@ -10,10 +10,10 @@ use tokio::{
 };
 
 use crate::{
-    live_sockets::old::Old,
+    live_sockets::legacy_client::LegacyClient,
     site::{PASSWORD, QUICK, log_in},
     support::{
-        Answer, Browser, Client, Closed, Hub, PATIENCE, Place, QUIET, Setting, bank::Bank,
+        Answer, Browser, Client, Closed, Hub, PATIENCE, QUIET, Setting, TestDatabase, bank::Bank,
         clock::Clock, on_each,
     },
 };
@@ -24,7 +24,7 @@ const PATIENT: Setting = ("FANOUT_IDLE_MS", "0");
 const OFTEN: Setting = ("FANOUT_BEAT_MS", "50");
 
 /// Runs a test from this moment on, on each database.
-async fn from(moment: &str, test: impl AsyncFn(Place, &Clock)) {
+async fn from(moment: &str, test: impl AsyncFn(TestDatabase, &Clock)) {
     on_each(async |place| {
         let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };
         let clock = Arc::new(clock);
@@ -34,14 +34,14 @@ async fn from(moment: &str, test: impl AsyncFn(Place, &Clock)) {
 }
 
 /// What `key list` says of the account with this address.
-fn listed(place: &Place, email: &str) -> String {
+fn listed(place: &TestDatabase, email: &str) -> String {
     let mut command = place.program();
     let output = command.args(["key", "list", "--db", &place.db()]).output().expect("it runs");
     let said = String::from_utf8(output.stdout).expect("text");
     said.lines().rfind(|line| line.contains(email)).expect("the account has a key").to_owned()
 }
 
-fn give(place: &Place, email: &str, addon: &str) -> String {
+fn give(place: &TestDatabase, email: &str, addon: &str) -> String {
     let arguments = ["--email", email, "--addon", addon];
     let mut command = place.program();
     let output = command.args(["key", "create", "--db", &place.db()]).args(arguments).output();
@@ -108,7 +108,8 @@ async fn sockets_end_with_their_addon() {
         let mut client = Client::connect(&hub.address, &key).await;
         client.subscribe("feeds").await;
         client.next_of("image").await;
-        let mut older = vec![Old::football(&hub, &key).await, Old::both(&hub, &key).await];
+        let mut older =
+            vec![LegacyClient::football(&hub, &key).await, LegacyClient::both(&hub, &key).await];
 
         clock.set("2026-10-01T11:59:00Z");
         client.next_of("beat").await;
@@ -124,7 +125,7 @@ async fn sockets_end_with_their_addon() {
             assert_eq!(client.refused().await, (json!("subscription_required"), 4402));
         }
         for path in ["/live/football/", "/ws/live/"] {
-            let client = Old::connect(&hub, &format!("{path}?token={key}"), None).await;
+            let client = LegacyClient::connect(&hub, &format!("{path}?token={key}"), None).await;
             assert_eq!(client.refused().await, (json!("subscription_required"), 4402));
         }
         let path = format!("/stream/v1/channels/feeds?token={key}");
@@ -135,7 +136,9 @@ async fn sockets_end_with_their_addon() {
         let noticed = async { while hub.get(&path).await.status != 200 {} };
         timeout(PATIENCE, noticed).await.expect("what was bought is noticed");
         Client::connect(&hub.address, &key).await.next_of("hello").await;
-        for mut client in [Old::football(&hub, &key).await, Old::both(&hub, &key).await] {
+        for mut client in
+            [LegacyClient::football(&hub, &key).await, LegacyClient::both(&hub, &key).await]
+        {
             client.send(&json!({"action": "ping"})).await;
             assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
         }
@@ -227,7 +230,7 @@ async fn silent_socket_is_closed(hub: &Hub, key: &str, moment: &str) {
 /// A virtual machine that resumes, NTP, an operator: what is scheduled does not notice.
 #[tokio::test]
 async fn hub_goes_on_when_its_clock_is_moved() {
-    let place = Place::file();
+    let place = TestDatabase::file();
     let Some(clock) = Clock::at_or_skipped("2026-09-01T12:00:00Z", place.folder.path()) else {
         return;
     };
@@ -236,7 +239,7 @@ async fn hub_goes_on_when_its_clock_is_moved() {
     let steady = [OFTEN, PATIENT, ("BENCH_RATE", "200")];
     let hub = Hub::start_on(&place, &["serve"], &steady);
     let strict = [QUIET, OFTEN, ("FANOUT_IDLE_MS", "300")];
-    let strict = Hub::start_on(&Place::file().by(&clock), &["serve"], &strict);
+    let strict = Hub::start_on(&TestDatabase::file().by(&clock), &["serve"], &strict);
     let strict_key = strict.key(&crate::support::ALL_ADDONS);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &key).await;
@@ -329,7 +332,7 @@ async fn customer<'a>(hub: &'a Hub, mails: &std::path::Path) -> Browser<'a> {
 }
 
 /// The settings of a hub whose mails go to a folder, and the folder.
-fn with_mail(place: &Place) -> (Vec<Setting>, std::path::PathBuf) {
+fn with_mail(place: &TestDatabase) -> (Vec<Setting>, std::path::PathBuf) {
     let folder = place.folder.path().join("mails");
     let path: &str = folder.to_str().expect("text").to_owned().leak();
     ([&QUICK[..], &[QUIET, ("MAIL_FOLDER", path)]].concat(), folder)

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::{connect_async, tungstenite};
 
 use crate::support::{
-    Answer, Client, Closed, Hub, PATIENCE, Place, QUIET, cluster::Cluster, on_each,
+    Answer, Client, Closed, Hub, PATIENCE, QUIET, TestDatabase, cluster::Cluster, on_each,
     postgres_or_skipped, program,
 };
 
@@ -48,7 +48,7 @@ async fn key_works_until_another_program_revokes_it() {
 async fn postgresql_notifies_of_a_revocation() {
     const AT_ONCE: Duration = Duration::from_secs(5);
     let Some(server) = postgres_or_skipped() else { return };
-    let place = Place::postgres(&server);
+    let place = TestDatabase::postgres(&server);
     let settings = [QUIET, ("ACCOUNTS_WATCH_MS", "3600000")];
     let hub = Hub::start_on(&place, &["serve"], &settings);
     let key = hub.key(&["websocket"]);
@@ -119,7 +119,7 @@ async fn demo_keeps_its_key_over_a_restart() {
 #[tokio::test]
 async fn hub_outlives_its_database() {
     let Some(mut cluster) = Cluster::start_or_skipped() else { return };
-    let place = Place::postgres(&cluster.url());
+    let place = TestDatabase::postgres(&cluster.url());
     // So that the answers below are the cache's for as long as the test may take.
     let settings = [QUIET, ("DATABASE_ACQUIRE_MS", "300"), ("ACCOUNTS_CACHE_MS", "600000")];
     let hub = Hub::start_on(&place, &["serve"], &settings);
@@ -169,7 +169,7 @@ async fn one_connection_is_enough() {
 #[tokio::test]
 async fn password_of_the_database_is_shown_nowhere() {
     let Some(server) = postgres_or_skipped() else { return };
-    let place = Place::postgres(&server);
+    let place = TestDatabase::postgres(&server);
     let Some((user, _)) = server.split_once("://").and_then(|(_, rest)| rest.split_once('@'))
     else {
         panic!("the test's server has a user")

@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 use sqlx::{AnyPool, Row};
 
-use crate::support::{Hub, Place, Setting};
+use crate::support::{Hub, Setting, TestDatabase};
 
 const PAST: Setting = ("DEMO_PAST", "true");
 
@@ -39,7 +39,7 @@ async fn count(pool: &AnyPool, condition: &'static str) -> BTreeMap<String, i64>
 
 #[tokio::test]
 async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
-    let place = Place::file();
+    let place = TestDatabase::file();
     let hub = Hub::start_on(&place, &["serve"], &[PAST]);
     let pool = place.pool().await;
     let first = done(&pool).await;

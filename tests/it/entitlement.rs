@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::{
-    live_sockets::old::Old,
+    live_sockets::legacy_client::LegacyClient,
     support::{ALL_ADDONS, Client, Hub, QUIET, Setting},
 };
 
@@ -116,7 +116,7 @@ async fn each_channel_is_had_with_the_addons_that_rest_asks_for() {
     // The older sockets show no bookmaker's prices either.
     let football = ids["football"];
     let subscribe = json!({"action": "subscribe", "event_id": football, "bookmaker_slug": "alpha"});
-    let mut old = Old::football(&hub, &hub.key(&["websocket"])).await;
+    let mut old = LegacyClient::football(&hub, &hub.key(&["websocket"])).await;
     old.send(&subscribe).await;
     let refused = old.next().await.expect("a frame");
     assert_eq!(
@@ -126,7 +126,7 @@ async fn each_channel_is_had_with_the_addons_that_rest_asks_for() {
     assert_eq!(refused["event_id"], football, "{refused}");
     old.send(&json!({"action": "subscribe", "event_id": football})).await;
     assert_eq!(old.next().await.expect("a frame")["type"], "subscribed", "without the book");
-    let mut old = Old::football(&hub, &hub.key(&["websocket", "odds"])).await;
+    let mut old = LegacyClient::football(&hub, &hub.key(&["websocket", "odds"])).await;
     old.send(&subscribe).await;
     assert_eq!(old.next().await.expect("a frame")["type"], "subscribed");
 }

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{ALL_ADDONS, Client, Followed, Hub, QUIET};
+use crate::support::{ALL_ADDONS, ChannelState, Client, Hub, QUIET};
 
 const MATCHES: u32 = 2_000;
 const PATTERN: &str = "hockey/*";
@@ -43,7 +43,7 @@ fn at_score(score: u32) -> impl Fn(&Client) -> bool {
     }
 }
 
-async fn following(hub: &Hub, key: &str) -> BTreeMap<String, Followed> {
+async fn following(hub: &Hub, key: &str) -> BTreeMap<String, ChannelState> {
     let mut client = Client::connect(&hub.address, key).await;
     client.subscribe(PATTERN).await;
     client.until(at_score(1)).await;

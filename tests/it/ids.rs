@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::{
-    live_sockets::old::Old,
-    support::{Client, Hub, Place, QUIET, Setting, asked_until, on_each},
+    live_sockets::legacy_client::LegacyClient,
+    support::{Client, Hub, QUIET, Setting, TestDatabase, asked_until, on_each},
 };
 
 /// No test is held up by how much one address may ask.
@@ -129,7 +129,7 @@ async fn check_stream(hub: &Hub, key: &str) {
 async fn check_older_socket(hub: &Hub, key: &str) {
     let live = ask(hub, key, "/api/v2/events/live/").await.expect("matches in play");
     let id = rows(&live)[0]["id"].as_u64().expect("an id");
-    let mut client = Old::football(hub, key).await;
+    let mut client = LegacyClient::football(hub, key).await;
     client.subscribe(id).await;
     let begun = client.next().await.expect("a snapshot");
     assert_eq!(begun["event_id"], json!(id), "{begun}");
@@ -204,7 +204,7 @@ async fn kill_right_after_the_first_word_changes_no_id() {
 
 #[tokio::test]
 async fn second_provider_of_a_match_changes_no_id_in_any_order() {
-    let place = Place::file();
+    let place = TestDatabase::file();
     let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);
     push(&hub, "acme", &MATCHES).await;

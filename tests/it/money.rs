@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use crate::support::{
-    Answer, Hub, PATIENCE, Place, QUIET, Setting,
+    Answer, Hub, PATIENCE, QUIET, Setting, TestDatabase,
     bank::{Bank, Event, PaymentMethod},
     on_each,
     shopper::Shopper,
@@ -183,7 +183,7 @@ async fn check(pool: &AnyPool, bank: &Bank) {
 /// customers log in and buy, and every webhook comes again and again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_paid_day_is_lost_or_granted_twice() {
-    on_each(async |place: Place| {
+    on_each(async |place: TestDatabase| {
         let (bank, waiting) = Bank::open().await;
         let settings = [&SETTINGS[..], &bank.settings()].concat();
         let mut hub = Hub::start_on(&place, &["serve"], &settings);

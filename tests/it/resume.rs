@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use crate::support::{Client, Followed, Hub, Setting, ended, shared};
+use crate::support::{ChannelState, Client, Hub, Setting, ended, shared};
 
 /// A tennis match and the market of another one.
 const FILES: [&str; 2] = [
@@ -36,7 +36,7 @@ async fn cut_a_hundred_times_with_exact_channels() {
 }
 
 /// `channels`: what the client follows after a cut, from what it knows.
-async fn check(seed: u64, channels: fn(&BTreeMap<String, Followed>) -> Vec<String>) {
+async fn check(seed: u64, channels: fn(&BTreeMap<String, ChannelState>) -> Vec<String>) {
     let Some(files) = FILES.map(shared).into_iter().collect::<Option<Vec<_>>>() else { return };
     let files = files.iter().map(|path| path.to_str().expect("a path of text"));
     let arguments: Vec<_> =
@@ -86,7 +86,7 @@ async fn cut_off(
     key: &str,
     mut client: Client,
     chance: &mut Chance,
-    channels: fn(&BTreeMap<String, Followed>) -> Vec<String>,
+    channels: fn(&BTreeMap<String, ChannelState>) -> Vec<String>,
 ) -> Client {
     let mut cuts_in_play = 0;
     for _ in 0..CUTS {
@@ -145,7 +145,7 @@ impl Chance {
 // ---------------------------------------------------------------------------- out of the window
 
 /// A hub that keeps next to nothing, its recording at an end, and the name and position of the match.
-async fn forgetful() -> Option<(Hub, String, Followed)> {
+async fn forgetful() -> Option<(Hub, String, ChannelState)> {
     let path = shared(FILES[0])?;
     let arguments = ["replay", "--speed", "max", path.to_str().expect("a path of text")];
     let hub = Hub::start_with(&arguments, &[("HUB_TAIL_BYTES", "20000")]);
@@ -196,7 +196,7 @@ async fn position_that_cannot_be_honoured_is_answered_with_the_reason_and_the_im
     }
 }
 
-async fn check_image(client: &mut Client, name: &str, now: &Followed) {
+async fn check_image(client: &mut Client, name: &str, now: &ChannelState) {
     let image: Value = client.next().await.expect("the connection lasts");
     assert_eq!((&image["type"], &image["ch"]), (&json!("image"), &json!(name)));
     assert_eq!(client.channels[name].data, now.data);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::support::{
-    Client, Closed, Followed, Hub, QUIET, Setting, ended,
+    ChannelState, Client, Closed, Hub, QUIET, Setting, ended,
     feed::{self, Market},
 };
 
@@ -59,7 +59,7 @@ fn has_come_to(client: &Client, image: &Value) -> bool {
     book(client).is_some_and(|(_, book)| image["seq"] == book.seq)
 }
 
-fn book(client: &Client) -> Option<(&String, &Followed)> {
+fn book(client: &Client) -> Option<(&String, &ChannelState)> {
     client.channels.iter().find(|(name, _)| name.starts_with("tennis/"))
 }
 

@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Followed, Hub, QUIET, ended,
+    ChannelState, Client, Hub, QUIET, ended,
     feed::{self, Market},
 };
 
 const BOOKS: &str = "tennis/*/odds/betfair";
 
-fn book(client: &Client) -> Option<(&String, &Followed)> {
+fn book(client: &Client) -> Option<(&String, &ChannelState)> {
     client.channels.iter().find(|(name, _)| name.starts_with("tennis/"))
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Hub, PATIENCE, Place, QUIET, Setting, ended,
+    Client, Hub, PATIENCE, QUIET, Setting, TestDatabase, ended,
     feed::{self, Market},
     on_each,
 };
@@ -26,7 +26,7 @@ async fn call(hub: &Hub, key: &str) {
 }
 
 /// Calls that are in the database.
-async fn stored_calls(place: &Place) -> i64 {
+async fn stored_calls(place: &TestDatabase) -> i64 {
     let pool = place.pool().await;
     let calls = sqlx::query_scalar("SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) FROM usage");
     let calls = calls.fetch_one(&pool).await.expect("the database answers");

@@ -1,11 +1,11 @@
 //! Commands beside a running hub, which notices at once.
 
 use super::{command, hub_on, id, key, refused, run};
-use crate::support::{Client, Closed, Place, on_each};
+use crate::support::{Client, Closed, TestDatabase, on_each};
 
 #[tokio::test]
 async fn a_block_closes_sockets_and_an_unblock_lets_them_back() {
-    on_each(async |place: Place| {
+    on_each(async |place: TestDatabase| {
         let hub = hub_on(&place);
         let key = key(&hub, "ann@example.org", &["websocket"]);
         let mut client = Client::connect(&hub.address, &key).await;
@@ -24,7 +24,7 @@ async fn a_block_closes_sockets_and_an_unblock_lets_them_back() {
 
 #[tokio::test]
 async fn a_deletion_closes_sockets() {
-    let hub = hub_on(&Place::file());
+    let hub = hub_on(&TestDatabase::file());
     let key = key(&hub, "ann@example.org", &["websocket"]);
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
@@ -35,7 +35,7 @@ async fn a_deletion_closes_sockets() {
 
 #[tokio::test]
 async fn a_gift_opens_what_it_gives() {
-    on_each(async |place: Place| {
+    on_each(async |place: TestDatabase| {
         let hub = hub_on(&place);
         let key = key(&hub, "ann@example.org", &[]);
         let mut before = Client::connect(&hub.address, &key).await;
@@ -66,7 +66,7 @@ async fn a_gift_opens_what_it_gives() {
 /// SPEC section 3, rule 2: the badge is granted once, and cannot be obtained afterwards.
 #[tokio::test]
 async fn founders_are_granted_once() {
-    on_each(async |place: Place| {
+    on_each(async |place: TestDatabase| {
         let hub = hub_on(&place);
         key(&hub, "ann@example.org", &[]);
         let shown = command(&hub, &["account", "show", "ann@example.org"]);
@@ -83,7 +83,7 @@ async fn founders_are_granted_once() {
 
 #[tokio::test]
 async fn missing_objects_are_reported_with_exit_code_1() {
-    let hub = hub_on(&Place::file());
+    let hub = hub_on(&TestDatabase::file());
     assert!(refused(&hub, &["account", "show", "nobody@example.org"]).contains("no account"));
     assert!(refused(&hub, &["order", "show", "0a0a"]).contains("no order `0a0a`"));
     assert!(refused(&hub, &["refund", "0a0a"]).contains("no order `0a0a`"));
@@ -94,7 +94,7 @@ async fn missing_objects_are_reported_with_exit_code_1() {
 
 #[tokio::test]
 async fn a_password_is_read_from_the_input_alone() {
-    let hub = hub_on(&Place::file());
+    let hub = hub_on(&TestDatabase::file());
     let weak = run(&hub, &["admin", "create", "ada"], "short\n");
     assert_eq!(weak.status.code(), Some(1));
     let none = run(&hub, &["admin", "create", "ada"], "");
@@ -110,7 +110,7 @@ async fn a_password_is_read_from_the_input_alone() {
 
 #[tokio::test]
 async fn accounts_are_found_by_what_an_operator_knows_of_them() {
-    let hub = hub_on(&Place::file());
+    let hub = hub_on(&TestDatabase::file());
     let ann = key(&hub, "ann@example.org", &["odds"]);
     key(&hub, "bob@example.net", &[]);
     let found = |text: &str| command(&hub, &["account", "list", "--search", text]);

@@ -1,7 +1,7 @@
 //! The pages behind `/admin/`: who may open them, what they show, what their forms do.
 
 use super::{PASSWORD, QUICK, command, create_admin, hub, hub_on, id, key, log_in, operator};
-use crate::support::{Browser, Client, Closed, Hub, Place, between, on_each, request_with};
+use crate::support::{Browser, Client, Closed, Hub, TestDatabase, between, on_each, request_with};
 
 /// Every page, with an account in it.
 const PAGES: [&str; 4] =
@@ -205,7 +205,7 @@ async fn figures_are_live() {
 
 #[tokio::test]
 async fn accounts_are_searched_a_page_at_a_time() {
-    let place = Place::file();
+    let place = TestDatabase::file();
     let hub = hub_on(&place);
     let pool = place.pool().await;
     for number in 0..60 {
@@ -230,7 +230,7 @@ async fn accounts_are_searched_a_page_at_a_time() {
 
 #[tokio::test]
 async fn granted_days_are_shown_and_their_note_is_escaped() {
-    on_each(async |place: Place| {
+    on_each(async |place: TestDatabase| {
         let hub = hub_on(&place);
         key(&hub, "ann@example.org", &[]);
         let page = format!("/admin/accounts/{}/", id(&hub, "ann@example.org"));
@@ -281,7 +281,7 @@ async fn a_block_on_the_page_closes_sockets() {
 
 #[tokio::test]
 async fn a_failed_refund_is_reported() {
-    let place = Place::file();
+    let place = TestDatabase::file();
     let hub = hub_on(&place);
     key(&hub, "ann@example.org", &[]);
     let id = id(&hub, "ann@example.org");

@@ -5,7 +5,7 @@ use std::{process::Command, time::Duration};
 use tokio::time::timeout;
 
 use super::{hub, hub_on};
-use crate::support::{Browser, Hub, PATIENCE, Place, between};
+use crate::support::{Browser, Hub, PATIENCE, TestDatabase, between};
 
 const DOCS: [&str; 5] =
     ["/docs/", "/docs/authentication/", "/docs/rest/", "/docs/websocket/", "/docs/examples/"];
@@ -29,7 +29,7 @@ async fn prices_are_those_of_the_settings() {
 /// SPEC section 3, rule 5: /pricing/ shows the account's own price.
 #[tokio::test]
 async fn a_founder_sees_the_founder_price() {
-    let place = Place::file();
+    let place = TestDatabase::file();
     let hub = hub_on(&place);
     let pool = place.pool().await;
     let session = "0b".repeat(32);

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs::File, io::Read as _};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
-use super::{Kept, array, number};
+use super::{RecordedHub, array, number};
 use crate::{replay::sheet, support::shared};
 
 const STATSBOMB: [&str; 2] = ["statsbomb/15986.events.json.gz", "statsbomb/3788741.events.json.gz"];
@@ -22,7 +22,7 @@ fn raw(file: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).expect("it is JSON"))
 }
 
-async fn stats(kept: &Kept, sheet: &Value) -> (Value, Value) {
+async fn stats(kept: &RecordedHub, sheet: &Value) -> (Value, Value) {
     let event = kept.event(&sheet["home"], &sheet["away"]).await;
     let answer = kept.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
     (event, answer)
@@ -40,7 +40,7 @@ fn check_close(told: f64, expected: f64, within: f64, what: &str) {
 #[tokio::test]
 async fn analysis_is_what_the_raw_events_give() {
     let files: Vec<&str> = STATSBOMB.into_iter().chain(OTHERS).collect();
-    let Some(kept) = Kept::import(&files) else { return };
+    let Some(kept) = RecordedHub::import(&files) else { return };
     for file in STATSBOMB {
         let (Some(raw), sheet) = (raw(file), sheet(file)) else { return };
         let (event, told) = stats(&kept, &sheet).await;
@@ -81,7 +81,7 @@ async fn analysis_is_what_the_raw_events_give() {
 
 #[tokio::test]
 async fn expected_goals_and_ratings_match_the_provider() {
-    let Some(kept) = Kept::import(&[API_FOOTBALL]) else { return };
+    let Some(kept) = RecordedHub::import(&[API_FOOTBALL]) else { return };
     let Some(path) = shared(API_FOOTBALL) else { return };
     let text = std::fs::read_to_string(path).expect("it is there");
     let raw: Value = serde_json::from_str(&text).expect("it is JSON");
@@ -261,7 +261,7 @@ fn check_momentum(told: &Value, file: &str) {
 }
 
 /// Expected goals of every player who shot.
-async fn check_players(kept: &Kept, event: &Value, shots: &[&Value], file: &str) {
+async fn check_players(kept: &RecordedHub, event: &Value, shots: &[&Value], file: &str) {
     let rows = kept.get(&format!("/api/v2/events/{}/player-stats/", event["id"])).await;
     let mut told: Vec<f64> = array(&rows["player_stats"])
         .iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Kept, array, number, pair};
+use super::{RecordedHub, array, number, pair};
 use crate::replay::sheet;
 
 const EVENTS: [&str; 6] = [
@@ -21,7 +21,7 @@ const FIXTURES: &str = "api-football/fixtures-bundes-ns-pst.json";
 
 #[tokio::test]
 async fn matches_agree_with_their_events() {
-    let Some(kept) = Kept::import(&EVENTS) else { return };
+    let Some(kept) = RecordedHub::import(&EVENTS) else { return };
     for file in EVENTS {
         let sheet = sheet(file);
         let event = kept.event(&sheet["home"], &sheet["away"]).await;
@@ -39,7 +39,7 @@ async fn matches_agree_with_their_events() {
 /// The same match as a summary, which tells no periods.
 #[tokio::test]
 async fn match_agrees_with_its_summary() {
-    let Some(kept) = Kept::import(&[SUMMARY]) else { return };
+    let Some(kept) = RecordedHub::import(&[SUMMARY]) else { return };
     let sheet = sheet(SUMMARY);
     let event = kept.event(&sheet["home"], &sheet["away"]).await;
     check_result(&event, &sheet, SUMMARY);
@@ -75,7 +75,7 @@ async fn match_agrees_with_its_summary() {
 
 #[tokio::test]
 async fn matches_decided_by_penalties_match_the_response() {
-    let Some(kept) = Kept::import(&[PENALTIES]) else { return };
+    let Some(kept) = RecordedHub::import(&[PENALTIES]) else { return };
     for fixture in array(&sheet(PENALTIES)["fixtures"]) {
         let event = kept.event(&fixture["home"], &fixture["away"]).await;
         let score = &fixture["score"];
@@ -131,7 +131,7 @@ async fn matches_decided_by_penalties_match_the_response() {
 #[tokio::test]
 async fn fixtures_have_no_scores_yet() {
     // Played, and so known to the hub: what nobody will tell of any more is unresolved in the archive.
-    let Some(kept) = Kept::replay(&[FIXTURES]) else { return };
+    let Some(kept) = RecordedHub::replay(&[FIXTURES]) else { return };
     let sheet = sheet(FIXTURES);
     let list = "/api/v2/events/?limit=200&date_from=2024-01-01&date_to=2024-12-31";
     let page = kept.until(list, |page| page["count"] == sheet["results"]).await;
@@ -159,7 +159,7 @@ async fn fixtures_have_no_scores_yet() {
     }
 }
 
-async fn incidents(kept: &Kept, event: &Value) -> Vec<Value> {
+async fn incidents(kept: &RecordedHub, event: &Value) -> Vec<Value> {
     let answer = kept.get(&format!("/api/v2/events/{}/incidents/", event["id"])).await;
     assert_eq!(answer["event_id"], event["id"]);
     let told = array(&answer["incidents"]);
@@ -369,7 +369,7 @@ fn check_running_score(told: &[Value], kind: &str, counts: impl Fn(&Value) -> bo
 
 /// One player has one id in all that happened, and is in the line-up under it. (Two of one name may be
 /// in a line-up: Colombia had two J. Cuadrado.)
-async fn check_players(kept: &Kept, event: &Value, told: &[Value], file: &str) {
+async fn check_players(kept: &RecordedHub, event: &Value, told: &[Value], file: &str) {
     let mut ids: BTreeMap<&str, u64> = BTreeMap::new();
     for it in told {
         for (name, id) in [
@@ -399,7 +399,7 @@ async fn check_players(kept: &Kept, event: &Value, told: &[Value], file: &str) {
 }
 
 /// Counters of both sides, where a kind of event makes one.
-async fn check_counters(kept: &Kept, event: &Value, sheet: &Value, file: &str) {
+async fn check_counters(kept: &RecordedHub, event: &Value, sheet: &Value, file: &str) {
     let stats = kept.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
     let of_side = |side: &str, name: &str| stats["stats"][side][name].as_u64().unwrap_or(0);
     for (side, team) in ["home", "away"].into_iter().zip(pair(sheet)) {
@@ -438,7 +438,7 @@ async fn check_counters(kept: &Kept, event: &Value, sheet: &Value, file: &str) {
     }
 }
 
-async fn check_line_ups(kept: &Kept, name: &str) {
+async fn check_line_ups(kept: &RecordedHub, name: &str) {
     let events = sheet(&format!("{name}.events.json.gz"));
     let event = kept.event(&events["home"], &events["away"]).await;
     let answer = kept.get(&format!("/api/v2/events/{}/lineups/", event["id"])).await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Kept, array, pair};
+use super::{RecordedHub, array, pair};
 use crate::replay::sheet;
 
 const TIMELINE: &str = "betfair-scores/eventtimeline.json";
@@ -17,7 +17,7 @@ const FIXTURE: &str = "sportradar-uof/fixture-0.xml";
 #[tokio::test]
 async fn football_in_play_shows_the_last_state() {
     for file in [TIMELINE, SCORES] {
-        let Some(kept) = Kept::replay(&[file]) else { return };
+        let Some(kept) = RecordedHub::replay(&[file]) else { return };
         let sheet = sheet(file);
         let is_told = |page: &Value| page["results"][0]["away_score"] == sheet["score"]["away"];
         let page = kept.until("/api/v2/events/live/", |page| page["count"] == 1).await;
@@ -46,7 +46,7 @@ async fn football_in_play_shows_the_last_state() {
     }
 }
 
-async fn check_timeline(kept: &Kept, id: &Value, sheet: &Value) {
+async fn check_timeline(kept: &RecordedHub, id: &Value, sheet: &Value) {
     let answer = kept.get(&format!("/api/v2/events/{id}/incidents/")).await;
     // The newest come first, the updates of the sheet last.
     let incidents = || array(&answer["incidents"]).iter().rev();
@@ -89,7 +89,7 @@ async fn check_timeline(kept: &Kept, id: &Value, sheet: &Value) {
 /// Point by point, from the first to the last that was told.
 #[tokio::test]
 async fn tennis_in_play_shows_the_last_state() {
-    let Some(kept) = Kept::replay(&[POINTS]) else { return };
+    let Some(kept) = RecordedHub::replay(&[POINTS]) else { return };
     let sheet = &sheet(POINTS)["events"][0];
     let state = &sheet["last_scored_state"];
     let count = sheet["points_played"].as_u64().expect("a count");
@@ -146,7 +146,7 @@ async fn tennis_in_play_shows_the_last_state() {
 /// The same match as one image.
 #[tokio::test]
 async fn tennis_score_matches_the_recording() {
-    let Some(kept) = Kept::replay(&[SCORE]) else { return };
+    let Some(kept) = RecordedHub::replay(&[SCORE]) else { return };
     let values = &sheet(SCORE)["values"];
     let page = kept.until("/tennis/api/v2/matches/live/", |page| page[0]["id"].is_u64()).await;
     let row = kept.get(&format!("/tennis/api/v2/matches/{}/", page[0]["id"])).await;
@@ -165,7 +165,7 @@ async fn tennis_score_matches_the_recording() {
 
 #[tokio::test]
 async fn hockey_results_match_the_response() {
-    let Some(kept) = Kept::replay(&[RESULTS]) else { return };
+    let Some(kept) = RecordedHub::replay(&[RESULTS]) else { return };
     let sheet = sheet(RESULTS);
     let list = "/hockey/api/v2/matches/?date_from=2024-03-01&date_to=2024-03-31&limit=200";
     let page = kept.until(list, |page| page["count"] == sheet["events"]).await;
@@ -191,7 +191,7 @@ async fn hockey_results_match_the_response() {
 
 #[tokio::test]
 async fn state_and_fixture_of_the_unified_feed() {
-    let Some(kept) = Kept::replay(&[CHANGE, FIXTURE]) else { return };
+    let Some(kept) = RecordedHub::replay(&[CHANGE, FIXTURE]) else { return };
     let page = kept.until("/api/v2/events/", |page| page["count"] == 2).await;
     let rows = array(&page["results"]);
     let change = sheet(CHANGE);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{old::Old, pushed::Pushed};
+use super::{legacy_client::LegacyClient, push_hub::PushHub};
 use crate::support::{Client, Hub, PATIENCE, json_schema::problems_and_unnamed};
 
 /// The messages of one operation of the document, by the name of its channel, and what was seen of them.
@@ -72,13 +72,13 @@ impl<'a> Messages<'a> {
 }
 
 /// A client of one of the sockets that checks whatever goes either way.
-struct Checked<'a, 'd> {
-    client: Old,
+struct CheckedClient<'a, 'd> {
+    client: LegacyClient,
     sent: &'a mut Messages<'d>,
     received: &'a mut Messages<'d>,
 }
 
-impl Checked<'_, '_> {
+impl CheckedClient<'_, '_> {
     async fn send(&mut self, command: Value) {
         self.received.take(&command);
         self.client.send(&command).await;
@@ -142,7 +142,7 @@ const WANTED: [(&str, &str); 7] = [
 async fn frames_match_the_document() {
     let settings =
         [("HUB_ENDED_KEEP_MS", "1000"), ("DEMO_HEAD_START_MINUTES", "70"), ("DEMO_SPEED", "8")];
-    let mut feed = Pushed::to(Hub::start_with(&["serve"], &settings));
+    let mut feed = PushHub::to(Hub::start_with(&["serve"], &settings));
     let document = feed.hub.get("/api/asyncapi/").await.json();
     let mut told = Vec::new();
     let mut codes = BTreeSet::new();
@@ -152,8 +152,9 @@ async fn frames_match_the_document() {
         let path = document["channels"][channel]["address"].as_str().expect("an address");
         codes.extend(ask_in_vain(&feed, path, &mut sent).await);
 
-        let client = Old::connect(&feed.hub, &format!("{path}?token={}", feed.key), None).await;
-        let mut client = Checked { client, sent: &mut sent, received: &mut received };
+        let client =
+            LegacyClient::connect(&feed.hub, &format!("{path}?token={}", feed.key), None).await;
+        let mut client = CheckedClient { client, sent: &mut sent, received: &mut received };
         client.send(json!({"action": "ping"})).await;
         client.next_of("pong").await;
         let ids = follow_demo(&feed, sports, &mut client).await;
@@ -197,7 +198,7 @@ async fn frames_match_the_document() {
 }
 
 /// Those who may not come in; the codes that they are told.
-async fn ask_in_vain(feed: &Pushed, path: &str, sent: &mut Messages<'_>) -> Vec<String> {
+async fn ask_in_vain(feed: &PushHub, path: &str, sent: &mut Messages<'_>) -> Vec<String> {
     let (wrong, poor) = (format!("mw_{}", "0".repeat(48)), feed.hub.key(&[]));
     let mut codes = Vec::new();
     for (path, close) in [
@@ -206,7 +207,7 @@ async fn ask_in_vain(feed: &Pushed, path: &str, sent: &mut Messages<'_>) -> Vec<
         (format!("{path}?token={poor}"), 4402),
         (format!("{path}more/?token={}", feed.key), 4404),
     ] {
-        let mut client = Old::connect(&feed.hub, &path, None).await;
+        let mut client = LegacyClient::connect(&feed.hub, &path, None).await;
         let error = client.next().await.expect("the reason comes first");
         sent.take(&error);
         codes.push(error["code"].as_str().expect("a code").to_owned());
@@ -218,9 +219,9 @@ async fn ask_in_vain(feed: &Pushed, path: &str, sent: &mut Messages<'_>) -> Vec<
 /// Follows matches of the demo that are in play, nine at most, with the prices of a bookmaker beside, until
 /// all that is wanted was told of them.
 async fn follow_demo(
-    feed: &Pushed,
+    feed: &PushHub,
     sports: &[&'static str],
-    client: &mut Checked<'_, '_>,
+    client: &mut CheckedClient<'_, '_>,
 ) -> Vec<(u64, &'static str)> {
     let mut ids = Vec::new();
     for sport in sports {
@@ -250,7 +251,7 @@ async fn follow_demo(
 }
 
 /// Errors, after which the socket goes on; their codes.
-async fn make_mistakes(client: &mut Checked<'_, '_>, id: u64) -> Vec<String> {
+async fn make_mistakes(client: &mut CheckedClient<'_, '_>, id: u64) -> Vec<String> {
     let mut codes = Vec::new();
     for (command, code) in [
         (json!({"action": "cheer"}), "bad_action"),
@@ -271,7 +272,12 @@ async fn make_mistakes(client: &mut Checked<'_, '_>, id: u64) -> Vec<String> {
 
 /// What the demo tells seldom: a goal that is corrected and taken back, and the end. Then a return to
 /// where the client was, a return to nowhere, and a match that is forgotten.
-async fn tell_the_rest(feed: &mut Pushed, name: &str, id: u64, client: &mut Checked<'_, '_>) {
+async fn tell_the_rest(
+    feed: &mut PushHub,
+    name: &str,
+    id: u64,
+    client: &mut CheckedClient<'_, '_>,
+) {
     let player = |name: &str| json!({"name": name, "key": name});
     let goal = json!({"eid": "g1", "kind": {"goal": "regular"}, "minute": 45, "added": 2,
         "side": "home", "player": player("A. Striker"), "assist": player("B. Helper"), "score": [1, 0]});
@@ -306,7 +312,7 @@ async fn tell_the_rest(feed: &mut Pushed, name: &str, id: u64, client: &mut Chec
 }
 
 /// A status, which the `event` frame tells at once, and a match that nobody knows.
-async fn tell_tennis(feed: &mut Pushed, client: &mut Checked<'_, '_>) {
+async fn tell_tennis(feed: &mut PushHub, client: &mut CheckedClient<'_, '_>) {
     client.send(json!({"action": "subscribe", "event_id": 7, "sport": "tennis"})).await;
     let error = client.next_of("error").await;
     assert_eq!((&error["code"], &error["sport"]), (&json!("not_tracked"), &json!("tennis")));

@@ -6,8 +6,8 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Played, play};
-use crate::support::Followed;
+use super::{Playback, play};
+use crate::support::ChannelState;
 
 #[tokio::test]
 async fn football_basic() {
@@ -46,7 +46,7 @@ async fn paced() {
 
 async fn check(file: &str, speed: &str) {
     let Some(played) = play(&format!("betfair-stream/{file}"), speed).await else { return };
-    let Played { sheet, markets: seen, client, .. } = &played;
+    let Playback { sheet, markets: seen, client, .. } = &played;
     let markets = sheet["markets"].as_array().expect("a list of markets");
     let mut books = BTreeMap::new();
     for expected in markets {
@@ -74,8 +74,11 @@ async fn check(file: &str, speed: &str) {
     played.check_end();
 }
 
-fn book_of<'a>(channels: &'a BTreeMap<String, Followed>, market: &str) -> (&'a str, &'a Followed) {
-    let has = |it: &Followed| it.data["markets"].get(market).is_some();
+fn book_of<'a>(
+    channels: &'a BTreeMap<String, ChannelState>,
+    market: &str,
+) -> (&'a str, &'a ChannelState) {
+    let has = |it: &ChannelState| it.data["markets"].get(market).is_some();
     let mut own = channels.iter().filter(|(name, it)| name.contains("/odds/") && has(it));
     let (name, book) = own.next().unwrap_or_else(|| panic!("nobody has market {market}"));
     assert!(own.next().is_none(), "market {market} is in one book");

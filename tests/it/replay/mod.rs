@@ -13,23 +13,23 @@ use std::{collections::BTreeMap, fs};
 
 use serde_json::Value;
 
-use crate::support::{Client, Followed, Hub, Setting, ended, shared};
+use crate::support::{ChannelState, Client, Hub, Setting, ended, shared};
 
 /// Every channel there is.
 pub(crate) const ALL: [&str; 4] = ["*/*/odds/*", "*/*/odds", "*/*", "*"];
 
 /// A recording that was followed from its first change to its last.
-struct Played {
+struct Playback {
     client: Client,
     /// What a client holds that came when all was over.
-    late: BTreeMap<String, Followed>,
+    late: BTreeMap<String, ChannelState>,
     /// What each event of a market had made of it, in the order in which they came.
     markets: Vec<(Value, Value)>,
     sheet: Value,
 }
 
 /// Plays a recording and follows everything in it. `None`, and said, where it is not here.
-async fn play(file: &str, speed: &str) -> Option<Played> {
+async fn play(file: &str, speed: &str) -> Option<Playback> {
     let path = shared(file)?;
     let path = path.to_str().expect("a path of text");
     let hub = Hub::start_with(&["replay", "--speed", speed, "--hold", path], &[PATIENT]);
@@ -60,7 +60,7 @@ async fn play(file: &str, speed: &str) -> Option<Played> {
     }
     let left_out: Vec<_> = client.others.iter().filter(|it| it["type"] == "resync").collect();
     assert!(left_out.is_empty(), "{left_out:?}");
-    Some(Played { client, late, markets, sheet: sheet(file) })
+    Some(Playback { client, late, markets, sheet: sheet(file) })
 }
 
 /// A window that no client leaves, however slow the machine is on which it is tested: all events are
@@ -68,7 +68,7 @@ async fn play(file: &str, speed: &str) -> Option<Played> {
 const PATIENT: Setting = ("HUB_TAIL_BYTES", "1000000000");
 
 /// What a client holds that comes when all is over.
-pub(crate) async fn latecomer(hub: &Hub) -> BTreeMap<String, Followed> {
+pub(crate) async fn latecomer(hub: &Hub) -> BTreeMap<String, ChannelState> {
     let mut late = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     for pattern in ALL {
         late.subscribe(pattern).await;
@@ -98,9 +98,9 @@ pub(crate) fn sheet(file: &str) -> Value {
     serde_json::from_slice(&text).expect("answer sheets are JSON")
 }
 
-impl Played {
+impl Playback {
     /// The channel of the one match that the recording is about.
-    fn game(&self) -> &Followed {
+    fn game(&self) -> &ChannelState {
         let games: Vec<_> =
             self.client.channels.iter().filter(|(name, _)| is_match(name)).collect();
         let [(_, game)] = games[..] else { panic!("one match in {} channels", games.len()) };
@@ -166,7 +166,7 @@ fn count(object: &Value) -> usize {
 }
 
 /// Documents of a recording that nobody followed while it was played.
-async fn unseen(file: &str) -> Option<BTreeMap<String, Followed>> {
+async fn unseen(file: &str) -> Option<BTreeMap<String, ChannelState>> {
     let path = shared(file)?;
     let hub = Hub::start(&["replay", "--speed", "max", path.to_str().expect("a path of text")]);
     let key = hub.key(&crate::support::ALL_ADDONS);
@@ -187,7 +187,7 @@ async fn documents_are_the_same_without_a_follower() {
     ] {
         let Some(unseen) = unseen(file).await else { return };
         let Some(played) = play(file, "max").await else { return };
-        let documents = |channels: &BTreeMap<String, Followed>| {
+        let documents = |channels: &BTreeMap<String, ChannelState>| {
             let own = channels.iter().filter(|(name, _)| *name != "feeds");
             own.map(|(name, it)| (name.clone(), it.seq, it.data.clone())).collect::<Vec<_>>()
         };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Played, play};
+use super::{Playback, play};
 
 #[tokio::test]
 async fn melbourne_2012() {
@@ -42,7 +42,7 @@ async fn paced() {
 async fn check(key: &str, speed: &str) {
     let file = format!("slam-pointbypoint/{key}.points.csv.gz");
     let Some(played) = play(&file, speed).await else { return };
-    let Played { sheet, .. } = &played;
+    let Playback { sheet, .. } = &played;
     let game = played.game();
     check_players(&game.data, sheet);
     check_result(&game.data, sheet);

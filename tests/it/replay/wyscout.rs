@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Played, play};
-use crate::support::Followed;
+use super::{Playback, play};
+use crate::support::ChannelState;
 
 #[tokio::test]
 async fn world_cup_final() {
@@ -27,7 +27,7 @@ async fn paced() {
 
 async fn check(file: &str, speed: &str) {
     let Some(played) = play(file, speed).await else { return };
-    let Played { sheet, .. } = &played;
+    let Playback { sheet, .. } = &played;
     let game = played.game();
     check_result(&game.data, sheet);
     let told = told(game);
@@ -61,7 +61,7 @@ fn check_result(data: &Value, sheet: &Value) {
 }
 
 /// Everything that happened as the events told it, in order.
-fn told(game: &Followed) -> Vec<Value> {
+fn told(game: &ChannelState) -> Vec<Value> {
     let incident = |event: &Value| {
         let mut incident = event.clone();
         if let Some(card) = incident.as_object_mut().expect("an event is an object").remove("card")
@@ -74,7 +74,7 @@ fn told(game: &Followed) -> Vec<Value> {
 }
 
 /// The same as the document shows it.
-fn shown(game: &Followed) -> Vec<Value> {
+fn shown(game: &ChannelState) -> Vec<Value> {
     let incidents = game.data["incidents"].as_object().expect("incidents are by eid");
     let mut shown: Vec<(u64, Value)> = incidents
         .iter()

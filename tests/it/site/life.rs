@@ -5,7 +5,7 @@ use tokio::time::timeout;
 
 use super::{PASSWORD, customer, demo, log_in, mailed, works};
 use crate::{
-    live_sockets::old::Old,
+    live_sockets::legacy_client::LegacyClient,
     support::{Browser, Client, Closed, Hub, PATIENCE, between},
 };
 
@@ -114,7 +114,8 @@ async fn regenerate_ends_the_sockets_of_the_old_key() {
     let (mut browser, old) = customer(&hub, "ann@example.org", 1).await;
     give_websocket(&hub, "ann@example.org", &old).await;
     let ping = json!({"action": "ping"});
-    let mut older = vec![Old::football(&hub, &old).await, Old::both(&hub, &old).await];
+    let mut older =
+        vec![LegacyClient::football(&hub, &old).await, LegacyClient::both(&hub, &old).await];
     for client in &mut older {
         client.send(&ping).await;
         assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
@@ -131,9 +132,9 @@ async fn regenerate_ends_the_sockets_of_the_old_key() {
     let dashboard = browser.get("/dashboard/").await;
     let new = between(&dashboard.body, "data-key>", "<").expect("the new key").to_owned();
     for path in ["/live/football/", "/ws/live/"] {
-        let client = Old::connect(&hub, &format!("{path}?token={old}"), None).await;
+        let client = LegacyClient::connect(&hub, &format!("{path}?token={old}"), None).await;
         assert_eq!(client.refused().await, (json!("auth_failed"), 4401));
-        let mut client = Old::connect(&hub, &format!("{path}?token={new}"), None).await;
+        let mut client = LegacyClient::connect(&hub, &format!("{path}?token={new}"), None).await;
         client.send(&ping).await;
         assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
     }

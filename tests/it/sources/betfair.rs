@@ -22,7 +22,7 @@ use super::{
 use crate::{
     replay::latecomer,
     support::{
-        Client, Followed, Hub, PATIENCE, Setting, ended,
+        ChannelState, Client, Hub, PATIENCE, Setting, ended,
         feed::{self, Market},
         shared,
     },
@@ -97,7 +97,7 @@ impl Provider {
 }
 
 /// A connection that is kept alive by heartbeats while it is told to say nothing else.
-pub(super) struct Attended {
+pub(super) struct HeartbeatConnection {
     orders: mpsc::Sender<Order>,
     task: JoinHandle<(Caller, Instant)>,
 }
@@ -105,7 +105,7 @@ pub(super) struct Attended {
 /// Play up to this message, and say so.
 struct Order(usize, oneshot::Sender<()>);
 
-impl Attended {
+impl HeartbeatConnection {
     /// `at`: up to where the caller knows the stream.
     pub(super) fn new(stream: &Arc<Stream>, caller: Caller, asked: &Value, at: usize) -> Self {
         let (orders, taken) = mpsc::channel(1);
@@ -235,7 +235,7 @@ async fn check_cut(lines: &[String], resumes: bool) {
     let (mut caller, asked) = provider.subscribed().await;
     assert_eq!(Stream::resumed(&asked), None, "it knows nothing yet");
     let at = stream.catch_up(&mut caller, &asked, 0, 1).await.expect("somebody reads");
-    let attended = Attended::new(&stream, caller, &asked, at);
+    let attended = HeartbeatConnection::new(&stream, caller, &asked, at);
     until(&mut client, "exchange", "live").await;
     check_metric(&hub, "exchange", "live").await;
     attended.play(middle).await;
@@ -265,7 +265,7 @@ async fn check_cut(lines: &[String], resumes: bool) {
     check_held(&client, "recovering");
     let missed = middle + (end - middle) / 3;
     let at = stream.catch_up(&mut caller, &asked, missed, 2).await.expect("somebody reads");
-    let attended = Attended::new(&stream, caller, &asked, at);
+    let attended = HeartbeatConnection::new(&stream, caller, &asked, at);
     until(&mut client, "exchange", "live").await;
     for (name, book) in held.keys().map(|name| (name, &client.channels[name])) {
         let of = &held[name]["eid"];
@@ -302,7 +302,7 @@ async fn anew(provider: &Provider, caller: &mut Caller, asked: &Value) -> Value 
 /// Of each book that the hub holds back, the event that says so.
 fn holds(client: &Client) -> BTreeMap<String, Value> {
     let books = ending(client, "/odds/betfair").into_iter();
-    let of_feed = |book: &Followed| {
+    let of_feed = |book: &ChannelState| {
         let holds = book.events.iter().rev();
         holds.into_iter().find(|event| event.get("market").is_none()).cloned()
     };
@@ -310,7 +310,7 @@ fn holds(client: &Client) -> BTreeMap<String, Value> {
 }
 
 /// What a client holds of the same stream, played without a break.
-async fn uninterrupted(lines: &[String]) -> BTreeMap<String, Followed> {
+async fn uninterrupted(lines: &[String]) -> BTreeMap<String, ChannelState> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = feed::write(folder.path(), "stream", lines);
     let path = path.to_str().expect("a path of text");
@@ -323,8 +323,8 @@ async fn uninterrupted(lines: &[String]) -> BTreeMap<String, Followed> {
 /// The books are the same. What lay between two states is in the history of a market only where it
 /// was told: an image tells the last state alone. What was missed and is told by a resume bears the
 /// time of the resume.
-fn check_same(client: &Client, expected: &BTreeMap<String, Followed>, with_history: bool) {
-    let names = |all: &BTreeMap<String, Followed>| {
+fn check_same(client: &Client, expected: &BTreeMap<String, ChannelState>, with_history: bool) {
+    let names = |all: &BTreeMap<String, ChannelState>| {
         all.keys().filter(|name| *name != "feeds").cloned().collect::<Vec<_>>()
     };
     assert_eq!(names(&client.channels), names(expected));

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::{
     replay::ALL,
-    support::{Client, Followed, Hub, PATIENCE, SECRET, Setting},
+    support::{ChannelState, Client, Hub, PATIENCE, SECRET, Setting},
 };
 
 const STATES: [&str; 4] = ["live", "late", "down", "recovering"];
@@ -75,13 +75,13 @@ fn until(client: &mut Client, name: &str, state: &str) -> impl Future<Output = V
 }
 
 /// The channels whose names end so.
-fn ending<'a>(client: &'a Client, end: &str) -> Vec<(&'a str, &'a Followed)> {
+fn ending<'a>(client: &'a Client, end: &str) -> Vec<(&'a str, &'a ChannelState)> {
     let all = client.channels.iter().map(|(name, it)| (name.as_str(), it));
     all.filter(|(name, _)| name.ends_with(end)).collect()
 }
 
 /// The only channel whose name ends so, if it is there.
-fn one<'a>(client: &'a Client, end: &str) -> Option<&'a Followed> {
+fn one<'a>(client: &'a Client, end: &str) -> Option<&'a ChannelState> {
     match ending(client, end)[..] {
         [] => None,
         [(_, it)] => Some(it),
@@ -89,7 +89,7 @@ fn one<'a>(client: &'a Client, end: &str) -> Option<&'a Followed> {
     }
 }
 
-fn kinds(followed: &Followed) -> Vec<&str> {
+fn kinds(followed: &ChannelState) -> Vec<&str> {
     followed.events.iter().filter_map(|event| event["kind"].as_str()).collect()
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::time::{Duration, Instant};
 
 use super::{
-    betfair::{Attended, Provider, own_stream},
+    betfair::{HeartbeatConnection, Provider, own_stream},
     check_held, check_metric, follower,
     peers::betfair::stream::Stream,
     serve_with, until,
@@ -45,7 +45,7 @@ async fn silent_connection_is_late_within_its_deadline_and_live_after_the_next_m
     let at = stream.catch_up(&mut caller, &asked, 10, 1).await.expect("somebody reads");
     let mut took = Vec::new();
     for round in 0..ROUNDS {
-        let attended = Attended::new(&stream, caller, &asked, at);
+        let attended = HeartbeatConnection::new(&stream, caller, &asked, at);
         until(&mut client, "exchange", "live").await;
         let last;
         (caller, last) = attended.silent().await;

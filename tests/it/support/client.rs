@@ -31,7 +31,7 @@ pub(crate) struct Client {
     pub(crate) socket: Socket,
     /// The hub's answer to the upgrade.
     pub(crate) handshake: Response,
-    pub(crate) channels: BTreeMap<String, Followed>,
+    pub(crate) channels: BTreeMap<String, ChannelState>,
     /// Frames that are about no document, in order.
     pub(crate) others: Vec<Value>,
     /// How many frames brought a channel forward: images, updates and `resync`.
@@ -40,7 +40,7 @@ pub(crate) struct Client {
 
 /// One channel as a client holds it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Followed {
+pub(crate) struct ChannelState {
     pub(crate) epoch: String,
     pub(crate) seq: u64,
     pub(crate) data: Value,
@@ -81,7 +81,7 @@ impl Client {
     }
 
     /// Takes over what an earlier connection knew.
-    pub(crate) fn knowing(mut self, channels: BTreeMap<String, Followed>) -> Self {
+    pub(crate) fn knowing(mut self, channels: BTreeMap<String, ChannelState>) -> Self {
         self.channels = channels;
         self
     }
@@ -111,7 +111,7 @@ impl Client {
 
     /// Follows a channel or a pattern, from what is known of it, if anything is.
     pub(crate) async fn subscribe(&mut self, channel: &str) {
-        let position = |it: &Followed| json!({"epoch": it.epoch, "seq": it.seq});
+        let position = |it: &ChannelState| json!({"epoch": it.epoch, "seq": it.seq});
         let known = self.channels.iter().filter(|(_, followed)| !followed.epoch.is_empty());
         let from = if channel.contains('*') {
             Some(known.map(|(name, it)| (name.clone(), position(it))).collect::<Value>())
@@ -219,7 +219,7 @@ impl Client {
     }
 }
 
-impl Followed {
+impl ChannelState {
     fn image(&mut self, frame: &Value) {
         let epoch = frame["epoch"].as_str().expect("an image has an epoch");
         if self.epoch != epoch {

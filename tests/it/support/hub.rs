@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::{
     PATIENCE,
     http::{self, Answer},
-    place::Place,
+    test_database::TestDatabase,
 };
 
 /// Between two looks at what cannot be awaited.
@@ -26,7 +26,7 @@ pub(crate) struct Hub {
     process: Child,
     pub(crate) address: String,
     pub(crate) folder: Arc<TempDir>,
-    pub(crate) place: Place,
+    pub(crate) place: TestDatabase,
     /// Everything it has printed so far, on both outputs, and who collects it.
     printed: Arc<Mutex<String>>,
     collectors: Vec<JoinHandle<()>>,
@@ -54,7 +54,7 @@ impl Hub {
     }
 
     /// The same on a database that outlives it, of whatever kind.
-    pub(crate) fn start_on(place: &Place, arguments: &[&str], settings: &[Setting]) -> Self {
+    pub(crate) fn start_on(place: &TestDatabase, arguments: &[&str], settings: &[Setting]) -> Self {
         Self::start_at_place("127.0.0.1:0", place, arguments, settings)
     }
 
@@ -78,12 +78,12 @@ impl Hub {
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {
-        Self::start_at_place(listen, &Place::in_folder(folder), arguments, settings)
+        Self::start_at_place(listen, &TestDatabase::in_folder(folder), arguments, settings)
     }
 
     pub(crate) fn start_at_place(
         listen: &str,
-        place: &Place,
+        place: &TestDatabase,
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {

@@ -9,10 +9,10 @@ pub(crate) mod feed;
 mod http;
 mod hub;
 pub(crate) mod json_schema;
-mod place;
 pub(crate) mod shopper;
 #[path = "../../smtp/server.rs"]
 pub(crate) mod smtp;
+mod test_database;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -21,10 +21,10 @@ use tokio::time::timeout;
 
 pub(crate) use self::{
     browser::{Browser, between},
-    client::{Client, Closed, Followed},
+    client::{ChannelState, Client, Closed},
     http::{Answer, Raw, raw, request_with},
     hub::{ALL_ADDONS, Hub, QUIET, Setting, program},
-    place::{Place, on_each, postgres_or_skipped},
+    test_database::{TestDatabase, on_each, postgres_or_skipped},
 };
 
 /// How long an awaited event may take before the test says that it did not come. Generous: a busy

@@ -25,7 +25,7 @@ struct Message {
 }
 
 #[derive(Deserialize)]
-struct Recorded<'a> {
+struct RecordedMessage<'a> {
     pt: i64,
     ct: Option<&'a str>,
     #[serde(borrow, default)]
@@ -36,7 +36,8 @@ impl Stream {
     /// Takes lines as recorders write them.
     pub(crate) fn new<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let message = |line: &str| {
-            let Recorded { pt, ct, mc } = serde_json::from_str(line).expect("a market message");
+            let RecordedMessage { pt, ct, mc } =
+                serde_json::from_str(line).expect("a market message");
             let changes = mc.into_iter().map(|change| change.get().to_owned()).collect();
             Message { pt, is_image: ct == Some("SUB_IMAGE"), changes }
         };

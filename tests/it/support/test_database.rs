@@ -19,7 +19,7 @@ use super::{clock::Clock, hub};
 
 /// Clones are the same place.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct TestDatabase {
     pub(crate) folder: Arc<TempDir>,
     postgres: Option<Arc<Postgres>>,
     clock: Option<Arc<Clock>>,
@@ -35,10 +35,10 @@ struct Postgres {
 
 /// Runs a test on a database of each kind.
 #[expect(clippy::print_stderr, reason = "half a test says so")]
-pub(crate) async fn on_each(test: impl AsyncFn(Place)) {
-    test(Place::file()).await;
+pub(crate) async fn on_each(test: impl AsyncFn(TestDatabase)) {
+    test(TestDatabase::file()).await;
     match postgres_server() {
-        Some(server) => test(Place::postgres(&server)).await,
+        Some(server) => test(TestDatabase::postgres(&server)).await,
         None => eprintln!("on SQLite alone: TEST_POSTGRES_URL is not set"),
     }
 }
@@ -58,7 +58,7 @@ fn postgres_server() -> Option<String> {
     std::env::var("TEST_POSTGRES_URL").ok()
 }
 
-impl Place {
+impl TestDatabase {
     /// A file in a folder of its own.
     pub(crate) fn file() -> Self {
         Self::in_folder(Arc::new(tempfile::tempdir().expect("a temporary folder")))

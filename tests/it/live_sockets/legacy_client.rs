@@ -16,12 +16,12 @@ use crate::support::{Hub, PATIENCE};
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// A client that knows nothing of the stream protocol.
-pub(crate) struct Old {
+pub(crate) struct LegacyClient {
     pub(crate) socket: Socket,
     pub(crate) handshake: Response,
 }
 
-impl Old {
+impl LegacyClient {
     pub(crate) async fn connect(hub: &Hub, path: &str, protocols: Option<&str>) -> Self {
         let url = format!("ws://{}{path}", hub.address);
         let mut request = url.into_client_request().expect("a URL");

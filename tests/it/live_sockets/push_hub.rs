@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use crate::support::{Hub, QUIET, Setting};
 
 /// A hub to which matches are pushed, and the key of who pushes.
-pub(super) struct Pushed {
+pub(super) struct PushHub {
     pub(super) hub: Hub,
     feed: String,
     pub(super) key: String,
     line: u64,
 }
 
-impl Pushed {
+impl PushHub {
     pub(super) fn start(settings: &[Setting]) -> Self {
         Self::to(Hub::start_with(&["serve"], &[&[QUIET], settings].concat()))
     }
