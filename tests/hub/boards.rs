@@ -1,5 +1,5 @@
-//! Matches that are followed by their scoreboard, and races: what is told of a change, and how it is
-//! taken back.
+//! Matches that are followed by their scoreboard, and races: the events of a change, and how it is
+//! retracted.
 
 use ingest::event::{
     Batch, Event, Fact, Fixture, Id, Participant, Race, RaceRunner, RaceStatus, RunnerStatus,
@@ -37,7 +37,7 @@ fn tell(bench: &mut Bench, second: i64, event: Event) {
     bench.check_images();
 }
 
-/// Every event of a channel as `kind eid` and what it is of.
+/// Every event of a channel as `kind eid` and its subject.
 fn told(bench: &Bench, channel: &str) -> Vec<String> {
     let frames = bench.readers[channel].frames.iter().map(parse);
     let events = frames.flat_map(|it| it["events"].as_array().cloned().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Readers who asked for fewer updates, beside those who take each change.
+//! Rate-limited readers, together with readers of every change.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,10 @@ use crate::{
     rules::{fixture, market},
 };
 
-/// One who follows a channel at a rate.
+/// A reader that follows a channel at a rate.
 struct RateLimitedReader {
     _lease: Lease,
-    /// Where it joined, and where it is now.
+    /// Where it joined, and its current position.
     joined: usize,
     seq: u64,
     data: Value,
@@ -66,7 +66,7 @@ impl RateLimitedReader {
     }
 }
 
-/// Hands out what tiers let go of.
+/// Delivers what the tiers release.
 fn read(modests: &mut RateLimitedReaders, changes: &[Change]) {
     for change in changes {
         match change {
@@ -94,7 +94,7 @@ fn flush(bench: &mut Bench, modests: &mut RateLimitedReaders, later: Micros) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
-    /// At whatever rate and from whenever on: the same document, and every event once and in order.
+    /// At any rate and from any position: the same document, and every event once and in order.
     #[test]
     fn rates_lead_to_the_image(
         batches in batches(40),
@@ -127,7 +127,7 @@ proptest! {
     }
 }
 
-/// Who hears on `feeds` that a source has ended has all that it changed.
+/// A reader that sees on `feeds` that a source has ended has received all its changes.
 #[test]
 fn end_of_a_source_releases_held_updates() {
     let mut bench = Bench::new(SETTINGS);
@@ -160,7 +160,7 @@ fn end_of_a_source_releases_held_updates() {
     assert_eq!(changes.last().map(name).as_deref(), Some("feeds"));
 }
 
-/// What is told by which channels, and whether it is to overtake what waits.
+/// What is published on which channels, and whether it preempts queued frames.
 fn urgent(changes: &[Change]) -> BTreeMap<&str, bool> {
     let urgent = |change| match change {
         &Change::Published(Rate::Each, ref it) => Some((it.channel.name.as_str(), it.urgent)),
@@ -201,7 +201,7 @@ fn suspensions_and_nothing_else_are_urgent() {
     assert_eq!(urgent(&changes), expected.into_iter().collect());
 }
 
-/// A tennis match that is interrupted is suspended itself.
+/// An interrupted tennis match is itself suspended.
 #[test]
 fn interruption_is_urgent() {
     use ingest::event::{TennisFact, TennisStatus};

@@ -1,4 +1,4 @@
-//! Answers of API-Football with fixtures and events that are wrong.
+//! Responses of API-Football with invalid fixtures and events.
 
 use ingest::event::FootballStatus;
 

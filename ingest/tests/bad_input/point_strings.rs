@@ -1,4 +1,4 @@
-//! Point strings that are damaged, cut, or at odds with the rules and the other columns.
+//! Point strings that are damaged, cut, or contradict the rules and the other columns.
 
 use ingest::{
     event::{Fact, Side, TennisFact, TennisScore, TennisStatus},
@@ -14,12 +14,12 @@ fn file(winner: &str, pbp: &str, score: &str) -> String {
     format!("{HEADER}7,08 Jul 12,ATPBasel,ATP,Main,Ann,Bea,{winner},{pbp},{score},1\n")
 }
 
-/// Games that the server wins to love, each with its mark.
+/// Games that the server wins to love, each with its separator.
 fn held(games: usize) -> String {
     "SSSS;".repeat(games)
 }
 
-/// A set of six games without a loss for the one who serves its first game.
+/// A set of six games, all won by the player who serves first.
 fn six_love() -> String {
     "SSSS;RRRR;SSSS;RRRR;SSSS;RRRR.".to_owned()
 }
@@ -41,7 +41,7 @@ fn end(outcome: &Outcome) -> (TennisScore, Option<TennisStatus>) {
     (score, status)
 }
 
-/// How a match ends: the games of its sets, its status and who has won.
+/// The end of a match: the games of its sets, its status and the winner.
 #[track_caller]
 fn check(
     outcome: &Outcome,

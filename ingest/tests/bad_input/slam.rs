@@ -1,4 +1,4 @@
-//! Points that are wrong, missing, or at odds with the rules.
+//! Points that are wrong, missing, or contradict the rules.
 
 use ingest::{
     event::{Fact, Side, TennisFact, TennisScore, TennisStatus},
@@ -45,7 +45,7 @@ fn games(outcome: &Outcome) -> Vec<[u8; 2]> {
     outcome.tennis_score().sets.iter().map(|set| set.games).collect()
 }
 
-/// Two sets of six games each, won by player 1 without a loss.
+/// Two sets of six games each, all won by player 1.
 fn straight() -> String {
     "1111".repeat(12)
 }

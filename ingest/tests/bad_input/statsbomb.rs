@@ -7,7 +7,7 @@ use ingest::{
 
 use super::{Outcome, Scratch, fixtures::gz};
 
-/// An event of team 7, which is at home, or of team 8.
+/// An event of team 7, the home team, or of team 8.
 pub(crate) fn event(
     index: u32,
     period: u8,

@@ -1,4 +1,4 @@
-//! Stats Perform documents with parts that are wrong, deleted, missing or at odds with the result.
+//! Stats Perform documents with parts that are wrong, deleted, missing or contradict the result.
 
 use ingest::{
     event::{Fact, FootballScore, GoalKind, IncidentKind},
@@ -10,7 +10,7 @@ use super::{
     statsbomb::{shown, statuses},
 };
 
-/// An event of team `h`, which is at home, or of `a`; `clock` is that of the match.
+/// An event of team `h`, the home team, or of `a`; `clock` is the match clock.
 pub(crate) fn event(
     id: u32,
     kind: u16,
@@ -33,8 +33,8 @@ pub(crate) fn event(
     )
 }
 
-/// A goal with its pass and one that did not stand, an own goal, a deleted goal, a card of a coach,
-/// a substitution, a penalty missed; extra time, and a shoot-out.
+/// A goal with its assist and a disallowed one, an own goal, a deleted goal, a coach's card, a
+/// substitution, a missed penalty; extra time, and a shoot-out.
 pub(crate) fn long_match() -> Vec<String> {
     vec![
         event(1, 34, 16, "0:0", "h", "30=x"),
@@ -187,7 +187,7 @@ fn cut_document_is_played_to_the_cut_and_has_no_final_whistle() {
     assert!(!outcome.has_finished());
 }
 
-/// A summary of two goals, of which the second is an own goal of the side that deliver_last.
+/// A summary of two goals, of which the second is an own goal of the side that trails.
 pub(crate) fn lists() -> String {
     let goal = |clock: &str, team: &str, kind: &str, score: &str, id: u8| {
         format!(

@@ -1,4 +1,4 @@
-//! Wyscout documents with parts that are wrong, missing or at odds with the match record.
+//! Wyscout documents with parts that are wrong, missing or contradict the match record.
 
 use ingest::{
     event::{Fact, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind},

@@ -1,4 +1,4 @@
-//! The WebSocket source against a server that cuts off, is silent, and refuses.
+//! The WebSocket source against a server that disconnects, stays silent, and refuses.
 
 use std::{sync::Arc, time::Duration};
 
@@ -98,7 +98,7 @@ async fn a_peer_that_answers_pings_is_there_and_one_that_does_not_is_left() {
     let mut listener = start(settings);
     let mut socket = peer.accept().await;
     assert_eq!(listener.next().await, Report::Recovering);
-    // The library answers pings while it is read.
+    // The library answers pings while the connection is read.
     assert_eq!(socket.next().await.unwrap().unwrap(), Message::Ping(Default::default()));
     socket.flush().await.unwrap();
     assert_eq!(listener.next().await, Report::Heartbeat);

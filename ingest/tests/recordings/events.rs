@@ -74,7 +74,7 @@ fn summary_is_played_unless_its_match_is_played_in_full() {
     assert_eq!(plan(std::slice::from_ref(&summary)).unwrap(), [summary]);
 }
 
-/// The rows of the sheet as ours are.
+/// The rows of the sheet in the form of the decoded ones.
 fn rows(sheet: &Value, row: impl Fn(&Value) -> Value) -> Vec<Value> {
     sheet.as_array().unwrap().iter().map(row).collect()
 }

@@ -37,7 +37,7 @@ fn market_book_is_as_the_answer_sheet_says() {
     }
 }
 
-/// The one image that the recording tells: clear, define, prices.
+/// The only image in the recording: clear, define, prices.
 fn image<'b>(
     batches: &'b [Timed],
     book: &Value,

@@ -1,4 +1,4 @@
-//! Who plays in the shared football recordings, what each of them did, and the particulars.
+//! The players of the shared football recordings, what each of them did, and other details.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const EVENT_BY_EVENT: [&str; 6] = [
     "wyscout/2516847.events.json.gz",
 ];
 
-/// What the last facts say.
+/// The content of the last facts.
 #[derive(Default)]
 struct People {
     about: About,
@@ -136,7 +136,7 @@ fn recording_sheet(file: &str) -> (String, Value) {
     (path, serde_json::from_slice(&sheet).expect("JSON"))
 }
 
-/// Each who comes on sat on the bench, and each who goes off was on the pitch.
+/// Each substitute was on the bench, and each substituted player was on the pitch.
 #[test]
 fn substitutes_were_on_the_bench() {
     for file in EVENT_BY_EVENT {
@@ -199,7 +199,7 @@ fn responses_emit_line_ups_and_players_once() {
     assert!(people.counts.len() > 22, "{} players", people.counts.len());
 }
 
-/// What is told of people is in lines of our own as it was.
+/// Facts about people survive writing and parsing Matchwire's own lines.
 #[test]
 fn lines_lose_nothing_of_it() {
     for file in EVENT_BY_EVENT.into_iter().chain(["api-football/fixtures-cl-penalties.json"]) {

@@ -1,4 +1,4 @@
-//! What was matched on the markets of Betfair streams, of which the tiers tell different things.
+//! Matched volumes of the markets in Betfair streams, which the data tiers report differently.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use rust_decimal::Decimal;
 
 use super::{START, shared};
 
-/// What was traded on a selection at each price.
+/// The traded amount of a selection at each price.
 type TradedVolumes = BTreeMap<Decimal, Decimal>;
 
 #[test]
@@ -36,7 +36,7 @@ fn volumes_are_running_totals_in_pro_and_live_streams() {
     }
 }
 
-/// Compares the volumes of a change with the ladders; gives how many there were.
+/// Compares the volumes of a change with the ladders; returns how many there were.
 fn check(change: &MarketChange, market: &mut HashMap<String, TradedVolumes>, file: &str) -> usize {
     let MarketChange::Prices { selections, volume } = change else {
         market.retain(|_, _| !matches!(change, MarketChange::Clear));

@@ -1,4 +1,4 @@
-//! Peers that refuse, or are not what they should be.
+//! Peers that refuse connections, or are not the expected server.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Connections that stand and are in trouble: silence, lateness, losses, lines that are no use.
+//! Open connections in trouble: silence, lateness, losses, unusable lines.
 
 use ingest::{
     error::RefusalKind,
@@ -27,7 +27,7 @@ fn volume(market: &str, volume: u64) -> Value {
     json!({"mc": [{"id": market, "tv": volume}]})
 }
 
-/// The volumes told since the image, in order.
+/// The volumes reported since the image, in order.
 fn volumes(rig: &Rig) -> Vec<String> {
     let volume = |fact: &Fact| match fact {
         Fact::Odds(odds) => match &odds.change {
@@ -102,7 +102,7 @@ async fn loss_asks_for_an_image_on_the_same_connection_and_then_on_another() {
     let second = subscription(&mut caller).await;
     assert!(second["clk"].is_null(), "only an image helps");
     assert_ne!(first["id"], second["id"]);
-    // What still comes of the first is not for us any more, and its image is none of ours.
+    // Later messages of the first subscription are ignored, and so is its image.
     send(&mut caller, volume("1.1", 2), &first).await;
     send(&mut caller, image(), &first).await;
     send(&mut caller, image(), &second).await;
