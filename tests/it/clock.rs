@@ -1,4 +1,4 @@
-//! What passes with time, on the running program, by a clock that the test moves.
+//! The effects of time on the running program, with a clock that the test moves.
 
 use std::{fs, sync::Arc};
 
@@ -18,12 +18,12 @@ use crate::{
     },
 };
 
-/// Days pass in a moment here; a socket has not been idle for that.
+/// Days pass in a moment here; that does not make a socket idle.
 const PATIENT: Setting = ("FANOUT_IDLE_MS", "0");
-/// A socket is looked at with each beat.
+/// The hub checks a socket with each beat.
 const OFTEN: Setting = ("FANOUT_BEAT_MS", "50");
 
-/// Runs a test from this moment on, on each database.
+/// Runs a test from this moment on, with each kind of database.
 async fn from(moment: &str, test: impl AsyncFn(TestDatabase, &Clock)) {
     on_each(async |place| {
         let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };
@@ -33,7 +33,7 @@ async fn from(moment: &str, test: impl AsyncFn(TestDatabase, &Clock)) {
     .await;
 }
 
-/// What `key list` says of the account with this address.
+/// The output of `key list` for the account with this address.
 fn listed(place: &TestDatabase, email: &str) -> String {
     let mut command = place.program();
     let output = command.args(["key", "list", "--db", &place.db()]).output().expect("it runs");
@@ -48,7 +48,7 @@ fn give(place: &TestDatabase, email: &str, addon: &str) -> String {
     String::from_utf8(output.expect("it runs").stdout).expect("text").trim().to_owned()
 }
 
-/// Buys a month of the WebSocket add-on by card, and comes back from the provider.
+/// Buys a month of the WebSocket add-on by card, and returns from the provider.
 async fn buy_month(browser: &mut Browser<'_>, bank: &Bank) {
     let fields = [("addon", "websocket"), ("months", "1"), ("rail", "card")];
     let answer = browser.fill("/addons/", "/addons/", &fields).await;
@@ -59,8 +59,8 @@ async fn buy_month(browser: &mut Browser<'_>, bank: &Bank) {
     assert_eq!(back.status, 200, "{back:?}");
 }
 
-/// SPEC section 3: 30 days are added to the current expiry; here 12 days are left, so it is 42 days. SPEC
-/// section 5, rule 3. After it has run out, they count from now.
+/// SPEC section 3: 30 days are added to the current expiry; here 12 days are left, so it is 42
+/// days. SPEC section 5, rule 3. After the expiry, they count from now.
 #[tokio::test]
 async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
     from("2026-09-01T12:00:00Z", async |place, clock| {
@@ -74,7 +74,7 @@ async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
             ("2026-12-01T12:00:00Z", "2026-12-31T12:0"),
         ] {
             clock.set(moment);
-            // Nobody was here for so long that the session has ended.
+            // The session has expired in the meantime.
             let mut browser = log_in(&hub, "me@x.org", PASSWORD).await;
             buy_month(&mut browser, &bank).await;
             let listed = listed(&place, "me@x.org");
@@ -84,7 +84,7 @@ async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
     .await;
 }
 
-/// The same for what the operator gives.
+/// The same for an operator's grant.
 #[tokio::test]
 async fn given_month_with_twelve_days_left_ends_in_forty_two() {
     from("2026-09-01T12:00:00Z", async |place, clock| {
@@ -98,8 +98,8 @@ async fn given_month_with_twelve_days_left_ends_in_forty_two() {
     .await;
 }
 
-/// The socket that was open when the add-on ran out is closed, and no other opens, until it is bought
-/// again. SPEC section 6: the channels are gated by the WebSocket add-on.
+/// When the add-on expires, the hub closes the open socket and accepts no other until the add-on is
+/// bought again. SPEC section 6: the channels are gated by the WebSocket add-on.
 #[tokio::test]
 async fn sockets_end_with_their_addon() {
     from("2026-09-01T12:00:00Z", async |place, clock| {
@@ -132,7 +132,7 @@ async fn sockets_end_with_their_addon() {
         assert_eq!(hub.get(&path).await.status, 402);
 
         give(&place, "me@x.org", "websocket");
-        // Another program gave it, so the hub hears of it a moment later.
+        // Another program granted it, so the hub notices with a delay.
         let noticed = async { while hub.get(&path).await.status != 200 {} };
         timeout(PATIENCE, noticed).await.expect("what was bought is noticed");
         Client::connect(&hub.address, &key).await.next_of("hello").await;
@@ -179,7 +179,7 @@ async fn odds_need_their_addon_after_the_last_free_day() {
     .await;
 }
 
-/// The next frame of this kind; the stamps of beats never go back.
+/// The next frame of this kind; timestamps of beats never go back.
 async fn next_of(client: &mut Client, kind: &str, latest: &mut i64, moment: &str) -> Value {
     loop {
         let frame = client.next().await.expect("the socket stays open");
@@ -194,7 +194,7 @@ async fn next_of(client: &mut Client, kind: &str, latest: &mut i64, moment: &str
     }
 }
 
-/// Beats, updates and those that are merged for a rate keep coming.
+/// Beats, updates and rate-limited updates keep arriving.
 async fn goes_on(client: &mut Client, modest: &mut Client, latest: &mut i64, moment: &str) {
     let reading = async {
         let mut published = 0;
@@ -227,7 +227,7 @@ async fn silent_socket_is_closed(hub: &Hub, key: &str, moment: &str) {
     assert!(String::from_utf8_lossy(&seen).contains("idle"), "{moment}: closed for another reason");
 }
 
-/// A virtual machine that resumes, NTP, an operator: what is scheduled does not notice.
+/// A virtual machine that resumes, NTP, an operator: scheduling is not affected.
 #[tokio::test]
 async fn hub_goes_on_when_its_clock_is_moved() {
     let place = TestDatabase::file();
@@ -264,7 +264,7 @@ async fn hub_goes_on_when_its_clock_is_moved() {
     }
 }
 
-/// Days of quotas and of usage are those of UTC.
+/// Days of quotas and of usage are UTC days.
 #[tokio::test]
 async fn quota_and_usage_reset_at_midnight() {
     from("2026-09-01T23:58:00Z", async |place, clock| {
@@ -306,7 +306,7 @@ async fn mailed(folder: &std::path::Path, page: &str) -> String {
         loop {
             let files = fs::read_dir(folder).into_iter().flatten().flatten();
             let mails = files.filter_map(|file| fs::read_to_string(file.path()).ok());
-            // As it travels: long lines are folded, and a sign of equality is written out.
+            // In transport encoding: long lines are folded, and equals signs are escaped.
             let mails = mails.map(|mail| mail.replace("=\r\n", "").replace("=3D", "="));
             let link = mails.filter_map(|mail| {
                 let (_, link) = mail.split_once(page)?;
@@ -331,7 +331,7 @@ async fn customer<'a>(hub: &'a Hub, mails: &std::path::Path) -> Browser<'a> {
     log_in(hub, "me@x.org", PASSWORD).await
 }
 
-/// The settings of a hub whose mails go to a folder, and the folder.
+/// The settings of a hub that writes its mails to a folder, and the folder.
 fn with_mail(place: &TestDatabase) -> (Vec<Setting>, std::path::PathBuf) {
     let folder = place.folder.path().join("mails");
     let path: &str = folder.to_str().expect("text").to_owned().leak();
@@ -363,7 +363,7 @@ async fn link_of_a_mail_is_good_for_a_day() {
     .await;
 }
 
-/// Issue 5, point 2: sessions are in the store and end; each visit puts that off.
+/// Issue 5, point 2: sessions are stored and expire; each visit extends them.
 #[tokio::test]
 async fn session_ends_two_weeks_after_the_last_visit() {
     from("2026-09-01T12:00:00Z", async |place, clock| {

@@ -1,4 +1,4 @@
-//! The running hub on each database: what is said to one is heard by the other program at once.
+//! The running hub on each kind of database: changes by one program reach the other at once.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::support::{
     postgres_or_skipped, program,
 };
 
-/// A key of the right form that nobody was given.
+/// A well-formed key that does not exist.
 const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
 
-/// Asks for the image of `feeds`, which takes the WebSocket add-on.
+/// Requests the image of `feeds`, which requires the WebSocket add-on.
 async fn image(hub: &Hub, key: &str) -> Answer {
     let header = format!("Token {key}");
     hub.request("GET", "/stream/v1/channels/feeds", &[("authorization", &header)]).await
@@ -43,7 +43,7 @@ async fn key_works_until_another_program_revokes_it() {
     .await;
 }
 
-/// PostgreSQL tells; nobody asks. How often SQLite is asked does not matter there.
+/// PostgreSQL notifies; there is no polling. The polling interval of SQLite does not matter there.
 #[tokio::test]
 async fn postgresql_notifies_of_a_revocation() {
     const AT_ONCE: Duration = Duration::from_secs(5);
@@ -114,13 +114,13 @@ async fn demo_keeps_its_key_over_a_restart() {
     .await;
 }
 
-/// Known keys go on, sockets stay, and of an unknown key it is not said that it is wrong. What was
-/// changed before the hub listens again is found all the same.
+/// Cached keys keep working, sockets stay open, and an unknown key is not called wrong. Changes
+/// made before the hub listens again are found.
 #[tokio::test]
 async fn hub_outlives_its_database() {
     let Some(mut cluster) = Cluster::start_or_skipped() else { return };
     let place = TestDatabase::postgres(&cluster.url());
-    // So that the answers below are the cache's for as long as the test may take.
+    // So that the responses below come from the cache for as long as the test may take.
     let settings = [QUIET, ("DATABASE_ACQUIRE_MS", "300"), ("ACCOUNTS_CACHE_MS", "600000")];
     let hub = Hub::start_on(&place, &["serve"], &settings);
     let (known, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
@@ -152,7 +152,7 @@ async fn hub_outlives_its_database() {
     assert_eq!(again.next_of("bye").await["why"], "token_revoked", "it listens again");
 }
 
-/// A hub with one connection answers everybody, one after the other.
+/// A hub with one connection answers all clients, one after the other.
 #[tokio::test]
 async fn one_connection_is_enough() {
     on_each(async |place| {

@@ -1,6 +1,6 @@
-//! A client that follows 2,000 channels by one pattern is cut off, and loses no event: by one long
-//! command, by names before the pattern, and as `web/stream.js` does it. And readers who resume again
-//! and again cost nobody else anything.
+//! A client that follows 2,000 channels with one pattern is cut off, and loses no event: with one
+//! long command, with names before the pattern, and with `web/stream.js`. Readers who resume in a
+//! loop cost other clients nothing.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ fn line(number: u32, score: u32, fact: &str) -> String {
     format!(r#"{{"at":{at},"sport":"hockey","match":"m{number}","fact":{fact}}}"#)
 }
 
-/// Brings all matches to this score, which is an event in each. The first time they are introduced.
+/// Sets all matches to this score, which is an event in each. The first time introduces them.
 async fn push(hub: &Hub, feed_key: &str, score: u32) {
     let lines = (0..MATCHES).flat_map(|number| {
         let sides =
@@ -35,7 +35,7 @@ async fn push(hub: &Hub, feed_key: &str, score: u32) {
     assert_eq!((answer.status, &answer.json()["refused"]), (200, &json!(0)), "{answer:?}");
 }
 
-/// Whether a client stands at this score of all matches.
+/// Whether a client has this score for all matches.
 fn at_score(score: u32) -> impl Fn(&Client) -> bool {
     move |client| {
         client.channels.len() == MATCHES as usize
@@ -50,7 +50,7 @@ async fn following(hub: &Hub, key: &str) -> BTreeMap<String, ChannelState> {
     client.channels
 }
 
-/// Both scores came as events, each once and in order, and no image in place of them.
+/// Both scores arrived as events, each once and in order, and not as an image.
 fn check_events(how: &str, client: &Client) {
     for (name, followed) in &client.channels {
         let eids: Vec<&Value> = followed.events.iter().map(|event| &event["eid"]).collect();
@@ -90,7 +90,7 @@ async fn two_thousand_channels_resume_without_losing_an_event() {
     script.expect("complete");
 }
 
-/// `web/stream.js` in Node, where that is.
+/// `web/stream.js` in Node, if it is installed.
 struct Script(Option<(Child, ChildStdin, Box<dyn BufRead + Send>)>);
 
 impl Script {
@@ -131,14 +131,14 @@ impl Script {
 impl Drop for Script {
     fn drop(&mut self) {
         if let Some((child, ..)) = &mut self.0 {
-            // It may have ended by itself.
+            // It may have exited already.
             child.kill().ok();
             child.wait().ok();
         }
     }
 }
 
-/// Sockets of one key that resume again and again wait for their turns, while another key's reader gets
+/// Sockets of one key that resume in a loop wait for their turns, while another key's reader gets
 /// every change in order and is answered at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_who_resume_in_a_loop_wait_and_others_do_not() {
@@ -161,7 +161,7 @@ async fn readers_who_resume_in_a_loop_wait_and_others_do_not() {
         }
         attackers.push(attacker);
     }
-    // 160 resumes, of which two shards let 80 through at once; each 40 more take a second of debt.
+    // 160 resumes, of which two shards admit 80 at once; each further 40 take a second of debt.
     let before = seqs(&follower);
     follower.until(|client| seqs(client) > before + 100).await;
     let answer = follower.ask(&json!({"op": "ping", "id": 7})).await;

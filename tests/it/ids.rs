@@ -1,4 +1,5 @@
-//! Ids: each fits a signed 32-bit integer, and stays the same over restarts and when another provider joins.
+//! Ids: each fits a signed 32-bit integer, and stays the same across restarts and when another
+//! provider joins.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +10,14 @@ use crate::{
     support::{Client, Hub, QUIET, Setting, TestDatabase, asked_until, on_each},
 };
 
-/// No test is held up by how much one address may ask.
+/// Disables the limit per address.
 const FAST: Setting = ("LIMITS_ADDRESS_PER_SECOND", "0");
 
 fn is_id(name: &str) -> bool {
     name == "id" || name.ends_with("_id")
 }
 
-/// Every id in a document, with the way to it.
+/// Every id in a document, with its path.
 fn ids_in(value: &Value, way: &str, found: &mut Vec<(String, i64)>) {
     match value {
         Value::Object(fields) => {
@@ -35,7 +36,7 @@ fn ids_in(value: &Value, way: &str, found: &mut Vec<(String, i64)>) {
     }
 }
 
-/// How many ids there are, each of which fits.
+/// The number of ids, all of which fit.
 fn check(value: &Value, of: &str) -> usize {
     let mut found = Vec::new();
     ids_in(value, of, &mut found);
@@ -52,14 +53,14 @@ async fn ask(hub: &Hub, key: &str, path: &str) -> Option<Value> {
     (answer.status == 200 && is_json).then(|| answer.json())
 }
 
-/// The rows of a list, whatever its shape.
+/// The rows of a list in any shape.
 fn rows(answer: &Value) -> &[Value] {
     let lists = ["results", "events", "matches", "races"].into_iter();
     let list = lists.map(|name| &answer[name]).chain([answer]).find_map(Value::as_array);
     list.map_or(&[], Vec::as_slice)
 }
 
-/// Asks every path of the document, those with an id for the first rows of the list above them.
+/// Requests every path of the document; ids come from the first rows of the parent list.
 #[tokio::test]
 async fn every_id_of_every_answer_of_the_demo_fits_32_bits() {
     let hub = Hub::start_with(&["serve"], &[FAST]);
@@ -140,7 +141,7 @@ async fn check_older_socket(hub: &Hub, key: &str) {
     }
 }
 
-/// What a source says of a match between two.
+/// A source's facts about a match between two sides.
 fn lines(matches: &[(&str, [&str; 2])]) -> String {
     let line = |(at, (name, sides)): (usize, &(&str, [&str; 2]))| {
         let sides = sides.map(|side| json!({"name": side, "key": format!("{name} {side}")}));
@@ -161,7 +162,7 @@ async fn push(hub: &Hub, source: &str, matches: &[(&str, [&str; 2])]) {
     assert_eq!(answer.json()["accepted"], json!(matches.len()), "{}", answer.body);
 }
 
-/// Of each home side the ids of its match, of both sides, and of the competition.
+/// For each home side the ids of its match, of both sides, and of the competition.
 async fn board(hub: &Hub, key: &str) -> BTreeMap<String, Value> {
     let board = ask(hub, key, "/stream/v1/channels/football").await.expect("a board");
     let mut found = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! `matchwire import` as an operator runs it: what is kept is what the answer sheets say, once and again.
+//! `matchwire import` as an operator runs it: the archive matches the answer sheets, also after a
+//! repeated import.
 
 use std::{
     fs,
@@ -33,7 +34,7 @@ fn import(db: &Path, files: &[PathBuf]) -> (Option<i32>, String) {
     (status.code(), String::from_utf8(said).expect("text"))
 }
 
-/// All that is kept, by id.
+/// The whole archive, by id.
 async fn kept(db: &Path) -> Vec<Arc<MatchRecord>> {
     let database = Database::open_existing(&DatabaseName::from(db)).await.expect("a database");
     let archive = Archive::open(&database).await.expect("an archive");
@@ -148,7 +149,7 @@ fn check_season(records: &[Arc<MatchRecord>], season: &str, bookmaker: &str, col
     }
 }
 
-/// Goals with minute and scorer, cards and substitutions of a match that is told event by event.
+/// Goals with minute and scorer, cards and substitutions of a match reported event by event.
 fn check_events(record: &MatchRecord, file: &str) {
     let sheet = sheet(file);
     let names = record.names.sides.as_ref().expect("two sides");

@@ -1,5 +1,5 @@
-//! The two older sockets, `/live/football/` and `/ws/live/`, as a client in the wild meets them: it reads
-//! `type` and the fields it knows, by a match's id, and sends `action`.
+//! The two older sockets, `/live/football/` and `/ws/live/`, with a typical existing client: it
+//! reads `type` and the fields it knows, by match id, and sends `action`.
 
 mod document;
 pub(crate) mod legacy_client;
@@ -42,7 +42,7 @@ async fn unauthorized_client_gets_an_error_and_is_closed() {
         check(&format!("{path}?token={poor}"), "subscription_required", 4402).await;
     }
     let key = hub.key(&crate::support::ALL_ADDONS);
-    // Whoever asks there is spoken to in this dialect, with and without a key.
+    // A request there is answered in this dialect, with and without a key.
     for path in ["/live/tennis/", "/live/", "/live/football/more/", "/ws/", "/ws/live/7/", "/ws/x"]
     {
         for path in [format!("{path}?token={key}"), path.to_owned()] {
@@ -91,7 +91,7 @@ async fn match_is_published_live() {
     assert_eq!(event["time"]["kickoff_at"], "2026-09-01T16:26:40+00:00");
     assert_eq!(event["websocket_plus"], false);
     assert_eq!(begun["odds"]["odds"], json!({}), "nobody has told a price");
-    // Of whose ball nobody tells, the time is told.
+    // Without ball data, the clock is published.
     let time = client.next_of("livedata").await;
     assert_eq!((&time["side"], &time["coordinates"]), (&Value::Null, &json!([])), "{time}");
 
@@ -129,7 +129,7 @@ async fn match_is_published_live() {
     let event = client.next_where("half time", |it| it["time"]["status"] == "halftime").await;
     assert_eq!(event["score"], json!({"home": 0, "away": 0}));
 
-    // Who joins later is told of it.
+    // A client that joins later sees it.
     let mut late = LegacyClient::football(&feed.hub, &feed.key).await;
     late.subscribe(id).await;
     let begun = late.next_of("subscribed").await;
@@ -226,7 +226,7 @@ async fn eleventh_match_is_refused_and_the_socket_stays() {
         let error = client.next_of("error").await;
         assert_eq!((&error["code"], &error["event_id"]), (&json!("limit"), &json!(id)));
     }
-    // One that is followed may begin again, and one that is left makes room.
+    // A followed match may be subscribed to again, and an unsubscribed one frees its slot.
     client.subscribe(ids[0]).await;
     assert_eq!(client.next_of("subscribed").await["event_id"], ids[0]);
     client.send(&json!({"action": "unsubscribe", "event_id": ids[0]})).await;
@@ -327,7 +327,7 @@ async fn reconnecting_client_gets_the_missed_frames() {
     }
 }
 
-/// It is told merged, and nothing that happened is left out.
+/// Updates are merged, and no event is left out.
 #[tokio::test]
 async fn slow_reader_misses_no_action() {
     const NARROW: [Setting; 3] = [
@@ -399,7 +399,7 @@ async fn recording_is_published_point_by_point() {
     let path = path.to_str().expect("a path of text").to_owned();
     let hub = Hub::start(&["replay", "--speed", "500", "--hold", &path]);
     let key = hub.key(&crate::support::ALL_ADDONS);
-    // Held back until somebody follows it.
+    // Held until a client follows it.
     let mut waker = crate::support::Client::connect(&hub.address, &key).await;
     waker.subscribe("*").await;
     waker.subscribe("*/*").await;

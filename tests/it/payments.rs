@@ -1,4 +1,4 @@
-//! Webhooks of payment providers, over the hub's own door.
+//! Webhooks of payment providers on the hub's endpoints.
 
 use crate::support::{Hub, QUIET};
 

@@ -1,4 +1,4 @@
-//! Commands beside a running hub, which notices at once.
+//! Commands on the database of a running hub, which notices at once.
 
 use super::{command, hub_on, id, key, refused, run};
 use crate::support::{Client, Closed, TestDatabase, on_each};
@@ -44,7 +44,7 @@ async fn a_gift_opens_what_it_gives() {
             ["addon", "gift", "ann@example.org", "websocket", "--days", "30", "--note", "a try"];
         let given = command(&hub, &words);
         assert!(given.starts_with("websocket\tuntil\t20"), "{given}");
-        // The hub looks for changes ten times a second.
+        // The hub checks for changes ten times a second.
         let hello = async {
             loop {
                 let mut client = Client::connect(&hub.address, &key).await;
@@ -71,7 +71,7 @@ async fn founders_are_granted_once() {
         key(&hub, "ann@example.org", &[]);
         let shown = command(&hub, &["account", "show", "ann@example.org"]);
         assert!(shown.contains("\nfounder\t-\n"), "{shown}");
-        // The account is younger than that day.
+        // The account was created after that day.
         assert_eq!(command(&hub, &["founders", "grant", "--at", "2026-08-03"]), "granted to\t0\n");
         let again = refused(&hub, &["founders", "grant", "--at", "2026-08-03"]);
         assert!(again.contains("granted once"), "{again}");

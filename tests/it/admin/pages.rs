@@ -1,9 +1,9 @@
-//! The pages behind `/admin/`: who may open them, what they show, what their forms do.
+//! The pages under `/admin/`: access, content, and forms.
 
 use super::{PASSWORD, QUICK, command, create_admin, hub, hub_on, id, key, log_in, operator};
 use crate::support::{Browser, Client, Closed, Hub, TestDatabase, between, on_each, request_with};
 
-/// Every page, with an account in it.
+/// Every page, including an account's.
 const PAGES: [&str; 4] =
     ["/admin/", "/admin/accounts/", "/admin/accounts/1/", "/admin/figures.json"];
 
@@ -322,7 +322,7 @@ async fn buy(browser: &mut Browser<'_>, rail: &str) -> String {
     checkout.trim_end_matches('/').rsplit('/').next().expect("an order").to_owned()
 }
 
-/// A part, and then the rest, through the provider; the days go back with the money.
+/// Refunds a part, and then the rest, through the provider; the days are removed with the money.
 #[tokio::test]
 async fn an_order_is_paid_back_at_its_provider_and_its_days_go_with_it() {
     for rail in ["card", "paypal"] {

@@ -1,5 +1,5 @@
-//! Shots, expected goals, halves, possession, momentum and average positions of recordings, against
-//! computations of our own from the raw files.
+//! Shots, expected goals, halves, possession, momentum and average positions of recordings,
+//! compared with independent computations from the raw files.
 
 use std::{collections::BTreeMap, fs::File, io::Read as _};
 
@@ -62,7 +62,7 @@ async fn analysis_is_what_the_raw_events_give() {
             let map = array(&told["shotmap"]).iter().filter(|it| it["home"] == is_home);
             let in_play: Vec<_> = map.collect();
             let counted = number(&told["stats"][side]["total_shots"]);
-            // The kicks of a shoot-out are in the map and are no shots.
+            // The kicks of a shoot-out are in the map but are not shots.
             assert!(in_play.len() as u64 >= counted && counted > 0, "{side} of {file}");
             assert!(in_play.iter().all(|it| it["xg"].is_null()), "{file}");
             assert!(in_play.iter().any(|it| it["pos"].is_object()), "{file}");
@@ -179,7 +179,8 @@ fn check_expected_goals(
     }
 }
 
-/// Of the time between two events, up to ten seconds, the share of the team whose possession it is.
+/// The share of the time between two events, up to ten seconds, that belongs to the team in
+/// possession.
 fn check_possession(told: &Value, events: &[Value], sheet: &Value, file: &str) {
     let mut order: Vec<_> = events.iter().collect();
     order.sort_by_key(|it| number(&it["index"]));
@@ -192,7 +193,7 @@ fn check_possession(told: &Value, events: &[Value], sheet: &Value, file: &str) {
     let mut before: Option<(u64, f64, usize)> = None;
     for event in order {
         let period = number(&event["period"]);
-        // A time stamp that falls back is taken as the one before it.
+        // A timestamp that goes back counts as the one before it.
         let at = latest.entry(period).or_default();
         *at = at.max(seconds(event));
         let holder = usize::from(event["possession_team"]["name"] != sheet["home"]);
@@ -207,7 +208,7 @@ fn check_possession(told: &Value, events: &[Value], sheet: &Value, file: &str) {
     check_close(told[0] as f64, home, 0.51, &format!("possession of {file}"));
 }
 
-/// The mean of where the goalkeepers had the ball.
+/// The mean of the goalkeepers' positions on the ball.
 fn check_positions(told: &Value, events: &[Value], sheet: &Value, file: &str) {
     const ON_THE_BALL: [&str; 7] =
         ["Pass", "Shot", "Carry", "Ball Receipt*", "Dribble", "Ball Recovery", "Clearance"];
@@ -231,7 +232,7 @@ fn check_positions(told: &Value, events: &[Value], sheet: &Value, file: &str) {
     }
 }
 
-/// The halves of a counter add up to it, where there was no extra time.
+/// Without extra time, the halves of a counter add up to it.
 fn check_halves(told: &Value, file: &str) {
     let stats = &told["stats"];
     let extra = array(&told["momentum"]).iter().any(|it| decimal(&it["m"]) > 91.0);
@@ -260,7 +261,7 @@ fn check_momentum(told: &Value, file: &str) {
     assert!(swings(|v| v > 0.0) && swings(|v| v < 0.0), "{file} sways one way only");
 }
 
-/// Expected goals of every player who shot.
+/// Expected goals of every player with a shot.
 async fn check_players(kept: &RecordedHub, event: &Value, shots: &[&Value], file: &str) {
     let rows = kept.get(&format!("/api/v2/events/{}/player-stats/", event["id"])).await;
     let mut told: Vec<f64> = array(&rows["player_stats"])

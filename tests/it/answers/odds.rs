@@ -66,7 +66,7 @@ async fn highest_prices_name_their_bookmakers() {
     }
 }
 
-/// The same by the Odds API: all prices, and which are the highest. Gives how many there are.
+/// The same through the Odds API: all prices, and which are the highest. Returns their number.
 async fn check_odds_api(kept: &RecordedHub, row: &Value, told: &Value) -> usize {
     let odds = kept.get(&format!("/odds/api/events/{}/", row["id"])).await;
     assert_eq!((&odds["home_team"], &odds["away_team"]), (&told["home"], &told["away"]));
@@ -92,7 +92,7 @@ async fn check_odds_api(kept: &RecordedHub, row: &Value, told: &Value) -> usize 
     prices
 }
 
-/// An answer of Betfair's says neither the sport nor names: runners go by their ids.
+/// A Betfair response contains neither the sport nor names: runners appear under their ids.
 #[tokio::test]
 async fn market_book_is_that_of_its_runners() {
     let Some(kept) = RecordedHub::replay(&[BOOK]) else { return };

@@ -13,7 +13,7 @@ const SEASONS: [(&str, &str); 2] = [
     ("football-data-couk/E0-2019-2020.csv.gz", "2019/20"),
 ];
 
-/// The columns of each bookmaker, and how we call it.
+/// The columns of each bookmaker, and its name in the API.
 const BOOKMAKERS: [(&str, &str); 7] = [
     ("B365", "bet365"),
     ("BW", "bwin"),
@@ -74,7 +74,7 @@ fn check_results(rows: &[Value], sheet: &Value, name: &str) {
             .is_some_and(|at| at.starts_with(&format!("{year}-{month}-{day}")));
         assert!(is_of_day, "{row} is not of {date}");
     }
-    // Several begin at once, so the first of the file need not be the first here.
+    // Several matches start at the same time, so the first in the file need not be the first here.
     for told in [&sheet["first"], &sheet["last"]] {
         let is_own = |row: &&Value| {
             row["home_team"] == told["HomeTeam"] && row["away_team"] == told["AwayTeam"]
@@ -85,7 +85,7 @@ fn check_results(rows: &[Value], sheet: &Value, name: &str) {
     }
 }
 
-/// The sums of the table are those of the sheet, and each row is that of the team's own matches.
+/// The sums of the table are those of the sheet, and each row agrees with the team's own matches.
 async fn check_table(kept: &RecordedHub, season: u64, rows: &[Value], sheet: &Value) {
     let league = &rows[0]["league_id"];
     let path = format!("/api/v2/leagues/{league}/standings/?season_id={season}");
@@ -146,7 +146,7 @@ async fn check_cards(kept: &RecordedHub, rows: &[Value], sheet: &Value, name: &s
     assert_eq!(cards, told, "cards of {name}");
 }
 
-/// The price told last is the closing one where there is one, and that before it opened.
+/// The last price is the closing one if there is one, and the one before it the opening one.
 async fn check_prices(kept: &RecordedHub, season: u64, sheet: &Value, name: &str) {
     for (columns, slug) in BOOKMAKERS {
         let opening = &sheet["odds_1x2"][columns];

@@ -1,4 +1,5 @@
-//! Matches that are told as a state: Betfair's scores, the scores of The Odds API, the Unified Odds Feed.
+//! Matches reported as a state: Betfair's scores, the scores of The Odds API, the Unified Odds
+//! Feed.
 
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ const RESULTS: &str = "the-odds-api/sport-scores.json";
 const CHANGE: &str = "sportradar-uof/odds_change-0.xml";
 const FIXTURE: &str = "sportradar-uof/fixture-0.xml";
 
-/// A match of football that is in play. (How far its clock is depends on when it is asked for.)
+/// A football match in play. (The position of its clock depends on the time of the request.)
 #[tokio::test]
 async fn football_in_play_shows_the_last_state() {
     for file in [TIMELINE, SCORES] {
@@ -48,7 +49,7 @@ async fn football_in_play_shows_the_last_state() {
 
 async fn check_timeline(kept: &RecordedHub, id: &Value, sheet: &Value) {
     let answer = kept.get(&format!("/api/v2/events/{id}/incidents/")).await;
-    // The newest come first, the updates of the sheet last.
+    // The newest come first here, and last in the sheet.
     let incidents = || array(&answer["incidents"]).iter().rev();
     let told: Vec<_> = incidents()
         .filter(|it| it["type"] != "injuryTime")
@@ -86,7 +87,7 @@ async fn check_timeline(kept: &RecordedHub, id: &Value, sheet: &Value) {
     assert_eq!(json!(goals), sheet["goals"]);
 }
 
-/// Point by point, from the first to the last that was told.
+/// Point by point, from the first to the last reported one.
 #[tokio::test]
 async fn tennis_in_play_shows_the_last_state() {
     let Some(kept) = RecordedHub::replay(&[POINTS]) else { return };
@@ -201,12 +202,12 @@ async fn state_and_fixture_of_the_unified_feed() {
     assert_eq!(score, json!([status["home_score"], status["away_score"]]));
     // 7 is the second half.
     assert_eq!((&row["status"], &status["match_status"]), (&json!("2nd_half"), &json!("7")));
-    // Markets that we have no word for go by their ids; what has no price is left out.
+    // Unmapped markets appear under their ids; selections without a price are omitted.
     let odds = kept.get(&format!("/odds/api/events/{}/", row["id"])).await;
     let markets = array(&odds["markets"]);
     for told in array(&change["market_list"]).iter().filter(|it| it["outcomes"] == 2) {
         let id = format!("uof-{}", told["id"].as_str().expect("an id"));
-        // Specifiers come in no order, and are told in one.
+        // Specifiers arrive in any order, and are shown in a fixed one.
         let specifiers = told["specifiers"].as_str().map(|it| {
             let mut all: Vec<_> = it.split('|').collect();
             all.sort_unstable();

@@ -1,5 +1,5 @@
-//! Whether the AsyncAPI document says what goes over the older sockets: every frame that comes is of a
-//! message in it, every message in it has come, and so has every field and every code.
+//! The AsyncAPI document matches the traffic of the older sockets: every frame matches one of its
+//! messages, and every message, field and code of the document has occurred.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,16 @@ use tokio::time::timeout;
 use super::{legacy_client::LegacyClient, push_hub::PushHub};
 use crate::support::{Client, Hub, PATIENCE, json_schema::problems_and_unnamed};
 
-/// The messages of one operation of the document, by the name of its channel, and what was seen of them.
+/// The messages of one operation of the document, by channel name, and which of them occurred.
 struct Messages<'a> {
     document: &'a Value,
     names: Vec<String>,
-    /// The fields that a message had.
+    /// The fields that occurred in a message.
     seen: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl<'a> Messages<'a> {
-    /// `does` as the document has it: the hub's part, `send` or `receive`.
+    /// `does` as in the document: the hub's action, `send` or `receive`.
     fn of(document: &'a Value, channel: &str, does: &str) -> Self {
         let mut operations = document["operations"].as_object().expect("operations").values();
         let of_channel = json!({"$ref": format!("#/channels/{channel}")});
@@ -42,7 +42,7 @@ impl<'a> Messages<'a> {
         schema
     }
 
-    /// Checks that one of the messages describes it, all of it.
+    /// Checks that one of the messages describes it completely.
     fn take(&mut self, frame: &Value) {
         let tries = self.names.iter().map(|name| {
             (name.clone(), problems_and_unnamed(self.document, self.schema(name), frame))
@@ -59,7 +59,7 @@ impl<'a> Messages<'a> {
         self.names.iter().filter(|name| !self.seen.contains_key(*name)).collect()
     }
 
-    /// The fields that the document has of a message and none had that came.
+    /// The fields of the document that never occurred.
     fn never(&self, others: &Self) -> Vec<String> {
         let all = self.names.iter().flat_map(|name| {
             let told = self.schema(name)["properties"].as_object().expect("properties");
@@ -71,7 +71,7 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// A client of one of the sockets that checks whatever goes either way.
+/// A client of one of the sockets that checks all traffic.
 struct CheckedClient<'a, 'd> {
     client: LegacyClient,
     sent: &'a mut Messages<'d>,
@@ -84,7 +84,7 @@ impl CheckedClient<'_, '_> {
         self.client.send(&command).await;
     }
 
-    /// Reads on to a frame for which this is so.
+    /// Reads on to a frame that fulfils the condition.
     async fn next_where(&mut self, awaited: &str, condition: impl Fn(&Value) -> bool) -> Value {
         let reading = async {
             loop {
@@ -112,11 +112,11 @@ async fn in_play(hub: &Hub, key: &str, sport: &str) -> Vec<u64> {
     live.map(|(id, _)| id.parse().expect("an id")).collect()
 }
 
-/// A bookmaker that quotes this match, unless its markets are closed already.
+/// A bookmaker that quotes this match, unless its markets have closed already.
 async fn bookmaker(hub: &Hub, key: &str, name: &str) -> Option<String> {
     let mut client = Client::connect(&hub.address, key).await;
     client.subscribe(&format!("{name}/odds/*")).await;
-    // What there is comes before what is asked for later.
+    // Existing data arrives before later requests are answered.
     client.subscribe("feeds").await;
     client.until(|client| client.channels.contains_key("feeds")).await;
     let channel = client.channels.keys().find(|channel| *channel != "feeds")?;
@@ -127,7 +127,7 @@ async fn bookmaker(hub: &Hub, key: &str, name: &str) -> Option<String> {
 const CHANNELS: [(&str, &[&str]); 2] =
     [("liveFootball", &["football"]), ("wsLive", &["football", "tennis"])];
 
-/// What the demo is to tell, whatever else comes.
+/// The frames that the demo must send, among others.
 const WANTED: [(&str, &str); 7] = [
     ("football", "livedata"),
     ("football", "action"),
@@ -197,7 +197,7 @@ async fn frames_match_the_document() {
     assert_eq!(told, codes, "codes in the document, and those that came");
 }
 
-/// Those who may not come in; the codes that they are told.
+/// Unauthorized clients; returns their error codes.
 async fn ask_in_vain(feed: &PushHub, path: &str, sent: &mut Messages<'_>) -> Vec<String> {
     let (wrong, poor) = (format!("mw_{}", "0".repeat(48)), feed.hub.key(&[]));
     let mut codes = Vec::new();
@@ -216,8 +216,8 @@ async fn ask_in_vain(feed: &PushHub, path: &str, sent: &mut Messages<'_>) -> Vec
     codes
 }
 
-/// Follows matches of the demo that are in play, nine at most, with the prices of a bookmaker beside, until
-/// all that is wanted was told of them.
+/// Follows at most nine matches of the demo in play, with a bookmaker's prices, until all expected
+/// frames have arrived.
 async fn follow_demo(
     feed: &PushHub,
     sports: &[&'static str],
@@ -250,7 +250,7 @@ async fn follow_demo(
     ids
 }
 
-/// Errors, after which the socket goes on; their codes.
+/// Errors after which the socket stays open; returns their codes.
 async fn make_mistakes(client: &mut CheckedClient<'_, '_>, id: u64) -> Vec<String> {
     let mut codes = Vec::new();
     for (command, code) in [
@@ -270,8 +270,8 @@ async fn make_mistakes(client: &mut CheckedClient<'_, '_>, id: u64) -> Vec<Strin
     codes
 }
 
-/// What the demo tells seldom: a goal that is corrected and taken back, and the end. Then a return to
-/// where the client was, a return to nowhere, and a match that is forgotten.
+/// Rare frames: a goal that is corrected and retracted, and the end. Then a valid resume, an
+/// invalid one, and an evicted match.
 async fn tell_the_rest(
     feed: &mut PushHub,
     name: &str,
@@ -311,7 +311,7 @@ async fn tell_the_rest(
     assert_eq!(left["why"], "gone");
 }
 
-/// A status, which the `event` frame tells at once, and a match that nobody knows.
+/// A status, which the `event` frame reports at once, and an unknown match.
 async fn tell_tennis(feed: &mut PushHub, client: &mut CheckedClient<'_, '_>) {
     client.send(json!({"action": "subscribe", "event_id": 7, "sport": "tennis"})).await;
     let error = client.next_of("error").await;

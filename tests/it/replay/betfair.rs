@@ -1,4 +1,4 @@
-//! Markets: their transitions and when, prices at each, ladders, volumes, and who won.
+//! Markets: their transitions with times, prices at each, ladders, volumes, and winners.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ fn check_definition(market: &Value, expected: &Value) {
     let won = won.map(|(id, _)| id.split('@').next().unwrap_or_default().to_owned());
     let expected_won = list(&expected["winners"]).map(Value::to_string);
     assert_eq!(sorted(won), sorted(expected_won), "{id}");
-    // The sheet leaves the runners of very large markets out.
+    // The sheet omits the runners of very large markets.
     for runner in list(&expected["runners"]) {
         let own = &selections[&runner_id(runner)];
         assert_eq!(own["status"], lower(&runner["status"]), "{id} {runner}");
@@ -127,7 +127,7 @@ fn expected_transitions(expected: &Value) -> Vec<(i64, Value, Value)> {
     list(&expected["status_transitions"]).map(each).collect()
 }
 
-/// As the document shows them.
+/// As in the document.
 fn check_transitions(market: &Value, expected: &Value) {
     let transitions = market["transitions"].as_object().expect("a market has transitions");
     let mut shown: Vec<(u32, &Value)> = transitions
@@ -140,7 +140,7 @@ fn check_transitions(market: &Value, expected: &Value) {
     assert_eq!(shown, expected_transitions(expected), "{}", expected["market_id"]);
 }
 
-/// As they were told.
+/// As in the events.
 fn check_events(events: &[&Value], expected: &Value) {
     let moved = events.iter().filter(|event| event["kind"] != "correct");
     let told: Vec<_> = moved.clone().map(|event| transition(event)).collect();
@@ -158,7 +158,7 @@ fn check_events(events: &[&Value], expected: &Value) {
         assert_eq!(event["kind"], kind, "{event}");
         open = Some(is_open);
     }
-    // A market may be settled anew, and the last word counts.
+    // A market may be settled again; the last settlement counts.
     if let Some(settled) = events.iter().rfind(|event| event.get("winners").is_some()) {
         let won =
             list(&settled["winners"]).map(|id| text(id).split('@').next().unwrap().to_owned());
@@ -167,8 +167,8 @@ fn check_events(events: &[&Value], expected: &Value) {
     }
 }
 
-/// The market as each of its events left it: the event stands alone in its update, so that no later
-/// price is in it.
+/// The market as of each of its events: the event is alone in its update, so that no later price is
+/// in it.
 fn check_snapshots(seen: &[&(Value, Value)], expected: &Value) {
     let transitions: Vec<_> = list(&expected["status_transitions"]).collect();
     assert_eq!(seen.len(), transitions.len(), "{}", expected["market_id"]);
@@ -202,8 +202,8 @@ fn rung(selection: &Value, best: &str, ladder: &str) -> Option<[Decimal; 2]> {
     Some([price, decimal(size)])
 }
 
-/// The last price that the sheet has for a wiped runner is what Betfair sent then, which means
-/// nothing. The one before it is kept, and that is the one at the last suspension.
+/// The sheet's last price for a wiped runner is a meaningless value that Betfair sent at the wipe.
+/// The hub keeps the price before it, which is the one at the last suspension.
 fn last_with_meaning(id: &str, at_end: &Value, expected: &Value) -> Option<Decimal> {
     let wiped = list(&expected["runner_tv_at_end"])
         .any(|runner| runner_id(runner) == id && decimal(&runner["tv"]).is_zero());
@@ -298,7 +298,7 @@ fn sorted(texts: impl Iterator<Item = String>) -> Vec<String> {
     texts
 }
 
-/// A number of a sheet or a text of a document, without zeros at its end.
+/// A number of a sheet or a text of a document, without trailing zeros.
 fn decimal(value: &Value) -> Decimal {
     let digits = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
     Decimal::from_str_exact(&digits).expect("plain numbers").normalize()

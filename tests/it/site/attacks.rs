@@ -1,14 +1,14 @@
-//! What must not work.
+//! Attacks that must fail.
 
 use std::time::Duration;
 
 use super::{PASSWORD, QUICK, customer, demo, log_in, mailed, works};
 use crate::support::{Answer, Browser, Hub};
 
-/// A session secret of the right form that we never gave.
+/// A well-formed session secret that was never issued.
 const PLANTED: &str = "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
 
-/// Every form, and what it might be sent with.
+/// Every form, with possible fields.
 const FORMS: [(&str, &[(&str, &str)]); 15] = [
     ("/register/", &[("email", "eve@example.org"), ("password", PASSWORD)]),
     ("/register/sent/", &[("email", "ann@example.org")]),
@@ -55,7 +55,7 @@ async fn cross_site_forms_are_rejected() {
     assert_eq!(hub.printed().matches("mail for").count(), printed, "a mail was sent");
 }
 
-/// The same forms are taken when they come from our pages: else the test above proves nothing.
+/// The same forms are accepted from the hub's own pages; otherwise the test above proves nothing.
 #[tokio::test]
 async fn same_site_forms_with_browser_headers_are_accepted() {
     let hub = demo();
@@ -101,7 +101,7 @@ async fn fixated_session_is_never_accepted() {
     assert_eq!(eve.get("/dashboard/").await.status, 303);
 }
 
-/// Logging in as somebody else within a session ends that session.
+/// Logging in as another user within a session ends that session.
 #[tokio::test]
 async fn each_log_in_has_a_new_session() {
     let hub = demo();
@@ -141,7 +141,7 @@ async fn log_in_leads_to_no_other_host() {
     assert!(!page.body.contains("evil"), "{page:?}");
 }
 
-/// Two answers that must not be told apart: all but the tokens and the date.
+/// Two responses that must be indistinguishable, except for the tokens and the date.
 fn alike(one: &Answer, other: &Answer) {
     let plain = |answer: &Answer| {
         let head: Vec<String> = answer
@@ -173,7 +173,7 @@ async fn responses_do_not_reveal_whether_an_address_is_registered() {
         assert_eq!(known.status, 303, "{page}: {known:?}");
         alike(&known, &unknown);
     }
-    // The page shows what was typed, so both are as long.
+    // The page shows the input, so both inputs have the same length.
     let wrong = |email| [("email", email), ("password", "wrong in any case")];
     let known = asked("/login/", &wrong("ann@example.org")).await;
     let mut unknown = asked("/login/", &wrong("bob@example.org")).await;
@@ -342,7 +342,7 @@ async fn cookies_are_for_this_host_and_for_no_script() {
     assert!(!cookie.contains("Domain"), "{cookie}");
 }
 
-/// Nothing is waited for here but the answer itself: a long sleep would hide in it.
+/// This waits only for the response: a long sleep would hide in it.
 #[tokio::test]
 async fn a_body_that_never_comes_is_not_waited_for_without_end() {
     let hub = demo();
