@@ -18,7 +18,7 @@ fn apply(c: &mut Criterion) {
                     let mut changes = Vec::new();
                     for timed in &batches {
                         stage.apply(timed, &mut changes);
-                        // Nobody follows, so a turn ends here.
+                        // Nothing is subscribed, so a turn ends here.
                         changes.clear();
                     }
                     stage

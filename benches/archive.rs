@@ -1,5 +1,5 @@
-//! Lists of an archive of 400,000 matches: the first page, one in the middle and the last, and what it
-//! costs to take in a few changes.
+//! Lists of an archive of 400,000 matches: the first page, one in the middle and the last, and the
+//! cost of applying a few changes.
 
 #[path = "support/history.rs"]
 mod history;
@@ -16,7 +16,7 @@ use matchwire::{
 use self::history::{FIRST_US, HOUR_US};
 
 const MATCHES: u64 = 400_000;
-/// As many as a page may have.
+/// The maximum page size.
 const LIMIT: usize = 200;
 
 fn brief(number: u64) -> MatchSummary {
@@ -64,7 +64,7 @@ fn changes(c: &mut Criterion) {
     let mut index = Index::of((0..MATCHES).map(brief).collect());
     let mut group = c.benchmark_group("archive/extend");
     let mut turn = 0_u64;
-    // Ten of which the status alone is another, and ten that are put off by a day.
+    // In ten of them only the status changes, and ten are postponed by a day.
     group.bench_function("status", |b| {
         b.iter(|| {
             turn += 1;

@@ -1,9 +1,9 @@
-//! What authentication costs: requests with a key beside the same requests to the same handler where
-//! none is asked for, and upgrades of sockets, on the real program over loopback.
+//! The cost of authentication: requests with a key compared with the same requests to the same
+//! handler without authentication, and upgrades of sockets, on the real program over loopback.
 //!
-//! The machine is shared as a rule, so what counts is the processor time that the hub takes for one
-//! request, and not how many it gets done; both are told. Kinds take turns within a round, and a ratio
-//! is the median of those of the rounds. Not a matter of criterion's: `cargo bench --bench auth`.
+//! The machine is usually shared, so the measure is the hub's CPU time per request and not the
+//! throughput; the bench prints both. The kinds take turns within a round, and a ratio is the
+//! median of the ratios of the rounds. It does not use criterion: `cargo bench --bench auth`.
 
 #[path = "support/program.rs"]
 mod program;
@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 use self::program::{CONNECTIONS, Program, compare, connected, head, key, say};
 
-/// How much is done: little where the bench is only to be seen running.
+/// How much work to do: little if the bench only has to run once.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
@@ -52,8 +52,8 @@ fn main() {
     runtime.block_on(look_ups(effort.looks));
 }
 
-/// The same answer of the same handler, which knows no such address: below a product, where a key is
-/// needed, and beside it.
+/// The same response of the same handler for an unknown path: below a product, where a key is
+/// required, and outside it.
 fn requests(hub: &Hub, paying: &str, free: &str, effort: Effort) {
     let request = |path: &str, key: &str| {
         format!("GET {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Token {key}\r\n\r\n")
@@ -71,8 +71,8 @@ fn requests(hub: &Hub, paying: &str, free: &str, effort: Effort) {
     });
 }
 
-/// From the connection to the answer of the upgrade, and the end of the socket. The measuring door
-/// asks for no key; it has no place in a registry to give and no `hello` to say either.
+/// From the connection to the response to the upgrade, and the end of the socket. The bench port
+/// requires no key; it also keeps no registry entry and sends no `hello`.
 fn upgrades(hub: &Hub, key: &str, effort: Effort) {
     let request = |path: &str, more: &str| {
         format!(
@@ -100,7 +100,7 @@ fn upgrades(hub: &Hub, key: &str, effort: Effort) {
     });
 }
 
-/// What of that is recognising the key, and counting the call.
+/// The part of it that recognising the key and counting the call take.
 async fn look_ups(looks: u32) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let accounts = Accounts::open(&folder.path().join("hub.db")).await.expect("it opens");
@@ -122,7 +122,7 @@ async fn look_ups(looks: u32) {
     accounts.close().await;
 }
 
-/// Connections that stay open, and the request that is repeated on each.
+/// Keep-alive connections, and the request repeated on each.
 struct Connections {
     streams: Vec<TcpStream>,
     request: String,
@@ -145,7 +145,7 @@ impl Connections {
         Self { streams, request: request.to_owned(), answer: vec![0; bytes] }
     }
 
-    /// Every answer is as long as the first, but for the digits of a quota that is used up.
+    /// Every response is as long as the first, except for the digits of the remaining quota.
     fn ask(&mut self, times: usize) {
         for _ in 0..times {
             for stream in &mut self.streams {
@@ -163,7 +163,7 @@ impl Connections {
     }
 }
 
-/// The program, on a database of its own.
+/// The program, with a temporary database.
 struct Hub {
     program: Program,
     bench: SocketAddr,
@@ -187,7 +187,7 @@ impl Hub {
         Self { program: Program::start(&mut command), bench, db }
     }
 
-    /// What sockets leave behind is part of what they cost.
+    /// The cleanup after a socket is part of its cost.
     fn until_no_sockets(&self) {
         loop {
             let mut stream = connected(self.program.address);

@@ -1,5 +1,5 @@
-//! What a delivery costs apart from its system call: subscribers whose sockets accept everything and do
-//! nothing, and the outbox of one whose socket accepts nothing.
+//! The cost of a delivery without its system call: subscribers whose sockets accept everything and
+//! do nothing, and the outbox of one whose socket accepts nothing.
 
 use std::{
     hint::black_box,

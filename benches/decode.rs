@@ -1,5 +1,5 @@
-//! Bytes of each feed to its own messages and on to our batches; and the simulator, whose batches
-//! come from no bytes. All but the simulator need the shared recordings.
+//! Bytes of each feed to its messages, and on to normalised batches; and the simulator, whose
+//! batches are not decoded from bytes. All except the simulator need the shared recordings.
 
 #[path = "support/feeds.rs"]
 mod feeds;

@@ -11,14 +11,14 @@ use matchwire::{channels::Subject, dialect::stream};
 
 use support::{Stage, Workload, workloads};
 
-/// Batches whose changes are encoded in one go.
+/// Batches whose changes are encoded together.
 const BATCHES: usize = 1_000;
 
 fn updates(c: &mut Criterion) {
     let mut group = c.benchmark_group("encode/updates");
     group.sample_size(20);
     for Workload { name, batches } in workloads() {
-        // The beginning is all images; what comes in the middle is the daily bread.
+        // The beginning is all images; the middle shows the usual updates.
         let (before, measured) = batches.split_at(batches.len() / 2);
         let measured = &measured[..BATCHES];
         let all = changes(before, measured);
@@ -40,8 +40,8 @@ fn updates(c: &mut Criterion) {
     group.finish();
 }
 
-/// What `measured` changes in a hub that has heard `before`. A publication is encoded once in its
-/// life, so every pass needs its own.
+/// The changes of `measured` in a hub that has applied `before`. A publication is encoded only
+/// once, so every pass needs new ones.
 fn changes(before: &[Timed], measured: &[Timed]) -> Vec<Change> {
     let mut stage = Stage::new();
     let mut changes = Vec::new();

@@ -1,8 +1,8 @@
-//! Bytes of a Betfair stream to what the hub has: decoded, normalised and applied, on one thread.
+//! Bytes of a Betfair stream to the hub's state: decoded, normalised and applied, on one thread.
 //!
-//! `state` applies facts to what is known of the match alone, ladders in place: what the issue of
-//! speed is about. `changes` is the whole of the writer's work, numbered patches of every channel and
-//! their tails among it.
+//! `state` applies facts only to the state of the match, with ladders updated in place: this is the
+//! figure for ingest speed. `changes` is all the work of the writer, including numbered patches of
+//! every channel and their tails.
 
 #[path = "support/feeds.rs"]
 mod feeds;
@@ -24,7 +24,7 @@ use matchwire::hub::{
 
 use stage::Stage;
 
-/// Messages with whole ladders, and one of 608 kB that is an image of 200 markets.
+/// Messages with full ladders, and one of 608 kB, an image of 200 markets.
 const STREAMS: [&str; 4] = [
     feeds::BETFAIR_PRO[0],
     feeds::BETFAIR_PRO[1],
@@ -50,7 +50,7 @@ fn streams(c: &mut Criterion) {
     }
 }
 
-/// What is known of every match when all lines are applied to it.
+/// The state of every match after all lines.
 fn known(lines: &[&[u8]]) -> Vec<Match> {
     let mut normalizer = Normalizer::default();
     let sources = [Source::new("bench".into(), "bench", SourcePolicy::default())];
@@ -81,7 +81,7 @@ fn place<'a>(matches: &'a mut Vec<Match>, event: &ingest::event::Event) -> Optio
     Some(&mut matches[place])
 }
 
-/// The hub when all lines are applied to it.
+/// The hub after all lines.
 fn changed(mut stage: Stage, lines: &[&[u8]]) -> Stage {
     let mut normalizer = Normalizer::default();
     let mut changes = Vec::new();

@@ -1,7 +1,7 @@
-//! What a market with whole ladders costs in memory: the same recorded market under many ids, as it
-//! stands in the middle of the match, and the growth of the process divided by their number.
+//! The memory of a market with full ladders: the same recorded market under many ids, at its state
+//! in the middle of the match, and the growth of the process divided by their number.
 //!
-//! Not a matter of time, so criterion has no part in it: `cargo bench --bench memory`.
+//! It measures no time and therefore does not use criterion: `cargo bench --bench memory`.
 
 mod support;
 
@@ -15,10 +15,10 @@ use ingest::event::{Id, Timed};
 use matchwire::hub::sequence::TailWindow;
 use support::{Stage, Workload};
 
-/// Markets that come first, until the process has as much memory as its work takes.
+/// Warm-up markets, until the process has allocated its working memory.
 const WARM_UP: u64 = 200;
 
-/// Markets that are measured: so many, or less where each has its tail.
+/// Measured markets: this many, or fewer if each has its tail.
 const COPIES: u64 = 1_000;
 const COPIES_WITH_TAILS: u64 = 200;
 
@@ -41,7 +41,7 @@ fn main() {
     .expect("somebody reads this");
 }
 
-/// Bytes a market, and its rungs.
+/// Bytes per market, and its rungs.
 fn grown(batches: &[Timed], mut stage: Stage, copies: u64) -> (u64, usize) {
     (1..=WARM_UP).for_each(|copy| play(batches, copy, &mut stage));
     let before = resident();
@@ -60,7 +60,7 @@ fn play(batches: &[Timed], copy: u64, stage: &mut Stage) {
     }
 }
 
-/// Bytes of the process in memory.
+/// The resident memory of the process, in bytes.
 fn resident() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").expect("Linux tells");
     let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());

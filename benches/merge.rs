@@ -1,5 +1,5 @@
-//! Patches are composed: from the tail, to bring a reader forward in as few updates as is right, and
-//! as changes come, for readers who asked for fewer.
+//! Composing patches: from the tail, to bring a reader forward in as few updates as possible, and
+//! as changes arrive, for rate-limited readers.
 
 mod support;
 
@@ -49,8 +49,9 @@ fn catch_up(c: &mut Criterion) {
     group.finish();
 }
 
-/// The cost of tiers on the busiest channel: all batches from its first change on, with what is due
-/// let go of after each, as the writer does. Frames are encoded by whoever sends them, not here.
+/// The cost of tiers on the busiest channel: all batches from its first change on. After each
+/// batch, what is due is released, as the writer does. The sender encodes frames, so encoding is
+/// not measured here.
 fn rate_tiers(c: &mut Criterion) {
     let mut group = c.benchmark_group("merge/lanes");
     group.sample_size(20);
@@ -80,7 +81,7 @@ fn rate_tiers(c: &mut Criterion) {
     group.finish();
 }
 
-/// A hub that has heard these batches, and a lease of the channel at each of these rates.
+/// A hub that has applied these batches, and a lease of the channel at each of these rates.
 fn followed(before: &[Timed], channel: &ChannelId, rates: &[Rate]) -> (Stage, Vec<Lease>) {
     let mut stage = Stage::new();
     before.iter().for_each(|timed| stage.apply(timed, &mut Vec::new()));
@@ -97,7 +98,7 @@ fn followed(before: &[Timed], channel: &ChannelId, rates: &[Rate]) -> (Stage, Ve
     (stage, leases)
 }
 
-/// The batch with which a channel opens, by its place.
+/// The index of the batch that opens a channel.
 fn opened(batches: &[Timed], channel: &ChannelId) -> usize {
     let mut stage = Stage::new();
     let opens = |timed: &Timed| {
@@ -108,12 +109,12 @@ fn opened(batches: &[Timed], channel: &ChannelId) -> usize {
     batches.iter().position(opens).expect("it opens some time")
 }
 
-/// A hub that has heard everything, and the newest change of its busiest channel.
+/// A hub that has applied everything, and the newest change of its busiest channel.
 fn played(batches: &[Timed]) -> (Stage, SharedPublication) {
     let mut stage = Stage::new();
     let (mut busiest, mut changes) = (None, Vec::new());
     for timed in batches {
-        // All at one moment, so that only its size bounds the tail.
+        // All at one moment, so that only its size limits the tail.
         stage.apply(&Timed { clock_us: 0, batch: timed.batch.clone() }, &mut changes);
         for change in changes.drain(..) {
             if let Change::Published(_, publication) = change {
@@ -126,7 +127,7 @@ fn played(batches: &[Timed]) -> (Stage, SharedPublication) {
 
 type SharedPublication = Arc<Publication>;
 
-/// The one of the channel that has changed more often.
+/// The one whose channel has changed more often.
 fn busier(one: Option<SharedPublication>, other: SharedPublication) -> Option<SharedPublication> {
     one.filter(|one| one.seq > other.seq).or(Some(other))
 }

@@ -1,9 +1,9 @@
 //! Publications to 1,000 subscribers of one channel, over in-memory sockets, until the last of them
 //! has read the last byte.
 //!
-//! Beside the fan-out stand two floors, on the same kind of sockets, with the same bytes and the same
-//! reader: a bare loop of one write for each subscriber and frame, and one vectored write for each
-//! subscriber and all frames. Whatever is above them is ours.
+//! Two floors use the same kind of sockets, the same bytes and the same reader: a bare loop with
+//! one write per subscriber and frame, and one vectored write per subscriber for all frames. The
+//! rest is the hub's own cost.
 
 #[expect(dead_code, reason = "recordings are not needed where only the length of frames counts")]
 mod support;
@@ -30,10 +30,10 @@ use fanout::{
 
 use support::{Stage, simulated};
 
-/// Each takes two open files, one for each end.
+/// Each subscriber takes two open files, one for each end.
 const SUBSCRIBERS: usize = 1_000;
 
-/// Publications in one piece: one, and what a busy turn brings.
+/// Publications in one batch: one, and those of a busy turn.
 const TOGETHER: [usize; 2] = [1, 64];
 
 fn publish(c: &mut Criterion) {
@@ -49,7 +49,7 @@ fn publish(c: &mut Criterion) {
     }
 }
 
-/// Frames of updates as they come in the middle of a simulated day.
+/// Frames of updates from the middle of a simulated day.
 fn frames() -> Vec<Bytes> {
     let mut stage = Stage::new();
     let (mut frames, mut changes) = (Vec::new(), Vec::new());
@@ -99,7 +99,7 @@ struct Publisher {
     seq: Seq,
 }
 
-/// A host that passes requests to a channel.
+/// A host that forwards requests to a channel.
 struct RequestQueue(mpsc::SyncSender<ShardRequest>);
 
 impl Host for RequestQueue {
@@ -148,7 +148,7 @@ impl Setup {
 }
 
 impl Publisher {
-    /// New publications that hold these frames: one is encoded once in its life.
+    /// New publications with these frames, because a publication is encoded only once.
     fn publications(&mut self, frames: &[Bytes]) -> Vec<Change> {
         let mut publication = |frame| {
             let prev = self.seq;
@@ -161,7 +161,7 @@ impl Publisher {
     }
 }
 
-/// One shard, and nothing in the way: nobody falls behind, no beat, no ping.
+/// One shard without disturbances: no slow readers, no beats, no pings.
 fn limits() -> Limits {
     Limits {
         shards: 1,
@@ -183,7 +183,7 @@ fn limits() -> Limits {
     }
 }
 
-/// What the hub would render. Encoding has its own bench.
+/// Stands in for the hub's rendering. Encoding has its own bench.
 #[derive(Debug)]
 struct RenderedPayload(Bytes);
 
@@ -202,7 +202,7 @@ fn floor(
     write: fn(&mut [UnixStream], &[Bytes]),
 ) {
     let (mut readers, mut streams) = Readers::connect();
-    // On a thread of its own, as the shard is.
+    // On its own thread, like the shard.
     let (jobs, taken) = mpsc::sync_channel::<()>(1);
     let owned = frames.to_vec();
     let writer = thread::spawn(move || taken.iter().for_each(|()| write(&mut streams, &owned)));
@@ -216,7 +216,7 @@ fn floor(
     writer.join().expect("the writer does not panic");
 }
 
-/// One write for each subscriber and frame.
+/// One write per subscriber and frame.
 fn write_each(streams: &mut [UnixStream], frames: &[Bytes]) {
     for frame in frames {
         for stream in &mut *streams {
@@ -225,7 +225,7 @@ fn write_each(streams: &mut [UnixStream], frames: &[Bytes]) {
     }
 }
 
-/// One write for each subscriber.
+/// One write per subscriber.
 fn write_together(streams: &mut [UnixStream], frames: &[Bytes]) {
     let slices: Vec<IoSlice<'_>> = frames.iter().map(|frame| IoSlice::new(frame)).collect();
     for stream in streams {
@@ -236,8 +236,8 @@ fn write_together(streams: &mut [UnixStream], frames: &[Bytes]) {
 
 // ------------------------------------------------------------------------------- the readers
 
-/// The other ends of all sockets, read one after the other. Whoever writes serves all alike, so
-/// what one has read, all others have or will have at once.
+/// The other ends of all sockets, read one after another. Every writer serves all sockets equally,
+/// so what one reader has read, the others have or are about to have.
 struct Readers {
     streams: Vec<UnixStream>,
     buffer: Vec<u8>,
@@ -250,7 +250,7 @@ impl Readers {
         (Self { streams, buffer: vec![0; 1 << 20] }, others)
     }
 
-    /// Reads so many bytes from each.
+    /// Reads this many bytes from each.
     fn read(&mut self, bytes: usize) {
         let Self { streams, buffer } = self;
         for stream in streams {
@@ -261,7 +261,7 @@ impl Readers {
     fn subscribe(&mut self) {
         let command = br#"{"op":"subscribe","id":1,"ch":"bench"}"#;
         let length = u8::try_from(command.len()).expect("short enough for a short header");
-        // A text message of a client, masked with zeros.
+        // A client's text message, masked with zeros.
         let mut frame = vec![0x81, 0x80 | length, 0, 0, 0, 0];
         frame.extend_from_slice(command);
         for stream in &mut self.streams {
@@ -269,7 +269,7 @@ impl Readers {
         }
     }
 
-    /// Reads each up to the end of the answer, which is the last thing that comes unasked.
+    /// Reads each up to the end of the response, which is the last unsolicited message.
     fn await_subscribed(&mut self) {
         let Self { streams, buffer } = self;
         for stream in streams {

@@ -1,10 +1,11 @@
-//! What the public interface costs over HTTP: the endpoints that are asked most, beside a bare handler of
-//! axum that gives the very same answers; pages of the list of all matches, of an archive of 400,000; and images.
+//! The cost of the public interface over HTTP: the most requested endpoints, compared with a bare
+//! axum handler that returns the same responses; pages of the list of all matches, with an archive
+//! of 400,000; and images.
 //!
-//! The hub is the program itself with the demo in play, a real key and the limits on. The bare handler is a
-//! process of its own, started from this one with the answers that the hub gave; both are asked with the
-//! same bytes, over as many connections, in turn. Where `taskset` is at hand they have one core and this
-//! tool the other. With `wrk` at hand it asks too: `cargo bench --bench rest`.
+//! The hub is the real program with the demo in play, a real key and the limits on. The bare
+//! handler is a separate process that this one starts with the responses recorded from the hub.
+//! Both receive the same requests, over equally many connections, in turn. With `taskset` they have
+//! one core and this tool the other. With `wrk` it measures too: `cargo bench --bench rest`.
 
 #[path = "rest/floor.rs"]
 mod floor;
@@ -32,7 +33,7 @@ use self::{
     program::{CONNECTIONS, Program, compare, connected, head, key, say},
 };
 
-/// How much is done: little where the bench is only to be seen running.
+/// How much work to do: little if the bench only has to run once.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
@@ -76,7 +77,8 @@ fn main() {
     images::images(&hub, door, effort);
 }
 
-/// The hub as it is set up but for what one address may ask, which a customer's many servers have together.
+/// The hub's configuration, except for the limit per address, which a customer's servers share
+/// here.
 fn hub(db: &Path, door: SocketAddr) -> Command {
     let mut command = on_first_core(Path::new(env!("CARGO_BIN_EXE_matchwire")));
     command
@@ -89,7 +91,7 @@ fn hub(db: &Path, door: SocketAddr) -> Command {
     command
 }
 
-/// What is in play and one match of it, as different clients ask.
+/// What is in play, and one match of it, as requested by different clients.
 fn live(hub: &Program, (paying, free): (&str, &str), folder: &Path, effort: Effort) {
     let list = "/api/v2/events/live/";
     let in_play = lists::json(hub.address, list, paying);
@@ -150,7 +152,7 @@ struct BenchRequest<'a> {
     name: &'a str,
     path: &'a str,
     key: String,
-    /// More lines of its head.
+    /// Additional header lines.
     more: &'a str,
 }
 
@@ -160,13 +162,13 @@ impl BenchRequest<'_> {
         format!("GET {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Token {key}\r\n{more}\r\n")
     }
 
-    /// The lines of its head, in the form that `wrk` takes.
+    /// The header lines in the form that `wrk` accepts.
     fn headers(&self) -> Vec<String> {
         let own = format!("authorization: Token {}", self.key);
         [own].into_iter().chain(self.more.lines().map(ToOwned::to_owned)).collect()
     }
 
-    /// Its answer, head and body.
+    /// The response, head and body.
     fn answer(&self, address: SocketAddr) -> Vec<u8> {
         let mut stream = connected(address);
         stream.write_all(self.request(self.path).as_bytes()).expect("it is sent");
@@ -177,13 +179,13 @@ impl BenchRequest<'_> {
     }
 }
 
-/// Bytes of the body behind a head.
+/// The length of the body after a head.
 fn length(head: &str) -> usize {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
     length.map_or(0, |length| length.parse().expect("a number"))
 }
 
-/// Connections that stay open, and the request that is repeated on each.
+/// Keep-alive connections, and the request repeated on each.
 struct Connections {
     streams: Vec<TcpStream>,
     request: String,
@@ -224,7 +226,7 @@ fn take_answer(stream: &mut TcpStream, buffer: &mut [u8]) {
     }
 }
 
-/// What of a process's memory is in use, in kB.
+/// The resident memory of a process, in kB.
 fn resident_kb(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status"));
     let status = status.expect("Linux tells of its processes");
@@ -232,7 +234,7 @@ fn resident_kb(process: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-/// A program that is to have the first core for itself, where that can be said.
+/// A program pinned to the first core, if `taskset` is installed.
 fn on_first_core(program: &Path) -> Command {
     let can_be = Command::new("taskset").arg("--version").stdout(Stdio::null()).status();
     if !can_be.is_ok_and(|status| status.success()) {
@@ -243,10 +245,10 @@ fn on_first_core(program: &Path) -> Command {
     command
 }
 
-/// Keeps a process on one core, where there is another and that can be said.
+/// Pins a process to one core, if there is another one and `taskset` is installed.
 fn alone_on(core: &str, process: u32) {
     let mut command = Command::new("taskset");
     command.args(["-cp", core, &process.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
-    // Without it the figures are of a machine where everything shares the cores.
+    // Without it the figures are those of a machine on which everything shares the cores.
     command.status().ok();
 }

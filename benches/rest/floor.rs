@@ -1,4 +1,5 @@
-//! A bare handler of axum for each answer that was noted: the same status, head and body, and nothing else done.
+//! A bare axum handler for each recorded response: the same status, headers and body, and no other
+//! work.
 
 use std::{
     fs,

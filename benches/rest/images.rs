@@ -1,5 +1,5 @@
-//! What drawing an image costs, what one that was drawn costs, and what publications lose while images are
-//! asked for as fast as they come.
+//! The cost of rendering an image, of serving a cached one, and the effect on publications while
+//! clients request images as fast as they can.
 
 use std::{
     io::{Read, Write},
@@ -17,14 +17,14 @@ use super::{
     program::{Program, connected, head, say},
 };
 
-/// Those who ask for images at the same time, each for the next as soon as it has one.
+/// Concurrent image clients; each requests the next image as soon as it has one.
 const ASKING: u64 = 8;
-/// Between two publications.
+/// The interval between two publications.
 const PAUSE: Duration = Duration::from_millis(5);
-/// What the measuring door takes: a byte, the channel, and something to send.
+/// The message format of the bench port: a byte, the channel, and a payload.
 const PUBLICATION: &[u8] = b"p000001 and so many bytes as an update of a price may have";
 
-/// Kinds of subjects of the archive, and what is asked of them.
+/// Kinds of subjects of the archive, and what is requested for each.
 const IMAGES: [(&str, &str, &str); 7] = [
     ("crest, 128, PNG", "team", "size=128&format=png"),
     ("crest, 128, WebP", "team", "size=128&format=webp"),
@@ -35,7 +35,7 @@ const IMAGES: [(&str, &str, &str); 7] = [
     ("portrait, 512, PNG", "tennis-player", "size=512&format=png"),
 ];
 
-/// Teams whose matches are tennis are players; of five competitions it is one.
+/// In tennis the teams are players; one of five competitions is tennis.
 fn ids(kind: &str) -> impl Iterator<Item = u64> + use<> {
     let is_tennis = kind == "tennis-player";
     let competitions = (0..250_u64).filter(move |it| it.is_multiple_of(5) == is_tennis);
@@ -64,7 +64,7 @@ pub(crate) fn images(hub: &Program, door: SocketAddr, effort: Effort) {
     latencies(hub, door, effort);
 }
 
-/// Publications to one follower, while nothing else happens and while images are drawn.
+/// Publications to one follower, while idle and while images are rendered.
 fn latencies(hub: &Program, door: SocketAddr, effort: Effort) {
     let mut follower = socket(door, "/sub/000001");
     let mut publisher = socket(door, "/pub");
@@ -99,7 +99,7 @@ fn latencies(hub: &Program, door: SocketAddr, effort: Effort) {
     });
 }
 
-/// Asks for images that nobody has asked for, one of so many of them.
+/// Requests images that are not cached, one of so many of them.
 fn ask_on(address: SocketAddr, number: u64, stop: &AtomicBool, drawn: &AtomicU64) {
     let mut stream = connected(address);
     let all =
@@ -113,7 +113,7 @@ fn ask_on(address: SocketAddr, number: u64, stop: &AtomicBool, drawn: &AtomicU64
     }
 }
 
-/// Bytes of an image.
+/// The length of an image in bytes.
 fn image(stream: &mut TcpStream, path: &str) -> usize {
     let request = format!("GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n");
     stream.write_all(request.as_bytes()).expect("it is sent");

@@ -1,4 +1,4 @@
-//! Pages of the list of all matches, from the request to the last byte of the answer.
+//! Pages of the list of all matches, from the request to the last byte of the response.
 
 use std::{
     io::{Read, Write},
@@ -21,12 +21,12 @@ use super::{
     program::{Program, connected, head, median, say},
 };
 
-/// As many as a page may have.
+/// The maximum page size.
 const LIMIT: usize = 200;
-/// Matches that are written together.
+/// Matches written in one batch.
 const TOGETHER: u64 = 2_000;
 
-/// What is asked of all that there is: a name, and what stands in the query.
+/// The measured lists: a name, and the query string.
 const LISTS: [(&str, &str); 9] = [
     ("all", ""),
     ("finished", "&status=finished"),
@@ -39,7 +39,7 @@ const LISTS: [(&str, &str); 9] = [
     ("part of a name", "&team_name=703"),
 ];
 
-/// Puts so many matches into the archive of this database.
+/// Writes this many matches into the archive of this database.
 pub(crate) fn fill(db: &Path, matches: u64) {
     Runtime::new().expect("a runtime").block_on(async {
         let accounts = Accounts::open(db).await.expect("it opens");
@@ -74,7 +74,7 @@ fn record(number: u64, of: u64) -> Arc<MatchRecord> {
     })
 }
 
-/// Measures the first page, one in the middle and the last of each list, in turn.
+/// Measures the first page, one in the middle and the last page of each list, in turn.
 pub(crate) fn lists(hub: &Program, key: &str, effort: Effort) {
     let path = |query: &str, offset: usize| {
         format!("/api/v2/events/?limit={LIMIT}&offset={offset}{query}")
@@ -103,7 +103,7 @@ pub(crate) fn lists(hub: &Program, key: &str, effort: Effort) {
     }
 }
 
-/// What is answered at a path.
+/// The response at a path.
 pub(crate) fn json(address: SocketAddr, path: &str, key: &str) -> Value {
     serde_json::from_slice(&get(&mut connected(address), path, key)).expect("the answer is JSON")
 }

@@ -1,4 +1,4 @@
-//! The same asked by `wrk`, where it is at hand.
+//! The same requests with `wrk`, if it is installed.
 
 use std::{net::SocketAddr, process::Command};
 
@@ -7,7 +7,8 @@ use super::program::{median, say};
 /// Seconds of a round.
 const ROUND: &str = "1s";
 
-/// Asks the bare handler and the hub in turn, and tells the medians of their rates and of the ratios.
+/// Loads the bare handler and the hub in turn, and prints the medians of their rates and of the
+/// ratios.
 pub(crate) fn compare(places: [(SocketAddr, &str); 2], headers: &[String], rounds: usize) {
     let mut rates = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
@@ -25,7 +26,7 @@ pub(crate) fn compare(places: [(SocketAddr, &str); 2], headers: &[String], round
     ));
 }
 
-/// Requests a second over 32 connections; `None` where there is no `wrk`.
+/// Requests a second over 32 connections; `None` without `wrk`.
 fn rate(url: &str, headers: &[String]) -> Option<f64> {
     let mut command = Command::new("wrk");
     command.args(["-t1", "-c32", "-d", ROUND]);

@@ -1,17 +1,17 @@
-//! Where the shared recordings are, if they are.
+//! The location of the shared recordings, if they are present.
 
 use std::{
     io::{self, Write},
     path::PathBuf,
 };
 
-/// The Betfair PRO recordings: whole ladders and trades of a tennis match, message by message.
+/// The Betfair PRO recordings: full ladders and trades of a tennis match, message by message.
 pub(crate) const BETFAIR_PRO: [&str; 2] = [
     "betfair-stream/tennis-29788105.pro.jsonl.gz",
     "betfair-stream/tennis-29788457-4-markets.pro.jsonl.gz",
 ];
 
-/// The path of a shared recording; `None`, said plainly, where it is not.
+/// The path of a shared recording; `None`, with a message, if it is missing.
 pub(crate) fn path(name: &str) -> Option<PathBuf> {
     let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/feeds"));
     let path = feeds.join(name);
@@ -22,7 +22,7 @@ pub(crate) fn path(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// A recording's name without its folder and its endings, for the name of a bench.
+/// The file name of a recording without its extensions, for the name of a bench.
 pub(crate) fn short(name: &str) -> &str {
     let file = name.rsplit('/').next().unwrap_or(name);
     file.split_once('.').map_or(file, |(stem, _)| stem)

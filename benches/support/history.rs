@@ -7,7 +7,8 @@ pub(crate) const HOUR_US: i64 = 3_600_000_000;
 /// 2010-01-01.
 pub(crate) const FIRST_US: i64 = 1_262_304_000_000_000;
 
-/// One of so many. Teams by competition, seasons by year: a team plays some forty matches a year.
+/// One in this many. Teams per competition, seasons per year: a team plays some forty matches a
+/// year.
 pub(crate) fn brief(number: u64, of: u64) -> MatchSummary {
     let competition = number % 250;
     let team = |side: u64| competition * 100 + (number / 250 * 7 + side * 13) % 20;

@@ -1,4 +1,4 @@
-//! What the benches of the hub have in common: batches to apply, and a hub to apply them to.
+//! What the hub's benches share: batches to apply, and a hub to apply them to.
 
 #[path = "feeds.rs"]
 mod feeds;
@@ -15,19 +15,19 @@ use ingest::{
 
 pub(crate) use self::stage::Stage;
 
-/// Batches under the name of where they come from.
+/// Batches, named after their origin.
 pub(crate) struct Workload {
     pub(crate) name: String,
     pub(crate) batches: Vec<Timed>,
 }
 
-/// As many batches of the simulated day as one of the recordings has.
+/// About as many batches of the simulated day as in one of the recordings.
 const SIMULATED_BATCHES: usize = 10_000;
 
 /// 2026-01-01T00:00:00Z.
 const SIMULATED_START: Micros = 1_767_225_600_000_000;
 
-/// The Betfair PRO recordings where they are, and always the start of a simulated day.
+/// The Betfair PRO recordings if present, and always the start of a simulated day.
 pub(crate) fn workloads() -> Vec<Workload> {
     let recorded = feeds::BETFAIR_PRO.into_iter().filter_map(recorded);
     recorded.chain([simulated()]).collect()

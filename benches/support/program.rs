@@ -1,4 +1,4 @@
-//! The program itself, on a database of its own, and what its answers cost it.
+//! The real program with a temporary database, and the cost of its responses.
 
 use std::{
     fs,
@@ -10,25 +10,25 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Connections that ask at the same time.
+/// Concurrent connections.
 pub(crate) const CONNECTIONS: usize = 8;
 
-/// What one kind of work took.
+/// The cost of one kind of work.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
-    /// Microseconds of the program's processor time for one.
+    /// Microseconds of the program's CPU time per request.
     pub(crate) cpu_us: f64,
     pub(crate) a_second: f64,
 }
 
-/// A process that listens.
+/// A listening process.
 pub(crate) struct Program {
     pub(crate) process: Child,
     pub(crate) address: SocketAddr,
 }
 
 impl Program {
-    /// Starts what says where it listens on its first line.
+    /// Starts a program that prints its address in its first line.
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).spawn().expect("the program starts");
         let mut first = String::new();
@@ -38,7 +38,7 @@ impl Program {
         Self { address: address.parse().expect("an address"), process }
     }
 
-    /// What so many of something cost it.
+    /// The cost of this many repetitions.
     pub(crate) fn cost(&self, work: impl FnOnce(), count: usize) -> Cost {
         let (begun, cpu_ns) = (Instant::now(), self.cpu_ns());
         work();
@@ -47,12 +47,12 @@ impl Program {
         Cost { cpu_us: cpu_ns as f64 / 1_000.0 / count, a_second: count / took }
     }
 
-    /// Processor time of all its threads so far.
+    /// The CPU time of all its threads so far.
     fn cpu_ns(&self) -> u64 {
         let tasks = format!("/proc/{}/task", self.process.id());
         let tasks = fs::read_dir(tasks).expect("Linux tells of its threads");
         let of_task = |path: &Path| {
-            // A thread may end meanwhile.
+            // A thread may end in the meantime.
             let told = fs::read_to_string(path.join("schedstat")).unwrap_or_default();
             told.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0)
         };
@@ -76,7 +76,7 @@ pub(crate) fn key(db: &Path, more: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("a key is text").trim().to_owned()
 }
 
-/// Measures kinds of work in turn, and tells medians and ratios to the first.
+/// Measures kinds of work in turn, and prints medians and ratios to the first.
 pub(crate) fn compare<const N: usize>(
     names: &[&str; N],
     rounds: usize,
@@ -109,7 +109,7 @@ pub(crate) fn compare<const N: usize>(
     }
 }
 
-/// The middle one, and the least and the greatest.
+/// The median, the minimum and the maximum.
 pub(crate) fn median(mut values: Vec<f64>) -> (f64, [f64; 2]) {
     values.sort_unstable_by(f64::total_cmp);
     (values[values.len() / 2], [values[0], values[values.len() - 1]])
@@ -119,7 +119,7 @@ pub(crate) fn say(line: &str) {
     writeln!(io::stdout(), "{line}").expect("somebody reads this");
 }
 
-/// The head of an answer, read byte by byte so that nothing behind it is taken.
+/// The head of a response, read byte by byte so that nothing after it is consumed.
 pub(crate) fn head(stream: &mut TcpStream) -> String {
     let mut head = Vec::new();
     let mut byte = [0];

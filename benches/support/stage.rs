@@ -11,19 +11,19 @@ use matchwire::{
     identity::Identity,
 };
 
-/// A hub that has heard nothing yet, and its one source.
+/// A hub without any state yet, and its one source.
 pub(crate) struct Stage {
     pub(crate) hub: Hub,
     source: SourceNumber,
 }
 
 impl Stage {
-    /// With the settings that the hub has by default.
+    /// With the hub's default settings.
     pub(crate) fn new() -> Self {
         Self::with(TailWindow { bytes: 4 << 20, age_us: 300_000_000 })
     }
 
-    /// With so much kept to resume from.
+    /// With this much history to resume from.
     pub(crate) fn with(window: TailWindow) -> Self {
         let settings = HubSettings {
             window,
@@ -39,7 +39,7 @@ impl Stage {
         Self { hub, source }
     }
 
-    /// Applies a batch at the moment that it bears, as when it was live.
+    /// Applies a batch at its own timestamp, as when it was live.
     pub(crate) fn apply(&mut self, timed: &Timed, changes: &mut Vec<Change>) {
         let Timed { clock_us, batch } = timed;
         let errors = self.hub.apply(self.source, batch, *clock_us, *clock_us, changes);

@@ -1,7 +1,8 @@
-//! What the targets share: how bytes become messages, and what must hold of whatever is told.
+//! What the targets share: how bytes become messages, and the invariants of the resulting facts.
 //!
-//! A target gives the bytes to what it tests as a source would and holds what comes of them against
-//! [`Witness`]. Nothing here knows a format; what a format does not promise, its target says.
+//! A target feeds the bytes to its subject as a source would, and checks the results with
+//! [`Witness`]. Nothing here knows a format; each target declares what its format does not
+//! guarantee.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -15,27 +16,27 @@ use ingest::{
 };
 use rust_decimal::Decimal;
 
-/// Between two messages: a line that none of the formats has.
+/// The separator of messages: a line that occurs in no format.
 const SEPARATOR: &[u8] = b"\n%%\n";
 
-/// The message by which the source is told that it has subscribed anew.
+/// The message that signals a new subscription of the source.
 const RESTART: &[u8] = b"restart";
 
-/// When the first message came: later than what feeds say of themselves, so that what has no time
-/// of its own does not come before what has.
+/// The arrival of the first message: later than the timestamps of feeds, so that facts without a
+/// timestamp do not precede those with one.
 const START_US: Micros = 1_700_000_000_000_000;
 const SECOND_US: Micros = 1_000_000;
 
-/// What a format promises of all that one interpreter tells.
+/// The guarantees of a format for everything that one interpreter emits.
 #[derive(Debug, Clone, Copy)]
 pub struct Promises {
-    /// Notices of one message.
+    /// The maximum number of notices for one message.
     pub notices_max: usize,
-    /// The clock does not fall from one message to the next. Within one it never does.
+    /// The clock does not go back from one message to the next. Within one it never does.
     pub clock_never_falls: bool,
-    /// A match is introduced before anything is told of it, and a market before its prices.
+    /// A match is introduced before any fact about it, and a market before its prices.
     pub introductions: bool,
-    /// What happened is told once, however often a message repeats it.
+    /// An incident is emitted once, however often a message repeats it.
     pub incidents_once: bool,
 }
 
@@ -50,7 +51,7 @@ impl Default for Promises {
     }
 }
 
-/// Remembers what was told and sees to it that it is what was promised.
+/// Records all facts and checks them against the guarantees.
 #[derive(Debug)]
 pub struct Witness {
     promises: Promises,
@@ -72,11 +73,11 @@ impl Witness {
         }
     }
 
-    /// Hears what came of one message, or of a whole document.
+    /// Checks the result of one message, or of a whole document.
     ///
     /// # Panics
     ///
-    /// If it is not what was promised.
+    /// If a guarantee is broken.
     pub fn hear(&mut self, played: &Interpretation) {
         let said = played.notices.len();
         assert!(said <= self.promises.notices_max, "{said} notices, first {:?}", played.notices[0]);
@@ -149,7 +150,7 @@ fn prices(selection: &SelectionChange) {
     }
 }
 
-/// As text and back it is the same number.
+/// Writing and parsing it returns the same number.
 fn exact(number: &Decimal) {
     assert_eq!(number.to_string().parse(), Ok(*number));
 }
@@ -171,8 +172,7 @@ pub fn messages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The first of the messages, which chooses among the ways in which a format can be read, and those
-/// behind it.
+/// The first message, which selects the variant of a format, and the messages after it.
 #[must_use]
 pub fn choice(bytes: &[u8]) -> (&[u8], &[u8]) {
     let first = messages(bytes).next().unwrap_or_default();
@@ -180,12 +180,12 @@ pub fn choice(bytes: &[u8]) -> (&[u8], &[u8]) {
     (first, rest)
 }
 
-/// Gives the messages to an interpreter, a second apart and each a second time at once, and hears
-/// what comes of them.
+/// Passes the messages to an interpreter, one second apart and each of them twice, and checks the
+/// results.
 ///
 /// # Panics
 ///
-/// If it is not what was promised.
+/// If a guarantee is broken.
 pub fn interpret(bytes: &[u8], interpreter: &mut dyn Interpret, promises: Promises) {
     let mut witness = Witness::new(promises);
     let mut received = START_US;
@@ -196,7 +196,7 @@ pub fn interpret(bytes: &[u8], interpreter: &mut dyn Interpret, promises: Promis
         }
         for _again in 0..2 {
             let mut played = Interpretation::default();
-            // What an error says has an end as well.
+            // The message of an error is bounded too.
             let refused = interpreter.message(message, received, &mut played).err();
             played.notices.extend(refused);
             played.notices.iter().for_each(|notice| short(notice, message));
@@ -206,7 +206,7 @@ pub fn interpret(bytes: &[u8], interpreter: &mut dyn Interpret, promises: Promis
     }
 }
 
-/// What is said of a message is not longer than the message and some words.
+/// A reason is not longer than its message and a few words.
 fn short(notice: &DecodeError, message: &[u8]) {
     let long = notice.reason.len();
     assert!(long <= 1000 + 8 * message.len(), "a notice of {long} bytes");

@@ -1,4 +1,4 @@
-//! Answers of API-Football to one interpreter, as a poll gets them.
+//! Responses of API-Football to one interpreter, as from polling.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What a Betfair connection says of itself, a line at a time.
+//! The control messages of a Betfair connection, line by line.
 
 #![no_main]
 
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
         if line.starts_with(control::OF_MARKETS) {
             assert_eq!(op, Ok(Op::Markets));
         }
-        // Which message it is takes less reading than what it says.
+        // Finding the kind of a message parses less of it than the message itself.
         assert!(op.is_ok() || (connection.is_err() && status.is_err()), "{op:?}");
     }
 });

@@ -1,4 +1,4 @@
-//! Answers of `listMarketBook` to one interpreter, of which one market is listed beforehand.
+//! Responses of `listMarketBook` to one interpreter, with one market listed beforehand.
 
 #![no_main]
 

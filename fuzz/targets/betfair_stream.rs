@@ -1,4 +1,4 @@
-//! Lines of a Betfair stream: as a recorder wrote them, and as a subscription of our own.
+//! Lines of a Betfair stream: as recorded, and as from a live subscription.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use ingest::normalize::{
 use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, Witness};
 
-/// The clock is the stream's own and may fall; each message says so.
+/// The clock is that of the stream and may go back; each message then has its own notice.
 const PROMISES: Promises = Promises {
     notices_max: 16,
     clock_never_falls: false,
@@ -39,7 +39,7 @@ fn recorded<'a>(lines: impl Iterator<Item = &'a [u8]>) {
     }
 }
 
-/// Subscribes anew whenever something is lost, as the source does.
+/// Resubscribes after every loss, as the source does.
 fn live<'a>(lines: impl Iterator<Item = &'a [u8]>) {
     let mut live = Live::default();
     live.subscribe(2);

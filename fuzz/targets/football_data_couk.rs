@@ -1,4 +1,4 @@
-//! A file of a season of football-data.co.uk.
+//! A file with a season of football-data.co.uk.
 
 #![no_main]
 

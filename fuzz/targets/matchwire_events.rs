@@ -1,4 +1,4 @@
-//! Lines of Matchwire's own format. What is read is the same when it is written and read again.
+//! Lines of Matchwire's own format. Writing and parsing returns the same lines.
 
 #![no_main]
 
@@ -14,7 +14,7 @@ use ingest::{
 use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, Witness};
 
-/// Who pushes lines says what comes in which order.
+/// The sender of lines decides their order.
 const PROMISES: Promises = Promises {
     notices_max: 0,
     clock_never_falls: true,

@@ -1,4 +1,4 @@
-//! Frames of another hub, to what makes facts of them.
+//! Frames of another hub, normalised to facts.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, interpret};
 
 fuzz_target!(|bytes: &[u8]| {
-    // What a document has wrong is said for each part of it.
+    // Each part of a document can have its own notice.
     let promises = Promises { notices_max: 1 + bytes.len(), ..Promises::default() };
     interpret(bytes, &mut Matchwire::default(), promises);
 });

@@ -1,4 +1,4 @@
-//! A file of point strings, all its matches played to their ends.
+//! A file of point strings, with all its matches played to the end.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use matchwire_fuzz::{Promises, interpret};
 
 fuzz_target!(|bytes: &[u8]| {
-    // Each file is played from its beginning, and each of its points may be against the rules.
+    // Each file is played from its beginning, and each of its points may break the rules.
     let promises = Promises {
         clock_never_falls: false,
         notices_max: 8 + 2 * bytes.len(),

@@ -1,4 +1,4 @@
-//! A file of any format, compressed or not, opened and played as a user does.
+//! A file of any format, compressed or not, opened and played as by a user.
 
 #![no_main]
 
@@ -10,14 +10,14 @@ use ingest::{
 };
 use libfuzzer_sys::fuzz_target;
 
-/// In memory where the system has such a place.
+/// In memory, if the system has such a folder.
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     let memory = PathBuf::from("/dev/shm");
     let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
     folder.join(format!("matchwire-fuzz-{}", process::id()))
 });
 
-/// Less than what the compressed bytes of an input can hold.
+/// Less than the compressed bytes of an input can expand to.
 const LIMITS: Limits = Limits { message_bytes_max: 64 << 10, document_bytes_max: 1 << 20 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -28,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
     for step in recording {
         match step {
             Step::Refused(refusal) => assert!(refusal.bytes.len() <= Refusal::BYTES_MAX),
-            // The clock of a stream is its own.
+            // A stream has its own clock.
             Step::Batch(_) if format == Format::BetfairStream => {}
             Step::Batch(timed) => {
                 assert!(timed.clock_us >= clock_us, "{} < {clock_us}", timed.clock_us);

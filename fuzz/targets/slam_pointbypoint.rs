@@ -1,4 +1,4 @@
-//! A file of points, and a file of matches in front of it.
+//! A file of points, preceded by a file of matches.
 
 #![no_main]
 

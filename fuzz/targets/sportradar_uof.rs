@@ -1,5 +1,5 @@
-//! Messages of the Unified Odds Feed to one interpreter. The first message is the name of the sport
-//! of events of which none is known.
+//! Messages of the Unified Odds Feed to one interpreter. The first message is the sport of events
+//! that are unknown.
 
 #![no_main]
 

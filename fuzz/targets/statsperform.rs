@@ -1,5 +1,5 @@
-//! A Stats Perform match: its events (MA3), and behind them its summary (MA1), which is played alone
-//! as well.
+//! A Stats Perform match: its events (MA3) followed by its summary (MA1), which is also played
+//! alone.
 
 #![no_main]
 

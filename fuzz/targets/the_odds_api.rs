@@ -1,5 +1,5 @@
-//! Answers of The Odds API to one interpreter, recorded or as a poll gets them. The first message
-//! says how prices are written, and with an `r` before that, that the answers were recorded.
+//! Responses of The Odds API to one interpreter, recorded or as from polling. The first message is
+//! the price format, with a leading `r` for recorded responses.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A Wyscout document, and behind it the match records in which its own is looked for.
+//! A Wyscout document, followed by the match records that may contain its match.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
 //! The recorded Betfair streams, line by line through the normaliser, against their answer sheets.
 //!
-//! The sheets were computed from the raw files by other means. The cache here knows nothing of
+//! The sheets were computed from the raw files with other tools. The cache here knows nothing of
 //! Betfair: it applies facts as any receiver would.
 
 use std::{
@@ -53,12 +53,12 @@ fn racing_live() {
     check("racing-1.241629436.live", "jsonl.gz");
 }
 
-/// The racing stream holds whole ladders and the best three levels. Without the ladders, the levels
-/// must be told as prices; a table of levels kept from the raw lines says which.
+/// The racing stream contains full ladders and the best three levels. Without the ladders, the
+/// levels must become prices; a table of levels built from the raw lines has the expected ones.
 #[test]
-fn levels_alone_are_told_as_prices() {
+fn levels_without_ladders_become_prices() {
     let Some(lines) = recording("racing-1.241629436.live", "jsonl.gz") else { return };
-    let (mut normalizer, mut collected) = (Normalizer::default(), Collected::default());
+    let (mut normalizer, mut collected) = (Normalizer::default(), Collector::default());
     let mut tables = LevelTables::new();
     for line in lines {
         let mut message: Value = serde_json::from_str(&line).expect("the recording is JSON");
@@ -79,7 +79,7 @@ fn levels_alone_are_told_as_prices() {
     assert_eq!(tables.len(), 18, "both sides of nine runners");
 }
 
-/// What stands at each level, for a runner and a side.
+/// The content of each level, for a runner and a side.
 type LevelTables = BTreeMap<(String, String), BTreeMap<u64, (Decimal, Decimal)>>;
 
 type Object = serde_json::Map<String, Value>;
@@ -105,9 +105,9 @@ fn keep_levels(tables: &mut LevelTables, runner: &Object) {
 
 // ----------------------------------------------------------------------------- what was told
 
-/// What a receiver of the facts holds, and how much it was told.
+/// The state of a receiver of the facts, and how many facts it received.
 #[derive(Default)]
-struct Collected {
+struct Collector {
     messages: u64,
     price_changes: u64,
     markets: BTreeMap<Arc<str>, Market>,
@@ -132,8 +132,8 @@ struct Runner {
     traded: BTreeMap<Decimal, Decimal>,
 }
 
-/// A definition whose status or `in_play` is another than before, with the runners as they are
-/// after the whole message.
+/// A definition whose status or `in_play` has changed, with the runners as they are after the whole
+/// message.
 struct Transition {
     pt_ms: i64,
     status: MarketStatus,
@@ -141,7 +141,7 @@ struct Transition {
     runners: Option<BTreeMap<Arc<str>, Runner>>,
 }
 
-impl Collected {
+impl Collector {
     fn line(&mut self, normalizer: &mut Normalizer, line: &str) {
         self.messages += 1;
         let normalized = normalizer.line(line.as_bytes()).expect("each recorded line is usable");
@@ -227,7 +227,7 @@ fn apply(ladder: &mut BTreeMap<Decimal, Decimal>, changes: &[Level]) {
 
 fn check(name: &str, ending: &str) {
     let Some(lines) = recording(name, ending) else { return };
-    let (mut normalizer, mut collected) = (Normalizer::default(), Collected::default());
+    let (mut normalizer, mut collected) = (Normalizer::default(), Collector::default());
     lines.for_each(|line| collected.line(&mut normalizer, &line));
     let sheet = sheet(name);
     assert_eq!(collected.messages, sheet["messages"]);
@@ -254,7 +254,7 @@ fn check_market(market: &Market, expected: &Value) {
     check_end(market, expected);
 }
 
-/// Names and statuses; the sheet leaves those of very large markets out.
+/// Names and statuses; the sheet omits those of very large markets.
 fn check_runners(definition: &MarketDefinition, expected: &Value) {
     let winners = definition.selections.iter().filter(|s| s.status == SelectionStatus::Winner);
     let winners = winners.map(|winner| winner.id.split('@').next().unwrap_or_default().to_owned());
@@ -268,7 +268,7 @@ fn check_runners(definition: &MarketDefinition, expected: &Value) {
     }
 }
 
-/// Everything is told that the sheet counts, but for the last prices of the wipe: one for each
+/// Everything that the sheet counts is reported, except the last prices of the wipe: one for each
 /// runner that ends with nothing traded.
 fn check_counts(market: &Market, expected: &Value) {
     for what in [
@@ -325,8 +325,8 @@ fn check_snapshot(ours: &Transition, theirs: &[Value], expected: &Value) {
     }
 }
 
-/// The last price that the sheet has for a wiped runner is what Betfair sent then, which means
-/// nothing. The one before it is kept, and that is the one at the last suspension.
+/// The sheet's last price for a wiped runner is a meaningless value that Betfair sent at the wipe.
+/// The receiver keeps the price before it, which is the one at the last suspension.
 fn last_with_meaning(id: &str, at_end: &Value, expected: &Value) -> Option<Decimal> {
     let is_wiped = wiped(expected).any(|wiped| runner_id(wiped) == id);
     let mut suspended = list(&expected["ltp_at_last_suspension"]["runners"]);
@@ -428,7 +428,7 @@ fn decimal(number: &Value) -> Decimal {
 
 // --------------------------------------------------------------------------------- the files
 
-/// The lines of a recording, or `None` with a plain word where the recordings are not kept.
+/// The lines of a recording, or `None`, with a message, if the recordings are missing.
 fn recording(name: &str, ending: &str) -> Option<impl Iterator<Item = String>> {
     let path = feeds().join("betfair-stream").join(format!("{name}.{ending}"));
     let file = match File::open(&path) {

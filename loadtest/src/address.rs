@@ -1,12 +1,12 @@
-//! The hub's address. Only one on this machine is taken: a load test of somebody else's service is
-//! an attack, and one over a network measures the network.
+//! The hub's address. Only addresses of this machine are accepted: a load test of another party's
+//! service is an attack, and one over a network measures the network.
 
 use std::net::IpAddr;
 
 use anyhow::{Result, bail, ensure};
 use tokio_tungstenite::tungstenite::http::Uri;
 
-/// Checks a URL of the command line.
+/// Checks a URL from the command line.
 pub(crate) fn loopback(url: &str) -> Result<Uri, String> {
     check(url).map_err(|error| error.to_string())
 }
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_taken() {
+    fn only_local_addresses_are_accepted() {
         for url in
             ["ws://127.0.0.1:8080/stream/v1", "ws://localhost/", "ws://[::1]:9/", "ws://127.9.9.9/"]
         {

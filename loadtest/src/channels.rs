@@ -1,9 +1,8 @@
-//! Channels as one generator sees them: their names as small numbers, the last messages of each
-//! with who received them when, and where each stands.
-//!
-//! All sockets of a variant are sent the very same bytes. A frame is therefore first compared with
-//! the last ones of its channel, and parsed only if it is new: what is checked for each socket is
-//! the position, which needs no parsing.
+//! The channels that one generator sees: their names as small numbers, their last messages with the
+//! receivers and times of receipt, and their heads.
+//! All sockets of a variant receive the same bytes. A frame is therefore first compared with the
+//! last frames of its channel, and parsed only if it is new. The check for each socket is its
+//! position, which needs no parsing.
 
 use std::collections::VecDeque;
 
@@ -15,19 +14,19 @@ use crate::{
     spread::{Receipts, Spreads},
 };
 
-/// A message as far as latency and order are concerned.
+/// What latency and order need of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) ch: u32,
     pub(crate) prev: u64,
     pub(crate) seq: u64,
-    /// Whether it says rightly how many changes it brings.
+    /// Whether its number of changes is right.
     pub(crate) adds_up: bool,
-    /// When it was to be sent; absent where the source does not say.
+    /// When it was due; absent if the source does not say.
     pub(crate) intended: Option<u64>,
     /// When it was sent.
     pub(crate) sent: Option<u64>,
-    /// The phase in which it was to be sent.
+    /// The phase in which it was due.
     pub(crate) phase: Option<u8>,
 }
 
@@ -41,11 +40,11 @@ struct MessageCache {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) name: String,
-    /// The furthest position that is known to exist.
+    /// The highest known position.
     pub(crate) head: u64,
     /// By sequence, so that readers who are far behind find theirs too.
     cached: Vec<MessageCache>,
-    /// When each of the last changes was to happen: the first of them has this sequence.
+    /// When each of the last changes was due; the first has this sequence.
     changes_from: u64,
     changes: VecDeque<u64>,
 }
@@ -58,13 +57,13 @@ pub(crate) struct Channels {
     pub(crate) spreads: Spreads,
 }
 
-/// Frames of a channel that are compared with: variants times what a socket may be behind. Of many
-/// channels each has little to be behind in.
+/// Frames of a channel to compare with: variants times the frames that a socket may be behind. With
+/// many channels, each keeps few.
 const MEMOS: usize = 4096;
 const MEMOS_OF_MANY: usize = 32;
 const MANY: usize = 64;
 
-/// Changes of a channel whose instants are remembered, for readers at a modest rate.
+/// Changes of a channel whose instants are kept, for rate-limited readers.
 const CHANGES_MAX: usize = 16_384;
 
 /// How an update begins, up to the name of its channel.
@@ -114,13 +113,13 @@ impl Channels {
         &self.list[ch as usize].name
     }
 
-    /// Notes that a channel has come at least so far.
+    /// Raises the head of a channel to at least this sequence.
     pub(crate) fn reached(&mut self, ch: u32, seq: u64) {
         let head = &mut self.list[ch as usize].head;
         *head = seq.max(*head);
     }
 
-    /// Notes when a change was to happen, for those who see it later.
+    /// Records when a change was due, for readers who see it later.
     pub(crate) fn changed(&mut self, message: &Message) {
         let channel = &mut self.list[message.ch as usize];
         let Some(intended) = message.intended else { return };
@@ -135,15 +134,15 @@ impl Channels {
         }
     }
 
-    /// When the change with this sequence was to happen, if that is still known.
+    /// When the change with this sequence was due, if still known.
     pub(crate) fn intended(&self, ch: u32, seq: u64) -> Option<u64> {
         let channel = &self.list[ch as usize];
         let at = usize::try_from(seq.checked_sub(channel.changes_from)?).ok()?;
         channel.changes.get(at).copied()
     }
 
-    /// The message that these bytes are, if they are an update: from memory, or parsed. Notes that
-    /// it was received now, if that is given.
+    /// The message in these bytes if they are an update, from the cache or parsed. Records a
+    /// receipt at this instant, if one is given.
     pub(crate) fn update(
         &mut self,
         bytes: &[u8],
@@ -178,7 +177,7 @@ impl Channels {
         Some(message)
     }
 
-    /// Hands over what was received by whom when, with the channels by name.
+    /// Returns the receipts, and the channels by name.
     pub(crate) fn into_spreads(mut self) -> (Spreads, Vec<String>) {
         for channel in &mut self.list {
             for cache in channel.cached.drain(..).filter(|cache| !cache.bytes.is_empty()) {
@@ -189,9 +188,9 @@ impl Channels {
     }
 }
 
-/// Where a frame is looked for: by its sequence, where that stands right behind the name as the hub
-/// writes it, and by its length, since variants of one sequence differ in it as a rule. What is found
-/// there is compared byte for byte, so nothing depends on this but speed.
+/// Where to look for a frame: by its sequence, which the hub writes right after the name, and by
+/// its length, in which variants of one sequence usually differ. A match is compared byte for byte,
+/// so the key affects only speed.
 fn place(behind_name: &[u8], length: usize) -> usize {
     let digits = behind_name.strip_prefix(br#"","seq":"#).unwrap_or_default();
     let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
@@ -233,7 +232,7 @@ mod tests {
         let mut channels = Channels::default();
         let bytes = frame("a", 7);
         let first = channels.update(bytes.as_bytes(), Some(100), &PHASES).unwrap();
-        // What the memory says is taken without a look at the rest: these are the same bytes.
+        // A cached message is used without parsing: the bytes are identical.
         let again = channels.update(bytes.as_bytes(), Some(160), &PHASES).unwrap();
         assert_eq!(first, again);
         assert_eq!((first.seq, first.prev, first.intended, first.sent), (7, 6, Some(70), Some(75)));
@@ -254,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_told_apart_by_name() {
+    fn channels_are_distinguished_by_name() {
         let mut channels = Channels::default();
         let numbers = ["a", "b", "a"]
             .map(|name| channels.update(frame(name, 3).as_bytes(), Some(1), &PHASES).unwrap().ch);
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_update_is_left_alone() {
+    fn other_frames_are_ignored() {
         let mut channels = Channels::default();
         for text in ["", "{", r#"{"type":"beat"}"#, r#"{"type":"update","ch":"a"}"#] {
             assert_eq!(channels.update(text.as_bytes(), Some(1), &PHASES), None, "{text}");

@@ -1,6 +1,6 @@
-//! The one clock of a run: that of the sources and of the hub, so that times of both can be taken
-//! from each other. It is the system's, because `at` is; a step of it during a run would show as
-//! latencies that nobody had.
+//! The clock of a run. It is the system's clock because `at` is, so that times of the sources and
+//! of the hub can be subtracted from each other. A step of the system's clock during a run shows up
+//! as false latencies.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ pub(crate) fn now() -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Waits on a thread of the tool's own: its generators are threads, not tasks.
+/// Blocks a thread of the tool: its generators are threads, not tasks.
 #[expect(clippy::disallowed_methods, reason = "a thread with a schedule of its own has to wait")]
 pub(crate) fn wait(us: u64) {
     std::thread::sleep(Duration::from_micros(us));

@@ -1,5 +1,5 @@
-//! What needs a client that understands documents: which channels there are, and whether the
-//! documents that some sockets have kept are those of a new subscriber.
+//! The tasks that need a client that understands documents: listing the channels, and comparing
+//! kept documents with those of a new subscriber.
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ use crate::{
 /// How long the hub may take to send all images of a pattern.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The channels that these names and patterns cover, in order.
+/// The channels that these names and patterns cover, sorted.
 ///
 /// # Errors
 ///
-/// When the hub refuses them, or does not send their images.
+/// If the hub refuses them, or does not send their images.
 pub(crate) fn discover(plan: &Plan) -> Result<Vec<String>> {
     block_on(async {
         let mut socket = Socket::open(&plan.url, &plan.key, &plan.channels).await?;
@@ -48,11 +48,11 @@ pub(crate) fn discover(plan: &Plan) -> Result<Vec<String>> {
     })
 }
 
-/// Goes on from where the documents were kept up to, and holds them against new images.
+/// Resumes from where the kept documents end, and compares them with new images.
 ///
 /// # Errors
 ///
-/// When the hub does not let us in again.
+/// If the hub refuses the new connection.
 pub(crate) fn compare(
     plan: &Plan,
     kept: Vec<(Follower, ChannelList)>,
@@ -76,7 +76,7 @@ pub(crate) fn compare(
     })
 }
 
-/// Subscribes to each channel by its name, from where it stands.
+/// Subscribes to each channel by name, from its position.
 fn resume(follower: &Follower, follows: &ChannelList) -> Vec<Value> {
     let mut commands = Vec::new();
     for pattern in follows.iter() {

@@ -1,5 +1,5 @@
-//! `follow`: many sockets on the same channels for a while. Every frame of every socket is checked;
-//! at the end the documents of some of them are held against what a new subscriber is given.
+//! `follow`: many sockets follow the same channels. Every frame of every socket is checked; at the
+//! end the documents of some sockets are compared with the images that a new subscriber receives.
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
@@ -23,35 +23,36 @@ pub(crate) struct Args {
     /// The hub's socket, on this machine.
     #[arg(long, default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback)]
     url: Uri,
-    /// A key with the WebSocket add-on. In the environment nobody else sees it.
+    /// A key with the WebSocket add-on. Set it in the environment to keep it out of the process
+    /// list.
     #[arg(long, env = "LOADTEST_KEY", hide_env_values = true)]
     key: String,
-    /// A channel or a pattern to follow; may be given several times.
+    /// A channel or a pattern to follow; repeatable.
     #[arg(long = "channel", required = true)]
     channels: Vec<String>,
     #[arg(long, default_value_t = 1)]
     sockets: usize,
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// How many of the sockets keep their documents, to be compared at the end: it costs the load
+    /// How many sockets keep their documents for the comparison at the end. This costs the load
     /// test more than the hub.
     #[arg(long, default_value_t = 10)]
     documents: usize,
-    /// Seconds before those that count.
+    /// Seconds of warm-up before counting starts.
     #[arg(long, default_value_t = 0)]
     warmup: u64,
-    /// Write everything that was found to this file.
+    /// Write the results to this JSON file.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write a page to this file.
+    /// Write the report to this HTML file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Print nothing but what was wrong.
+    /// Print only faults.
     #[arg(long)]
     pub(crate) quiet: bool,
 }
 
-/// Where a run stands.
+/// The stage of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Warmup,
@@ -59,10 +60,10 @@ enum Phase {
     Over,
 }
 
-/// How long a document may take to come to a sequence that the new subscriber has as well.
+/// How long a document may take to reach a sequence that the new subscriber also has.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Faults that are told in words.
+/// The number of faults that are described in words.
 const FAULTS_TOLD: usize = 10;
 
 /// Where to follow, and what.
@@ -78,15 +79,15 @@ pub(crate) struct Plan {
 pub(crate) struct Comparison {
     pub(crate) same: usize,
     pub(crate) different: Vec<String>,
-    /// Channels for which the two have not met at a sequence yet.
+    /// Channels for which the two have not reached a common sequence yet.
     pub(crate) pending: BTreeSet<String>,
 }
 
-/// ChannelList, checks, and reports.
+/// Follows the channels, checks every frame, and reports.
 ///
 /// # Errors
 ///
-/// When a connection cannot be opened.
+/// If a connection cannot be opened.
 pub(crate) async fn run(args: Args) -> Result<Report> {
     let Args { url, key, channels, sockets, seconds, documents, warmup, .. } = args;
     let plan = Arc::new(Plan { url, key, channels });
@@ -94,7 +95,7 @@ pub(crate) async fn run(args: Args) -> Result<Report> {
     let mut followers = JoinSet::new();
     for number in 0..sockets {
         let socket = plan.open().await.with_context(|| format!("socket {number}"))?;
-        // Read from the start: one that waits for the others would be a slow reader.
+        // Read from the start: a socket that waits for the others would be a slow reader.
         let follower = Follower::new(number < documents);
         followers.spawn(follow(Arc::clone(&plan), socket, follower, phases.clone()));
     }
@@ -141,12 +142,12 @@ async fn follow(
     Ok((follower, comparison))
 }
 
-/// Subscribes anew and reads on, on both sides, until every document was held against its image at
-/// one and the same sequence.
+/// Subscribes again and reads on both sides until every document has been compared with its image
+/// at the same sequence.
 ///
 /// # Errors
 ///
-/// When the new subscriber finds no connection.
+/// If the new subscriber cannot connect.
 pub(crate) async fn compare(
     plan: &Plan,
     socket: &mut Socket,
@@ -159,7 +160,7 @@ pub(crate) async fn compare(
     let patience = sleep(PATIENCE);
     tokio::pin!(patience);
     while !comparison.pending.is_empty() {
-        // Who is ahead waits for the other, so that they meet on a busy channel as well.
+        // The side that is ahead waits for the other, so that they meet on a busy channel too.
         let (ahead, behind) = comparison.leads(follower, &fresh);
         let (read, of) = tokio::select! {
             read = socket.read(), if !ahead => (read, &mut *follower),
@@ -189,7 +190,7 @@ impl Plan {
 }
 
 impl Comparison {
-    /// Whether the one is ahead of the other, or behind it, on the first channel to be compared.
+    /// How the two compare on the first channel that is still open.
     fn leads(&self, one: &Follower, other: &Follower) -> (bool, bool) {
         let known = |of: &Follower| {
             let channel = of.channels.get(self.pending.first()?)?;
@@ -203,7 +204,7 @@ impl Comparison {
         }
     }
 
-    /// Compares the documents of a channel if both stand at one sequence.
+    /// Compares the documents of a channel if both are at the same sequence.
     fn look(&mut self, name: &str, one: &Follower, other: &Follower) {
         let (Some(one), Some(other)) = (one.channels.get(name), other.channels.get(name)) else {
             return;

@@ -1,8 +1,8 @@
-//! What one client knows of the channels it follows, and what was wrong with what it was sent.
+//! What one client knows of the channels it follows, and the faults in the frames that it received.
 //!
 //! Frames go in, counts and documents come out: no socket, no clock. The rules are those of the
-//! protocol page: an update applies from `prev` up to before `seq`, merged ones say of how many, no
-//! event comes twice, and a beat knows no position that was not sent.
+//! protocol page: an update applies from `prev` to before `seq`, a merged update states its number
+//! of changes, no event arrives twice, and a beat contains only positions that were sent.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::frame::{Event, Frame};
 /// One client's view.
 #[derive(Debug, Default)]
 pub(crate) struct Follower {
-    /// Whether documents are kept. Sequences and events are checked either way.
+    /// Whether documents are kept. Sequences and events are checked in any case.
     keeps_documents: bool,
     pub(crate) channels: BTreeMap<String, Channel>,
     pub(crate) counts: Counts,
@@ -22,7 +22,7 @@ pub(crate) struct Follower {
     pub(crate) faults: Vec<String>,
 }
 
-/// One channel as far as its frames have come.
+/// The state of one channel.
 #[derive(Debug, Default)]
 pub(crate) struct Channel {
     pub(crate) epoch: String,
@@ -31,7 +31,7 @@ pub(crate) struct Channel {
     eids: HashSet<String>,
 }
 
-/// What came, and what was wrong with it.
+/// Counts of what arrived, and of the faults in it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
     pub(crate) frames: u64,
@@ -39,28 +39,28 @@ pub(crate) struct Counts {
     pub(crate) images: u64,
     pub(crate) updates: u64,
     pub(crate) events: u64,
-    /// Changes that came as a part of a merged update.
+    /// Changes that arrived as part of a merged update.
     pub(crate) merged: u64,
-    /// The hub said that it left something out.
+    /// The hub announced that it left something out.
     pub(crate) resyncs: u64,
-    /// Something is missing, and the hub did not say so.
+    /// Something is missing, and the hub did not announce it.
     pub(crate) gaps: u64,
-    /// An update or an event came again.
+    /// An update or an event arrived again.
     pub(crate) duplicates: u64,
-    /// Frames that the protocol does not know, or that refuse something.
+    /// Frames that are unknown to the protocol, or that report an error.
     pub(crate) errors: u64,
 }
 
 impl Counts {
-    /// What is kept when the counting begins after the warm-up: what was wrong counts from the first
-    /// frame on, and images come at the start.
+    /// What remains when counting starts after the warm-up: faults count from the first frame on,
+    /// and images arrive at the start.
     pub(crate) fn faults_and_images(self) -> Self {
         let Self { images, resyncs, gaps, duplicates, errors, .. } = self;
         Self { images, resyncs, gaps, duplicates, errors, ..Self::default() }
     }
 }
 
-/// Faults kept in words; the others are only counted.
+/// The number of faults that are described in words; the others are only counted.
 const FAULTS_TOLD: usize = 5;
 
 impl Follower {
@@ -72,7 +72,7 @@ impl Follower {
         self.keeps_documents
     }
 
-    /// Takes the text of one message. Returns the name of the channel whose position has moved.
+    /// Handles the text of one message. Returns the name of the channel whose position has moved.
     pub(crate) fn take<'a>(&mut self, text: &'a str) -> Option<&'a str> {
         self.counts.frames += 1;
         self.counts.bytes += text.len() as u64;
@@ -94,7 +94,7 @@ impl Follower {
                 self.beat(&frame);
                 None
             }
-            // The channel is gone: its match has ended long ago.
+            // The channel is gone: its match ended long ago.
             ("unsubscribed", Some(ch)) => {
                 self.channels.remove(ch);
                 None
@@ -113,7 +113,7 @@ impl Follower {
         }
     }
 
-    /// Notes that the connection ended before it was to.
+    /// Records that the connection ended early.
     pub(crate) fn cut_off(&mut self, how: String) {
         self.wrong(|counts| &mut counts.errors, how);
     }
@@ -186,7 +186,7 @@ impl Follower {
         }
     }
 
-    /// A beat says where the frames before it lead to.
+    /// A beat states the positions that the frames before it lead to.
     fn beat(&mut self, frame: &Frame<'_>) {
         for (ch, head) in &frame.heads {
             let known = self.channels.get(*ch).map_or(0, |channel| channel.seq);
@@ -264,8 +264,8 @@ mod tests {
     const IMAGE: &str =
         r#"{"type":"image","ch":"a","epoch":"e","seq":4,"at":{},"data":{"x":1,"y":{"z":2}}}"#;
 
-    /// Takes these frames after an image at 4, and checks position, document and counts but those
-    /// of frames and bytes.
+    /// Handles these frames after an image at 4, and checks position, document and all counts
+    /// except those of frames and bytes.
     #[track_caller]
     fn check(frames: &[&str], seq: u64, document: &Value, expected: Counts) {
         let mut follower = Follower::new(true);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_a_gap() {
+    fn missing_update_is_a_gap() {
         check(
             &[
                 &update(7, 6, r#","patch":{"x":3}"#),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_again_is_a_duplicate() {
+    fn repeated_update_is_a_duplicate() {
         let event = update(5, 4, r#","events":[{"eid":"g1"},{"eid":"g1"}]"#);
         check(
             &[&event, &event],
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_merged_must_add_up() {
+    fn merged_counts_must_add_up() {
         check(
             &[&update(7, 4, r#","patch":{}"#), &update(9, 7, r#","n":3,"patch":{}"#)],
             9,

@@ -1,5 +1,5 @@
 //! A frame of the hub as a client reads it: all fields of all types, most of them absent. Documents
-//! and patches stay text until somebody wants them.
+//! and patches stay text until they are needed.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 pub(crate) struct Frame<'a> {
     #[serde(rename = "type")]
     pub(crate) kind: &'a str,
-    /// Names of channels need no escapes, so they can be borrowed.
+    /// Channel names need no escapes, so they can be borrowed.
     pub(crate) ch: Option<&'a str>,
     pub(crate) epoch: Option<&'a str>,
     pub(crate) seq: Option<u64>,
@@ -18,9 +18,9 @@ pub(crate) struct Frame<'a> {
     pub(crate) at: Option<Timestamps>,
     /// How many channels a pattern covers.
     pub(crate) channels: Option<u64>,
-    /// Whether everything since the position that was given is to come.
+    /// Whether everything since the given position follows.
     pub(crate) resumed: Option<bool>,
-    /// How many changes were merged into this one.
+    /// The number of changes merged into this one.
     pub(crate) n: Option<u64>,
     #[serde(borrow)]
     pub(crate) data: Option<&'a RawValue>,
@@ -34,7 +34,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) why: Option<&'a str>,
 }
 
-/// When a change was to happen, and when it was published.
+/// When a change was due, and when it was published.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(crate) struct Timestamps {
     pub(crate) src: Option<u64>,

@@ -1,14 +1,14 @@
-//! Histograms of durations in microseconds, and the percentiles that are read from them.
+//! Histograms of durations in microseconds, and their percentiles.
 
 use std::array;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Ten minutes. What takes longer counts as that, which the maximum then shows.
+/// Ten minutes. Longer durations are recorded as this, which the maximum then shows.
 const LONGEST_US: u64 = 600_000_000;
 
-/// A histogram of durations to so many digits. Three are within 0.1 % everywhere.
+/// Significant digits of a histogram. Three are within 0.1 % everywhere.
 pub(crate) fn histogram(digits: u8) -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_US, digits).expect("bounds and digits are constants")
 }
@@ -16,11 +16,11 @@ pub(crate) fn histogram(digits: u8) -> Histogram<u64> {
 /// Both ways of measuring one class of sockets in one phase.
 #[derive(Debug, Clone)]
 pub(crate) struct Latencies {
-    /// From the instant at which the message was to be sent.
+    /// From the instant at which the message was due.
     pub(crate) corrected: Histogram<u64>,
     /// From the instant at which it was sent, or published by the hub.
     pub(crate) uncorrected: Histogram<u64>,
-    /// How long the oldest change in a merged update had been unseen.
+    /// How long the oldest change in a merged update was unseen.
     pub(crate) unseen: Histogram<u64>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn add(to: &mut Histogram<u64>, other: &Histogram<u64>) {
     to.add(other).expect("all histograms of a kind have the same bounds");
 }
 
-/// What is told of a histogram. Microseconds; all zero where nothing was recorded.
+/// The summary of a histogram, in microseconds; all zero if nothing was recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct Percentiles {
     pub(crate) count: u64,
@@ -76,14 +76,15 @@ impl From<&Histogram<u64>> for Percentiles {
     }
 }
 
-/// The curve of a histogram for a plot: the value at one minus each of 1, 0.8 .. 1e-5.
+/// The curve of a histogram for a plot: the values at the quantiles one minus each of 1, 0.8 ..
+/// 1e-5.
 pub(crate) fn curve(histogram: &Histogram<u64>) -> Vec<(f64, u64)> {
     const POINTS: usize = 64;
     if histogram.is_empty() {
         return Vec::new();
     }
     let points: [f64; POINTS] = array::from_fn(|at| 10_f64.powf(-5.0 * at as f64 / 63.0));
-    // A quantile finer than one of so many is the maximum again.
+    // A quantile finer than the number of samples is the maximum again.
     #[expect(clippy::cast_precision_loss, reason = "a place on an axis")]
     let finest = 1.0 / histogram.len().max(1) as f64;
     points
@@ -102,13 +103,13 @@ pub(crate) struct Series {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interval {
-    /// Corrected latencies of what was to be sent in it.
+    /// Corrected latencies of the messages that were due in it.
     pub(crate) latencies: Option<Histogram<u64>>,
-    /// Frames received in it, whenever they were sent.
+    /// Frames received in it, regardless of when they were sent.
     pub(crate) received: u64,
 }
 
-/// A run has some 120 intervals; one that lasts longer than planned is folded into the last.
+/// A run has about 120 intervals; those of a run that exceeds its plan are folded into the last.
 const INTERVALS_MAX: usize = 400;
 
 impl Series {
@@ -125,14 +126,14 @@ impl Series {
         &mut self.intervals[place]
     }
 
-    /// Notes a latency of a message that was to be sent so long after the start.
+    /// Records the latency of a message that was due this long after the start.
     #[inline]
     pub(crate) fn record(&mut self, since: u64, latency: u64) {
         let latencies = self.at(since).latencies.get_or_insert_with(|| histogram(2));
         latencies.saturating_record(latency);
     }
 
-    /// Notes frames that have come so long after the start.
+    /// Records frames that arrived this long after the start.
     pub(crate) fn received(&mut self, since: u64, frames: u64) {
         self.at(since).received += frames;
     }
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_for_ever_counts_as_the_longest() {
+    fn values_beyond_the_maximum_are_recorded_as_the_maximum() {
         let mut values = histogram(3);
         values.saturating_record(u64::MAX);
         assert!(values.max() >= LONGEST_US);

@@ -1,5 +1,5 @@
-//! What the frames of all sockets of one generator mean: positions move, latencies are noted,
-//! faults are counted. Bytes and the time of their receipt go in; no socket, no clock.
+//! Interprets the frames of all sockets of one generator: moves positions, records latencies,
+//! counts faults. Its input is bytes and the time of their receipt; it has no socket and no clock.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::{
     upgrade,
 };
 
-/// What is known of one socket beyond its connection.
+/// The state of one socket apart from its connection.
 #[derive(Debug)]
 pub(crate) struct Reader {
     pub(crate) class: u8,
-    /// Whether it is late on purpose, so that how late says nothing.
+    /// Whether the socket is late on purpose, so that its latency is meaningless.
     pub(crate) excused: bool,
-    /// Subscriptions that were not answered yet, and images that are to come.
+    /// Subscriptions without a response yet, and images still to come.
     pub(crate) unanswered: u16,
     pub(crate) images_due: i32,
-    /// Whether subscriptions were made with a position.
+    /// Whether the subscriptions included a position.
     pub(crate) resumes: bool,
     pub(crate) follows: ChannelList,
     pub(crate) positions: Positions,
@@ -37,19 +37,21 @@ pub(crate) struct Ledger {
     plan: Arc<Plan>,
     pub(crate) channels: Channels,
     pub(crate) tally: Tally,
-    /// The phases as they stood at the last look.
+    /// The phases at the last refresh.
     pub(crate) phases: Phases,
     /// Receipts of the last messages of each bare channel.
     rings: Vec<Vec<(Message, Receipts)>>,
     ring: usize,
-    /// Whether somebody reads at a modest rate, so that instants of changes are needed later.
+    /// Whether any socket reads at a limited rate, so that the instants of changes are needed
+    /// later.
     has_merged: bool,
 }
 
-/// In saturation one message in so many has its latency noted: the others are counted only.
+/// With `--saturate`, the latency of one message in this many is recorded; the others are only
+/// counted.
 const SAMPLE: u64 = 64;
 
-/// Messages of all bare channels together whose receipts are under way.
+/// Messages of all bare channels together whose receipts are tracked.
 const RING: usize = 1 << 15;
 
 impl Ledger {
@@ -61,7 +63,7 @@ impl Ledger {
         Self { plan, channels, tally, phases, rings: Vec::new(), ring: 64, has_merged }
     }
 
-    /// Makes room for so many bare channels: their numbers here are their own.
+    /// Makes room for this many bare channels, which have numbers of their own in this ledger.
     pub(crate) fn bare_channels(&mut self, count: usize) {
         for number in self.channels.len()..count {
             self.channels.number(&format!("{number:06}"));
@@ -74,7 +76,7 @@ impl Ledger {
         &mut self.tally.classes[usize::from(reader.class)].counts
     }
 
-    /// Takes a message of a bare channel.
+    /// Handles a message of a bare channel.
     #[inline]
     pub(crate) fn bare(&mut self, reader: &mut Reader, payload: &[u8], now: u64) {
         let Some(read) = payload::read(payload) else {
@@ -85,7 +87,7 @@ impl Ledger {
         let ch = read.channel;
         let (prev, seq) = (read.seq.wrapping_sub(1), read.seq);
         if reader.positions.all().is_empty() && reader.resumes {
-            // Back after a cut, without a way to say from where: it counts from here.
+            // Bare channels have no resume, so a socket that reconnects counts from here.
             reader.positions.join(ch, 0, prev);
         }
         let sampled = !self.plan.saturate || seq.is_multiple_of(SAMPLE);
@@ -123,7 +125,7 @@ impl Ledger {
         (*known, *receipts) = (message, Receipts::at(now));
     }
 
-    /// Takes a text of the hub.
+    /// Handles a text message from the hub.
     pub(crate) fn text(&mut self, reader: &mut Reader, text: &[u8], now: u64) {
         if let Some(follower) = &mut reader.follower
             && let Ok(text) = std::str::from_utf8(text)
@@ -156,7 +158,7 @@ impl Ledger {
         self.arrive(reader, message, now);
     }
 
-    /// Notes for how long the oldest change of an update had been unseen by a modest reader.
+    /// Records how long the oldest change of an update was unseen by a rate-limited reader.
     fn unseen(&mut self, reader: &Reader, message: &Message, now: u64) {
         if !self.has_merged || self.plan.classes[usize::from(reader.class)].every_ms == 0 {
             return;
@@ -235,10 +237,10 @@ impl Ledger {
         tally.fault(|| format!("{}: {what} {}", channels.name(message.ch), message.seq));
     }
 
-    /// Takes anything but an update.
+    /// Handles every frame except an update.
     fn other(&mut self, reader: &mut Reader, text: &[u8]) {
         const BEAT: &[u8] = br#"{"type":"beat""#;
-        // What the beats of all others say follows from the sequences that they were sent.
+        // The beats of all other channels follow from the sequences that were sent.
         if text.starts_with(BEAT) && reader.class != CONTROL {
             return;
         }
@@ -285,7 +287,7 @@ impl Ledger {
         }
     }
 
-    /// What a name or a pattern covers is followed no longer.
+    /// Stops following what a name or a pattern covers.
     fn unsubscribed(&mut self, reader: &mut Reader, pattern: &str) {
         let left: Vec<u32> = reader
             .positions
@@ -322,21 +324,21 @@ impl Ledger {
         }
     }
 
-    /// Closes the account of a socket that begins anew or has ended: nothing more is expected.
+    /// Settles a socket that resubscribes or has ended: nothing more is expected of it.
     pub(crate) fn leave(&mut self, reader: &mut Reader) {
         let left = reader.positions.leave_all();
         let expected: u64 = left.iter().map(|position| position.seq - position.joined).sum();
         self.counts(reader).expected += expected;
     }
 
-    /// Whether a socket is where its channels are.
+    /// Whether a socket has reached the heads of its channels.
     pub(crate) fn has_all(&self, reader: &Reader, heads: &[u64]) -> bool {
         reader.positions.all().iter().all(|position| {
             heads.get(position.ch as usize).is_none_or(|head| position.seq >= *head)
         })
     }
 
-    /// Closes the account of a socket in the end: everything up to the heads was expected.
+    /// Settles a socket at the end of the run: everything up to the heads was expected.
     pub(crate) fn settle(&mut self, reader: &Reader, heads: &[u64]) {
         let ends = reader.positions.all().iter().map(|&Position { ch, joined, seq, .. }| {
             let head = heads.get(ch as usize).copied().unwrap_or(0).max(seq);
@@ -354,7 +356,7 @@ impl Ledger {
         }
     }
 
-    /// Hands over what was found.
+    /// Returns the results.
     pub(crate) fn close(mut self) -> Tally {
         for (message, receipts) in self.rings.drain(..).flatten() {
             if receipts.count > 0 {

@@ -1,5 +1,5 @@
-//! What the kernel says of processes, threads and the machine. Everything may be absent: then it is
-//! left out of the report, not guessed.
+//! What the kernel reports about processes, threads and the machine. Any of it may be absent; the
+//! report then omits it instead of guessing.
 
 use std::{fs, path::Path, thread};
 
@@ -9,19 +9,20 @@ use serde::Serialize;
 
 use crate::tally::ThreadShare;
 
-/// Ticks of `/proc/PID/stat` in a second: fixed for programs on Linux, whatever the kernel's own.
+/// Ticks of `/proc/PID/stat` per second: fixed for programs on Linux, independent of the kernel's
+/// own.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 const PAGE_BYTES: u64 = 4096;
 
-/// How long the calling thread ran and how long it waited for a core, since it began.
+/// How long the calling thread has run and has waited for a core.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ThreadTimes {
     running_us: u64,
     waiting_us: u64,
 }
 
-/// The times of the thread that asks.
+/// The times of the calling thread.
 pub(crate) fn thread_times() -> ThreadTimes {
     let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let mut nanos = stat.split_whitespace().map(|number| number.parse::<u64>().unwrap_or(0) / 1000);
@@ -29,7 +30,7 @@ pub(crate) fn thread_times() -> ThreadTimes {
 }
 
 impl ThreadTimes {
-    /// What has passed since, over so much time.
+    /// The difference to these times, over this interval.
     pub(crate) fn until_now(self, wall_us: u64) -> ThreadShare {
         let now = thread_times();
         ThreadShare {
@@ -40,7 +41,7 @@ impl ThreadTimes {
     }
 }
 
-/// The server's process, if its number was given.
+/// The server's process, if its number is known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Process(pub(crate) u32);
 
@@ -48,7 +49,7 @@ impl Process {
     /// Seconds of a core used since the process began.
     pub(crate) fn cpu_seconds(self) -> Option<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0)).ok()?;
-        // The name in parentheses may hold anything; what follows it is numbers.
+        // The name in parentheses may contain anything; only numbers follow it.
         let mut rest = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
         let (user, system): (f64, f64) = (rest.next()?.parse().ok()?, rest.next()?.parse().ok()?);
         Some((user + system) / TICKS_PER_SECOND)
@@ -60,8 +61,8 @@ impl Process {
         Some(pages * PAGE_BYTES)
     }
 
-    /// Memory, with what is shared counted by share. The kernel walks all pages for it, so it is
-    /// asked for between phases only.
+    /// Memory, with shared pages counted in proportion. The kernel walks all pages for it, so read
+    /// it between phases only.
     pub(crate) fn pss_bytes(self) -> Option<u64> {
         let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.0)).ok()?;
         let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
@@ -70,7 +71,7 @@ impl Process {
     }
 }
 
-/// The process that listens on a port of this machine, if it is one whose files we may see.
+/// The process that listens on a port of this machine, if this user may read its files.
 pub(crate) fn listener(port: u16) -> Option<Process> {
     const LISTENS: &str = "0A";
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| fs::read_to_string(path).ok());
@@ -98,7 +99,7 @@ pub(crate) fn tcp_memory_bytes() -> Option<u64> {
     Some(pages * PAGE_BYTES)
 }
 
-/// What a reader of the report wants to know of the machine.
+/// Facts about the machine for the report.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Machine {
     pub(crate) cores: usize,
@@ -126,17 +127,17 @@ impl Machine {
     }
 }
 
-/// Raises the limit of open files as far as it is allowed, and checks that it is enough.
+/// Raises the limit of open files as far as allowed, and checks that it is enough.
 ///
 /// # Errors
 ///
-/// When so many files may not be open, with what to do about it.
+/// If the limit is too low; the error says what to do.
 pub(crate) fn raise_open_files(wanted: u64) -> Result<()> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).context("no limit of open files")?;
     if soft >= wanted {
         return Ok(());
     }
-    // With enough privilege the hard limit gives way too.
+    // With enough privilege the hard limit can be raised too.
     let highest = wanted.max(hard);
     if setrlimit(Resource::RLIMIT_NOFILE, wanted, highest).is_ok() {
         return Ok(());
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_open_files_are_told_in_words() {
+    fn too_few_open_files_are_explained() {
         let refused = raise_open_files(1 << 40).unwrap_err().to_string();
         assert!(refused.contains("ulimit"), "{refused}");
     }

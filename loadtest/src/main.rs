@@ -1,11 +1,12 @@
-//! Loads a server of live data with many sockets, measures what arrives when, and checks it.
+//! Loads a realtime server with many sockets, measures when messages arrive, and checks them.
 //!
 //! It knows the protocol page and nothing of the hub. `follow` is a plain client that checks
-//! everything, in [`mod@follow`], [`follower`] and [`socket`]. The [`profile`]s measure. Their path, in
-//! reading order: a profile makes a [`plan`] and conducts a [`run`]; a [`publisher`] sends by its
-//! [`schedule`] where that is ours to do; a [`receiver`] holds the sockets ([`peer`]), walks frames
-//! ([`wire`]) and hands them to its [`ledger`], where [`channels`] remember messages, [`position`]
-//! finds gaps, and a [`tally`] counts; out comes an [`outcome`] with a [`verdict`].
+//! everything, in [`mod@follow`], [`follower`] and [`socket`]. The [`profile`]s measure. Their
+//! path, in reading order: a profile makes a [`plan`] and conducts a [`run`]; for bare channels a
+//! [`publisher`] sends by its [`schedule`]; a [`receiver`] holds the sockets ([`peer`]), parses
+//! frames ([`wire`]) and passes them to its [`ledger`], where [`channels`] cache messages,
+//! [`position`] finds gaps, and a [`tally`] counts; the result is an [`outcome`] with a
+//! [`verdict`].
 
 mod address;
 mod channels;
@@ -65,8 +66,8 @@ enum Command {
     Profile(Box<Profile>),
 }
 
-/// 0: nothing was wrong. 1: something was, or the run could not be made. 3: the tool itself was the
-/// bottleneck, so that its figures say nothing of the server.
+/// 0: nothing was wrong. 1: something was, or the run could not be carried out. 3: the tool itself
+/// was the bottleneck, so that its figures do not describe the server.
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Follow(args) => follow(*args),
@@ -98,7 +99,7 @@ fn measure(profile: Profile) -> Result<ExitCode> {
     Ok(ExitCode::from(outcome.verdict.code()))
 }
 
-/// Writes what was found to a file, where one was named.
+/// Writes the results to a file, if one was named.
 fn write_file(path: Option<&Path>, content: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     fs::write(path, content()?).with_context(|| format!("cannot write {}", path.display()))

@@ -1,5 +1,5 @@
-//! What a run found, as it stands in the JSON file. Names of fields are kept: other programs read
-//! them, and the README lists them.
+//! The results of a run, as in the JSON file. Field names are stable: other programs read them, and
+//! the README lists them.
 
 mod gather;
 
@@ -27,14 +27,14 @@ pub(crate) struct Outcome {
     pub(crate) machine: Machine,
     pub(crate) options: Options,
     pub(crate) connections: Connections,
-    /// Over all sockets but those of control.
+    /// Over all sockets except control.
     pub(crate) totals: Counts,
-    /// Received over expected; 1 when nothing was missing.
+    /// Received over expected; 1 if nothing was missing.
     pub(crate) reach: f64,
     pub(crate) channels: u64,
-    /// Over all phases that count.
+    /// Over all measured phases.
     pub(crate) throughput: Throughput,
-    /// Over all phases and classes but control and those that are slow on purpose.
+    /// Over all measured phases and all classes except control and those that are slow on purpose.
     pub(crate) latency: Latency,
     pub(crate) phases: Vec<Phase>,
     pub(crate) classes: Vec<Class>,
@@ -43,7 +43,7 @@ pub(crate) struct Outcome {
     pub(crate) generator: Generator,
     pub(crate) publisher: Option<Publisher>,
     pub(crate) server: Option<Server>,
-    /// What the profile has to say beside the others.
+    /// Figures that only this profile has.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) extra: BTreeMap<String, serde_json::Value>,
     pub(crate) series: Vec<Point>,
@@ -53,7 +53,7 @@ pub(crate) struct Outcome {
     pub(crate) faults: Vec<String>,
 }
 
-/// What was asked for.
+/// The options of the run.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Options {
     pub(crate) sockets: usize,
@@ -98,7 +98,7 @@ pub(crate) struct Latency {
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Phase {
     pub(crate) name: &'static str,
-    /// When it began, in seconds since the run did.
+    /// When it began, in seconds since the start of the run.
     pub(crate) t_s: f64,
     pub(crate) seconds: f64,
     pub(crate) classes: Vec<ClassInPhase>,
@@ -111,7 +111,7 @@ pub(crate) struct ClassInPhase {
     pub(crate) messages_per_s: f64,
     #[serde(flatten)]
     pub(crate) latency: Latency,
-    /// How long the oldest change in each update had been unseen; for modest rates only.
+    /// How long the oldest change in each update was unseen; for rate-limited readers only.
     pub(crate) unseen: Percentiles,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct ClassInPhase {
 pub(crate) struct Class {
     pub(crate) name: &'static str,
     pub(crate) sockets: u64,
-    /// Whether it is the purpose of these sockets to miss something.
+    /// Whether these sockets are expected to miss something.
     pub(crate) excused: bool,
     pub(crate) reach: f64,
     #[serde(flatten)]
@@ -140,9 +140,9 @@ pub(crate) struct Generator {
     pub(crate) busy_max: f64,
     /// The greatest share of time in which a thread waited for a core.
     pub(crate) starved_max: f64,
-    /// From the kernel's receipt to ours, of a few sockets.
+    /// From the kernel's receipt until this program reads the bytes, of a few sockets.
     pub(crate) lag: Percentiles,
-    /// Sockets that had not come to where their channels were when the patience ended.
+    /// Sockets that had not reached the heads of their channels at the deadline.
     pub(crate) behind: u64,
 }
 
@@ -151,9 +151,9 @@ pub(crate) struct Publisher {
     pub(crate) sent: u64,
     pub(crate) unsent: u64,
     pub(crate) sent_per_s: f64,
-    /// How late the thread was, without what it waited for the server.
+    /// How late the thread was, excluding the time it waited for the server.
     pub(crate) slip: Percentiles,
-    /// The share of time in which the server took nothing.
+    /// The share of time in which the server accepted nothing.
     pub(crate) blocked: f64,
     pub(crate) thread: ThreadShare,
 }
@@ -161,7 +161,7 @@ pub(crate) struct Publisher {
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Server {
     pub(crate) pid: u32,
-    /// Seconds of a core that it used while it was measured.
+    /// Seconds of CPU used during the measurement.
     pub(crate) cpu_seconds: Option<f64>,
     /// Cores in use on average.
     pub(crate) cores: Option<f64>,
@@ -178,7 +178,7 @@ pub(crate) struct ServerMark {
     pub(crate) tcp_bytes: Option<u64>,
 }
 
-/// One interval of the measured time.
+/// One interval of the measurement.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Point {
     pub(crate) t_s: f64,
@@ -193,11 +193,11 @@ pub(crate) struct Memory {
     pub(crate) t_s: f64,
     pub(crate) rss_bytes: Option<u64>,
     pub(crate) tcp_bytes: Option<u64>,
-    /// Cores of the server in use over the last few points.
+    /// Cores that the server used over the last few points.
     pub(crate) cores: Option<f64>,
 }
 
-/// Histograms as points: the share of messages that took longer, and how long in microseconds.
+/// Histograms as points: the share of messages that took longer, and the duration in microseconds.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Curves {
     pub(crate) corrected: Vec<(f64, u64)>,
@@ -206,7 +206,7 @@ pub(crate) struct Curves {
     pub(crate) lag: Vec<(f64, u64)>,
 }
 
-/// What the outcome says of the run itself.
+/// What the outcome says about the run itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
     pub(crate) profile: &'static str,

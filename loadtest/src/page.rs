@@ -1,4 +1,4 @@
-//! The report as one page that needs nothing else: to be shown to a colleague.
+//! The report as one self-contained HTML page.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use crate::{
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page of a run of `follow`, which measures no latency: its report as it is printed.
+/// The page of a `follow` run, which measures no latency: the report as printed in the terminal.
 pub(crate) fn of_report(report: &Report) -> String {
     let class = if report.is_clean() { "ok" } else { "failed" };
     format!(
@@ -88,7 +88,7 @@ fn machine(machine: &Machine) -> String {
 
 fn cards(page: &mut String, outcome: &Outcome) {
     let corrected = &outcome.latency.corrected;
-    // Without a message there is no latency, and no share that arrived.
+    // Without messages there is no latency and no reach.
     let if_any = |text: String| if corrected.count == 0 { "–".to_owned() } else { text };
     let mut cards = vec![
         ("sockets", number(outcome.connections.joined)),
@@ -108,7 +108,7 @@ fn cards(page: &mut String, outcome: &Outcome) {
     page.push_str("</section>");
 }
 
-/// A step of `ramp`, as it stands in the JSON file.
+/// A step of `ramp`, as in the JSON file.
 struct RampStep {
     value: f64,
     p99_ms: f64,
@@ -116,7 +116,7 @@ struct RampStep {
     reasons: String,
 }
 
-/// The steps in the order of what grew; none for other profiles.
+/// The steps, ordered by the value that grew; empty for other profiles.
 fn steps(extra: &Extra) -> Vec<RampStep> {
     let read = |step: &serde_json::Value| {
         let reasons = step["reasons"].as_array().into_iter().flatten();
@@ -133,7 +133,7 @@ fn steps(extra: &Extra) -> Vec<RampStep> {
     steps
 }
 
-/// The plot for which `ramp` is run: p99 over what grew, beside the target.
+/// The main plot of `ramp`: p99 over the value that grew, with the target.
 fn ramp(page: &mut String, extra: &Extra) {
     let steps = steps(extra);
     let Some(last) = steps.last() else { return };
@@ -180,7 +180,7 @@ fn plots(page: &mut String, outcome: &Outcome) {
         points: points.iter().map(|&(rest, value)| (rest, value as f64)).collect(),
     };
     let curves = &outcome.curves;
-    // A run of one phase has nothing to tell apart.
+    // A run with one phase needs no phase labels.
     let marks: Vec<(f64, &str)> = match outcome.phases.as_slice() {
         [_] => Vec::new(),
         phases => phases.iter().map(|phase| (phase.t_s, phase.name)).collect(),
@@ -222,7 +222,7 @@ fn plots(page: &mut String, outcome: &Outcome) {
         &[curve("spread", &curves.spread)],
         &[],
     ));
-    // The last interval is hardly ever a whole one.
+    // The last interval is usually incomplete.
     let whole = outcome.series.len().saturating_sub(1).max(1);
     let received = outcome.series.iter().take(whole);
     page.push_str(&plot(
@@ -367,7 +367,7 @@ fn extra(page: &mut String, outcome: &Outcome) {
         let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
         (name.replace('_', " "), value)
     };
-    // Steps have a table of their own.
+    // Steps have their own table.
     let facts: Vec<_> = outcome.extra.iter().filter(|(_, it)| !it.is_array()).map(fact).collect();
     list(page, "Of this profile", &facts);
 }
@@ -390,7 +390,7 @@ fn ms(us: u64) -> String {
     }
 }
 
-/// A share with as many digits as it needs, and never rounded up to all.
+/// A percentage with as many digits as it needs, never rounded up to 100 %.
 fn percent(share: f64) -> String {
     let floor = (share * 1e6).floor() / 1e4;
     format!("{floor} %")

@@ -1,7 +1,7 @@
-//! The payload of a bare message: a version, the six digits of its channel, when it was to be sent,
-//! when it was sent, its number, and as much fill as was asked for. Numbers are little-endian.
+//! The payload of a bare message: a version, the six digits of its channel, when it was due, when
+//! it was sent, its number, and fill up to the requested length. Numbers are little-endian.
 
-/// The least that a payload can be.
+/// The minimum length of a payload.
 pub(crate) const BYTES_MIN: usize = 31;
 
 const VERSION: u8 = 1;
@@ -14,7 +14,7 @@ pub(crate) struct Payload {
     pub(crate) seq: u64,
 }
 
-/// Writes a payload of so many bytes.
+/// Writes a payload of this length.
 pub(crate) fn push(out: &mut Vec<u8>, payload: &Payload, bytes: usize) {
     let end = out.len() + bytes.max(BYTES_MIN);
     out.push(VERSION);
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn payload_survives_writing_and_reading() {
         let payload = Payload { channel: 40_127, intended: 1, sent: u64::MAX, seq: 77 };
         for bytes in [0, BYTES_MIN, 200] {
             let mut out = Vec::new();

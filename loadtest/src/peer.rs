@@ -1,4 +1,4 @@
-//! One connection: how it is opened, what is read from it and written to it without waiting.
+//! One connection: how it is opened, and how it is read and written without blocking.
 
 use std::{
     io::{self, ErrorKind, IoSliceMut, Read, Write},
@@ -26,19 +26,19 @@ pub(crate) struct Peer {
     pub(crate) stream: Option<TcpStream>,
     pub(crate) state: PeerState,
     pub(crate) reader: Reader,
-    /// The beginning of a frame whose end has not come.
+    /// The beginning of an incomplete frame.
     pub(crate) partial: Vec<u8>,
-    /// What could not be written yet.
+    /// Bytes that are not written yet.
     pub(crate) out: Vec<u8>,
     pub(crate) read_rate: ReadRate,
-    /// Bytes are there that were not read, for lack of read_rate.
+    /// Whether the read rate left bytes unread.
     pub(crate) has_unread: bool,
-    /// Whether the kernel's time of receipt is asked for.
+    /// Whether to request the kernel's time of receipt.
     pub(crate) is_probe: bool,
     pub(crate) attempts: u8,
-    /// When the present state began.
+    /// When the current state began.
     pub(crate) since: u64,
-    /// When the connection was cut, until the socket is back.
+    /// When the connection was cut; set until the socket has caught up.
     pub(crate) cut_at: Option<u64>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) enum PeerState {
     Ended,
 }
 
-/// How a connection is to be opened.
+/// How to open a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DialOptions {
     pub(crate) to: SocketAddr,
@@ -61,7 +61,7 @@ pub(crate) struct DialOptions {
     pub(crate) is_probe: bool,
 }
 
-/// Begins a connection.
+/// Starts a connection.
 pub(crate) fn dial(dial: DialOptions) -> io::Result<TcpStream> {
     let family = if dial.to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
@@ -74,8 +74,8 @@ pub(crate) fn dial(dial: DialOptions) -> io::Result<TcpStream> {
         setsockopt(&fd, sockopt::ReceiveTimestampns, &true)?;
     }
     if let Some(from) = dial.from {
-        // The port is chosen on connecting: the same one can then serve several addresses, and
-        // those of connections that have just ended can be used again.
+        // The port is chosen on connecting: one port can then serve several addresses, and ports of
+        // connections that have just ended can be reused.
         setsockopt(&fd, sockopt::IpBindAddressNoPort, &true)?;
         bind(fd.as_raw_fd(), &SockaddrIn::from(std::net::SocketAddrV4::new(from, 0)))?;
     }
@@ -86,7 +86,7 @@ pub(crate) fn dial(dial: DialOptions) -> io::Result<TcpStream> {
     Ok(TcpStream::from_std(fd.into()))
 }
 
-/// Bytes that were read, and when the kernel had received the last of them, if that was asked for.
+/// Bytes that were read, and, if requested, when the kernel received the last of them.
 pub(crate) fn read(peer: &mut Peer, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
     let Some(stream) = &mut peer.stream else { return Err(ErrorKind::NotConnected.into()) };
     if !peer.is_probe {
@@ -127,7 +127,7 @@ impl Peer {
         matches!(self.state, PeerState::Joining | PeerState::Joined)
     }
 
-    /// Writes what there is to write, as far as the kernel takes it.
+    /// Writes pending bytes, as far as the kernel accepts them.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let Some(stream) = &mut self.stream else { return Ok(()) };
         while !self.out.is_empty() {

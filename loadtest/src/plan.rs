@@ -1,4 +1,5 @@
-//! The plan of a run, which every generator gets once, and the orders that it gets during the run.
+//! The plan of a run, which every generator receives once, and the commands that it receives during
+//! the run.
 
 use std::{
     net::SocketAddr,
@@ -9,19 +10,19 @@ use std::{
     },
 };
 
-/// What all generators of a run have in common.
+/// What all generators of a run share.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) address: SocketAddr,
     pub(crate) endpoint: Endpoint,
     pub(crate) classes: Vec<Class>,
-    /// Whether only a sample of the latencies is kept, because counting is the point.
+    /// Whether only a sample of the latencies is recorded, because the run counts messages.
     pub(crate) saturate: bool,
-    /// Addresses from 127.0.0.1 on that sockets are spread over.
+    /// Addresses from 127.0.0.1 on over which the sockets are spread.
     pub(crate) addresses: u8,
-    /// Handshakes that one generator has under way at most.
+    /// Concurrent handshakes of one generator at most.
     pub(crate) in_flight: usize,
-    /// Connections that one generator begins in a second at most; 0 is as many as it can.
+    /// Connections that one generator starts per second at most; 0 is unlimited.
     pub(crate) connect_rate: f64,
     pub(crate) interval_us: u64,
     pub(crate) timeline: Timeline,
@@ -30,7 +31,7 @@ pub(crate) struct Plan {
 /// The protocol of the server.
 #[derive(Debug, Clone)]
 pub(crate) enum Endpoint {
-    /// `/stream/v1`, at this path with this key.
+    /// `/stream/v1`, at this address and with this key.
     Stream { path: String, key: String },
     /// Bare channels: `/sub/NNNNNN` and `/pub`.
     Raw,
@@ -42,9 +43,9 @@ pub(crate) struct Class {
     pub(crate) name: &'static str,
     pub(crate) every_ms: u32,
     pub(crate) on_slow: &'static str,
-    /// The receive buffer of the kernel, if not its own choice.
+    /// The size of the kernel's receive buffer, if not its default.
     pub(crate) receive_bytes: Option<usize>,
-    /// Whether it is the purpose of these sockets to miss something.
+    /// Whether these sockets are expected to miss something.
     pub(crate) excused: bool,
 }
 
@@ -57,29 +58,29 @@ impl Class {
 /// The class of the one socket of each generator that follows everything and is read first.
 pub(crate) const CONTROL: u8 = 0;
 
-/// What a socket follows: names and patterns of the hub, or the number of one bare channel.
+/// What a socket follows: names and patterns of the hub, or one bare channel by its number.
 pub(crate) type ChannelList = Arc<[String]>;
 
-/// One socket to be opened.
+/// One socket to open.
 #[derive(Debug, Clone)]
 pub(crate) struct Spec {
     pub(crate) class: u8,
     pub(crate) follows: ChannelList,
-    /// Whether it keeps documents, to be compared in the end.
+    /// Whether it keeps documents for the comparison at the end.
     pub(crate) documents: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) enum Order {
     Open(Vec<Spec>),
-    /// For these of a class, by the order in which they were opened.
+    /// For these sockets of a class, in the order in which they were opened.
     Do {
         class: u8,
         which: Range<usize>,
         action: Action,
     },
-    /// Wait until every socket has come to where its channels are, at most until this instant, and
-    /// then hand over what was found. The heads are known to the publisher, if there is one.
+    /// Wait until every socket has reached the heads of its channels, at most until this instant,
+    /// and then return the results. The publisher, if there is one, knows the heads.
     Finish {
         heads: Option<Arc<[u64]>>,
         deadline: u64,
@@ -88,7 +89,7 @@ pub(crate) enum Order {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Close the connection and come back at once.
+    /// Close the connection and reconnect at once.
     Cut,
     Read(ReadRate),
     Unsubscribe,
@@ -104,13 +105,13 @@ pub(crate) enum ReadRate {
     BytesPerSecond(u32),
 }
 
-/// How far the generators have come, for the conductor and the progress bar.
+/// The progress of the generators, for the conductor and the progress bar.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) upgraded: AtomicU64,
     pub(crate) joined: AtomicU64,
     pub(crate) failed: AtomicU64,
-    /// Sockets that were cut and are not back yet.
+    /// Sockets that were cut and have not caught up yet.
     pub(crate) away: AtomicU64,
     pub(crate) frames: AtomicU64,
     pub(crate) bytes: AtomicU64,
@@ -118,11 +119,11 @@ pub(crate) struct Progress {
     pub(crate) hopeless: AtomicBool,
 }
 
-/// Phases that a run can have.
+/// The maximum number of phases of a run.
 pub(crate) const PHASES_MAX: usize = 3;
 
-/// When each phase began, and when what is sent no longer counts: told by the conductor while it
-/// happens. A message belongs to the phase in which it was to be sent.
+/// When each phase began, and when measuring ends. The conductor sets these during the run. A
+/// message belongs to the phase in which it was due.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     pub(crate) names: Vec<&'static str>,
@@ -130,7 +131,7 @@ pub(crate) struct Timeline {
     end: AtomicU64,
 }
 
-/// The same, as it stood at some moment.
+/// A copy of the phases at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Phases {
     pub(crate) starts: [u64; PHASES_MAX],
@@ -161,7 +162,7 @@ impl Timeline {
 }
 
 impl Phases {
-    /// The phase that an instant belongs to; none before the first and after the end.
+    /// The phase of an instant; none before the first and after the end.
     #[inline]
     pub(crate) fn of(&self, instant: u64) -> Option<u8> {
         let [first, second, third] = self.starts;
@@ -176,7 +177,7 @@ impl Phases {
         }
     }
 
-    /// How long a phase lasted, in seconds.
+    /// The duration of a phase, in seconds.
     #[expect(clippy::cast_precision_loss, reason = "seconds for eyes")]
     pub(crate) fn seconds(&self, phase: usize) -> f64 {
         let next = self.starts.get(phase + 1).copied().unwrap_or(u64::MAX).min(self.end);

@@ -14,16 +14,16 @@ pub(crate) struct PlotLine {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// How a number becomes a place, and which places have a name.
+/// How a value maps to a coordinate, and which coordinates have labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Axis {
     /// Seconds, from the least to the greatest.
     Seconds,
-    /// The share of messages that took longer: 90 %, 99 %, 99.9 % .. at even distances.
+    /// The share of messages that took longer: 90 %, 99 %, 99.9 %, .. at equal distances.
     Percentile,
-    /// Microseconds, by powers of ten.
+    /// Microseconds, logarithmic.
     Micros,
-    /// From zero up, named with a unit.
+    /// From zero up, with a unit.
     Linear(&'static str),
 }
 
@@ -41,8 +41,8 @@ const RIGHT: f64 = 30.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 34.0;
 
-/// Draws the lines; nothing where there are no two points to join. Marks are named places on the
-/// first axis.
+/// Draws the lines, or nothing if no line has two points. Marks are labelled positions on the first
+/// axis.
 pub(crate) fn plot(
     title: &str,
     x: Axis,
@@ -139,7 +139,7 @@ impl Scale {
         HEIGHT - BOTTOM - self.share(value) * (HEIGHT - TOP - BOTTOM)
     }
 
-    /// Values that are named, with their names.
+    /// The labelled values and their labels.
     fn ticks(self) -> Vec<(f64, String)> {
         match self.axis {
             Axis::Percentile => {
@@ -181,7 +181,7 @@ fn micros(power: i32) -> String {
     format!("{} {unit}", 10_i32.pow(number.unsigned_abs()))
 }
 
-/// Some four to eight round values in a range.
+/// About four to eight round values in a range.
 fn even(from: f64, to: f64) -> impl Iterator<Item = f64> {
     let rough = (to - from) / 6.0;
     let power = 10_f64.powf(rough.log10().floor());
@@ -194,7 +194,7 @@ fn even(from: f64, to: f64) -> impl Iterator<Item = f64> {
     (0_u32..20).map(move |nth| (first + f64::from(nth)) * step).take_while(move |tick| *tick <= to)
 }
 
-/// A number as short as it can be said.
+/// The shortest form of a number.
 fn short(value: f64) -> String {
     match value {
         value if value >= 1e6 => format!("{}M", round(value / 1e6)),

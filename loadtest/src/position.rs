@@ -1,7 +1,8 @@
-//! How far one socket has come on each of its channels, and what a message means for that: the
-//! next one, one that leaves a hole, one that fills a hole, or one again. No bytes, no socket.
+//! How far one socket has come on each of its channels, and how a message relates to that: the next
+//! one, one that leaves a gap, one that fills a gap, or a duplicate. No bytes, no socket.
 
-/// Where a socket stands on one channel. Small, because there is one for each socket and channel.
+/// The position of a socket on one channel. Small, because there is one for each socket and
+/// channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) ch: u32,
@@ -15,21 +16,21 @@ pub(crate) struct Position {
 #[derive(Debug, Default)]
 pub(crate) struct Positions {
     known: Vec<Position>,
-    /// What is missing, so that a message which comes late is told from one that comes again.
+    /// What is missing, to tell a late message from a duplicate.
     holes: Vec<(u32, u64)>,
 }
 
-/// Holes remembered for each socket; what comes later than those counts as again.
+/// Gaps kept for each socket; a message in an older gap counts as a duplicate.
 const HOLES_MAX: usize = 256;
 
-/// What a message was.
+/// How a message relates to the position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MessageOrder {
-    /// So many changes that are new, without a hole before them.
+    /// This many new changes, without a gap before them.
     Next { changes: u64 },
-    /// New, but others before it are missing.
+    /// New, with a gap before it.
     Gap { missing: u64, changes: u64 },
-    /// Was missing until now: the order is not the one in which it was sent.
+    /// Was missing until now: it arrived out of order.
     Late,
     /// Nothing new.
     Again,
@@ -44,7 +45,7 @@ impl Positions {
 
     #[inline]
     fn index(&self, ch: u32) -> Result<usize, usize> {
-        // A socket mostly follows one channel or all of them: then the index is known.
+        // A socket usually follows one channel or all of them: then the index is known.
         let guess = if self.known.len() == 1 { 0 } else { ch as usize };
         match self.known.get(guess) {
             Some(position) if position.ch == ch => Ok(guess),
@@ -57,7 +58,7 @@ impl Positions {
         self.index(ch).ok().map(|at| &self.known[at])
     }
 
-    /// Stands at a sequence, whatever was before. Returns the position that this one replaces.
+    /// Sets the position to a sequence. Returns the position that this one replaces.
     pub(crate) fn join(&mut self, ch: u32, epoch: u32, seq: u64) -> Option<Position> {
         match self.index(ch) {
             Ok(at) => {
@@ -91,7 +92,7 @@ impl Positions {
         std::mem::take(&mut self.known)
     }
 
-    /// Takes a message that leads from `prev` to `seq`.
+    /// Records a message that leads from `prev` to `seq`.
     #[inline]
     pub(crate) fn take(&mut self, ch: u32, prev: u64, seq: u64) -> MessageOrder {
         let Ok(at) = self.index(ch) else { return MessageOrder::Stray };
@@ -121,7 +122,7 @@ impl Positions {
 mod tests {
     use super::*;
 
-    /// Takes messages of channel 3 after joining it at 10, each given as `prev..seq`.
+    /// Records messages of channel 3 after joining it at 10, each given as `prev..seq`.
     #[track_caller]
     fn check(messages: &[(u64, u64)], expected: &[MessageOrder]) {
         let mut positions = Positions::default();
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn hole_is_a_gap_and_what_fills_it_is_late() {
+    fn missing_message_is_a_gap_and_its_late_arrival_a_reorder() {
         check(
             &[(13, 14), (11, 12), (11, 12), (13, 14)],
             &[
@@ -157,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_joined_is_a_stray() {
+    fn message_of_an_unjoined_channel_is_a_stray() {
         let mut positions = Positions::default();
         assert_eq!(positions.take(0, 1, 2), MessageOrder::Stray);
     }
 
     #[test]
-    fn new_epoch_begins_anew_and_a_later_image_does_not() {
+    fn new_epoch_resets_the_position_and_a_later_image_does_not() {
         let mut positions = Positions::default();
         positions.join(0, 0, 10);
         positions.join(0, 0, 15);

@@ -1,4 +1,4 @@
-//! The profiles: which sockets there are, and what happens to them when.
+//! The profiles: which sockets a run opens, and what happens to them when.
 
 mod common;
 mod fanout;
@@ -18,28 +18,28 @@ use crate::outcome::Outcome;
 pub(crate) enum Profile {
     /// A few channels to many sockets.
     Fanout(fanout::Args),
-    /// Many channels, each to its share of the sockets.
+    /// Many channels, each with its share of the sockets.
     Many(fanout::ManyArgs),
-    /// Readers at several rates and with several wishes for when they are slow.
+    /// Readers with different rates and different `on_slow` options.
     Mixed(mixed::Args),
-    /// All sockets but some are cut at once, and come back from where they were.
+    /// All sockets except a few are cut at once, and resume.
     Storm(storm::Args),
-    /// A share of the sockets reads slowly or not at all, for a while.
+    /// For a while, a share of the sockets reads slowly or not at all.
     Slow(slow::Args),
     /// The most sockets, or messages a second, for which p99 stays under a target.
     Ramp(ramp::Args),
-    /// Sockets come, go, resume and read slowly, for as long as is wished.
+    /// Sockets are cut, resume, resubscribe and pause, for as long as the run lasts.
     Soak(soak::Args),
-    /// Sockets that have nothing to say: what a connection costs.
+    /// Idle sockets: what a connection costs.
     Idle(idle::Args),
 }
 
 impl Profile {
-    /// Runs it. The report is printed and written by the caller's wishes.
+    /// Runs the profile. The caller prints and writes the report.
     ///
     /// # Errors
     ///
-    /// When the run could not be made.
+    /// If the run could not be carried out.
     pub(crate) fn run(self) -> Result<Outcome> {
         match self {
             Self::Fanout(args) => fanout::run(&args),
@@ -68,7 +68,7 @@ impl Profile {
     }
 }
 
-/// One of the wishes that the protocol knows, as the command line has checked.
+/// An `on_slow` option of the protocol; the command line has checked it.
 fn on_slow(wish: &str) -> &'static str {
     match wish {
         "resync" => "resync",

@@ -1,8 +1,8 @@
-//! Publishes bare messages on an open schedule: a thread that never waits for an answer.
+//! Publishes bare messages on an open schedule: a thread that never waits for a response.
 //!
-//! A message carries the instant at which it was to be sent and the one at which it was. When the
-//! server does not take more, both drift apart, and that is the server's; when this thread came
-//! late although it could have sent, it is ours, and is reported as slip.
+//! A message carries the instant at which it was due and the one at which it was sent. If the
+//! server accepts no more, the two drift apart, which is charged to the server. If this thread was
+//! late although it could have sent, the tool is at fault and reports slip.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -33,7 +33,7 @@ use crate::{
 /// What to publish.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PublishOptions {
-    /// Messages a second in all; none: as many as the server takes.
+    /// Messages a second in all; none: as many as the server accepts.
     pub(crate) rate: Option<f64>,
     pub(crate) channels: u32,
     pub(crate) bytes: usize,
@@ -45,11 +45,11 @@ pub(crate) struct PublisherReport {
     /// The last sequence of each channel.
     pub(crate) heads: Arc<[u64]>,
     pub(crate) sent: u64,
-    /// Messages that were due and that the server did not take.
+    /// Messages that were due but not accepted by the server.
     pub(crate) unsent: u64,
-    /// How late this thread was, without what it waited for the server.
+    /// How late this thread was, excluding the time it waited for the server.
     pub(crate) slip: Histogram<u64>,
-    /// How long the server took nothing.
+    /// How long the server accepted nothing.
     pub(crate) blocked_us: u64,
     pub(crate) lasted_us: u64,
     pub(crate) share: ThreadShare,
@@ -65,18 +65,18 @@ pub(crate) struct Publisher {
 /// Bytes written at a time.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// How long the server may take to accept what was due at the end.
+/// How long the server may take to accept what is still due at the end.
 const DRAIN_US: u64 = 10_000_000;
 
-/// The longest sleep: the schedule may be slow, and the order to stop is to be heard.
+/// The longest sleep: even with a slow schedule the thread must notice the order to stop.
 const SLEEP_US_MAX: u64 = 20_000;
 
 impl Publisher {
-    /// Connects, and begins the schedule.
+    /// Connects and starts the schedule.
     ///
     /// # Errors
     ///
-    /// When the server does not let it in.
+    /// If the server refuses the connection.
     pub(crate) fn start(plan: &Arc<Plan>, options: PublishOptions) -> Result<Self> {
         let connection = connect(plan).context("the publisher has no connection")?;
         let stop_at = Arc::new(AtomicU64::new(u64::MAX));
@@ -88,11 +88,11 @@ impl Publisher {
         Ok(Self { stop_at, thread })
     }
 
-    /// Stops the schedule now, and waits until what is due has been taken.
+    /// Stops the schedule now, and waits until everything due has been accepted.
     ///
     /// # Errors
     ///
-    /// When the connection was lost on the way.
+    /// If the connection was lost.
     pub(crate) fn stop(self) -> Result<PublisherReport> {
         self.stop_at.store(clock::now(), Ordering::Release);
         self.thread.join().ok().context("the publisher panicked")?
@@ -111,7 +111,7 @@ fn connect(plan: &Plan) -> Result<Connection> {
     let mut head = Vec::new();
     let mut byte = [0];
     loop {
-        // Byte by byte, so that nothing of what follows is taken.
+        // Byte by byte, so that nothing after the response is consumed.
         connection.read_exact(&mut byte)?;
         head.push(byte[0]);
         match upgrade::parse_response(&head) {
@@ -145,7 +145,7 @@ impl PublisherThread {
         let poll = Poll::new()?;
         let interest = Interest::READABLE | Interest::WRITABLE;
         poll.registry().register(&mut stream, Token(0), interest)?;
-        // Sleeps end on time, and not up to 50 us later.
+        // Makes sleeps end on time instead of up to 50 us later.
         nix::sys::prctl::set_timerslack(1).ok();
         Ok(Self {
             stream,
@@ -208,7 +208,7 @@ impl PublisherThread {
         })
     }
 
-    /// Puts what is due into the batch, as far as it has room.
+    /// Adds the messages that are due to the batch, as far as it has room.
     fn fill(&mut self, now: u64, schedule: Option<&Schedule>, due: u64) {
         let channels = u64::from(self.options.channels);
         let bytes = self.options.bytes.max(payload::BYTES_MIN);
@@ -228,7 +228,7 @@ impl PublisherThread {
         }
     }
 
-    /// Writes the batch. What the server does not take by the deadline is an error.
+    /// Writes the batch. Bytes that the server does not accept by the deadline are an error.
     fn write(&mut self, deadline: u64) -> Result<()> {
         let mut written = 0;
         while written < self.batch.len() {
@@ -252,7 +252,7 @@ impl PublisherThread {
         Ok(())
     }
 
-    /// Takes what the server has to say, which matters only if it is the end.
+    /// Reads what the server sends, of which only the end matters.
     fn listen(&mut self) -> Result<()> {
         let mut bytes = [0; 512];
         match self.stream.read(&mut bytes) {

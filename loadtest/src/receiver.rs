@@ -1,9 +1,9 @@
 //! A generator: one thread with one epoll that holds as many sockets as there are open files. It
-//! opens them at a pace, reads them as they become readable, and hands bytes with the time of their
-//! reading to the [`Ledger`].
+//! opens them at a limited rate, reads them as they become readable, and passes the bytes with
+//! their time of receipt to the [`Ledger`].
 //!
-//! Memory for each socket is a hundred bytes and its positions: all are read into one buffer, and
-//! only the beginning of an unfinished frame is kept.
+//! A socket takes a hundred bytes of memory and its positions: all sockets are read into one
+//! buffer, and only the beginning of an incomplete frame is kept.
 
 mod connections;
 mod reading;
@@ -37,10 +37,10 @@ use crate::{
 /// Bytes read at a time.
 const READ_BYTES: usize = 256 << 10;
 
-/// Events taken at a time.
+/// Events handled at a time.
 const EVENTS: usize = 1024;
 
-/// How long a generator waits for an event before it looks for orders.
+/// How long a generator waits for an event before it checks for commands.
 const TURN: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
@@ -50,33 +50,33 @@ pub(crate) struct Receiver {
     orders: Orders<Order>,
     poll: Poll,
     peers: Vec<Peer>,
-    /// The sockets of each class, by the order in which they were opened.
+    /// The sockets of each class, in the order in which they were opened.
     classes: Vec<Vec<usize>>,
     ledger: Ledger,
     buffer: Vec<u8>,
     dialing: DialQueue,
-    /// Sockets with more to read than was read in their turn.
+    /// Sockets with more bytes than were read in their turn.
     unfinished: Vec<usize>,
-    /// Sockets that read at a rate of their own.
+    /// Sockets with a limited read rate.
     nibblers: Vec<usize>,
     nibbled_at: u64,
-    /// Sockets that are back and not yet where their channels are.
+    /// Sockets that have reconnected and not yet caught up.
     catching_up: Vec<usize>,
-    /// Where channels were at the last turn.
+    /// The heads of the channels at the last turn.
     heads_before: Vec<u64>,
     finish: Option<PendingFinish>,
     times: Option<(u64, ThreadTimes)>,
-    /// Frames and bytes of the present turn.
+    /// Frames and bytes of the current turn.
     frames: u64,
     bytes: u64,
 }
 
-/// Connections that are to be made.
+/// Connections still to open.
 #[derive(Debug, Default)]
 struct DialQueue {
     waiting: VecDeque<usize>,
     in_flight: usize,
-    /// When the next may begin.
+    /// When the next may start.
     next_at: u64,
 }
 
@@ -84,7 +84,7 @@ struct DialQueue {
 struct PendingFinish {
     heads: Arc<[u64]>,
     deadline: u64,
-    /// Sockets up to here have come to the heads.
+    /// Sockets up to here have reached the heads.
     arrived: usize,
 }
 
@@ -121,11 +121,11 @@ impl Receiver {
         })
     }
 
-    /// Runs until the conductor has ordered the end, or is gone.
+    /// Runs until the conductor orders the end or is gone.
     ///
     /// # Errors
     ///
-    /// When the system refuses to tell what is ready.
+    /// If the system cannot report which sockets are ready.
     pub(crate) fn run(mut self) -> Result<Tally> {
         let mut events = Events::with_capacity(EVENTS);
         loop {
@@ -136,7 +136,7 @@ impl Receiver {
             }
             self.ledger.phases = self.plan.timeline.phases();
             self.take_times();
-            // What everybody is compared with is read first.
+            // Read the control socket first: the others are compared with it.
             for event in &events {
                 if self.is_control(event) {
                     self.ready(event);
@@ -190,7 +190,7 @@ impl Receiver {
         }
     }
 
-    /// Returns whether there is still a conductor.
+    /// Returns whether the conductor still exists.
     fn take_orders(&mut self) -> bool {
         loop {
             match self.orders.try_recv() {
@@ -229,7 +229,8 @@ impl Receiver {
             positions: Positions::default(),
             follower: documents.then(|| Box::new(Follower::new(true))),
         };
-        // A few probes for each generator tell how late it reads; in saturation that is no question.
+        // A few probes for each generator measure how late it reads; with `--saturate` this does
+        // not matter.
         let is_probe = !self.plan.saturate && !excused && at % 64 == 1 && at < 64 * 16;
         self.peers.push(Peer::new(reader, is_probe));
         self.classes[usize::from(class)].push(at);

@@ -1,4 +1,4 @@
-//! What a run found, for eyes.
+//! The results of a `follow` run, for the terminal.
 
 use std::{fmt, time::Duration};
 
@@ -9,23 +9,23 @@ use crate::follower::Counts;
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
     pub(crate) sockets: usize,
-    /// Channels that the sockets followed at the end, all together.
+    /// The total number of channels that the sockets followed at the end.
     pub(crate) channels: usize,
     #[serde(rename = "seconds", serialize_with = "in_seconds")]
     pub(crate) lasted: Duration,
     pub(crate) counts: Counts,
-    /// Documents that were held against the image of a new subscriber.
+    /// Documents that were compared with the image of a new subscriber.
     pub(crate) compared: usize,
-    /// Documents that were not the same at the same sequence.
+    /// Documents that differed at the same sequence.
     pub(crate) different: usize,
-    /// Documents for which no common sequence came up in time.
+    /// Documents for which no common sequence was reached in time.
     pub(crate) not_compared: usize,
-    /// Faults in words, the first of them.
+    /// The first faults, in words.
     pub(crate) faults: Vec<String>,
 }
 
 impl Report {
-    /// Whether nothing was wrong, and there was something to look at.
+    /// Whether nothing was wrong and something was checked.
     pub(crate) fn is_clean(&self) -> bool {
         let Counts { images, gaps, duplicates, errors, .. } = self.counts;
         images > 0

@@ -1,5 +1,5 @@
-//! The conductor of a run: starts generators and publisher, tells them when each phase begins, looks
-//! at the server meanwhile, and gathers what they found. What the steps are is the profile's.
+//! The conductor of a run: starts generators and publisher, announces each phase, samples the
+//! server meanwhile, and gathers the results. The profile decides the steps.
 
 use std::{
     sync::{
@@ -44,7 +44,7 @@ struct Generator {
     sockets: Vec<usize>,
 }
 
-/// What a run needs beside the plan.
+/// What a run needs in addition to the plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     pub(crate) threads: usize,
@@ -55,20 +55,20 @@ pub(crate) struct Setup {
     pub(crate) is_quiet: bool,
 }
 
-/// What the server used up to the beginning or the end of a phase.
+/// What the server has used at the beginning or the end of a phase.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
     pub(crate) cpu_seconds: Option<f64>,
     pub(crate) pss_bytes: Option<u64>,
     pub(crate) rss_bytes: Option<u64>,
     pub(crate) tcp_bytes: Option<u64>,
-    /// Frames received up to here.
+    /// Frames received so far.
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
     pub(crate) at: u64,
 }
 
-/// What the server used at some moment.
+/// What the server has used at some moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) at: u64,
@@ -77,7 +77,7 @@ pub(crate) struct Sample {
     pub(crate) cpu_seconds: Option<f64>,
 }
 
-/// How the connections came about.
+/// How opening the connections went.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ConnectProgress {
     pub(crate) wanted: u64,
@@ -86,7 +86,7 @@ pub(crate) struct ConnectProgress {
     pub(crate) took_us: u64,
 }
 
-/// Everything a run has found.
+/// All results of a run.
 #[derive(Debug)]
 pub(crate) struct RunResults {
     pub(crate) tally: Tally,
@@ -98,26 +98,26 @@ pub(crate) struct RunResults {
     pub(crate) started: u64,
 }
 
-/// How long all sockets may take to come to where their channels are.
+/// How long all sockets may take to reach the heads of their channels.
 const BARRIER_US: u64 = 15_000_000;
 
-/// How long connections may take when there is no pace.
+/// How long connecting may take when no rate is set.
 const CONNECT_US: u64 = 60_000_000;
 
 const TICK_US: u64 = 100_000;
 
-/// A sample each so often, and fewer in a long run.
+/// The sampling interval; it grows in a long run.
 const SAMPLES_MAX: usize = 600;
 
-/// Orders that wait for a generator; it looks every few milliseconds.
+/// Commands queued for a generator; it reads them every few milliseconds.
 const ORDERS_MAX: usize = 64;
 
 impl Run {
-    /// Starts the generators, and with them their control sockets.
+    /// Starts the generators and their control sockets.
     ///
     /// # Errors
     ///
-    /// When the system has no room for them, or the hub does not let them in.
+    /// If the system lacks resources for them, or the hub refuses a connection.
     pub(crate) fn start(plan: Plan, setup: &Setup) -> Result<Self> {
         let plan = Arc::new(plan);
         let progress = Arc::new(Progress::default());
@@ -157,11 +157,11 @@ impl Run {
     }
 
     /// Opens sockets, spread over the generators, and waits until they have joined their channels
-    /// or it is clear that they will not.
+    /// or have clearly failed to.
     ///
     /// # Errors
     ///
-    /// When a generator is gone.
+    /// If a generator has ended.
     pub(crate) fn open(&mut self, specs: Vec<Spec>) -> Result<()> {
         let wanted = specs.len() as u64;
         let before = self.progress.joined.load(Ordering::Relaxed);
@@ -207,17 +207,17 @@ impl Run {
     fn patience_us(&self, sockets: u64) -> u64 {
         let rate = self.plan.connect_rate * self.generators.len() as f64;
         let paced = if rate > 0.0 { sockets as f64 / rate * 1e6 } else { 0.0 };
-        // As slow as a thousand a second is bearable.
+        // A thousand a second is slow but acceptable.
         CONNECT_US + paced as u64 + sockets * 1_000
     }
 
-    /// Starts to publish.
+    /// Starts the publisher.
     ///
     /// # Errors
     ///
-    /// When the server does not let the publisher in.
+    /// If the server refuses the publisher.
     pub(crate) fn publish(&mut self, work: PublishOptions) -> Result<()> {
-        // What was upgraded last may not be subscribed yet: the answer is written before.
+        // The socket upgraded last may not be subscribed yet: the response is written first.
         clock::wait(200_000);
         self.publisher = Some(Publisher::start(&self.plan, work)?);
         Ok(())
@@ -227,7 +227,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// When the run has become pointless.
+    /// If the run has become pointless.
     pub(crate) fn phase(&mut self, phase: usize, seconds: f64) -> Result<()> {
         self.begin(phase);
         self.hold(seconds)
@@ -240,20 +240,20 @@ impl Run {
         self.bar.set_prefix(self.plan.timeline.names[phase]);
     }
 
-    /// Lets time pass.
+    /// Waits.
     ///
     /// # Errors
     ///
-    /// When the run has become pointless.
+    /// If the run has become pointless.
     pub(crate) fn hold(&mut self, seconds: f64) -> Result<()> {
         self.hold_while(seconds, |_, _| Ok(true))
     }
 
-    /// Lets time pass as long as the given says so; it is asked at every tick.
+    /// Waits as long as the predicate returns true; it is called at every tick.
     ///
     /// # Errors
     ///
-    /// When the run has become pointless, or the given fails.
+    /// If the run has become pointless, or the predicate fails.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -290,7 +290,7 @@ impl Run {
         }
     }
 
-    /// What the server used up to the beginning of each phase so far.
+    /// What the server has used at the beginning of each phase so far.
     pub(crate) fn marks(&self) -> &[Mark] {
         &self.marks
     }
@@ -310,7 +310,7 @@ impl Run {
 
     fn sample(&mut self, now: u64) {
         if self.samples.len() >= SAMPLES_MAX {
-            // Every second one goes, and from now on half as many come.
+            // Drops every second sample, and halves the sampling rate from now on.
             let mut nth = 0;
             self.samples.retain(|_| {
                 nth += 1;
@@ -334,11 +334,11 @@ impl Run {
         });
     }
 
-    /// Has something done by a part of a class, given as shares of all its sockets.
+    /// Sends a command to part of a class, given as shares of all its sockets.
     ///
     /// # Errors
     ///
-    /// When a generator is gone.
+    /// If a generator has ended.
     pub(crate) fn act(
         &self,
         class: u8,
@@ -354,35 +354,35 @@ impl Run {
         Ok(())
     }
 
-    /// Has something done by all of a class.
+    /// Sends a command to all of a class.
     ///
     /// # Errors
     ///
-    /// When a generator is gone.
+    /// If a generator has ended.
     pub(crate) fn act_all(&self, class: u8, action: Action) -> Result<()> {
         let all = self.generators.iter().map(|generator| generator.sockets[usize::from(class)]);
         self.act(class, 0..all.sum(), action)
     }
 
-    /// Lets all of a class read at this pace.
+    /// Sets the read rate of all of a class.
     ///
     /// # Errors
     ///
-    /// When a generator is gone.
+    /// If a generator has ended.
     pub(crate) fn set_read_rate(&self, class: u8, read_rate: ReadRate) -> Result<()> {
         self.act_all(class, Action::Read(read_rate))
     }
 
-    /// Sockets that were cut and are not back.
+    /// Sockets that were cut and have not caught up.
     pub(crate) fn away(&self) -> u64 {
         self.progress.away.load(Ordering::Relaxed)
     }
 
-    /// Ends the last phase, waits until everything due has arrived, and gathers what was found.
+    /// Ends the last phase, waits until everything due has arrived, and gathers the results.
     ///
     /// # Errors
     ///
-    /// When a generator or the publisher was lost.
+    /// If a generator or the publisher was lost.
     pub(crate) fn finish(mut self) -> Result<RunResults> {
         self.plan.timeline.finish(clock::now());
         let mark = self.mark();

@@ -1,7 +1,7 @@
-//! When each message is to be sent: fixed before the first one is, so that a server that makes the
-//! publisher wait finds all the waiting in the figures.
+//! When each message is due. The schedule is fixed before the first message, so that all the time
+//! for which a server blocks the publisher shows in the figures.
 
-/// An open loop of so many messages a second, from a start.
+/// An open loop with this many messages a second, from a start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Schedule {
     start: u64,
@@ -13,7 +13,7 @@ impl Schedule {
         Self { start, per_second }
     }
 
-    /// The instant at which message `k` is to be sent, in microseconds.
+    /// The instant at which message `k` is due, in microseconds.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -24,7 +24,7 @@ impl Schedule {
         self.start + (k as f64 * 1e6 / self.per_second) as u64
     }
 
-    /// How many messages ought to have been sent by now.
+    /// The number of messages due by now.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -36,7 +36,7 @@ impl Schedule {
             return 0;
         }
         let guess = ((now - self.start) as f64 * self.per_second / 1e6) as u64;
-        // Both directions round: settle on the one that agrees with `intended`.
+        // Both directions round: settle on the value that agrees with `intended`.
         let mut due = guess.saturating_sub(1);
         while self.intended(due) <= now {
             due += 1;

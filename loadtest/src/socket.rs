@@ -25,7 +25,7 @@ pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 #[derive(Debug)]
 pub(crate) enum ReadOutcome {
     Text(String),
-    /// The connection has ended, with these words of the hub or of the system.
+    /// The connection has ended; the reason comes from the hub or the system.
     End(String),
 }
 
@@ -36,7 +36,7 @@ impl Socket {
         Self::command(url, key, channels.iter().enumerate().map(subscribe)).await
     }
 
-    /// Connects, and gives these commands.
+    /// Connects, and sends these commands.
     pub(crate) async fn command(
         url: &Uri,
         key: &str,
@@ -56,7 +56,7 @@ impl Socket {
         Ok(Self(socket))
     }
 
-    /// The next text message. Can be dropped while it waits: nothing is lost by that.
+    /// The next text message. Cancel-safe.
     pub(crate) async fn read(&mut self) -> ReadOutcome {
         loop {
             match self.0.next().await {

@@ -1,10 +1,10 @@
-//! From the first to the last receipt of each message: how unfair the fan-out is.
+//! The time from the first to the last receipt of each message: how unfair the fan-out is.
 
 use rustc_hash::FxHashMap;
 
 use crate::channels::Message;
 
-/// When a message was received, by how many.
+/// When a message was received, and by how many sockets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Receipts {
     pub(crate) first: u64,
@@ -33,7 +33,7 @@ impl Receipts {
     }
 }
 
-/// Receipts by channel and sequence: of all messages, or of every second, fourth .. once there are
+/// Receipts by channel and sequence: of all messages, or of every second, fourth, .. once there are
 /// too many to keep.
 #[derive(Debug)]
 pub(crate) struct Spreads {
@@ -41,7 +41,7 @@ pub(crate) struct Spreads {
     kept: FxHashMap<(u32, u64), Receipts>,
 }
 
-/// Messages kept; some 8 MB.
+/// Messages kept; about 8 MB.
 const KEPT_MAX: usize = 200_000;
 
 impl Default for Spreads {
@@ -51,7 +51,7 @@ impl Default for Spreads {
 }
 
 impl Spreads {
-    /// Keeps the receipts of a message, if it counts and brings one change.
+    /// Keeps the receipts of a message if it counts and carries one change.
     pub(crate) fn keep(&mut self, message: &Message, receipts: Receipts) {
         if receipts.count > 0 && message.phase.is_some() && message.prev + 1 == message.seq {
             self.add((message.ch, message.seq), receipts);

@@ -1,4 +1,4 @@
-//! What a run found, for eyes in a terminal.
+//! The results of a run, for the terminal.
 
 use std::fmt;
 
@@ -90,7 +90,7 @@ impl Outcome {
             ("documents compared", self.documents.compared as u64),
             ("documents different", self.documents.different as u64),
         ];
-        // Counts that must be zero are printed even when they are.
+        // Counts that must be zero are printed even if they are.
         let always = ["expected", "received", "missing", "gaps", "duplicates", "reorders"];
         for (name, count) in counts {
             if count > 0 || always.contains(&name) {

@@ -1,4 +1,4 @@
-//! What one generator found, and how the findings of several become one.
+//! The results of one generator, and how the results of several are added up.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -10,37 +10,37 @@ use crate::{
     spread::Spreads,
 };
 
-/// What came to the sockets of a class, and what did not.
+/// What the sockets of a class received and missed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
-    /// Messages that brought something new.
+    /// Messages with at least one new change.
     pub(crate) messages: u64,
-    /// Bytes of all frames, with their heads.
+    /// Bytes of all frames, including their headers.
     pub(crate) bytes: u64,
-    /// Changes that ought to have come, by the sequences of the channels.
+    /// Expected changes, by the sequences of the channels.
     pub(crate) expected: u64,
-    /// Changes that came, each by itself or merged with others.
+    /// Received changes, single or merged.
     pub(crate) received: u64,
-    /// Changes that an image has covered, of which the hub has told.
+    /// Changes covered by an image that the hub announced.
     pub(crate) by_image: u64,
-    /// Changes that never came: out of the middle, or at the end.
+    /// Changes that never arrived, in the middle or at the end.
     pub(crate) missing: u64,
-    /// Places at which something was missing when it was passed.
+    /// Places at which something was missing when the socket passed them.
     pub(crate) gaps: u64,
     pub(crate) duplicates: u64,
-    /// Messages that came after a later one.
+    /// Messages that arrived after a later one.
     pub(crate) reorders: u64,
-    /// Updates that brought more than one change.
+    /// Updates with more than one change.
     pub(crate) merged: u64,
     pub(crate) images: u64,
     pub(crate) resyncs: u64,
-    /// Frames that the protocol does not know or that refuse something.
+    /// Frames that are unknown to the protocol or report an error.
     pub(crate) errors: u64,
-    /// Connections that could not be made.
+    /// Connections that could not be opened.
     pub(crate) refused: u64,
-    /// Connections that ended without being told to.
+    /// Connections that ended unexpectedly.
     pub(crate) closed: u64,
-    /// Subscriptions that went on where they were, and that had to begin with an image.
+    /// Subscriptions that resumed, and those that had to start with an image.
     pub(crate) resumed: u64,
     pub(crate) not_resumed: u64,
 }
@@ -86,7 +86,7 @@ impl Counts {
     }
 }
 
-/// What was found of one class in one phase.
+/// The results of one class in one phase.
 #[derive(Debug)]
 pub(crate) struct Phase {
     pub(crate) messages: u64,
@@ -100,51 +100,51 @@ pub(crate) struct ClassTally {
     pub(crate) phases: [Option<Box<Phase>>; PHASES_MAX],
 }
 
-/// The durations that have nothing to do with messages.
+/// The durations that do not belong to messages.
 #[derive(Debug)]
 pub(crate) struct Durations {
     /// From the first packet to the upgrade.
     pub(crate) connect: Histogram<u64>,
-    /// From the upgrade until all images were there.
+    /// From the upgrade until all images have arrived.
     pub(crate) join: Histogram<u64>,
-    /// From the cut until the hub has taken the subscription up again.
+    /// From the cut until the hub has resumed the subscription.
     pub(crate) resume: Histogram<u64>,
-    /// From the cut until the socket was where its channels were.
+    /// From the cut until the socket has reached the heads of its channels.
     pub(crate) caught_up: Histogram<u64>,
-    /// From the kernel's receipt of bytes to ours.
+    /// From the kernel's receipt of bytes until this program reads them.
     pub(crate) lag: Histogram<u64>,
 }
 
-/// How one thread of ours has fared while it counted, in microseconds.
+/// How one thread of this program spent its time while it counted, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(crate) struct ThreadShare {
     pub(crate) wall_us: u64,
     /// On a core.
     pub(crate) running_us: u64,
-    /// Ready to run, and waiting for a core.
+    /// Ready to run, waiting for a core.
     pub(crate) waiting_us: u64,
 }
 
-/// Everything that one generator hands over.
+/// All results of one generator.
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) classes: Vec<ClassTally>,
     pub(crate) durations: Durations,
     pub(crate) series: Series,
     pub(crate) spreads: Spreads,
-    /// The channels by the numbers used in the spreads.
+    /// The channels, by the numbers that the spreads use.
     pub(crate) channels: Vec<String>,
     pub(crate) threads: Vec<ThreadShare>,
-    /// Documents kept, with what their sockets followed.
+    /// Documents that were kept, and the channels that their sockets followed.
     pub(crate) documents: Vec<(Follower, ChannelList)>,
     /// The first faults in words.
     pub(crate) faults: Vec<String>,
-    /// Sockets that had not come to where their channels were in time.
+    /// Sockets that did not reach the heads of their channels in time.
     pub(crate) behind: u64,
     pub(crate) channels_seen: u64,
 }
 
-/// Faults kept in words; the others are only counted.
+/// The number of faults that are described in words; the others are only counted.
 pub(crate) const FAULTS_TOLD: usize = 12;
 
 impl Durations {
@@ -173,14 +173,15 @@ impl Tally {
     pub(crate) fn fault(&mut self, fault: impl FnOnce() -> String) {
         if self.faults.len() < FAULTS_TOLD {
             let fault = fault();
-            // Thousands of sockets say the same: once is enough, they are counted elsewhere.
+            // Thousands of sockets report the same fault: describe it once, the counts are
+            // elsewhere.
             if !self.faults.contains(&fault) {
                 self.faults.push(fault);
             }
         }
     }
 
-    /// Adds what another generator of the same plan has found.
+    /// Adds the results of another generator of the same plan.
     pub(crate) fn add(&mut self, other: Self) {
         for (mine, theirs) in self.classes.iter_mut().zip(other.classes) {
             mine.sockets += theirs.sockets;

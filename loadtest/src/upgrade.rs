@@ -1,4 +1,4 @@
-//! From a TCP connection to a WebSocket, and what is said first: bytes, no socket.
+//! From a TCP connection to a WebSocket, and the first commands: bytes, no socket.
 
 use serde_json::{Map, Value, json};
 
@@ -8,14 +8,14 @@ use crate::{
     position::Positions,
 };
 
-/// The example of RFC 6455: it need not be random, because nobody is to be convinced of anything.
+/// The example of RFC 6455. It need not be random: nothing depends on it.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
-/// Where a publisher of bare messages goes.
+/// The path of a publisher of bare messages.
 pub(crate) const PUBLISH_PATH: &str = "/pub";
 
-/// The request of a socket that is going to follow this.
+/// The request of a socket that follows this.
 pub(crate) fn request(plan: &Plan, follows: &[String]) -> Vec<u8> {
     match &plan.endpoint {
         Endpoint::Stream { path, key } => {
@@ -38,14 +38,14 @@ pub(crate) fn raw_request(plan: &Plan, path: &str, header: &str) -> Vec<u8> {
 /// The response of a server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum UpgradeResponse {
-    /// Not all of it yet.
+    /// Incomplete.
     Partial,
-    /// It is a WebSocket from this byte on.
+    /// The WebSocket starts at this byte.
     Upgraded(usize),
     Refused(String),
 }
 
-/// More than any response to an upgrade.
+/// The maximum length of a response to an upgrade.
 const RESPONSE_BYTES_MAX: usize = 16 << 10;
 
 pub(crate) fn parse_response(bytes: &[u8]) -> UpgradeResponse {
@@ -65,10 +65,10 @@ pub(crate) fn parse_response(bytes: &[u8]) -> UpgradeResponse {
     UpgradeResponse::Upgraded(end + 4)
 }
 
-/// What a command may be in bytes, with some room for what stands beside the positions.
+/// The maximum bytes of a command, with room for the fields around the positions.
 const POSITIONS_BYTES_MAX: usize = 15 << 10;
 
-/// The commands that subscribe to all this, from where the socket stands.
+/// The commands that subscribe to all of this, from the socket's positions.
 pub(crate) fn subscribes(
     class: &Class,
     follows: &[String],
@@ -106,7 +106,7 @@ fn from(ch: &str, positions: &Positions, channels: &Channels) -> Option<Value> {
         }
         bytes += name.len() + epoch.len() + 48;
         if bytes > POSITIONS_BYTES_MAX {
-            // The hub sends the image of those that had no room, and says so.
+            // The hub sends the images of those that had no room, and says so.
             break;
         }
         from.insert(name.to_owned(), at);
@@ -114,7 +114,7 @@ fn from(ch: &str, positions: &Positions, channels: &Channels) -> Option<Value> {
     (!from.is_empty()).then_some(Value::Object(from))
 }
 
-/// Whether a name is the pattern's, where `*` stands for one segment.
+/// Whether a pattern covers a name; `*` stands for one segment.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.split('/'), name.split('/'));
     loop {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn subscriptions_go_on_from_where_the_socket_stands() {
+    fn subscriptions_resume_from_the_positions_of_the_socket() {
         let mut channels = Channels::default();
         let mut positions = Positions::default();
         let epoch = channels.epoch("e");

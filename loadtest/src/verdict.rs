@@ -1,4 +1,4 @@
-//! Whether the figures may be believed, and whether the server kept its promises.
+//! Whether the figures are reliable, and whether the server kept its promises.
 
 use std::fmt;
 
@@ -6,17 +6,18 @@ use serde::Serialize;
 
 use crate::{outcome::Outcome, plan::Plan};
 
-/// Beyond these the tool takes itself for the bottleneck.
+/// The limits beyond which the tool is the bottleneck.
 #[derive(Debug, Clone, Copy, clap::Args)]
 #[group(skip)]
 pub(crate) struct Limits {
-    /// The share of time that a thread of the tool may run or wait for a core.
+    /// The share of time for which a thread of the tool may run or wait for a core.
     #[arg(long, default_value_t = 0.95, help_heading = "Limits of the tool itself")]
     pub(crate) busy_max: f64,
-    /// How late the publisher may send by itself, at p99.
+    /// How late the publisher itself may send, at p99.
     #[arg(long, default_value_t = 5.0, help_heading = "Limits of the tool itself")]
     pub(crate) slip_ms_max: f64,
-    /// How late the tool may read what the kernel has, at p99, when that is also most of the latency.
+    /// How late the tool may read bytes that the kernel has, at p99, if this is also most of the
+    /// latency.
     #[arg(long, default_value_t = 5.0, help_heading = "Limits of the tool itself")]
     pub(crate) lag_ms_max: f64,
 }
@@ -26,9 +27,9 @@ pub(crate) struct Limits {
 pub(crate) enum Status {
     #[default]
     Ok,
-    /// The server did not do what it promises.
+    /// The server broke a promise.
     Wrong,
-    /// The figures say more of the tool than of the server.
+    /// The tool was the bottleneck, so the figures do not describe the server.
     GeneratorBound,
 }
 
@@ -36,12 +37,12 @@ pub(crate) enum Status {
 pub(crate) struct Verdict {
     pub(crate) status: Status,
     pub(crate) reasons: Vec<String>,
-    /// What a reader ought to know, and what fails nothing.
+    /// Remarks for the reader, which fail nothing.
     pub(crate) notes: Vec<String>,
 }
 
 impl Verdict {
-    /// What the program exits with: 0, 1 where the server was wrong, 3 where the tool gave out.
+    /// The exit code: 0, 1 if the server was wrong, 3 if the tool was the bottleneck.
     pub(crate) fn code(&self) -> u8 {
         match self.status {
             Status::Ok => 0,
@@ -61,7 +62,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The profile in which nothing is to happen.
+/// The profile in which nothing happens.
 const QUIET: &str = "idle";
 
 /// Judges a run.
@@ -87,7 +88,7 @@ pub(crate) fn of(outcome: &Outcome, plan: &Plan, limits: Limits) -> Verdict {
     }
     notes.extend(remedies(outcome));
     let wrong = faults(outcome);
-    // Whoever could not keep up himself has nothing to say about others.
+    // Results of a generator that could not keep up prove nothing about the server.
     if !bound.is_empty() {
         bound.extend(wrong);
         return Verdict { status: Status::GeneratorBound, reasons: bound, notes };
@@ -96,8 +97,8 @@ pub(crate) fn of(outcome: &Outcome, plan: &Plan, limits: Limits) -> Verdict {
     Verdict { status, reasons: wrong, notes }
 }
 
-/// What to do about the mistakes of a first run: a hub that limits the sockets of an account, and one
-/// that has nothing on the channels that were followed.
+/// Advice for two mistakes of a first run: a hub that limits the sockets of an account, and
+/// followed channels on which nothing happens.
 fn remedies(outcome: &Outcome) -> Vec<String> {
     let start = "start it with `matchwire serve --bench-rate 200`";
     let mut remedies = Vec::new();
@@ -132,7 +133,7 @@ fn bottlenecks(outcome: &Outcome, limits: Limits) -> Vec<String> {
         }
     }
     if outcome.profile == QUIET {
-        // Where latency is no question, neither is who caused it.
+        // If latency is not measured, its cause does not matter.
         return reasons;
     }
     let lag = outcome.generator.lag.p99_us;
@@ -143,7 +144,7 @@ fn bottlenecks(outcome: &Outcome, limits: Limits) -> Vec<String> {
     reasons
 }
 
-/// Everything in which the server was not as promised, beside those classes that are excused.
+/// Everything in which the server broke its promises, except in the excused classes.
 fn faults(outcome: &Outcome) -> Vec<String> {
     let mut counts = crate::tally::Counts::default();
     for class in outcome.classes.iter().filter(|class| !class.excused) {

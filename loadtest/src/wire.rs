@@ -1,14 +1,14 @@
-//! WebSocket frames as bytes: those of a server are walked where they lie, those of a client are
-//! written. No socket, and no copy of a payload.
+//! WebSocket frames as bytes: server frames are parsed in place, client frames are written. No
+//! socket, and no copy of a payload.
 
-/// The kinds of a frame (RFC 6455, section 5.2).
+/// The opcodes of a frame (RFC 6455, section 5.2).
 pub(crate) const TEXT: u8 = 1;
 pub(crate) const BINARY: u8 = 2;
 pub(crate) const CLOSE: u8 = 8;
 pub(crate) const PING: u8 = 9;
 pub(crate) const PONG: u8 = 10;
 
-/// A larger frame is taken for a fault of the server: a hub's images are far smaller.
+/// A larger frame counts as a fault of the server: the hub's images are far smaller.
 const PAYLOAD_BYTES_MAX: u64 = 64 << 20;
 
 /// One frame of a server.
@@ -18,17 +18,17 @@ pub(crate) struct Frame<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// What stands at the beginning of some bytes.
+/// What a buffer begins with.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ParseStep<'a> {
     Frame(Frame<'a>, usize),
-    /// No whole frame yet.
+    /// An incomplete frame.
     Partial,
-    /// Not what a server sends: masked, in fragments, or beyond any size.
+    /// Not a valid server frame: masked, fragmented, or too large.
     Broken(&'static str),
 }
 
-/// Looks at the frame at the beginning of `bytes`.
+/// Parses the frame at the beginning of `bytes`.
 #[inline]
 pub(crate) fn step(bytes: &[u8]) -> ParseStep<'_> {
     let &[first, second, ref rest @ ..] = bytes else { return ParseStep::Partial };
@@ -53,12 +53,12 @@ pub(crate) fn step(bytes: &[u8]) -> ParseStep<'_> {
     }
 }
 
-/// Hands on each whole frame at the beginning of `bytes`. Returns how many bytes those were: the
-/// rest is to be kept until more has come.
+/// Passes on each complete frame at the beginning of `bytes`. Returns their length; the caller
+/// keeps the rest until more bytes arrive.
 ///
 /// # Errors
 ///
-/// When the bytes are not those of a server; what came before was handed on.
+/// If the bytes are not valid server frames; the frames before them were passed on.
 #[inline]
 pub(crate) fn walk(bytes: &[u8], mut take: impl FnMut(Frame<'_>)) -> Result<usize, &'static str> {
     let mut at = 0;
@@ -74,14 +74,14 @@ pub(crate) fn walk(bytes: &[u8], mut take: impl FnMut(Frame<'_>)) -> Result<usiz
     }
 }
 
-/// Writes a client's frame. The mask is zero: it is there because a server must refuse a frame
-/// without one, and any other would cost the publisher a pass over every byte.
+/// Writes a client frame. The mask is zero: a server must refuse a frame without a mask, and any
+/// other mask would cost the publisher a pass over every byte.
 pub(crate) fn push_frame(out: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
     push_head(out, opcode, payload.len());
     out.extend_from_slice(payload);
 }
 
-/// Writes the head of a client's frame with so many bytes to follow.
+/// Writes the header of a client frame with this payload length.
 pub(crate) fn push_head(out: &mut Vec<u8>, opcode: u8, length: usize) {
     out.push(0x80 | opcode);
     match (u8::try_from(length), u16::try_from(length)) {
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// A server's frame.
+    /// A server frame.
     fn server_frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         push_frame(&mut bytes, opcode, payload);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_sends_is_broken() {
+    fn invalid_server_frames_are_broken() {
         assert!(matches!(step(&[0x82, 0x85, 0, 0, 0, 0]), ParseStep::Broken(_)));
         assert!(matches!(step(&[0x02, 1, 7]), ParseStep::Broken(_)));
         assert!(matches!(step(&[0x80, 1, 7]), ParseStep::Broken(_)));

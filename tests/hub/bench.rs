@@ -1,4 +1,4 @@
-//! A hub with a reader of every channel that checks each frame as it comes.
+//! A hub with a reader of every channel that checks each frame on arrival.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,14 +22,14 @@ use crate::json::{difference, merge, parse};
 pub(crate) struct Bench {
     pub(crate) hub: Hub,
     pub(crate) source: SourceNumber,
-    /// What is received when; moves a little with every batch.
+    /// The time of receipt; advances a little with every batch.
     pub(crate) now: Micros,
     pub(crate) readers: BTreeMap<String, Reader>,
-    /// The epochs under which channels of a name have been.
+    /// The epochs that channels of a name have had.
     epochs: BTreeMap<String, Vec<String>>,
 }
 
-/// One channel as a reader from its first change on holds it.
+/// One channel, as a reader holds it who follows it from its first change.
 pub(crate) struct Reader {
     pub(crate) epoch: String,
     pub(crate) data: Value,
@@ -63,7 +63,7 @@ impl Bench {
         Self { hub, source, now: START, readers, epochs }
     }
 
-    /// Applies a batch; returns its publications and what could not be applied.
+    /// Applies a batch; returns its publications and the facts that could not be applied.
     pub(crate) fn apply(&mut self, batch: &Batch) -> (Vec<Change>, Vec<ApplyError>) {
         self.apply_from(self.source, batch)
     }
@@ -80,7 +80,7 @@ impl Bench {
         (changes, errors)
     }
 
-    /// Lets time do what it makes due, and the source end if it has.
+    /// Does what is due at this time, and ends the source if it has ended.
     pub(crate) fn tick(&mut self, ended: bool) {
         self.now += 1_000_000;
         let mut changes = Vec::new();
@@ -92,7 +92,7 @@ impl Bench {
         changes.iter().for_each(|change| self.read(change));
     }
 
-    /// A source says how it is.
+    /// A source reports its state.
     pub(crate) fn health(&mut self, source: SourceNumber, feed: FeedState) -> Vec<Change> {
         self.now += 1_000;
         let mut changes = Vec::new();
@@ -102,28 +102,28 @@ impl Bench {
         changes
     }
 
-    /// The operator orders something about matches.
+    /// The operator gives an order about matches.
     pub(crate) fn order(&mut self, order: &NumberedOrder) {
         let mut changes = Vec::new();
         self.hub.apply_order(order, self.now, &mut changes);
         changes.iter().for_each(|change| self.read(change));
     }
 
-    /// A source begins anew.
+    /// A source restarts.
     pub(crate) fn restart(&mut self, source: SourceNumber) {
         let mut changes = Vec::new();
         self.hub.restart_source(source, self.now, &mut changes);
         changes.iter().for_each(|change| self.read(change));
     }
 
-    /// A source is there and has nothing to tell.
+    /// A source is alive and has nothing to report.
     pub(crate) fn heard(&mut self, source: SourceNumber) {
         let mut changes = Vec::new();
         self.hub.note_sign_of_life(source, self.now, self.now, &mut changes);
         changes.iter().for_each(|change| self.read(change));
     }
 
-    /// So much time passes in silence.
+    /// This much time passes in silence.
     pub(crate) fn silence(&mut self, us: Micros) {
         self.now += us;
         let mut changes = Vec::new();
@@ -131,7 +131,7 @@ impl Bench {
         changes.iter().for_each(|change| self.read(change));
     }
 
-    /// The clock jumps forward by so much.
+    /// The clock jumps forward by this much.
     pub(crate) fn jump(&mut self, us: Micros) {
         self.now += us;
         self.hub.clock_jumped(us, self.now);
@@ -157,7 +157,7 @@ impl Bench {
                 let name = publication.channel.name.as_str();
                 self.readers.get_mut(name).expect("it was opened").take(publication);
             }
-            // Not this reader's: `rate_tiers` has those.
+            // Not for this reader: `rate_tiers` has those.
             Change::Published(..) => {}
             Change::Closed(channel) => {
                 let known = self.readers.remove(channel.name.as_str());
@@ -181,7 +181,7 @@ impl Bench {
         self.readers.iter().map(|(name, reader)| (name.clone(), reader.frames.len())).collect()
     }
 
-    /// Resumes every channel from some positions spread over its life, the last ones among them.
+    /// Resumes every channel from several positions spread over its life, including the last ones.
     pub(crate) fn check_some_resumes(&mut self, bytes_max: usize) {
         for (name, head) in self.heads() {
             let mut froms = [0, head / 3, head / 2, head - head / 5, head.saturating_sub(1), head];
@@ -192,7 +192,8 @@ impl Bench {
         }
     }
 
-    /// Every image is what a reader from the first change on holds, and there are no others.
+    /// Every image equals what a reader holds who follows from the first change, and there are no
+    /// other images.
     pub(crate) fn check_images(&mut self) {
         let mut named = Vec::new();
         for pattern in ["*", "*/*", "*/*/odds", "*/*/odds/*"] {
@@ -222,8 +223,8 @@ impl Bench {
         assert_eq!(difference, None, "{name}: reader and image at {}", image["seq"]);
     }
 
-    /// A reader that stood at `from` and resumes holds the image, and gets every event since, once
-    /// and in order. Returns `false` where that lies outside the window.
+    /// A reader at `from` that resumes holds the image, and gets every event since, once and in
+    /// order. Returns `false` if the position is outside the window.
     pub(crate) fn check_resume(&mut self, name: &str, from: usize, bytes_max: usize) -> bool {
         let reader = &self.readers[name];
         let (mut data, epoch) = (reader.at(from), Epoch::parse(&reader.epoch));
@@ -259,7 +260,7 @@ impl Bench {
     }
 }
 
-/// A frame that brings a resuming reader forward; returns where it leads.
+/// A frame that catches up a resuming reader; returns the position that it leads to.
 fn check_frame(name: &str, frame: &Value, at: u64) -> u64 {
     let number = |field: &str| frame[field].as_u64().expect("it is numbered");
     let (prev, seq) = (number("prev"), number("seq"));

@@ -1,5 +1,5 @@
-//! Matches that are followed by their scoreboard, and races: what is told of a change, and how it is
-//! taken back.
+//! Matches that are followed by their scoreboard, and races: the events of a change, and how it is
+//! retracted.
 
 use ingest::event::{
     Batch, Event, Fact, Fixture, Id, Participant, Race, RaceRunner, RaceStatus, RunnerStatus,
@@ -37,7 +37,7 @@ fn tell(bench: &mut Bench, second: i64, event: Event) {
     bench.check_images();
 }
 
-/// Every event of a channel as `kind eid` and what it is of.
+/// Every event of a channel as `kind eid` and its subject.
 fn told(bench: &Bench, channel: &str) -> Vec<String> {
     let frames = bench.readers[channel].frames.iter().map(parse);
     let events = frames.flat_map(|it| it["events"].as_array().cloned().unwrap_or_default());
@@ -58,7 +58,7 @@ fn board(status: ScoreboardStatus, score: [u32; 2]) -> Scoreboard {
 }
 
 #[test]
-fn score_is_told_and_taken_back() {
+fn score_is_published_and_retracted() {
     let mut bench = bench(Sport::Hockey);
     let live = ScoreboardStatus::Live;
     let boards = [
@@ -97,7 +97,7 @@ fn score_is_told_and_taken_back() {
 }
 
 #[test]
-fn race_is_told_and_its_order_corrected() {
+fn race_is_published_and_its_order_corrected() {
     let mut bench = bench(Sport::HorseRacing);
     let runner = |id: u64, position| RaceRunner {
         participant: Participant { id: Id(id), name: format!("horse {id}").into() },

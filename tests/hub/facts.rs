@@ -1,5 +1,5 @@
-//! Batches of facts as a careless but truthful feed might send them: in any order, repeated, of
-//! matches never introduced, with markets redefined, cleared and suspended.
+//! Batches of facts as a careless but truthful feed might send them: in any order, repeated, about
+//! matches that were never introduced, with markets redefined, cleared and suspended.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use rust_decimal::Decimal;
 
 use crate::bench::START;
 
-/// Batches that each say when they happened.
+/// Batches with their timestamps.
 pub(crate) fn batches(count: usize) -> impl Strategy<Value = Vec<Batch>> {
     vec(batch(5), 1..count).prop_map(in_order)
 }
@@ -32,7 +32,7 @@ pub(crate) fn single_facts(count: usize) -> impl Strategy<Value = Vec<Batch>> {
     vec(batch(1), 1..count).prop_map(in_order)
 }
 
-/// What a batch holds, and how long after the one before it happened.
+/// The facts of a batch, and its delay after the batch before it.
 type Raw = (Micros, Vec<RawEvent>);
 
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ enum RawEvent {
         id: Id,
         score: TennisScore,
     },
-    /// The event before, once more.
+    /// The previous event again.
     Again,
 }
 
@@ -63,8 +63,8 @@ fn batch(events: usize) -> impl Strategy<Value = Raw> {
     (gap, vec(event(), 1..=events))
 }
 
-/// Gives points their numbers and names: no two are called alike, and one taken back is played anew
-/// under another name.
+/// Gives points their numbers and ids. Ids are unique, and a retracted point is played again under
+/// another id.
 fn in_order(raw: Vec<Raw>) -> Vec<Batch> {
     let (mut now, mut points, mut serial) = (START, 0_u32, 0_u32);
     let mut batches = Vec::new();
@@ -109,7 +109,8 @@ fn tennis(match_id: Id, fact: TennisFact) -> Event {
 
 // ------------------------------------------------------------------------------------ events
 
-/// Of two football matches, one of tennis, one of another sport, and one that is seldom introduced.
+/// About two football matches, one tennis match, one of another sport, and one that is rarely
+/// introduced.
 fn event() -> impl Strategy<Value = RawEvent> {
     let football = || select(vec![Id(1), Id(2)]);
     let any_match = || {
@@ -137,7 +138,7 @@ fn event() -> impl Strategy<Value = RawEvent> {
         2 => Just(RawEvent::Again),
         3 => scoreboard().prop_map(move |it| told(((Id(5), Sport::Hockey), Fact::Scoreboard(it)))),
         3 => race().prop_map(move |it| told(((Id(4), Sport::HorseRacing), Fact::Race(it)))),
-        // Told of a match of another sport, and of one that nobody has introduced.
+        // For a match of another sport, and for one that was never introduced.
         1 => football_fact().prop_map(move |fact| of_football((Id(3), fact))),
         1 => odds().prop_map(move |fact| told(((Id(9), Sport::Football), Fact::Odds(fact)))),
     ]
@@ -418,7 +419,7 @@ fn selection_change() -> impl Strategy<Value = SelectionChange> {
     })
 }
 
-/// Few values, and some of them written in two ways.
+/// Few values, some of them in two spellings.
 fn price() -> impl Strategy<Value = Decimal> {
     select(vec![Decimal::new(21, 1), Decimal::new(210, 2), Decimal::new(101, 2), Decimal::from(3)])
 }

@@ -1,4 +1,5 @@
-//! Matches of several providers that are one: found out at once, found out later, and ordered.
+//! Matches of several providers that are the same match: joined at once, joined later, and joined
+//! by order of the operator.
 
 use std::sync::Arc;
 
@@ -168,7 +169,7 @@ fn player_1_of_one_is_player_2_of_another() {
 }
 
 #[test]
-fn match_whose_names_come_later_goes_over_with_all_that_was_told_of_it() {
+fn match_that_is_named_later_merges_with_all_its_facts() {
     let mut bench = Bench::new(SETTINGS);
     let csv = second(&mut bench);
     bench.apply(&batch([BETFAIR.fixture()]));
@@ -178,7 +179,7 @@ fn match_whose_names_come_later_goes_over_with_all_that_was_told_of_it() {
     let events = [nameless.fixture()].into_iter().chain(nameless.score(1, 0)).chain(odds);
     bench.apply_from(csv, &batch(events));
     assert_eq!(bench.hub.matches(), 2);
-    // The names come in a batch that goes on about both.
+    // The names arrive in a batch that continues both matches.
     let events = nameless.score(2, 0).into_iter().chain([CSV.fixture()]).chain(CSV.score(2, 1));
     bench.apply_from(csv, &batch(events));
     assert_eq!(bench.hub.matches(), 1);
@@ -208,7 +209,7 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     assert!(bench.readers.contains_key(&format!("{other}/odds/bet365")));
     assert!(!bench.readers.contains_key(&format!("{one}/odds/bet365")));
     bench.check_images();
-    // What comes now comes to each.
+    // New facts now go to each match separately.
     bench.apply_from(csv, &batch([CSV.fixture()].into_iter().chain(CSV.score(3, 2))));
     assert_eq!(bench.data(&other)["score"], json!({ "home": 3, "away": 2 }));
     let join = MatchOrder::Join { provider, key, into: BETFAIR.own(), swapped: false, with: None };

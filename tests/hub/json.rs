@@ -8,7 +8,7 @@ pub(crate) fn parse(frame: &Bytes) -> Value {
     serde_json::from_slice(&payload(frame)).expect("a frame is JSON")
 }
 
-/// What a frame says of a channel beside when: everything behind the moments of its change.
+/// The content of a frame without timestamps: everything after the moments of its change.
 pub(crate) fn content(frame: &Bytes) -> String {
     let text = String::from_utf8(payload(frame).to_vec()).expect("a frame is text");
     let at = text.find(r#","at":{"#).expect("a frame has its moments");
@@ -32,7 +32,7 @@ pub(crate) fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// The first difference of two documents, for people.
+/// The first difference of two documents, in readable form.
 pub(crate) fn difference(ours: &Value, theirs: &Value) -> Option<String> {
     if ours == theirs {
         return None;

@@ -1,4 +1,4 @@
-//! Matches as the older sockets tell them: the very frames, and that none is missing.
+//! Matches in the dialect of the older sockets: the exact frames, and no gaps.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ use crate::{
     facts::batches,
 };
 
-/// A hub, and one who follows its matches as the older sockets tell them.
+/// A hub, and a client that follows its matches in the dialect of the older sockets.
 struct LegacyClient {
     hub: Hub,
     source: SourceNumber,
     now: i64,
-    /// Texts of the frames, in order.
+    /// The texts of the frames, in order.
     frames: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl LegacyClient {
         self.read(&changes);
     }
 
-    /// So much time passes, in the hub's own ticks.
+    /// This much time passes, in the hub's own ticks.
     fn wait(&mut self, seconds: i64) {
         let until = self.now + seconds * SECOND;
         while self.now < until {
@@ -169,7 +169,7 @@ fn prices(
     ]
 }
 
-/// A match in its second half, 1-0, that somebody follows.
+/// A match in its second half, 1-0, with a follower.
 fn followed() -> (LegacyClient, CatchUp) {
     let mut client = LegacyClient::new();
     client.apply(&[
@@ -252,7 +252,7 @@ fn cadence_is_that_of_the_wild() {
     let last: Value = serde_json::from_str(last).expect("JSON");
     assert_eq!((&last["minute"], &last["second"]), (&json!(68), &json!(12)), "{last}");
 
-    // What is known of a feed that is down is not told as if it were known now.
+    // The state of a feed that is down is not published as if it were current.
     client.set_source_health(FeedState::Down);
     client.wait(31);
     let frames = client.take();
@@ -276,7 +276,7 @@ fn cadence_is_that_of_the_wild() {
 }
 
 #[test]
-fn match_that_nobody_follows_any_more_is_told_for_a_while() {
+fn match_without_followers_is_still_rendered_for_a_while() {
     let (mut client, begun) = followed();
     let epoch = begun.channel.epoch;
     drop(begun);
@@ -298,7 +298,7 @@ fn match_that_nobody_follows_any_more_is_told_for_a_while() {
 }
 
 #[test]
-fn prices_are_told_once_a_second_but_a_suspension_at_once() {
+fn prices_are_sent_once_a_second_but_a_suspension_at_once() {
     use Outcome::{Away, Draw, Home};
     let (mut client, _begun) = followed();
     let market = |status, home: &str| {
@@ -328,10 +328,10 @@ fn prices_are_told_once_a_second_but_a_suspension_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever is told: numbers have no hole, and from each position the tail brings the very frames
-    /// that came live.
+    /// For any facts: numbers have no gap, and from each position the tail returns the same frames
+    /// that were sent live.
     #[test]
-    fn who_resumes_gets_the_very_frames(all in batches(30), place in any::<prop::sample::Index>()) {
+    fn resuming_client_gets_identical_frames(all in batches(30), place in any::<prop::sample::Index>()) {
         let mut client = LegacyClient::new();
         client.apply(&[fixture()]);
         let begun = client.begin("~football/1", None);
@@ -358,7 +358,8 @@ proptest! {
     }
 }
 
-/// A goal, a shot and a substitution are where the ball is, and a shot is of whoever was counted with it.
+/// A goal, a shot and a substitution have the ball's position, and a shot belongs to the player
+/// that was counted with it.
 #[test]
 fn actions_are_where_the_ball_is() {
     let mut client = LegacyClient::new();
@@ -411,7 +412,7 @@ fn actions_are_where_the_ball_is() {
     let goal = IncidentKind::Goal(GoalKind::Regular);
     let scored = [happened("g1", goal, Side::First), ball(1000, 500, Side::First, Situation::Goal)];
     assert_eq!(action(&scored), [json!("goal"), json!(100), json!(50), json!(501)]);
-    // Seen from the side that changes, where play was stopped by the other.
+    // From the perspective of the side that changes players, if the other side stopped play.
     let change = [
         ball(300, 800, Side::First, Situation::ThrowIn),
         happened("s1", IncidentKind::Substitution, Side::Second),

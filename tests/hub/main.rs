@@ -1,7 +1,7 @@
-//! The hub as plain data: batches of facts in, frames out, no socket and no clock of its own.
+//! The hub as plain data: batches of facts in, frames out, without socket or clock.
 //!
-//! A reader that knows nothing but the protocol page follows every channel from its first change,
-//! and must hold, at any moment and from wherever it resumes, what the hub says is the image.
+//! A reader that knows only the protocol page follows every channel from its first change. At any
+//! moment, and from any position that it resumes at, it must hold what the hub's image shows.
 
 mod bench;
 mod boards;

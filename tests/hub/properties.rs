@@ -14,7 +14,7 @@ use crate::{
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Applying every update to the first image gives the image, at any moment.
+    /// At any moment, applying every update to the first image gives the current image.
     #[test]
     fn updates_lead_to_the_image(batches in batches(40), looks in any::<u64>()) {
         let mut bench = Bench::new(SETTINGS);
@@ -30,7 +30,7 @@ proptest! {
         bench.check_images();
     }
 
-    /// From every sequence on, a reader that resumes gets what it missed, however little at a time.
+    /// From every sequence, a reader that resumes gets what it missed, however small the parts.
     #[test]
     fn resuming_leads_to_the_image(batches in batches(30), bytes_max in 1..4000_usize) {
         let mut bench = Bench::new(SETTINGS);
@@ -42,7 +42,7 @@ proptest! {
         }
     }
 
-    /// The window ends somewhere: all positions behind it are refused, and all in it are honoured.
+    /// The window is bounded: all positions before it are refused, and all in it are honoured.
     #[test]
     fn window_has_one_edge(batches in batches(30), bytes in 500..20_000_usize) {
         let window = TailWindow { bytes, ..SETTINGS.window };
@@ -55,7 +55,7 @@ proptest! {
         }
     }
 
-    /// A fact told twice changes nothing the second time.
+    /// A repeated fact changes nothing.
     #[test]
     fn facts_are_absolute(batches in single_facts(60)) {
         let mut bench = Bench::new(SETTINGS);
@@ -66,8 +66,8 @@ proptest! {
         }
     }
 
-    /// The same facts make the same changes under the same numbers, whenever they are received:
-    /// a demo that is taken up after a restart goes on under its epoch.
+    /// The same facts make the same changes with the same numbers, whenever they are received: a
+    /// demo that resumes after a restart continues under its epoch.
     #[test]
     fn changes_follow_from_the_facts_alone(
         batches in batches(60),
@@ -89,7 +89,7 @@ proptest! {
     }
 }
 
-/// What changes say, without when.
+/// The content of changes without their timestamps.
 fn frames(changes: &[Change]) -> Vec<String> {
     let frame = |change: &Change| match change {
         Change::Opened(publication) | Change::Published(_, publication) => {
@@ -100,7 +100,7 @@ fn frames(changes: &[Change]) -> Vec<String> {
     changes.iter().map(frame).collect()
 }
 
-/// A batch that changes nothing leaves the images be, whatever it holds.
+/// A batch that changes nothing leaves the images unchanged, whatever it contains.
 #[test]
 fn empty_batch_is_nothing() {
     let mut bench = Bench::new(SETTINGS);

@@ -1,4 +1,4 @@
-//! Readers who asked for fewer updates, beside those who take each change.
+//! Rate-limited readers, together with readers of every change.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,10 @@ use crate::{
     rules::{fixture, market},
 };
 
-/// One who follows a channel at a rate.
-struct Modest {
+/// A reader that follows a channel at a rate.
+struct RateLimitedReader {
     _lease: Lease,
-    /// Where it joined, and where it is now.
+    /// Where it joined, and its current position.
     joined: usize,
     seq: u64,
     data: Value,
@@ -33,15 +33,15 @@ struct Modest {
 }
 
 /// By channel and rate.
-type Modests = BTreeMap<(String, Rate), Modest>;
+type RateLimitedReaders = BTreeMap<(String, Rate), RateLimitedReader>;
 
-fn join(hub: &mut Hub, channel: &str, rate: Rate) -> Modest {
+fn join(hub: &mut Hub, channel: &str, rate: Rate) -> RateLimitedReader {
     let channel = Pattern::parse(channel).expect("a channel's name is well formed");
     let question =
         HostRequest::CatchUp { channel, rate, from: None, why: "rate", bytes_max: usize::MAX };
     let HostResponse::CatchUp(caught_up) = hub.answer(&question) else { panic!("it is tracked") };
     let image = parse(&caught_up.frames[0].frame);
-    Modest {
+    RateLimitedReader {
         _lease: caught_up.lease.expect("a rate has a lease"),
         joined: usize::try_from(caught_up.head).expect("a small number"),
         seq: caught_up.head,
@@ -50,7 +50,7 @@ fn join(hub: &mut Hub, channel: &str, rate: Rate) -> Modest {
     }
 }
 
-impl Modest {
+impl RateLimitedReader {
     fn take(&mut self, frame: &Value) {
         let number = |field: &str| frame[field].as_u64().expect("it is numbered");
         let (prev, seq) = (number("prev"), number("seq"));
@@ -66,8 +66,8 @@ impl Modest {
     }
 }
 
-/// Hands out what tiers let go of.
-fn read(modests: &mut Modests, changes: &[Change]) {
+/// Delivers what the tiers release.
+fn read(modests: &mut RateLimitedReaders, changes: &[Change]) {
     for change in changes {
         match change {
             Change::Published(rate, publication) if *rate != Rate::Each => {
@@ -84,7 +84,7 @@ fn read(modests: &mut Modests, changes: &[Change]) {
     }
 }
 
-fn flush(bench: &mut Bench, modests: &mut Modests, later: Micros) {
+fn flush(bench: &mut Bench, modests: &mut RateLimitedReaders, later: Micros) {
     bench.now += later;
     let mut changes = Vec::new();
     bench.hub.flush_tiers(bench.now, &mut changes);
@@ -94,7 +94,7 @@ fn flush(bench: &mut Bench, modests: &mut Modests, later: Micros) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
-    /// At whatever rate and from whenever on: the same document, and every event once and in order.
+    /// At any rate and from any position: the same document, and every event once and in order.
     #[test]
     fn rates_lead_to_the_image(
         batches in batches(40),
@@ -102,7 +102,7 @@ proptest! {
         pauses in prop::collection::vec(0..300_000_i64, 40),
     ) {
         let mut bench = Bench::new(SETTINGS);
-        let mut modests = Modests::new();
+        let mut modests = RateLimitedReaders::new();
         for (number, batch) in batches.iter().enumerate() {
             let (changes, _): (_, Vec<ApplyError>) = bench.apply(batch);
             read(&mut modests, &changes);
@@ -127,9 +127,9 @@ proptest! {
     }
 }
 
-/// Who hears on `feeds` that a source has ended has all that it changed.
+/// A reader that sees on `feeds` that a source has ended has received all its changes.
 #[test]
-fn end_of_a_source_lets_go_of_what_waits() {
+fn end_of_a_source_releases_held_updates() {
     let mut bench = Bench::new(SETTINGS);
     let told = |minute: Micros| {
         let mut fixture = fixture(1);
@@ -138,7 +138,7 @@ fn end_of_a_source_lets_go_of_what_waits() {
         Batch { events: vec![fixture], ..Batch::default() }
     };
     bench.apply(&told(1));
-    let mut modests = Modests::new();
+    let mut modests = RateLimitedReaders::new();
     let key = ("football/1".to_owned(), Rate::Ms5000);
     modests.insert(key.clone(), join(&mut bench.hub, &key.0, key.1));
     for minute in 2..5 {
@@ -160,7 +160,7 @@ fn end_of_a_source_lets_go_of_what_waits() {
     assert_eq!(changes.last().map(name).as_deref(), Some("feeds"));
 }
 
-/// What is told by which channels, and whether it is to overtake what waits.
+/// What is published on which channels, and whether it preempts queued frames.
 fn urgent(changes: &[Change]) -> BTreeMap<&str, bool> {
     let urgent = |change| match change {
         &Change::Published(Rate::Each, ref it) => Some((it.channel.name.as_str(), it.urgent)),
@@ -201,7 +201,7 @@ fn suspensions_and_nothing_else_are_urgent() {
     assert_eq!(urgent(&changes), expected.into_iter().collect());
 }
 
-/// A tennis match that is interrupted is suspended itself.
+/// An interrupted tennis match is itself suspended.
 #[test]
 fn interruption_is_urgent() {
     use ingest::event::{TennisFact, TennisStatus};

@@ -1,4 +1,4 @@
-//! The shared recordings, batch by batch: the same properties on what feeds really send.
+//! The shared recordings, batch by batch: the same properties on real feeds.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ fn betfair() {
     }
 }
 
-/// It moves ten times the rungs of the others, so that a part of it will do.
+/// It changes ten times as many rungs as the others, so a part of it is enough.
 #[test]
 fn betfair_with_levels() {
     check("betfair-stream/racing-1.241629436.live.jsonl.gz", 2_000);
@@ -93,7 +93,7 @@ fn check(file: &str, batches_max: usize) {
     bench.check_some_resumes(20_000);
 }
 
-/// A file of the shared recordings; `None`, said plainly, where they are not.
+/// A file of the shared recordings; `None`, with a message, if they are missing.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests must see that one was skipped")]
 fn shared(name: &str) -> Option<PathBuf> {
     let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/feeds"));

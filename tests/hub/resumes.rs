@@ -1,4 +1,4 @@
-//! What it costs the hub to bring readers forward who are far behind: counted, not timed.
+//! The hub's cost of catching up readers who are far behind: counted, not timed.
 
 use fanout::{
     Pattern, Position,
@@ -17,10 +17,10 @@ use crate::{
 
 const BOOK: &str = "football/1/odds/betfair";
 const CHANGES: i64 = 4_000;
-/// What one answer may cost: as much as the writer allows.
+/// The maximum cost of one response: the writer's limit.
 const AN_ANSWER: usize = 64 * 1024;
 
-/// A book in which the volume of a market has changed so many times.
+/// A book in which the volume of a market has changed this many times.
 fn traded() -> Bench {
     let mut bench = Bench::new(SETTINGS);
     bench.apply(&at(0, &[fixture(1), market(1, "a", MarketStatus::Open)]));
@@ -35,19 +35,19 @@ fn traded() -> Bench {
     bench
 }
 
-/// What a reader does to get to the head.
-struct Resumed {
+/// The cost of catching up to the head.
+struct ResumeCost {
     answers: usize,
     work: usize,
-    /// The dearest of the answers.
+    /// The cost of the most expensive response.
     dearest: usize,
     frames: usize,
     data: Value,
 }
 
-/// Brings a reader forward from a position, by as many answers as it takes.
-fn resume(bench: &mut Bench, from: u64, max: usize) -> Resumed {
-    let mut resumed = Resumed {
+/// Catches up a reader from a position, with as many responses as needed.
+fn resume(bench: &mut Bench, from: u64, max: usize) -> ResumeCost {
+    let mut resumed = ResumeCost {
         answers: 0,
         work: 0,
         dearest: 0,
@@ -90,7 +90,7 @@ fn reader_far_behind_gets_its_way_in_bounded_answers() {
     let head = bench.readers[BOOK].frames.len() as u64;
     let resumed = resume(&mut bench, head - 2_000, AN_ANSWER);
     assert!(resumed.answers > 1, "one answer did it all");
-    // One more block may be merged when nearly all is spent.
+    // One more block may be merged when the budget is nearly used up.
     assert!(resumed.dearest < 2 * AN_ANSWER, "an answer cost {}", resumed.dearest);
     assert_eq!(resumed.data["markets"]["a"]["volume"], CHANGES.to_string());
 }
@@ -100,7 +100,7 @@ fn what_was_merged_for_one_reader_is_not_merged_again_for_others() {
     let mut bench = traded();
     let head = bench.readers[BOOK].frames.len() as u64;
     let first = resume(&mut bench, head - 2_000, usize::MAX);
-    // Each from another position, as readers who were cut off at another moment are.
+    // Each from a different position, like readers who were cut off at different moments.
     for back in [2_000, 1_990, 1_950, 1_601] {
         let other = resume(&mut bench, head - back, usize::MAX);
         assert!(

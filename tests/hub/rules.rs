@@ -1,4 +1,4 @@
-//! When matches are let go of, and what comes after: rules that a generator would seldom meet.
+//! When matches are evicted, and what follows: rules that a generator would rarely reach.
 
 use fanout::Micros;
 use ingest::event::{
@@ -11,7 +11,7 @@ use crate::bench::{Bench, SETTINGS, START};
 
 const MINUTE: Micros = 60_000_000;
 
-/// Ended matches stay for ten minutes, and there is room for two.
+/// Ended matches are kept for ten minutes, and there is room for two.
 const SHORT: HubSettings = HubSettings { ended_keep_us: 10 * MINUTE, matches_max: 2, ..SETTINGS };
 
 pub(crate) fn event(id: u64, fact: Fact) -> Event {
@@ -64,14 +64,14 @@ fn ended_match_goes_in_its_time_and_comes_back_under_another_epoch() {
     assert!(has(&bench, 1));
     bench.apply(&at(11, &[fixture(2), status(2, FootballStatus::FirstHalf)]));
     assert!(!has(&bench, 1));
-    // The bench refuses an epoch that a channel of this name had.
+    // The bench rejects an epoch that a channel of this name has had before.
     bench.apply(&at(12, &[fixture(1)]));
     assert!(has(&bench, 1));
     bench.check_images();
 }
 
 #[test]
-fn match_is_let_go_of_by_its_own_sources_time() {
+fn match_is_evicted_by_the_clock_of_its_source() {
     let mut bench = Bench::new(SHORT);
     let later = bench.hub.source("years later".into(), "betfair-stream", SourcePolicy::default());
     bench.apply(&at(0, &[fixture(1), status(1, FootballStatus::Finished)]));
@@ -102,7 +102,8 @@ fn new_match_takes_the_place_of_the_first_that_ended() {
     let (_, errors) = bench.apply(&at(0, &[fixture(3)]));
     assert_eq!(errors, [ApplyError::TooManyMatches(Id(3), 2)]);
     bench.apply(&at(1, &[status(1, FootballStatus::Finished)]));
-    // The one that goes is told of in the very batch that needs its place, before and after.
+    // The evicted match is reported in the same batch that needs its slot, before and after the
+    // eviction.
     let abandoned = status(1, FootballStatus::Abandoned);
     let (_, errors) = bench.apply(&at(2, &[abandoned.clone(), fixture(3), abandoned]));
     assert_eq!(errors, [ApplyError::UnknownMatch(Id(1))]);
@@ -125,8 +126,8 @@ fn market_keeps_its_last_transitions_and_readers_the_same() {
     bench.check_some_resumes(usize::MAX);
 }
 
-/// A source at its own limit makes room by its own matches alone; where all places are taken, the source that
-/// has most gives one up.
+/// A source at its own limit evicts only its own matches; if all slots are in use, the source with
+/// the most matches gives one up.
 #[test]
 fn source_with_most_matches_makes_room_for_others() {
     let settings = HubSettings { matches_max: 4, matches_max_per_source: 3, ..SETTINGS };

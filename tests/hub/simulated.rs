@@ -1,4 +1,5 @@
-//! The simulated day: the properties on its first minutes, and its documents against its truth.
+//! The simulated day: the properties on its first minutes, and its documents compared with the
+//! simulator's state.
 
 use std::collections::HashSet;
 
@@ -32,7 +33,7 @@ fn first_minutes_hold_the_properties() {
     }
 }
 
-/// The matches that begin in the day's first minutes, played to their end.
+/// The matches that begin in the day's first minutes, played to the end.
 #[test]
 fn documents_end_in_the_truth() {
     for seed in [3, 11] {

@@ -1,4 +1,4 @@
-//! Several sources of one match: who is believed, what is held back, and what takes over.
+//! Several sources of one match: which one is believed, what is held back, and takeovers.
 
 use fanout::{Change, Micros};
 use ingest::event::{
@@ -93,7 +93,7 @@ fn prices(slug: &str, cents: [i64; 3]) -> Event {
     odds(slug, MarketChange::Prices { selections, volume: None })
 }
 
-/// By seconds after the start.
+/// By seconds since the start.
 fn then(second: Micros, events: &[Event]) -> Batch {
     Batch { at: Some(START + second * SECOND), price_changes: 0, events: events.to_vec() }
 }
@@ -116,13 +116,13 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 }
 
 #[test]
-fn same_goal_of_two_sources_is_told_once() {
+fn same_goal_of_two_sources_is_published_once() {
     let mut bench = Bench::new(SETTINGS);
     let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&at(1, &[fixture(1), playing(), score(1, 0), goal("g1", 23)]));
     bench.apply_from(second, &at(2, &[fixture(1), playing(), score(1, 0), goal("other", 24)]));
     assert_eq!(kinds(&bench, MATCH), ["goal g1"]);
-    // The second goal comes from the second source first: it is only told by the one that leads.
+    // The second source reports the second goal first: only the primary source publishes it.
     bench.apply_from(second, &at(3, &[score(2, 0), goal("another", 40)]));
     assert_eq!(bench.data(MATCH)["score"]["home"], 1);
     bench.apply(&at(4, &[score(2, 0), goal("g2", 39)]));
@@ -131,7 +131,7 @@ fn same_goal_of_two_sources_is_told_once() {
 }
 
 #[test]
-fn second_source_takes_over_where_it_stands_when_the_first_is_down() {
+fn second_source_takes_over_when_the_first_is_down() {
     let mut bench = Bench::new(SETTINGS);
     let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&at(1, &[fixture(1), playing(), score(1, 0), goal("g1", 23)]));
@@ -141,7 +141,7 @@ fn second_source_takes_over_where_it_stands_when_the_first_is_down() {
     assert_eq!(bench.data(MATCH)["score"]["home"], 2);
     assert_eq!(bench.data(MATCH)["feed"], "live", "the second is live, and tells it");
     assert_eq!(kinds(&bench, MATCH), ["goal g1", "goal b"]);
-    // It takes back by its own name what both have told.
+    // It retracts, by its own id, a goal that both sources have reported.
     bench.apply_from(second, &at(4, &[retract("a", 1)]));
     assert_eq!(kinds(&bench, MATCH), ["goal g1", "goal b", "retract retract-g1"]);
     assert_eq!(bench.data(MATCH)["score"]["home"], 1);
@@ -149,7 +149,7 @@ fn second_source_takes_over_where_it_stands_when_the_first_is_down() {
 }
 
 #[test]
-fn who_takes_over_and_is_behind_does_not_let_the_score_fall() {
+fn takeover_by_a_source_that_is_behind_keeps_the_score() {
     let mut bench = Bench::new(SETTINGS);
     let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&at(1, &[fixture(1), playing(), score(2, 0)]));
@@ -179,7 +179,7 @@ fn higher_rank_leads_from_its_first_word_on() {
 }
 
 #[test]
-fn score_that_falls_says_so_and_a_late_one_is_left() {
+fn falling_score_is_announced_and_a_late_one_is_ignored() {
     let mut bench = Bench::new(SETTINGS);
     bench.apply(&at(1, &[fixture(1), playing(), score(1, 0)]));
     bench.apply(&at(3, &[score(2, 0)]));
@@ -227,7 +227,7 @@ fn price_beyond_all_that_bookmakers_give_is_none() {
 }
 
 #[test]
-fn silent_source_is_late_and_its_books_are_held_until_it_is_whole_again() {
+fn silent_source_is_late_and_its_books_are_held_until_it_is_complete_again() {
     let mut bench = Bench::new(SETTINGS);
     let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
     let source = second_source(&mut bench, policy);
@@ -257,7 +257,7 @@ fn silent_source_is_late_and_its_books_are_held_until_it_is_whole_again() {
     bench.check_images();
 }
 
-/// Nobody was silent while the clock jumped.
+/// No source was silent while the clock jumped.
 #[test]
 fn clock_that_jumps_makes_no_source_late() {
     let mut bench = Bench::new(SETTINGS);
@@ -285,7 +285,7 @@ fn heartbeats_keep_a_quiet_source_live() {
 }
 
 #[test]
-fn source_that_was_only_silent_is_live_with_the_next_that_is_heard_of_it() {
+fn source_that_was_only_silent_is_live_with_its_next_message() {
     let mut bench = Bench::new(SETTINGS);
     let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
     let source = second_source(&mut bench, policy);
@@ -303,7 +303,7 @@ fn source_that_was_only_silent_is_live_with_the_next_that_is_heard_of_it() {
 }
 
 #[test]
-fn source_that_says_more_than_its_silence_is_live_by_its_own_word_alone() {
+fn source_that_reported_trouble_is_live_only_after_it_reports_recovery() {
     for said in [FeedState::Late, FeedState::Down, FeedState::Recovering] {
         let mut bench = Bench::new(SETTINGS);
         let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
@@ -359,7 +359,7 @@ fn check_hold(kind: IncidentKind, why: Option<&str>) {
     let events = bench.readers[BOOK].events();
     let hold = json!({ "kind": "suspend", "eid": "hold-1", "why": why, "of": "i" });
     assert_eq!(events.last(), Some(&hold));
-    // What it told before it can have known of the goal lifts nothing.
+    // Facts from before the source can know of the goal do not lift the hold.
     bench.apply_from(book, &then(69, &[prices("betfair", [210, 340, 410])]));
     assert_eq!(bench.data(BOOK)["suspended"], true, "{kind:?}");
     bench.apply_from(book, &then(70, &[prices("betfair", [150, 440, 610])]));
@@ -389,7 +389,7 @@ fn book_that_suspends_itself_is_not_held_and_opens_by_its_own_word() {
     bench.apply_from(book, &then(61, &[market("betfair", MarketStatus::Open)]));
     assert_eq!(bench.data(BOOK)["suspended"], false);
     assert_eq!(kinds(&bench, BOOK), ["open m:1", "suspend m:2", "resume m:3"]);
-    // One that is late to suspend is held, and let go when it opens again.
+    // A source that suspends late is held, and released when it reopens.
     bench.apply(&then(70, &[goal("h", 20)]));
     bench.apply_from(book, &then(71, &[market("betfair", MarketStatus::Suspended)]));
     bench.apply_from(book, &then(72, &[market("betfair", MarketStatus::Open)]));
@@ -438,7 +438,7 @@ fn another_source_of_a_book_takes_over_under_another_epoch() {
 }
 
 #[test]
-fn one_source_of_two_begins_anew_and_the_match_stays() {
+fn one_source_of_two_restarts_and_the_match_stays() {
     let mut bench = Bench::new(SETTINGS);
     let second = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&then(0, &[fixture(1), playing(), score(1, 0)]));
@@ -483,8 +483,8 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever two sources say and however they are: readers end with the image, no event comes
-    /// twice, no score falls without a word, and no book of a sick source can be bet on.
+    /// For any facts and states of two sources: readers end with the image, no event arrives twice,
+    /// no score falls without an announcement, and no book of a source in trouble is open.
     #[test]
     fn two_sources_make_one_match(steps in prop::collection::vec(step(), 1..60)) {
         let mut bench = Bench::new(SETTINGS);

@@ -1,4 +1,4 @@
-//! What an operator does beside a running hub: by commands, and on the pages behind `/admin/`.
+//! The operator's tools on a running hub: commands, and the pages under `/admin/`.
 
 mod commands;
 mod pages;
@@ -9,11 +9,11 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::support::{Browser, Hub, Place, Setting, program};
+use crate::support::{Browser, Hub, Setting, TestDatabase, program};
 
 const PASSWORD: &str = "an operator's password";
 
-/// Hashing that is quick, and no demo: customers come from the key command.
+/// Fast hashing, and no demo: customers come from the key command.
 const QUICK: [Setting; 3] = [
     ("ACCOUNTS_PASSWORD_MEMORY_KIB", "64"),
     ("ACCOUNTS_PASSWORD_PASSES", "1"),
@@ -24,11 +24,11 @@ fn hub() -> Hub {
     Hub::start_with(&["serve"], &QUICK)
 }
 
-fn hub_on(place: &Place) -> Hub {
+fn hub_on(place: &TestDatabase) -> Hub {
     Hub::start_on(place, &["serve"], &QUICK)
 }
 
-/// Runs a command on the hub's database, with this on its standard input.
+/// Runs a command on the hub's database, with this as standard input.
 fn run(hub: &Hub, words: &[&str], input: &str) -> Output {
     let mut command: Command = program();
     let mut process = command
@@ -42,13 +42,13 @@ fn run(hub: &Hub, words: &[&str], input: &str) -> Output {
         .spawn()
         .expect("the command starts");
     let mut stdin = process.stdin.take().expect("its input is piped");
-    // A command that reads nothing may have ended.
+    // A command that reads nothing may have exited.
     stdin.write_all(input.as_bytes()).ok();
     drop(stdin);
     process.wait_with_output().expect("the command ends")
 }
 
-/// What a command answers, which must succeed.
+/// The output of a command, which must succeed.
 #[track_caller]
 fn command(hub: &Hub, words: &[&str]) -> String {
     let Output { status, stdout, stderr } = run(hub, words, "");
@@ -56,7 +56,7 @@ fn command(hub: &Hub, words: &[&str]) -> String {
     String::from_utf8(stdout).expect("an answer is text")
 }
 
-/// What a command says when it refuses, with exit code 1.
+/// The error of a command that refuses, with exit code 1.
 #[track_caller]
 fn refused(hub: &Hub, words: &[&str]) -> String {
     let Output { status, stdout, stderr } = run(hub, words, "");
@@ -78,14 +78,14 @@ fn id(hub: &Hub, email: &str) -> String {
     line.expect("an account has an id").to_owned()
 }
 
-/// Makes an operator's account.
+/// Creates an operator's account.
 fn create_admin(hub: &Hub, name: &str) {
     let Output { status, stderr, .. } =
         run(hub, &["admin", "create", name], &format!("{PASSWORD}\n"));
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
 }
 
-/// An operator at the pages.
+/// An operator's browser session.
 async fn operator(hub: &Hub) -> Browser<'_> {
     create_admin(hub, "ada");
     let mut browser = Browser::new(hub);

@@ -1,23 +1,23 @@
-//! What REST answers over HTTP is what the answer sheets of the shared recordings say, field by field.
+//! REST responses match the answer sheets of the shared recordings, field by field.
 //!
-//! Recordings are kept by `matchwire import` or played by `matchwire replay`, as an operator does it,
-//! and asked for as a customer asks. Points of tennis are compared in `sports_api::recordings`, and
-//! documents of the stream in `replay`.
+//! The tests import recordings with `matchwire import` or play them with `matchwire replay`, as an
+//! operator does, and request them as a customer does. Points of tennis are compared in
+//! `sports_api::recordings`, and documents of the stream in `replay`.
 //!
-//! REST has no place for these parts of the sheets:
-//! - Sizes, hashes, counts of messages and of time stamps out of order: they are of the file.
-//! - Ids of providers. Ours are others, and one player has one id; `refs` are on the stream.
-//! - Seconds and time stamps of what happened, the moments at which periods began and ended, reasons of
+//! REST does not show these parts of the sheets:
+//! - Sizes, hashes, counts of messages and of timestamps out of order: they describe the file.
+//! - Ids of providers. The hub has its own ids, with one id per player; `refs` are on the stream.
+//! - Seconds and timestamps of incidents, the moments at which periods began and ended, reasons of
 //!   substitutions, and `winner` and `duration` of football, which follow from the scores.
-//! - Counts of kinds of events that no counter of a side is made of: duels, carries, pressure.
-//! - Of Betfair's markets the ladders, what was traded, the last traded price and transitions of
-//!   status: REST tells the best price to back while there is one. Historic files of the tier BASIC
-//!   hold last prices alone, and so REST tells no price of them.
-//! - Prices over all bookmakers of football-data.co.uk (`BbMx`, `BbAv`, `Max`, `Avg`): no bookmaker says
-//!   them. What all say together is the consensus here, which is made of the prices.
-//! - `/scores` of The Odds API: when it was updated last.
-//! - A settlement or a cancellation alone (`bet_settlement.xml`, `bet_cancel.xml`): markets of matches
-//!   that nothing else is told of.
+//! - Counts of event kinds that no team counter uses: duels, carries, pressure.
+//! - Of Betfair's markets the ladders, traded amounts, the last traded price and transitions of
+//!   status: REST shows the best price to back while there is one. Historic files of the tier BASIC
+//!   contain only last prices, and so REST shows no price for them.
+//! - Prices over all bookmakers of football-data.co.uk (`BbMx`, `BbAv`, `Max`, `Avg`): they belong
+//!   to no bookmaker. Here the consensus is computed from the prices.
+//! - `/scores` of The Odds API: the time of the last update.
+//! - A settlement or a cancellation alone (`bet_settlement.xml`, `bet_cancel.xml`): markets of
+//! matches without other data.
 
 mod analysis;
 mod football;
@@ -30,19 +30,19 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::support::{Hub, PATIENCE, Place, QUIET, shared};
+use crate::support::{Hub, PATIENCE, QUIET, TestDatabase, shared};
 
-/// A hub that has what recordings tell, and a customer's key.
-struct Kept {
+/// A hub with the data of recordings, and a customer's key.
+struct RecordedHub {
     hub: Hub,
     key: String,
 }
 
-impl Kept {
-    /// On a database into which these were imported; `None`, and said, where they are not here.
+impl RecordedHub {
+    /// On a database with these imported; `None`, with a message, if they are missing.
     fn import(files: &[&str]) -> Option<Self> {
         let files: Vec<PathBuf> = files.iter().map(|file| shared(file)).collect::<Option<_>>()?;
-        let place = Place::file();
+        let place = TestDatabase::file();
         let output = place.program().args(["import", "--db", &place.db()]).args(&files).output();
         let output = output.expect("the program runs");
         let said = String::from_utf8_lossy(&output.stdout);
@@ -51,7 +51,7 @@ impl Kept {
         Some(Self::of(Hub::start_on(&place, &["serve"], &[QUIET])))
     }
 
-    /// Which plays these as fast as it can, and goes on.
+    /// Plays these at full speed, and keeps running.
     fn replay(files: &[&str]) -> Option<Self> {
         let files: Vec<PathBuf> = files.iter().map(|file| shared(file)).collect::<Option<_>>()?;
         let files = files.iter().map(|file| file.to_str().expect("a path of text"));
@@ -64,7 +64,7 @@ impl Kept {
         Self { hub, key }
     }
 
-    /// An answer that is there.
+    /// A successful response.
     async fn get(&self, path: &str) -> Value {
         let token = format!("Token {}", self.key);
         let answer = self.hub.request("GET", path, &[("authorization", &token)]).await;
@@ -72,7 +72,7 @@ impl Kept {
         answer.json()
     }
 
-    /// The same, once it says so: what is played is shown a moment later.
+    /// The same, as soon as the condition holds: replayed data appears with a delay.
     async fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;
         let waiting = async {
@@ -102,7 +102,7 @@ impl Kept {
         rows
     }
 
-    /// The one match of football between these two.
+    /// The one football match between these two.
     async fn event(&self, home: &Value, away: &Value) -> Value {
         let name = home.as_str().expect("a name").replace(' ', "%20");
         let rows = self.all(&format!("/api/v2/events/?limit=200&team_name={name}")).await;

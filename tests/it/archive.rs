@@ -1,4 +1,4 @@
-//! What has passed through the hub is kept, whatever becomes of the hub.
+//! Everything that has passed through the hub is archived, whatever happens to the hub.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ async fn count(pool: &AnyPool, question: &'static str) -> i64 {
     sqlx::query_scalar(question).fetch_one(pool).await.expect("it answers")
 }
 
-/// Each of these finds what hangs in the air.
+/// Each start of the hub looks for unresolved matches.
 async fn check_consistent(pool: &AnyPool, when: &str) {
     let loose = [
         "SELECT count(*) FROM archive_odds o
@@ -40,7 +40,7 @@ async fn check_consistent(pool: &AnyPool, when: &str) {
     }
 }
 
-/// By id: how many incidents and points are kept of each match.
+/// By id: the number of archived incidents and points of each match.
 async fn told(pool: &AnyPool) -> BTreeMap<i64, usize> {
     let records: Vec<(i64, String)> = sqlx::query_as("SELECT id, record FROM archive_matches")
         .fetch_all(pool)
@@ -64,7 +64,7 @@ async fn openings(pool: &AnyPool) -> BTreeMap<i64, (String, i64)> {
 }
 
 #[tokio::test]
-async fn what_was_kept_outlasts_a_crash() {
+async fn archive_survives_a_crash() {
     on_each(async |place| {
         let mut hub = Hub::start_on(&place, &["serve"], &[WRITES]);
         hub.until_counted_to(WRITTEN, 100.0).await;
@@ -91,7 +91,7 @@ async fn what_was_kept_outlasts_a_crash() {
     .await;
 }
 
-/// What a source says of a match in play, an hour after its start.
+/// A source's report of a match in play, an hour after its start.
 async fn push_in_play(hub: &Hub, feed: &str) {
     let now = Timestamp::now().as_microsecond();
     let fixture = json!({
@@ -125,10 +125,10 @@ async fn until(hub: &Hub, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     asked_until(path, async || hub.get(path).await.json(), is_so).await
 }
 
-/// A match in play when the hub is killed, and of which nobody tells afterwards, is not in play for
-/// ever, has no result that nobody saw, and nothing of it can be taken. Who tells of it again is believed.
+/// A match in play when the hub is killed, without later reports, does not stay in play forever,
+/// has no invented result, and is not settled. A source that reports it again is believed.
 #[tokio::test]
-async fn match_in_play_at_a_crash_is_unresolved_until_somebody_tells_of_it() {
+async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
     on_each(async |place| {
         let settings = [QUIET, WRITES, ("ARCHIVE_UNTOLD_AFTER_MS", "300")];
         let mut hub = Hub::start_on(&place, &["serve"], &settings);
@@ -141,7 +141,7 @@ async fn match_in_play_at_a_crash_is_unresolved_until_somebody_tells_of_it() {
         let id = &page["results"][0]["id"];
         let event = format!("/api/v2/events/{id}/?token={key}");
         until(&hub, &odds(id), |odds| price(odds)["suspended"] == false).await;
-        // It is known to the hub, however long ago it was told.
+        // The hub knows it, however old the report is.
         let pool = place.pool().await;
         let open = "SELECT count(*) FROM archive_odds WHERE is_open = 1";
         while count(&pool, open).await == 0 {}
@@ -177,7 +177,7 @@ async fn match_in_play_at_a_crash_is_unresolved_until_somebody_tells_of_it() {
     .await;
 }
 
-/// SQLite has one writer at a time. Programs beside a hub that fills the archive get their turn.
+/// SQLite has one writer at a time. Other programs get their turn while a hub fills the archive.
 #[tokio::test]
 async fn accounts_are_written_while_the_archive_is_filled() {
     let files = [
@@ -192,7 +192,7 @@ async fn accounts_are_written_while_the_archive_is_filled() {
     let hub = Hub::start(&arguments);
     let place = hub.place.clone();
     let (mut keys, mut before) = (Vec::new(), 0);
-    // Until all of it has been written.
+    // Until everything has been written.
     while hub.metric(WRITTEN).await < 760.0 {
         let now = place.program().args(["key", "create", "--db", &place.db()]).output();
         let made = now.expect("the command runs");

@@ -1,11 +1,11 @@
-//! Who gets in, by which way, and what the others are told.
+//! Which clients are admitted, by which way, and the errors that the others get.
 
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{client::IntoClientRequest, handshake::client::Request};
 
 use crate::support::{Client, Closed, Hub, QUIET};
 
-/// A key of the right form that nobody was given.
+/// A well-formed key that does not exist.
 const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
 
 /// An upgrade request to `/stream/v1` with these headers and this query.
@@ -18,7 +18,7 @@ fn upgrade(hub: &Hub, headers: &[(&'static str, &str)], query: &str) -> Request 
     request
 }
 
-/// The first frame is `hello`; the subprotocol that was selected.
+/// The first frame is `hello`; returns the selected subprotocol.
 async fn served(request: Request) -> Option<String> {
     let mut client = Client::connect_with(request).await;
     let first = client.next().await.expect("a served socket stays open");
@@ -27,7 +27,7 @@ async fn served(request: Request) -> Option<String> {
     selected.map(|value| value.to_str().expect("a word").to_owned())
 }
 
-/// An `error` frame comes first, then the close: their codes.
+/// An `error` frame comes first, then the close: returns both codes.
 async fn refused(request: impl IntoClientRequest + Unpin) -> (Value, u16) {
     let mut client = Client::connect_with(request).await;
     let first = client.next().await.expect("the reason comes before the close");
@@ -44,7 +44,7 @@ fn auth_failed() -> (Value, u16) {
 }
 
 #[tokio::test]
-async fn key_is_taken_from_header_subprotocol_and_query() {
+async fn key_is_accepted_in_header_subprotocol_and_query() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = &hub.key(&["websocket"]);
     let protocol = "sec-websocket-protocol";
@@ -60,7 +60,7 @@ async fn key_is_taken_from_header_subprotocol_and_query() {
     check(&[], &format!("/?token={key}"), None).await;
 }
 
-/// Issue 5, point 4: whoever sends two keys has to send the same one.
+/// Issue 5, point 4: if a client sends two keys, they must be the same.
 #[tokio::test]
 async fn header_subprotocol_and_query_must_agree() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
@@ -83,7 +83,7 @@ async fn header_subprotocol_and_query_must_agree() {
 }
 
 #[tokio::test]
-async fn who_may_not_enter_is_told_why() {
+async fn refused_client_gets_the_reason() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let (revoked, poor) = (hub.key(&["websocket"]), hub.key(&["odds", "sports"]));
     hub.revoke(&revoked);
@@ -111,7 +111,7 @@ async fn account_has_so_many_sockets_and_no_more() {
     assert_eq!(refused(request()).await, (json!("limit"), 4429));
     Client::connect(&hub.address, &other).await.next_of("hello").await;
 
-    // A place that is given up is free again, as soon as the hub has seen it.
+    // A closed socket frees its slot as soon as the hub notices.
     second.send_message(tokio_tungstenite::tungstenite::Message::Close(None)).await;
     second.until_closed().await;
     let mut third = Client::connect_with(request()).await;
@@ -139,7 +139,7 @@ async fn revoking_a_key_closes_its_sockets_and_no_others() {
     assert_eq!(refused(again).await, auth_failed());
 }
 
-/// Buys a ticket with the key in a header.
+/// Obtains a ticket with the key in a header.
 async fn ticket(hub: &Hub, key: &str) -> String {
     let authorization = format!("Token {key}");
     let headers = [("authorization", authorization.as_str())];
@@ -196,7 +196,7 @@ async fn ticket_is_bought_with_any_rest_credential_and_not_without() {
 }
 
 #[tokio::test]
-async fn plain_http_is_told_to_upgrade() {
+async fn plain_http_request_gets_upgrade_required() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);
     let answer = hub.get(&format!("/stream/v1?token={key}")).await;

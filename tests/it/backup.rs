@@ -1,4 +1,4 @@
-//! `matchwire backup` as an operator runs it, beside a hub that serves.
+//! `matchwire backup` as an operator runs it, on the database of a running hub.
 
 use std::{fs, path::Path, process::Output};
 
@@ -12,7 +12,7 @@ fn backup(from: &Path, to: &Path) -> (Option<i32>, String) {
 }
 
 #[tokio::test]
-async fn a_copy_made_beside_a_running_hub_knows_its_keys() {
+async fn backup_of_a_running_hub_contains_its_keys() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);
     let to = hub.folder.path().join("copy.db");
@@ -24,7 +24,7 @@ async fn a_copy_made_beside_a_running_hub_knows_its_keys() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("already exists"), "{said}");
 
-    // In the place of another hub's database, as one restores it.
+    // Replaces another hub's database, as in a restore.
     let folder = tempfile::tempdir().expect("a folder");
     fs::copy(&to, folder.path().join("hub.db")).expect("it is put there");
     let restored = Hub::start_in_with(folder.into(), &["serve"], &[QUIET]);

@@ -1,4 +1,4 @@
-//! What is wrong with a feed is counted, kept and told once; what is right with it is used.
+//! Faults of a feed are counted, quarantined and logged once; the valid part is used.
 
 use std::{
     fs::{self, File},
@@ -17,14 +17,14 @@ use crate::support::{
 
 const MARKET: Market = Market { event: 30 };
 
-/// A recording that was played to its end.
-struct Played {
+/// A recording that was played to the end.
+struct Playback {
     hub: Hub,
     client: Client,
 }
 
-/// Plays the file of this name in the folder and follows it to its end.
-async fn play(folder: tempfile::TempDir, name: &str, settings: &[Setting]) -> Played {
+/// Plays the file of this name in the folder and follows it to the end.
+async fn play(folder: tempfile::TempDir, name: &str, settings: &[Setting]) -> Playback {
     let path = folder.path().join(name);
     let path = path.to_str().expect("a path of text");
     let arguments = ["replay", "--speed", "max", "--hold", path];
@@ -33,19 +33,19 @@ async fn play(folder: tempfile::TempDir, name: &str, settings: &[Setting]) -> Pl
     client.subscribe("tennis/*/odds/betfair").await;
     client.subscribe("feeds").await;
     client.until(ended).await;
-    Played { hub, client }
+    Playback { hub, client }
 }
 
 /// Plays these lines.
-async fn play_lines(lines: &[String]) -> Played {
+async fn play_lines(lines: &[String]) -> Playback {
     let folder = tempfile::tempdir().expect("a temporary folder");
     feed::write(folder.path(), "feed.json", lines);
     play(folder, "feed.json", &[]).await
 }
 
-impl Played {
-    /// What was refused, as the quarantine has it: line and kind of each, in order. The counts of
-    /// the `feeds` channel and of `/metrics` agree, and the log names each kind once.
+impl Playback {
+    /// The refused lines, as in the quarantine: line and kind of each, in order. The counts of the
+    /// `feeds` channel and of `/metrics` agree, and the log names each kind once.
     async fn check(&mut self, name: &str, expected: &[(u64, &str)]) {
         let path = self.hub.folder.path().join("hub.db.quarantine.ndjson");
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -183,7 +183,7 @@ async fn endless_line_is_skipped_in_bounded_memory() {
     played.check("feed.json.gz", &[(2, "too_long")]).await;
 }
 
-/// Good lines with one between them that goes on and on.
+/// Good lines with one endless line between them.
 fn endless(path: &Path, bytes: usize) {
     let file = File::create(path).expect("a file");
     let mut archive = GzEncoder::new(file, Compression::fast());

@@ -1,4 +1,4 @@
-//! How answers behave whatever they are of: compression, methods, origins, slashes, addresses.
+//! Behaviour common to all responses: compression, methods, origins, slashes, addresses.
 
 use std::io::Read as _;
 
@@ -16,7 +16,7 @@ fn quiet(more: &[Setting]) -> Hub {
 
 #[tokio::test]
 async fn long_text_is_compressed_and_short_is_not() {
-    // Without it the document names the host of the request, which is one thing more that it varies by.
+    // Without it the document contains the request's host, and so varies by it too.
     let hub = quiet(&[("SERVER_PUBLIC_URL", "http://api.test")]);
     let plain = ask(&hub, "GET", "/api/schema/", &[]).await;
     assert_eq!(plain.header("content-encoding"), None);

@@ -1,4 +1,4 @@
-//! The measuring door: bare channels, in order and complete, and the echo.
+//! The bench port: bare channels, in order and complete, and the echo.
 
 use futures_util::{SinkExt, StreamExt};
 use tokio::{net::TcpListener, time::timeout};
@@ -21,7 +21,8 @@ fn message(channel: &str, number: u32) -> Message {
     Message::binary(format!("!{channel}{number:010}").into_bytes())
 }
 
-/// Text and binary come back as they were, across every form of a frame's length and in fragments.
+/// Text and binary messages are echoed unchanged, with every encoding of the frame length and in
+/// fragments.
 #[tokio::test]
 async fn echo_returns_each_message() {
     let port = free_port().await;

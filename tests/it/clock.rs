@@ -1,4 +1,4 @@
-//! What passes with time, on the running program, by a clock that the test moves.
+//! The effects of time on the running program, with a clock that the test moves.
 
 use std::{fs, sync::Arc};
 
@@ -10,21 +10,21 @@ use tokio::{
 };
 
 use crate::{
-    live_sockets::old::Old,
+    live_sockets::legacy_client::LegacyClient,
     site::{PASSWORD, QUICK, log_in},
     support::{
-        Answer, Browser, Client, Closed, Hub, PATIENCE, Place, QUIET, Setting, bank::Bank,
+        Answer, Browser, Client, Closed, Hub, PATIENCE, QUIET, Setting, TestDatabase, bank::Bank,
         clock::Clock, on_each,
     },
 };
 
-/// Days pass in a moment here; a socket has not been idle for that.
+/// Days pass in a moment here; that does not make a socket idle.
 const PATIENT: Setting = ("FANOUT_IDLE_MS", "0");
-/// A socket is looked at with each beat.
+/// The hub checks a socket with each beat.
 const OFTEN: Setting = ("FANOUT_BEAT_MS", "50");
 
-/// Runs a test from this moment on, on each database.
-async fn from(moment: &str, test: impl AsyncFn(Place, &Clock)) {
+/// Runs a test from this moment on, with each kind of database.
+async fn from(moment: &str, test: impl AsyncFn(TestDatabase, &Clock)) {
     on_each(async |place| {
         let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };
         let clock = Arc::new(clock);
@@ -33,22 +33,22 @@ async fn from(moment: &str, test: impl AsyncFn(Place, &Clock)) {
     .await;
 }
 
-/// What `key list` says of the account with this address.
-fn listed(place: &Place, email: &str) -> String {
+/// The output of `key list` for the account with this address.
+fn listed(place: &TestDatabase, email: &str) -> String {
     let mut command = place.program();
     let output = command.args(["key", "list", "--db", &place.db()]).output().expect("it runs");
     let said = String::from_utf8(output.stdout).expect("text");
     said.lines().rfind(|line| line.contains(email)).expect("the account has a key").to_owned()
 }
 
-fn give(place: &Place, email: &str, addon: &str) -> String {
+fn give(place: &TestDatabase, email: &str, addon: &str) -> String {
     let arguments = ["--email", email, "--addon", addon];
     let mut command = place.program();
     let output = command.args(["key", "create", "--db", &place.db()]).args(arguments).output();
     String::from_utf8(output.expect("it runs").stdout).expect("text").trim().to_owned()
 }
 
-/// Buys a month of the WebSocket add-on by card, and comes back from the provider.
+/// Buys a month of the WebSocket add-on by card, and returns from the provider.
 async fn buy_month(browser: &mut Browser<'_>, bank: &Bank) {
     let fields = [("addon", "websocket"), ("months", "1"), ("rail", "card")];
     let answer = browser.fill("/addons/", "/addons/", &fields).await;
@@ -59,8 +59,8 @@ async fn buy_month(browser: &mut Browser<'_>, bank: &Bank) {
     assert_eq!(back.status, 200, "{back:?}");
 }
 
-/// SPEC section 3: 30 days are added to the current expiry; here 12 days are left, so it is 42 days. SPEC
-/// section 5, rule 3. After it has run out, they count from now.
+/// SPEC section 3: 30 days are added to the current expiry; here 12 days are left, so it is 42
+/// days. SPEC section 5, rule 3. After the expiry, they count from now.
 #[tokio::test]
 async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
     from("2026-09-01T12:00:00Z", async |place, clock| {
@@ -74,7 +74,7 @@ async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
             ("2026-12-01T12:00:00Z", "2026-12-31T12:0"),
         ] {
             clock.set(moment);
-            // Nobody was here for so long that the session has ended.
+            // The session has expired in the meantime.
             let mut browser = log_in(&hub, "me@x.org", PASSWORD).await;
             buy_month(&mut browser, &bank).await;
             let listed = listed(&place, "me@x.org");
@@ -84,7 +84,7 @@ async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
     .await;
 }
 
-/// The same for what the operator gives.
+/// The same for an operator's grant.
 #[tokio::test]
 async fn given_month_with_twelve_days_left_ends_in_forty_two() {
     from("2026-09-01T12:00:00Z", async |place, clock| {
@@ -98,8 +98,8 @@ async fn given_month_with_twelve_days_left_ends_in_forty_two() {
     .await;
 }
 
-/// The socket that was open when the add-on ran out is closed, and no other opens, until it is bought
-/// again. SPEC section 6: the channels are gated by the WebSocket add-on.
+/// When the add-on expires, the hub closes the open socket and accepts no other until the add-on is
+/// bought again. SPEC section 6: the channels are gated by the WebSocket add-on.
 #[tokio::test]
 async fn sockets_end_with_their_addon() {
     from("2026-09-01T12:00:00Z", async |place, clock| {
@@ -108,7 +108,8 @@ async fn sockets_end_with_their_addon() {
         let mut client = Client::connect(&hub.address, &key).await;
         client.subscribe("feeds").await;
         client.next_of("image").await;
-        let mut older = vec![Old::football(&hub, &key).await, Old::both(&hub, &key).await];
+        let mut older =
+            vec![LegacyClient::football(&hub, &key).await, LegacyClient::both(&hub, &key).await];
 
         clock.set("2026-10-01T11:59:00Z");
         client.next_of("beat").await;
@@ -124,18 +125,20 @@ async fn sockets_end_with_their_addon() {
             assert_eq!(client.refused().await, (json!("subscription_required"), 4402));
         }
         for path in ["/live/football/", "/ws/live/"] {
-            let client = Old::connect(&hub, &format!("{path}?token={key}"), None).await;
+            let client = LegacyClient::connect(&hub, &format!("{path}?token={key}"), None).await;
             assert_eq!(client.refused().await, (json!("subscription_required"), 4402));
         }
         let path = format!("/stream/v1/channels/feeds?token={key}");
         assert_eq!(hub.get(&path).await.status, 402);
 
         give(&place, "me@x.org", "websocket");
-        // Another program gave it, so the hub hears of it a moment later.
+        // Another program granted it, so the hub notices with a delay.
         let noticed = async { while hub.get(&path).await.status != 200 {} };
         timeout(PATIENCE, noticed).await.expect("what was bought is noticed");
         Client::connect(&hub.address, &key).await.next_of("hello").await;
-        for mut client in [Old::football(&hub, &key).await, Old::both(&hub, &key).await] {
+        for mut client in
+            [LegacyClient::football(&hub, &key).await, LegacyClient::both(&hub, &key).await]
+        {
             client.send(&json!({"action": "ping"})).await;
             assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
         }
@@ -176,7 +179,7 @@ async fn odds_need_their_addon_after_the_last_free_day() {
     .await;
 }
 
-/// The next frame of this kind; the stamps of beats never go back.
+/// The next frame of this kind; timestamps of beats never go back.
 async fn next_of(client: &mut Client, kind: &str, latest: &mut i64, moment: &str) -> Value {
     loop {
         let frame = client.next().await.expect("the socket stays open");
@@ -191,7 +194,7 @@ async fn next_of(client: &mut Client, kind: &str, latest: &mut i64, moment: &str
     }
 }
 
-/// Beats, updates and those that are merged for a rate keep coming.
+/// Beats, updates and rate-limited updates keep arriving.
 async fn goes_on(client: &mut Client, modest: &mut Client, latest: &mut i64, moment: &str) {
     let reading = async {
         let mut published = 0;
@@ -224,10 +227,10 @@ async fn silent_socket_is_closed(hub: &Hub, key: &str, moment: &str) {
     assert!(String::from_utf8_lossy(&seen).contains("idle"), "{moment}: closed for another reason");
 }
 
-/// A virtual machine that resumes, NTP, an operator: what is scheduled does not notice.
+/// A virtual machine that resumes, NTP, an operator: scheduling is not affected.
 #[tokio::test]
 async fn hub_goes_on_when_its_clock_is_moved() {
-    let place = Place::file();
+    let place = TestDatabase::file();
     let Some(clock) = Clock::at_or_skipped("2026-09-01T12:00:00Z", place.folder.path()) else {
         return;
     };
@@ -236,7 +239,7 @@ async fn hub_goes_on_when_its_clock_is_moved() {
     let steady = [OFTEN, PATIENT, ("BENCH_RATE", "200")];
     let hub = Hub::start_on(&place, &["serve"], &steady);
     let strict = [QUIET, OFTEN, ("FANOUT_IDLE_MS", "300")];
-    let strict = Hub::start_on(&Place::file().by(&clock), &["serve"], &strict);
+    let strict = Hub::start_on(&TestDatabase::file().by(&clock), &["serve"], &strict);
     let strict_key = strict.key(&crate::support::ALL_ADDONS);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &key).await;
@@ -261,9 +264,9 @@ async fn hub_goes_on_when_its_clock_is_moved() {
     }
 }
 
-/// Days of quotas and of usage are those of UTC.
+/// Days of quotas and of usage are UTC days.
 #[tokio::test]
-async fn quota_and_usage_begin_anew_at_midnight() {
+async fn quota_and_usage_reset_at_midnight() {
     from("2026-09-01T23:58:00Z", async |place, clock| {
         let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "2")];
         let hub = Hub::start_on(&place, &["serve"], &settings);
@@ -303,7 +306,7 @@ async fn mailed(folder: &std::path::Path, page: &str) -> String {
         loop {
             let files = fs::read_dir(folder).into_iter().flatten().flatten();
             let mails = files.filter_map(|file| fs::read_to_string(file.path()).ok());
-            // As it travels: long lines are folded, and a sign of equality is written out.
+            // In transport encoding: long lines are folded, and equals signs are escaped.
             let mails = mails.map(|mail| mail.replace("=\r\n", "").replace("=3D", "="));
             let link = mails.filter_map(|mail| {
                 let (_, link) = mail.split_once(page)?;
@@ -328,8 +331,8 @@ async fn customer<'a>(hub: &'a Hub, mails: &std::path::Path) -> Browser<'a> {
     log_in(hub, "me@x.org", PASSWORD).await
 }
 
-/// The settings of a hub whose mails go to a folder, and the folder.
-fn with_mail(place: &Place) -> (Vec<Setting>, std::path::PathBuf) {
+/// The settings of a hub that writes its mails to a folder, and the folder.
+fn with_mail(place: &TestDatabase) -> (Vec<Setting>, std::path::PathBuf) {
     let folder = place.folder.path().join("mails");
     let path: &str = folder.to_str().expect("text").to_owned().leak();
     ([&QUICK[..], &[QUIET, ("MAIL_FOLDER", path)]].concat(), folder)
@@ -360,7 +363,7 @@ async fn link_of_a_mail_is_good_for_a_day() {
     .await;
 }
 
-/// Issue 5, point 2: sessions are in the store and end; each visit puts that off.
+/// Issue 5, point 2: sessions are stored and expire; each visit extends them.
 #[tokio::test]
 async fn session_ends_two_weeks_after_the_last_visit() {
     from("2026-09-01T12:00:00Z", async |place, clock| {

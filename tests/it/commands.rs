@@ -1,4 +1,4 @@
-//! What a client may say on the socket, and what it is answered.
+//! The commands of a client on the socket, and their responses.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ async fn stays_open(client: &mut Client) {
     assert_eq!(pong["type"], "pong");
 }
 
-/// A hub that waits with these lines for somebody who follows them.
+/// A hub that waits with these lines until a client follows them.
 fn held(lines: &[String], settings: &[Setting]) -> (Hub, String) {
     let folder = std::sync::Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let path = feed::write(folder.path(), "feed.json", lines);
@@ -42,7 +42,7 @@ fn held(lines: &[String], settings: &[Setting]) -> (Hub, String) {
     (hub, key)
 }
 
-/// What the hub shows of a channel over HTTP.
+/// The hub's HTTP image of a channel.
 async fn image(hub: &Hub, key: &str, channel: &str) -> Value {
     hub.get(&format!("/stream/v1/channels/{channel}?token={key}")).await.json()
 }
@@ -118,7 +118,7 @@ async fn binary_message_is_refused_and_the_socket_stays() {
 }
 
 #[tokio::test]
-async fn pong_echoes_what_was_asked() {
+async fn pong_echoes_the_ping() {
     let (_hub, mut client) = quiet().await;
     for (id, t) in [(json!(1), json!(1.5)), (json!("a"), json!({"any": ["thing"]}))] {
         let pong = client.ask(&json!({"op": "ping", "id": id, "t": t})).await;
@@ -130,7 +130,7 @@ async fn pong_echoes_what_was_asked() {
 }
 
 #[tokio::test]
-async fn subscribed_says_what_holds() {
+async fn subscribed_frame_states_the_options() {
     let (_hub, mut client) = quiet().await;
     let command = json!({"op": "subscribe", "id": 1, "ch": "feeds", "every_ms": 250,
         "on_slow": "resync", "lag": true, "a field": "of later"});
@@ -185,7 +185,7 @@ async fn exact_subscribe_again_begins_again() {
 async fn wildcard_subscribe_again_begins_again_from_where_it_says() {
     let (_hub, mut client) = quiet().await;
     client.ask(&json!({"op": "subscribe", "id": 1, "ch": "*"})).await;
-    // Two channels are there from the beginning: the health of sources, and signals.
+    // Two channels always exist: the health of sources, and signals.
     let images = [client.next_of("image").await, client.next_of("image").await];
     let mut here = json!({});
     for image in &images {
@@ -200,7 +200,7 @@ async fn wildcard_subscribe_again_begins_again_from_where_it_says() {
     }
     client.next_of("beat").await;
 
-    // Nothing came since: the beat says so, and no image is sent.
+    // Nothing has changed since: the beat confirms it, and no image is sent.
     client.ask(&json!({"op": "subscribe", "id": 3, "ch": "*", "from": here})).await;
     let next = client.next().await.expect("a frame");
     let heads = json!({"feeds": here["feeds"]["seq"], "signals": here["signals"]["seq"]});
@@ -226,7 +226,7 @@ async fn wildcard_position_is_confirmed_at_once() {
     let beat = client.next_of("beat").await;
     let head = |name: &str| client.channels[name].seq;
     assert_eq!(beat["heads"], json!({"feeds": head("feeds"), "signals": head("signals")}));
-    // Where nothing is covered there is nothing to confirm, and that is said too.
+    // A pattern without channels has nothing to confirm, and the response says so.
     client.ask(&json!({"op": "unsubscribe", "id": 1, "ch": "*"})).await;
     client.ask(&json!({"op": "subscribe", "id": 2, "ch": "football/*"})).await;
     assert_eq!(client.next_of("beat").await["heads"], json!({}));
@@ -238,7 +238,7 @@ async fn unsubscribe_leaves_what_something_else_asks_for() {
     let mut followed = async |op: &str, channel: &str| -> bool {
         let answer = client.ask(&json!({"op": op, "id": channel, "ch": channel})).await;
         assert_eq!((&answer["type"], &answer["ch"]), (&json!(format!("{op}d")), &json!(channel)));
-        // A wildcard without channels asks for a beat, which shows all that is followed.
+        // A wildcard without channels requests a beat, which shows everything that is followed.
         client.send(&json!({"op": "subscribe", "id": "look", "ch": "nothing/*"})).await;
         loop {
             let beat = client.next_of("beat").await;
@@ -293,9 +293,9 @@ async fn limit_of_channels_holds_for_names_and_wildcards() {
     assert_eq!(answer["type"], "subscribed", "a place was given up");
 }
 
-/// Channels that open beyond the limit are left out by one `error`, not by one each.
+/// One `error` reports all channels that open beyond the limit, not one each.
 #[tokio::test]
-async fn wildcard_says_once_that_new_channels_are_too_many() {
+async fn pattern_reports_too_many_new_channels_once() {
     let lines: Vec<String> = (30..36).map(|event| Market { event }.defined("OPEN", 0)).collect();
     let (hub, key) = held(&lines, &[("FANOUT_CHANNELS_MAX", "2")]);
     let (mut client, mut watcher) =
@@ -314,7 +314,7 @@ async fn wildcard_says_once_that_new_channels_are_too_many() {
 }
 
 #[tokio::test]
-async fn patterns_have_a_limit_of_their_own() {
+async fn patterns_have_a_separate_limit() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("FANOUT_PATTERNS_MAX", "2")]);
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     let mut ask = async |op: &str, ch: &str| {
@@ -331,7 +331,7 @@ async fn patterns_have_a_limit_of_their_own() {
     assert_eq!(ask("subscribe", "nothing/*").await, "subscribed", "a place was given up");
 }
 
-/// Only what carries positions may be longer than other commands.
+/// Only the part with positions may exceed the length of other commands.
 #[tokio::test]
 async fn long_command_is_for_positions_alone() {
     let (hub, client) = quiet().await;
@@ -388,7 +388,7 @@ async fn ten_thousand_subscribes_are_all_answered() {
 }
 
 #[tokio::test]
-async fn flood_of_pings_is_answered_and_hurts_nobody() {
+async fn flood_of_pings_is_answered_and_delays_no_client() {
     let (hub, client) = quiet().await;
     let (mut sink, mut stream) = client.socket.split();
     const COUNT: u32 = 50_000;
@@ -400,7 +400,7 @@ async fn flood_of_pings_is_answered_and_hurts_nobody() {
         sink.flush().await.expect("the socket takes the last ping");
     };
     let reading = async {
-        // A pong may stand for several pings; it is the latest that has to be answered.
+        // One pong may answer several pings; the latest has to be answered.
         loop {
             let message = stream.next().await.expect("it stays open").expect("it stays whole");
             if let Message::Pong(payload) = message
@@ -428,7 +428,7 @@ async fn message_that_is_too_large_closes_with_4413() {
     let mut client = Client::connect(&hub.address, &key).await;
     let part = |opcode| Frame::message(vec![b' '; 10_000], OpCode::Data(opcode), false);
     client.send_message(Message::Frame(part(Data::Text))).await;
-    // More than a command with positions may have, which shows at the end of the message only.
+    // Longer than a command with positions may be, which shows only at the end of the message.
     for _ in 0..26 {
         client.send_message(Message::Frame(part(Data::Continue))).await;
     }
@@ -561,9 +561,9 @@ async fn wildcard_covers_channels_that_open_later() {
 }
 
 #[tokio::test]
-async fn channel_asked_for_in_several_ways_is_delivered_once() {
-    // Nobody falls behind, be the machine ever so busy: who did and asks for an image gets no events
-    // from before it.
+async fn channel_covered_by_several_subscriptions_is_delivered_once() {
+    // No client falls behind, however busy the machine is: a client that falls behind and requests
+    // an image misses the events before it.
     let settings = [("FANOUT_OUTBOX_BYTES", "67108864"), ("FANOUT_OUTBOX_AGE_MS", "600000")];
     let (hub, key) = held(&Market { event: 30 }.busy(10_000, 100), &settings);
     let mut client = Client::connect(&hub.address, &key).await;
@@ -576,14 +576,14 @@ async fn channel_asked_for_in_several_ways_is_delivered_once() {
     for pattern in [&book, "*/*/odds/*", &book, "tennis/*/*/betfair", "feeds"] {
         client.send(&json!({"op": "subscribe", "id": 1, "ch": pattern})).await;
     }
-    // The client itself fails at an update or an event that comes twice, and at a hole.
+    // The client itself fails at a repeated update or event, and at a gap.
     client.until(ended).await;
     let answers = client.others.iter().filter(|frame| frame["type"] == "subscribed");
     assert_eq!(answers.count(), 7);
     let image = image(&hub, &key, &book).await;
     assert_eq!(client.channels[&book].data, image["data"]);
-    // Each subscription begins anew with an image, which holds what happened until then; from the last
-    // of them on every event comes. A suspension is every second transition of its market.
+    // Each subscription starts with an image, which includes everything up to then; from the last
+    // of them on every event arrives. A suspension is every second transition of its market.
     let suspended = client.channels[&book].events.iter().filter(|it| it["kind"] == "suspend");
     let number =
         |event: &Value| -> Option<u32> { event["eid"].as_str()?.rsplit_once(':')?.1.parse().ok() };
@@ -593,13 +593,14 @@ async fn channel_asked_for_in_several_ways_is_delivered_once() {
 }
 
 #[tokio::test]
-async fn beats_tell_where_each_channel_stands() {
+async fn beats_state_the_position_of_each_channel() {
     let (hub, key) = held(&Market { event: 30 }.busy(5_000, 100), &[("FANOUT_BEAT_MS", "1")]);
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("tennis/*/odds/*").await;
     client.subscribe("feeds").await;
     client.until(ended).await;
-    // The client compares every beat with what was delivered; here, that they came and cover all.
+    // The client compares every beat with the delivered frames; here, that beats arrive and cover
+    // everything.
     loop {
         let beat = client.next_of("beat").await;
         let heads = beat["heads"].as_object().expect("an object").clone();

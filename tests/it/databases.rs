@@ -1,4 +1,4 @@
-//! The running hub on each database: what is said to one is heard by the other program at once.
+//! The running hub on each kind of database: changes by one program reach the other at once.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use tokio::time::timeout;
 use tokio_tungstenite::{connect_async, tungstenite};
 
 use crate::support::{
-    Answer, Client, Closed, Hub, PATIENCE, Place, QUIET, cluster::Cluster, on_each,
+    Answer, Client, Closed, Hub, PATIENCE, QUIET, TestDatabase, cluster::Cluster, on_each,
     postgres_or_skipped, program,
 };
 
-/// A key of the right form that nobody was given.
+/// A well-formed key that does not exist.
 const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
 
-/// Asks for the image of `feeds`, which takes the WebSocket add-on.
+/// Requests the image of `feeds`, which requires the WebSocket add-on.
 async fn image(hub: &Hub, key: &str) -> Answer {
     let header = format!("Token {key}");
     hub.request("GET", "/stream/v1/channels/feeds", &[("authorization", &header)]).await
@@ -43,12 +43,12 @@ async fn key_works_until_another_program_revokes_it() {
     .await;
 }
 
-/// PostgreSQL tells; nobody asks. How often SQLite is asked does not matter there.
+/// PostgreSQL notifies; there is no polling. The polling interval of SQLite does not matter there.
 #[tokio::test]
-async fn postgresql_tells_of_a_revocation_itself() {
+async fn postgresql_notifies_of_a_revocation() {
     const AT_ONCE: Duration = Duration::from_secs(5);
     let Some(server) = postgres_or_skipped() else { return };
-    let place = Place::postgres(&server);
+    let place = TestDatabase::postgres(&server);
     let settings = [QUIET, ("ACCOUNTS_WATCH_MS", "3600000")];
     let hub = Hub::start_on(&place, &["serve"], &settings);
     let key = hub.key(&["websocket"]);
@@ -114,13 +114,13 @@ async fn demo_keeps_its_key_over_a_restart() {
     .await;
 }
 
-/// Known keys go on, sockets stay, and of an unknown key it is not said that it is wrong. What was
-/// changed before the hub listens again is found all the same.
+/// Cached keys keep working, sockets stay open, and an unknown key is not called wrong. Changes
+/// made before the hub listens again are found.
 #[tokio::test]
 async fn hub_outlives_its_database() {
     let Some(mut cluster) = Cluster::start_or_skipped() else { return };
-    let place = Place::postgres(&cluster.url());
-    // So that the answers below are the cache's for as long as the test may take.
+    let place = TestDatabase::postgres(&cluster.url());
+    // So that the responses below come from the cache for as long as the test may take.
     let settings = [QUIET, ("DATABASE_ACQUIRE_MS", "300"), ("ACCOUNTS_CACHE_MS", "600000")];
     let hub = Hub::start_on(&place, &["serve"], &settings);
     let (known, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
@@ -152,7 +152,7 @@ async fn hub_outlives_its_database() {
     assert_eq!(again.next_of("bye").await["why"], "token_revoked", "it listens again");
 }
 
-/// A hub with one connection answers everybody, one after the other.
+/// A hub with one connection answers all clients, one after the other.
 #[tokio::test]
 async fn one_connection_is_enough() {
     on_each(async |place| {
@@ -169,7 +169,7 @@ async fn one_connection_is_enough() {
 #[tokio::test]
 async fn password_of_the_database_is_shown_nowhere() {
     let Some(server) = postgres_or_skipped() else { return };
-    let place = Place::postgres(&server);
+    let place = TestDatabase::postgres(&server);
     let Some((user, _)) = server.split_once("://").and_then(|(_, rest)| rest.split_once('@'))
     else {
         panic!("the test's server has a user")

@@ -1,4 +1,4 @@
-//! The demo's world in its database: a season that was played, and a week that will be.
+//! The demo's world in its database: a played season, and a week ahead.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,14 +8,14 @@ use std::{
 use serde_json::Value;
 use sqlx::{AnyPool, Row};
 
-use crate::support::{Hub, Place, Setting};
+use crate::support::{Hub, Setting, TestDatabase};
 
 const PAST: Setting = ("DEMO_PAST", "true");
 
 const SPORTS: [&str; 7] =
     ["football", "tennis", "csgo", "darts", "hockey", "basketball", "horseracing"];
 
-/// How far the demo has come, once all of it is there.
+/// The demo's coverage, once complete.
 async fn done(pool: &AnyPool) -> Value {
     let mut look = tokio::time::interval(Duration::from_millis(100));
     loop {
@@ -29,7 +29,7 @@ async fn done(pool: &AnyPool) -> Value {
     }
 }
 
-/// Matches by sport, of those that the condition lets through.
+/// Matches by sport, of those that the condition selects.
 async fn count(pool: &AnyPool, condition: &'static str) -> BTreeMap<String, i64> {
     let start = "SELECT sport, CAST(count(*) AS BIGINT) AS n FROM archive_matches WHERE ";
     let query = sqlx::AssertSqlSafe(format!("{start}{condition} GROUP BY sport"));
@@ -39,7 +39,7 @@ async fn count(pool: &AnyPool, condition: &'static str) -> BTreeMap<String, i64>
 
 #[tokio::test]
 async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
-    let place = Place::file();
+    let place = TestDatabase::file();
     let hub = Hub::start_on(&place, &["serve"], &[PAST]);
     let pool = place.pool().await;
     let first = done(&pool).await;
@@ -48,14 +48,14 @@ async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
     for sport in SPORTS {
         // Eight days, of which the first has begun.
         assert!(to_come[sport] > 250, "{sport} to come: {to_come:?}");
-        // Early in August there are no weeks of the season to look back on.
+        // Early in August the season has no past weeks.
         assert!(played.get(sport).copied().unwrap_or(0) < 12_000, "{played:?}");
     }
     check_tables(&pool).await;
     let again = {
         drop(hub);
         let hub = Hub::start_on(&place, &["serve"], &[PAST]);
-        // It has begun to listen after it took up its run.
+        // It listens only after it has resumed its run.
         let again = done(&pool).await;
         drop(hub);
         again
@@ -63,8 +63,8 @@ async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
     assert_eq!(again, first);
 }
 
-/// In every league all have played as often as any other before the demo's own days began: rounds are
-/// whole. In the days since the last one each has played twice more at most.
+/// Before the demo's own days, all teams of a league have played equally often: rounds are
+/// complete. Since then each has played at most twice more.
 async fn check_tables(pool: &AnyPool) {
     let rows = sqlx::query(
         "SELECT brief FROM archive_matches WHERE sport = 'football' AND status = 'finished'",
@@ -87,7 +87,8 @@ async fn check_tables(pool: &AnyPool) {
         }
     }
     assert!(goals.values().all(|sum| *sum == 0), "goals for and against: {goals:?}");
-    // The days since the last round count as one more, in which some play twice and some do not.
+    // The days since the last round count as one more round, in which some teams play twice and
+    // some do not.
     let is_whole = |sides: &&Vec<u64>| {
         let teams: BTreeSet<_> = sides.iter().collect();
         (sides.len(), teams.len()) == (220, 220)

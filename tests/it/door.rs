@@ -1,4 +1,5 @@
-//! The two ways in: straight from the first request, and through the router.
+//! The two paths of a connection: WebSocket directly from the first request, and through the
+//! router.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -8,7 +9,7 @@ use tokio::{
 
 use crate::support::{Hub, PATIENCE, QUIET};
 
-/// A proper upgrade request to this address.
+/// A valid upgrade request to this path.
 fn upgrade(path: &str, key: &str) -> String {
     format!(
         "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
@@ -23,7 +24,7 @@ fn frame(text: &str) -> Vec<u8> {
     [&[0x81, length, 0, 0, 0, 0], text.as_bytes()].concat()
 }
 
-/// Reads on until this has come; all that was read.
+/// Reads until this has arrived; returns everything read.
 async fn read_until(stream: &mut TcpStream, awaited: &str) -> String {
     let mut seen = Vec::new();
     let reading = async {
@@ -67,7 +68,7 @@ async fn socket_may_follow_requests_on_the_same_connection() {
 }
 
 #[tokio::test]
-async fn what_is_no_upgrade_is_the_routers_from_its_first_byte() {
+async fn requests_without_upgrade_go_to_the_router_from_the_first_byte() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let check = async |request: &str, answer: &str| {
         let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");

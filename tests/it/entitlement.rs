@@ -1,11 +1,11 @@
-//! What REST sells, sockets do not give away: add-ons on sockets, bought and missing.
+//! Sockets do not give away what REST sells: add-ons on sockets, bought and missing.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use crate::{
-    live_sockets::old::Old,
+    live_sockets::legacy_client::LegacyClient,
     support::{ALL_ADDONS, Client, Hub, QUIET, Setting},
 };
 
@@ -13,7 +13,7 @@ const ODDS_COST: Setting = ("PRODUCTS_ODDS_FREE_UNTIL", "");
 const SPORTS: [&str; 7] =
     ["football", "tennis", "csgo", "darts", "hockey", "basketball", "horseracing"];
 
-/// A hub that knows a match of each sport, with one bookmaker's book; and the ids of the matches.
+/// A hub with a match of each sport, with one bookmaker's book; and the ids of the matches.
 async fn hub_of_all_sports(settings: &[Setting]) -> (Hub, BTreeMap<&'static str, u64>) {
     let hub = Hub::start_with(&["serve"], &[&[QUIET], settings].concat());
     let feed = hub.feed_key("acme", &[]);
@@ -53,7 +53,7 @@ async fn hub_of_all_sports(settings: &[Setting]) -> (Hub, BTreeMap<&'static str,
     (hub, ids)
 }
 
-/// Asks for a channel by socket and over HTTP, and says what it lacks: both must agree.
+/// Requests a channel by socket and over HTTP, and returns the missing add-on: both must agree.
 async fn lacks(hub: &Hub, client: &mut Client, key: &str, name: &str) -> Vec<String> {
     let answer = client.ask(&json!({"op": "subscribe", "id": name, "ch": name})).await;
     let path = format!("/stream/v1/channels/{name}");
@@ -113,10 +113,10 @@ async fn each_channel_is_had_with_the_addons_that_rest_asks_for() {
         assert_eq!(answer["not_entitled"], rest, "{addons:?}: {answer}");
     }
 
-    // The older sockets show no bookmaker's prices either.
+    // The older sockets do not show bookmaker prices either.
     let football = ids["football"];
     let subscribe = json!({"action": "subscribe", "event_id": football, "bookmaker_slug": "alpha"});
-    let mut old = Old::football(&hub, &hub.key(&["websocket"])).await;
+    let mut old = LegacyClient::football(&hub, &hub.key(&["websocket"])).await;
     old.send(&subscribe).await;
     let refused = old.next().await.expect("a frame");
     assert_eq!(
@@ -126,12 +126,12 @@ async fn each_channel_is_had_with_the_addons_that_rest_asks_for() {
     assert_eq!(refused["event_id"], football, "{refused}");
     old.send(&json!({"action": "subscribe", "event_id": football})).await;
     assert_eq!(old.next().await.expect("a frame")["type"], "subscribed", "without the book");
-    let mut old = Old::football(&hub, &hub.key(&["websocket", "odds"])).await;
+    let mut old = LegacyClient::football(&hub, &hub.key(&["websocket", "odds"])).await;
     old.send(&subscribe).await;
     assert_eq!(old.next().await.expect("a frame")["type"], "subscribed");
 }
 
-/// As an operator does, from another program, of which the hub hears a moment later.
+/// As an operator does, from another program, so the hub notices with a delay.
 pub(crate) fn command(hub: &Hub, arguments: &[&str]) -> String {
     let mut program = hub.place.program();
     let done = program.args(arguments).args(["--db", &hub.db()]).output().expect("it runs");
@@ -140,7 +140,7 @@ pub(crate) fn command(hub: &Hub, arguments: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn what_is_bought_while_connected_is_had_at_once() {
+async fn purchase_while_connected_takes_effect_at_once() {
     let (hub, ids) = hub_of_all_sports(&[ODDS_COST]).await;
     let (email, darts) = ("ann@example.org", ids["darts"]);
     let key = command(&hub, &["key", "create", "--email", email, "--addon", "websocket"]);
@@ -155,7 +155,7 @@ async fn what_is_bought_while_connected_is_had_at_once() {
     assert_eq!(told["addons"], json!(["websocket", "sports"]), "{told}");
     let own = format!("darts/{darts}");
     let is_there = |known: &Client| known.channels.get(&own).is_some_and(|it| !it.data.is_null());
-    // Images of the other sports come one after the other.
+    // Images of the other sports arrive one after the other.
     client.until(|known| known.channels.len() == 7 && is_there(known)).await;
 
     let book = format!("darts/{darts}/odds/alpha");
@@ -166,7 +166,7 @@ async fn what_is_bought_while_connected_is_had_at_once() {
     assert_eq!(lacks(&hub, &mut client, &key, &book).await, [""; 0]);
 }
 
-/// While the odds are free, books and signals are for everybody; other sports are not.
+/// While the odds are free, every account has books and signals, but not other sports.
 #[tokio::test]
 async fn odds_that_are_free_are_free_on_sockets_too() {
     let (hub, ids) = hub_of_all_sports(&[("PRODUCTS_ODDS_FREE_UNTIL", "2099-12-31")]).await;

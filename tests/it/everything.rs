@@ -1,6 +1,6 @@
-//! A client that follows 2,000 channels by one pattern is cut off, and loses no event: by one long
-//! command, by names before the pattern, and as `web/stream.js` does it. And readers who resume again
-//! and again cost nobody else anything.
+//! A client that follows 2,000 channels with one pattern is cut off, and loses no event: with one
+//! long command, with names before the pattern, and with `web/stream.js`. Readers who resume in a
+//! loop cost other clients nothing.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{ALL_ADDONS, Client, Followed, Hub, QUIET};
+use crate::support::{ALL_ADDONS, ChannelState, Client, Hub, QUIET};
 
 const MATCHES: u32 = 2_000;
 const PATTERN: &str = "hockey/*";
@@ -20,7 +20,7 @@ fn line(number: u32, score: u32, fact: &str) -> String {
     format!(r#"{{"at":{at},"sport":"hockey","match":"m{number}","fact":{fact}}}"#)
 }
 
-/// Brings all matches to this score, which is an event in each. The first time they are introduced.
+/// Sets all matches to this score, which is an event in each. The first time introduces them.
 async fn push(hub: &Hub, feed_key: &str, score: u32) {
     let lines = (0..MATCHES).flat_map(|number| {
         let sides =
@@ -35,7 +35,7 @@ async fn push(hub: &Hub, feed_key: &str, score: u32) {
     assert_eq!((answer.status, &answer.json()["refused"]), (200, &json!(0)), "{answer:?}");
 }
 
-/// Whether a client stands at this score of all matches.
+/// Whether a client has this score for all matches.
 fn at_score(score: u32) -> impl Fn(&Client) -> bool {
     move |client| {
         client.channels.len() == MATCHES as usize
@@ -43,14 +43,14 @@ fn at_score(score: u32) -> impl Fn(&Client) -> bool {
     }
 }
 
-async fn following(hub: &Hub, key: &str) -> BTreeMap<String, Followed> {
+async fn following(hub: &Hub, key: &str) -> BTreeMap<String, ChannelState> {
     let mut client = Client::connect(&hub.address, key).await;
     client.subscribe(PATTERN).await;
     client.until(at_score(1)).await;
     client.channels
 }
 
-/// Both scores came as events, each once and in order, and no image in place of them.
+/// Both scores arrived as events, each once and in order, and not as an image.
 fn check_events(how: &str, client: &Client) {
     for (name, followed) in &client.channels {
         let eids: Vec<&Value> = followed.events.iter().map(|event| &event["eid"]).collect();
@@ -90,7 +90,7 @@ async fn two_thousand_channels_resume_without_losing_an_event() {
     script.expect("complete");
 }
 
-/// `web/stream.js` in Node, where that is.
+/// `web/stream.js` in Node, if it is installed.
 struct Script(Option<(Child, ChildStdin, Box<dyn BufRead + Send>)>);
 
 impl Script {
@@ -131,17 +131,17 @@ impl Script {
 impl Drop for Script {
     fn drop(&mut self) {
         if let Some((child, ..)) = &mut self.0 {
-            // It may have ended by itself.
+            // It may have exited already.
             child.kill().ok();
             child.wait().ok();
         }
     }
 }
 
-/// Sockets of one key that resume again and again wait for their turns, while another key's reader gets
+/// Sockets of one key that resume in a loop wait for their turns, while another key's reader gets
 /// every change in order and is answered at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_who_resume_again_and_again_wait_and_others_do_not() {
+async fn readers_who_resume_in_a_loop_wait_and_others_do_not() {
     let settings = [("FANOUT_CATCH_UP_BURST", "40"), ("FANOUT_CATCH_UPS_PER_SECOND", "40")];
     let hub = Hub::start_with(&["serve", "--bench-rate", "400"], &settings);
     let (greedy, honest) = (hub.key(&ALL_ADDONS), hub.key(&ALL_ADDONS));
@@ -161,7 +161,7 @@ async fn readers_who_resume_again_and_again_wait_and_others_do_not() {
         }
         attackers.push(attacker);
     }
-    // 160 resumes, of which two shards let 80 through at once; each 40 more take a second of debt.
+    // 160 resumes, of which two shards admit 80 at once; each further 40 take a second of debt.
     let before = seqs(&follower);
     follower.until(|client| seqs(client) > before + 100).await;
     let answer = follower.ask(&json!({"op": "ping", "id": 7})).await;

@@ -1,4 +1,4 @@
-//! The recording that comes with the project.
+//! The recording that ships with the project.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::support::{Hub, PATIENCE};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/football-match.events.gz");
 
-/// What a newcomer may download, in bytes.
+/// The maximum download for a new user, in bytes.
 const BYTES_MAX: u64 = 300_000;
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn example_is_a_small_recording_of_a_whole_match() {
     let counted = ["home", "away"].map(|side| stats["stats"][side]["total_shots"].as_u64());
     assert_eq!(Some(shots as u64), counted[0].zip(counted[1]).map(|(home, away)| home + away));
     assert!(stats["momentum"].as_array().is_some_and(|all| all.len() >= 90), "{stats}");
-    // Prices of a recording are told once it has ended.
+    // Prices of a recording are shown once it has ended.
     let priced = async {
         loop {
             let page: Value =

@@ -1,7 +1,7 @@
-//! What happens when a part of the running program panics, and what signals do to it.
+//! Panics in parts of the running program, and signals.
 //!
-//! The program panics on demand, see `supervisor::fault`: the environment names a part, and SIGUSR1 lets it
-//! panic. Only a debug build does that.
+//! The program panics on demand, see `supervisor::fault`: the environment names a part, and SIGUSR1
+//! makes it panic. Only a debug build does this.
 
 #![cfg(debug_assertions)]
 
@@ -20,13 +20,13 @@ use crate::support::{
 
 const FAILED: Option<i32> = Some(70);
 
-/// Lets the part panic that the hub's environment names.
+/// Makes the part panic that the hub's environment names.
 async fn inject(hub: &Hub) {
     hub.signal("-USR1");
     hub.until_printed("SIGUSR1").await;
 }
 
-/// It has ended with the exit code of a failure and one line that names the part.
+/// It has exited with the exit code of a failure and one line that names the part.
 async fn failed(hub: &mut Hub, part: &str) {
     let code = hub.until_ended().await;
     let printed = hub.printed();
@@ -38,7 +38,7 @@ async fn failed(hub: &mut Hub, part: &str) {
     assert!(line.ends_with("; the process ends"), "{part}: {line}");
 }
 
-/// The hub with this fault ends as it should. `act`: what makes a part run that only waits.
+/// The hub with this fault exits as specified. `act`: wakes a part that only waits.
 async fn check(part: &'static str, settings: &[Setting], act: impl AsyncFnOnce(&Hub)) {
     let settings = [settings, &[("FAULT", part), ("SERVER_DRAIN_MS", "100")]].concat();
     let mut hub = Hub::start_with(&["serve"], &settings);
@@ -50,7 +50,7 @@ async fn check(part: &'static str, settings: &[Setting], act: impl AsyncFnOnce(&
 
 async fn nothing(_hub: &Hub) {}
 
-/// Tasks: they are woken, whatever they wait for.
+/// Tasks: they are woken from any wait.
 #[tokio::test]
 async fn panic_of_any_task_ends_the_process() {
     for part in ["archive", "signals", "identity", "metrics", "usage", "key-watcher", "revocation"]
@@ -81,7 +81,7 @@ async fn panic_of_any_thread_ends_the_process() {
         .await;
 }
 
-/// What plays a recording.
+/// The thread that plays a recording.
 #[tokio::test]
 async fn panic_of_a_player_ends_the_process() {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
@@ -97,7 +97,7 @@ async fn panic_of_a_live_source_ends_the_process() {
     for part in ["source lines", "source lines queue"] {
         let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
         let file = folder.path().join("matchwire.toml");
-        // Nobody listens there: it tries again and again.
+        // The address does not listen: it retries.
         let table =
             "[[source]]\nname = \"lines\"\nkind = \"websocket\"\nurl = \"ws://127.0.0.1:9\"\n";
         fs::write(&file, table).expect("a file of settings");
@@ -108,7 +108,7 @@ async fn panic_of_a_live_source_ends_the_process() {
     }
 }
 
-/// Sockets of other shards are told to go, and nobody waits for the dead one.
+/// Sockets of other shards are closed, and nothing waits for the dead shard.
 #[tokio::test]
 async fn panic_of_a_shard_ends_the_process() {
     let settings =
@@ -125,7 +125,7 @@ async fn panic_of_a_shard_ends_the_process() {
     inject(&hub).await;
     let mut told = 0;
     for client in &mut clients {
-        // What it asks of the hub is asked by its shard.
+        // Its shard forwards its requests to the hub.
         client.subscribe("*/*").await;
     }
     for mut client in clients {
@@ -140,7 +140,7 @@ async fn failed_hub_is_not_ready() {
     let settings = [QUIET, ("FAULT", "archive"), ("SERVER_DRAIN_MS", "60000")];
     let mut hub = Hub::start_with(&["serve"], &settings);
     let key = hub.key(&crate::support::ALL_ADDONS);
-    // It reads nothing, so that the hub has to wait for it.
+    // It does not read, so that the hub has to wait for it.
     let _silent = Client::connect(&hub.address, &key).await;
     inject(&hub).await;
     let asking = async {
@@ -157,7 +157,7 @@ async fn failed_hub_is_not_ready() {
     failed(&mut hub, "archive").await;
 }
 
-/// Whatever hangs.
+/// With any part hanging.
 #[tokio::test]
 async fn watchdog_ends_a_process_that_cannot_stop() {
     let settings = [QUIET, ("FAULT", "writer+hang"), ("SERVER_FAILURE_EXIT_MS", "300")];
@@ -175,7 +175,7 @@ async fn panic_of_a_request_closes_its_connection_alone() {
     let mut unlucky = TcpStream::connect(&hub.address).await.expect("it connects");
     unlucky.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.ok();
     let mut answer = Vec::new();
-    // Closed or reset, without an answer.
+    // Closed or reset, without a response.
     unlucky.read_to_end(&mut answer).await.ok();
     assert!(answer.is_empty(), "{}", String::from_utf8_lossy(&answer));
     assert_eq!(hub.get("/readyz").await.status, 200);

@@ -1,4 +1,4 @@
-//! Football, version 1, over the demo: its pages, its zone, its shapes.
+//! Football, version 1, with the demo: pages, time zone, shapes.
 
 use serde_json::Value;
 use tokio::time::timeout;
@@ -15,7 +15,7 @@ async fn ok(hub: &Hub, path: &str, key: &str) -> Value {
     answer.json()
 }
 
-/// The hub with its demo, as soon as lists have matches.
+/// The hub with its demo, once lists have matches.
 async fn demo() -> (Hub, String) {
     let hub = Hub::start(&["serve"]);
     let key = hub.key(&[]);
@@ -49,7 +49,7 @@ async fn pages_are_numbered_and_dates_are_of_the_zone() {
         let date = event["event_date"].as_str().unwrap();
         assert!(date.ends_with(ending), "{date} with {zone:?}");
     }
-    // The event is of that day where the day is far from that of UTC.
+    // The event belongs to that day where the date differs from UTC.
     let zone = "tz=Pacific/Kiritimati";
     let event = ok(&hub, &format!("/api/events/{id}/?{zone}"), &key).await;
     let day = &event["event_date"].as_str().unwrap()[..10];
@@ -108,7 +108,7 @@ async fn matches_leagues_and_teams_have_their_shapes() {
     assert_eq!(ask(&hub, "/api/odds/compare/?event=1", &key).await.status, 403);
 }
 
-/// A row of what a player did has an id, under which it is found alone.
+/// Each row of a player's statistics has an id, under which it can be requested.
 #[tokio::test]
 async fn player_stats_have_their_rows() {
     let (hub, key) = demo().await;

@@ -1,11 +1,11 @@
-//! Football, version 2, of the running demo: what a client meets that was written for the interface.
+//! Football, version 2, with the running demo and an existing client's expectations.
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::support::{Answer, Client, Hub, PATIENCE};
 
-/// The demo, once its first matches are shown and kept.
+/// The demo, once its first matches are shown and archived.
 async fn demo() -> (Hub, String) {
     let hub = Hub::start(&["serve"]);
     let key = hub.key(&["websocket"]);
@@ -72,7 +72,8 @@ async fn every_path_of_the_demo_answers() {
     }
 }
 
-/// Rows 1, 2 and 4 of SERVICE section 8: requests of clients as they are, and what they make of a row.
+/// Rows 1, 2 and 4 of SERVICE section 8: unchanged requests of clients, and how they interpret a
+/// row.
 #[tokio::test]
 async fn clients_in_the_wild_find_what_is_live() {
     let (hub, key) = demo().await;
@@ -153,7 +154,7 @@ async fn pages_of_the_demo_lead_to_its_end() {
 }
 
 #[tokio::test]
-async fn what_is_known_already_is_not_sent_again() {
+async fn unchanged_resources_are_not_sent_again() {
     let (hub, key) = demo().await;
     // Teams do not change while a match is played.
     let path = "/api/v2/teams/?limit=3";
@@ -168,7 +169,7 @@ async fn what_is_known_already_is_not_sent_again() {
     assert_eq!(other.status, 405);
 }
 
-/// A match over HTTP is the match of its channel at the place that the answer names.
+/// A match over HTTP equals the match of its channel at the position in the response.
 #[tokio::test]
 async fn match_in_play_is_that_of_its_channel() {
     let (hub, key) = demo().await;

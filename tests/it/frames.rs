@@ -95,8 +95,8 @@ async fn endless_message_is_closed_as_too_large() {
     }
 }
 
-/// Eight sockets hold an unfinished message of as many fragments as they may, and send control frames
-/// as fast as they are taken. The shard is theirs and an honest client's.
+/// Eight sockets hold an unfinished message with the maximum number of fragments, and send control
+/// frames as fast as the hub reads them. They share the shard with an honest client.
 #[tokio::test]
 async fn client_is_answered_while_others_flood_the_shard() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("FANOUT_SHARDS", "1")]);
@@ -120,7 +120,7 @@ async fn client_is_answered_while_others_flood_the_shard() {
     client.ask(&json!({"op": "ping", "id": 0})).await;
     let before = sent.load(Ordering::Relaxed);
     let mut id = 0;
-    // Until the shard has read some 16 MB of the floods besides.
+    // Until the shard has also read some 16 MB of the floods.
     while sent.load(Ordering::Relaxed) < before + 640 {
         id += 1;
         client.ask(&json!({"op": "ping", "id": id})).await;

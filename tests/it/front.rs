@@ -1,4 +1,5 @@
-//! What the hub holds for HTTP clients that do not read, and what it tells browsers and strangers.
+//! The hub's buffers for HTTP clients that do not read, and what it reveals to browsers and
+//! strangers.
 
 use std::{io, time::Duration};
 
@@ -11,7 +12,7 @@ use tokio::{
 
 use crate::support::{Client, Hub, PATIENCE, QUIET, Setting, raw};
 
-/// The largest file that the hub has: 1.5 MB.
+/// The hub's largest file: 1.5 MB.
 const LARGE: &str = "/api/docs/swagger-ui-bundle.js";
 
 const MIB: u64 = 1024 * 1024;
@@ -23,7 +24,7 @@ fn ask(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")
 }
 
-/// A connection that has asked for this and of which hardly anything will be read.
+/// A connection that has requested this and reads hardly anything of the response.
 async fn ask_and_leave(hub: &Hub, request: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4096).expect("a small buffer");
@@ -41,7 +42,7 @@ async fn read_all(stream: &mut TcpStream) -> (Vec<u8>, io::Result<()>) {
     (read, ended)
 }
 
-/// Reads until this has come.
+/// Reads until this has arrived.
 async fn read_until(stream: &mut TcpStream, awaited: &str) -> String {
     let mut seen = Vec::new();
     let reading = async {
@@ -63,7 +64,7 @@ async fn until(awaited: &str, condition: impl AsyncFn() -> bool) {
     waited.unwrap_or_else(|_| panic!("{awaited} did not come to be"));
 }
 
-/// 300 strangers ask for 1.5 MB each and read nothing: 0.45 GB, and for minutes, where each has a copy.
+/// 300 clients request 1.5 MB each and read nothing: 0.45 GB for minutes, if each has a copy.
 #[tokio::test]
 async fn unread_answers_take_no_memory_and_end() {
     let settings = [QUIET, ("SERVER_WRITE_TIMEOUT_MS", "2000")];
@@ -92,7 +93,7 @@ async fn unread_answers_take_no_memory_and_end() {
     assert_eq!(hub.get(LARGE).await.body.len(), whole.body.len(), "for who reads it");
 }
 
-/// A slow reader that does read gets everything, however long it takes in all.
+/// A slow reader that keeps reading gets everything, however long it takes.
 #[tokio::test]
 async fn reader_that_makes_progress_is_served_to_the_end() {
     let settings =
@@ -102,7 +103,7 @@ async fn reader_that_makes_progress_is_served_to_the_end() {
     let mut slow = ask_and_leave(&hub, &request).await;
     let (mut read, mut part) = (0, vec![0; 96 * 1024]);
     loop {
-        // Slower than the hub writes: so most of its time is spent on waiting for this reader.
+        // Slower than the hub writes, so that the hub mostly waits for this reader.
         tokio::time::sleep(Duration::from_millis(2)).await;
         match slow.read(&mut part).await.expect("it is not cut off") {
             0 => break,
@@ -127,7 +128,7 @@ async fn large_file_is_compressed_once_for_each_coding() {
     }
 }
 
-/// Loopback is a trusted proxy by default, behind which anybody may be.
+/// Loopback is a trusted proxy by default, and any client may be behind it.
 const NO_PROXIES: Setting = ("SERVER_TRUSTED_PROXIES", "");
 
 #[tokio::test]
@@ -155,7 +156,7 @@ async fn one_address_has_so_many_connections() {
 }
 
 #[tokio::test]
-async fn health_and_sockets_are_served_while_all_connections_are_taken() {
+async fn health_and_sockets_are_served_while_all_connections_are_in_use() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_CONNECTIONS_MAX", "4")]);
     let key = hub.key(&["websocket"]);
     let mut open = Vec::new();
@@ -175,7 +176,7 @@ async fn health_and_sockets_are_served_while_all_connections_are_taken() {
 }
 
 #[tokio::test]
-async fn connection_that_says_nothing_more_is_closed() {
+async fn idle_connection_is_closed() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_HANDSHAKE_TIMEOUT_MS", "300")]);
     for begun in ["GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n", "", "GET /heal", "GET /stream/v1 HT"]
     {
@@ -186,7 +187,7 @@ async fn connection_that_says_nothing_more_is_closed() {
     }
 }
 
-/// What a stranger says of where the hub is goes into no answer that others may be given.
+/// The host that a request claims appears in no response that may be served to others.
 #[tokio::test]
 async fn host_of_a_stranger_is_kept_by_no_cache() {
     let forged = [("x-forwarded-host", "evil.test"), ("x-forwarded-proto", "https")];
@@ -225,7 +226,7 @@ async fn host_of_a_stranger_is_kept_by_no_cache() {
 }
 
 #[tokio::test]
-async fn browsers_are_told_to_use_tls_where_clients_do() {
+async fn hsts_is_sent_where_clients_use_tls() {
     let check = async |settings: &[Setting], expected: Option<&str>| {
         let hub = Hub::start_with(&["serve"], &[&[QUIET], settings].concat());
         for path in ["/healthz", "/", "/nothing"] {
@@ -278,7 +279,7 @@ async fn icon_and_robots_are_there() {
     assert!(robots.body.contains("Disallow: /api/"));
 }
 
-/// Every prefix that the README lists answers what is below it, and each of the addresses is there.
+/// Every prefix in the README serves its paths, and each of the addresses exists.
 #[tokio::test]
 async fn prefixes_answer_an_index() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
@@ -303,7 +304,7 @@ async fn prefixes_answer_an_index() {
     }
 }
 
-/// What is not there was not given: neither as a REST call nor as one over MCP.
+/// A 404 does not count as usage, neither as a REST call nor over MCP.
 #[tokio::test]
 async fn unknown_paths_count_as_nothing() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
@@ -334,7 +335,7 @@ async fn wrong_feed_keys_are_limited_and_good_ones_are_not() {
     assert_eq!(push(&good).await.status, 200);
     let mut statuses = Vec::new();
     for number in 0..8 {
-        // Of the right form, and no form at all.
+        // A well-formed one, and a malformed one.
         let wrong = [format!("{}{number}", &good[..good.len() - 1]), "nonsense".to_owned()];
         statuses.push(push(&wrong[number % 2]).await.status);
     }

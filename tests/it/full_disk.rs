@@ -1,5 +1,5 @@
-//! A database that takes no writes for a while: its disk is full, or another program holds it. Once that is
-//! over, the same process writes again by itself.
+//! A database that refuses writes for a while, because its disk is full or another program holds
+//! it. Afterwards the same process writes again without help.
 
 use std::{
     fs,
@@ -21,13 +21,13 @@ use crate::{
     },
 };
 
-/// A small disk of the test's own. It is unmounted when this is dropped.
+/// A small disk for the test. It is unmounted on drop.
 struct Disk {
     folder: Arc<TempDir>,
 }
 
 impl Disk {
-    /// `None`, said plainly, where this process may not mount one.
+    /// `None`, with a message, if this process may not mount one.
     #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     fn mount_or_skipped() -> Option<Self> {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -57,7 +57,7 @@ impl Disk {
         }
     }
 
-    /// Makes room again.
+    /// Frees the space again.
     fn free(&self) {
         fs::remove_file(self.filling()).expect("it is there");
     }
@@ -73,7 +73,7 @@ impl Drop for Disk {
     }
 }
 
-/// A hub, one customer, and an order of his that waits for its payment.
+/// A hub, one customer, and an order that awaits payment.
 struct Shop {
     hub: Hub,
     bank: Bank,
@@ -92,7 +92,7 @@ impl Shop {
             ("LIMITS_LOG_INS_PER_HOUR_BY_ADDRESS", "0"),
             ("LIMITS_LOG_INS_PER_HOUR_BY_EMAIL", "0"),
             ("DATABASE_PROBE_MS", "100"),
-            // What is paid is to come by the webhook alone.
+            // The payment must arrive by the webhook only.
             ("PAYMENTS_SWEEP_AFTER_MS", "600000"),
         ];
         let settings = [&QUICK[..], &own, &bank.settings()].concat();
@@ -113,7 +113,7 @@ impl Shop {
         shop
     }
 
-    /// Registers another address, and gives its password to the customer.
+    /// Registers another address with the customer's password.
     async fn set_password(&self) {
         let answer = self.register("first@x.org").await;
         assert!(answer.status < 400, "{answer:?}");
@@ -146,7 +146,7 @@ impl Shop {
         turned.unwrap_or_else(|_| panic!("writable is not {wanted}: {}", self.hub.printed()));
     }
 
-    /// Every write is refused for now, and reading goes on.
+    /// All writes fail for now, and reads continue.
     async fn refuses(&self) {
         let asked = [self.log_in(), self.log_in(), self.log_in()];
         let (all, registered, ()) = tokio::join!(
@@ -161,7 +161,7 @@ impl Shop {
         assert_eq!(self.hub.get("/readyz").await.status, 200);
     }
 
-    /// The first try of each works, and what was paid meanwhile is granted once.
+    /// The first attempt of each succeeds, and payments from the meantime are granted once.
     async fn works_again(mut self) {
         assert_eq!(self.log_in().await.status, 303);
         assert!(self.register("late@x.org").await.status < 400);

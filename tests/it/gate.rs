@@ -1,4 +1,4 @@
-//! The gate in front of all products: who is let in with which key, and what the others are told.
+//! Authorization of all products: which key admits to what, and the errors otherwise.
 
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use tokio::{
 
 use crate::support::{Answer, Hub, PATIENCE, QUIET, Setting, on_each};
 
-/// A key of the right form that nobody was given.
+/// A well-formed key that does not exist.
 const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
 
 const ODDS_COST: Setting = ("PRODUCTS_ODDS_FREE_UNTIL", "");
 
-/// A path below each sport but football.
+/// A path below each sport except football.
 const SPORTS: [&str; 6] = [
     "/tennis/api/v2/matches/",
     "/csgo/api/v2/matches/",
@@ -25,7 +25,7 @@ const SPORTS: [&str; 6] = [
     "/horseracing/mcp/",
 ];
 
-/// Below each product there are paths that nobody has.
+/// Below each product there are unknown paths.
 const PRODUCTS: [&str; 9] = [
     "/api/",
     "/api/v2/events/",
@@ -42,7 +42,7 @@ async fn with_key(hub: &Hub, method: &str, path: &str, key: &str) -> Answer {
     hub.request(method, path, &[("authorization", &format!("Token {key}"))]).await
 }
 
-/// Sends these bytes, to which an end of the head is added, and reads the answer to its end.
+/// Sends these bytes, followed by the end of the head, and reads the complete response.
 async fn raw(hub: &Hub, head: &str) -> Answer {
     let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
     let request = format!("{head}connection: close\r\n\r\n");
@@ -125,10 +125,10 @@ async fn without_the_addon_a_valid_key_is_402() {
     check("/stream/v1/channels/feeds/", "WebSocket Addon required", live).await;
 }
 
-/// SPEC section 5: what a free account has, and what each add-on opens. Behind the gate there is 404
-/// for what is not there.
+/// SPEC section 5: the products of a free account, and of each add-on. After authorization, an
+/// unknown path is 404.
 #[tokio::test]
-async fn each_addon_opens_what_it_is_for_and_nothing_else() {
+async fn each_addon_opens_only_its_products() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ODDS_COST]);
     let free = ["/api/v2/nothing/", "/api/nothing/", "/signals/api/nothing/", "/mcp/"];
     let odds = ["/odds/api/nothing/"];
@@ -154,9 +154,9 @@ async fn each_addon_opens_what_it_is_for_and_nothing_else() {
     check(&["sports", "odds", "websocket"], &[&sports[..], &odds].concat(), &[]).await;
 }
 
-/// SPEC sections 4 and 5: the odds are free for everyone until a day, for everyone with a token.
+/// SPEC sections 4 and 5: the odds are free for everyone with a token until a certain day.
 #[tokio::test]
-async fn odds_are_free_until_their_day_for_whoever_has_a_key() {
+async fn odds_are_free_with_a_key_until_their_date() {
     let settings = [QUIET, ("PRODUCTS_ODDS_FREE_UNTIL", "2199-08-17")];
     let hub = Hub::start_with(&["serve"], &settings);
     let key = hub.key(&[]);
@@ -196,8 +196,8 @@ async fn blocked_account_is_401_at_once_and_unblocked_again() {
     .await;
 }
 
-/// Issue 5, point 4: header, query, in both schemes; two that agree are fine, two that do not are a
-/// 401 that says so. SPEC section 5.
+/// Issue 5, point 4: header, query, in both schemes; two that agree are accepted, two that differ
+/// are a 401 that says so. SPEC section 5.
 #[tokio::test]
 async fn second_token_is_not_smuggled() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
@@ -245,7 +245,7 @@ async fn second_token_is_not_smuggled() {
         let detail = answer.json()["detail"].as_str().map(ToOwned::to_owned);
         assert!(detail.unwrap().contains("the request carries two different tokens"), "{what}");
     }
-    // A line that goes on in the next one is no HTTP any more.
+    // A folded header line is no longer valid HTTP.
     let folded = ask("", &[token(key), format!(" Token {other}")]).await;
     assert_eq!(folded.status, 400, "{folded:?}");
     let folded = ask("", &[format!("x: y\r\n Authorization: Token {key}")]).await;
@@ -305,7 +305,7 @@ async fn socket_with_two_different_tokens_is_refused() {
     }
 }
 
-/// Issue 5, point 4: an answer to a request with its token in the address is kept by nobody.
+/// Issue 5, point 4: a response to a request with its token in the URL is not cacheable.
 #[tokio::test]
 async fn answer_to_a_token_in_the_address_is_not_kept() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
@@ -351,14 +351,14 @@ async fn other_origins_may_ask_the_products_and_nothing_else() {
             assert!(exposed.contains("ratelimit") && exposed.contains("retry-after"), "{exposed}");
         }
     }
-    // The page of the demo shows a key, to its own origin.
+    // The demo's page shows a key, only to its own origin.
     for path in ["/", "/metrics", "/register/"] {
         let answer = hub.request("GET", path, &[origin]).await;
         assert_eq!(answer.header("access-control-allow-origin"), None, "{path}");
     }
 }
 
-/// A path that only looks like a product's is none, and nothing is behind it.
+/// A path that only resembles a product's path is unknown.
 #[tokio::test]
 async fn no_spelling_of_a_path_leads_around_the_gate() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
@@ -384,9 +384,9 @@ async fn no_spelling_of_a_path_leads_around_the_gate() {
     check_401(&hub, &raw(&hub, &request).await, "an absolute address");
 }
 
-/// Whatever the path, the method, the query and the headers are, the answer is never a fault of ours.
+/// For any path, method, query and headers, the response is never a server error.
 #[tokio::test]
-async fn nothing_that_is_asked_is_a_fault_of_ours() {
+async fn no_request_causes_a_server_error() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&["sports", "odds"]);
     let path = prop_oneof![

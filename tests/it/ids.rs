@@ -1,22 +1,23 @@
-//! Ids: each fits a signed 32-bit integer, and stays the same over restarts and when another provider joins.
+//! Ids: each fits a signed 32-bit integer, and stays the same across restarts and when another
+//! provider joins.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use crate::{
-    live_sockets::old::Old,
-    support::{Client, Hub, Place, QUIET, Setting, asked_until, on_each},
+    live_sockets::legacy_client::LegacyClient,
+    support::{Client, Hub, QUIET, Setting, TestDatabase, asked_until, on_each},
 };
 
-/// No test is held up by how much one address may ask.
+/// Disables the limit per address.
 const FAST: Setting = ("LIMITS_ADDRESS_PER_SECOND", "0");
 
 fn is_id(name: &str) -> bool {
     name == "id" || name.ends_with("_id")
 }
 
-/// Every id in a document, with the way to it.
+/// Every id in a document, with its path.
 fn ids_in(value: &Value, way: &str, found: &mut Vec<(String, i64)>) {
     match value {
         Value::Object(fields) => {
@@ -35,7 +36,7 @@ fn ids_in(value: &Value, way: &str, found: &mut Vec<(String, i64)>) {
     }
 }
 
-/// How many ids there are, each of which fits.
+/// The number of ids, all of which fit.
 fn check(value: &Value, of: &str) -> usize {
     let mut found = Vec::new();
     ids_in(value, of, &mut found);
@@ -52,14 +53,14 @@ async fn ask(hub: &Hub, key: &str, path: &str) -> Option<Value> {
     (answer.status == 200 && is_json).then(|| answer.json())
 }
 
-/// The rows of a list, whatever its shape.
+/// The rows of a list in any shape.
 fn rows(answer: &Value) -> &[Value] {
     let lists = ["results", "events", "matches", "races"].into_iter();
     let list = lists.map(|name| &answer[name]).chain([answer]).find_map(Value::as_array);
     list.map_or(&[], Vec::as_slice)
 }
 
-/// Asks every path of the document, those with an id for the first rows of the list above them.
+/// Requests every path of the document; ids come from the first rows of the parent list.
 #[tokio::test]
 async fn every_id_of_every_answer_of_the_demo_fits_32_bits() {
     let hub = Hub::start_with(&["serve"], &[FAST]);
@@ -129,7 +130,7 @@ async fn check_stream(hub: &Hub, key: &str) {
 async fn check_older_socket(hub: &Hub, key: &str) {
     let live = ask(hub, key, "/api/v2/events/live/").await.expect("matches in play");
     let id = rows(&live)[0]["id"].as_u64().expect("an id");
-    let mut client = Old::football(hub, key).await;
+    let mut client = LegacyClient::football(hub, key).await;
     client.subscribe(id).await;
     let begun = client.next().await.expect("a snapshot");
     assert_eq!(begun["event_id"], json!(id), "{begun}");
@@ -140,7 +141,7 @@ async fn check_older_socket(hub: &Hub, key: &str) {
     }
 }
 
-/// What a source says of a match between two.
+/// A source's facts about a match between two sides.
 fn lines(matches: &[(&str, [&str; 2])]) -> String {
     let line = |(at, (name, sides)): (usize, &(&str, [&str; 2]))| {
         let sides = sides.map(|side| json!({"name": side, "key": format!("{name} {side}")}));
@@ -161,7 +162,7 @@ async fn push(hub: &Hub, source: &str, matches: &[(&str, [&str; 2])]) {
     assert_eq!(answer.json()["accepted"], json!(matches.len()), "{}", answer.body);
 }
 
-/// Of each home side the ids of its match, of both sides, and of the competition.
+/// For each home side the ids of its match, of both sides, and of the competition.
 async fn board(hub: &Hub, key: &str) -> BTreeMap<String, Value> {
     let board = ask(hub, key, "/stream/v1/channels/football").await.expect("a board");
     let mut found = BTreeMap::new();
@@ -203,8 +204,8 @@ async fn kill_right_after_the_first_word_changes_no_id() {
 }
 
 #[tokio::test]
-async fn another_provider_of_a_match_changes_no_id_whoever_comes_first_later() {
-    let place = Place::file();
+async fn second_provider_of_a_match_changes_no_id_in_any_order() {
+    let place = TestDatabase::file();
     let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);
     push(&hub, "acme", &MATCHES).await;

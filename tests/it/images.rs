@@ -1,4 +1,4 @@
-//! Images, as pages of strangers and their browsers ask for them.
+//! Images, as requested by third-party pages and their browsers.
 
 use std::{fs, sync::Arc};
 
@@ -24,7 +24,7 @@ async fn demo(settings: &[Setting], folder: Option<Arc<tempfile::TempDir>>) -> (
     };
     client.until(|client| find(client).is_some()).await;
     let ids = find(&client).expect("found just now");
-    // Whom it is of is kept a moment later than it is told.
+    // The subject of the image is archived with a delay.
     let types = ["team", "league", "tennis-player"];
     for (kind, id) in types.into_iter().zip(ids) {
         while get(&hub, &format!("/img/{kind}/{id}/"), &[]).await.status == 404 {
@@ -67,7 +67,7 @@ async fn images_are_for_everybody_and_for_a_year() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_has_no_image() {
+async fn unknown_subject_has_no_image() {
     let (hub, [team, ..]) = demo(&[], None).await;
     for path in [
         "/img/team/1/".to_owned(),

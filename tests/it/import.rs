@@ -1,4 +1,5 @@
-//! `matchwire import` as an operator runs it: what is kept is what the answer sheets say, once and again.
+//! `matchwire import` as an operator runs it: the archive matches the answer sheets, also after a
+//! repeated import.
 
 use std::{
     fs,
@@ -33,7 +34,7 @@ fn import(db: &Path, files: &[PathBuf]) -> (Option<i32>, String) {
     (status.code(), String::from_utf8(said).expect("text"))
 }
 
-/// All that is kept, by id.
+/// The whole archive, by id.
 async fn kept(db: &Path) -> Vec<Arc<MatchRecord>> {
     let database = Database::open_existing(&DatabaseName::from(db)).await.expect("a database");
     let archive = Archive::open(&database).await.expect("an archive");
@@ -69,7 +70,7 @@ fn football(record: &MatchRecord) -> &FootballRecord {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_what_the_answer_sheets_say_once_and_again() {
+async fn archive_matches_the_answer_sheets_after_repeated_imports() {
     let seasons = SEASONS.map(|(season, ..)| format!("football-data-couk/{season}.csv.gz"));
     let others = [STATSBOMB, WYSCOUT, SHOOTOUT, STATSPERFORM, ANSWER, SLAM, STRINGS];
     let files = seasons.iter().map(String::as_str).chain(others).map(shared);
@@ -148,7 +149,7 @@ fn check_season(records: &[Arc<MatchRecord>], season: &str, bookmaker: &str, col
     }
 }
 
-/// Goals with minute and scorer, cards and substitutions of a match that is told event by event.
+/// Goals with minute and scorer, cards and substitutions of a match reported event by event.
 fn check_events(record: &MatchRecord, file: &str) {
     let sheet = sheet(file);
     let names = record.names.sides.as_ref().expect("two sides");
@@ -270,7 +271,7 @@ async fn a_hub_that_runs_on_the_database_is_not_disturbed() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_plainly() {
+fn faults_of_a_file_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);

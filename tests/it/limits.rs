@@ -1,4 +1,4 @@
-//! How much may be asked, by one address and by one account in a day.
+//! Rate limits per address, and daily quotas per account.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use tokio_tungstenite::connect_async;
 
 use crate::support::{Answer, Hub, QUIET, Setting, clock::Clock, on_each};
 
-/// A key of the right form that nobody was given.
+/// A well-formed key that does not exist.
 const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
 
-/// A football match that is not there: 404 for whoever passes.
+/// An unknown football match: 404 for every request within the limits.
 const FOOTBALL: &str = "/api/v2/events/1/";
 const TENNIS: &str = "/tennis/api/v2/matches/1/";
 
@@ -19,12 +19,12 @@ async fn with_key(hub: &Hub, path: &str, key: &str) -> Answer {
     hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
 }
 
-/// Asks without a key, on behalf of this address: 401 for whoever passes.
+/// Sends a request without a key, for this client address: 401 within the limits.
 async fn from(hub: &Hub, address: &str) -> Answer {
     hub.request("GET", FOOTBALL, &[("x-forwarded-for", address)]).await
 }
 
-/// How many of so many requests in a row pass.
+/// How many of this many consecutive requests pass.
 async fn passing(hub: &Hub, address: &str, tries: usize) -> usize {
     let mut passed = 0;
     for _ in 0..tries {
@@ -42,14 +42,14 @@ fn check_429(answer: &Answer, code: &str) {
     assert!(body["detail"].is_string());
 }
 
-/// One in a hundred seconds: how fast the test is does not matter.
+/// One in a hundred seconds: the speed of the test does not matter.
 const SLOW: [Setting; 3] =
     [QUIET, ("LIMITS_WRONG_KEYS_PER_MINUTE", "1"), ("LIMITS_ADDRESS_PER_SECOND", "1")];
 
 /// SERVICE section 6: per address 25 a second and 110 at once, then 429 `rate_limited` with
 /// `Retry-After: 1`.
 #[tokio::test]
-async fn address_has_a_burst_and_is_then_told_to_wait() {
+async fn address_has_a_burst_and_is_then_rate_limited() {
     let settings = [QUIET, ("LIMITS_ADDRESS_PER_SECOND", "25")];
     let hub = Hub::start_with(&["serve"], &settings);
     let key = hub.key(&[]);
@@ -64,10 +64,10 @@ async fn address_has_a_burst_and_is_then_told_to_wait() {
     assert_eq!(hub.get("/healthz").await.status, 200, "what is no product has no limit");
 }
 
-/// The last entry that is no trusted proxy is the client's; what a client writes itself changes
-/// nothing. An IPv6 customer is limited by its /64.
+/// The last entry that is not a trusted proxy is the client; entries written by the client itself
+/// change nothing. An IPv6 customer is limited by its /64.
 #[tokio::test]
-async fn address_is_the_one_that_a_trusted_proxy_tells() {
+async fn client_address_comes_from_a_trusted_proxy() {
     let proxy = [("SERVER_FORWARDED_HEADER", "x-forwarded-for"), ("LIMITS_ADDRESS_BURST", "3")];
     let hub = Hub::start_with(&["serve"], &[&SLOW[..], &proxy].concat());
     let few = 3..12;
@@ -103,7 +103,7 @@ async fn without_a_trusted_proxy_no_header_is_believed() {
     }
 }
 
-/// Whoever guesses keys is told to wait; a good key from the same address goes on working.
+/// A client that guesses keys is rate-limited; a valid key from the same address keeps working.
 #[tokio::test]
 async fn wrong_keys_are_limited_and_good_ones_are_not() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_WRONG_KEYS_PER_MINUTE", "3")]);
@@ -123,10 +123,10 @@ async fn wrong_keys_are_limited_and_good_ones_are_not() {
     connect_async(url(&key)).await.expect("a socket for the good one");
 }
 
-/// SERVICE section 6: 7,500 football requests a day on the free account, told in the `RateLimit`
-/// fields, which are absent for whoever pays: absent means no quota.
+/// SERVICE section 6: 7,500 football requests a day on the free account, reported in the
+/// `RateLimit` fields, which are absent for paying accounts: absent means no quota.
 #[tokio::test]
-async fn free_account_is_told_what_is_left_of_its_day() {
+async fn free_account_gets_its_remaining_quota() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&[]);
     for left in [7_499, 7_498] {
@@ -147,10 +147,10 @@ async fn free_account_is_told_what_is_left_of_its_day() {
     }
 }
 
-/// SERVICE section 6: 429 `taster_exhausted` with `Retry-After` until 00:00 UTC. Of many at once
-/// exactly as many pass as may, and a restart gives nothing back.
+/// SERVICE section 6: 429 `taster_exhausted` with `Retry-After` until 00:00 UTC. Of many concurrent
+/// requests exactly as many pass as allowed, and a restart gives nothing back.
 #[tokio::test]
-async fn day_ends_exactly_where_it_should_and_a_restart_does_not_begin_it_anew() {
+async fn quota_is_exact_and_survives_a_restart() {
     on_each(async |place| {
         let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "20")];
         let mut hub = Hub::start_on(&place, &["serve"], &settings);
@@ -179,7 +179,7 @@ async fn day_ends_exactly_where_it_should_and_a_restart_does_not_begin_it_anew()
 
 /// SERVICE section 6: the day is reset at 00:00 UTC.
 #[tokio::test]
-async fn day_begins_anew_at_midnight_utc() {
+async fn quota_resets_at_midnight_utc() {
     on_each(async |place| {
         let moment = "2026-09-01T23:58:00Z";
         let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };
@@ -203,7 +203,7 @@ async fn day_begins_anew_at_midnight_utc() {
     .await;
 }
 
-/// SPEC section 5, rule 2, wins by default: without the add-on 402 at once.
+/// SPEC section 5, rule 2, is the default: without the add-on 402 at once.
 #[tokio::test]
 async fn there_is_no_taster_of_tennis_by_default() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
@@ -211,7 +211,8 @@ async fn there_is_no_taster_of_tennis_by_default() {
     assert_eq!((answer.status, &answer.json()["code"]), (402, &json!("addon_required")));
 }
 
-/// SERVICE section 6, where an operator wants it: so many tennis requests a day without the add-on.
+/// SERVICE section 6, if an operator enables it: this many tennis requests a day without the
+/// add-on.
 #[tokio::test]
 async fn taster_of_tennis_lasts_for_its_day() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_TENNIS_TASTER_PER_DAY", "3")]);
@@ -233,8 +234,8 @@ async fn taster_of_tennis_lasts_for_its_day() {
     assert_eq!(with_key(&hub, "/darts/api/v2/nothing/", &key).await.status, 402, "tennis alone");
 }
 
-/// SERVICE section 8, row 17: a client that asks other sports, odds or channels as fast as it gets answers
-/// never meets a limit by address.
+/// SERVICE section 8, row 17: a client that requests other sports, odds or channels as fast as it
+/// gets responses never reaches a limit per address.
 #[tokio::test]
 async fn limit_by_address_is_for_footballs_interface_alone() {
     let hub = Hub::start_with(&["serve"], &[&SLOW[..], &[("LIMITS_ADDRESS_BURST", "3")]].concat());
@@ -251,8 +252,8 @@ async fn limit_by_address_is_for_footballs_interface_alone() {
     assert!(football.contains(&429), "{football:?}");
 }
 
-/// An account that has used up its share of the processor is slowed down. It is refused only while too many of
-/// its requests wait, and another account notices nothing.
+/// An account that has used up its share of CPU time is slowed down. Its requests are refused only
+/// while too many of them wait, and other accounts are unaffected.
 #[tokio::test]
 async fn account_that_asks_too_much_waits_and_others_do_not() {
     let share = [

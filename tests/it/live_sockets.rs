@@ -1,26 +1,26 @@
-//! The two older sockets, `/live/football/` and `/ws/live/`, as a client in the wild meets them: it reads
-//! `type` and the fields it knows, by a match's id, and sends `action`.
+//! The two older sockets, `/live/football/` and `/ws/live/`, with a typical existing client: it
+//! reads `type` and the fields it knows, by match id, and sends `action`.
 
 mod document;
-pub(crate) mod old;
-mod pushed;
+pub(crate) mod legacy_client;
+mod push_hub;
 
 use futures_util::SinkExt;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use self::{old::Old, pushed::Pushed};
+use self::{legacy_client::LegacyClient, push_hub::PushHub};
 use crate::support::{Hub, QUIET, Setting, shared};
 
 #[tokio::test]
-async fn key_is_taken_from_query_and_subprotocol_and_never_selected() {
+async fn key_is_accepted_in_query_and_subprotocol_and_never_selected() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     for path in ["/live/football/", "/live/football", "/ws/live/", "/ws/live"] {
-        let mut client = Old::connect(&hub, &format!("{path}?token={key}"), None).await;
+        let mut client = LegacyClient::connect(&hub, &format!("{path}?token={key}"), None).await;
         client.send(&json!({"action": "ping"})).await;
         assert_eq!(client.next().await, Ok(json!({"type": "pong"})), "{path}");
-        let mut client = Old::connect(&hub, path, Some(&format!("token, {key}"))).await;
+        let mut client = LegacyClient::connect(&hub, path, Some(&format!("token, {key}"))).await;
         assert_eq!(client.handshake.headers()["sec-websocket-protocol"], "token", "{path}");
         client.send(&json!({"action": "ping"})).await;
         assert_eq!(client.next().await, Ok(json!({"type": "pong"})), "{path}");
@@ -28,12 +28,12 @@ async fn key_is_taken_from_query_and_subprotocol_and_never_selected() {
 }
 
 #[tokio::test]
-async fn who_may_not_come_in_is_told_and_closed() {
+async fn unauthorized_client_gets_an_error_and_is_closed() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let wrong = format!("mw_{}", "0".repeat(48));
     for path in ["/live/football/", "/ws/live/"] {
         let check = async |path: &str, code: &str, close: u16| {
-            let client = Old::connect(&hub, path, None).await;
+            let client = LegacyClient::connect(&hub, path, None).await;
             assert_eq!(client.refused().await, (json!(code), close), "{path}");
         };
         check(path, "auth_required", 4401).await;
@@ -42,11 +42,11 @@ async fn who_may_not_come_in_is_told_and_closed() {
         check(&format!("{path}?token={poor}"), "subscription_required", 4402).await;
     }
     let key = hub.key(&crate::support::ALL_ADDONS);
-    // Whoever asks there is spoken to in this dialect, with and without a key.
+    // A request there is answered in this dialect, with and without a key.
     for path in ["/live/tennis/", "/live/", "/live/football/more/", "/ws/", "/ws/live/7/", "/ws/x"]
     {
         for path in [format!("{path}?token={key}"), path.to_owned()] {
-            let mut client = Old::connect(&hub, &path, None).await;
+            let mut client = LegacyClient::connect(&hub, &path, None).await;
             let error = client.next().await.expect("the reason comes before the close");
             let expected = json!({"type": "error", "code": "not_found",
                 "message": "there is no socket at this address"});
@@ -55,7 +55,7 @@ async fn who_may_not_come_in_is_told_and_closed() {
         }
     }
     for path in ["/stream/v2", "/lives/football/", "/wss"] {
-        let mut client = Old::connect(&hub, path, None).await;
+        let mut client = LegacyClient::connect(&hub, path, None).await;
         let error = client.next().await.expect("the reason comes before the close");
         assert_eq!((&error["code"], &error["retry"]), (&json!("not_found"), &json!(false)));
         assert_eq!(client.next().await, Err(4404), "{path}");
@@ -66,7 +66,7 @@ async fn who_may_not_come_in_is_told_and_closed() {
 async fn key_that_is_revoked_ends_the_socket() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&crate::support::ALL_ADDONS);
-    let mut client = Old::football(&hub, &key).await;
+    let mut client = LegacyClient::football(&hub, &key).await;
     client.send(&json!({"action": "ping"})).await;
     client.next_of("pong").await;
     hub.revoke(&key);
@@ -74,10 +74,10 @@ async fn key_that_is_revoked_ends_the_socket() {
 }
 
 #[tokio::test]
-async fn match_is_told_as_it_happens() {
-    let mut feed = Pushed::start(&[]);
+async fn match_is_published_live() {
+    let mut feed = PushHub::start(&[]);
     let id = feed.football("one").await;
-    let mut client = Old::football(&feed.hub, &feed.key).await;
+    let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     client.subscribe(id).await;
     let begun = client.next().await.expect("a snapshot");
     assert_eq!((&begun["type"], &begun["event_id"]), (&json!("subscribed"), &json!(id)), "{begun}");
@@ -91,7 +91,7 @@ async fn match_is_told_as_it_happens() {
     assert_eq!(event["time"]["kickoff_at"], "2026-09-01T16:26:40+00:00");
     assert_eq!(event["websocket_plus"], false);
     assert_eq!(begun["odds"]["odds"], json!({}), "nobody has told a price");
-    // Of whose ball nobody tells, the time is told.
+    // Without ball data, the clock is published.
     let time = client.next_of("livedata").await;
     assert_eq!((&time["side"], &time["coordinates"]), (&Value::Null, &json!([])), "{time}");
 
@@ -129,8 +129,8 @@ async fn match_is_told_as_it_happens() {
     let event = client.next_where("half time", |it| it["time"]["status"] == "halftime").await;
     assert_eq!(event["score"], json!({"home": 0, "away": 0}));
 
-    // Who joins later is told of it.
-    let mut late = Old::football(&feed.hub, &feed.key).await;
+    // A client that joins later sees it.
+    let mut late = LegacyClient::football(&feed.hub, &feed.key).await;
     late.subscribe(id).await;
     let begun = late.next_of("subscribed").await;
     assert_eq!(begun["source"], "full");
@@ -143,10 +143,10 @@ async fn match_is_told_as_it_happens() {
 
 #[tokio::test]
 async fn prices_are_numbers_with_their_digits_and_none_while_suspended() {
-    let mut feed = Pushed::start(&[]);
+    let mut feed = PushHub::start(&[]);
     let id = feed.football("one").await;
     feed.prices("one", "open", "2.10").await;
-    let mut client = Old::football(&feed.hub, &feed.key).await;
+    let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     client.send(&json!({"action": "subscribe", "event_id": id, "bookmaker_slug": "acmebet"})).await;
     let begun = client.next_of("subscribed").await;
     let winner = json!({"home": 2.10, "draw": 3.40, "away": 3.55});
@@ -183,9 +183,9 @@ async fn prices_are_numbers_with_their_digits_and_none_while_suspended() {
 
 #[tokio::test]
 async fn errors_leave_the_socket_open() {
-    let mut feed = Pushed::start(&[]);
+    let mut feed = PushHub::start(&[]);
     let id = feed.football("one").await;
-    let mut client = Old::football(&feed.hub, &feed.key).await;
+    let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     let mut check = async |text: &str, code: &str, message: &str| {
         client.send_text(text).await;
         let error = client.next_of("error").await;
@@ -210,12 +210,12 @@ async fn errors_leave_the_socket_open() {
 
 #[tokio::test]
 async fn eleventh_match_is_refused_and_the_socket_stays() {
-    let mut feed = Pushed::start(&[]);
+    let mut feed = PushHub::start(&[]);
     let mut ids = Vec::new();
     for number in 0..12 {
         ids.push(feed.football(&format!("m{number}")).await);
     }
-    let mut client = Old::football(&feed.hub, &feed.key).await;
+    let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     for id in &ids {
         client.subscribe(*id).await;
     }
@@ -226,7 +226,7 @@ async fn eleventh_match_is_refused_and_the_socket_stays() {
         let error = client.next_of("error").await;
         assert_eq!((&error["code"], &error["event_id"]), (&json!("limit"), &json!(id)));
     }
-    // One that is followed may begin again, and one that is left makes room.
+    // A followed match may be subscribed to again, and an unsubscribed one frees its slot.
     client.subscribe(ids[0]).await;
     assert_eq!(client.next_of("subscribed").await["event_id"], ids[0]);
     client.send(&json!({"action": "unsubscribe", "event_id": ids[0]})).await;
@@ -243,9 +243,9 @@ async fn eleventh_match_is_refused_and_the_socket_stays() {
 
 #[tokio::test]
 async fn tennis_and_football_share_a_socket() {
-    let mut feed = Pushed::start(&[]);
+    let mut feed = PushHub::start(&[]);
     let (football, tennis) = (feed.football("one").await, feed.tennis("final").await);
-    let mut client = Old::both(&feed.hub, &feed.key).await;
+    let mut client = LegacyClient::both(&feed.hub, &feed.key).await;
     client.subscribe(football).await;
     let begun = client.next_of("subscribed").await;
     assert_eq!((&begun["event_id"], begun.get("sport")), (&json!(football), None));
@@ -273,7 +273,7 @@ async fn tennis_and_football_share_a_socket() {
     client.send(&json!({"action": "unsubscribe", "event_id": tennis, "sport": "tennis"})).await;
     let left = json!({"type": "unsubscribed", "event_id": tennis, "sport": "tennis"});
     assert_eq!(client.next_of("unsubscribed").await, left);
-    let mut again = Old::both(&feed.hub, &feed.key).await;
+    let mut again = LegacyClient::both(&feed.hub, &feed.key).await;
     again.send(&json!({"action": "subscribe", "event_id": tennis, "sport": "tennis"})).await;
     let begun = again.next_of("subscribed").await;
     let points = begun["livedata"].as_array().expect("a list").iter().map(|it| it["point"].clone());
@@ -283,11 +283,11 @@ async fn tennis_and_football_share_a_socket() {
 }
 
 #[tokio::test]
-async fn who_was_cut_off_gets_what_it_missed() {
-    let mut feed = Pushed::start(&[]);
+async fn reconnecting_client_gets_the_missed_frames() {
+    let mut feed = PushHub::start(&[]);
     let id = feed.football("one").await;
     let score = |home: u32| json!({"football": {"score": {"goals": [home, 0]}}});
-    let mut client = Old::football(&feed.hub, &feed.key).await;
+    let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     client.subscribe(id).await;
     client.next_of("subscribed").await;
     feed.push("football", "one", score(1)).await;
@@ -297,7 +297,7 @@ async fn who_was_cut_off_gets_what_it_missed() {
         feed.push("football", "one", score(home)).await;
     }
     let subscribe = |from: Value| json!({"action": "subscribe", "event_id": id, "from": from});
-    let mut client = Old::football(&feed.hub, &feed.key).await;
+    let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     let from = json!({"epoch": last["epoch"], "seq": last["seq"]});
     client.send(&subscribe(from)).await;
     let begun = client.next_of("subscribed").await;
@@ -327,7 +327,7 @@ async fn who_was_cut_off_gets_what_it_missed() {
     }
 }
 
-/// It is told merged, and nothing that happened is left out.
+/// Updates are merged, and no event is left out.
 #[tokio::test]
 async fn slow_reader_misses_no_action() {
     const NARROW: [Setting; 3] = [
@@ -335,9 +335,9 @@ async fn slow_reader_misses_no_action() {
         ("FANOUT_WRITE_BYTES_MAX", "4096"),
         ("FANOUT_SEND_BUFFER_BYTES", "4096"),
     ];
-    let mut feed = Pushed::start(&NARROW);
+    let mut feed = PushHub::start(&NARROW);
     let id = feed.football("one").await;
-    let mut slow = Old::narrow(&feed.hub, &feed.key).await;
+    let mut slow = LegacyClient::narrow(&feed.hub, &feed.key).await;
     slow.subscribe(id).await;
     slow.next_of("subscribed").await;
     let mut all = Vec::new();
@@ -348,7 +348,7 @@ async fn slow_reader_misses_no_action() {
             "side": "home", "player": player}}}));
         all.push(json!({"football": {"score": {"goals": [number, 0]}}}));
     }
-    let mut fast = Old::football(&feed.hub, &feed.key).await;
+    let mut fast = LegacyClient::football(&feed.hub, &feed.key).await;
     fast.subscribe(id).await;
     fast.next_of("subscribed").await;
     for fact in all {
@@ -379,10 +379,10 @@ async fn slow_reader_misses_no_action() {
 }
 
 #[tokio::test]
-async fn match_that_is_forgotten_says_so() {
-    let mut feed = Pushed::start(&[("HUB_ENDED_KEEP_MS", "1000")]);
+async fn evicted_match_is_announced() {
+    let mut feed = PushHub::start(&[("HUB_ENDED_KEEP_MS", "1000")]);
     let id = feed.football("one").await;
-    let mut client = Old::football(&feed.hub, &feed.key).await;
+    let mut client = LegacyClient::football(&feed.hub, &feed.key).await;
     client.subscribe(id).await;
     client.next_of("subscribed").await;
     feed.push("football", "one", json!({"football": {"status": "finished"}})).await;
@@ -394,19 +394,19 @@ async fn match_that_is_forgotten_says_so() {
 }
 
 #[tokio::test]
-async fn recording_is_told_point_by_point() {
+async fn recording_is_published_point_by_point() {
     let Some(path) = shared("slam-pointbypoint/2012-ausopen-1701.points.csv.gz") else { return };
     let path = path.to_str().expect("a path of text").to_owned();
     let hub = Hub::start(&["replay", "--speed", "500", "--hold", &path]);
     let key = hub.key(&crate::support::ALL_ADDONS);
-    // Held back until somebody follows it.
+    // Held until a client follows it.
     let mut waker = crate::support::Client::connect(&hub.address, &key).await;
     waker.subscribe("*").await;
     waker.subscribe("*/*").await;
     waker.until(|it| it.channels.keys().any(|name| name.starts_with("tennis/"))).await;
     let name = waker.channels.keys().find(|name| name.starts_with("tennis/")).expect("a match");
     let id: u64 = name["tennis/".len()..].parse().expect("an id");
-    let mut client = Old::both(&hub, &key).await;
+    let mut client = LegacyClient::both(&hub, &key).await;
     client.send(&json!({"action": "subscribe", "event_id": id, "sport": "tennis"})).await;
     let begun = client.next_of("subscribed").await;
     let mut seq = begun["seq"].as_u64().expect("a position");
@@ -424,7 +424,7 @@ async fn recording_is_told_point_by_point() {
 }
 
 #[tokio::test]
-async fn demo_is_told_in_full() {
+async fn demo_is_published_in_full() {
     let hub = Hub::start(&["serve"]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let board = hub.get(&format!("/stream/v1/channels/football?token={key}")).await.json();
@@ -432,7 +432,7 @@ async fn demo_is_told_in_full() {
     let live =
         matches.iter().find(|(_, line)| line["life"] == "live" && line["status"] != "half_time");
     let id: u64 = live.expect("a match is in play").0.parse().expect("an id");
-    let mut client = Old::football(&hub, &key).await;
+    let mut client = LegacyClient::football(&hub, &key).await;
     client.subscribe(id).await;
     let begun = client.next_of("subscribed").await;
     assert_eq!(begun["source"], "full", "{begun}");

@@ -1,4 +1,4 @@
-//! Mail of the running program: what it sends, what it says of it, and that none is lost with it.
+//! Mail of the running program: its content, its log, and that none is lost when the program ends.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use matchwire::{
 
 use crate::support::{Hub, PATIENCE, QUIET, smtp::Server};
 
-/// Another program on the hub's database, such as a page that somebody registers on.
+/// Another program on the hub's database, such as a page that registers a customer.
 async fn beside(hub: &Hub) -> Accounts {
     Accounts::open(Path::new(&hub.db())).await.expect("the database opens")
 }
@@ -39,7 +39,7 @@ async fn enqueue(accounts: &Accounts, address: &str) {
     tx.commit().await.expect("it does");
 }
 
-/// Waits until this is among what the hub has printed.
+/// Waits until the hub has printed this.
 async fn until_printed(hub: &Hub, text: &str) -> String {
     let coming = async {
         while !hub.printed().contains(text) {
@@ -51,7 +51,7 @@ async fn until_printed(hub: &Hub, text: &str) -> String {
     printed.unwrap_or_else(|_| panic!("{text:?} was not printed: {}", hub.printed()))
 }
 
-/// What stands behind `?link=`, up to the end of the line.
+/// The text after `?link=`, up to the end of the line.
 fn link(text: &str) -> &str {
     let rest = text.split("/verify/?link=").nth(1).expect("a link");
     rest.split(char::is_whitespace).next().expect("its text")
@@ -78,12 +78,12 @@ async fn the_demo_prints_the_link_that_makes_an_account_active() {
     assert!(matches!(followed.expect("the store works"), VerificationOutcome::Now { .. }));
 }
 
-/// A hub that sends to this server; in the folder of another one, if it is to go on from there.
+/// A hub that sends to this server; in another hub's folder if it continues from there.
 fn start(before: Option<&Hub>, port: u16) -> Hub {
     let url = format!("smtp://me:s3cret-password@127.0.0.1:{port}?tls=none");
     let settings = [
         QUIET,
-        // Settings are taken to be constants, and there are few of them.
+        // Settings are expected to be constants, and there are few of them.
         ("MAIL_SMTP_URL", &*url.leak()),
         ("MAIL_FROM", "hub@example.org"),
         ("MAIL_POLL_MS", "5"),
@@ -126,7 +126,7 @@ async fn a_server_gets_the_mail_and_the_log_no_secret_of_it() {
     assert!(matches!(followed.expect("the store works"), VerificationOutcome::Now { .. }));
 }
 
-// At least once: what was in the outbox when the program was killed is sent by the next one.
+// At least once: mail in the outbox of a killed program is sent by the next one.
 #[tokio::test]
 async fn no_mail_is_lost_with_the_program() {
     let Some(server) = Server::start(&LOGIN).await else { return };
@@ -145,8 +145,8 @@ async fn no_mail_is_lost_with_the_program() {
     accounts.close().await;
 
     let again = start(Some(&hub), port);
-    // Each of the two connections may have claimed one when the program was killed; that one is left
-    // alone for a while.
+    // Each of the two connections may have claimed a mail when the program was killed; that mail is
+    // not retried for a while.
     while got.len() < 18 {
         let to = server.mail().await["to"].clone();
         if !got.contains(&to) {
@@ -157,7 +157,7 @@ async fn no_mail_is_lost_with_the_program() {
 }
 
 #[tokio::test]
-async fn without_a_way_out_it_says_so_once_and_serves() {
+async fn hub_without_a_mail_transport_warns_once_and_serves() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET, ("MAIL_POLL_MS", "5")]);
     let accounts = beside(&hub).await;
     enqueue(&accounts, "ann@example.com").await;

@@ -1,4 +1,4 @@
-//! The program as a stranger meets it: the real binary, real sockets, real recordings.
+//! The program from the outside: the real binary, real sockets, real recordings.
 
 mod admin;
 mod answers;

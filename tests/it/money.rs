@@ -1,7 +1,8 @@
-//! Customers who pay while the hub is killed again and again: what was paid is granted, once.
+//! Customers pay while the hub is killed repeatedly: each payment is granted exactly once.
 //!
-//! The hub is the real program; the providers are real servers that repeat their webhooks until they are
-//! taken, and then some. What counts in the end is what the providers took, against the ledger.
+//! The hub is the real program; the providers are real servers that retry their webhooks until they
+//! are accepted, and repeat them afterwards. At the end, the payments that the providers received
+//! are compared with the ledger.
 
 use std::{
     collections::BTreeMap,
@@ -22,26 +23,26 @@ use tokio::{
 };
 
 use crate::support::{
-    Answer, Hub, PATIENCE, Place, QUIET, Setting,
+    Answer, Hub, PATIENCE, QUIET, Setting, TestDatabase,
     bank::{Bank, Event, PaymentMethod},
     on_each,
     shopper::Shopper,
 };
 
-/// How many accounts there are, and how many of them buy at once.
+/// The number of accounts, and how many of them buy concurrently.
 const ACCOUNTS: usize = 10_000;
 const BUYERS: usize = 100;
-/// What each of them buys, one after the other: the add-on and for how many months.
+/// The purchases of each account, in order: the add-on and the months.
 const BASKET: [(&str, i64); 2] = [("websocket", 1), ("sports", 3)];
 const PASSWORD: &str = "correct horse battery";
-/// How often each webhook is sent after it was taken.
+/// How often each webhook is sent after it was accepted.
 const REPEATS: usize = 2;
-/// Before a customer whose request was cut off tries again.
+/// The delay before a customer retries an interrupted request.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// Cheap passwords and no limit for an address, which is the same for all here; open orders are looked
-/// after at once; and no log of every step.
+/// Cheap password hashing and no limit per address, because all customers share one; open orders
+/// are checked at once; and minimal logging.
 const SETTINGS: [Setting; 8] = [
     QUIET,
     ("LOG_FILTER", "warn"),
@@ -57,7 +58,7 @@ fn address_of(number: usize) -> String {
     format!("customer-{number}@example.org")
 }
 
-/// Registers one customer, and gives all others the same password in one transaction.
+/// Registers one customer, and copies the password to all others in one transaction.
 async fn fill(hub: &Hub, pool: &AnyPool) {
     let mut shopper = Shopper::new(&hub.address);
     let fields = [("email", "first@example.org"), ("password", PASSWORD)];
@@ -76,7 +77,7 @@ async fn fill(hub: &Hub, pool: &AnyPool) {
     .expect("the accounts are made");
 }
 
-/// Asks until it is answered, through every crash. What went wrong otherwise is the test's failure.
+/// Retries through every crash until there is a response. Any other failure fails the test.
 async fn surely(mut ask: impl AsyncFnMut() -> std::io::Result<Answer>) -> Answer {
     loop {
         match ask().await {
@@ -86,14 +87,14 @@ async fn surely(mut ask: impl AsyncFnMut() -> std::io::Result<Answer>) -> Answer
     }
 }
 
-/// Logs in and buys the basket, each by another rail.
+/// Logs in and buys the basket, each with another payment method.
 async fn buy(hub: String, bank: &Bank, number: usize) {
     let email = address_of(number);
     let mut shopper = Shopper::new(&hub);
     let fields = [("email", &*email), ("password", PASSWORD)];
     surely(async || {
         let answer = shopper.submit("/login/", "/login/", &fields).await?;
-        // A page of ours from before the crash is good after it; the log-in may just have been cut off.
+        // A page from before the crash stays valid; only the log-in may have been interrupted.
         assert!(matches!(answer.status, 303 | 500..), "log-in: {answer:?}");
         Ok(answer)
     })
@@ -111,7 +112,7 @@ async fn buy(hub: String, bank: &Bank, number: usize) {
         let location = answer.header("location").expect("it leads to the checkout").to_owned();
         let order = location.trim_matches('/').rsplit('/').next().expect("an order").to_owned();
         bank.agree(&order).await;
-        // Every other customer closes the window; their days come by the webhook.
+        // Every other customer closes the window; those purchases complete by the webhook.
         if number.is_multiple_of(2) {
             let back = format!("/checkout/{order}/return/");
             surely(async || shopper.open(&back).await).await;
@@ -119,8 +120,8 @@ async fn buy(hub: String, bank: &Bank, number: usize) {
     }
 }
 
-/// Sends every webhook until it is taken, and then some more times; notes all of them. Until it is
-/// dropped, which happens with the task that it is.
+/// Sends every webhook until it is accepted, and then a few more times; records all of them. Runs
+/// until its task is dropped.
 async fn deliver(hub: String, mut waiting: mpsc::Receiver<Event>, sent: Arc<Mutex<Vec<Event>>>) {
     let mut sending = JoinSet::new();
     while let Some(event) = waiting.recv().await {
@@ -145,7 +146,7 @@ async fn number(pool: &AnyPool, statement: &'static str) -> i64 {
     sqlx::query_scalar(statement).fetch_one(pool).await.expect("it is answered")
 }
 
-/// Every order that the providers were paid for has its days, and nothing else has any.
+/// Every paid order has its days, and no other order has any.
 async fn check(pool: &AnyPool, bank: &Bank) {
     let months: BTreeMap<String, i64> = numbers(pool, "SELECT id, months FROM orders").await;
     let paid: BTreeMap<String, i64> =
@@ -157,7 +158,7 @@ async fn check(pool: &AnyPool, bank: &Bank) {
     let orders = "SELECT id, days_granted FROM orders WHERE paid_us IS NOT NULL";
     assert_eq!(numbers(pool, orders).await, paid, "orders say what the ledger says");
 
-    // What is left of an add-on is the days since its first one began, whoever was first.
+    // The remaining days of an add-on count from the start of its first order, whichever was first.
     let wrong = "SELECT a.addon || ' of ' || a.account_id, a.expires_us FROM addons a JOIN \
                  (SELECT account_id, addon, min(at_us) AS since, CAST(sum(days) AS BIGINT) AS days \
                  FROM ledger GROUP BY account_id, addon) l \
@@ -179,11 +180,11 @@ async fn check(pool: &AnyPool, bank: &Bank) {
     );
 }
 
-/// No paid day is lost and none is granted twice, though the hub is killed five times while a hundred
-/// customers log in and buy, and every webhook comes again and again.
+/// No paid day is lost and none is granted twice, although the hub is killed five times while a
+/// hundred customers log in and buy, and every webhook is repeated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_paid_day_is_lost_or_granted_twice() {
-    on_each(async |place: Place| {
+    on_each(async |place: TestDatabase| {
         let (bank, waiting) = Bank::open().await;
         let settings = [&SETTINGS[..], &bank.settings()].concat();
         let mut hub = Hub::start_on(&place, &["serve"], &settings);
@@ -195,7 +196,7 @@ async fn no_paid_day_is_lost_or_granted_twice() {
         let delivering = tokio::spawn(deliver(address.clone(), waiting, Arc::clone(&sent)));
         let buying = join_all((0..BUYERS).map(|number| buy(address.clone(), &bank, number * 97)));
         let killing = async {
-            // In the midst of the first log-ins, and then of purchases of both kinds.
+            // During the first log-ins, and then during purchases of both kinds.
             for agreed in [1, 20, 60, 110, 160] {
                 bank.agreed(agreed).await;
                 hub.kill();
@@ -204,7 +205,8 @@ async fn no_paid_day_is_lost_or_granted_twice() {
         };
         timeout(PATIENCE, join(buying, killing)).await.expect("all have bought");
 
-        // Whoever agreed has paid in the end, because the hub takes the money or is told of it.
+        // Every customer who agreed has paid at the end, because the hub captures the money or is
+        // notified.
         let settled = async {
             let all = i64::try_from(BUYERS * BASKET.len()).expect("it fits");
             while number(&pool, "SELECT count(*) FROM ledger").await < all {
@@ -215,7 +217,7 @@ async fn no_paid_day_is_lost_or_granted_twice() {
         assert_eq!(bank.paid().len(), BUYERS * BASKET.len());
         check(&pool, &bank).await;
 
-        // All of them once more, as after a long outage of ours.
+        // All of them once more, as after a long outage of the hub.
         let events = sent.lock().expect("no panic").clone();
         assert!(events.len() > BUYERS * BASKET.len(), "captures are told too");
         let again = stream::iter(&events).for_each_concurrent(8, |event| event.deliver(&address));

@@ -1,4 +1,4 @@
-//! Prices and predictions over HTTP: who sees what, and that digits stay what they were.
+//! Prices and predictions over HTTP: entitlements, and unchanged digits.
 
 mod pushed;
 
@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::support::{Answer, Hub, PATIENCE, Setting};
 
-/// Otherwise everybody has the odds until a day.
+/// By default the odds are free for everyone until a certain day.
 const ODDS_COST: Setting = ("PRODUCTS_ODDS_FREE_UNTIL", "");
 
 async fn ask(hub: &Hub, path: &str, key: &str) -> Answer {
@@ -20,7 +20,7 @@ async fn ok(hub: &Hub, path: &str, key: &str) -> Value {
     answer.json()
 }
 
-/// Asks until the answer has rows: what the hub knows is written a moment later.
+/// Repeats the request until the response has rows: data is written with a delay.
 async fn rows(hub: &Hub, path: &str, key: &str) -> Value {
     let asking = async {
         loop {
@@ -35,7 +35,7 @@ async fn rows(hub: &Hub, path: &str, key: &str) -> Value {
 
 /// SERVICE section 3, over the demo: an account with the odds, and one without.
 #[tokio::test]
-async fn prices_of_bookmakers_are_for_whoever_has_them() {
+async fn bookmaker_prices_require_the_addon() {
     let hub = Hub::start_with(&["serve"], &[ODDS_COST]);
     let (key, free) = (hub.key(&["odds"]), hub.key(&[]));
 
@@ -104,9 +104,9 @@ async fn prices_of_bookmakers_are_for_whoever_has_them() {
     }
 }
 
-/// Every price of a match, its history, and that a price of two decimal places has two.
+/// Every price of a match, its history, and that a price with two decimal places keeps them.
 #[tokio::test]
-async fn odds_api_tells_all_prices_and_what_they_were() {
+async fn odds_api_shows_all_prices_and_their_history() {
     let hub = Hub::start(&["serve"]);
     let key = hub.key(&["odds"]);
     let sports = ok(&hub, "/odds/api/sports/", &key).await;
@@ -151,7 +151,7 @@ async fn odds_api_tells_all_prices_and_what_they_were() {
     assert_eq!(ask(&hub, "/odds/api/events/1/", &key).await.status, 404);
 }
 
-/// SERVICE section 6: 503 while there is nothing to predict from, and lists are empty.
+/// SERVICE section 6: 503 without enough results for predictions, and lists are empty.
 #[tokio::test]
 async fn without_results_there_is_no_prediction() {
     let hub = Hub::start_with(&["serve"], &[("PREDICTIONS_MATCHES_MIN", "1000")]);

@@ -1,9 +1,9 @@
-//! Webhooks of payment providers, over the hub's own door.
+//! Webhooks of payment providers on the hub's endpoints.
 
 use crate::support::{Hub, QUIET};
 
 #[tokio::test]
-async fn a_webhook_that_nobody_signed_is_refused() {
+async fn an_unsigned_webhook_is_refused() {
     let hub = Hub::start(&["serve"]);
     for (path, body) in [
         (

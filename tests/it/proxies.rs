@@ -1,5 +1,5 @@
-//! The hub behind the proxies of `examples/`, each the real program with the file as it ships: only addresses,
-//! ports and paths are the test's own.
+//! The hub behind the proxies of `examples/`, each the real program with the shipped file: only
+//! addresses, ports and paths are replaced.
 
 use std::{
     fs,
@@ -29,10 +29,10 @@ use tokio_tungstenite::{
 
 use crate::support::{Hub, PATIENCE, QUIET};
 
-/// The name that the files have.
+/// The name in the files.
 const NAME: &str = "api.example.org";
 
-/// A running proxy, ended when this is dropped.
+/// A running proxy, stopped on drop.
 struct Proxy {
     process: Child,
     port: u16,
@@ -43,13 +43,13 @@ struct Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         let pid = self.process.id().to_string();
-        // In order, so that its workers go as well.
+        // An orderly stop, so that its workers stop as well.
         Command::new("kill").args(["-TERM", &pid]).status().ok();
         self.process.wait().ok();
     }
 }
 
-/// The program, where Debian's package has it; `None`, said plainly, where it is not installed.
+/// The program of Debian's package; `None`, with a message, if it is not installed.
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 fn installed(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from("/usr/sbin").join(name);
@@ -60,13 +60,13 @@ fn installed(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Ports that nobody has at this moment.
+/// Ports that are free at this moment.
 fn free_ports() -> [u16; 2] {
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
     listeners.each_ref().map(|it| it.local_addr().expect("it is bound").port())
 }
 
-/// The file as it ships, with these changes, each of which must be possible.
+/// The shipped file with these replacements, each of which must apply.
 fn changed(file: &str, changes: &[(&str, &str)]) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(file);
     let mut text = fs::read_to_string(path).expect("an example");
@@ -131,7 +131,7 @@ impl Proxy {
         )
     }
 
-    /// Starts it, and waits until it answers.
+    /// Starts it, and waits until it responds.
     async fn start(program: &Path, set_up: impl Fn(&Path, u16, u16) -> Vec<String>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let made = rcgen::generate_simple_self_signed([NAME.to_owned()]).expect("a certificate");
@@ -165,7 +165,7 @@ impl Proxy {
         proxy
     }
 
-    /// A connection over TLS, by this name.
+    /// A TLS connection with this server name.
     async fn connect(&self, name: &str) -> std::io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
         roots.add(self.authority.clone()).expect("a root");
@@ -235,7 +235,7 @@ async fn check(hub: &Hub, proxy: &Proxy) {
     let (status, body) = proxy.get("/", NAME, &[]).await;
     assert!(status == 200 && body.contains("</html>"), "{status} {body}");
 
-    // Another address with each request, which would never be told to wait.
+    // Each request claims another address, and would otherwise never be rate-limited.
     let mut statuses = Vec::new();
     for number in 0..20 {
         let forged = format!("203.0.113.{number}");

@@ -1,4 +1,4 @@
-//! Sources that push: over requests and sockets, with what is refused, repeated, too much.
+//! Pushing sources: over requests and sockets, with lines that are refused, repeated, too many.
 
 use std::io::Write as _;
 
@@ -30,7 +30,7 @@ fn score(number: u32) -> String {
     line(number, &format!(r#"{{"scoreboard":{{"status":"live","score":[{number},0]}}}}"#))
 }
 
-/// A hub without sources of its own, and a key for the source `acme`.
+/// A hub without its own sources, and a key for the source `acme`.
 fn hub_with(settings: &[Setting]) -> (Hub, String) {
     let hub = Hub::start_with(&["serve"], &[&[QUIET], settings].concat());
     let key = hub.feed_key("acme", &[]);
@@ -61,7 +61,7 @@ fn counts(answer: &Value) -> [u64; 3] {
 }
 
 #[tokio::test]
-async fn what_is_pushed_is_followed() {
+async fn pushed_lines_are_published() {
     let (hub, key) = hub_with(&[]);
     let client_key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &client_key).await;
@@ -136,13 +136,13 @@ async fn lines_that_are_wrong_cost_only_themselves() {
     sorted.sort_unstable();
     let expected = [(1, "unknown"), (3, "syntax"), (5, "value"), (7, "too_long"), (8, "value")];
     assert_eq!(sorted, expected);
-    // What was refused because the match was unknown is not taken for a repetition.
+    // A line refused because of an unknown match does not count as sent before.
     let answer = post(&hub, &key, score(1)).await.json();
     assert_eq!(counts(&answer), [1, 0, 0], "{answer}");
 }
 
 #[tokio::test]
-async fn what_is_pushed_again_changes_nothing() {
+async fn repeated_push_changes_nothing() {
     let (hub, key) = hub_with(&[]);
     let bare = |text: &str| {
         format!(
@@ -159,7 +159,7 @@ async fn what_is_pushed_again_changes_nothing() {
     check(&whole, [0, 5, 0]).await;
     check(&[score(1), score(1), score(2), score(2)], [1, 3, 0]).await;
     check(&[named("finished")], [0, 1, 0]).await;
-    // News, though the words were said before.
+    // New, although the text was sent before.
     check(&[bare("interrupted")], [1, 0, 0]).await;
     check(&[bare("live")], [1, 0, 0]).await;
     check(&[bare("interrupted")], [1, 0, 0]).await;
@@ -231,7 +231,7 @@ async fn bodies_may_be_compressed_and_are_bounded() {
     let part = format!("1388\r\n{}\r\n", " ".repeat(5000));
     endless.write_all(part.repeat(3).as_bytes()).await.expect("it takes parts");
     assert!(rest(endless).await.starts_with("HTTP/1.1 413"));
-    // A body that never ends, nor comes.
+    // A body that neither ends nor arrives.
     let mut chunked = chunked(&hub, &key).await;
     chunked.write_all(b"5\r\n     \r\n").await.expect("it takes a part");
     assert!(rest(chunked).await.starts_with("HTTP/1.1 408"));
@@ -262,7 +262,7 @@ async fn a_second_push_waits_for_the_first() {
     let body = fixture();
     let part = format!("{:x}\r\n{body}\r\n", body.len());
     first.write_all(part.as_bytes()).await.expect("it takes a part");
-    // Whoever comes in between waits, and not for ever. The first may not have begun yet.
+    // Requests in between wait, but not forever. The first may not have started yet.
     let second = async {
         loop {
             let answer = post(&hub, &key, "").await;
@@ -317,7 +317,7 @@ async fn a_socket_answers_each_message() {
 }
 
 #[tokio::test]
-async fn much_is_taken_in_order() {
+async fn large_pushes_are_applied_in_order() {
     let (hub, key) = hub_with(&[("HUB_INBOX_BATCHES", "1")]);
     let body: Vec<String> = std::iter::once(fixture()).chain((1..=5_000).map(score)).collect();
     let answer = post(&hub, &key, body.join("\n")).await.json();

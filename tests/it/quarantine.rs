@@ -1,4 +1,4 @@
-//! What could not be used, from the operator's terminal, beside a running hub.
+//! Refused input, inspected from the operator's terminal while the hub runs.
 
 use serde_json::Value;
 
@@ -16,13 +16,13 @@ fn quarantine(hub: &Hub, word: &str, more: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn what_was_refused_can_be_tried_again() {
+async fn refused_lines_can_be_retried() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.feed_key("acme", &[]);
     let token = format!("Token {key}");
     let headers = [("authorization", &*token)];
     let post = async |body: &[u8]| hub.post("/ingest/v1/acme", &headers, body).await.json();
-    // Its match is not known yet; the other is nothing at all.
+    // Its match is not known yet; the other is not valid at all.
     let answer = post(&[SCORE.as_bytes(), b"\n\xff\x00"].concat()).await;
     assert_eq!(answer["refused"], 2, "{answer}");
 
@@ -47,7 +47,7 @@ async fn what_was_refused_can_be_tried_again() {
     assert!(tried.contains("usable\tacme\tacme:1\n1 usable now, 1 not\n"), "{tried}");
     let url = format!("http://{}", hub.address);
     let push = ["--push", &url, "--key", &key];
-    // As yet the hub refuses it for the same reason, and keeps it once more.
+    // The hub still refuses it for the same reason, and quarantines it again.
     let tried = quarantine(&hub, "retry", &push);
     assert!(tried.contains("refused by the hub\tacme\tacme:1\tmatch"), "{tried}");
     assert!(tried.ends_with("0 pushed and dropped from the quarantine\n"), "{tried}");
@@ -61,7 +61,7 @@ async fn what_was_refused_can_be_tried_again() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_told_and_never_shown() {
+async fn a_wrong_key_is_reported_and_never_shown() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.feed_key("acme", &[]);
     let token = format!("Token {key}");

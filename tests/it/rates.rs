@@ -1,4 +1,4 @@
-//! Readers who asked for fewer updates, and the steady source that loads are measured with.
+//! Rate-limited readers, and the steady source for load tests.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -11,8 +11,8 @@ use crate::support::{
 
 const BOOKS: &str = "*/*/odds/*";
 
-/// Plays a busy market in real time, and what two clients hold at its end: one takes each change,
-/// the other asked for four in a second. With the frames of the second.
+/// Plays a busy market in real time, and returns the final states of two clients, one with every
+/// change, the other limited to four updates a second, with the frames of the second.
 async fn played() -> (Client, Client, Vec<Value>) {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let lines = Market { event: 9 }.busy(2_000, 450);
@@ -53,7 +53,7 @@ async fn modest_reader_gets_less_and_ends_alike() {
     let [(seq, _, events)] = &own[..] else { panic!("there is one book") };
     assert_eq!(events.iter().filter(|event| event["kind"] == "suspend").count(), 4);
     let merged: Vec<_> = updates.iter().filter(|frame| frame.get("n").is_some()).collect();
-    // Its first frames may be those that brought it to where it began.
+    // Its first frames may be those that caught it up to its start.
     assert!(merged.iter().all(|it| ["rate", "resume"].iter().any(|why| it["why"] == *why)));
     assert!(merged.iter().any(|frame| frame["why"] == "rate"), "{merged:?}");
     assert!(updates.iter().all(|it| it.get("n").is_none() || it.get("events").is_none()));
@@ -70,7 +70,7 @@ async fn steady_load_keeps_its_schedule() {
     let (mut intended, mut slugs) = (Vec::new(), BTreeSet::new());
     while intended.len() < CHANGES {
         let frame = client.next().await.expect("the hub stays up");
-        // Those that came before this client did may be merged.
+        // Those from before this client may be merged.
         if frame["type"] == "update" && frame.get("n").is_none() {
             let at = |which: &str| frame["at"][which].as_i64().expect("a moment");
             assert!(at("src") <= at("in"), "{frame} comes before its time");
@@ -79,7 +79,7 @@ async fn steady_load_keeps_its_schedule() {
         }
     }
     assert_eq!(slugs.len(), 5);
-    // Each of the five is caught up by itself before it goes on in turn with the others.
+    // Each of the five is caught up separately before it continues in turn with the others.
     let in_turn = &intended[CHANGES / 2..];
     assert!(in_turn.windows(2).all(|pair| pair[1] - pair[0] == 250), "{in_turn:?}");
 }

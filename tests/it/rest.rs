@@ -1,4 +1,4 @@
-//! What the hub answers over HTTP: images, probes, counters, errors.
+//! The hub's HTTP responses: images, probes, counters, errors.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 async fn quiet() -> (Hub, String) {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&crate::support::ALL_ADDONS);
-    // The channel opens with the hub's first turn.
+    // The channel opens in the hub's first turn.
     Client::connect(&hub.address, &key).await.next_of("hello").await;
     (hub, key)
 }
@@ -106,7 +106,7 @@ async fn at_least_waits_for_the_sequence() {
     let hub = Hub::start_in(folder, &["replay", "--speed", "max", "--hold", path]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let path = |least: u64| format!("/stream/v1/channels/feeds?token={key}&at_least={least}");
-    // Nothing changes before somebody follows, so it is the play that is waited for.
+    // Nothing changes without a follower, so this waits for the replay.
     let now = hub.get(&path(0)).await.json()["seq"].as_u64().expect("a sequence");
     let waiting = async { hub.get(&path(now + 1)).await.json() };
     let starting = async {
@@ -185,7 +185,7 @@ async fn other_errors_have_one_shape() {
 }
 
 #[tokio::test]
-async fn key_stands_in_header_or_query_and_the_path_may_end_in_a_slash() {
+async fn key_is_accepted_in_header_or_query_and_the_path_may_end_in_a_slash() {
     let (hub, key) = quiet().await;
     let path = "/stream/v1/channels/feeds";
     let check = async |path: &str, header: &str| {

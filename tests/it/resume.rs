@@ -1,12 +1,12 @@
-//! A client that is cut off resumes where it was: every event once, in order, and the same
-//! documents; or it is told that it cannot, and gets the image.
+//! A client that is cut off resumes at its position: every event once, in order, and the same
+//! documents; or the hub refuses the resume and sends the image.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use crate::support::{Client, Followed, Hub, Setting, ended, shared};
+use crate::support::{ChannelState, Client, Hub, Setting, ended, shared};
 
 /// A tennis match and the market of another one.
 const FILES: [&str; 2] = [
@@ -17,12 +17,12 @@ const FILES: [&str; 2] = [
 /// Fast enough for a test, and slow enough for a hundred cuts: the two take six seconds.
 const SPEED: &str = "3000";
 
-/// The matches, the market, what it comes to, the board, the sources, the signals.
+/// The matches, the market, its outcome, the board, the sources, the signals.
 const CHANNELS: usize = 7;
 
 const CUTS: u32 = 100;
 
-/// A window that nobody leaves, however slow the machine is on which it is tested.
+/// A window that no client leaves, however slow the test machine is.
 const PATIENT: Setting = ("HUB_TAIL_BYTES", "1000000000");
 
 #[tokio::test]
@@ -35,8 +35,8 @@ async fn cut_a_hundred_times_with_exact_channels() {
     check(2, |known| known.keys().cloned().collect()).await;
 }
 
-/// `channels`: what the client follows after a cut, from what it knows.
-async fn check(seed: u64, channels: fn(&BTreeMap<String, Followed>) -> Vec<String>) {
+/// `channels`: what the client follows after a cut, given its state.
+async fn check(seed: u64, channels: fn(&BTreeMap<String, ChannelState>) -> Vec<String>) {
     let Some(files) = FILES.map(shared).into_iter().collect::<Option<Vec<_>>>() else { return };
     let files = files.iter().map(|path| path.to_str().expect("a path of text"));
     let arguments: Vec<_> =
@@ -73,20 +73,20 @@ async fn check(seed: u64, channels: fn(&BTreeMap<String, Followed>) -> Vec<Strin
     assert!(whole.values().map(|it| it.events.len()).sum::<usize>() > 400);
 }
 
-/// Both matches are over, not only their sources.
+/// Both matches have ended, not only their sources.
 fn is_complete(client: &Client) -> bool {
     let matches = client.channels.iter().filter(|(name, _)| name.split('/').count() == 2);
     matches.clone().count() == 2 && matches.clone().all(|(_, it)| it.data["life"] == "ended")
 }
 
-/// Cuts the client off again and again, after a while or in the middle of things, and lets it
-/// resume. Returns the client that was left whole at last.
+/// Cuts the client off repeatedly, after a delay or in the middle of a frame, and lets it resume.
+/// Returns the client of the last, uncut connection.
 async fn cut_off(
     hub: &Hub,
     key: &str,
     mut client: Client,
     chance: &mut Chance,
-    channels: fn(&BTreeMap<String, Followed>) -> Vec<String>,
+    channels: fn(&BTreeMap<String, ChannelState>) -> Vec<String>,
 ) -> Client {
     let mut cuts_in_play = 0;
     for _ in 0..CUTS {
@@ -112,7 +112,7 @@ async fn cut_off(
     client
 }
 
-/// Reads on to the answers; each position was honoured.
+/// Reads on to the responses; each position was honoured.
 async fn check_resumed(client: &mut Client, channels: usize) {
     let answers = |client: &Client| {
         let own = client.others.iter().filter(|frame| frame["type"] == "subscribed");
@@ -130,7 +130,7 @@ fn check_nothing_left_out(client: &Client) {
     assert!(left_out.is_empty(), "{left_out:?}");
 }
 
-/// Numbers as if by chance: the same ones for the same seed.
+/// Pseudo-random numbers: the same ones for the same seed.
 struct Chance(u64);
 
 impl Chance {
@@ -144,13 +144,13 @@ impl Chance {
 
 // ---------------------------------------------------------------------------- out of the window
 
-/// A hub that keeps next to nothing, its recording at an end, and the name and position of the match.
-async fn forgetful() -> Option<(Hub, String, Followed)> {
+/// A hub with a minimal history, its recording finished, and the name and position of the match.
+async fn forgetful() -> Option<(Hub, String, ChannelState)> {
     let path = shared(FILES[0])?;
     let arguments = ["replay", "--speed", "max", path.to_str().expect("a path of text")];
     let hub = Hub::start_with(&arguments, &[("HUB_TAIL_BYTES", "20000")]);
     let mut client = connect(&hub).await;
-    // The channel of the sources is there from the first moment on, or a moment later.
+    // The channel of the sources opens at the start or shortly after.
     client.subscribe("*").await;
     client.until(ended).await;
     client.subscribe("tennis/*").await;
@@ -196,7 +196,7 @@ async fn position_that_cannot_be_honoured_is_answered_with_the_reason_and_the_im
     }
 }
 
-async fn check_image(client: &mut Client, name: &str, now: &Followed) {
+async fn check_image(client: &mut Client, name: &str, now: &ChannelState) {
     let image: Value = client.next().await.expect("the connection lasts");
     assert_eq!((&image["type"], &image["ch"]), (&json!("image"), &json!(name)));
     assert_eq!(client.channels[name].data, now.data);
@@ -204,7 +204,7 @@ async fn check_image(client: &mut Client, name: &str, now: &Followed) {
 }
 
 #[tokio::test]
-async fn position_at_the_head_and_just_before_it_is_honoured() {
+async fn position_at_the_head_or_just_before_it_resumes() {
     let Some((hub, name, now)) = forgetful().await else { return };
     for behind in [0, 1, 2] {
         let mut known = now.clone();
@@ -213,8 +213,8 @@ async fn position_at_the_head_and_just_before_it_is_honoured() {
         client.subscribe(&name).await;
         let answer = client.next_of("subscribed").await;
         assert_eq!((&answer["resumed"], answer.get("why")), (&json!(true), None), "{behind}");
-        // A client that resumes is not sent what it has: only what it lacks stands before the answer
-        // to its next command.
+        // A resuming client is not sent what it already has: only the missing part precedes the
+        // response to its next command.
         client.send(&json!({"op": "ping", "id": 2})).await;
         let mut at = now.seq - behind;
         while let frame = client.next().await.expect("the connection lasts")

@@ -1,4 +1,4 @@
-//! The documents of the interface, as programs read them, and whether the hub does what they say.
+//! The machine-readable documents of the interface, and whether the hub conforms to them.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -38,7 +38,7 @@ async fn openapi_document_is_open_to_everybody_in_each_format() {
     assert_eq!(hub.request("GET", "/api/schema/", &[("if-none-match", tag)]).await.status, 304);
 }
 
-/// Every path that needs no id is asked: it is there, for a key that may have everything.
+/// Requests every path that needs no id: it exists, for a key with all add-ons.
 #[tokio::test]
 async fn every_path_of_the_document_is_served() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
@@ -70,8 +70,8 @@ async fn every_path_of_the_document_is_served() {
     assert!(asked >= 2, "{asked} paths");
 }
 
-/// Each path has the methods that the document names and no other, and says so itself. What is routed and
-/// not told of is looked for beside the document.
+/// Each path has exactly the methods of the document, and lists them itself. Undocumented routes
+/// are searched for as well.
 #[tokio::test]
 async fn every_path_has_the_methods_of_the_document() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_ADDRESS_PER_SECOND", "0")]);
@@ -157,12 +157,12 @@ async fn asyncapi_document_is_whole_and_its_examples_fit_it() {
     }
 }
 
-/// What a client of a hub can bring about at any time, and what comes to one that is slow, or at the end.
+/// The frames that a client can cause at any time, and those of a slow client or at the end.
 const OFTEN: [&str; 8] =
     ["hello", "subscribed", "image", "update", "beat", "pong", "error", "unsubscribed"];
 const SELDOM: [&str; 4] = ["entitlement", "resync", "lag", "bye"];
 
-/// Reads on until these have come, each as the document says.
+/// Reads on until these have arrived, each conforming to the document.
 async fn read_until(client: &mut Client, document: &Value, wanted: &[&str]) {
     let mut missing: BTreeSet<_> = wanted.iter().copied().collect();
     while !missing.is_empty() {
@@ -174,9 +174,10 @@ async fn read_until(client: &mut Client, document: &Value, wanted: &[&str]) {
     }
 }
 
-/// Real frames of a hub that plays a recording faster than one client reads, sells an add-on, and is stopped.
+/// Real frames of a hub that plays a recording faster than one client reads, sells an add-on, and
+/// is stopped.
 #[tokio::test]
-async fn frames_of_the_stream_that_come_seldom_are_as_the_document_says() {
+async fn rare_stream_frames_match_the_document() {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let path = feed::write(folder.path(), "feed.json", &Market { event: 30 }.busy(20_000, 30_000));
     let path = path.to_str().expect("a path of text");
@@ -212,9 +213,9 @@ async fn frames_of_the_stream_that_come_seldom_are_as_the_document_says() {
     assert_eq!(told.collect::<BTreeSet<_>>(), seen, "what the hub sends, and what was seen");
 }
 
-/// Real frames of a hub that plays its demo: every type that a client can bring about.
+/// Real frames of a hub that plays its demo: every type that a client can cause.
 #[tokio::test]
-async fn frames_of_the_stream_are_as_the_document_says() {
+async fn stream_frames_match_the_document() {
     let hub = Hub::start_with(&["serve"], &[("FANOUT_BEAT_MS", "50")]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let document = hub.get("/api/asyncapi/").await.json();

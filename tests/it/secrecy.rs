@@ -1,4 +1,5 @@
-//! The secret part of a key appears nowhere, whatever is done with it and whatever is logged.
+//! The secret part of a key appears nowhere, whatever happens to the key and whatever the log
+//! level.
 
 use std::{fs, sync::Arc};
 
@@ -13,7 +14,7 @@ use crate::support::{
 /// The public part of a key: what `key list` shows.
 const PREFIX: usize = "mw_00000000".len();
 
-/// A key as it was sent, and the part of it that nobody else may see.
+/// A key as sent, and its part that must not appear.
 struct Key(String);
 
 impl Key {
@@ -22,7 +23,7 @@ impl Key {
     }
 }
 
-/// The key of a source that pushes.
+/// The key of a pushing source.
 struct Feed(String);
 
 impl Feed {
@@ -31,7 +32,7 @@ impl Feed {
     }
 }
 
-/// Goes in by every way with this key, and returns all that came back.
+/// Authenticates in every way with this key, and returns all responses.
 async fn all_ways(hub: &Hub, Key(key): &Key) -> String {
     let mut seen = String::new();
     let token = format!("Token {key}");
@@ -62,7 +63,7 @@ async fn all_ways(hub: &Hub, Key(key): &Key) -> String {
             seen += &format!("{:?}", client.until_closed().await);
             continue;
         }
-        // A key where none belongs must not come back in an error.
+        // A key in the wrong field must not be echoed in an error.
         for command in [
             json!({"op": "subscribe", "id": 1, "ch": "feeds"}).to_string(),
             json!({"op": key, "id": 2}).to_string(),
@@ -96,7 +97,7 @@ async fn all_ways(hub: &Hub, Key(key): &Key) -> String {
         ("/ingest/v1/other", &[("authorization", &*bearer)]),
         (&format!("/ingest/v1/acme?token={key}"), &[]),
     ] {
-        // A key as a name in a body must not come back but where it was sent to be kept.
+        // A key as a name in a body must only be returned where it was stored as a name.
         seen += &format!("{:?}", hub.post(path, headers, b"{\"batch\":[]}").await);
         let url = format!("ws://{}{path}", hub.address);
         let mut request = url.into_client_request().expect("a URL");

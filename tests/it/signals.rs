@@ -48,7 +48,7 @@ async fn get(hub: &Hub, key: &str, path: &str) -> Value {
     answer.json()
 }
 
-/// Asks until the answer is as is wanted; the writer lays out ten times a second.
+/// Repeats the request until the condition holds; the writer exports ten times a second.
 async fn until(hub: &Hub, key: &str, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
@@ -91,7 +91,7 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
     let id = signal["id"].as_u64().expect("an id");
     assert_eq!(get(&hub, &key, &format!("/signals/api/{id}/")).await["id"], id);
 
-    // A free account learns of the signal, and of no bookmaker and no price.
+    // A free account sees the signal, but no bookmaker and no price.
     let free = get(&hub, &hub.key(&[]), "/signals/api/?active=true").await["results"][0].clone();
     assert_eq!((&free["id"], &free["strength"]), (&signal["id"], &signal["strength"]), "{free}");
     let bet = |outcome: &str| json!({"outcome": outcome, "bookmaker_slug": null, "decimal_odds": null, "stake": null});
@@ -133,7 +133,7 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
 }
 
 #[tokio::test]
-async fn mistakes_are_told() {
+async fn mistakes_are_reported() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&[]);
     let token = format!("Token {key}");
@@ -161,15 +161,15 @@ const BOOKMAKERS: [(&str, &str); 7] = [
     ("VC", "betvictor"),
 ];
 
-/// A price in hundredths, of which the file has no finer.
+/// A price in hundredths, the finest resolution in the file.
 fn hundredths(price: &str) -> Option<u64> {
     let (whole, part) = price.split_once('.').unwrap_or((price, ""));
     let part: u64 = if part.is_empty() { 0 } else { format!("{part:0<2}").parse().ok()? };
     Some(whole.parse::<u64>().ok()? * 100 + part)
 }
 
-/// The most that any choice of bookmakers wins whatever comes true, in hundredths of a percent, cut off.
-/// Prices of a, b and c hundredths pay abc / (100 (ab + bc + ca)).
+/// The highest guaranteed profit over all choices of bookmakers, in hundredths of a percent,
+/// rounded down. Prices of a, b and c hundredths pay abc / (100 (ab + bc + ca)).
 fn most_won(books: &BTreeMap<&str, [u64; 3]>) -> Option<u64> {
     let choices = books.values().flat_map(|[a, ..]| {
         books.values().flat_map(move |[_, b, _]| books.values().map(move |[.., c]| (a, b, c)))
@@ -181,7 +181,7 @@ fn most_won(books: &BTreeMap<&str, [u64; 3]>) -> Option<u64> {
     gains.max()
 }
 
-/// By home and away: how much the last arbitrage that stood of the match won, by the file alone.
+/// By home and away: the profit of the match's last arbitrage, computed from the file alone.
 fn won_by_hand(file: &str) -> BTreeMap<(String, String), u64> {
     let mut rows = file.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let head = rows.next().expect("a head");
@@ -195,7 +195,7 @@ fn won_by_hand(file: &str) -> BTreeMap<(String, String), u64> {
         let own = |(name, slug): (&str, &'static str)| Some((slug, triple(&row, name)?));
         let mut books: BTreeMap<_, _> = BOOKMAKERS.into_iter().filter_map(own).collect();
         let opened = most_won(&books);
-        // The closing prices of one of them take the place of its first ones.
+        // One bookmaker's closing prices replace its first prices.
         books.extend(triple(&row, "PSC").map(|closing| ("pinnacle", closing)));
         let teams = (row[column("HomeTeam")].to_owned(), row[column("AwayTeam")].to_owned());
         Some((teams, most_won(&books).or(opened)?))
@@ -203,7 +203,7 @@ fn won_by_hand(file: &str) -> BTreeMap<(String, String), u64> {
     won.collect()
 }
 
-/// Each arbitrage of a season of real prices is told by the API and on the channel, and none else.
+/// The API and the channel report each arbitrage of a season of real prices, and no other.
 #[tokio::test]
 async fn arbitrages_of_a_recording_are_those_by_hand() {
     let Some(path) = shared("football-data-couk/E0-2016-2017.csv.gz") else { return };
@@ -222,7 +222,7 @@ async fn arbitrages_of_a_recording_are_those_by_hand() {
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("signals").await;
     client.subscribe("feeds").await;
-    // The recording begins when somebody follows what it tells.
+    // The recording starts when its channels are followed.
     client.subscribe("football").await;
     client.until(ended).await;
 
@@ -241,11 +241,11 @@ async fn arbitrages_of_a_recording_are_those_by_hand() {
         let profit = details["profit"].as_f64().expect("a number");
         let gain = format!("{:.0}", profit * 10_000.0).parse().expect("a whole number");
         found.insert((name("home"), name("away")), gain);
-        // What each bet pays of a stake of one in all.
+        // The payout of each bet for a total stake of one.
         for bet in details["legs"].as_array().expect("the bets") {
             let of = |field: &str| bet[field].as_f64().expect("a number");
             let pays = of("decimal_odds") * of("stake");
-            // Three stakes are rounded to a millionth, and the profit is cut off.
+            // Three stakes are rounded to a millionth, and the profit is rounded down.
             let tolerance = of("decimal_odds") * 3e-6 + 1e-4;
             assert!(pays >= 1.0 && (pays - 1.0 - profit).abs() <= tolerance, "{signal}");
         }

@@ -1,4 +1,4 @@
-//! The pages of customers, as a browser without scripts meets them.
+//! The customer pages, in a browser without scripts.
 
 mod attacks;
 mod hijack;
@@ -10,23 +10,23 @@ use crate::support::{Browser, Hub, PATIENCE, Setting, between};
 
 pub(crate) const PASSWORD: &str = "four words in a row";
 
-/// Hashing that is quick, and room for all that a test registers; else as anybody runs it.
+/// Fast hashing, and limits that allow a test's registrations; otherwise the defaults.
 pub(crate) const QUICK: [Setting; 6] = [
     ("ACCOUNTS_PASSWORD_MEMORY_KIB", "64"),
     ("ACCOUNTS_PASSWORD_PASSES", "1"),
     ("LIMITS_REGISTRATIONS_PER_HOUR", "0"),
     ("LIMITS_MAILS_PER_HOUR", "0"),
     ("LIMITS_MAILS_PER_HOUR_BY_EMAIL", "0"),
-    // What is played does not matter here.
+    // The replayed data does not matter here.
     ("DEMO_HEAD_START_MINUTES", "2"),
 ];
 
-/// A demo, whose mails are files and whose links are printed.
+/// A demo that writes its mails to files and prints their links.
 fn demo() -> Hub {
     Hub::start_with(&["serve"], &QUICK)
 }
 
-/// The path of the newest printed link to this page, once there are so many.
+/// The path of the newest printed link to this page, once there are this many.
 async fn mailed(hub: &Hub, page: &str, count: usize) -> String {
     let asked = async {
         loop {
@@ -46,8 +46,8 @@ async fn mailed(hub: &Hub, page: &str, count: usize) -> String {
     found.unwrap_or_else(|_| panic!("no mail {count} to {page}: {}", hub.printed()))
 }
 
-/// Registers, follows the link in the same browser, and takes the key from the dashboard. `nth` counts
-/// those who registered at this hub.
+/// Registers, follows the link in the same browser, and takes the key from the dashboard. `nth`
+/// counts the registrations on this hub.
 async fn customer<'a>(hub: &'a Hub, email: &str, nth: usize) -> (Browser<'a>, String) {
     let mut browser = Browser::new(hub);
     let fields = [("email", email), ("password", PASSWORD)];
@@ -61,7 +61,7 @@ async fn customer<'a>(hub: &'a Hub, email: &str, nth: usize) -> (Browser<'a>, St
     (browser, key.to_owned())
 }
 
-/// Logs in by another browser.
+/// Logs in with another browser.
 pub(crate) async fn log_in<'a>(hub: &'a Hub, email: &str, password: &str) -> Browser<'a> {
     let mut browser = Browser::new(hub);
     let fields = [("email", email), ("password", password)];
@@ -70,7 +70,7 @@ pub(crate) async fn log_in<'a>(hub: &'a Hub, email: &str, password: &str) -> Bro
     browser
 }
 
-/// Whether the key opens what every account may use.
+/// Whether the key opens the products of every account.
 async fn works(hub: &Hub, key: &str) -> bool {
     let authorization = format!("Token {key}");
     let headers = [("authorization", &*authorization)];

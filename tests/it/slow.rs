@@ -1,4 +1,4 @@
-//! Readers that cannot keep up, and what the others notice of them.
+//! Readers that cannot keep up, and their effect on the others.
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::support::{
-    Client, Closed, Followed, Hub, QUIET, Setting, ended,
+    ChannelState, Client, Closed, Hub, QUIET, Setting, ended,
     feed::{self, Market},
 };
 
-/// Enough for a recording of 20,000 changes to overrun it many times.
+/// Small enough that a recording of 20,000 changes overruns it many times.
 const NARROW: [Setting; 3] = [
     ("FANOUT_OUTBOX_BYTES", "16384"),
     ("FANOUT_WRITE_BYTES_MAX", "16384"),
@@ -19,7 +19,7 @@ const NARROW: [Setting; 3] = [
 
 const BOOKS: &str = "tennis/*/odds/betfair";
 
-/// A hub that holds back a long recording until somebody follows it.
+/// A hub that holds a long recording until a client follows it.
 fn hub() -> (Hub, String) {
     hub_with(&Market { event: 30 }.busy(20_000, 100), &[])
 }
@@ -34,7 +34,7 @@ fn hub_with(lines: &[String], more: &[Setting]) -> (Hub, String) {
     (hub, key)
 }
 
-/// A client that has asked for the book and does not read on from here.
+/// A client that has requested the book and stops reading.
 async fn idle(hub: &Hub, key: &str, on_slow: &str) -> Client {
     let mut client = Client::connect_narrow(&hub.address, key).await;
     client.next_of("hello").await;
@@ -43,8 +43,8 @@ async fn idle(hub: &Hub, key: &str, on_slow: &str) -> Client {
     client
 }
 
-/// Follows the recording from its first change to its end while others do not read; what the hub
-/// shows of the book then.
+/// Follows the recording from its first change to the end while others do not read; returns the
+/// hub's final book.
 async fn follow(hub: &Hub, key: &str) -> (Client, Value) {
     let mut client = Client::connect(&hub.address, key).await;
     client.subscribe(BOOKS).await;
@@ -59,11 +59,11 @@ fn has_come_to(client: &Client, image: &Value) -> bool {
     book(client).is_some_and(|(_, book)| image["seq"] == book.seq)
 }
 
-fn book(client: &Client) -> Option<(&String, &Followed)> {
+fn book(client: &Client) -> Option<(&String, &ChannelState)> {
     client.channels.iter().find(|(name, _)| name.starts_with("tennis/"))
 }
 
-/// What the hub shows of the book in the end.
+/// The hub's final book.
 async fn last_image(hub: &Hub, key: &str, reader: &Client) -> Value {
     let (name, _) = book(reader).expect("a book");
     hub.get(&format!("/stream/v1/channels/{name}?token={key}")).await.json()
@@ -79,7 +79,7 @@ async fn slow_reader_ends_in_the_image_with_every_event() {
     while !has_come_to(&slow, &image) {
         let frame = slow.next().await.expect("it is not cut off");
         assert_ne!(frame["type"], "resync", "nothing was to be left out: {frame}");
-        // That `n` adds up is checked by the client.
+        // The client checks that `n` adds up.
         if let Some(why) = frame.get("why") {
             assert_eq!((&frame["type"], why), (&json!("update"), &json!("slow")), "{frame}");
             merged += 1;
@@ -97,7 +97,7 @@ async fn slow_reader_ends_in_the_image_with_every_event() {
 }
 
 #[tokio::test]
-async fn reader_that_asked_for_images_gets_them_instead() {
+async fn slow_reader_with_resync_gets_images() {
     let (hub, key) = hub();
     let mut slow = idle(&hub, &key, "resync").await;
     let (_, image) = follow(&hub, &key).await;
@@ -112,7 +112,7 @@ async fn reader_that_asked_for_images_gets_them_instead() {
 }
 
 #[tokio::test]
-async fn reader_that_asked_for_it_is_closed() {
+async fn slow_reader_with_close_is_closed() {
     let (hub, key) = hub();
     let mut slow = idle(&hub, &key, "close").await;
     hub.until_counted(r#"matchwire_closes_total{reason="slow"}"#).await;
@@ -120,7 +120,7 @@ async fn reader_that_asked_for_it_is_closed() {
     assert_eq!((&bye["why"], &bye["reconnect_after_ms"]), (&json!("slow"), &json!(0)));
     assert_eq!(slow.until_closed().await, Closed(Some((4508, "slow".to_owned()))));
 
-    // It comes back and goes on where it was.
+    // It reconnects and resumes.
     let mut again = Client::connect(&hub.address, &key).await.knowing(slow.channels);
     again.subscribe(BOOKS).await;
     again.subscribe("feeds").await;
@@ -133,7 +133,7 @@ async fn reader_that_asked_for_it_is_closed() {
 
 #[tokio::test]
 async fn reader_that_takes_nothing_for_too_long_is_closed() {
-    // Events are never merged away: these are more than the network holds.
+    // Events are never merged: these are more than the network buffers.
     let lines = Market { event: 30 }.busy(20_000, 1);
     let (hub, key) = hub_with(&lines, &[("FANOUT_STALL_MS", "100")]);
     let mut slow = idle(&hub, &key, "merge").await;
@@ -141,24 +141,24 @@ async fn reader_that_takes_nothing_for_too_long_is_closed() {
     assert_eq!(slow.next_of("bye").await["why"], "slow");
 }
 
-/// A client that did not read is told of its delay before what waited, and of its end behind it.
+/// A client that did not read receives the report of its delay before the queued frames, and the
+/// end of the delay after them.
 #[tokio::test]
-async fn delay_is_told_to_who_asked() {
+async fn delay_is_reported_to_readers_who_subscribed_to_it() {
     let settings = [("FANOUT_BEAT_MS", "100")];
-    // Without a suspension, which would overtake what is told.
+    // Without a suspension, which would preempt these frames.
     let (hub, key) = hub_with(&Market { event: 30 }.busy(20_000, 30_000), &settings);
     let mut slow = Client::connect_narrow(&hub.address, &key).await;
     slow.next_of("hello").await;
     slow.send(&json!({"op": "subscribe", "id": 1, "ch": BOOKS, "lag": true})).await;
-    // While there was no room for so many beats it was looked at for its delay.
+    // While there was no room for this many beats the hub checked its delay.
     hub.until_counted_to("matchwire_beats_skipped_total", 4.0).await;
-    // Only when all is published is the image what the slow one is to come to.
+    // Only when everything is published does the image show the slow client's final state.
     let mut other = Client::connect(&hub.address, &key).await;
     other.subscribe("feeds").await;
     other.until(ended).await;
     let (_, image) = follow(&hub, &key).await;
-    // The end suspends the book, which overtakes what was told before; what is told next goes first
-    // again.
+    // The end suspends the book, which preempts earlier frames; the next frame goes first again.
     let before = hub.metric("matchwire_lag_frames_total").await;
     hub.until_counted_to("matchwire_lag_frames_total", before + 1.0).await;
 
@@ -173,7 +173,7 @@ async fn delay_is_told_to_who_asked() {
     assert!(over["merged"].as_u64() > Some(0), "{told:?}");
 }
 
-/// Prices of two books wait for a client that does not read when one of them is suspended.
+/// Prices of two books are queued for a client that does not read when one of them is suspended.
 #[tokio::test]
 async fn suspension_overtakes_other_books() {
     let [suspended, other] = [Market { event: 30 }, Market { event: 31 }];
@@ -188,8 +188,8 @@ async fn suspension_overtakes_other_books() {
     let mut other = Client::connect(&hub.address, &key).await;
     other.subscribe("feeds").await;
     other.until(ended).await;
-    // All is published; what the slow one's shard asked because of it is asked before this request,
-    // and answered before the second ping.
+    // Everything is published; the catch-up requests of the slow client's shard come before this
+    // request, and are answered before the second ping.
     other.ask(&json!({"op": "ping", "id": 1})).await;
     hub.get(&format!("/stream/v1/channels/feeds?token={key}")).await;
     other.ask(&json!({"op": "ping", "id": 2})).await;
@@ -203,16 +203,17 @@ async fn suspension_overtakes_other_books() {
             break;
         }
     }
-    // What the kernel had taken cannot be overtaken: `fanout.unsent_bytes` of 16 KiB, what was on its way
-    // to a client with hardly a buffer, and the frame that was begun.
+    // Bytes in the kernel cannot be preempted: `fanout.unsent_bytes` of 16 KiB, the bytes in flight
+    // to a client with a minimal buffer, and the started frame.
     assert!(before < 40 << 10, "{before} bytes came before the suspension");
-    // What waited of the other book was published before, change by change; only what found no room
-    // comes merged.
+    // The queued frames of the other book were published earlier, change by change; only those
+    // without room arrive merged.
     let update = slow.next_of("update").await;
     assert!(update.get("n").is_none(), "nothing was overtaken: {update}");
 }
 
-/// Who sends without reading is not read on, costs no memory, and gets all its answers later.
+/// A client that sends without reading is not read further, costs no memory, and gets all its
+/// responses later.
 #[tokio::test]
 async fn sender_that_does_not_read_is_not_read() {
     const COUNT: u64 = 5_000;

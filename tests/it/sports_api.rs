@@ -1,4 +1,4 @@
-//! The REST interface of the sports beside football, over what is pushed and what is replayed.
+//! The REST interface of the other sports, with pushed and replayed data.
 
 mod racing;
 mod recordings;
@@ -14,7 +14,7 @@ use crate::support::{Answer, Hub, PATIENCE, QUIET};
 const DAY: i64 = 24 * 60 * 60 * 1_000_000;
 const HOUR: i64 = DAY / 24;
 
-/// A hub without sources of its own, a key of a customer, and what a source says.
+/// A hub without its own sources, a customer's key, and a pushing source.
 struct Stage {
     hub: Hub,
     key: String,
@@ -31,7 +31,7 @@ impl Stage {
         Self { hub, key, feed, now, lines: Vec::new() }
     }
 
-    /// A fact about a match, told so long after the one before that order is never in doubt.
+    /// A fact about a match, with enough time after the one before it that the order is certain.
     fn tell(&mut self, sport: &str, name: &str, fact: Value) {
         let at = self.now - HOUR + i64::try_from(self.lines.len()).expect("a few");
         let mut line = json!({"at": at, "sport": sport, "match": name});
@@ -39,7 +39,7 @@ impl Stage {
         self.lines.push(line);
     }
 
-    /// A match of the league between two, at a time from now on.
+    /// A match of the league between two sides, at a time relative to now.
     fn fixture(&mut self, sport: &str, name: &str, sides: [&str; 2], from_now: i64) {
         let sides = sides.map(|side| json!({"name": side, "key": side}));
         let fixture = json!({
@@ -50,7 +50,7 @@ impl Stage {
         self.tell(sport, name, json!({"fixture": fixture}));
     }
 
-    /// What a bookmaker gives for the winner; outcomes are named by the sport.
+    /// A bookmaker's prices for the winner; the sport determines the outcomes.
     fn prices(&mut self, sport: &str, name: &str, book: &str, prices: &[(&str, &str)]) {
         let selections = prices
             .iter()
@@ -83,14 +83,14 @@ impl Stage {
         ask(&self.hub, &self.key, path).await
     }
 
-    /// An answer that is there.
+    /// A successful response.
     async fn get(&self, path: &str) -> Value {
         let answer = self.ask(path).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         answer.json()
     }
 
-    /// The answer as soon as it is as it should be: what is pushed is kept a moment later.
+    /// The response as soon as the condition holds: pushed data is archived with a delay.
     async fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         until(&self.hub, &self.key, path, is_so).await
     }
@@ -129,7 +129,7 @@ fn first_id(page: &Value) -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_404_and_what_is_not_understood_400() {
+async fn unknown_paths_are_404_and_invalid_parameters_are_400() {
     let stage = Stage::new();
     for path in [
         "/tennis/api/v2/matches/7/",
@@ -146,7 +146,7 @@ async fn what_is_not_there_is_404_and_what_is_not_understood_400() {
         assert_eq!((answer.status, &body["status"]), (404, &json!(404)), "{path}: {body}");
         assert_eq!(body["error"], true, "{path}");
     }
-    // Nobody has padel.
+    // Padel has no matches.
     assert_eq!(stage.ask("/padel/api/v2/matches/").await.status, 404);
     let answer = stage.ask("/hockey/api/v2/matches/?leaguee=7").await;
     let body = answer.json();

@@ -1,4 +1,4 @@
-//! How the hub stops, and what a restart keeps.
+//! How the hub stops, and what survives a restart.
 
 use std::{collections::BTreeSet, process::Command, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn everybody_is_told_to_go_and_when_to_come_back() {
+async fn clients_are_closed_and_given_a_reconnect_time() {
     const SOCKETS: u64 = 8;
     const WINDOW_MS: u64 = 60_000;
     let settings = [QUIET, ("SERVER_DRAIN_MS", "60000"), ("FANOUT_SHARDS", "2")];
@@ -50,15 +50,15 @@ async fn stopping_hub_is_not_ready() {
     client.next_of("hello").await;
     hub.terminate();
     client.next_of("bye").await;
-    // The door is closed before anybody is told to go.
+    // The listener is closed before any client is.
     assert!(TcpStream::connect(&hub.address).await.is_err(), "it still takes connections");
     drop(client);
     assert_eq!(hub.wait(), Some(0));
 }
 
-/// Who is on the way in while everybody is told to go is told so too, and holds up nothing.
+/// Clients that connect while the others are closed are closed too, and delay nothing.
 #[tokio::test]
-async fn socket_that_arrives_during_the_drain_is_told_to_go() {
+async fn socket_that_connects_during_the_drain_is_closed() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_DRAIN_MS", "600000")]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let mut late = TcpStream::connect(&hub.address).await.expect("it connects");
@@ -114,7 +114,7 @@ async fn replay_stops_in_the_middle() {
 }
 
 #[test]
-fn exit_code_tells_wrong_usage_from_failure() {
+fn exit_code_distinguishes_wrong_usage_from_failure() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
     let (db, missing, empty, text) = (path("hub.db"), path("missing"), path("empty"), path("text"));
@@ -156,13 +156,13 @@ async fn restart_keeps_keys() {
     assert_eq!(refused.next_of("error").await["code"], "auth_failed");
 }
 
-/// Everything that the demo shows but the health of its sources, which is of each process.
+/// Everything that the demo shows except the health of its sources, which is per process.
 const DEMO: [&str; 4] = ["football", "tennis", "*/*", "*/*/*/*"];
 
-/// One command says what is known of all books of all sports.
+/// One command requests the state of all books of all sports.
 const LONG_COMMANDS: Setting = ("SERVER_COMMAND_BYTES_MAX", "262144");
 
-/// Every subscription is answered, and a beat confirms that what it covers has come.
+/// Every subscription is answered, and a beat confirms that all covered channels have arrived.
 async fn all_has_come(client: &mut Client) {
     let answered = |frame: &&Value| frame["type"] == "subscribed";
     client.until(|it| it.others.iter().filter(answered).count() == DEMO.len()).await;
@@ -188,7 +188,7 @@ async fn demo_goes_on_after_a_restart() {
     for pattern in DEMO {
         client.subscribe(pattern).await;
     }
-    // From here on the client fails at any hole; an image or a resync would paper over one.
+    // From here on the client fails at any gap; an image or a resync would hide one.
     all_has_come(&mut client).await;
     for frame in &client.others {
         assert_ne!(frame["type"], "resync", "{frame}");
@@ -207,7 +207,7 @@ async fn demo_goes_on_after_a_restart() {
     }
 }
 
-/// What was resumed is what the hub shows, at the same sequence.
+/// The resumed documents equal the hub's, at the same sequence.
 async fn compare_with_image(hub: &Hub, key: &str, client: &mut Client, name: &str) {
     loop {
         let image = hub.get(&format!("/stream/v1/channels/{name}?token={key}")).await.json();

@@ -1,17 +1,17 @@
-//! Subscriptions whose terms are changed while they go on.
+//! Subscriptions whose options change while they are active.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Followed, Hub, QUIET, ended,
+    ChannelState, Client, Hub, QUIET, ended,
     feed::{self, Market},
 };
 
 const BOOKS: &str = "tennis/*/odds/betfair";
 
-fn book(client: &Client) -> Option<(&String, &Followed)> {
+fn book(client: &Client) -> Option<(&String, &ChannelState)> {
     client.channels.iter().find(|(name, _)| name.starts_with("tennis/"))
 }
 
@@ -25,7 +25,8 @@ async fn update_where(client: &mut Client, condition: impl Fn(&Value) -> bool) {
     }
 }
 
-/// Changes the rate of the book and reads on to where that holds, which is returned.
+/// Changes the rate of the book and reads on to the sequence from which it applies, which is
+/// returned.
 async fn set_rate(client: &mut Client, every_ms: u64) -> u64 {
     let (name, followed) = book(client).expect("a book");
     let (name, epoch) = (name.clone(), followed.epoch.clone());
@@ -71,7 +72,7 @@ async fn rate_changes_in_flight() {
     for (_, it) in [own, all] {
         assert_eq!((&image["seq"], &image["data"]), (&json!(it.seq), &it.data));
     }
-    // That none came twice is checked by the client.
+    // The client checks that none arrived twice.
     assert_eq!(own.1.events, all.1.events);
     let suspends = own.1.events.iter().filter(|event| event["kind"] == "suspend");
     assert_eq!(suspends.count(), 8);
@@ -95,7 +96,7 @@ async fn pattern_is_set_for_what_it_alone_covers() {
         *n = update["n"].as_u64().unwrap_or(1).max(*n);
     }
 
-    // One that is set by name is no longer the pattern's alone.
+    // A channel set by name no longer belongs only to the pattern.
     let name = client.channels.keys().next().expect("a channel").clone();
     let answer = client.ask(&json!({"op": "set", "id": 2, "ch": name, "every_ms": 0})).await;
     let seq = answer["seq"].as_u64();
@@ -122,13 +123,13 @@ async fn only_what_is_followed_can_be_set() {
     assert_eq!(answer["retry"], false);
 
     client.ask(&json!({"op": "subscribe", "id": 2, "ch": "feeds"})).await;
-    // The pattern covers it, but was not asked for.
+    // The pattern covers it, but it was not set through the pattern.
     let answer = client.ask(&set(3, "*", "every_ms", json!(100))).await;
     assert_eq!((&answer["code"], &answer["ch"]), (&json!("bad_channel"), &json!("*")));
     let answer = client.ask(&set(4, "feeds", "every_ms", json!(123))).await;
     assert_eq!(answer["code"], "bad_command");
 
-    // What a command leaves out stays as it is.
+    // Options that a command omits stay unchanged.
     client.ask(&set(5, "feeds", "on_slow", json!("resync"))).await;
     let answer = client.ask(&set(6, "feeds", "every_ms", json!(250))).await;
     assert_eq!((&answer["every_ms"], &answer["on_slow"]), (&json!(250), &json!("resync")));

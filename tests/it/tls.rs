@@ -1,4 +1,4 @@
-//! TLS of the hub's own: the same page and the same sockets.
+//! The hub's own TLS: the same pages and the same sockets.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -55,7 +55,7 @@ async fn connect(hub: &Hub, identity: &Identity) -> TlsStream<TcpStream> {
     connected.expect("a handshake")
 }
 
-/// One request by the router, and what follows it on the same connection.
+/// One request through the router, and the next one on the same connection.
 async fn page(stream: &mut TlsStream<TcpStream>) -> String {
     let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
     stream.write_all(request).await.expect("it takes a request");
@@ -87,7 +87,7 @@ async fn next(socket: &mut Socket) -> Value {
     serde_json::from_str(message.to_text().expect("text")).expect("JSON")
 }
 
-/// An upgrade on the connection, and a command that is answered.
+/// An upgrade on the connection, and a command with its response.
 async fn socket(stream: TlsStream<TcpStream>, key: &str) {
     let mut socket = upgrade(stream, key).await;
     send(&mut socket, json!({"op": "ping", "id": 1})).await;
@@ -107,7 +107,7 @@ async fn page_and_sockets_are_served_over_tls() {
     assert!(page(&mut stream).await.ends_with(r#"{"status":"ok"}"#));
     socket(stream, &key).await;
 
-    // Whoever speaks plain HTTP gets no answer in it.
+    // A plain HTTP client gets no plain-text response.
     let mut plain = TcpStream::connect(&hub.address).await.expect("it connects");
     plain.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("it takes a request");
     let mut seen = Vec::new();

@@ -1,17 +1,17 @@
-//! What accounts use, as they are told of it by `GET /api/v2/account/`.
+//! The usage of accounts, as `GET /api/v2/account/` reports it.
 
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Hub, PATIENCE, Place, QUIET, Setting, ended,
+    Client, Hub, PATIENCE, QUIET, Setting, TestDatabase, ended,
     feed::{self, Market},
     on_each,
 };
 
-/// Waiting is asking again and again here.
+/// Waiting means polling here.
 const UNLIMITED: Setting = ("LIMITS_ADDRESS_PER_SECOND", "0");
 
-/// What `/api/v2/account/` tells, shown this key.
+/// The response of `/api/v2/account/` for this key.
 async fn account(hub: &Hub, key: &str) -> Value {
     let header = format!("Bearer {key}");
     let answer = hub.request("GET", "/api/v2/account/", &[("authorization", &header)]).await;
@@ -25,8 +25,8 @@ async fn call(hub: &Hub, key: &str) {
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
 
-/// Calls that are in the database.
-async fn stored_calls(place: &Place) -> i64 {
+/// The number of calls in the database.
+async fn stored_calls(place: &TestDatabase) -> i64 {
     let pool = place.pool().await;
     let calls = sqlx::query_scalar("SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) FROM usage");
     let calls = calls.fetch_one(&pool).await.expect("the database answers");
@@ -44,8 +44,8 @@ async fn until(awaited: &str, condition: impl AsyncFn() -> bool) {
     waited.unwrap_or_else(|_| panic!("{awaited} did not come to be"));
 }
 
-/// SPEC section 2: the 30-day usage figure. What counts as a message is what brought a channel
-/// forward, each once, whatever else was said.
+/// SPEC section 2: the 30-day usage figure. A message is a frame that advances a channel, counted
+/// once; other frames do not count.
 #[tokio::test]
 async fn messages_of_a_socket_are_counted_once_each() {
     on_each(async |place| {
@@ -59,7 +59,7 @@ async fn messages_of_a_socket_are_counted_once_each() {
         client.subscribe("tennis/*/odds/*").await;
         client.subscribe("feeds").await;
         client.until(ended).await;
-        // Nothing is on its way any more when the answers to these have come.
+        // When these responses have arrived, nothing else is in flight.
         client.ask(&json!({"op": "unsubscribe", "id": 1, "ch": "tennis/*/odds/*"})).await;
         client.ask(&json!({"op": "unsubscribe", "id": 2, "ch": "feeds"})).await;
         let messages = client.data_frames;
@@ -75,7 +75,7 @@ async fn messages_of_a_socket_are_counted_once_each() {
     .await;
 }
 
-/// The time of a socket is told while it is open, by its beats.
+/// The beats of a socket report its open time while it is open.
 #[tokio::test]
 async fn open_socket_is_counted_while_it_is_open() {
     let hub = Hub::start_with(&["serve"], &[QUIET, UNLIMITED, ("FANOUT_BEAT_MS", "50")]);
@@ -87,8 +87,8 @@ async fn open_socket_is_counted_while_it_is_open() {
     assert_eq!(account(&hub, &key).await["usage"]["total"]["messages"], 0, "nothing was followed");
 }
 
-/// Issue 5, point 10: without a write for each call; at a stop nothing is lost, at a crash what was
-/// counted since the last write.
+/// Issue 5, point 10: no write per call; nothing is lost at a stop, and at a crash only the calls
+/// since the last write.
 #[tokio::test]
 async fn stop_loses_nothing_and_kill_what_was_not_written() {
     on_each(async |place| {
@@ -129,7 +129,7 @@ async fn stop_loses_nothing_and_kill_what_was_not_written() {
 
 /// SPEC section 5, rule 1.
 #[tokio::test]
-async fn account_is_told_to_its_key_alone() {
+async fn account_is_shown_only_to_its_key() {
     let hub = Hub::start_with(&["serve"], &[QUIET, UNLIMITED]);
     let key = hub.key(&[]);
     let answer = hub.get("/api/v2/account/").await;

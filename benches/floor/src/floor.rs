@@ -1,4 +1,4 @@
-//! The loop: what is ready is read, then what is pending is written.
+//! The loop: reads what is ready, then writes what is pending.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -26,15 +26,16 @@ use crate::{
 #[expect(clippy::disallowed_types, reason = "there is no runtime here whose clock it could follow")]
 pub(crate) type Instant = std::time::Instant;
 
-/// Bytes by which the slowest that still takes something may be behind while a publisher is read.
+/// How far, in bytes, the slowest follower that still accepts bytes may be behind while a publisher
+/// is read.
 const BEHIND_MAX: u64 = 4 << 20;
-/// Bytes that are kept for one that takes nothing.
+/// Bytes kept for a follower that accepts nothing.
 const STUCK_MAX: u64 = 32 << 20;
-/// Bytes read from a publisher at once, and before what they hold is written.
+/// Bytes read from a publisher at once, before the messages in them are written.
 const READ_BYTES: usize = 64 << 10;
 const BATCH_BYTES_MAX: usize = 256 << 10;
 const EVENTS_MAX: usize = 1024;
-/// How soon a follower that takes nothing is noticed.
+/// How soon the loop notices a follower that accepts nothing.
 const LOOK_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
@@ -43,12 +44,12 @@ const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 pub(crate) enum Mode {
     /// Each message by itself.
     Write,
-    /// All that is ready, in one vectored write to each subscriber.
+    /// Everything that is ready, in one vectored write per subscriber.
     Writev,
 }
 
 impl Mode {
-    /// Frames in one write: as many as the system takes.
+    /// The maximum number of frames in one write: the limit of the system.
     fn frames_max(self) -> usize {
         match self {
             Self::Write => 1,
@@ -56,7 +57,7 @@ impl Mode {
         }
     }
 
-    /// Bytes of messages to be read before they are written.
+    /// Bytes of messages to read before they are written.
     fn batch_bytes_max(self) -> usize {
         match self {
             Self::Write => 1,
@@ -88,9 +89,9 @@ struct Connection {
 
 #[derive(Debug)]
 enum Role {
-    /// The head of its request is being read.
+    /// The head of its request is incomplete.
     Arriving(Vec<u8>),
-    /// What it sent that is no whole message yet.
+    /// The incomplete message at the end of what it sent.
     Publisher(Vec<u8>),
     Follower(Follower),
 }
@@ -104,7 +105,8 @@ struct Channel {
 impl Floor {
     pub(crate) fn listen(port: u16, mode: Mode) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-        // All it accepts inherit this. The backlog that `bind` chose is too short for a rush.
+        // All accepted sockets inherit this. The backlog that `bind` chose is too short for a
+        // burst.
         set_tcp_nodelay(&listener, true)?;
         rustix::net::listen(&listener, 4096)?;
         listener.set_nonblocking(true)?;
@@ -158,13 +160,13 @@ impl Floor {
     }
 
     fn accept(&mut self) {
-        // Whatever the error is, the next connection or the next event tries again.
+        // Whatever the error is, the next connection or the next event retries.
         while let Ok(socket) =
             accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)
         {
             let entry = self.connections.vacant_entry();
             let token = epoll::EventData::new_u64(entry.key() as u64);
-            // Edge by edge, once for good: a change of interest would be a call each time.
+            // Edge-triggered, registered once: each change of interest would cost a system call.
             let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
             if epoll::add(&self.epoll, &socket, token, flags).is_ok() {
                 entry
@@ -198,7 +200,7 @@ impl Floor {
         }
     }
 
-    /// Reads the request, and makes of the connection what it asks for.
+    /// Reads the request, and turns the connection into a follower or a publisher.
     fn welcome(&mut self, token: usize) {
         let connection = &mut self.connections[token];
         let Role::Arriving(head) = &mut connection.role else { return };
@@ -208,7 +210,7 @@ impl Floor {
             Request::Incomplete if open => {}
             Request::Upgrade { client_role, answer, head: length } if open => {
                 let ahead = head.split_off(length);
-                // So short an answer always finds room.
+                // The send buffer always has room for so short a response.
                 connection.role = match client_role {
                     ClientRole::Publish => {
                         self.ready.insert(token);
@@ -227,7 +229,7 @@ impl Floor {
             Request::Refused if open => {
                 let refusal =
                     b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-                // It is closed in any case.
+                // The connection is closed in any case.
                 (&connection.socket).write_all(refusal).ok();
                 self.close(token);
             }
@@ -235,8 +237,8 @@ impl Floor {
         }
     }
 
-    /// Whether all who still take something are near enough for more. Who takes nothing loses what
-    /// waits for it, once that is much.
+    /// Whether all followers that still accept bytes are close enough for more. A follower that
+    /// accepts nothing loses what is queued for it beyond the limit.
     fn has_room(&mut self, now: Instant) -> bool {
         let mut room = true;
         for &token in &self.full {
@@ -263,7 +265,7 @@ impl Floor {
             buffer.reserve(READ_BYTES);
             open = read_all_ready(&connection.socket, buffer, READ_BYTES);
             if buffer.len() == had {
-                // Until there is an event again.
+                // Wait for the next event.
                 self.ready.remove(&token);
                 break;
             }
@@ -294,7 +296,7 @@ impl Floor {
         }
     }
 
-    /// Writes to all followers of a channel what is pending to them.
+    /// Writes what is pending to all followers of a channel.
     fn flush(&mut self, channel: u32, now: Instant) {
         let Some(channel) = self.channels.get_mut(&channel) else { return };
         let mut batch = Batch::new(&channel.log, self.mode.frames_max());
@@ -334,14 +336,14 @@ impl Floor {
     }
 }
 
-/// Reads until nothing is ready or so much has come. False once the other side has closed.
+/// Reads until nothing is ready or the limit is reached. False once the peer has closed.
 fn read_all_ready(socket: &TcpStream, buffer: &mut Vec<u8>, max: usize) -> bool {
     let end = buffer.len() + max;
     while buffer.len() < end {
         let asked = buffer.capacity() - buffer.len();
         match recv(socket, spare_capacity(buffer), RecvFlags::empty()) {
             Ok((_, 0)) => return false,
-            // Less than was asked for: the event that brings more is still to come.
+            // A short read: an event will announce further bytes.
             Ok((_, read)) if read < asked => return true,
             Ok(_) => {}
             Err(error) => return error == Errno::AGAIN,
@@ -350,12 +352,12 @@ fn read_all_ready(socket: &TcpStream, buffer: &mut Vec<u8>, max: usize) -> bool 
     true
 }
 
-/// A follower says nothing of interest. False once it has closed.
+/// Discards what a follower sends. False once it has closed.
 fn ignore_input(mut socket: &TcpStream) -> bool {
     let mut ignored = [0; 1024];
     loop {
         match socket.read(&mut ignored) {
-            // A close frame is not answered: the end of the connection comes next.
+            // A close frame is not answered: the end of the connection follows.
             Ok(0) => return false,
             Ok(_) => {}
             Err(error) => return error.kind() == ErrorKind::WouldBlock,

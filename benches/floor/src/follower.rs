@@ -1,4 +1,4 @@
-//! One subscriber: how far it is, and whether it takes anything.
+//! One subscriber: its position, and whether it accepts bytes.
 
 use std::{
     io::{self, ErrorKind, IoSlice, Write},
@@ -11,20 +11,20 @@ use crate::{
     log::{Log, Position},
 };
 
-/// Who takes nothing for so long holds up nobody.
+/// A follower that accepts nothing for this long no longer holds up the publisher.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct Follower {
     pub(crate) channel: u32,
     pub(crate) at: Position,
-    /// The end of a frame that is in the log no more.
+    /// The rest of a frame that is no longer in the log.
     rest: Vec<u8>,
-    /// Since when its socket has been full, and has taken nothing.
+    /// Since when its socket has been full without accepting anything.
     full_since: Option<Instant>,
 }
 
-/// Slices of the log, made once for all followers who are at the same place.
+/// Slices of the log, made once for all followers at the same position.
 #[derive(Debug)]
 pub(crate) struct Batch<'a> {
     log: &'a Log,
@@ -44,12 +44,12 @@ impl Follower {
         self.full_since.is_some()
     }
 
-    /// Its socket has been full for too long to wait for it.
+    /// Its socket has been full for too long to hold up the publisher.
     pub(crate) fn is_stuck(&self, now: Instant) -> bool {
         self.full_since.is_some_and(|since| now - since > PATIENCE)
     }
 
-    /// Writes all that is pending, until the socket is full. True as long as it is connected.
+    /// Writes what is pending until the socket is full. True while it is connected.
     pub(crate) fn flush(
         &mut self,
         mut socket: &TcpStream,
@@ -65,7 +65,7 @@ impl Follower {
         }
         while self.at < batch.log.end() {
             let slices = batch.slices(self.at);
-            // Of one frame a plain write: it is the cheaper call.
+            // A plain write for one frame: it is the cheaper call.
             let sent = if let [slice] = slices {
                 socket.write(slice)
             } else {
@@ -92,7 +92,7 @@ impl Follower {
         error.kind() == ErrorKind::WouldBlock
     }
 
-    /// Goes on with the next frame that comes, and finishes the one that it is in.
+    /// Finishes the current frame and continues with the next new one.
     pub(crate) fn skip_to_end(&mut self, log: &Log) {
         if self.at.offset > 0 {
             self.rest.extend_from_slice(log.rest(self.at));
@@ -115,7 +115,7 @@ impl<'a> Batch<'a> {
         &self.slices
     }
 
-    /// The position behind the slices.
+    /// The position after the slices.
     fn end(&self) -> Position {
         Position { frame: self.from.frame + self.slices.len() as u64, offset: 0 }
     }

@@ -1,26 +1,26 @@
-//! WebSocket frames (RFC 6455, 5.2): those of a publisher are read, ours are made.
+//! WebSocket frames (RFC 6455, 5.2): parses those of a publisher, and builds those of the server.
 
-/// What a frame is for.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameKind {
     Binary,
     Close,
-    /// Text, pings and pieces of longer messages: nothing that a publisher here sends.
+    /// Text, pings and fragments of longer messages: a publisher sends none here.
     Other,
 }
 
-/// A frame of a client as it lies in a buffer.
+/// A client frame in a buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientFrame<'a> {
     pub(crate) kind: FrameKind,
     mask: [u8; 4],
     payload: &'a [u8],
-    /// Bytes of it with its head.
+    /// Its length in bytes, with the header.
     pub(crate) length: usize,
 }
 
 impl<'a> ClientFrame<'a> {
-    /// The frame at the beginning of the buffer; `None` while it is not all there.
+    /// The frame at the beginning of the buffer; `None` while it is incomplete.
     pub(crate) fn parse(buffer: &'a [u8]) -> Option<Self> {
         let (&[first, second], rest) = buffer.split_first_chunk()?;
         let (length, rest) = match second & 0x7f {
@@ -42,7 +42,7 @@ impl<'a> ClientFrame<'a> {
         Some(Self { kind, mask: *mask, payload, length })
     }
 
-    /// The same message as a server sends it.
+    /// The same message as a server frame.
     pub(crate) fn unmasked(&self) -> Vec<u8> {
         let length = self.payload.len();
         let mut frame = Vec::with_capacity(10 + length);
@@ -79,7 +79,7 @@ impl<'a> ClientFrame<'a> {
     }
 }
 
-/// The number that six decimal digits make.
+/// Parses six decimal digits.
 pub(crate) fn six_digits(digits: [u8; 6]) -> Option<u32> {
     digits.iter().try_fold(0, |number, digit| {
         digit.is_ascii_digit().then(|| number * 10 + u32::from(digit - b'0'))

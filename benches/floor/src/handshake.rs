@@ -1,26 +1,26 @@
-//! The least of an upgrade (RFC 6455, 4.2): where to, and the answer.
+//! The minimum of an upgrade (RFC 6455, 4.2): the path and the response.
 
 use tungstenite::handshake::derive_accept_key;
 
 use crate::frame::six_digits;
 
-/// Bytes that the head of a request may have.
+/// The maximum length of a request's head, in bytes.
 pub(crate) const HEAD_BYTES_MAX: usize = 4096;
 
-/// What a client connects as.
+/// The role of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClientRole {
     Publish,
     Follow(u32),
 }
 
-/// What the beginning of a connection says.
+/// The result of parsing the beginning of a connection.
 pub(crate) enum Request {
-    /// The head is not all there.
+    /// The head is incomplete.
     Incomplete,
-    /// No upgrade, or not to an address of ours.
+    /// Not an upgrade, or an unknown path.
     Refused,
-    /// `head` bytes of it are read.
+    /// An upgrade whose head is `head` bytes long.
     Upgrade { client_role: ClientRole, answer: String, head: usize },
 }
 

@@ -1,4 +1,4 @@
-//! The frames of a channel that somebody has yet to get, numbered, each kept once.
+//! The frames of a channel that some follower still needs, numbered, each stored once.
 
 use std::{collections::VecDeque, io::IoSlice};
 
@@ -7,7 +7,7 @@ pub(crate) struct Log {
     frames: VecDeque<Frame>,
     /// The number of the first of them.
     first: u64,
-    /// Bytes ever logged.
+    /// The total bytes ever logged.
     bytes: u64,
 }
 
@@ -18,7 +18,7 @@ struct Frame {
     before: u64,
 }
 
-/// A place in the log: a frame, and how much of it is done.
+/// A position in the log: a frame, and how many of its bytes are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub(crate) frame: u64,
@@ -32,12 +32,12 @@ impl Log {
         self.frames.push_back(Frame { bytes, before });
     }
 
-    /// Where the next frame will be.
+    /// The position of the next frame.
     pub(crate) fn end(&self) -> Position {
         Position { frame: self.first + self.frames.len() as u64, offset: 0 }
     }
 
-    /// What lies behind the position, at most so many frames of it.
+    /// The bytes after the position, at most so many frames of them.
     pub(crate) fn slices<'a>(&'a self, from: Position, max: usize, out: &mut Vec<IoSlice<'a>>) {
         out.clear();
         let rest = self.frames.range(self.index(from)..).take(max);
@@ -47,7 +47,7 @@ impl Log {
         }
     }
 
-    /// The position so many bytes further.
+    /// The position this many bytes further.
     pub(crate) fn advance(&self, from: Position, bytes: usize) -> Position {
         let (mut frame, mut offset) = (from.frame, from.offset + bytes);
         for it in self.frames.range(self.index(from)..) {
@@ -60,18 +60,18 @@ impl Log {
         Position { frame, offset }
     }
 
-    /// Bytes behind the position.
+    /// The number of bytes after the position.
     pub(crate) fn lag(&self, from: Position) -> u64 {
         let frame = self.frames.get(self.index(from));
         frame.map_or(0, |frame| self.bytes - frame.before - from.offset as u64)
     }
 
-    /// What is left of the frame at the position.
+    /// The rest of the frame at the position.
     pub(crate) fn rest(&self, from: Position) -> &[u8] {
         self.frames.get(self.index(from)).map_or(&[], |frame| &frame.bytes[from.offset..])
     }
 
-    /// Forgets the frames before this one.
+    /// Drops the frames before this one.
     pub(crate) fn forget_before(&mut self, frame: u64) {
         let done = usize::try_from(frame - self.first).expect("no more frames than fit in memory");
         self.frames.drain(..done);

@@ -1,11 +1,12 @@
-//! The floor under all figures: what a broadcast over WebSocket costs when nothing is done but the
-//! system calls. Run it beside the hub on the same machine, and call what the hub does a ratio of it.
+//! The floor under all figures: what a broadcast over WebSocket costs if it does only the system
+//! calls. Run it on the same machine as the hub, and state the hub's figures as ratios to it.
 //!
-//! `GET /sub/NNNNNN` follows a channel. `GET /pub` publishes: each binary message goes, as it is, to
-//! the followers of the channel that bytes 1 to 7 of it name. One thread, no task, no lock.
+//! `GET /sub/NNNNNN` follows a channel. `GET /pub` publishes: each binary message goes unchanged to
+//! the followers of the channel named by its bytes 1 to 7. One thread, no task, no lock.
 //!
-//! In reading order: [`floor`], the loop over what is ready; [`follower`], what one subscriber has
-//! had; [`log`], the frames that wait; [`handshake`] and [`frame`], as much WebSocket as it takes.
+//! In reading order: [`floor`], the loop over what is ready; [`follower`], the progress of one
+//! subscriber; [`log`], the pending frames; [`handshake`] and [`frame`], the necessary part of
+//! WebSocket.
 
 mod floor;
 mod follower;
@@ -25,10 +26,11 @@ use crate::floor::{Floor, Mode};
 #[derive(Debug, Parser)]
 #[command(name = "matchwire-floor", version)]
 struct Args {
-    /// Port on loopback; 0 takes a free one, which is printed.
+    /// Port on loopback; 0 chooses a free one. The program prints it.
     #[arg(long)]
     port: u16,
-    /// One write for each message and subscriber, or one for all that is pending to a subscriber.
+    /// One write per message and subscriber, or one for everything that is pending for a
+    /// subscriber.
     #[arg(long, value_enum)]
     mode: Mode,
 }

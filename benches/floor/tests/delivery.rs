@@ -1,4 +1,4 @@
-//! Every subscriber gets every message once, in order, in both modes, however slow it reads.
+//! Every subscriber receives every message once, in order, in both modes, at any reading speed.
 
 use std::{
     io::{BufRead, BufReader},
@@ -11,10 +11,10 @@ use std::{
 use tungstenite::{Bytes, Message, WebSocket, client};
 
 const MESSAGES: u32 = 20_000;
-/// More in all than the network holds between two sockets that nobody reads.
+/// More than the network buffers between two sockets when nothing is read.
 const MESSAGE_BYTES: usize = 1000;
 
-/// The program on a free port, ended when this is dropped.
+/// The program on a free port; stopped on drop.
 struct Floor {
     process: Child,
     address: String,
@@ -54,7 +54,7 @@ fn message(channel: &str, number: u32) -> Bytes {
     bytes.into()
 }
 
-/// Reads all messages of a channel and checks each.
+/// Reads and checks all messages of a channel.
 fn read_all(mut socket: WebSocket<TcpStream>, channel: &str, slowly: bool) {
     for number in 0..MESSAGES {
         let got = socket.read().expect("a message in time");
@@ -72,7 +72,7 @@ fn pause() {
 
 fn check(mode: &str) {
     let floor = Floor::start(mode);
-    // It never reads, and must not hold up the others.
+    // This one never reads, and must not hold up the others.
     let _stuck = floor.connect("/sub/000001");
     thread::scope(|scope| {
         for (channel, slowly) in [("000001", false), ("000001", true), ("000002", false)] {

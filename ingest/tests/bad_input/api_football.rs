@@ -1,4 +1,4 @@
-//! Answers of API-Football with fixtures and events that are wrong.
+//! Responses of API-Football with invalid fixtures and events.
 
 use ingest::event::FootballStatus;
 
@@ -49,7 +49,7 @@ fn fixtures_and_events_of_wrong_types_cost_only_themselves() {
 }
 
 #[test]
-fn unknown_status_is_said_and_the_rest_told() {
+fn unknown_status_is_noted_and_the_rest_decoded() {
     let text = answer(&[fixture("7", "")]).replace("AET", "ODD");
     let outcome = Outcome::of_bytes("answer.json", text);
     assert_eq!(outcome.reasons(), ["unknown status \"ODD\""]);
@@ -58,7 +58,7 @@ fn unknown_status_is_said_and_the_rest_told() {
 }
 
 #[test]
-fn nulls_everywhere_say_nothing() {
+fn nulls_emit_nothing() {
     let nulls = r#"{"fixture":{"id":7,"timestamp":null,"status":{"short":null,"elapsed":null}},"league":null,"teams":{"home":{"id":1,"name":null},"away":{"id":2,"name":"City"}},"goals":null,"score":null,"events":null,"statistics":null}"#;
     let outcome = Outcome::of_bytes("answer.json", answer(&[nulls.to_owned()]));
     assert_eq!((outcome.events.len(), outcome.refusals.len()), (1, 0));

@@ -1,4 +1,4 @@
-//! Lines of a stream that cannot be used, or not be read.
+//! Lines of a stream that cannot be used or read.
 
 use ingest::recording::{Limits, Recording, Step};
 
@@ -23,7 +23,7 @@ fn garbage_in_the_first_line_does_not_hide_the_format() {
 }
 
 #[test]
-fn last_line_without_its_end_is_used_when_it_is_complete() {
+fn complete_last_line_without_newline_is_used() {
     let outcome = Outcome::of_bytes("a", stream(2).trim_end());
     assert_eq!((outcome.batches, outcome.refused()), (2, vec![]));
 }
@@ -38,7 +38,7 @@ fn last_line_that_is_cut_is_truncated() {
 
 #[test]
 fn everything_before_the_cut_of_a_gz_is_delivered() {
-    // Stored without compression, so that it is known where the cut is.
+    // Stored without compression, so that the location of the cut is known.
     let text = stream(1000);
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();

@@ -22,7 +22,7 @@ fn messages() -> [&'static [u8]; 3] {
     ]
 }
 
-/// A recording whose messages came each so long after the one before.
+/// A recording with this interval between messages.
 fn recorded(format: &str, every_us: i64) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), format, "acme", BEGAN).unwrap();
     for (number, message) in (1..).zip(messages()) {
@@ -89,7 +89,7 @@ fn a_stream_is_read_by_its_own_format() {
 
 #[test]
 fn a_crash_costs_what_was_not_flushed() {
-    // One second between messages: each is flushed as it comes, and nothing is ever finished.
+    // One second between messages: each is flushed at once, and no block is ever finished.
     let mut out = Vec::new();
     let mut writer = Writer::new(&mut out, "matchwire-events", "acme", BEGAN).unwrap();
     writer.message(BEGAN + 1_000_000, messages()[0]).unwrap();
@@ -120,7 +120,7 @@ fn a_cut_file_plays_to_the_cut() {
 }
 
 #[test]
-fn what_cannot_be_played_says_why() {
+fn unplayable_file_is_refused_with_a_reason() {
     let scratch = Scratch::new();
     let check = |first: &str, part: &str| {
         let path = scratch.file("a", format!("{first}\n"));
@@ -154,7 +154,7 @@ fn damaged_lines_cost_only_themselves() {
 }
 
 proptest! {
-    /// Damage within the lines, and within what is compressed.
+    /// Damage in the lines, and in the compressed data.
     #[test]
     fn any_damage_is_answered(changes in changes(), is_plain in any::<bool>()) {
         let whole = recorded("matchwire-events", 10);

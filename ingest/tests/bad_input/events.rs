@@ -1,4 +1,4 @@
-//! Lines of Matchwire's own format that are wrong, and the format in both directions.
+//! Invalid lines of Matchwire's own format, and the format in both directions.
 
 use ingest::{
     decode::events as decode,
@@ -38,7 +38,7 @@ fn check_refused(line: &str, part: &str) {
 }
 
 #[test]
-fn what_a_line_lacks_or_has_too_much_is_named() {
+fn missing_and_extra_fields_of_a_line_are_named() {
     check_refused("", "truncated: ");
     check_refused("{", "truncated: ");
     check_refused("}", "syntax: ");
@@ -126,7 +126,7 @@ fn a_batch_is_one_piece() {
     );
 }
 
-/// What the simulator says holds nearly every fact there is.
+/// The simulator emits nearly every kind of fact.
 #[test]
 fn every_fact_is_written_and_read_back() {
     let mut lines = LineWriter::default();
@@ -141,7 +141,7 @@ fn every_fact_is_written_and_read_back() {
     assert!(count > 20_000, "only {count} facts");
 }
 
-/// What the simulator does not say.
+/// The facts that the simulator does not emit.
 #[test]
 fn the_rarer_facts_are_read_back_too() {
     let facts = [
@@ -233,7 +233,7 @@ proptest! {
         drop(Interpreter::new(PROVIDER.into()).line(&bytes, 0));
     }
 
-    /// A line that is read is one that can be written, whatever was done to it.
+    /// A line that can be read can be written, whatever damage it had.
     #[test]
     fn changed_lines_are_answered(changes in changes(), which in 0..7_usize) {
         let lines = [
@@ -255,8 +255,8 @@ proptest! {
     }
 }
 
-/// An empty batch says nothing, which is no error: it tells that the sender is there.
+/// An empty batch has no facts and is not an error: it shows that the sender is alive.
 #[test]
-fn an_empty_batch_says_nothing() {
+fn an_empty_batch_has_no_facts() {
     assert_eq!(read(r#"{"batch":[]}"#).unwrap().batch, Batch::default());
 }

@@ -1,4 +1,4 @@
-//! Small recordings of our own making.
+//! Small handwritten recordings.
 
 use std::io::Write;
 
@@ -28,12 +28,12 @@ pub(crate) fn market(pt: u64) -> String {
     )
 }
 
-/// So many messages, each on its line.
+/// This many messages, each on its line.
 pub(crate) fn stream(messages: u64) -> String {
     (1..=messages).map(|pt| market(pt) + "\n").collect()
 }
 
-/// An event of a Wyscout match between teams 7 and 8, of which 7 is at home.
+/// An event of a Wyscout match between teams 7 and 8, with 7 at home.
 pub(crate) fn event(
     id: u64,
     period: &str,
@@ -51,7 +51,7 @@ pub(crate) fn event(
     )
 }
 
-/// A goal for each side, an own goal that gives the home side the lead, and a penalty missed.
+/// A goal for each side, an own goal that gives the home side the lead, and a missed penalty.
 pub(crate) fn match_events() -> Vec<String> {
     let (pass, shot) = (("Pass", "Simple pass"), ("Shot", "Shot"));
     vec![
@@ -91,7 +91,7 @@ pub(crate) fn record(home: &str, away: &str) -> String {
 pub(crate) const HEADER: &str = "match_id,ElapsedTime,SetNo,P1GamesWon,P2GamesWon,SetWinner,\
     PointNumber,PointWinner,PointServer,P1Score,P2Score,P1Ace,P2Ace,P1DoubleFault,P2DoubleFault";
 
-/// The rows of a match in which the points go as given, `1` and `2`; player 1 serves first.
+/// The rows of a match with the given points, `1` and `2`; player 1 serves first.
 pub(crate) fn rows(match_id: &str, points: &str, format: Format) -> Vec<String> {
     let mut score = TennisScore::start(Side::First);
     let play = |point: char| {
@@ -136,7 +136,7 @@ pub(crate) fn match_file(match_id: &str, status: &str, winner: &str) -> String {
     format!("match_id,player1,player2,status,winner\n{match_id},Ann,Bea,{status},{winner}\n")
 }
 
-/// An answer of The Odds API with American prices.
+/// A response of The Odds API with American prices.
 pub(crate) fn answer() -> String {
     let market = |key: &str, outcomes: &str| {
         format!(r#"{{"key":"{key}","last_update":"2024-03-21T14:10:14Z","outcomes":[{outcomes}]}}"#)

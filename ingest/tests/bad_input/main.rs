@@ -1,5 +1,5 @@
-//! Input that is damaged, cut, endless or wrong: what can be used is used, the rest is refused
-//! with its place, and nothing panics.
+//! Input that is damaged, cut, endless or wrong: the usable part is used, the rest is refused with
+//! its location, and nothing panics.
 
 mod api_football;
 mod betfair;
@@ -28,7 +28,7 @@ use ingest::{
     recording::{Limits, OpenError, Recording, Step},
 };
 
-/// A directory of a test, removed with it.
+/// A test's directory, removed with it.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -54,7 +54,7 @@ impl Drop for Scratch {
     }
 }
 
-/// What a recording of one file gave, its batches and its refusals apart.
+/// The results of a recording of one file, batches and refusals separately.
 #[derive(Default)]
 struct Outcome {
     batches: usize,
@@ -77,7 +77,7 @@ impl Outcome {
         Ok(outcome)
     }
 
-    /// Of bytes under a name, with the usual limits.
+    /// Opens bytes under a name, with the usual limits.
     fn of_bytes(name: &str, bytes: impl AsRef<[u8]>) -> Self {
         let scratch = Scratch::new();
         Self::of(&scratch.file(name, bytes), &Limits::default()).unwrap()

@@ -33,14 +33,14 @@ fn unknown_content_is_no_recording() {
 }
 
 #[test]
-fn missing_file_says_its_name() {
+fn missing_file_is_named() {
     let error = plan(&["/nowhere/at/all".into()]).unwrap_err();
     assert!(matches!(error, OpenError::Io { .. }));
     assert_eq!(error.to_string(), "/nowhere/at/all cannot be read");
 }
 
 #[test]
-fn companion_alone_says_what_is_missing() {
+fn companion_alone_names_the_missing_file() {
     let wyscout = "it only goes with a wyscout recording and cannot be played alone: name the file \
         with the match's events as well";
     refused(record("1", "1"), wyscout);

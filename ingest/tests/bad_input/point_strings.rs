@@ -1,4 +1,4 @@
-//! Point strings that are damaged, cut, or at odds with the rules and the other columns.
+//! Point strings that are damaged, cut, or contradict the rules and the other columns.
 
 use ingest::{
     event::{Fact, Side, TennisFact, TennisScore, TennisStatus},
@@ -14,12 +14,12 @@ fn file(winner: &str, pbp: &str, score: &str) -> String {
     format!("{HEADER}7,08 Jul 12,ATPBasel,ATP,Main,Ann,Bea,{winner},{pbp},{score},1\n")
 }
 
-/// Games that the server wins to love, each with its mark.
+/// Games that the server wins to love, each with its separator.
 fn held(games: usize) -> String {
     "SSSS;".repeat(games)
 }
 
-/// A set of six games without a loss for the one who serves its first game.
+/// A set of six games, all won by the player who serves first.
 fn six_love() -> String {
     "SSSS;RRRR;SSSS;RRRR;SSSS;RRRR.".to_owned()
 }
@@ -41,7 +41,7 @@ fn end(outcome: &Outcome) -> (TennisScore, Option<TennisStatus>) {
     (score, status)
 }
 
-/// How a match ends: the games of its sets, its status and who has won.
+/// The end of a match: the games of its sets, its status and the winner.
 #[track_caller]
 fn check(
     outcome: &Outcome,
@@ -58,7 +58,7 @@ fn check(
 }
 
 #[test]
-fn retirement_is_won_by_who_the_column_says() {
+fn retirement_has_the_winner_of_the_column() {
     let outcome = outcome("2", &format!("{}SSSS;RR", six_love()), "6-0 0-1 RET");
     let reasons = ["score \"6-0 0-1 RET\" of match 7 is 0-6 0-1 by points"];
     let games = [[6, 0], [1, 0]];
@@ -72,7 +72,7 @@ fn match_without_a_winner_is_left_open() {
 }
 
 #[test]
-fn columns_that_disagree_are_told_and_change_nothing() {
+fn disagreeing_columns_are_noted_and_change_nothing() {
     let straight = six_love() + &six_love();
     let outcome = outcome("2", &straight, "6-1 6-0");
     let reasons = [
@@ -103,7 +103,7 @@ fn final_set_is_what_its_marks_make_it() {
 }
 
 #[test]
-fn marks_stand_against_the_rules() {
+fn marks_prevail_over_the_rules() {
     let outcome = outcome("1", "SSS;SSSSSS;SSSS", "");
     let (score, _) = end(&outcome);
     assert_eq!(score.sets[0].games, [2, 1]);

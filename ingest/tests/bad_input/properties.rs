@@ -1,4 +1,4 @@
-//! Whatever the bytes are, decoders and normalisers answer, and the clock never falls.
+//! For any bytes, decoders and normalisers return, and the clock never goes back.
 
 use ingest::{
     decode::{slam, sportradar_uof::control, statsbomb, statsperform, wyscout},
@@ -20,7 +20,7 @@ use super::{
     statsbomb as statsbomb_match, statsperform as statsperform_match,
 };
 
-/// A change to a valid text: at a place, take so many bytes away and put others there.
+/// A change to a valid text: at an offset, removes this many bytes and inserts others.
 pub(super) type Change = (Index, usize, Vec<u8>);
 
 pub(super) fn changes() -> impl Strategy<Value = Vec<Change>> {
@@ -99,7 +99,7 @@ fn play_statsperform(bytes: &[u8]) {
     }
 }
 
-/// One image after another, which may be of the same fixtures.
+/// One image after another, possibly of the same fixtures.
 fn poll_api_football(images: &[Vec<u8>]) {
     let mut interpreter = api_football::Interpreter::default();
     let mut played = Interpretation::default();
@@ -228,7 +228,7 @@ proptest! {
         play_tennis(long_tennis().as_bytes(), record);
     }
 
-    /// Numbers that fit their columns, in any order and any combination.
+    /// Numbers within their columns, in any order and any combination.
     #[test]
     fn slam_never_panics_on_any_row(rows in vec(row(), 1..40)) {
         let numbered: Vec<_> =

@@ -1,4 +1,4 @@
-//! Documents of Betfair's polls that are cut, of the wrong kind, or partly of no use.
+//! Documents of Betfair's polls that are cut, of the wrong kind, or partly unusable.
 
 use ingest::{
     event::Fact,
@@ -13,7 +13,7 @@ const BOARD: &str = r#"{"eventId":5,"eventTypeId":1,"score":{"home":{"name":"Ayr
 const BOOK: &str = r#"{"marketId":"1.5","status":"OPEN","inplay":true,"runners":[{"selectionId":7,
     "handicap":0.0,"status":"ACTIVE","ex":{"availableToBack":[{"price":1.9,"size":3}]}}]}"#;
 
-/// How opening fails.
+/// The error of opening.
 #[track_caller]
 fn refused(text: impl AsRef<[u8]>, reason: &str) {
     let scratch = Scratch::new();
@@ -73,7 +73,7 @@ fn values_of_no_use_are_left_out() {
 }
 
 #[test]
-fn what_is_below_zero_is_neither_a_price_nor_an_amount() {
+fn negative_numbers_are_neither_prices_nor_amounts() {
     let more = r#""status":"OPEN","totalMatched":-2.5"#;
     let runner = r#""selectionId":7,"lastPriceTraded":-2,"totalMatched":-1"#;
     let strange = BOOK.replace("\"status\":\"OPEN\"", more).replace("\"selectionId\":7", runner);

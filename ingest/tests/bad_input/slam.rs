@@ -1,4 +1,4 @@
-//! Points that are wrong, missing, or at odds with the rules.
+//! Points that are wrong, missing, or contradict the rules.
 
 use ingest::{
     event::{Fact, Side, TennisFact, TennisScore, TennisStatus},
@@ -45,7 +45,7 @@ fn games(outcome: &Outcome) -> Vec<[u8; 2]> {
     outcome.tennis_score().sets.iter().map(|set| set.games).collect()
 }
 
-/// Two sets of six games each, won by player 1 without a loss.
+/// Two sets of six games each, all won by player 1.
 fn straight() -> String {
     "1111".repeat(12)
 }
@@ -74,7 +74,7 @@ fn wrong_types_are_refused_and_the_columns_carry_on() {
 }
 
 #[test]
-fn columns_stand_against_the_rules() {
+fn columns_prevail_over_the_rules() {
     let mut rows = rows(KEY, "11112", THREE);
     rows[4] = rows[4].replace(",1,0,0,5,", ",3,2,0,5,");
     let outcome = Outcome::of_bytes("a.points.csv", csv(&rows));
@@ -122,7 +122,7 @@ fn match_shorter_than_expected_ends_with_its_rows() {
 }
 
 #[test]
-fn retirement_is_told_by_the_match_file() {
+fn retirement_comes_from_the_match_file() {
     let scratch = Scratch::new();
     scratch.file("a.match.csv", match_file(KEY, "Retired", "2"));
     let path = scratch.file("a.points.csv.gz", gz(csv(&rows(KEY, "1121", THREE)).as_bytes()));
@@ -134,7 +134,7 @@ fn retirement_is_told_by_the_match_file() {
 }
 
 #[test]
-fn points_stand_against_the_match_file() {
+fn points_prevail_over_the_match_file() {
     let scratch = Scratch::new();
     scratch.file("a.match.csv", match_file(KEY, "Complete", "2"));
     let path = scratch.file("a.points.csv", csv(&rows(KEY, &straight(), THREE)));

@@ -7,7 +7,7 @@ use ingest::{
 
 use super::{Outcome, Scratch, fixtures::gz};
 
-/// An event of team 7, which is at home, or of team 8.
+/// An event of team 7, the home team, or of team 8.
 pub(crate) fn event(
     index: u32,
     period: u8,
@@ -90,7 +90,7 @@ pub(crate) fn statuses(outcome: &Outcome) -> Vec<&'static str> {
 }
 
 #[test]
-fn long_match_is_told() {
+fn long_match_is_decoded() {
     let outcome = played(&long_match());
     assert_eq!(outcome.reasons(), [""; 0]);
     let expected = [
@@ -207,7 +207,7 @@ fn one_team_alone_is_no_match() {
 }
 
 #[test]
-fn periods_are_told_with_their_whistles() {
+fn periods_have_their_whistles() {
     let outcome = played(&long_match());
     let whistles = outcome.facts().filter_map(|fact| match fact {
         Fact::Football(FootballFact::Incident(it)) => match it.kind {

@@ -1,4 +1,4 @@
-//! Stats Perform documents with parts that are wrong, deleted, missing or at odds with the result.
+//! Stats Perform documents with parts that are wrong, deleted, missing or contradict the result.
 
 use ingest::{
     event::{Fact, FootballScore, GoalKind, IncidentKind},
@@ -10,7 +10,7 @@ use super::{
     statsbomb::{shown, statuses},
 };
 
-/// An event of team `h`, which is at home, or of `a`; `clock` is that of the match.
+/// An event of team `h`, the home team, or of `a`; `clock` is the match clock.
 pub(crate) fn event(
     id: u32,
     kind: u16,
@@ -33,8 +33,8 @@ pub(crate) fn event(
     )
 }
 
-/// A goal with its pass and one that did not stand, an own goal, a deleted goal, a card of a coach,
-/// a substitution, a penalty missed; extra time, and a shoot-out.
+/// A goal with its assist and a disallowed one, an own goal, a deleted goal, a coach's card, a
+/// substitution, a missed penalty; extra time, and a shoot-out.
 pub(crate) fn long_match() -> Vec<String> {
     vec![
         event(1, 34, 16, "0:0", "h", "30=x"),
@@ -78,7 +78,7 @@ fn played(details: &str, lists: &str) -> Outcome {
 }
 
 #[test]
-fn long_match_is_told() {
+fn long_match_is_decoded() {
     let outcome = played(DETAILS, &events(&long_match()));
     assert_eq!(outcome.reasons(), [""; 0]);
     let expected = [
@@ -114,7 +114,7 @@ fn fixture_is_that_of_the_match() {
 }
 
 #[test]
-fn result_stands_against_the_events() {
+fn result_prevails_over_the_events() {
     let details = r#"{"matchStatus":"Played","scores":{"total":{"home":3,"away":1}}}"#;
     let outcome = played(details, &events(&long_match()[..10]));
     let expected = "score [1, 1] by the events, [3, 1] by the match record";
@@ -123,7 +123,7 @@ fn result_stands_against_the_events() {
 }
 
 #[test]
-fn match_ends_as_it_is_said_to_have_ended() {
+fn match_ends_with_the_stated_result() {
     let last = |status: &str| {
         let details = format!(r#"{{"matchStatus":{status}}}"#);
         let outcome = played(&details, &events(&long_match()[..10]));
@@ -187,7 +187,7 @@ fn cut_document_is_played_to_the_cut_and_has_no_final_whistle() {
     assert!(!outcome.has_finished());
 }
 
-/// A summary of two goals, of which the second is an own goal of the side that deliver_last.
+/// A summary of two goals, of which the second is an own goal of the side that trails.
 pub(crate) fn lists() -> String {
     let goal = |clock: &str, team: &str, kind: &str, score: &str, id: u8| {
         format!(
@@ -202,7 +202,7 @@ pub(crate) fn lists() -> String {
 }
 
 #[test]
-fn summary_is_told_by_its_lists() {
+fn summary_is_built_from_its_lists() {
     let outcome = played(
         r#"{"matchStatus":"Played","period":[{"id":1,"lengthMin":48},{"id":2,"lengthMin":51}],"scores":{"total":{"home":2,"away":0}}}"#,
         &lists(),
@@ -244,7 +244,7 @@ fn summary_that_lists_little_has_its_result() {
 }
 
 #[test]
-fn match_that_was_not_played_is_told_without_a_kick_off() {
+fn unplayed_match_has_no_kick_off() {
     let outcome = played(r#"{"matchStatus":"Postponed"}"#, "\"goal\":null");
     assert_eq!(outcome.reasons(), [""; 0]);
     assert_eq!(statuses(&outcome), ["postponed"]);
@@ -253,7 +253,7 @@ fn match_that_was_not_played_is_told_without_a_kick_off() {
 }
 
 #[test]
-fn summary_of_another_match_beside_it_is_left_alone() {
+fn summary_of_another_match_is_ignored() {
     let scratch = Scratch::new();
     let other = document(DETAILS, &lists()).replace("\"m1\"", "\"m2\"");
     scratch.file("m.ma1.json", other);

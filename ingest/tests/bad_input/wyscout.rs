@@ -1,4 +1,4 @@
-//! Wyscout documents with parts that are wrong, missing or at odds with the match record.
+//! Wyscout documents with parts that are wrong, missing or contradict the match record.
 
 use ingest::{
     event::{Fact, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind},
@@ -47,7 +47,7 @@ fn with_record(record: &str) -> Outcome {
 }
 
 #[test]
-fn whole_match_is_told() {
+fn whole_match_is_decoded() {
     let outcome = with_record(&record("2", "1"));
     assert_eq!(outcome.reasons(), [""; 0]);
     let line = |it: &&Incident| {
@@ -69,7 +69,7 @@ fn whole_match_is_told() {
 }
 
 #[test]
-fn who_goes_off_has_finished_with_the_ball() {
+fn substituted_player_has_no_later_touches() {
     let scratch = Scratch::new();
     scratch.file("matches.json", record("2", "1").replace("\"46\"", "\"54\""));
     let path = scratch.file("5.events.json", document(&match_events()));
@@ -88,7 +88,7 @@ fn fixture_is_that_of_the_record() {
 }
 
 #[test]
-fn record_stands_against_the_goals() {
+fn record_prevails_over_the_goals() {
     let outcome = with_record(&record("3", "1"));
     let expected = "score [2, 1] by the events, [3, 1] by the match record";
     assert_eq!(outcome.reasons(), [expected]);

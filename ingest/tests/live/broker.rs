@@ -1,5 +1,5 @@
-//! A RabbitMQ broker of our own on loopback: its own directories, ports, cookie and port mapper, all
-//! gone with it.
+//! A private RabbitMQ broker on loopback, with its own directories, ports, cookie and port mapper,
+//! all removed with it.
 
 use std::{
     fs,
@@ -17,12 +17,12 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 
 use crate::support::SECRET;
 
-/// What Debian's package `rabbitmq-server` installs; `/usr/sbin/rabbitmq-server` insists on the
-/// directories of the system.
+/// The program of Debian's package `rabbitmq-server`; `/usr/sbin/rabbitmq-server` requires the
+/// system's directories.
 const SERVER: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// It takes four seconds of a processor of its own.
+/// Starting it takes four seconds of CPU time.
 const START: Duration = Duration::from_secs(120);
 
 pub(crate) const PASSWORD: &str = "s3cret-password";
@@ -39,7 +39,7 @@ pub(crate) struct Broker {
 }
 
 impl Broker {
-    /// `None`, and said, where there is no RabbitMQ.
+    /// `None`, with a message, if RabbitMQ is not installed.
     pub(crate) fn start() -> Option<Self> {
         if !Path::new(SERVER).exists() {
             skipped();
@@ -61,7 +61,7 @@ impl Broker {
         Some(broker)
     }
 
-    /// Runs the server, with all that it kept if it has run before, and waits until it listens.
+    /// Starts the server, with its data if it has run before, and waits until it listens.
     pub(crate) fn run(&mut self) {
         let dir = |name: &str| self.dir.join(name);
         let mut server = Command::new(SERVER)
@@ -71,7 +71,8 @@ impl Broker {
             .env("HOME", dir("home"))
             .env("ERL_EPMD_ADDRESS", "127.0.0.1")
             .env("ERL_EPMD_PORT", self.mapper_port.to_string())
-            // So the script becomes the server instead of starting it, and the child is the server.
+            // The script then becomes the server instead of starting it, so the child is the
+            // server.
             .env("RUNNING_UNDER_SYSTEMD", "true")
             .env("RABBITMQ_NODENAME", format!("matchwire{}@localhost", self.port))
             .env("RABBITMQ_DIST_PORT", self.dist_port.to_string())
@@ -93,7 +94,7 @@ impl Broker {
         let lines = BufReader::new(server.stdout.take().expect("it is piped")).lines();
         self.server = Some(server);
         let (tx, started) = mpsc::sync_channel(1);
-        // Reads on to the end, or the server would wait for somebody to do so.
+        // Reads to the end; otherwise the server would block on its output.
         thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 if line.contains("Starting broker... completed") {
@@ -107,7 +108,7 @@ impl Broker {
         assert_eq!(pid.trim().parse().ok(), server, "the child is the server itself");
     }
 
-    /// Ends the server as a crash would.
+    /// Kills the server, as a crash would.
     pub(crate) fn kill(&mut self) {
         if let Some(mut server) = self.server.take() {
             server.kill().expect("it runs");
@@ -115,7 +116,7 @@ impl Broker {
         }
     }
 
-    /// Makes the server hang, or go on: its sockets stay open, and nothing comes of them.
+    /// Suspends or resumes the server: its sockets stay open without any data.
     pub(crate) fn hang(&self, hangs: bool) {
         let Some(server) = &self.server else { return };
         let signal = if hangs { "-STOP" } else { "-CONT" };
@@ -124,7 +125,7 @@ impl Broker {
         assert!(sent.success(), "{kill}");
     }
 
-    /// The certificate that the server shows, PEM.
+    /// The server's certificate, in PEM.
     pub(crate) fn certificate(&self) -> PathBuf {
         self.dir.join("cert.pem")
     }
@@ -134,7 +135,7 @@ impl Drop for Broker {
     fn drop(&mut self) {
         let ours = self.server.as_mut().into_iter().chain([&mut self.mapper]);
         for child in ours {
-            // Whatever is left to end has ended already.
+            // Anything still to end has ended already.
             drop(child.kill().and_then(|()| child.wait()));
         }
         drop(fs::remove_dir_all(&self.dir));
@@ -167,7 +168,7 @@ fn prepare(dir: &Path, port: u16, tls_port: u16) {
     fs::write(dir.join("rabbitmq.conf"), conf).expect("a file of our own");
 }
 
-/// All held until each is known, so that they differ.
+/// All are held until each is known, so that they differ.
 fn free_ports<const N: usize>() -> [u16; N] {
     let held: [_; N] = std::array::from_fn(|_| {
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free")

@@ -1,4 +1,4 @@
-//! A small HTTP server that answers as it is told, and remembers how it was asked.
+//! A small HTTP server with scripted responses that records its requests.
 
 use std::{
     collections::HashMap,
@@ -17,29 +17,29 @@ use tokio::{
 
 use crate::support::PATIENCE;
 
-/// One request as it came.
+/// One received request.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceivedRequest {
     pub(crate) at: Instant,
     pub(crate) method: String,
     /// Path and query.
     pub(crate) target: String,
-    /// By name in lower case.
+    /// Headers, by lower-case name.
     pub(crate) headers: HashMap<String, String>,
-    /// How many had been asked before.
+    /// The number of requests before it.
     pub(crate) number: usize,
 }
 
-/// What is done about it.
+/// The response to it.
 pub(crate) enum Reply {
     Answer {
         status: u16,
         headers: Vec<(&'static str, String)>,
         body: Vec<u8>,
     },
-    /// A body that ends before the length that was announced.
+    /// A body that ends before the announced length.
     Cut(&'static str),
-    /// Nothing, for as long as the peer waits.
+    /// No response, for as long as the peer waits.
     Stall,
 }
 
@@ -62,7 +62,7 @@ impl Reply {
 
 type Handler = Arc<dyn Fn(&ReceivedRequest) -> Reply + Send + Sync>;
 
-/// Runs until it is dropped; whoever is connected is cut off then.
+/// Runs until dropped; open connections are then cut.
 pub(crate) struct Server {
     pub(crate) addr: SocketAddr,
     received: mpsc::Receiver<ReceivedRequest>,
@@ -77,21 +77,21 @@ struct Count {
 }
 
 impl Server {
-    /// One that must not be asked twice at once.
+    /// A server that must not receive concurrent requests.
     pub(crate) async fn start(
         handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
     ) -> Self {
         Self::start_on(0, handler).await
     }
 
-    /// One that may be asked by several at once.
+    /// A server that may receive concurrent requests.
     pub(crate) async fn shared(
         handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
     ) -> Self {
         Self::open(0, usize::MAX, handler).await
     }
 
-    /// On this port, where another has been before.
+    /// On this port, where another server ran before.
     pub(crate) async fn start_on(
         port: u16,
         handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
@@ -158,7 +158,7 @@ async fn connection(
         if tx.send(received).await.is_err() {
             return;
         }
-        // Long enough for another request to come meanwhile, were it sent.
+        // Long enough for a concurrent request to arrive, if one were sent.
         tokio::time::sleep(Duration::from_millis(2)).await;
         count.lock().expect("no handler panicked").open -= 1;
         if !answer(&mut stream, reply).await {
@@ -181,7 +181,7 @@ async fn request(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     Some(ReceivedRequest { at: Instant::now(), method, target, headers, number: 0 })
 }
 
-/// Whether the connection goes on.
+/// Whether the connection stays open.
 async fn answer(stream: &mut TcpStream, reply: Reply) -> bool {
     match reply {
         Reply::Answer { status, headers, body } => {

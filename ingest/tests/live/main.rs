@@ -1,6 +1,6 @@
-//! Live sources against real peers on loopback: an HTTP server and a WebSocket server of our own
-//! that misbehave on purpose, and a RabbitMQ broker. Nothing is waited for but what a source says
-//! or a peer sees.
+//! Live sources against real peers on loopback: an HTTP server and a WebSocket server that
+//! misbehave on purpose, and a RabbitMQ broker. The tests wait only for reports of a source or for
+//! events at a peer.
 
 mod broker;
 mod http;

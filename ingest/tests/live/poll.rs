@@ -1,4 +1,4 @@
-//! The HTTP poller against a server that answers well, badly, late and not at all.
+//! The HTTP poller against a server that responds correctly, badly, late or not at all.
 
 use std::{io::Write, time::Duration};
 
@@ -34,7 +34,7 @@ fn start(settings: Settings) -> Listener {
 
 #[tokio::test]
 async fn it_is_live_when_each_request_has_been_answered_and_not_before() {
-    // The interpreter says of each answer that it is whole; that is not enough.
+    // The interpreter calls each response complete; that is not enough.
     let server = Server::start(|received| match received.target.as_str() {
         "/a" => Reply::ok(r#"{"goals":1,"signal":"fresh"}"#),
         _ => Reply::ok(r#"{"goals":2,"signal":"fresh"}"#),
@@ -71,7 +71,7 @@ async fn an_unchanged_answer_is_as_fresh_as_a_new_one() {
 }
 
 #[tokio::test]
-async fn secrets_reach_the_provider_and_nobody_else() {
+async fn secrets_reach_only_the_provider() {
     let mut server = Server::start(|_| Reply::status(500)).await;
     let secret = || Secret::from(SECRET.to_owned());
     let ask = |path: &str, credential| {
@@ -93,10 +93,10 @@ async fn secrets_reach_the_provider_and_nobody_else() {
     let by_query =
         received.iter().find(|received| received.target.starts_with("/q")).expect("asked");
     assert_eq!(by_query.target, format!("/q?regions=eu%2Cuk&apiKey={SECRET}"));
-    // `next` looks into every report.
+    // `next` checks every report for secrets.
     let (_, why) = listener.until_down().await;
     assert!(why.ends_with(": answered 500"), "{why}");
-    // Where nobody answers at all, the HTTP library's own words are shown.
+    // If nothing listens, the error is that of the HTTP library.
     drop(server);
     listener.until(|report| format!("{report:?}").contains("cannot connect")).await;
     listener.stop().await;
@@ -126,8 +126,8 @@ async fn a_packed_answer_is_unpacked_and_a_long_one_refused() {
     listener.stop().await;
 }
 
-/// What a server does at the second and third request, and what the source says of it. The fourth
-/// is answered well.
+/// The server's behaviour at the second and third request, and the reports of the source. The
+/// fourth response is correct again.
 async fn check_failure(what: &str, expected: &str, reply: fn(&ReceivedRequest) -> Reply) {
     let server = Server::start(move |received| match received.number {
         1 | 2 => reply(received),
@@ -161,7 +161,7 @@ async fn it_is_down_after_the_second_failure_in_a_row_and_comes_back() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_told_and_asked_for_whole_again() {
+async fn unusable_response_is_reported_and_requested_in_full_again() {
     let mut server = Server::start(|received| match received.number {
         0 => Reply::ok("half a {").with("etag", "\"bad\""),
         _ => Reply::ok(r#"{"goals":1}"#),
@@ -176,7 +176,7 @@ async fn what_cannot_be_used_is_told_and_asked_for_whole_again() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_asked_too_often_is_left_alone_for_as_long_as_it_says() {
+async fn retry_after_of_a_provider_is_respected() {
     let mut server = Server::start(|received| match received.number {
         1 => Reply::status(429).with("retry-after", "1"),
         _ => Reply::ok(r#"{"goals":1}"#),
@@ -194,7 +194,7 @@ async fn a_provider_that_is_asked_too_often_is_left_alone_for_as_long_as_it_says
 }
 
 #[tokio::test]
-async fn a_provider_that_denies_access_is_asked_seldom() {
+async fn a_provider_that_denies_access_is_polled_rarely() {
     for status in [401, 403] {
         let mut server = Server::start(move |_| Reply::status(status)).await;
         let mut settings = settings(vec![request(&server.url("/a")), request(&server.url("/b"))]);

@@ -1,4 +1,5 @@
-//! Who provides the Unified Odds Feed: publishes to the broker's exchange, and is asked for recoveries.
+//! The provider of the Unified Odds Feed: publishes to the broker's exchange, and receives recovery
+//! requests.
 
 use lapin::{
     BasicProperties, Channel, Connection, ConnectionProperties, ExchangeKind,
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::support::SECRET;
 
-/// The provider: what publishes to the exchange.
+/// The provider, as a publisher to the exchange.
 pub(crate) struct Provider {
     channel: Channel,
     _connection: Connection,
@@ -59,7 +60,7 @@ impl Provider {
         self.publish("-.-.-.alive.-.-.-.-", &body).await;
     }
 
-    /// Ends a recovery that was asked for.
+    /// Ends a requested recovery.
     pub(crate) async fn complete(&self, recovery: &Recovery) {
         let Recovery { product, request_id, .. } = recovery;
         let body = format!(
@@ -69,7 +70,7 @@ impl Provider {
     }
 }
 
-/// A recovery as it was asked for.
+/// A recovery request.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Recovery {
     pub(crate) product: u32,

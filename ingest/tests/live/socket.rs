@@ -1,4 +1,4 @@
-//! A WebSocket server that is led by hand.
+//! A WebSocket server controlled by the test.
 
 use std::net::SocketAddr;
 
@@ -18,7 +18,7 @@ use tokio_tungstenite::{
 
 use crate::support::{PATIENCE, SECRET};
 
-/// A peer that is led by hand: the test says what each connection does.
+/// A peer controlled by the test, which decides what each connection does.
 pub(crate) struct Peer {
     pub(crate) listener: TcpListener,
     pub(crate) addr: SocketAddr,

@@ -1,4 +1,4 @@
-//! The Unified Odds Feed's source against a real broker and an API of our own.
+//! The Unified Odds Feed's source against a real broker and a test API.
 
 use std::{
     sync::{Arc, Mutex},
@@ -23,8 +23,8 @@ use ingest::{
     },
 };
 
-/// Odds as small messages of our own, and the feed's messages about itself, of which it knows
-/// nothing.
+/// Odds as small test messages, and the feed's control messages, which the interpreter does not
+/// know.
 struct Odds;
 
 impl Interpret for Odds {
@@ -70,7 +70,7 @@ fn start(settings: Settings, keys: &Arc<Mutex<Vec<String>>>) -> Listener {
     Listener::start(|reports| sportradar_uof::run(settings, Box::new(Odds), route, reports))
 }
 
-/// One broker for all, since one takes seconds to start.
+/// One broker for all tests, because starting one takes seconds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_feed_is_followed_through_gaps_and_crashes_of_its_broker() {
     let Some(mut broker) = Broker::start() else { return };
@@ -109,7 +109,8 @@ async fn what_is_missed_is_recovered(broker: &mut Broker) {
     let mut listener = start(settings(broker, &api), &keys);
     assert_eq!(listener.next().await, Report::Recovering);
 
-    // The first time all is asked for, and it is live when both products have sent it.
+    // The first time everything is requested, and the source is live when both products have sent
+    // it.
     let [live, pre] = Recovery::both(&mut api).await;
     assert_eq!([live.after, pre.after], [None, None]);
     let began = now() / 1000;
@@ -125,13 +126,13 @@ async fn what_is_missed_is_recovered(broker: &mut Broker) {
     };
     assert_eq!(sports(&keys), 2);
 
-    // More than may be on its way at once: each is acknowledged.
+    // More than the maximum of unacknowledged messages: each is acknowledged.
     for number in 0..100 {
         odds(&provider, number).await;
     }
     provider.alive(1, began + 1000, 1).await;
 
-    // The provider says that something was missed.
+    // The provider reports that messages were missed.
     provider.alive(1, began + 2000, 0).await;
     let reports = listener.until(|report| *report == Report::Recovering).await;
     assert_eq!(goals(&reports), (0..100).collect::<Vec<_>>());
@@ -144,7 +145,7 @@ async fn what_is_missed_is_recovered(broker: &mut Broker) {
     let reports = listener.until_live().await;
     assert_eq!(goals(&reports), [7], "the end of an old recovery is none of this one: {reports:?}");
 
-    // The broker crashes. What happens meanwhile is sent with the recovery.
+    // The broker crashes. Messages from that time are sent with the recovery.
     broker.kill();
     let (_, why) = listener.until_down().await;
     assert!(!why.is_empty());
@@ -177,7 +178,7 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
     provider.complete(&first).await;
     let reports = listener.until_live().await;
     assert!(reports.iter().any(|report| matches!(report, Report::Refused(_))), "{reports:?}");
-    // Nothing is said for two seconds.
+    // Two seconds of silence.
     let reports = listener.until(|report| *report == Report::Recovering).await;
     assert_eq!(reports.len(), 1, "{reports:?}");
     provider.alive(1, began + 2500, 1).await;

@@ -1,4 +1,4 @@
-//! Who listens to a source, and an interpreter of small messages of our own.
+//! A listener of a source, and an interpreter of small test messages.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,20 +11,20 @@ use ingest::{
 use serde::Deserialize;
 use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
 
-/// Nothing here takes so long on a machine that works.
+/// A timeout that a working machine never reaches.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A secret that must not be seen anywhere.
+/// A secret that must not appear anywhere.
 pub(crate) const SECRET: &str = "s3cret-key";
 
-/// Who listens to a source.
+/// A listener of a source.
 pub(crate) struct Listener {
     messages: mpsc::Receiver<SourceMessage>,
     source: JoinHandle<()>,
 }
 
 impl Listener {
-    /// Starts a source; `run` gives it its reports.
+    /// Starts a source; `run` receives its reports.
     pub(crate) fn start<F>(run: impl FnOnce(ReportSender) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -34,7 +34,7 @@ impl Listener {
         Self { messages, source: tokio::spawn(run(reports)) }
     }
 
-    /// The next report; no secret is ever in one.
+    /// The next report; checks that it contains no secret.
     pub(crate) async fn next(&mut self) -> Report {
         let message =
             timeout(PATIENCE, self.messages.recv()).await.expect("the source says nothing");
@@ -43,7 +43,7 @@ impl Listener {
         report
     }
 
-    /// All up to the first report of this kind.
+    /// All reports up to the first of this kind.
     pub(crate) async fn until(&mut self, wanted: impl Fn(&Report) -> bool) -> Vec<Report> {
         let mut reports = Vec::new();
         loop {
@@ -58,14 +58,14 @@ impl Listener {
         self.until(|report| *report == Report::Live).await
     }
 
-    /// All up to the source's being down, and why it is.
+    /// All reports until the source is down, and the reason.
     pub(crate) async fn until_down(&mut self) -> (Vec<Report>, String) {
         let mut reports = self.until(|report| matches!(report, Report::Down(_))).await;
         let Some(Report::Down(why)) = reports.pop() else { unreachable!("it is the last one") };
         (reports, why.to_string())
     }
 
-    /// Stops listening; the source must end by that.
+    /// Stops listening; this must end the source.
     pub(crate) async fn stop(self) {
         drop(self.messages);
         let ended = timeout(PATIENCE, self.source).await.expect("the source does not end");
@@ -79,7 +79,7 @@ pub(crate) fn now() -> Micros {
     i64::try_from(since.expect("after 1970").as_micros()).expect("before the year 294000")
 }
 
-/// Goals of the home side in those reports that are batches.
+/// The goals of the home side in those reports that are batches.
 pub(crate) fn goals(reports: &[Report]) -> Vec<u16> {
     let batches = reports.iter().filter_map(|report| match report {
         Report::Batch(batch) => Some(batch),

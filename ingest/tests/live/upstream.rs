@@ -1,4 +1,4 @@
-//! Another hub as a source, against a peer that speaks the protocol by hand.
+//! Another hub as a source, against a scripted peer that speaks the protocol.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -47,7 +47,7 @@ impl Hub {
         self.listener.local_addr().expect("it is bound")
     }
 
-    /// Greets whoever has the key.
+    /// Greets a client with the right key.
     async fn accept(&self) -> Client {
         let accepted = timeout(PATIENCE, self.listener.accept()).await;
         let (stream, _) = accepted.expect("nobody connects").expect("a connection");
@@ -108,7 +108,7 @@ impl Client {
         self.say(&json!({"type": "beat", "now": 1, "heads": heads})).await;
     }
 
-    /// Answers both subscriptions, with an image of each.
+    /// Answers both subscriptions, each with an image.
     async fn join(&mut self) {
         for (id, ch) in [(1, "football/*"), (2, "*/*/odds/*")] {
             let command = self.command().await;
@@ -151,7 +151,7 @@ fn start(addr: SocketAddr) -> Listener {
     Listener::start(|reports| upstream::run(settings, Box::new(Matchwire::default()), reports))
 }
 
-/// What markets were told to be.
+/// The definitions of the markets.
 fn statuses(reports: &[Report]) -> Vec<MarketStatus> {
     let batches = reports.iter().filter_map(|report| match report {
         Report::Batch(batch) => Some(batch),
@@ -179,7 +179,8 @@ async fn it_follows_mends_a_hole_and_resumes_after_a_crash() {
     let reports = listener.until_live().await;
     assert_eq!((goals(&reports), statuses(&reports)), (vec![0], vec![MarketStatus::Open]));
 
-    // 12 is lost on the way: what follows it is not used, and what is missing is sent again.
+    // 12 is lost in transit: the messages after it are not used, and the missing part is sent
+    // again.
     client.score(10, 11, 1).await;
     client.score(12, 13, 3).await;
     let command = client.command().await;
@@ -210,7 +211,7 @@ async fn it_follows_mends_a_hole_and_resumes_after_a_crash() {
     assert_eq!(command["from"], json!({BOOK: {"epoch": "e", "seq": 21}}));
     client.say(&json!({"type": "subscribed", "id": 1, "ch": "football/*", "channels": 1})).await;
     client.say(&json!({"type": "subscribed", "id": 2, "ch": "*/*/odds/*", "channels": 0})).await;
-    // Another run of the channel: what happened between is in its image.
+    // A new epoch of the channel: its image includes what happened in between.
     let data = json!({"refs": {"simulator": "1"}, "status": "first_half", "score": {"home": 5, "away": 0}});
     client.say(&json!({"type": "resync", "ch": MATCH, "why": "epoch"})).await;
     client.image(MATCH, 2, data).await;
@@ -237,7 +238,7 @@ async fn a_book_that_ended_while_it_was_away_is_not_left_open() {
 }
 
 #[tokio::test]
-async fn it_comes_back_when_it_is_told_to() {
+async fn source_reconnects_when_the_peer_requests_it() {
     let hub = Hub::start_on(0).await;
     let mut listener = start(hub.addr());
     let mut client = hub.accept().await;
@@ -250,7 +251,7 @@ async fn it_comes_back_when_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_good_and_a_limit_are_told() {
+async fn an_invalid_key_and_a_limit_are_reported() {
     let hub = Hub::start_on(0).await;
     let mut listener = start(hub.addr());
     let mut client = hub.accept().await;
@@ -274,7 +275,7 @@ async fn a_hub_whose_beats_stop_is_left() {
     let mut client = hub.accept().await;
     client.join().await;
     listener.until_live().await;
-    // Nobody reads at the other end, so that not even a ping is answered.
+    // The other end does not read, so not even a ping is answered.
     let (_, why) = listener.until_down().await;
     assert_eq!(why, "nothing was heard for 2.4s");
     listener.stop().await;

@@ -1,4 +1,4 @@
-//! The WebSocket source against a server that cuts off, is silent, and refuses.
+//! The WebSocket source against a server that disconnects, stays silent, and refuses.
 
 use std::{sync::Arc, time::Duration};
 
@@ -45,7 +45,7 @@ fn start(settings: Settings) -> Listener {
 }
 
 #[tokio::test]
-async fn it_subscribes_is_live_when_told_and_subscribes_anew_after_a_cut() {
+async fn source_subscribes_goes_live_and_resubscribes_after_a_cut() {
     let peer = Peer::start().await;
     let mut settings = settings(&peer.url());
     settings.first = ["log in", "subscribe"].map(|text| Secret::from(text.to_owned())).to_vec();
@@ -98,7 +98,7 @@ async fn a_peer_that_answers_pings_is_there_and_one_that_does_not_is_left() {
     let mut listener = start(settings);
     let mut socket = peer.accept().await;
     assert_eq!(listener.next().await, Report::Recovering);
-    // The library answers pings while it is read.
+    // The library answers pings while the connection is read.
     assert_eq!(socket.next().await.unwrap().unwrap(), Message::Ping(Default::default()));
     socket.flush().await.unwrap();
     assert_eq!(listener.next().await, Report::Heartbeat);
@@ -110,7 +110,7 @@ async fn a_peer_that_answers_pings_is_there_and_one_that_does_not_is_left() {
 }
 
 #[tokio::test]
-async fn what_a_closing_peer_says_is_told() {
+async fn close_reason_of_the_peer_is_reported() {
     let peer = Peer::start().await;
     let mut settings = settings(&peer.url());
     settings.limits.message_bytes_max = 1000;
@@ -131,7 +131,7 @@ async fn what_a_closing_peer_says_is_told() {
 }
 
 #[tokio::test]
-async fn a_peer_that_denies_access_is_asked_seldom() {
+async fn a_peer_that_denies_access_is_retried_rarely() {
     let peer = Peer::start().await;
     let mut settings = settings(&peer.url());
     settings.limits.backoff_most = ms(700);

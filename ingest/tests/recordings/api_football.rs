@@ -1,4 +1,4 @@
-//! Answers of API-Football: every fixture with its result, goals, cards, substitutions and kicks.
+//! Responses of API-Football: every fixture with its result, goals, cards, substitutions and kicks.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::recording;
 
-/// What is told of one fixture.
+/// The facts about one fixture.
 #[derive(Default)]
 struct ReportedMatch {
     fixture: Option<Fixture>,
@@ -36,7 +36,7 @@ fn reported(batches: &[Timed]) -> BTreeMap<Id, ReportedMatch> {
                 reported.stats.extend(values.iter().map(|(stat, count)| ((*side, *stat), *count)));
             }
             Fact::Football(FootballFact::Clock { running, .. }) => assert!(!running),
-            // Every fixture of these files names its round and where it is played.
+            // Every fixture of these files has a round and a venue.
             Fact::About(about) => {
                 assert!(about.round_name.is_some() && about.venue.is_some(), "{about:?}");
             }
@@ -146,8 +146,9 @@ fn detail(kind: IncidentKind) -> &'static str {
     }
 }
 
-/// The sheet has the kicks in the order of the answer, which is not that in which they were taken:
-/// of one match it is the reverse. Ours are in the order of their numbers, and take turns.
+/// The sheet has the kicks in the order of the response, which is not the order in which they were
+/// taken: for one match it is the reverse. The decoded kicks are ordered by number, and the sides
+/// alternate.
 fn check_kicks(incidents: &[Incident], sides: &Pair<Participant>, rows: &[Value]) {
     let kicks: Vec<_> = incidents
         .iter()

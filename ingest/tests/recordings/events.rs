@@ -55,7 +55,7 @@ fn summary_alone_is_as_the_answer_sheet_says() {
 }
 
 #[test]
-fn events_and_summary_tell_the_same_goals_of_the_same_match() {
+fn events_and_summary_have_the_same_goals() {
     let Some((events, _)) = recording(MA3) else { return };
     let (summary, _) = recording(MA1).unwrap();
     assert_eq!(fixture(&events), fixture(&summary));
@@ -74,7 +74,7 @@ fn summary_is_played_unless_its_match_is_played_in_full() {
     assert_eq!(plan(std::slice::from_ref(&summary)).unwrap(), [summary]);
 }
 
-/// The rows of the sheet as ours are.
+/// The rows of the sheet in the form of the decoded ones.
 fn rows(sheet: &Value, row: impl Fn(&Value) -> Value) -> Vec<Value> {
     sheet.as_array().unwrap().iter().map(row).collect()
 }

@@ -50,7 +50,7 @@ fn check_football(file: &str) {
     check_result(&batches, &sheet);
 }
 
-/// Incidents with the match second at which they are told.
+/// Incidents with their match second.
 pub(crate) fn incidents(batches: &[Timed]) -> impl Iterator<Item = (u32, &Incident)> {
     let mut now = 0;
     facts(batches).filter_map(move |fact| match fact {
@@ -63,7 +63,7 @@ pub(crate) fn incidents(batches: &[Timed]) -> impl Iterator<Item = (u32, &Incide
     })
 }
 
-/// The rows of an answer sheet with the columns to compare, and what `rest` makes of others.
+/// The rows of an answer sheet with the columns to compare; `rest` converts the other columns.
 fn rows(sheet: &Value, columns: &[&str], rest: fn(&Value, &mut Value)) -> Value {
     let row = |from: &Value| {
         let mut row = json!({});
@@ -180,7 +180,7 @@ fn check_result(batches: &[Timed], sheet: &Value) {
     assert_eq!((status, running), (Some(FootballStatus::Finished), false));
 }
 
-/// How the match stands when everything is told, and whether its clock runs.
+/// The state of the match after all facts, and whether its clock runs.
 pub(crate) fn end(batches: &[Timed]) -> (FootballScore, Option<FootballStatus>, bool) {
     let football = facts(batches).filter_map(|fact| match fact {
         Fact::Football(fact) => Some(fact),

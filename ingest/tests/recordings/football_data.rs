@@ -48,7 +48,7 @@ fn check_season(name: &str, season: &str, closing: &[&str]) {
             let row = &sheet["odds_1x2"][&code];
             let sums = prices(&batches, book, last);
             if row.is_null() {
-                // A book with no closing prices of its own has none told.
+                // A book without closing prices has none.
                 assert!(last || sums.matches == 0, "{code}");
                 continue;
             }
@@ -129,8 +129,7 @@ struct Sums {
     overround: f64,
 }
 
-/// The sums of a book's prices of the result as they stand when the match begins: with the closing
-/// prices, or without.
+/// The sums of a book's result prices when the match begins: with closing prices, or without.
 fn prices(batches: &[Timed], book: &str, closing: bool) -> Sums {
     let mut books: BTreeMap<_, (bool, BTreeMap<String, Decimal>)> = BTreeMap::new();
     let mut sums = Sums::default();

@@ -1,7 +1,7 @@
-//! The shared recordings against their answer sheets, which were made by other means.
+//! Compares the shared recordings with their answer sheets, which were made with other tools.
 //!
-//! The recordings may not be copied into the project, so they are read from beside it; where they
-//! are not, the tests say so and pass.
+//! The recordings may not be copied into the project, so they are read from a folder next to it. If
+//! they are missing, the tests print that and pass.
 
 mod api_football;
 mod events;
@@ -30,7 +30,7 @@ use serde_json::Value;
 const FEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds");
 const START: i64 = 1_788_280_000_000_000;
 
-/// A recording in full and its answer sheet; `None`, and said, where they are not here.
+/// A complete recording and its answer sheet; `None`, with a message, if they are missing.
 fn recording(file: &str) -> Option<(Vec<Timed>, Value)> {
     let path = shared(file)?;
     let sheet = file
@@ -52,7 +52,7 @@ fn shared(file: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// All batches of a recording in which nothing may be refused, and whose clock may not fall.
+/// All batches of a recording without refusals, whose clock must not go back.
 fn batches(path: &Path) -> Vec<Timed> {
     let steps = Recording::open(path, &[], START, &Limits::default()).unwrap();
     let timed: Vec<_> = steps

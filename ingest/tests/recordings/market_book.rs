@@ -37,7 +37,7 @@ fn market_book_is_as_the_answer_sheet_says() {
     }
 }
 
-/// The one image that the recording tells: clear, define, prices.
+/// The only image in the recording: clear, define, prices.
 fn image<'b>(
     batches: &'b [Timed],
     book: &Value,
@@ -83,7 +83,7 @@ fn number(number: Decimal) -> Value {
 }
 
 #[test]
-fn repeated_market_book_tells_nothing() {
+fn repeated_market_book_emits_nothing() {
     let Some(path) = shared(FILE) else { return };
     let bytes = fs::read(path).unwrap();
     let mut interpreter = Interpreter::default();

@@ -1,4 +1,4 @@
-//! Answers of The Odds API: the best prices of each event, and the scores.
+//! Responses of The Odds API: the best prices of each event, and the scores.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Who plays in the shared football recordings, what each of them did, and the particulars.
+//! The players of the shared football recordings, what each of them did, and other details.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const EVENT_BY_EVENT: [&str; 6] = [
     "wyscout/2516847.events.json.gz",
 ];
 
-/// What the last facts say.
+/// The content of the last facts.
 #[derive(Default)]
 struct People {
     about: About,
@@ -136,9 +136,9 @@ fn recording_sheet(file: &str) -> (String, Value) {
     (path, serde_json::from_slice(&sheet).expect("JSON"))
 }
 
-/// Each who comes on sat on the bench, and each who goes off was on the pitch.
+/// Each substitute was on the bench, and each substituted player was on the pitch.
 #[test]
-fn who_comes_on_was_on_the_bench() {
+fn substitutes_were_on_the_bench() {
     for file in EVENT_BY_EVENT {
         let Some((batches, _)) = recording(file) else { return };
         let people = People::of(&batches);
@@ -172,7 +172,7 @@ fn particulars_are_those_of_the_documents() {
 }
 
 #[test]
-fn summary_tells_the_line_ups_that_the_events_tell() {
+fn summary_and_events_have_the_same_line_ups() {
     let Some((events, _)) = recording(EVENT_BY_EVENT[2]) else { return };
     let (summary, _) = recording("statsperform/hsv-svs-2021-09-11.ma1.json.gz").expect("it");
     let (events, summary) = (People::of(&events), People::of(&summary));
@@ -186,7 +186,7 @@ fn summary_tells_the_line_ups_that_the_events_tell() {
 }
 
 #[test]
-fn answers_tell_line_ups_and_players_once() {
+fn responses_emit_line_ups_and_players_once() {
     let Some((batches, sheet)) = recording("api-football/fixtures-cl-penalties.json") else {
         return;
     };
@@ -199,7 +199,7 @@ fn answers_tell_line_ups_and_players_once() {
     assert!(people.counts.len() > 22, "{} players", people.counts.len());
 }
 
-/// What is told of people is in lines of our own as it was.
+/// Facts about people survive writing and parsing Matchwire's own lines.
 #[test]
 fn lines_lose_nothing_of_it() {
     for file in EVENT_BY_EVENT.into_iter().chain(["api-football/fixtures-cl-penalties.json"]) {

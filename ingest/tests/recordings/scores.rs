@@ -1,4 +1,4 @@
-//! Betfair's in-play scores: a timeline and a scoreboard of football, strokes and a score of tennis.
+//! Betfair's in-play scores: a timeline and a scoreboard of football, points and a score of tennis.
 
 use std::fs;
 
@@ -99,7 +99,7 @@ fn score_of_tennis_is_as_the_answer_sheet_says() {
 }
 
 #[test]
-fn repeated_answers_tell_nothing() {
+fn repeated_responses_emit_nothing() {
     for file in ["eventtimeline", "scores", "incidents", "score"] {
         let Some(path) = shared(&format!("betfair-scores/{file}.json")) else { return };
         let bytes = fs::read(path).unwrap();
@@ -115,7 +115,7 @@ fn repeated_answers_tell_nothing() {
     }
 }
 
-/// The answer sheets of two files of one match agree when one source tells both.
+/// The answer sheets of two files of one match agree if one source reports both.
 #[test]
 fn scoreboard_behind_its_timeline_adds_the_clock() {
     let files = ["betfair-scores/eventtimeline.json", "betfair-scores/scores.json"];
@@ -138,7 +138,7 @@ fn check_teams(batches: &[Timed], sheet: &Value) {
     assert_eq!(json!(names), json!([sheet["home"], sheet["away"]]));
 }
 
-/// Each update is a batch at its time, with an incident of its minute.
+/// Each update is a batch at its own time, with an incident of its minute.
 fn check_updates(batches: &[Timed], updates: &[Value]) {
     let timed_batches: Vec<_> = batches.iter().filter(|timed| timed.batch.at.is_some()).collect();
     assert_eq!(timed_batches.len(), updates.len());

@@ -1,4 +1,4 @@
-//! Messages of the Unified Odds Feed, each of which is played alone.
+//! Messages of the Unified Odds Feed, each played separately.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn odds_change_is_as_the_answer_sheet_says() {
         .flat_map(|it| &it.selections)
         .filter(|it| it.status == SelectionStatus::Active)
         .count();
-    // Counted in the file: active outcomes with odds, but for the five of the cancelled market.
+    // Counted in the file: active outcomes with odds, except the five of the cancelled market.
     assert_eq!((active, prices), (39, 39));
     check_status(&batches, &sheet["sport_event_status"]);
 }
@@ -100,7 +100,7 @@ fn fixture_is_as_the_answer_sheet_says() {
     assert_eq!(batches[0].batch.events[0].sport, Sport::Football);
 }
 
-/// Markets by their key, as they were defined.
+/// Markets by key, as defined.
 fn markets(batches: &[Timed]) -> BTreeMap<&str, &MarketDefinition> {
     facts(batches)
         .filter_map(|fact| match fact {

@@ -1,4 +1,4 @@
-//! What was matched on the markets of Betfair streams, of which the tiers tell different things.
+//! Matched volumes of the markets in Betfair streams, which the data tiers report differently.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,8 +10,8 @@ use rust_decimal::Decimal;
 
 use super::{START, shared};
 
-/// What was traded on a selection at each price.
-type Traded = BTreeMap<Decimal, Decimal>;
+/// The traded amount of a selection at each price.
+type TradedVolumes = BTreeMap<Decimal, Decimal>;
 
 #[test]
 fn volumes_are_running_totals_in_pro_and_live_streams() {
@@ -22,7 +22,7 @@ fn volumes_are_running_totals_in_pro_and_live_streams() {
     ] {
         let Some(path) = shared(&format!("betfair-stream/{file}")) else { return };
         let recording = Recording::open(&path, &[], START, &Limits::default()).unwrap();
-        let mut markets: HashMap<String, HashMap<String, Traded>> = HashMap::new();
+        let mut markets: HashMap<String, HashMap<String, TradedVolumes>> = HashMap::new();
         let mut volumes = 0;
         for step in recording {
             let Step::Batch(timed) = step else { panic!("nothing is refused of {file}") };
@@ -36,8 +36,8 @@ fn volumes_are_running_totals_in_pro_and_live_streams() {
     }
 }
 
-/// Compares the volumes of a change with the ladders; gives how many there were.
-fn check(change: &MarketChange, market: &mut HashMap<String, Traded>, file: &str) -> usize {
+/// Compares the volumes of a change with the ladders; returns how many there were.
+fn check(change: &MarketChange, market: &mut HashMap<String, TradedVolumes>, file: &str) -> usize {
     let MarketChange::Prices { selections, volume } = change else {
         market.retain(|_, _| !matches!(change, MarketChange::Clear));
         return 0;
@@ -54,7 +54,7 @@ fn check(change: &MarketChange, market: &mut HashMap<String, Traded>, file: &str
     volumes
 }
 
-fn check_selection(selection: &SelectionChange, traded: &mut Traded, file: &str) -> usize {
+fn check_selection(selection: &SelectionChange, traded: &mut TradedVolumes, file: &str) -> usize {
     for rung in &selection.traded {
         traded.insert(rung.price, rung.size);
     }

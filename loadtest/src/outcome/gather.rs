@@ -1,4 +1,4 @@
-//! How results become an outcome.
+//! Combines the results of the generators into an outcome.
 
 use hdrhistogram::Histogram;
 
@@ -19,7 +19,7 @@ use crate::{
 /// Samples over which the cores in use are averaged.
 const CPU_SAMPLES: usize = 5;
 
-/// All classes that count, added up.
+/// The sum of all measured classes.
 struct ClassTotals {
     totals: Counts,
     messages: u64,
@@ -104,7 +104,7 @@ impl ClassTotals {
     }
 }
 
-/// The classes that had sockets: there is no control where the tool publishes itself.
+/// The classes that had sockets: there is no control class if the tool publishes.
 fn classes<'a>(
     tally: &'a Tally,
     plan: &'a Plan,
@@ -189,7 +189,7 @@ impl Publisher {
     }
 }
 
-/// In saturation messages count by when they came: there is no schedule that they could belong to.
+/// With `--saturate`, messages count by their time of arrival: they belong to no schedule.
 fn throughput(messages: u64, phases: &Phases, marks: &[Mark], saturate: bool) -> Throughput {
     let received = ReceiverTotals::between(marks);
     let in_phases = (0..PHASES_MAX).map(|nth| phases.seconds(nth)).sum();
@@ -203,7 +203,7 @@ fn throughput(messages: u64, phases: &Phases, marks: &[Mark], saturate: bool) ->
     }
 }
 
-/// What all sockets received between the first mark and the last.
+/// What all sockets received between the first and the last mark.
 #[derive(Debug, Default)]
 struct ReceiverTotals {
     frames: u64,
@@ -245,7 +245,7 @@ fn series(series: &Series, offset: f64) -> Vec<Point> {
 
 fn memory(samples: &[Sample], started: u64) -> Vec<Memory> {
     let points = samples.iter().enumerate().map(|(nth, sample)| {
-        // Ticks are 10 ms: over a few samples they make a smooth line.
+        // Ticks are 10 ms: averaging a few samples gives a smooth line.
         let before = nth.checked_sub(CPU_SAMPLES).map(|nth| samples[nth]);
         let cores = before.and_then(|before| {
             let used = sample.cpu_seconds? - before.cpu_seconds?;
@@ -291,7 +291,7 @@ fn server(pid: u32, marks: &[Mark], started: u64) -> Server {
     }
 }
 
-/// What came over what ought to have come, as far as no image was announced in its place.
+/// Received over expected changes, except those that an announced image replaced.
 fn reach(counts: &Counts) -> f64 {
     let expected = counts.expected.saturating_sub(counts.by_image);
     if expected == 0 { 1.0 } else { ratio(counts.received, expected) }

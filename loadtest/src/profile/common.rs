@@ -1,4 +1,4 @@
-//! The flags that all profiles share, and what follows from them.
+//! The flags that all profiles share, and the plan derived from them.
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -21,57 +21,59 @@ pub(crate) struct Common {
     /// The hub's stream socket, on this machine.
     #[arg(long, default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback)]
     url: Uri,
-    /// Measure fan-out alone instead: a server of bare channels, on this machine.
+    /// Measure fan-out only, on a server of bare channels on this machine.
     #[arg(long, value_name = "URL", value_parser = address::loopback)]
     raw: Option<Uri>,
-    /// A key with the WebSocket add-on. In the environment nobody else sees it.
+    /// A key with the WebSocket add-on. Set it in the environment to keep it out of the process
+    /// list.
     #[arg(long, env = "LOADTEST_KEY", hide_env_values = true, default_value = "")]
     key: String,
-    /// A channel or a pattern of the hub; may be given several times.
+    /// A channel or a pattern of the hub; repeatable.
     #[arg(long = "channel", default_value = "football/*/odds/steady")]
     follows: Vec<String>,
     #[arg(long, default_value_t = 100)]
     pub(crate) sockets: usize,
-    /// Seconds that count.
+    /// Measured seconds.
     #[arg(long, default_value_t = 10.0)]
     pub(crate) seconds: f64,
-    /// Seconds before that, with everything as later.
+    /// Seconds of warm-up under the same load.
     #[arg(long, default_value_t = 2.0)]
     pub(crate) warmup: f64,
     /// Threads that hold the sockets.
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// Messages a second in all; bare channels only, the hub has a rate of its own.
+    /// Messages a second in all; bare channels only, the hub has its own rate.
     #[arg(long, default_value_t = 1000.0)]
     pub(crate) rate: f64,
-    /// Publish as fast as the server takes it; bare channels only.
+    /// Publish as fast as the server accepts; bare channels only.
     #[arg(long, requires = "raw")]
     saturate: bool,
     /// Bytes of a message; bare channels only.
     #[arg(long, default_value_t = 200)]
     bytes: usize,
-    /// How many bare channels there are.
+    /// Number of bare channels.
     #[arg(long)]
     channels: Option<u32>,
-    /// Connections begun in a second; 0 is as many as can be.
+    /// Connections started per second; 0 is unlimited.
     #[arg(long, default_value_t = 0.0)]
     connect_rate: f64,
-    /// Handshakes under way at a time.
+    /// Concurrent handshakes.
     #[arg(long, default_value_t = 256)]
     in_flight: usize,
-    /// Source addresses from 127.0.0.1 on; 0 is one for each 25,000 sockets.
+    /// Source addresses from 127.0.0.1 on; 0 uses one per 25,000 sockets.
     #[arg(long, default_value_t = 0)]
     addresses: u8,
-    /// The server's process, to tell what it uses; by default whoever listens on its port.
+    /// The server's process, for its resource usage; by default the process that listens on its
+    /// port.
     #[arg(long)]
     pid: Option<u32>,
-    /// Sockets that keep their documents, to be compared with new images in the end.
+    /// Sockets that keep their documents for a comparison with new images at the end.
     #[arg(long, default_value_t = 4)]
     documents: usize,
-    /// Write everything that was found to this file.
+    /// Write the results to this JSON file.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write a page with plots to this file.
+    /// Write a page with plots to this HTML file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// No progress bar.
@@ -81,13 +83,13 @@ pub(crate) struct Common {
     limits: Limits,
 }
 
-/// Sockets that one source address can hold: the kernel has some 28,000 ports for it.
+/// Sockets per source address: the kernel has some 28,000 ports for each.
 const SOCKETS_AN_ADDRESS: usize = 25_000;
 
-/// Open files beside the sockets.
+/// Open files needed in addition to the sockets.
 const OTHER_FILES: usize = 64;
 
-/// The most of anything: beyond it a run would not end.
+/// The upper bound of every count: beyond it a run would not end.
 const SECONDS_MAX: f64 = 7.0 * 24.0 * 3600.0;
 const SOCKETS_MAX: usize = 2_000_000;
 
@@ -95,17 +97,17 @@ const SOCKETS_MAX: usize = 2_000_000;
 #[derive(Debug)]
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
-    /// Without that of control, which is always the first.
+    /// Without the control class, which is always the first.
     pub(crate) classes: Vec<Class>,
     pub(crate) phases: &'static [&'static str],
-    /// Seconds that all phases together will last, for the width of an interval.
+    /// The total seconds of all phases, for the width of an interval.
     pub(crate) seconds: f64,
-    /// Bare channels if the flags say nothing.
+    /// The number of bare channels if no flag sets it.
     pub(crate) channels: u32,
     pub(crate) sockets: usize,
 }
 
-/// Figures that only one profile has.
+/// Figures that only some profiles have.
 pub(crate) type Extra = BTreeMap<String, serde_json::Value>;
 
 impl Common {
@@ -117,11 +119,11 @@ impl Common {
         self.channels.unwrap_or(shape.channels).clamp(1, 1_000_000)
     }
 
-    /// Runs a profile: sockets by the specs, then the steps, then the report.
+    /// Runs a profile: opens sockets by the specs, carries out the steps, and builds the report.
     ///
     /// # Errors
     ///
-    /// When the run could not be made.
+    /// If the run could not be carried out.
     pub(crate) fn measure(
         &self,
         shape: &Shape,
@@ -235,7 +237,7 @@ impl Common {
         }
     }
 
-    /// What sockets follow when each follows all that was asked for, or its one bare channel.
+    /// What a socket follows when each follows all requested channels, or its one bare channel.
     pub(crate) fn follow_all(&self, shape: &Shape) -> Vec<ChannelList> {
         if self.is_raw() {
             return (0..self.bare_channels(shape))
@@ -248,11 +250,11 @@ impl Common {
         vec![self.follows.clone().into()]
     }
 
-    /// What sockets follow when each follows so many channels of all that there are.
+    /// What the sockets follow when each follows this many of all channels.
     ///
     /// # Errors
     ///
-    /// When the hub does not tell which there are.
+    /// If the hub does not list its channels.
     pub(crate) fn follow_some(&self, shape: &Shape, each: usize) -> Result<Vec<ChannelList>> {
         if self.is_raw() {
             return Ok(self.follow_all(shape));
@@ -267,7 +269,8 @@ impl Common {
         Ok(follows.collect())
     }
 
-    /// So many sockets of a class, each with the next of these. The first of them keep documents.
+    /// This many sockets of a class, which take the targets in turn. The first of them keep
+    /// documents.
     pub(crate) fn specs(&self, class: u8, sockets: usize, follows: &[ChannelList]) -> Vec<Spec> {
         let keep = if self.is_raw() { 0 } else { self.documents };
         (0..sockets)
@@ -279,11 +282,11 @@ impl Common {
             .collect()
     }
 
-    /// Opens the sockets, and has messages published if that is ours to do.
+    /// Opens the sockets, and starts the publisher for bare channels.
     ///
     /// # Errors
     ///
-    /// When nobody lets us in.
+    /// If the server refuses a connection.
     pub(crate) fn warm_up(&self, run: &mut Run, shape: &Shape, specs: Vec<Spec>) -> Result<()> {
         run.open(specs)?;
         if self.is_raw() {
@@ -297,14 +300,14 @@ impl Common {
     }
 }
 
-/// The one address that a checked URL means.
+/// The single address of a checked URL.
 fn socket_address(url: &Uri) -> Result<SocketAddr> {
     let host = url.host().context("the URL has no host")?;
     let host = if host == "localhost" { "127.0.0.1" } else { host.trim_matches(['[', ']']) };
     Ok(SocketAddr::new(host.parse()?, url.port_u16().unwrap_or(80)))
 }
 
-/// Some 120 intervals in a run, none shorter than a tenth of a second.
+/// About 120 intervals per run, none shorter than a tenth of a second.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -314,7 +317,7 @@ fn interval_us(seconds: f64) -> u64 {
     ((seconds * 1e6 / 120.0) as u64).max(100_000)
 }
 
-/// The command as it was given, without its secret.
+/// The command line without its secret.
 fn command() -> String {
     let mut words = Vec::new();
     let mut is_secret = false;

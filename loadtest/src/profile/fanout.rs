@@ -1,4 +1,4 @@
-//! `fanout` and `many`: a steady load, measured.
+//! `fanout` and `many`: a steady load.
 
 use anyhow::Result;
 
@@ -25,7 +25,7 @@ pub(crate) struct ManyArgs {
 
 /// # Errors
 ///
-/// When the run could not be made.
+/// If the run could not be carried out.
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let common = &args.common;
     let shape = shape(common, "fanout", 1);
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
 
 /// # Errors
 ///
-/// When the run could not be made.
+/// If the run could not be carried out.
 pub(crate) fn many(args: &ManyArgs) -> Result<Outcome> {
     let common = &args.common;
     let shape = shape(common, "many", 100);

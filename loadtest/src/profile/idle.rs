@@ -1,4 +1,4 @@
-//! `idle`: what a connection costs that is subscribed and quiet, in the server and in the kernel.
+//! `idle`: what a subscribed, idle connection costs in the server and in the kernel.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(crate) struct Args {
 
 /// # Errors
 ///
-/// When the run could not be made.
+/// If the run could not be carried out.
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let common = &args.common;
     let shape = Shape {
@@ -33,14 +33,14 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     common.measure(&shape, specs, |run, specs| {
         run.begin(0);
         run.open(specs)?;
-        // What the handshakes needed for a moment is given back.
+        // Let the server free what only the handshakes needed.
         run.hold(common.warmup)?;
         run.phase(1, common.seconds)?;
         Ok(each(run, common.sockets))
     })
 }
 
-/// The difference between before and after, for each connection.
+/// The difference between before and after, per connection.
 fn each(run: &Run, sockets: usize) -> Extra {
     let (before, after) = (run.marks()[0], run.mark());
     let bytes = |of: fn(&Mark) -> Option<u64>| -> Value {
@@ -52,7 +52,7 @@ fn each(run: &Run, sockets: usize) -> Extra {
     Extra::from([
         ("pss_bytes_each".to_owned(), bytes(|mark| mark.pss_bytes)),
         ("rss_bytes_each".to_owned(), bytes(|mark| mark.rss_bytes)),
-        // Of both ends: they are on one machine.
+        // Counts both ends, because they are on one machine.
         ("tcp_bytes_each".to_owned(), bytes(|mark| mark.tcp_bytes)),
     ])
 }

@@ -1,4 +1,4 @@
-//! `mixed`: readers at several rates, and with several wishes for when they are slow.
+//! `mixed`: readers with different rates and different `on_slow` options.
 
 use anyhow::{Result, ensure};
 
@@ -9,15 +9,15 @@ use crate::{outcome::Outcome, plan::Class};
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Parts of the sockets that read everything, each 250 ms, each second, and that read
-    /// everything but would rather be told of a loss, or be closed, than have values merged.
+    /// Proportions of the sockets that read everything, every 250 ms, every second, and that read
+    /// everything with `on_slow` set to resync or close instead of merge.
     #[arg(long, value_delimiter = ',', default_value = "40,20,20,10,10", num_args = 1)]
     parts: Vec<usize>,
 }
 
 /// # Errors
 ///
-/// When the run could not be made.
+/// If the run could not be carried out.
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let common = &args.common;
     ensure!(!common.is_raw(), "bare channels have no rates");

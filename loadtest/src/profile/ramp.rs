@@ -1,5 +1,5 @@
-//! `ramp`: the most sockets, or messages a second, for which p99 stays under a target: doubled until
-//! it does not, then halved in between.
+//! `ramp`: finds the most sockets, or messages a second, for which p99 stays under a target.
+//! Doubles until p99 exceeds the target, then bisects.
 
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -17,26 +17,26 @@ pub(crate) struct Args {
     /// What grows: sockets, or the rate (bare channels only).
     #[arg(long, default_value = "sockets", value_parser = ["sockets", "rate"])]
     over: String,
-    /// The corrected p99 that is to be kept, in milliseconds.
+    /// The target for the corrected p99, in milliseconds.
     #[arg(long, default_value_t = 10.0)]
     p99_ms: f64,
-    /// Where to begin.
+    /// The first value.
     #[arg(long, default_value_t = 100)]
     from: usize,
-    /// Where to end at the latest.
+    /// The last value at most.
     #[arg(long, default_value_t = 16_000)]
     to: usize,
-    /// Seconds of each step; those of --seconds are not used.
+    /// Seconds of each step; --seconds is ignored.
     #[arg(long, default_value_t = 3.0)]
     step_seconds: f64,
-    /// How near the limit is to be known: 0.1 is within a tenth.
+    /// The precision of the limit: 0.1 is within a tenth.
     #[arg(long, default_value_t = 0.1)]
     within: f64,
 }
 
 /// # Errors
 ///
-/// When a step could not be made.
+/// If a step could not be carried out.
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let over_rate = args.over == "rate";
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
                 Status::Wrong => "faults of the server",
                 Status::GeneratorBound => "the tool",
             };
-            // The first step tells at least why it failed.
+            // A failure of the first step at least explains why.
             best.get_or_insert(outcome);
         }
         value = match failed {

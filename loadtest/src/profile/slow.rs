@@ -1,4 +1,4 @@
-//! `slow`: what a share of sockets that read slowly or not at all means for the others.
+//! `slow`: how a share of sockets that read slowly or not at all affects the others.
 
 use anyhow::Result;
 
@@ -15,13 +15,13 @@ pub(crate) struct Args {
     /// The share of sockets that become slow.
     #[arg(long, default_value_t = 0.1)]
     share: f64,
-    /// Bytes a second that each of them reads; 0 is none.
+    /// Bytes per second that each of them reads; 0 reads nothing.
     #[arg(long, default_value_t = 0)]
     slow_bytes: u32,
-    /// The receive buffer of each of them, so that the kernel does not read in their place.
+    /// The receive buffer of each of them; a small one keeps the kernel from reading ahead.
     #[arg(long, default_value_t = 16 << 10)]
     slow_buffer: usize,
-    /// What they ask the hub to do then: merge, resync or close.
+    /// Their on_slow option: merge, resync or close.
     #[arg(long, default_value = "merge", value_parser = ["merge", "resync", "close"])]
     on_slow: String,
 }
@@ -30,7 +30,7 @@ const SLOW: u8 = 2;
 
 /// # Errors
 ///
-/// When the run could not be made.
+/// If the run could not be carried out.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

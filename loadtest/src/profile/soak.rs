@@ -1,5 +1,5 @@
-//! `soak`: a load that never rests: sockets are cut and resume, subscribe anew, and read nothing
-//! for a while, each at a rate, for as long as is wished.
+//! `soak`: a long run in which sockets are cut and resume, resubscribe, and pause reading, each at
+//! its own rate.
 
 use anyhow::Result;
 use serde_json::json;
@@ -15,19 +15,19 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// The share of sockets to which something happens.
+    /// The share of sockets that is affected.
     #[arg(long, default_value_t = 0.5)]
     churning: f64,
-    /// Sockets cut in a second; they come back at once, from where they were.
+    /// Sockets cut per second; they resume at once.
     #[arg(long, default_value_t = 5.0)]
     cuts: f64,
-    /// Sockets that unsubscribe and subscribe in a second; the hub only.
+    /// Sockets that unsubscribe and subscribe per second; the hub only.
     #[arg(long, default_value_t = 5.0)]
     resubscribes: f64,
-    /// Sockets that stop to read, in a second.
+    /// Sockets that stop reading, per second.
     #[arg(long, default_value_t = 1.0)]
     pauses: f64,
-    /// Seconds for which each of those reads nothing.
+    /// Seconds for which each of them reads nothing.
     #[arg(long, default_value_t = 3.0)]
     pause_seconds: f64,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 const CHURNING: u8 = 2;
 const PAUSING: u8 = 3;
 
-/// One kind of thing that happens, at a rate, to one socket after the other.
+/// One kind of disturbance, applied at a rate to one socket after another.
 struct Churn {
     class: u8,
     sockets: usize,
@@ -45,7 +45,7 @@ struct Churn {
 
 /// # Errors
 ///
-/// When the run could not be made.
+/// If the run could not be carried out.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -104,7 +104,7 @@ impl Churn {
         Self { class, sockets, per_second, done: 0 }
     }
 
-    /// Does what ought to have been done after so many seconds.
+    /// Carries out everything that is due after this many seconds.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -1,5 +1,4 @@
-//! `storm`: all sockets are cut at once and come back from where they were, beside some that are
-//! left alone.
+//! `storm`: all sockets except a few are cut at once and resume.
 
 use anyhow::Result;
 use serde_json::json;
@@ -15,10 +14,10 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Sockets that are left alone, beside the others.
+    /// Sockets that are not cut.
     #[arg(long, default_value_t = 20)]
     untouched: usize,
-    /// Seconds that the storm may take before it is called lost.
+    /// Seconds after which the recovery counts as failed.
     #[arg(long, default_value_t = 60.0)]
     storm_seconds: f64,
 }
@@ -26,12 +25,12 @@ pub(crate) struct Args {
 const STORM: u8 = 1;
 const UNTOUCHED: u8 = 2;
 
-/// How long the storm lasts at least, so that there is something to measure.
+/// The minimum duration of the storm, so that there is something to measure.
 const AT_LEAST_US: u64 = 1_000_000;
 
 /// # Errors
 ///
-/// When the run could not be made.
+/// If the run could not be carried out.
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let common = &args.common;
     let shape = Shape {
@@ -53,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         run.act_all(STORM, Action::Cut)?;
         let since = clock::now();
         let mut back_at = None;
-        // The order is heard within a few milliseconds.
+        // The generators read the command within a few milliseconds.
         run.hold(0.05)?;
         run.hold_while(args.storm_seconds, |run, now| {
             if run.away() == 0 && back_at.is_none() {

@@ -1,4 +1,4 @@
-//! How a generator opens its sockets at a pace, subscribes, and takes their ends.
+//! How a generator opens its sockets at a limited rate, subscribes, and handles their ends.
 
 use std::{io, net::Ipv4Addr, sync::atomic::Ordering};
 
@@ -16,10 +16,10 @@ use crate::{
 /// Connections begun in one turn.
 const DIALS_A_TURN: usize = 64;
 
-/// How often a socket that was cut tries to come back.
+/// How often a socket that was cut tries to reconnect.
 const ATTEMPTS_MAX: u8 = 20;
 
-/// What a pause in opening may be made up for.
+/// The longest pause in opening that may be made up for.
 const TURN_US: u64 = 5_000;
 
 impl Receiver {
@@ -37,7 +37,7 @@ impl Receiver {
                 return;
             }
             let Some(at) = self.dialing.waiting.pop_front() else { return };
-            // At its pace from the first on, and without making up for a pause.
+            // Keeps the rate from the first connection on, and does not make up for a pause.
             self.dialing.next_at =
                 (self.dialing.next_at + between).max(now.saturating_sub(TURN_US));
             if let Err(error) = self.dial(at, now) {
@@ -62,7 +62,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// A connection could not be made. One that was there before is tried again.
+    /// Handles a connection that could not be opened. One that existed before is retried.
     pub(super) fn refused(&mut self, at: usize, why: &str) {
         self.hang_up(at);
         let peer = &mut self.peers[at];
@@ -81,7 +81,7 @@ impl Receiver {
         self.progress.failed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A connection has ended that was not to.
+    /// Handles a connection that ended unexpectedly.
     pub(super) fn ended(&mut self, at: usize, why: &str) {
         if !self.peers[at].is_open() {
             self.refused(at, why);
@@ -209,7 +209,7 @@ impl Receiver {
                 self.progress.away.fetch_sub(1, Ordering::Relaxed);
             }
             None => {
-                // A bare channel is joined with the upgrade.
+                // A bare channel is joined by the upgrade itself.
                 if matches!(self.plan.endpoint, Endpoint::Stream { .. }) {
                     durations.join.saturating_record(now.saturating_sub(peer.since));
                 }
@@ -218,7 +218,7 @@ impl Receiver {
         }
     }
 
-    /// A socket has caught up when it is where its channels were a turn ago.
+    /// A socket has caught up when it has reached the heads of one turn ago.
     pub(super) fn look_who_caught_up(&mut self) {
         if self.catching_up.is_empty() {
             return;

@@ -11,14 +11,14 @@ use crate::{
     wire,
 };
 
-/// Bytes that a probe reads at a time: the kernel's time is that of the last byte, so the fewer
-/// messages a read brings, the less is hidden.
+/// Bytes that a probe reads at a time. The kernel's time is that of the last byte, so the fewer
+/// messages a read returns, the less is hidden.
 const PROBE_BYTES: usize = 2 << 10;
 
-/// Reads of one socket in a row, so that one that never ends does not starve the others.
+/// Consecutive reads of one socket, so that a busy one does not starve the others.
 const READS_MAX: usize = 4;
 
-/// How often those who read at a rate of their own may read.
+/// How often rate-limited sockets may read.
 const NIBBLE_US: u64 = 50_000;
 
 impl Receiver {
@@ -28,8 +28,8 @@ impl Receiver {
         }
     }
 
-    /// Reads until the kernel has no more, which a short read says as well, unless the end of the
-    /// connection is to be read too.
+    /// Reads until the kernel has no more, which a short read shows too, unless the end of the
+    /// connection is also to be read.
     pub(super) fn read_until_dry(&mut self, at: usize, to_the_end: bool) {
         for _ in 0..READS_MAX {
             let room = if self.peers[at].is_probe { PROBE_BYTES } else { READ_BYTES };
@@ -43,8 +43,8 @@ impl Receiver {
         }
     }
 
-    /// Reads so many bytes at most, and takes them. Returns how many there were, or nothing when
-    /// there are none or the connection has ended.
+    /// Reads and handles at most this many bytes. Returns their number, or nothing if there are
+    /// none or the connection has ended.
     pub(super) fn read_once(&mut self, at: usize, room: usize) -> Option<usize> {
         let peer = &mut self.peers[at];
         let kept = peer.partial.len();
@@ -80,7 +80,7 @@ impl Receiver {
         Some(read)
     }
 
-    /// Takes what stands in the buffer up to `end`.
+    /// Handles the buffer up to `end`.
     pub(super) fn take(&mut self, at: usize, end: usize) {
         let now = clock::now();
         let mut start = 0;
@@ -156,7 +156,7 @@ impl Receiver {
         Ok(whole)
     }
 
-    /// Lets those who read at a rate of their own read what they may by now.
+    /// Lets rate-limited sockets read as much as they may by now.
     pub(super) fn nibble(&mut self) {
         let now = clock::now();
         let since = now.saturating_sub(self.nibbled_at);
@@ -170,7 +170,7 @@ impl Receiver {
             let may = usize::try_from(may).unwrap_or(usize::MAX).min(READ_BYTES);
             if may > 0 && self.peers[at].has_unread {
                 self.read_once(at, may);
-                // Whether more has come is not told again: it is found out next time.
+                // The event queue does not report these bytes again; the next read finds them.
                 self.peers[at].has_unread = self.peers[at].stream.is_some();
             }
         }

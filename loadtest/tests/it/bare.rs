@@ -1,4 +1,4 @@
-//! Fan-out alone, where the tool publishes itself.
+//! Fan-out only, where the tool itself publishes.
 
 use std::{process::Command, time::Duration};
 
@@ -8,8 +8,8 @@ use crate::support::{
     loadtest, run,
 };
 
-/// Runs a profile against a server with this fault. What the tool thinks of itself is put aside:
-/// these tests are about what arrives, on machines that have other things to do.
+/// Runs a profile against a server with this fault. The checks of the tool's own load are off:
+/// these tests are about what arrives, on busy machines.
 fn against(fault: Fault, profile: &str, words: &str) -> RunOutput {
     let url = serve(fault);
     let patient = "--lag-ms-max 5000 --slip-ms-max 5000 --busy-max 2";
@@ -28,7 +28,7 @@ fn steady_run_is_clean_and_complete() {
     assert!(ran.number("/spread/count") >= 780.0);
 }
 
-/// Other programs read these.
+/// Other programs read these fields.
 #[test]
 fn report_has_its_fields() {
     let ran = against(Fault::None, "many", "--sockets 20 --channels 5 --seconds 1");
@@ -73,13 +73,13 @@ fn report_has_its_fields() {
 }
 
 #[test]
-fn second_for_every_hundredth_message_is_told() {
+fn stall_of_a_second_shows_in_the_percentiles() {
     let ran = against(
         Fault::Delay(100, Duration::from_secs(1)),
         "fanout",
         "--sockets 5 --rate 50 --seconds 6",
     );
-    // All that waits behind it is late as well: half of all messages, evenly up to a second.
+    // Everything queued behind it is late too: half of all messages, evenly up to a second.
     let (p50, p999, max) = (
         ran.ms("latency/corrected/p50"),
         ran.ms("latency/corrected/p999"),
@@ -87,14 +87,14 @@ fn second_for_every_hundredth_message_is_told() {
     );
     assert!((990.0..1500.0).contains(&max), "{}", ran.output);
     assert!(p999 > 950.0 && p50 < 500.0, "{}", ran.output);
-    // The publisher was never kept waiting, so that both ways of counting say the same.
+    // The publisher was never blocked, so both latencies are equal.
     let uncorrected = ran.ms("latency/uncorrected/max");
     assert!((max - uncorrected).abs() < 100.0, "{}", ran.output);
 }
 
 #[test]
 fn second_that_the_publisher_had_to_wait_is_not_forgotten() {
-    // Messages so large that the kernel holds only some of them: the publisher has to wait.
+    // Messages so large that the kernel buffers only some of them: the publisher has to wait.
     let ran = against(
         Fault::Delay(100, Duration::from_secs(1)),
         "fanout",
@@ -104,7 +104,7 @@ fn second_that_the_publisher_had_to_wait_is_not_forgotten() {
     let uncorrected = ran.ms("latency/uncorrected/mean");
     assert!(ran.ms("latency/corrected/p90") > 500.0, "{}", ran.output);
     assert!(ran.number("/publisher/blocked") > 0.05, "{}", ran.output);
-    // How much the kernel holds, and so how long the publisher waits, is for the system to say.
+    // The system decides how much the kernel buffers, and so how long the publisher waits.
     assert!(corrected > uncorrected + 5.0, "{corrected} {uncorrected}\n{}", ran.output);
 }
 
@@ -129,21 +129,21 @@ fn messages_that_change_places_are_out_of_order_and_not_missing() {
     let ran = against(Fault::Swap(50), "fanout", "--sockets 3 --rate 510 --seconds 1");
     assert_eq!(ran.code, 1, "{}", ran.output);
     assert!(ran.number("/totals/reorders") >= 27.0, "{}", ran.output);
-    // Only one that is held at the end, if any, never comes.
+    // At most the one message that is held at the end never arrives.
     assert!(ran.number("/totals/missing") <= 3.0, "{}", ran.output);
 }
 
 #[test]
-fn connections_that_end_are_told() {
+fn closed_connections_are_reported() {
     let ran = against(Fault::Close(300), "fanout", "--sockets 3 --rate 500 --seconds 1");
     ran.ends_with(1, "connections ended");
     assert!(ran.number("/totals/closed") >= 3.0, "{}", ran.output);
 }
 
 #[test]
-fn generator_without_a_core_says_so_and_fails() {
+fn generator_without_a_core_fails_the_run() {
     let url = serve(Fault::None);
-    // One core for the program and for some that never rest.
+    // One core for the program and for some busy loops.
     let core = first_core();
     let mut spinning: Vec<_> = (0..5)
         .map(|_| {
@@ -193,14 +193,14 @@ fn several_threads_find_what_one_finds() {
     let words = "--sockets 30 --channels 3 --rate 300 --seconds 1 --threads 3";
     let ran = against(Fault::None, "fanout", words);
     ran.ends_with(0, "OK");
-    // Each message has one first and one last receiver, whichever thread they are in.
+    // Each message has one first and one last receiver, in whichever thread.
     let (spreads, messages) = (ran.number("/spread/count"), ran.number("/throughput/messages"));
     assert!((messages - spreads * 10.0).abs() < 0.5, "{}", ran.output);
     assert_eq!(ran.report["generator"]["threads"].as_array().map(Vec::len), Some(3));
 }
 
 #[test]
-fn slow_readers_are_told_of_by_themselves() {
+fn slow_readers_are_reported_separately() {
     let ran = against(Fault::None, "slow", "--sockets 20 --share 0.2 --rate 300 --seconds 3");
     ran.ends_with(0, "OK");
     let classes = &ran.report["phases"][1]["classes"];
@@ -224,13 +224,13 @@ fn ramp_ends_where_it_may_or_must() {
 fn quiet_sockets_are_weighed() {
     let ran = against(Fault::None, "idle", "--sockets 100 --seconds 0.5");
     ran.ends_with(0, "OK");
-    // The server is in this process, whose number the tool has found by the port.
+    // The server is in this process, which the tool has found by the port.
     assert!((ran.number("/server/pid") - f64::from(std::process::id())).abs() < 0.5);
     assert!(ran.number("/extra/pss_bytes_each").is_finite(), "{}", ran.output);
 }
 
 #[test]
-fn nobody_but_this_machine_is_loaded() {
+fn only_this_machine_can_be_loaded() {
     let ran = loadtest("fanout --raw ws://192.0.2.1:80 --sockets 1");
     assert_eq!(ran.code, 2, "{}", ran.output);
     assert!(ran.output.contains("not this machine"), "{}", ran.output);

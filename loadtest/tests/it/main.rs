@@ -1,5 +1,5 @@
-//! The program as a whole, against small servers of our own that do what they should, or on purpose
-//! do not: over real sockets, judged by the exit code and the JSON file.
+//! The program as a whole, over real sockets, against small test servers that behave correctly or
+//! have a deliberate fault. The tests check the exit code and the JSON file.
 
 mod bare;
 mod stream;

@@ -11,7 +11,7 @@ use crate::support::{
 fn against(fault: Fault, profile: &str, words: &str) -> RunOutput {
     let url = serve(fault);
     let key = if words.contains("--key") { "" } else { "--key k" };
-    // These tests are about what arrives, on machines that have other things to do.
+    // These tests are about what arrives, on busy machines.
     let patient = "--lag-ms-max 1000 --busy-max 2";
     loadtest(&format!("{profile} --url {url} {key} --channel {CHANNEL} {patient} {words}"))
 }
@@ -61,7 +61,7 @@ fn change_that_comes_again_is_a_duplicate() {
 }
 
 #[test]
-fn document_that_is_not_the_image_is_told() {
+fn document_that_differs_from_the_image_is_reported() {
     let ran = against(Fault::Forge(3), "fanout", "--sockets 5 --seconds 1 --warmup 0");
     ran.ends_with(1, "documents different");
 }
@@ -75,7 +75,7 @@ fn storm_resumes_without_a_gap() {
 }
 
 #[test]
-fn image_in_place_of_a_resume_is_told_and_not_missing() {
+fn image_instead_of_a_resume_is_reported_and_not_missing() {
     let ran = against(Fault::Forget, "storm", "--sockets 6 --untouched 1 --seconds 2 --warmup 0");
     assert!((ran.number("/totals/not_resumed") - 6.0).abs() < 0.5, "{}", ran.output);
     assert!(ran.number("/totals/missing") < 0.5, "{}", ran.output);

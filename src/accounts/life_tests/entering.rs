@@ -33,7 +33,7 @@ async fn all_refusals_are_alike() {
 }
 
 #[tokio::test]
-async fn each_log_in_has_a_session_of_its_own() {
+async fn each_log_in_has_a_new_session() {
     on_each(async |database| {
         let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;

@@ -1,11 +1,11 @@
-//! Commands beside a running hub, which notices at once.
+//! Commands on the database of a running hub, which notices at once.
 
 use super::{command, hub_on, id, key, refused, run};
-use crate::support::{Client, Closed, Place, on_each};
+use crate::support::{Client, Closed, TestDatabase, on_each};
 
 #[tokio::test]
 async fn a_block_closes_sockets_and_an_unblock_lets_them_back() {
-    on_each(async |place: Place| {
+    on_each(async |place: TestDatabase| {
         let hub = hub_on(&place);
         let key = key(&hub, "ann@example.org", &["websocket"]);
         let mut client = Client::connect(&hub.address, &key).await;
@@ -24,7 +24,7 @@ async fn a_block_closes_sockets_and_an_unblock_lets_them_back() {
 
 #[tokio::test]
 async fn a_deletion_closes_sockets() {
-    let hub = hub_on(&Place::file());
+    let hub = hub_on(&TestDatabase::file());
     let key = key(&hub, "ann@example.org", &["websocket"]);
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
@@ -35,7 +35,7 @@ async fn a_deletion_closes_sockets() {
 
 #[tokio::test]
 async fn a_gift_opens_what_it_gives() {
-    on_each(async |place: Place| {
+    on_each(async |place: TestDatabase| {
         let hub = hub_on(&place);
         let key = key(&hub, "ann@example.org", &[]);
         let mut before = Client::connect(&hub.address, &key).await;
@@ -44,7 +44,7 @@ async fn a_gift_opens_what_it_gives() {
             ["addon", "gift", "ann@example.org", "websocket", "--days", "30", "--note", "a try"];
         let given = command(&hub, &words);
         assert!(given.starts_with("websocket\tuntil\t20"), "{given}");
-        // The hub looks for changes ten times a second.
+        // The hub checks for changes ten times a second.
         let hello = async {
             loop {
                 let mut client = Client::connect(&hub.address, &key).await;
@@ -66,12 +66,12 @@ async fn a_gift_opens_what_it_gives() {
 /// SPEC section 3, rule 2: the badge is granted once, and cannot be obtained afterwards.
 #[tokio::test]
 async fn founders_are_granted_once() {
-    on_each(async |place: Place| {
+    on_each(async |place: TestDatabase| {
         let hub = hub_on(&place);
         key(&hub, "ann@example.org", &[]);
         let shown = command(&hub, &["account", "show", "ann@example.org"]);
         assert!(shown.contains("\nfounder\t-\n"), "{shown}");
-        // The account is younger than that day.
+        // The account was created after that day.
         assert_eq!(command(&hub, &["founders", "grant", "--at", "2026-08-03"]), "granted to\t0\n");
         let again = refused(&hub, &["founders", "grant", "--at", "2026-08-03"]);
         assert!(again.contains("granted only once"), "{again}");
@@ -82,8 +82,8 @@ async fn founders_are_granted_once() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_and_exits_with_1() {
-    let hub = hub_on(&Place::file());
+async fn missing_objects_are_reported_with_exit_code_1() {
+    let hub = hub_on(&TestDatabase::file());
     assert!(refused(&hub, &["account", "show", "nobody@example.org"]).contains("no account"));
     assert!(refused(&hub, &["order", "show", "0a0a"]).contains("no order `0a0a`"));
     assert!(refused(&hub, &["refund", "0a0a"]).contains("no order `0a0a`"));
@@ -94,7 +94,7 @@ async fn what_is_not_there_is_said_and_exits_with_1() {
 
 #[tokio::test]
 async fn a_password_is_read_from_the_input_alone() {
-    let hub = hub_on(&Place::file());
+    let hub = hub_on(&TestDatabase::file());
     let weak = run(&hub, &["admin", "create", "ada"], "short\n");
     assert_eq!(weak.status.code(), Some(1));
     let none = run(&hub, &["admin", "create", "ada"], "");
@@ -110,7 +110,7 @@ async fn a_password_is_read_from_the_input_alone() {
 
 #[tokio::test]
 async fn accounts_are_found_by_what_an_operator_knows_of_them() {
-    let hub = hub_on(&Place::file());
+    let hub = hub_on(&TestDatabase::file());
     let ann = key(&hub, "ann@example.org", &["odds"]);
     key(&hub, "bob@example.net", &[]);
     let found = |text: &str| command(&hub, &["account", "list", "--search", text]);

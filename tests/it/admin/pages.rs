@@ -1,9 +1,9 @@
-//! The pages behind `/admin/`: who may open them, what they show, what their forms do.
+//! The pages under `/admin/`: access, content, and forms.
 
 use super::{PASSWORD, QUICK, command, create_admin, hub, hub_on, id, key, log_in, operator};
-use crate::support::{Browser, Client, Closed, Hub, Place, between, on_each, request_with};
+use crate::support::{Browser, Client, Closed, Hub, TestDatabase, between, on_each, request_with};
 
-/// Every page, with an account in it.
+/// Every page, including an account's.
 const PAGES: [&str; 4] =
     ["/admin/", "/admin/accounts/", "/admin/accounts/1/", "/admin/figures.json"];
 
@@ -44,7 +44,7 @@ fn demo() -> Hub {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_without_an_operators_session() {
+async fn pages_require_an_operator_session() {
     let hub = hub();
     key(&hub, "ann@example.org", &[]);
     let check = async |browser: &mut Browser<'_>, who: &str| {
@@ -124,7 +124,7 @@ async fn guessing_is_slowed_down() {
 }
 
 #[tokio::test]
-async fn no_form_is_taken_that_another_site_could_have_sent() {
+async fn cross_site_forms_are_rejected() {
     let hub = hub();
     key(&hub, "ann@example.org", &[]);
     let mut ada = operator(&hub).await;
@@ -205,7 +205,7 @@ async fn figures_are_live() {
 
 #[tokio::test]
 async fn accounts_are_searched_a_page_at_a_time() {
-    let place = Place::file();
+    let place = TestDatabase::file();
     let hub = hub_on(&place);
     let pool = place.pool().await;
     for number in 0..60 {
@@ -229,8 +229,8 @@ async fn accounts_are_searched_a_page_at_a_time() {
 }
 
 #[tokio::test]
-async fn days_are_given_and_what_is_written_of_it_is_no_html() {
-    on_each(async |place: Place| {
+async fn granted_days_are_shown_and_their_note_is_escaped() {
+    on_each(async |place: TestDatabase| {
         let hub = hub_on(&place);
         key(&hub, "ann@example.org", &[]);
         let page = format!("/admin/accounts/{}/", id(&hub, "ann@example.org"));
@@ -280,8 +280,8 @@ async fn a_block_on_the_page_closes_sockets() {
 }
 
 #[tokio::test]
-async fn a_refund_that_cannot_be_made_is_told() {
-    let place = Place::file();
+async fn a_failed_refund_is_reported() {
+    let place = TestDatabase::file();
     let hub = hub_on(&place);
     key(&hub, "ann@example.org", &[]);
     let id = id(&hub, "ann@example.org");
@@ -322,7 +322,7 @@ async fn buy(browser: &mut Browser<'_>, rail: &str) -> String {
     checkout.trim_end_matches('/').rsplit('/').next().expect("an order").to_owned()
 }
 
-/// A part, and then the rest, through the provider; the days go back with the money.
+/// Refunds a part, and then the rest, through the provider; the days are removed with the money.
 #[tokio::test]
 async fn an_order_is_paid_back_at_its_provider_and_its_days_go_with_it() {
     for rail in ["card", "paypal"] {

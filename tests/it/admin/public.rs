@@ -1,11 +1,11 @@
-//! `/pricing/` and `/docs/`, which everybody may read.
+//! `/pricing/` and `/docs/`, which are public.
 
 use std::{process::Command, time::Duration};
 
 use tokio::time::timeout;
 
 use super::{hub, hub_on};
-use crate::support::{Browser, Hub, PATIENCE, Place, between};
+use crate::support::{Browser, Hub, PATIENCE, TestDatabase, between};
 
 const DOCS: [&str; 5] =
     ["/docs/", "/docs/authentication/", "/docs/rest/", "/docs/websocket/", "/docs/examples/"];
@@ -29,13 +29,13 @@ async fn prices_are_those_of_the_settings() {
 /// SPEC section 3, rule 5: /pricing/ shows the account's own price.
 #[tokio::test]
 async fn a_founder_sees_the_founder_price() {
-    let place = Place::file();
+    let place = TestDatabase::file();
     let hub = hub_on(&place);
     let pool = place.pool().await;
     let session = "0b".repeat(32);
     let mut browser = Browser::new(&hub);
     browser.cookies.insert("mw_session".to_owned(), session.clone());
-    // As a log-in leaves it; passwords are not what is tested here.
+    // The state after a log-in; passwords are not under test here.
     let statements = [
         "INSERT INTO accounts (id, email, created_us, active_us) \
          VALUES (900, 'ann@example.org', 1, 1)",
@@ -84,8 +84,7 @@ async fn every_page_of_the_documentation_is_there_and_links_to_pages_that_are() 
     }
 }
 
-/// Only what is served is documented.
-/// The id of a team that the archive has come to know.
+/// The id of a team in the archive.
 async fn a_team(hub: &Hub) -> String {
     let key = format!("Token {}", hub.key(&[]));
     let mut look = tokio::time::interval(Duration::from_millis(50));
@@ -103,7 +102,7 @@ async fn a_team(hub: &Hub) -> String {
 
 #[tokio::test]
 async fn every_address_in_the_documentation_is_served() {
-    // With its demo, so that there is somebody to show.
+    // With its demo, so that there is a team to show.
     let hub = Hub::start(&["serve"]);
     let team = a_team(&hub).await;
     let page = hub.get("/docs/rest/").await.body;
@@ -116,7 +115,7 @@ async fn every_address_in_the_documentation_is_served() {
         let path = filled_in.iter().fold(path.to_owned(), |path, (name, value)| {
             path.replace(&format!("<var>{name}</var>"), value)
         });
-        // What is no text is asked for without it.
+        // Endpoints that return no text are requested without it.
         let method = if path.starts_with("/img/") { "HEAD" } else { method };
         let status = hub.request(method, &path, &[]).await.status;
         assert!(matches!(status, 200 | 401), "{method} {path}: {status}");
@@ -124,7 +123,7 @@ async fn every_address_in_the_documentation_is_served() {
 }
 
 #[tokio::test]
-async fn the_documentation_tells_the_limits_of_the_settings() {
+async fn documentation_shows_the_configured_limits() {
     let settings = [
         ("FANOUT_CHANNELS_MAX", "1234"),
         ("LIMITS_FOOTBALL_PER_DAY", "4321"),
@@ -136,7 +135,7 @@ async fn the_documentation_tells_the_limits_of_the_settings() {
     assert!(rest.contains("4,321 per day") && rest.contains("q=4321;w=86400"), "{rest}");
 }
 
-/// The first example of all, with the key put in as a reader does.
+/// The first example on the page, with the key inserted as a reader would.
 #[tokio::test]
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 async fn the_first_example_works() {

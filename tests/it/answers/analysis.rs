@@ -1,12 +1,12 @@
-//! Shots, expected goals, halves, possession, momentum and average positions of recordings, against
-//! computations of our own from the raw files.
+//! Shots, expected goals, halves, possession, momentum and average positions of recordings,
+//! compared with independent computations from the raw files.
 
 use std::{collections::BTreeMap, fs::File, io::Read as _};
 
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
-use super::{Kept, array, number};
+use super::{RecordedHub, array, number};
 use crate::{replay::sheet, support::shared};
 
 const STATSBOMB: [&str; 2] = ["statsbomb/15986.events.json.gz", "statsbomb/3788741.events.json.gz"];
@@ -22,7 +22,7 @@ fn raw(file: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).expect("it is JSON"))
 }
 
-async fn stats(kept: &Kept, sheet: &Value) -> (Value, Value) {
+async fn stats(kept: &RecordedHub, sheet: &Value) -> (Value, Value) {
     let event = kept.event(&sheet["home"], &sheet["away"]).await;
     let answer = kept.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
     (event, answer)
@@ -40,7 +40,7 @@ fn check_close(told: f64, expected: f64, within: f64, what: &str) {
 #[tokio::test]
 async fn analysis_is_what_the_raw_events_give() {
     let files: Vec<&str> = STATSBOMB.into_iter().chain(OTHERS).collect();
-    let Some(kept) = Kept::import(&files) else { return };
+    let Some(kept) = RecordedHub::import(&files) else { return };
     for file in STATSBOMB {
         let (Some(raw), sheet) = (raw(file), sheet(file)) else { return };
         let (event, told) = stats(&kept, &sheet).await;
@@ -62,7 +62,7 @@ async fn analysis_is_what_the_raw_events_give() {
             let map = array(&told["shotmap"]).iter().filter(|it| it["home"] == is_home);
             let in_play: Vec<_> = map.collect();
             let counted = number(&told["stats"][side]["total_shots"]);
-            // The kicks of a shoot-out are in the map and are no shots.
+            // The kicks of a shoot-out are in the map but are not shots.
             assert!(in_play.len() as u64 >= counted && counted > 0, "{side} of {file}");
             assert!(in_play.iter().all(|it| it["xg"].is_null()), "{file}");
             assert!(in_play.iter().any(|it| it["pos"].is_object()), "{file}");
@@ -80,8 +80,8 @@ async fn analysis_is_what_the_raw_events_give() {
 }
 
 #[tokio::test]
-async fn expected_goals_and_ratings_are_what_the_provider_says() {
-    let Some(kept) = Kept::import(&[API_FOOTBALL]) else { return };
+async fn expected_goals_and_ratings_match_the_provider() {
+    let Some(kept) = RecordedHub::import(&[API_FOOTBALL]) else { return };
     let Some(path) = shared(API_FOOTBALL) else { return };
     let text = std::fs::read_to_string(path).expect("it is there");
     let raw: Value = serde_json::from_str(&text).expect("it is JSON");
@@ -179,7 +179,8 @@ fn check_expected_goals(
     }
 }
 
-/// Of the time between two events, up to ten seconds, the share of the team whose possession it is.
+/// The share of the time between two events, up to ten seconds, that belongs to the team in
+/// possession.
 fn check_possession(told: &Value, events: &[Value], sheet: &Value, file: &str) {
     let mut order: Vec<_> = events.iter().collect();
     order.sort_by_key(|it| number(&it["index"]));
@@ -192,7 +193,7 @@ fn check_possession(told: &Value, events: &[Value], sheet: &Value, file: &str) {
     let mut before: Option<(u64, f64, usize)> = None;
     for event in order {
         let period = number(&event["period"]);
-        // A time stamp that falls back is taken as the one before it.
+        // A timestamp that goes back counts as the one before it.
         let at = latest.entry(period).or_default();
         *at = at.max(seconds(event));
         let holder = usize::from(event["possession_team"]["name"] != sheet["home"]);
@@ -207,7 +208,7 @@ fn check_possession(told: &Value, events: &[Value], sheet: &Value, file: &str) {
     check_close(told[0] as f64, home, 0.51, &format!("possession of {file}"));
 }
 
-/// The mean of where the goalkeepers had the ball.
+/// The mean of the goalkeepers' positions on the ball.
 fn check_positions(told: &Value, events: &[Value], sheet: &Value, file: &str) {
     const ON_THE_BALL: [&str; 7] =
         ["Pass", "Shot", "Carry", "Ball Receipt*", "Dribble", "Ball Recovery", "Clearance"];
@@ -231,7 +232,7 @@ fn check_positions(told: &Value, events: &[Value], sheet: &Value, file: &str) {
     }
 }
 
-/// The halves of a counter add up to it, where there was no extra time.
+/// Without extra time, the halves of a counter add up to it.
 fn check_halves(told: &Value, file: &str) {
     let stats = &told["stats"];
     let extra = array(&told["momentum"]).iter().any(|it| decimal(&it["m"]) > 91.0);
@@ -260,8 +261,8 @@ fn check_momentum(told: &Value, file: &str) {
     assert!(swings(|v| v > 0.0) && swings(|v| v < 0.0), "{file} sways one way only");
 }
 
-/// Expected goals of every player who shot.
-async fn check_players(kept: &Kept, event: &Value, shots: &[&Value], file: &str) {
+/// Expected goals of every player with a shot.
+async fn check_players(kept: &RecordedHub, event: &Value, shots: &[&Value], file: &str) {
     let rows = kept.get(&format!("/api/v2/events/{}/player-stats/", event["id"])).await;
     let mut told: Vec<f64> = array(&rows["player_stats"])
         .iter()

@@ -1,10 +1,10 @@
-//! Football told event by event: results, incidents, counters and line-ups.
+//! Football reported event by event: results, incidents, counters and line-ups.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Kept, array, number, pair};
+use super::{RecordedHub, array, number, pair};
 use crate::replay::sheet;
 
 const EVENTS: [&str; 6] = [
@@ -20,8 +20,8 @@ const PENALTIES: &str = "api-football/fixtures-cl-penalties.json";
 const FIXTURES: &str = "api-football/fixtures-bundes-ns-pst.json";
 
 #[tokio::test]
-async fn matches_are_what_their_events_say() {
-    let Some(kept) = Kept::import(&EVENTS) else { return };
+async fn matches_agree_with_their_events() {
+    let Some(kept) = RecordedHub::import(&EVENTS) else { return };
     for file in EVENTS {
         let sheet = sheet(file);
         let event = kept.event(&sheet["home"], &sheet["away"]).await;
@@ -36,10 +36,10 @@ async fn matches_are_what_their_events_say() {
     }
 }
 
-/// The same match as a summary, which tells no periods.
+/// The same match as a summary, which has no periods.
 #[tokio::test]
-async fn match_is_what_its_summary_says() {
-    let Some(kept) = Kept::import(&[SUMMARY]) else { return };
+async fn match_agrees_with_its_summary() {
+    let Some(kept) = RecordedHub::import(&[SUMMARY]) else { return };
     let sheet = sheet(SUMMARY);
     let event = kept.event(&sheet["home"], &sheet["away"]).await;
     check_result(&event, &sheet, SUMMARY);
@@ -74,8 +74,8 @@ async fn match_is_what_its_summary_says() {
 }
 
 #[tokio::test]
-async fn matches_decided_by_penalties_are_what_the_answer_says() {
-    let Some(kept) = Kept::import(&[PENALTIES]) else { return };
+async fn matches_decided_by_penalties_match_the_response() {
+    let Some(kept) = RecordedHub::import(&[PENALTIES]) else { return };
     for fixture in array(&sheet(PENALTIES)["fixtures"]) {
         let event = kept.event(&fixture["home"], &fixture["away"]).await;
         let score = &fixture["score"];
@@ -116,7 +116,7 @@ async fn matches_decided_by_penalties_are_what_the_answer_says() {
             let own = changes.filter(|it| it["is_home"] == is_home).count();
             assert_eq!(json!(own), fixture["substitutions"][team], "{team}");
         }
-        // The sheet has the kicks in the order of the file, which is not that of the kicks.
+        // The sheet has the kicks in the order of the file, which is not the order of the kicks.
         let kicks = rows(&told, "penaltyShootout", |it| {
             json!([it["is_home"], it["player"], it["text"] == "scored"])
         });
@@ -130,8 +130,9 @@ async fn matches_decided_by_penalties_are_what_the_answer_says() {
 
 #[tokio::test]
 async fn fixtures_have_no_scores_yet() {
-    // Played, and so known to the hub: what nobody will tell of any more is unresolved in the archive.
-    let Some(kept) = Kept::replay(&[FIXTURES]) else { return };
+    // Replayed, so that the hub knows it: a match without further reports is unresolved in the
+    // archive.
+    let Some(kept) = RecordedHub::replay(&[FIXTURES]) else { return };
     let sheet = sheet(FIXTURES);
     let list = "/api/v2/events/?limit=200&date_from=2024-01-01&date_to=2024-12-31";
     let page = kept.until(list, |page| page["count"] == sheet["results"]).await;
@@ -159,7 +160,7 @@ async fn fixtures_have_no_scores_yet() {
     }
 }
 
-async fn incidents(kept: &Kept, event: &Value) -> Vec<Value> {
+async fn incidents(kept: &RecordedHub, event: &Value) -> Vec<Value> {
     let answer = kept.get(&format!("/api/v2/events/{}/incidents/", event["id"])).await;
     assert_eq!(answer["event_id"], event["id"]);
     let told = array(&answer["incidents"]);
@@ -168,7 +169,7 @@ async fn incidents(kept: &Kept, event: &Value) -> Vec<Value> {
     told.iter().rev().cloned().collect()
 }
 
-/// A row has the keys of its type and no others.
+/// A row has exactly the keys of its type.
 fn check_rows(told: &[Value]) {
     let happened = "minute added_time period_second is_home";
     let by_player = format!("{happened} player player_id");
@@ -199,13 +200,13 @@ fn rows(told: &[Value], kind: &str, row: impl Fn(&Value) -> Value) -> Vec<Value>
     own.map(row).collect()
 }
 
-/// For what is of one minute and comes in no order.
+/// For incidents of one minute, which have no order.
 fn sorted(mut rows: Vec<Value>) -> Vec<Value> {
     rows.sort_by_key(Value::to_string);
     rows
 }
 
-/// With the minutes of stoppage time.
+/// With stoppage time.
 fn minute(it: &Value) -> u64 {
     number(&it["minute"]) + it["added_time"].as_u64().unwrap_or(0)
 }
@@ -243,8 +244,8 @@ fn part(it: &Value) -> usize {
     }
 }
 
-/// The minute that is shown, from that of the sheets, which count from 0, and what it is beyond the end
-/// of its part.
+/// The displayed minute, from the minute of the sheets, which count from 0, and the minutes beyond
+/// the end of its period.
 fn shown(it: &Value) -> [Value; 2] {
     let minute = number(&it["minute"]) + 1;
     let end = [45, 90, 105, 120, 120][part(it)];
@@ -309,7 +310,7 @@ fn check_incidents(told: &[Value], sheet: &Value, file: &str) {
         json!([minute(it), it["is_home"], it["player_out"], it["player_in"]])
     });
     let expected = array(&sheet["substitutions"]).iter().map(|it| {
-        // Where they are of the record of the match, the minute is the one that is shown.
+        // If the minutes come from the record of the match, they are the displayed ones.
         let minute = number(&it["minute"]) + u64::from(it.get("period").is_some());
         json!([minute, is_home(it, sheet), it["off"], it["on"]])
     });
@@ -336,7 +337,7 @@ fn check_incidents(told: &[Value], sheet: &Value, file: &str) {
     check_periods(told, sheet, file);
 }
 
-/// Clients read the final score, and that of the half, off the rows of periods.
+/// Clients read the final score and the half-time score from the rows of periods.
 fn check_periods(told: &[Value], sheet: &Value, file: &str) {
     let at = |text: &str| {
         let row = told.iter().find(|it| it["type"] == "period" && it["text"] == text);
@@ -356,7 +357,7 @@ fn check_periods(told: &[Value], sheet: &Value, file: &str) {
     }
 }
 
-/// The score after each is that before it, and one more where it counts.
+/// Each score is the one before it, plus one if the incident counts.
 fn check_running_score(told: &[Value], kind: &str, counts: impl Fn(&Value) -> bool) {
     let mut score = [0, 0];
     for it in told.iter().filter(|it| it["type"] == kind) {
@@ -367,9 +368,9 @@ fn check_running_score(told: &[Value], kind: &str, counts: impl Fn(&Value) -> bo
     }
 }
 
-/// One player has one id in all that happened, and is in the line-up under it. (Two of one name may be
-/// in a line-up: Colombia had two J. Cuadrado.)
-async fn check_players(kept: &Kept, event: &Value, told: &[Value], file: &str) {
+/// A player has the same id in all incidents and in the line-up. (A line-up may contain two players
+/// of one name: Colombia had two J. Cuadrado.)
+async fn check_players(kept: &RecordedHub, event: &Value, told: &[Value], file: &str) {
     let mut ids: BTreeMap<&str, u64> = BTreeMap::new();
     for it in told {
         for (name, id) in [
@@ -398,8 +399,8 @@ async fn check_players(kept: &Kept, event: &Value, told: &[Value], file: &str) {
     }
 }
 
-/// Counters of both sides, where a kind of event makes one.
-async fn check_counters(kept: &Kept, event: &Value, sheet: &Value, file: &str) {
+/// The counters of both sides that a kind of event increases.
+async fn check_counters(kept: &RecordedHub, event: &Value, sheet: &Value, file: &str) {
     let stats = kept.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
     let of_side = |side: &str, name: &str| stats["stats"][side][name].as_u64().unwrap_or(0);
     for (side, team) in ["home", "away"].into_iter().zip(pair(sheet)) {
@@ -428,7 +429,7 @@ async fn check_counters(kept: &Kept, event: &Value, sheet: &Value, file: &str) {
             assert_eq!(sum(&["passes"]), events(&["Pass"]), "passes of {file}");
             assert_eq!(sum(&["offsides"]), events(&["Offside"]), "offsides of {file}");
         }
-        // 2 is a pass to somebody who was offside; 13 to 16 are shots, goals among them.
+        // 2 is a pass to an offside player; 13 to 16 are shots, including goals.
         Some("statsperform") => {
             assert_eq!(sum(&["passes", "throw_ins"]), events(&["1", "2"]), "passes of {file}");
             assert_eq!(sum(&["total_shots"]), events(&["13", "14", "15", "16"]), "shots of {file}");
@@ -438,7 +439,7 @@ async fn check_counters(kept: &Kept, event: &Value, sheet: &Value, file: &str) {
     }
 }
 
-async fn check_line_ups(kept: &Kept, name: &str) {
+async fn check_line_ups(kept: &RecordedHub, name: &str) {
     let events = sheet(&format!("{name}.events.json.gz"));
     let event = kept.event(&events["home"], &events["away"]).await;
     let answer = kept.get(&format!("/api/v2/events/{}/lineups/", event["id"])).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Kept, array, number};
+use super::{RecordedHub, array, number};
 use crate::replay::sheet;
 
 const SPORT_ODDS: &str = "the-odds-api/sport-odds.json";
@@ -15,9 +15,9 @@ const MARKETS: &str = "betfair-stream/football-200-markets.live.bz2";
 const BASIC: &str = "betfair-stream/football-1-event-77-markets.basic.bz2";
 
 #[tokio::test]
-async fn highest_prices_and_who_has_them() {
+async fn highest_prices_name_their_bookmakers() {
     for file in [SPORT_ODDS, EVENT_ODDS] {
-        let Some(kept) = Kept::replay(&[file]) else { return };
+        let Some(kept) = RecordedHub::replay(&[file]) else { return };
         let sheet = sheet(file);
         let list = "/hockey/api/v2/matches/?date_from=2024-03-01&date_to=2024-03-31&limit=200";
         let page = kept.until(list, |page| page["count"] == sheet["events"]).await;
@@ -66,8 +66,8 @@ async fn highest_prices_and_who_has_them() {
     }
 }
 
-/// The same by the Odds API: all prices, and which are the highest. Gives how many there are.
-async fn check_odds_api(kept: &Kept, row: &Value, told: &Value) -> usize {
+/// The same through the Odds API: all prices, and which are the highest. Returns their number.
+async fn check_odds_api(kept: &RecordedHub, row: &Value, told: &Value) -> usize {
     let odds = kept.get(&format!("/odds/api/events/{}/", row["id"])).await;
     assert_eq!((&odds["home_team"], &odds["away_team"]), (&told["home"], &told["away"]));
     assert_eq!(
@@ -92,10 +92,10 @@ async fn check_odds_api(kept: &Kept, row: &Value, told: &Value) -> usize {
     prices
 }
 
-/// An answer of Betfair's says neither the sport nor names: runners go by their ids.
+/// A Betfair response contains neither the sport nor names: runners appear under their ids.
 #[tokio::test]
 async fn market_book_is_that_of_its_runners() {
-    let Some(kept) = Kept::replay(&[BOOK]) else { return };
+    let Some(kept) = RecordedHub::replay(&[BOOK]) else { return };
     let page = kept.until("/odds/api/events/?sport=other", |page| page["count"] == 1).await;
     let path = format!("/odds/api/events/{}/", page["results"][0]["event_id"]);
     let has_prices = |odds: &Value| odds["prices_count"].as_u64() > Some(0);
@@ -121,7 +121,7 @@ async fn market_book_is_that_of_its_runners() {
 /// Nothing is on offer at the end, and the winner is known.
 #[tokio::test]
 async fn race_ends_as_its_market_was_settled() {
-    let Some(kept) = Kept::replay(&[RACE]) else { return };
+    let Some(kept) = RecordedHub::replay(&[RACE]) else { return };
     let sheet = &sheet(RACE)["markets"][0];
     let list = "/horseracing/api/v2/races/?date_from=2025-04-01&date_to=2025-04-01";
     let is_over = |page: &Value| page["results"][0]["state"] == "archived";
@@ -152,7 +152,7 @@ async fn race_ends_as_its_market_was_settled() {
 #[tokio::test]
 async fn matches_of_many_markets() {
     for (file, count) in [(MARKETS, 140), (BASIC, 1)] {
-        let Some(kept) = Kept::replay(&[file]) else { return };
+        let Some(kept) = RecordedHub::replay(&[file]) else { return };
         let sheet = sheet(file);
         let markets = array(&sheet["markets"]);
         let events: BTreeSet<_> = markets.iter().map(|it| it["event_id"].to_string()).collect();

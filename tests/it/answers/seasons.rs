@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 use serde_json::{Value, json};
 
-use super::{Kept, array, number};
+use super::{RecordedHub, array, number};
 use crate::replay::sheet;
 
 const SEASONS: [(&str, &str); 2] = [
@@ -13,7 +13,7 @@ const SEASONS: [(&str, &str); 2] = [
     ("football-data-couk/E0-2019-2020.csv.gz", "2019/20"),
 ];
 
-/// The columns of each bookmaker, and how we call it.
+/// The columns of each bookmaker, and its name in the API.
 const BOOKMAKERS: [(&str, &str); 7] = [
     ("B365", "bet365"),
     ("BW", "bwin"),
@@ -25,8 +25,8 @@ const BOOKMAKERS: [(&str, &str); 7] = [
 ];
 
 #[tokio::test]
-async fn seasons_are_what_their_tables_say() {
-    let Some(kept) = Kept::import(&SEASONS.map(|(file, _)| file)) else { return };
+async fn seasons_agree_with_their_tables() {
+    let Some(kept) = RecordedHub::import(&SEASONS.map(|(file, _)| file)) else { return };
     for (file, name) in SEASONS {
         let sheet = sheet(file);
         let season = season(&kept, name).await;
@@ -39,7 +39,7 @@ async fn seasons_are_what_their_tables_say() {
     }
 }
 
-async fn season(kept: &Kept, name: &str) -> u64 {
+async fn season(kept: &RecordedHub, name: &str) -> u64 {
     let leagues = kept.all("/api/v2/leagues/?include_inactive=true").await;
     let [league] = &leagues[..] else { panic!("one league in {leagues:?}") };
     let seasons = kept.get(&format!("/api/v2/leagues/{}/seasons/", league["id"])).await;
@@ -74,7 +74,7 @@ fn check_results(rows: &[Value], sheet: &Value, name: &str) {
             .is_some_and(|at| at.starts_with(&format!("{year}-{month}-{day}")));
         assert!(is_of_day, "{row} is not of {date}");
     }
-    // Several begin at once, so the first of the file need not be the first here.
+    // Several matches start at the same time, so the first in the file need not be the first here.
     for told in [&sheet["first"], &sheet["last"]] {
         let is_own = |row: &&Value| {
             row["home_team"] == told["HomeTeam"] && row["away_team"] == told["AwayTeam"]
@@ -85,8 +85,8 @@ fn check_results(rows: &[Value], sheet: &Value, name: &str) {
     }
 }
 
-/// The sums of the table are those of the sheet, and each row is that of the team's own matches.
-async fn check_table(kept: &Kept, season: u64, rows: &[Value], sheet: &Value) {
+/// The sums of the table are those of the sheet, and each row agrees with the team's own matches.
+async fn check_table(kept: &RecordedHub, season: u64, rows: &[Value], sheet: &Value) {
     let league = &rows[0]["league_id"];
     let path = format!("/api/v2/leagues/{league}/standings/?season_id={season}");
     let answer = kept.get(&path).await;
@@ -128,7 +128,7 @@ async fn check_table(kept: &Kept, season: u64, rows: &[Value], sheet: &Value) {
     assert!(order.is_sorted_by(|a, b| a >= b), "{order:?}");
 }
 
-async fn check_cards(kept: &Kept, rows: &[Value], sheet: &Value, name: &str) {
+async fn check_cards(kept: &RecordedHub, rows: &[Value], sheet: &Value, name: &str) {
     let mut cards = [0; 4];
     for row in rows {
         let stats = kept.get(&format!("/api/v2/events/{}/stats/", row["id"])).await;
@@ -146,8 +146,8 @@ async fn check_cards(kept: &Kept, rows: &[Value], sheet: &Value, name: &str) {
     assert_eq!(cards, told, "cards of {name}");
 }
 
-/// The price told last is the closing one where there is one, and that before it opened.
-async fn check_prices(kept: &Kept, season: u64, sheet: &Value, name: &str) {
+/// The last price is the closing one if there is one, and the one before it the opening one.
+async fn check_prices(kept: &RecordedHub, season: u64, sheet: &Value, name: &str) {
     for (columns, slug) in BOOKMAKERS {
         let opening = &sheet["odds_1x2"][columns];
         if opening.is_null() {

@@ -1,8 +1,9 @@
-//! Matches that are told as a state: Betfair's scores, the scores of The Odds API, the Unified Odds Feed.
+//! Matches reported as a state: Betfair's scores, the scores of The Odds API, the Unified Odds
+//! Feed.
 
 use serde_json::{Value, json};
 
-use super::{Kept, array, pair};
+use super::{RecordedHub, array, pair};
 use crate::replay::sheet;
 
 const TIMELINE: &str = "betfair-scores/eventtimeline.json";
@@ -13,11 +14,11 @@ const RESULTS: &str = "the-odds-api/sport-scores.json";
 const CHANGE: &str = "sportradar-uof/odds_change-0.xml";
 const FIXTURE: &str = "sportradar-uof/fixture-0.xml";
 
-/// A match of football that is in play. (How far its clock is depends on when it is asked for.)
+/// A football match in play. (The position of its clock depends on the time of the request.)
 #[tokio::test]
-async fn football_in_play_is_as_it_was_told_last() {
+async fn football_in_play_shows_the_last_state() {
     for file in [TIMELINE, SCORES] {
-        let Some(kept) = Kept::replay(&[file]) else { return };
+        let Some(kept) = RecordedHub::replay(&[file]) else { return };
         let sheet = sheet(file);
         let is_told = |page: &Value| page["results"][0]["away_score"] == sheet["score"]["away"];
         let page = kept.until("/api/v2/events/live/", |page| page["count"] == 1).await;
@@ -46,9 +47,9 @@ async fn football_in_play_is_as_it_was_told_last() {
     }
 }
 
-async fn check_timeline(kept: &Kept, id: &Value, sheet: &Value) {
+async fn check_timeline(kept: &RecordedHub, id: &Value, sheet: &Value) {
     let answer = kept.get(&format!("/api/v2/events/{id}/incidents/")).await;
-    // The newest come first, the updates of the sheet last.
+    // The newest come first here, and last in the sheet.
     let incidents = || array(&answer["incidents"]).iter().rev();
     let told: Vec<_> = incidents()
         .filter(|it| it["type"] != "injuryTime")
@@ -86,10 +87,10 @@ async fn check_timeline(kept: &Kept, id: &Value, sheet: &Value) {
     assert_eq!(json!(goals), sheet["goals"]);
 }
 
-/// Point by point, from the first to the last that was told.
+/// Point by point, from the first to the last reported one.
 #[tokio::test]
-async fn tennis_in_play_is_as_it_was_told_last() {
-    let Some(kept) = Kept::replay(&[POINTS]) else { return };
+async fn tennis_in_play_shows_the_last_state() {
+    let Some(kept) = RecordedHub::replay(&[POINTS]) else { return };
     let sheet = &sheet(POINTS)["events"][0];
     let state = &sheet["last_scored_state"];
     let count = sheet["points_played"].as_u64().expect("a count");
@@ -145,8 +146,8 @@ async fn tennis_in_play_is_as_it_was_told_last() {
 
 /// The same match as one image.
 #[tokio::test]
-async fn score_of_tennis_is_as_it_was_told() {
-    let Some(kept) = Kept::replay(&[SCORE]) else { return };
+async fn tennis_score_matches_the_recording() {
+    let Some(kept) = RecordedHub::replay(&[SCORE]) else { return };
     let values = &sheet(SCORE)["values"];
     let page = kept.until("/tennis/api/v2/matches/live/", |page| page[0]["id"].is_u64()).await;
     let row = kept.get(&format!("/tennis/api/v2/matches/{}/", page[0]["id"])).await;
@@ -164,8 +165,8 @@ async fn score_of_tennis_is_as_it_was_told() {
 }
 
 #[tokio::test]
-async fn results_of_hockey_are_what_the_answer_says() {
-    let Some(kept) = Kept::replay(&[RESULTS]) else { return };
+async fn hockey_results_match_the_response() {
+    let Some(kept) = RecordedHub::replay(&[RESULTS]) else { return };
     let sheet = sheet(RESULTS);
     let list = "/hockey/api/v2/matches/?date_from=2024-03-01&date_to=2024-03-31&limit=200";
     let page = kept.until(list, |page| page["count"] == sheet["events"]).await;
@@ -191,7 +192,7 @@ async fn results_of_hockey_are_what_the_answer_says() {
 
 #[tokio::test]
 async fn state_and_fixture_of_the_unified_feed() {
-    let Some(kept) = Kept::replay(&[CHANGE, FIXTURE]) else { return };
+    let Some(kept) = RecordedHub::replay(&[CHANGE, FIXTURE]) else { return };
     let page = kept.until("/api/v2/events/", |page| page["count"] == 2).await;
     let rows = array(&page["results"]);
     let change = sheet(CHANGE);
@@ -201,12 +202,12 @@ async fn state_and_fixture_of_the_unified_feed() {
     assert_eq!(score, json!([status["home_score"], status["away_score"]]));
     // 7 is the second half.
     assert_eq!((&row["status"], &status["match_status"]), (&json!("2nd_half"), &json!("7")));
-    // Markets that we have no word for go by their ids; what has no price is left out.
+    // Unmapped markets appear under their ids; selections without a price are omitted.
     let odds = kept.get(&format!("/odds/api/events/{}/", row["id"])).await;
     let markets = array(&odds["markets"]);
     for told in array(&change["market_list"]).iter().filter(|it| it["outcomes"] == 2) {
         let id = format!("uof-{}", told["id"].as_str().expect("an id"));
-        // Specifiers come in no order, and are told in one.
+        // Specifiers arrive in any order, and are shown in a fixed one.
         let specifiers = told["specifiers"].as_str().map(|it| {
             let mut all: Vec<_> = it.split('|').collect();
             all.sort_unstable();

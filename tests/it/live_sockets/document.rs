@@ -1,24 +1,24 @@
-//! Whether the AsyncAPI document says what goes over the older sockets: every frame that comes is of a
-//! message in it, every message in it has come, and so has every field and every code.
+//! The AsyncAPI document matches the traffic of the older sockets: every frame matches one of its
+//! messages, and every message, field and code of the document has occurred.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{old::Old, pushed::Pushed};
+use super::{legacy_client::LegacyClient, push_hub::PushHub};
 use crate::support::{Client, Hub, PATIENCE, json_schema::problems_and_unnamed};
 
-/// The messages of one operation of the document, by the name of its channel, and what was seen of them.
+/// The messages of one operation of the document, by channel name, and which of them occurred.
 struct Messages<'a> {
     document: &'a Value,
     names: Vec<String>,
-    /// The fields that a message had.
+    /// The fields that occurred in a message.
     seen: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl<'a> Messages<'a> {
-    /// `does` as the document has it: the hub's part, `send` or `receive`.
+    /// `does` as in the document: the hub's action, `send` or `receive`.
     fn of(document: &'a Value, channel: &str, does: &str) -> Self {
         let mut operations = document["operations"].as_object().expect("operations").values();
         let of_channel = json!({"$ref": format!("#/channels/{channel}")});
@@ -42,7 +42,7 @@ impl<'a> Messages<'a> {
         schema
     }
 
-    /// Checks that one of the messages describes it, all of it.
+    /// Checks that one of the messages describes it completely.
     fn take(&mut self, frame: &Value) {
         let tries = self.names.iter().map(|name| {
             (name.clone(), problems_and_unnamed(self.document, self.schema(name), frame))
@@ -59,7 +59,7 @@ impl<'a> Messages<'a> {
         self.names.iter().filter(|name| !self.seen.contains_key(*name)).collect()
     }
 
-    /// The fields that the document has of a message and none had that came.
+    /// The fields of the document that never occurred.
     fn never(&self, others: &Self) -> Vec<String> {
         let all = self.names.iter().flat_map(|name| {
             let told = self.schema(name)["properties"].as_object().expect("properties");
@@ -71,20 +71,20 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// A client of one of the sockets that checks whatever goes either way.
-struct Checked<'a, 'd> {
-    client: Old,
+/// A client of one of the sockets that checks all traffic.
+struct CheckedClient<'a, 'd> {
+    client: LegacyClient,
     sent: &'a mut Messages<'d>,
     received: &'a mut Messages<'d>,
 }
 
-impl Checked<'_, '_> {
+impl CheckedClient<'_, '_> {
     async fn send(&mut self, command: Value) {
         self.received.take(&command);
         self.client.send(&command).await;
     }
 
-    /// Reads on to a frame for which this is so.
+    /// Reads on to a frame that fulfils the condition.
     async fn next_where(&mut self, awaited: &str, condition: impl Fn(&Value) -> bool) -> Value {
         let reading = async {
             loop {
@@ -112,11 +112,11 @@ async fn in_play(hub: &Hub, key: &str, sport: &str) -> Vec<u64> {
     live.map(|(id, _)| id.parse().expect("an id")).collect()
 }
 
-/// A bookmaker that quotes this match, unless its markets are closed already.
+/// A bookmaker that quotes this match, unless its markets have closed already.
 async fn bookmaker(hub: &Hub, key: &str, name: &str) -> Option<String> {
     let mut client = Client::connect(&hub.address, key).await;
     client.subscribe(&format!("{name}/odds/*")).await;
-    // What there is comes before what is asked for later.
+    // Existing data arrives before later requests are answered.
     client.subscribe("feeds").await;
     client.until(|client| client.channels.contains_key("feeds")).await;
     let channel = client.channels.keys().find(|channel| *channel != "feeds")?;
@@ -127,7 +127,7 @@ async fn bookmaker(hub: &Hub, key: &str, name: &str) -> Option<String> {
 const CHANNELS: [(&str, &[&str]); 2] =
     [("liveFootball", &["football"]), ("wsLive", &["football", "tennis"])];
 
-/// What the demo is to tell, whatever else comes.
+/// The frames that the demo must send, among others.
 const WANTED: [(&str, &str); 7] = [
     ("football", "livedata"),
     ("football", "action"),
@@ -139,10 +139,10 @@ const WANTED: [(&str, &str); 7] = [
 ];
 
 #[tokio::test]
-async fn frames_are_as_the_document_says() {
+async fn frames_match_the_document() {
     let settings =
         [("HUB_ENDED_KEEP_MS", "1000"), ("DEMO_HEAD_START_MINUTES", "70"), ("DEMO_SPEED", "8")];
-    let mut feed = Pushed::to(Hub::start_with(&["serve"], &settings));
+    let mut feed = PushHub::to(Hub::start_with(&["serve"], &settings));
     let document = feed.hub.get("/api/asyncapi/").await.json();
     let mut told = Vec::new();
     let mut codes = BTreeSet::new();
@@ -152,8 +152,9 @@ async fn frames_are_as_the_document_says() {
         let path = document["channels"][channel]["address"].as_str().expect("an address");
         codes.extend(ask_in_vain(&feed, path, &mut sent).await);
 
-        let client = Old::connect(&feed.hub, &format!("{path}?token={}", feed.key), None).await;
-        let mut client = Checked { client, sent: &mut sent, received: &mut received };
+        let client =
+            LegacyClient::connect(&feed.hub, &format!("{path}?token={}", feed.key), None).await;
+        let mut client = CheckedClient { client, sent: &mut sent, received: &mut received };
         client.send(json!({"action": "ping"})).await;
         client.next_of("pong").await;
         let ids = follow_demo(&feed, sports, &mut client).await;
@@ -196,8 +197,8 @@ async fn frames_are_as_the_document_says() {
     assert_eq!(told, codes, "codes in the document, and those that came");
 }
 
-/// Those who may not come in; the codes that they are told.
-async fn ask_in_vain(feed: &Pushed, path: &str, sent: &mut Messages<'_>) -> Vec<String> {
+/// Unauthorized clients; returns their error codes.
+async fn ask_in_vain(feed: &PushHub, path: &str, sent: &mut Messages<'_>) -> Vec<String> {
     let (wrong, poor) = (format!("mw_{}", "0".repeat(48)), feed.hub.key(&[]));
     let mut codes = Vec::new();
     for (path, close) in [
@@ -206,7 +207,7 @@ async fn ask_in_vain(feed: &Pushed, path: &str, sent: &mut Messages<'_>) -> Vec<
         (format!("{path}?token={poor}"), 4402),
         (format!("{path}more/?token={}", feed.key), 4404),
     ] {
-        let mut client = Old::connect(&feed.hub, &path, None).await;
+        let mut client = LegacyClient::connect(&feed.hub, &path, None).await;
         let error = client.next().await.expect("the reason comes first");
         sent.take(&error);
         codes.push(error["code"].as_str().expect("a code").to_owned());
@@ -215,12 +216,12 @@ async fn ask_in_vain(feed: &Pushed, path: &str, sent: &mut Messages<'_>) -> Vec<
     codes
 }
 
-/// Follows matches of the demo that are in play, nine at most, with the prices of a bookmaker beside, until
-/// all that is wanted was told of them.
+/// Follows at most nine matches of the demo in play, with a bookmaker's prices, until all expected
+/// frames have arrived.
 async fn follow_demo(
-    feed: &Pushed,
+    feed: &PushHub,
     sports: &[&'static str],
-    client: &mut Checked<'_, '_>,
+    client: &mut CheckedClient<'_, '_>,
 ) -> Vec<(u64, &'static str)> {
     let mut ids = Vec::new();
     for sport in sports {
@@ -249,8 +250,8 @@ async fn follow_demo(
     ids
 }
 
-/// Errors, after which the socket goes on; their codes.
-async fn make_mistakes(client: &mut Checked<'_, '_>, id: u64) -> Vec<String> {
+/// Errors after which the socket stays open; returns their codes.
+async fn make_mistakes(client: &mut CheckedClient<'_, '_>, id: u64) -> Vec<String> {
     let mut codes = Vec::new();
     for (command, code) in [
         (json!({"action": "cheer"}), "bad_action"),
@@ -269,9 +270,14 @@ async fn make_mistakes(client: &mut Checked<'_, '_>, id: u64) -> Vec<String> {
     codes
 }
 
-/// What the demo tells seldom: a goal that is corrected and taken back, and the end. Then a return to
-/// where the client was, a return to nowhere, and a match that is forgotten.
-async fn tell_the_rest(feed: &mut Pushed, name: &str, id: u64, client: &mut Checked<'_, '_>) {
+/// Rare frames: a goal that is corrected and retracted, and the end. Then a valid resume, an
+/// invalid one, and an evicted match.
+async fn tell_the_rest(
+    feed: &mut PushHub,
+    name: &str,
+    id: u64,
+    client: &mut CheckedClient<'_, '_>,
+) {
     let player = |name: &str| json!({"name": name, "key": name});
     let goal = json!({"eid": "g1", "kind": {"goal": "regular"}, "minute": 45, "added": 2,
         "side": "home", "player": player("A. Striker"), "assist": player("B. Helper"), "score": [1, 0]});
@@ -305,8 +311,8 @@ async fn tell_the_rest(feed: &mut Pushed, name: &str, id: u64, client: &mut Chec
     assert_eq!(left["why"], "gone");
 }
 
-/// A status, which the `event` frame tells at once, and a match that nobody knows.
-async fn tell_tennis(feed: &mut Pushed, client: &mut Checked<'_, '_>) {
+/// A status, which the `event` frame reports at once, and an unknown match.
+async fn tell_tennis(feed: &mut PushHub, client: &mut CheckedClient<'_, '_>) {
     client.send(json!({"action": "subscribe", "event_id": 7, "sport": "tennis"})).await;
     let error = client.next_of("error").await;
     assert_eq!((&error["code"], &error["sport"]), (&json!("not_tracked"), &json!("tennis")));

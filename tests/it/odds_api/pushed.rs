@@ -1,4 +1,4 @@
-//! Prices and predictions of matches that a test tells itself.
+//! Prices and predictions of matches that a test pushes.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::support::{Hub, PATIENCE, QUIET, asked_until};
 const HOUR: i64 = 3_600_000_000;
 const DAY: i64 = 24 * HOUR;
 
-/// A hub without sources of its own, and what a source says.
+/// A hub without its own sources, and a pushing source.
 struct Stage {
     hub: Hub,
     key: String,
@@ -36,7 +36,7 @@ impl Stage {
         self.lines.push(line.to_string());
     }
 
-    /// A match of the league between two, from now on.
+    /// A match of the league between two sides, relative to now.
     fn fixture(&mut self, name: &str, [home, away]: [&str; 2], from_now: i64) {
         let fixture = json!({
             "competition": {"name": "League", "key": "l", "season": "2026"},
@@ -52,7 +52,7 @@ impl Stage {
         self.tell("football", name, &json!({"football": {"status": "finished"}}));
     }
 
-    /// A market with what each selection is called and pays.
+    /// A market with the name and price of each selection.
     fn market(&mut self, sport: &str, name: &str, book: &str, kind: &str, prices: &[(&str, &str)]) {
         let selection = |(place, (own, _)): (usize, &(&str, &str))| json!({"id": format!("s{place}"), "name": own, "status": "active"});
         let selections: Vec<_> = prices.iter().enumerate().map(selection).collect();
@@ -85,7 +85,7 @@ impl Stage {
     }
 }
 
-/// SERVICE section 1.9: 503 until there are enough results, and then numbers that go together.
+/// SERVICE section 1.9: 503 until there are enough results, then consistent numbers.
 #[tokio::test]
 async fn with_enough_results_there_is_a_prediction() {
     const MIN: usize = 18;
@@ -141,7 +141,8 @@ async fn with_enough_results_there_is_a_prediction() {
         let page = ok(&stage.hub, list, &stage.key).await;
         assert_eq!((&page["count"], &page["results"][0]["event"]["id"]), (&json!(1), id), "{list}");
     }
-    // SERVICE section 8, row 8: a client asks for one day, in UTC, and takes the rows for that day's.
+    // SERVICE section 8, row 8: a client requests one UTC day, and expects only the rows of that
+    // day.
     let day = row["event"]["event_date"].as_str().expect("a moment")[..10].to_owned();
     let league = &row["event"]["league_id"];
     for (query, count) in [
@@ -157,7 +158,8 @@ async fn with_enough_results_there_is_a_prediction() {
     }
 }
 
-/// Two of three results have the names that clients know; scores are called as bookmakers call them.
+/// Two of three results have the names that clients know; scores have the names that bookmakers
+/// use.
 #[tokio::test]
 async fn markets_whose_outcomes_bookmakers_name_themselves() {
     let mut stage = Stage::new(&[]);
@@ -216,7 +218,7 @@ async fn markets_whose_outcomes_bookmakers_name_themselves() {
         page["results"].as_array().unwrap().iter().map(|row| &row["outcome"]).collect();
     assert_eq!(json!(highest), json!(["1X", "12", "X2"]), "{page}");
 
-    // A move is told, and looked back on.
+    // A move is published, and kept in the history.
     stage.told += HOUR / 2;
     stage.prices("football", "derby", "one", "double_chance", &[("", "1.27")]);
     stage.push().await;

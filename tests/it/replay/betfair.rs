@@ -1,4 +1,4 @@
-//! Markets: their transitions and when, prices at each, ladders, volumes, and who won.
+//! Markets: their transitions with times, prices at each, ladders, volumes, and winners.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Played, play};
-use crate::support::Followed;
+use super::{Playback, play};
+use crate::support::ChannelState;
 
 #[tokio::test]
 async fn football_basic() {
@@ -47,7 +47,7 @@ async fn paced() {
 
 async fn check(file: &str, speed: &str) {
     let Some(played) = play(&format!("betfair-stream/{file}"), speed).await else { return };
-    let Played { sheet, markets: seen, client, .. } = &played;
+    let Playback { sheet, markets: seen, client, .. } = &played;
     let markets = sheet["markets"].as_array().expect("a list of markets");
     let mut books = BTreeMap::new();
     for expected in markets {
@@ -75,8 +75,11 @@ async fn check(file: &str, speed: &str) {
     played.check_end();
 }
 
-fn book_of<'a>(channels: &'a BTreeMap<String, Followed>, market: &str) -> (&'a str, &'a Followed) {
-    let has = |it: &Followed| it.data["markets"].get(market).is_some();
+fn book_of<'a>(
+    channels: &'a BTreeMap<String, ChannelState>,
+    market: &str,
+) -> (&'a str, &'a ChannelState) {
+    let has = |it: &ChannelState| it.data["markets"].get(market).is_some();
     let mut own = channels.iter().filter(|(name, it)| name.contains("/odds/") && has(it));
     let (name, book) = own.next().unwrap_or_else(|| panic!("nobody has market {market}"));
     assert!(own.next().is_none(), "market {market} is in one book");
@@ -103,7 +106,7 @@ fn check_definition(market: &Value, expected: &Value) {
     let won = won.map(|(id, _)| id.split('@').next().unwrap_or_default().to_owned());
     let expected_won = list(&expected["winners"]).map(Value::to_string);
     assert_eq!(sorted(won), sorted(expected_won), "{id}");
-    // The sheet leaves the runners of very large markets out.
+    // The sheet omits the runners of very large markets.
     for runner in list(&expected["runners"]) {
         let own = &selections[&runner_id(runner)];
         assert_eq!(own["status"], lower(&runner["status"]), "{id} {runner}");
@@ -125,7 +128,7 @@ fn expected_transitions(expected: &Value) -> Vec<(i64, Value, Value)> {
     list(&expected["status_transitions"]).map(each).collect()
 }
 
-/// As the document shows them.
+/// As in the document.
 fn check_transitions(market: &Value, expected: &Value) {
     let transitions = market["transitions"].as_object().expect("a market has transitions");
     let mut shown: Vec<(u32, &Value)> = transitions
@@ -138,7 +141,7 @@ fn check_transitions(market: &Value, expected: &Value) {
     assert_eq!(shown, expected_transitions(expected), "{}", expected["market_id"]);
 }
 
-/// As they were told.
+/// As in the events.
 fn check_events(events: &[&Value], expected: &Value) {
     let moved = events.iter().filter(|event| event["kind"] != "correct");
     let told: Vec<_> = moved.clone().map(|event| transition(event)).collect();
@@ -156,7 +159,7 @@ fn check_events(events: &[&Value], expected: &Value) {
         assert_eq!(event["kind"], kind, "{event}");
         open = Some(is_open);
     }
-    // A market may be settled anew, and the last word counts.
+    // A market may be settled again; the last settlement counts.
     if let Some(settled) = events.iter().rfind(|event| event.get("winners").is_some()) {
         let won =
             list(&settled["winners"]).map(|id| text(id).split('@').next().unwrap().to_owned());
@@ -165,8 +168,8 @@ fn check_events(events: &[&Value], expected: &Value) {
     }
 }
 
-/// The market as each of its events left it: the event stands alone in its update, so that no later
-/// price is in it.
+/// The market as of each of its events: the event is alone in its update, so that no later price is
+/// in it.
 fn check_snapshots(seen: &[&(Value, Value)], expected: &Value) {
     let transitions: Vec<_> = list(&expected["status_transitions"]).collect();
     assert_eq!(seen.len(), transitions.len(), "{}", expected["market_id"]);
@@ -200,8 +203,8 @@ fn rung(selection: &Value, best: &str, ladder: &str) -> Option<[Decimal; 2]> {
     Some([price, decimal(size)])
 }
 
-/// The last price that the sheet has for a wiped runner is what Betfair sent then, which means
-/// nothing. The one before it is kept, and that is the one at the last suspension.
+/// The sheet's last price for a wiped runner is a meaningless value that Betfair sent at the wipe.
+/// The hub keeps the price before it, which is the one at the last suspension.
 fn last_with_meaning(id: &str, at_end: &Value, expected: &Value) -> Option<Decimal> {
     let wiped = list(&expected["runner_tv_at_end"])
         .any(|runner| runner_id(runner) == id && decimal(&runner["tv"]).is_zero());
@@ -295,7 +298,7 @@ fn sorted(texts: impl Iterator<Item = String>) -> Vec<String> {
     texts
 }
 
-/// A number of a sheet or a text of a document, without zeros at its end.
+/// A number of a sheet or a text of a document, without trailing zeros.
 fn decimal(value: &Value) -> Decimal {
     let digits = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
     Decimal::from_str_exact(&digits).expect("plain numbers").normalize()

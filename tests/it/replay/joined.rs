@@ -11,7 +11,7 @@ async fn betfair_and_a_season_of_results_meet_in_one_match() {
         "betfair-stream/football-1-event-77-markets.basic.bz2",
     ];
     let Some(paths) = files.map(shared).into_iter().collect::<Option<Vec<_>>>() else { return };
-    // Whichever is first: the id is its, and all else is the same.
+    // In either order: the id is that of the first, and everything else is the same.
     for order in [[0, 1], [1, 0]] {
         check(&order.map(|place| paths[place].to_str().expect("a path of text"))).await;
     }
@@ -50,7 +50,7 @@ async fn check(files: &[&str; 2]) {
     assert_eq!(markets.len(), 77);
 }
 
-/// All that is shared, one file of each kind in the order in which folders list them.
+/// All shared recordings, one file of each kind in the order in which folders list them.
 const EVERYTHING: [&str; 28] = [
     "api-football/fixtures-bundes-ns-pst.json",
     "api-football/fixtures-cl-penalties.json",

@@ -1,7 +1,7 @@
-//! The shared recordings, played by the running program, give a client at the end what their answer
-//! sheets say.
+//! After the running program has played a shared recording, a client holds what the answer sheet
+//! says.
 //!
-//! The sheets were made from the raw files by other means. Everything is compared as a client has
+//! The sheets were made from the raw files with other tools. Everything is compared as a client has
 //! it: documents, events, and the health of the source.
 
 mod betfair;
@@ -13,23 +13,23 @@ use std::{collections::BTreeMap, fs};
 
 use serde_json::Value;
 
-use crate::support::{Client, Followed, Hub, Setting, ended, shared};
+use crate::support::{ChannelState, Client, Hub, Setting, ended, shared};
 
 /// Every channel there is.
 pub(crate) const ALL: [&str; 4] = ["*/*/odds/*", "*/*/odds", "*/*", "*"];
 
 /// A recording that was followed from its first change to its last.
-struct Played {
+struct Playback {
     client: Client,
-    /// What a client holds that came when all was over.
-    late: BTreeMap<String, Followed>,
-    /// What each event of a market had made of it, in the order in which they came.
+    /// The state of a client that connected after the end.
+    late: BTreeMap<String, ChannelState>,
+    /// The market as of each of its events, in order of arrival.
     markets: Vec<(Value, Value)>,
     sheet: Value,
 }
 
-/// Plays a recording and follows everything in it. `None`, and said, where it is not here.
-async fn play(file: &str, speed: &str) -> Option<Played> {
+/// Plays a recording and follows everything in it. `None`, with a message, if it is missing.
+async fn play(file: &str, speed: &str) -> Option<Playback> {
     let path = shared(file)?;
     let path = path.to_str().expect("a path of text");
     let hub = Hub::start_with(&["replay", "--speed", speed, "--hold", path], &[PATIENT]);
@@ -49,7 +49,7 @@ async fn play(file: &str, speed: &str) -> Option<Played> {
         let frame = client.next().await.expect("the hub stays up after the end");
         see(&frame, &client);
     }
-    // `ended` may overtake what waits for a client that is slow.
+    // `ended` may preempt the queued frames of a slow client.
     let late = latecomer(&hub).await;
     let has_all = |client: &Client| {
         late.iter().all(|(name, it)| client.channels.get(name).is_some_and(|own| own.seq >= it.seq))
@@ -60,15 +60,14 @@ async fn play(file: &str, speed: &str) -> Option<Played> {
     }
     let left_out: Vec<_> = client.others.iter().filter(|it| it["type"] == "resync").collect();
     assert!(left_out.is_empty(), "{left_out:?}");
-    Some(Played { client, late, markets, sheet: sheet(file) })
+    Some(Playback { client, late, markets, sheet: sheet(file) })
 }
 
-/// A window that no client leaves, however slow the machine is on which it is tested: all events are
-/// to be compared.
+/// A window that no client leaves, however slow the test machine is: all events are compared.
 const PATIENT: Setting = ("HUB_TAIL_BYTES", "1000000000");
 
-/// What a client holds that comes when all is over.
-pub(crate) async fn latecomer(hub: &Hub) -> BTreeMap<String, Followed> {
+/// The state of a client that connects after the end.
+pub(crate) async fn latecomer(hub: &Hub) -> BTreeMap<String, ChannelState> {
     let mut late = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     for pattern in ALL {
         late.subscribe(pattern).await;
@@ -98,9 +97,9 @@ pub(crate) fn sheet(file: &str) -> Value {
     serde_json::from_slice(&text).expect("answer sheets are JSON")
 }
 
-impl Played {
-    /// The channel of the one match that the recording is about.
-    fn game(&self) -> &Followed {
+impl Playback {
+    /// The channel of the recording's only match.
+    fn game(&self) -> &ChannelState {
         let games: Vec<_> =
             self.client.channels.iter().filter(|(name, _)| is_match(name)).collect();
         let [(_, game)] = games[..] else { panic!("one match in {} channels", games.len()) };
@@ -114,7 +113,7 @@ impl Played {
         self.check_latecomer();
     }
 
-    /// The boards say of each match what the match itself does.
+    /// The board of each match agrees with the match.
     fn check_boards(&self) {
         let channels = &self.client.channels;
         for (name, game) in channels.iter().filter(|(name, _)| is_match(name)) {
@@ -145,7 +144,7 @@ impl Played {
         }
     }
 
-    /// A client that comes when all is over holds the same, from images alone.
+    /// A client that connects after the end holds the same, from images alone.
     fn check_latecomer(&self) {
         assert_eq!(self.late.len(), self.client.channels.len());
         for (name, followed) in &self.client.channels {
@@ -165,20 +164,20 @@ fn count(object: &Value) -> usize {
     object.as_object().map_or(0, serde_json::Map::len)
 }
 
-/// Documents of a recording that nobody followed while it was played.
-async fn unseen(file: &str) -> Option<BTreeMap<String, Followed>> {
+/// The documents of a recording that was played without followers.
+async fn unseen(file: &str) -> Option<BTreeMap<String, ChannelState>> {
     let path = shared(file)?;
     let hub = Hub::start(&["replay", "--speed", "max", path.to_str().expect("a path of text")]);
     let key = hub.key(&crate::support::ALL_ADDONS);
-    // What tells of the end tells nothing of the documents.
+    // The frame that reports the end has no information about the documents.
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("feeds").await;
     client.until(ended).await;
     Some(latecomer(&hub).await)
 }
 
-/// Whether anybody follows a recording makes no difference to its documents. (Those of matches whose
-/// recordings say no time hold the moments at which they were received.)
+/// Followers do not affect the documents of a recording. (Documents of matches without timestamps
+/// in the recording contain the times of receipt.)
 #[tokio::test]
 async fn documents_are_the_same_without_a_follower() {
     for file in [
@@ -187,7 +186,7 @@ async fn documents_are_the_same_without_a_follower() {
     ] {
         let Some(unseen) = unseen(file).await else { return };
         let Some(played) = play(file, "max").await else { return };
-        let documents = |channels: &BTreeMap<String, Followed>| {
+        let documents = |channels: &BTreeMap<String, ChannelState>| {
             let own = channels.iter().filter(|(name, _)| *name != "feeds");
             own.map(|(name, it)| (name.clone(), it.seq, it.data.clone())).collect::<Vec<_>>()
         };

@@ -1,8 +1,8 @@
-//! Tennis: sets, games and points, who won them, and how.
+//! Tennis: sets, games and points, their winners, and how they were won.
 
 use serde_json::{Value, json};
 
-use super::{Played, play};
+use super::{Playback, play};
 
 #[tokio::test]
 async fn melbourne_2012() {
@@ -42,7 +42,7 @@ async fn paced() {
 async fn check(key: &str, speed: &str) {
     let file = format!("slam-pointbypoint/{key}.points.csv.gz");
     let Some(played) = play(&file, speed).await else { return };
-    let Played { sheet, .. } = &played;
+    let Playback { sheet, .. } = &played;
     let game = played.game();
     check_players(&game.data, sheet);
     check_result(&game.data, sheet);
@@ -125,7 +125,7 @@ fn check_points(events: &[Value], sheet: &Value) {
     assert_eq!(each(&|point, side| point["server"] == side), expected);
 }
 
-/// Each game, set and match that was won has its event, right behind the point that won it.
+/// Each game, set and match has its event, right after the point that won it.
 fn check_endings(events: &[Value], data: &Value, sheet: &Value) {
     let mut games = 0;
     for set in data["sets"].as_object().expect("sets are by number").values() {

@@ -1,9 +1,9 @@
-//! Football: the score and its parts, and everything that happened, in order.
+//! Football: the score and its parts, and all incidents, in order.
 
 use serde_json::{Value, json};
 
-use super::{Played, play};
-use crate::support::Followed;
+use super::{Playback, play};
+use crate::support::ChannelState;
 
 #[tokio::test]
 async fn world_cup_final() {
@@ -27,7 +27,7 @@ async fn paced() {
 
 async fn check(file: &str, speed: &str) {
     let Some(played) = play(file, speed).await else { return };
-    let Played { sheet, .. } = &played;
+    let Playback { sheet, .. } = &played;
     let game = played.game();
     check_result(&game.data, sheet);
     let told = told(game);
@@ -60,8 +60,8 @@ fn check_result(data: &Value, sheet: &Value) {
     assert_eq!(data["score"], score);
 }
 
-/// Everything that happened as the events told it, in order.
-fn told(game: &Followed) -> Vec<Value> {
+/// All incidents in order, from the events.
+fn told(game: &ChannelState) -> Vec<Value> {
     let incident = |event: &Value| {
         let mut incident = event.clone();
         if let Some(card) = incident.as_object_mut().expect("an event is an object").remove("card")
@@ -73,8 +73,8 @@ fn told(game: &Followed) -> Vec<Value> {
     game.events.iter().map(incident).collect()
 }
 
-/// The same as the document shows it.
-fn shown(game: &Followed) -> Vec<Value> {
+/// The same from the document.
+fn shown(game: &ChannelState) -> Vec<Value> {
     let incidents = game.data["incidents"].as_object().expect("incidents are by eid");
     let mut shown: Vec<(u64, Value)> = incidents
         .iter()
@@ -102,8 +102,8 @@ fn side(team: &Value, sheet: &Value) -> &'static str {
     if *team == sheet["home"] { "home" } else { "away" }
 }
 
-/// What a sheet's row has in common with an incident: the sheet counts minutes from 0, a scoreboard
-/// shows the one in progress, and the last of a period with what was added.
+/// The common fields of a sheet's row and an incident: the sheet counts minutes from 0, a
+/// scoreboard shows the minute in progress, and the last minute of a period with stoppage time.
 fn common(row: &Value, sheet: &Value) -> Value {
     let last = match row["period"].as_str() {
         Some("1H") => 45,
@@ -124,7 +124,7 @@ fn common(row: &Value, sheet: &Value) -> Value {
     out
 }
 
-/// An incident without what the sheets do not know: ids of players, and who gave the pass.
+/// An incident without the fields that the sheets lack: ids of players, and the assist.
 fn known(incident: &Value) -> Value {
     let mut out = incident.clone();
     out["player"] = incident["player"]["name"].clone();
@@ -161,8 +161,8 @@ fn check_cards(told: &[Value], sheet: &Value) {
     assert_eq!(cards, expected.collect::<Vec<_>>());
 }
 
-/// They have no event in the recording: those of a minute are in no order, and theirs is the minute
-/// as it is displayed.
+/// They have no event in the recording: those of one minute have no order, and their minute is the
+/// displayed one.
 fn check_substitutions(told: &[Value], sheet: &Value) {
     let key = |row: &Value| (row["minute"].as_u64(), row["off"].to_string());
     let mut ours: Vec<_> = of_kinds(told, &["substitution"])

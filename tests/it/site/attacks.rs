@@ -1,4 +1,4 @@
-//! What must not work.
+//! Attacks that must fail.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use percent_encoding::percent_encode_byte;
 use super::{PASSWORD, QUICK, customer, demo, log_in, mailed, works};
 use crate::support::{Answer, Browser, Hub};
 
-/// A session secret of the right form that we never gave.
+/// A well-formed session secret that was never issued.
 const PLANTED: &str = "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a";
 
-/// Every form, and what it might be sent with.
+/// Every form, with possible fields.
 const FORMS: [(&str, &[(&str, &str)]); 15] = [
     ("/register/", &[("email", "eve@example.org"), ("password", PASSWORD)]),
     ("/register/sent/", &[("email", "ann@example.org")]),
@@ -30,7 +30,7 @@ const FORMS: [(&str, &[(&str, &str)]); 15] = [
 ];
 
 #[tokio::test]
-async fn no_form_is_taken_that_another_site_could_have_sent() {
+async fn cross_site_forms_are_rejected() {
     let hub = demo();
     let (mut ann, key) = customer(&hub, "ann@example.org", 1).await;
     let mut eve = Browser::new(&hub);
@@ -57,9 +57,9 @@ async fn no_form_is_taken_that_another_site_could_have_sent() {
     assert_eq!(hub.printed().matches("mail for").count(), printed, "a mail was sent");
 }
 
-/// The same forms are taken when they come from our pages: else the test above proves nothing.
+/// The same forms are accepted from the hub's own pages; otherwise the test above proves nothing.
 #[tokio::test]
-async fn a_form_of_ours_is_taken_with_what_browsers_say_of_it() {
+async fn same_site_forms_with_browser_headers_are_accepted() {
     let hub = demo();
     let (mut ann, old) = customer(&hub, "ann@example.org", 1).await;
     let origin = format!("http://{}", hub.address);
@@ -88,7 +88,7 @@ async fn nothing_changes_by_a_get() {
 }
 
 #[tokio::test]
-async fn a_session_that_somebody_else_set_is_never_taken_up() {
+async fn fixated_session_is_never_accepted() {
     let hub = demo();
     customer(&hub, "ann@example.org", 1).await;
     let mut ann = Browser::new(&hub);
@@ -103,9 +103,9 @@ async fn a_session_that_somebody_else_set_is_never_taken_up() {
     assert_eq!(eve.get("/dashboard/").await.status, 303);
 }
 
-/// Logging in as somebody else within a session ends that session.
+/// Logging in as another user within a session ends that session.
 #[tokio::test]
-async fn each_log_in_has_a_session_of_its_own() {
+async fn each_log_in_has_a_new_session() {
     let hub = demo();
     let (_, _) = customer(&hub, "ann@example.org", 1).await;
     let one = log_in(&hub, "ann@example.org", PASSWORD).await;
@@ -143,7 +143,7 @@ async fn log_in_leads_to_no_other_host() {
     assert!(!page.body.contains("evil"), "{page:?}");
 }
 
-/// Two answers that must not be told apart: all but the tokens and the date.
+/// Two responses that must be indistinguishable, except for the tokens and the date.
 fn alike(one: &Answer, other: &Answer) {
     let plain = |answer: &Answer| {
         let head: Vec<String> = answer
@@ -160,7 +160,7 @@ fn alike(one: &Answer, other: &Answer) {
 }
 
 #[tokio::test]
-async fn no_answer_tells_whether_an_address_is_registered() {
+async fn responses_do_not_reveal_whether_an_address_is_registered() {
     let hub = demo();
     customer(&hub, "ann@example.org", 1).await;
     let asked = async |page: &str, fields: &[(&str, &str)]| {
@@ -175,7 +175,7 @@ async fn no_answer_tells_whether_an_address_is_registered() {
         assert_eq!(known.status, 303, "{page}: {known:?}");
         alike(&known, &unknown);
     }
-    // The page shows what was typed, so both are as long.
+    // The page shows the input, so both inputs have the same length.
     let wrong = |email| [("email", email), ("password", "wrong in any case")];
     let known = asked("/login/", &wrong("ann@example.org")).await;
     let mut unknown = asked("/login/", &wrong("bob@example.org")).await;
@@ -216,7 +216,7 @@ async fn orders_of_others_are_as_unknown_as_those_that_never_were() {
 }
 
 #[tokio::test]
-async fn what_is_typed_is_never_taken_for_html() {
+async fn user_input_is_escaped_in_html() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     let script = "\"'><script>alert(1)</script>";
@@ -276,7 +276,7 @@ async fn a_guessed_link_does_nothing() {
 }
 
 #[tokio::test]
-async fn who_guesses_passwords_has_to_wait_and_is_told_how_long() {
+async fn password_guesses_are_rate_limited_with_retry_after() {
     let settings = [&QUICK[..], &[("LIMITS_LOG_INS_PER_HOUR_BY_EMAIL", "3")]].concat();
     let hub = Hub::start_with(&["serve"], &settings);
     let mut browser = Browser::new(&hub);
@@ -310,7 +310,7 @@ async fn a_form_that_is_too_long_or_none_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn pages_are_kept_by_nobody_and_load_nothing_from_elsewhere() {
+async fn pages_are_not_cached_and_load_nothing_from_other_origins() {
     let hub = demo();
     let (mut ann, _) = customer(&hub, "ann@example.org", 1).await;
     let own = ["/dashboard/", "/dashboard/settings/", "/addons/", "/checkout/0a/"];
@@ -344,7 +344,7 @@ async fn cookies_are_for_this_host_and_for_no_script() {
     assert!(!cookie.contains("Domain"), "{cookie}");
 }
 
-/// Nothing is waited for here but the answer itself: a long sleep would hide in it.
+/// This waits only for the response: a long sleep would hide in it.
 #[tokio::test]
 async fn a_body_that_never_comes_is_not_waited_for_without_end() {
     let hub = demo();

@@ -1,7 +1,7 @@
-//! A stranger who registers somebody else's address, guesses their password, or uses up their mails.
+//! An attacker registers another person's address, guesses the password, or uses up the mail limit.
 //!
-//! The cases are those of an independent trial. In each the stranger has his browser and the owner hers,
-//! and reads her mail.
+//! The cases come from an independent trial. In each the attacker has his browser and the owner
+//! hers, and only she reads her mail.
 
 use super::{PASSWORD, QUICK, customer, demo, log_in, mailed};
 use crate::support::{Browser, Hub, Setting};
@@ -35,7 +35,7 @@ async fn choose(hub: &Hub, owner: &mut Browser<'_>, address: &str, path: &str) {
     assert!(enters(hub, address, CHOSEN).await && !enters(hub, address, STRANGERS).await);
 }
 
-/// In each case a stranger registers the address. It is one hub for all of them; mails are counted.
+/// In each case an attacker registers the address. All cases use one hub; mails are counted.
 #[tokio::test]
 async fn no_click_of_an_owner_sets_the_password_of_a_stranger() {
     let hub = demo();
@@ -44,8 +44,8 @@ async fn no_click_of_an_owner_sets_the_password_of_a_stranger() {
     let link = mailed(&hub, "/verify/", 1).await;
     choose(&hub, &mut Browser::new(&hub), "a@example.org", &link).await;
 
-    // B: both register, and the owner follows either mail in the browser she registered with. One
-    // click, and it is her password.
+    // B: both register, and the owner follows either mail in the browser she registered with. After
+    // one click her password is set.
     let mut mails = 1;
     for (address, newest) in [("b1@example.org", false), ("b2@example.org", true)] {
         let (mut owner, mut stranger) = (Browser::new(&hub), Browser::new(&hub));
@@ -59,7 +59,7 @@ async fn no_click_of_an_owner_sets_the_password_of_a_stranger() {
         assert!(enters(&hub, address, PASSWORD).await && !enters(&hub, address, STRANGERS).await);
     }
 
-    // C and D: the owner asks for the mail once more, or says that she forgot the password.
+    // C and D: the owner requests the mail again, or a password reset.
     for (address, page) in [("c@example.org", "/register/sent/"), ("d@example.org", "/reset/")] {
         register(&mut Browser::new(&hub), address, STRANGERS).await;
         mailed(&hub, "/verify/", mails + 1).await;
@@ -84,7 +84,8 @@ async fn no_click_of_an_owner_sets_the_password_of_a_stranger() {
     assert!(dashboard.body.contains("days left"), "the add-on is gone: {dashboard:?}");
 }
 
-/// The stranger asks for mails without end; the owner asks in a browser that she has used before.
+/// The attacker requests mails without end; the owner requests one in a browser that she has used
+/// before.
 #[tokio::test]
 async fn mails_that_strangers_ask_for_leave_the_owner_hers() {
     let hub = demo();
@@ -106,7 +107,8 @@ async fn mails_that_strangers_ask_for_leave_the_owner_hers() {
     assert!(enters(&hub, ANN, CHOSEN).await);
 }
 
-/// Guesses use up the tries of browsers that are not known to the account, and none of those that are.
+/// Guesses use up the attempts of unknown browsers, and none of those of browsers that the account
+/// knows.
 #[tokio::test]
 async fn guesses_lock_neither_a_known_browser_out_nor_one_with_a_link_from_a_mail() {
     let few: [Setting; 1] = [("LIMITS_LOG_INS_PER_HOUR_BY_ACCOUNT", "3")];

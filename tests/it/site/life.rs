@@ -1,18 +1,18 @@
-//! From registration to the end of an account.
+//! The life of an account, from registration to deletion.
 
 use serde_json::json;
 use tokio::time::timeout;
 
 use super::{PASSWORD, customer, demo, log_in, mailed, works};
 use crate::{
-    live_sockets::old::Old,
+    live_sockets::legacy_client::LegacyClient,
     support::{Browser, Client, Closed, Hub, PATIENCE, between},
 };
 
-/// SPEC section 3, rule 1, and section 5: inactive until the link is followed, the key made in that step,
-/// then copied from the dashboard.
+/// SPEC section 3, rule 1, and section 5: inactive until the link is followed, the key created in
+/// that step, then copied from the dashboard.
 #[tokio::test]
-async fn who_registers_and_follows_the_link_finds_the_key() {
+async fn registration_link_leads_to_the_key() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     let fields = [("email", " Ann@Example.org "), ("password", PASSWORD)];
@@ -37,7 +37,7 @@ async fn who_registers_and_follows_the_link_finds_the_key() {
     assert!(used.body.contains("Already confirmed"), "{used:?}");
 }
 
-/// It has not typed the password that waits, so it chooses one, and is in.
+/// This browser has not typed the pending password, so it chooses one, and is logged in.
 #[tokio::test]
 async fn another_browser_confirms_the_address_by_choosing_the_password() {
     let hub = demo();
@@ -63,7 +63,7 @@ async fn another_browser_confirms_the_address_by_choosing_the_password() {
     assert_eq!(typed.status, 422, "the password of the registration holds, too: {typed:?}");
 }
 
-/// Mail programs look at links beforehand.
+/// Mail programs fetch links in advance.
 #[tokio::test]
 async fn looking_whether_a_link_leads_anywhere_does_not_use_it_up() {
     let hub = demo();
@@ -96,7 +96,7 @@ async fn regenerate_shows_the_new_key_once_and_ends_the_old_one() {
     assert!(!browser.get("/dashboard/").await.body.contains(&new), "it is shown twice");
 }
 
-/// As an operator does, from another program, of which the hub hears a moment later.
+/// As an operator does, from another program, so the hub notices with a delay.
 async fn give_websocket(hub: &Hub, email: &str, key: &str) {
     let gift = ["addon", "gift", email, "websocket", "--days", "30", "--note", "a test"];
     let mut command = hub.place.program();
@@ -107,14 +107,15 @@ async fn give_websocket(hub: &Hub, email: &str, key: &str) {
     timeout(PATIENCE, noticed).await.expect("what was given is noticed");
 }
 
-/// The same of sockets that are open: each is closed at once, and opens with the new key.
+/// The same for open sockets: each is closed at once, and opens with the new key.
 #[tokio::test]
 async fn regenerate_ends_the_sockets_of_the_old_key() {
     let hub = demo();
     let (mut browser, old) = customer(&hub, "ann@example.org", 1).await;
     give_websocket(&hub, "ann@example.org", &old).await;
     let ping = json!({"action": "ping"});
-    let mut older = vec![Old::football(&hub, &old).await, Old::both(&hub, &old).await];
+    let mut older =
+        vec![LegacyClient::football(&hub, &old).await, LegacyClient::both(&hub, &old).await];
     for client in &mut older {
         client.send(&ping).await;
         assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
@@ -131,9 +132,9 @@ async fn regenerate_ends_the_sockets_of_the_old_key() {
     let dashboard = browser.get("/dashboard/").await;
     let new = between(&dashboard.body, "data-key>", "<").expect("the new key").to_owned();
     for path in ["/live/football/", "/ws/live/"] {
-        let client = Old::connect(&hub, &format!("{path}?token={old}"), None).await;
+        let client = LegacyClient::connect(&hub, &format!("{path}?token={old}"), None).await;
         assert_eq!(client.refused().await, (json!("auth_failed"), 4401));
-        let mut client = Old::connect(&hub, &format!("{path}?token={new}"), None).await;
+        let mut client = LegacyClient::connect(&hub, &format!("{path}?token={new}"), None).await;
         client.send(&ping).await;
         assert_eq!(client.next().await, Ok(json!({"type": "pong"})));
     }

@@ -1,4 +1,5 @@
-//! API-Football, polled: a goal that comes and goes, and what it does to another source's odds.
+//! API-Football, polled: a goal that is reported and retracted, and its effect on another source's
+//! odds.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::support::{Client, SECRET, Setting};
 
-/// Goals of the home side, in these minutes, of the same match as the odds are.
+/// Goals of the home side, in these minutes, in the same match as the odds.
 fn fixture(minutes: &[u16]) -> String {
     let start: Timestamp = odds_api::START.parse().expect("a moment");
     let goal = |minute: &u16| {
@@ -54,11 +55,11 @@ fn game(client: &Client) -> Option<(&String, &Value)> {
     Some((name, &it.data))
 }
 
-/// After so much, prices are believed again.
+/// After this time, prices are trusted again.
 const HOLD: Setting = ("FEEDS_HOLD_MS", "500");
 
 #[tokio::test]
-async fn goal_holds_the_odds_of_another_source_and_is_taken_back() {
+async fn goal_holds_the_odds_of_another_source_and_is_retracted() {
     let told: Arc<Mutex<String>> = Arc::new(Mutex::new(fixture(&[])));
     let say = |minutes: &[u16]| *told.lock().expect("no handler panicked") = fixture(minutes);
     let answer = Arc::clone(&told);
@@ -67,7 +68,7 @@ async fn goal_holds_the_odds_of_another_source_and_is_taken_back() {
         Reply::ok(&answer.lock().expect("no handler panicked")).with(quota, "7000")
     })
     .await;
-    // Each answer has another price, so that there are always prices from after the goal.
+    // Each response has a different price, so that there are always prices from after the goal.
     let odds = Server::start(|asked| Reply::ok(&odds_api::odds(["2.1", "2.2"][asked.number % 2])));
     let odds = odds.await;
     let table = format!(
@@ -96,7 +97,7 @@ async fn goal_holds_the_odds_of_another_source_and_is_taken_back() {
     say(&[23]);
     let [goal] = &happen(&mut client, "goal", &[&name]).await[..] else { panic!("one goal") };
     assert_eq!(client.channels[&name].data["score"]["home"], 1);
-    // The match first, and then the books, which are all of the same moment.
+    // The match first, and then the books, all at the same moment.
     for held in happen(&mut client, "suspend", &[&books[0], &books[1]]).await {
         assert_eq!(held["event"]["why"], "goal", "{held}");
         assert_eq!(held["event"]["of"], goal["event"]["eid"], "{held}");
@@ -118,7 +119,8 @@ async fn goal_holds_the_odds_of_another_source_and_is_taken_back() {
     check_secrets(hub, &client, &[]).await;
 }
 
-/// Reads on until such an event has happened on each of the channels: what they say, and when.
+/// Reads on until such an event has occurred on each of the channels; returns the events and their
+/// times.
 async fn happen(client: &mut Client, kind: &str, channels: &[&String]) -> Vec<Value> {
     let mut happened: BTreeMap<String, Value> = BTreeMap::new();
     while happened.len() < channels.len() {

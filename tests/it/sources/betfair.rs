@@ -1,4 +1,4 @@
-//! The Betfair stream: cut off, found again, refused.
+//! The Betfair stream: disconnects, reconnects, refusals.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -22,7 +22,7 @@ use super::{
 use crate::{
     replay::latecomer,
     support::{
-        Client, Followed, Hub, PATIENCE, Setting, ended,
+        ChannelState, Client, Hub, PATIENCE, Setting, ended,
         feed::{self, Market},
         shared,
     },
@@ -30,10 +30,10 @@ use crate::{
 
 pub(super) const SECRETS: [&str; 2] = ["SECRET-APP-KEY", "SECRET-SESSION"];
 
-/// Often enough for a deadline of a second on a machine that is busy.
+/// Frequent enough for a deadline of a second on a busy machine.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// A provider that can be killed and comes back as the same one.
+/// A provider that can be killed and restarts with the same identity.
 pub(super) struct Provider {
     /// `None` while it is down.
     peer: Option<Peer>,
@@ -51,7 +51,7 @@ impl Provider {
         Self { peer: Some(peer), address, identity, folder }
     }
 
-    /// What the operator says of it.
+    /// The operator's configuration of it.
     pub(super) fn table(&self, name: &str) -> String {
         self.table_with(name, SECRETS[1])
     }
@@ -84,7 +84,7 @@ impl Provider {
         (caller, asked)
     }
 
-    /// Nobody listens any more, and the connection is reset.
+    /// Stops listening, and resets the connection.
     fn kill(&mut self, caller: Caller) {
         self.peer = None;
         caller.reset();
@@ -96,17 +96,17 @@ impl Provider {
     }
 }
 
-/// A connection that is kept alive by heartbeats while it is told to say nothing else.
-pub(super) struct Attended {
+/// A connection that is kept alive by heartbeats between messages.
+pub(super) struct HeartbeatConnection {
     orders: mpsc::Sender<Order>,
     task: JoinHandle<(Caller, Instant)>,
 }
 
-/// Play up to this message, and say so.
+/// Plays up to this message, and reports completion.
 struct Order(usize, oneshot::Sender<()>);
 
-impl Attended {
-    /// `at`: up to where the caller knows the stream.
+impl HeartbeatConnection {
+    /// `at`: the caller's position in the stream.
     pub(super) fn new(stream: &Arc<Stream>, caller: Caller, asked: &Value, at: usize) -> Self {
         let (orders, taken) = mpsc::channel(1);
         let task = attend(Arc::clone(stream), caller, asked.clone(), at, taken);
@@ -119,7 +119,7 @@ impl Attended {
         timeout(PATIENCE, told).await.expect("it is played in time").expect("somebody reads");
     }
 
-    /// Falls silent; gives the connection, and when the last byte was sent.
+    /// Falls silent; returns the connection, and the time of the last byte.
     pub(super) async fn silent(self) -> (Caller, Instant) {
         drop(self.orders);
         self.task.await.expect("somebody reads")
@@ -152,7 +152,7 @@ async fn attend(
     }
 }
 
-/// Two matches of a market each, whose ladders move, and which are suspended now and then.
+/// Two matches with one market each, whose ladders move, and which are suspended occasionally.
 pub(super) fn own_stream() -> Vec<String> {
     let markets = [Market { event: 30 }, Market { event: 31 }];
     let mut lines = markets.map(|market| market.defined("OPEN", 0)).to_vec();
@@ -217,11 +217,11 @@ async fn recorded_tennis_that_is_cut_off_is_whole_again() {
     check_cut(&lines, true).await;
 }
 
-/// A window that no client leaves: all events are to be seen.
+/// A window that no client leaves: all events must arrive.
 const PATIENT: [Setting; 2] = [("HUB_TAIL_BYTES", "1000000000"), ("LOG_FILTER", "info")];
 
-/// Plays a stream, resets the connection in the middle while nobody listens, and plays the rest to
-/// whoever comes back: from where he stood, or behind an image.
+/// Plays a stream, resets the connection in the middle while the listener is down, and plays the
+/// rest to the next connection: from its position, or after an image.
 async fn check_cut(lines: &[String], resumes: bool) {
     let stream = stream(lines);
     let (middle, end) = (stream.end() / 2, stream.end());
@@ -235,7 +235,7 @@ async fn check_cut(lines: &[String], resumes: bool) {
     let (mut caller, asked) = provider.subscribed().await;
     assert_eq!(Stream::resumed(&asked), None, "it knows nothing yet");
     let at = stream.catch_up(&mut caller, &asked, 0, 1).await.expect("somebody reads");
-    let attended = Attended::new(&stream, caller, &asked, at);
+    let attended = HeartbeatConnection::new(&stream, caller, &asked, at);
     until(&mut client, "exchange", "live").await;
     check_metric(&hub, "exchange", "live").await;
     attended.play(middle).await;
@@ -265,7 +265,7 @@ async fn check_cut(lines: &[String], resumes: bool) {
     check_held(&client, "recovering");
     let missed = middle + (end - middle) / 3;
     let at = stream.catch_up(&mut caller, &asked, missed, 2).await.expect("somebody reads");
-    let attended = Attended::new(&stream, caller, &asked, at);
+    let attended = HeartbeatConnection::new(&stream, caller, &asked, at);
     until(&mut client, "exchange", "live").await;
     for (name, book) in held.keys().map(|name| (name, &client.channels[name])) {
         let of = &held[name]["eid"];
@@ -279,7 +279,7 @@ async fn check_cut(lines: &[String], resumes: bool) {
     check_metric(&hub, "exchange", "live").await;
 
     attended.play(end).await;
-    // By its being late the client knows that everything before has come.
+    // When it is late, the client knows that everything before it has arrived.
     let (mut caller, _) = attended.silent().await;
     let late = Stream::heartbeat(&asked["id"], end, true);
     caller.send(&late).await.expect("somebody reads");
@@ -290,7 +290,7 @@ async fn check_cut(lines: &[String], resumes: bool) {
     check_same(&client, &uninterrupted(lines).await, resumes);
 }
 
-/// Refuses the position that was asked for; the next connection asks for an image.
+/// Refuses the requested position; the next connection requests an image.
 async fn anew(provider: &Provider, caller: &mut Caller, asked: &Value) -> Value {
     caller.refuse(asked, "INVALID_CLOCK", true).await.expect("somebody reads");
     let (next, asked) = provider.subscribed().await;
@@ -299,18 +299,18 @@ async fn anew(provider: &Provider, caller: &mut Caller, asked: &Value) -> Value 
     asked
 }
 
-/// Of each book that the hub holds back, the event that says so.
+/// For each book that the hub holds, the event that says so.
 fn holds(client: &Client) -> BTreeMap<String, Value> {
     let books = ending(client, "/odds/betfair").into_iter();
-    let of_feed = |book: &Followed| {
+    let of_feed = |book: &ChannelState| {
         let holds = book.events.iter().rev();
         holds.into_iter().find(|event| event.get("market").is_none()).cloned()
     };
     books.filter_map(|(name, book)| Some((name.to_owned(), of_feed(book)?))).collect()
 }
 
-/// What a client holds of the same stream, played without a break.
-async fn uninterrupted(lines: &[String]) -> BTreeMap<String, Followed> {
+/// The state of a client after the same stream without interruptions.
+async fn uninterrupted(lines: &[String]) -> BTreeMap<String, ChannelState> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = feed::write(folder.path(), "stream", lines);
     let path = path.to_str().expect("a path of text");
@@ -320,11 +320,11 @@ async fn uninterrupted(lines: &[String]) -> BTreeMap<String, Followed> {
     latecomer(&hub).await
 }
 
-/// The books are the same. What lay between two states is in the history of a market only where it
-/// was told: an image tells the last state alone. What was missed and is told by a resume bears the
-/// time of the resume.
-fn check_same(client: &Client, expected: &BTreeMap<String, Followed>, with_history: bool) {
-    let names = |all: &BTreeMap<String, Followed>| {
+/// The books are equal. The history of a market contains a change between two states only if it was
+/// received: an image contains only the last state. Changes received through a resume have the time
+/// of the resume.
+fn check_same(client: &Client, expected: &BTreeMap<String, ChannelState>, with_history: bool) {
+    let names = |all: &BTreeMap<String, ChannelState>| {
         all.keys().filter(|name| *name != "feeds").cloned().collect::<Vec<_>>()
     };
     assert_eq!(names(&client.channels), names(expected));
@@ -335,7 +335,7 @@ fn check_same(client: &Client, expected: &BTreeMap<String, Followed>, with_histo
     for (name, expected) in expected.iter().filter(|(name, _)| name.split('/').count() == 2) {
         let [own, expected] = [&client.channels[name], expected].map(|game| {
             let mut game = game.data.clone();
-            // How the source is at the end is not the same.
+            // The final state of the source differs.
             ["feed", "life"].iter().for_each(|field| without(&mut game, field));
             game
         });
@@ -365,7 +365,7 @@ fn without(object: &mut Value, field: &str) {
 }
 
 #[tokio::test]
-async fn book_is_not_let_go_before_all_of_the_image_is_there() {
+async fn book_is_held_until_the_image_is_complete() {
     let lines = own_stream();
     let stream = stream(&lines);
     let mut provider = Provider::start().await;
@@ -382,7 +382,7 @@ async fn book_is_not_let_go_before_all_of_the_image_is_there() {
     until(&mut client, "exchange", "recovering").await;
     let image = stream.image(&asked["id"], 20, 2);
     let [first, second] = &image[..] else { panic!("{} segments", image.len()) };
-    // A price that was not there before shows that the first half has been taken.
+    // A new price shows that the first half has been received.
     let changed = first.replace("[1.4,5.25]", "[1.4,6.25]");
     assert_ne!(changed, *first);
     caller.send(&changed).await.expect("somebody reads");
@@ -406,7 +406,7 @@ async fn book_is_not_let_go_before_all_of_the_image_is_there() {
 }
 
 #[tokio::test]
-async fn refused_key_is_said_and_shown_to_nobody() {
+async fn refused_key_is_reported_and_never_shown() {
     let provider = Provider::start().await;
     let hub = serve(&provider.table("exchange"));
     let mut client = follower(&hub).await;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::support::{Client, Hub, PATIENCE, Setting};
 
-/// A beat is what says that all is there.
+/// A beat confirms that everything has arrived.
 const FAST: [Setting; 1] = [("FANOUT_BEAT_MS", "100")];
 
 fn table(address: &str, key: &str) -> String {
@@ -27,10 +27,10 @@ fn table(address: &str, key: &str) -> String {
     )
 }
 
-/// What must be the same in both hubs, by the first hub's own id of the match: how it stands, and
-/// its books.
+/// The state that must be equal in both hubs, by the first hub's own match id: the score and the
+/// books.
 fn known(client: &Client, is_first: bool) -> BTreeMap<String, Value> {
-    // Of another hub football and tennis are taken.
+    // From another hub, a hub takes football and tennis.
     let is_taken = |name: &str| {
         name.split_once('/').is_some_and(|(sport, id)| {
             (sport == "football" || sport == "tennis") && !id.contains('/')
@@ -52,7 +52,7 @@ fn known(client: &Client, is_first: bool) -> BTreeMap<String, Value> {
     known
 }
 
-/// Ids are each hub's own.
+/// Each hub has its own ids.
 fn without_ids(node: &Value) -> Value {
     let mut node = node.clone();
     if let Some(fields) = node.as_object_mut() {
@@ -61,7 +61,7 @@ fn without_ids(node: &Value) -> Value {
     node
 }
 
-/// Of each market whether it is open, and its prices.
+/// For each market whether it is open, and its prices.
 fn markets(book: &Value) -> Value {
     let markets = book["markets"].as_object().into_iter().flatten().map(|(id, market)| {
         let selections = market["selections"].as_object().into_iter().flatten();
@@ -71,13 +71,13 @@ fn markets(book: &Value) -> Value {
     json!([book["suspended"], markets.collect::<BTreeMap<_, _>>()])
 }
 
-/// Reads on at both until of each match that goes on they have known the same at some moment: there
-/// need be none at which all of it is, since it goes on.
+/// Reads from both until, for each ongoing match, both have had the same state at some moment:
+/// since matches continue, all of them need not agree at one moment.
 async fn until_same(first: &mut Client, second: &mut Client) {
     let mut same = BTreeSet::new();
     let reading = async {
         loop {
-            // Only what is left when nothing more is ready is worth the comparison.
+            // Compare only when nothing more is ready to be read.
             while let Some(frame) = first.next().now_or_never() {
                 drop(frame.expect("the first hub stays up"));
             }
@@ -122,7 +122,7 @@ async fn chained_hub_has_what_the_first_has_and_vouches_for_no_more() {
     until_same(&mut at_first, &mut client).await;
     check_metric(&second, "first", "live").await;
 
-    // The first hub is there, and its own source is not.
+    // The first hub is reachable, but its own source is down.
     drop(socket);
     until(&mut at_first, "lines", "down").await;
     let suspended = |client: &Client, suspended: bool| {

@@ -1,5 +1,5 @@
-//! Live sources as an operator has them: tables in a file of settings, a provider behind each, and a
-//! client at the other end of the running program.
+//! Live sources as an operator configures them: tables in a configuration file, a provider for
+//! each, and a client of the running program.
 
 mod api_football;
 mod betfair;
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::{
     replay::ALL,
-    support::{Client, Followed, Hub, PATIENCE, SECRET, Setting},
+    support::{ChannelState, Client, Hub, PATIENCE, SECRET, Setting},
 };
 
 const STATES: [&str; 4] = ["live", "late", "down", "recovering"];
@@ -35,7 +35,7 @@ fn serve_with(tables: &str, settings: &[Setting]) -> Hub {
 }
 
 fn serve_at(listen: &str, folder: Arc<TempDir>, tables: &str, settings: &[Setting]) -> Hub {
-    // Beside the folder in which no secret may be found afterwards.
+    // Next to the folder that is searched for secrets afterwards.
     let kept = tempfile::tempdir().expect("a temporary folder");
     let file = kept.path().join("matchwire.toml");
     fs::write(&file, tables).expect("a file of settings");
@@ -43,7 +43,7 @@ fn serve_at(listen: &str, folder: Arc<TempDir>, tables: &str, settings: &[Settin
     Hub::start_at(listen, folder, &["serve", "--config", file], settings)
 }
 
-/// Who follows everything.
+/// A client that follows everything.
 async fn follower(hub: &Hub) -> Client {
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     for pattern in ALL {
@@ -52,12 +52,12 @@ async fn follower(hub: &Hub) -> Client {
     client
 }
 
-/// What `feeds` says of a source.
+/// The state of a source on `feeds`.
 fn source<'a>(client: &'a Client, name: &str) -> &'a Value {
     client.channels.get("feeds").map_or(&Value::Null, |feeds| &feeds.data["sources"][name])
 }
 
-/// Reads on until a source is in this state, and gives what `feeds` says of it.
+/// Reads on until a source is in this state; returns its entry on `feeds`.
 #[track_caller]
 fn until(client: &mut Client, name: &str, state: &str) -> impl Future<Output = Value> {
     let caller = Location::caller();
@@ -74,14 +74,14 @@ fn until(client: &mut Client, name: &str, state: &str) -> impl Future<Output = V
     }
 }
 
-/// The channels whose names end so.
-fn ending<'a>(client: &'a Client, end: &str) -> Vec<(&'a str, &'a Followed)> {
+/// The channels whose names end with this.
+fn ending<'a>(client: &'a Client, end: &str) -> Vec<(&'a str, &'a ChannelState)> {
     let all = client.channels.iter().map(|(name, it)| (name.as_str(), it));
     all.filter(|(name, _)| name.ends_with(end)).collect()
 }
 
-/// The only channel whose name ends so, if it is there.
-fn one<'a>(client: &'a Client, end: &str) -> Option<&'a Followed> {
+/// The only channel whose name ends with this, if it exists.
+fn one<'a>(client: &'a Client, end: &str) -> Option<&'a ChannelState> {
     match ending(client, end)[..] {
         [] => None,
         [(_, it)] => Some(it),
@@ -89,14 +89,15 @@ fn one<'a>(client: &'a Client, end: &str) -> Option<&'a Followed> {
     }
 }
 
-fn kinds(followed: &Followed) -> Vec<&str> {
+fn kinds(followed: &ChannelState) -> Vec<&str> {
     followed.events.iter().filter_map(|event| event["kind"].as_str()).collect()
 }
 
-/// The documents that depend on the only source, which is not live, say so, and nothing can be bet on.
+/// The documents that depend on the only source, which is not live, show that, and all markets are
+/// held.
 #[track_caller]
 fn check_held(client: &Client, state: &str) {
-    // Boards have states of their own.
+    // Boards have their own states.
     let documents = client.channels.iter().filter(|(name, _)| name.contains('/'));
     for (name, document) in documents.filter(|(_, it)| it.data["life"] != "ended") {
         assert_eq!(document.data["feed"], state, "{name}");
@@ -118,7 +119,7 @@ async fn check_metric(hub: &Hub, name: &str, state: &str) {
     }
 }
 
-/// Stops the hub, and looks for the secrets of its sources in all that it has shown and kept.
+/// Stops the hub, and searches all its output and files for the secrets of its sources.
 async fn check_secrets(mut hub: Hub, client: &Client, secrets: &[&str]) {
     let mut places = vec![("metrics".to_owned(), hub.get("/metrics").await.body)];
     assert_eq!(hub.stop(), Some(0));

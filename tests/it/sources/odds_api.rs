@@ -1,4 +1,4 @@
-//! The Odds API, polled: its prices, its quota, and what happens while it is away.
+//! The Odds API, polled: its prices, its quota, and an outage.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::support::{Client, SECRET};
 
-/// When the match begins, for all who tell of it.
+/// The start of the match, for all providers.
 pub(super) const START: &str = "2026-11-21T15:00:00Z";
 
-/// The odds of one match of two bookmakers, which differ a little.
+/// The odds of one match from two bookmakers, which differ slightly.
 pub(super) fn odds(home: &str) -> String {
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let price = |price: &str| price.parse::<serde_json::Number>().expect("a price");
@@ -40,10 +40,10 @@ pub(super) fn table(url: &str) -> String {
     )
 }
 
-/// The price that is offered now, and its tag.
+/// The price currently offered, and its ETag.
 type Offer = Arc<Mutex<&'static str>>;
 
-/// Answers as the provider does: unchanged to whoever has it already.
+/// Responds like the provider: not modified for a client that has the current version.
 fn answer(offer: &Offer) -> impl Fn(&ReceivedRequest) -> Reply + Send + Sync + use<> {
     let offer = Arc::clone(offer);
     move |asked| {
@@ -74,7 +74,7 @@ async fn polled_odds_are_held_while_their_provider_is_away() {
         "/v4/sports/soccer_epl/odds?regions=eu&markets=h2h&oddsFormat=decimal&apiKey={SECRET}"
     );
     assert_eq!(asked.target, expected);
-    // What it has already is not sent again, and keeps it live.
+    // Unmodified responses are not sent again, and keep the source live.
     while server.next_request().await.headers.get("if-none-match").is_none_or(|etag| etag != "2.1")
     {
     }

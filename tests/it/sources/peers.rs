@@ -1,4 +1,4 @@
-//! The peers of the ingest crate's own tests, which are the providers here too.
+//! The peers of the ingest crate's tests, which serve as providers here too.
 
 #[path = "../../../ingest/tests/source/support/betfair/mod.rs"]
 #[expect(dead_code, reason = "the tests of the source use all of it")]

@@ -1,4 +1,4 @@
-//! What a live source sends is written down, and played again as if it were live.
+//! A live source is recorded, and the recording is replayed as if it were live.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use crate::{
     support::{Client, Hub, PATIENCE, SECRET, ended, program},
 };
 
-/// The program as it writes down; it is told to stop, and waited for, by [`Self::stop`].
+/// The program while recording; [`Self::stop`] stops it and waits for it.
 struct Recorder(Child);
 
 impl Recorder {
@@ -30,7 +30,7 @@ impl Recorder {
         Self(command.stderr(Stdio::piped()).spawn().expect("the program starts"))
     }
 
-    /// Waits until it says that the source is in this state.
+    /// Waits until it reports this state of the source.
     async fn says(&mut self, state: &'static str) {
         let said = BufReader::new(self.0.stdout.take().expect("nobody else reads it"));
         let reading = tokio::task::spawn_blocking(move || {
@@ -41,7 +41,7 @@ impl Recorder {
         read.expect("it says so");
     }
 
-    /// Interrupts it, as Ctrl-C does; what it printed to its errors.
+    /// Interrupts it, like Ctrl-C; returns its standard error.
     fn stop(self) -> String {
         let pid = self.0.id().to_string();
         Command::new("kill").args(["-INT", &pid]).status().expect("kill runs");
@@ -53,7 +53,7 @@ impl Recorder {
 }
 
 #[tokio::test]
-async fn what_was_recorded_is_replayed() {
+async fn recording_of_a_source_is_replayed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let peer = Peer::start().await;
     let mut recorder = Recorder::start(folder.path(), &table(&peer));
@@ -72,7 +72,7 @@ async fn what_was_recorded_is_replayed() {
     for pattern in ALL {
         client.subscribe(pattern).await;
     }
-    // `ended` may overtake what waits for a client that is slow.
+    // `ended` may preempt the queued frames of a slow client.
     client.until(|client| ended(client) && one(client, "/odds/acme").is_some()).await;
     let book = one(&client, "/odds/acme").expect("its odds are there");
     assert_eq!(book.data["markets"]["m1"]["selections"]["1"]["price"], "2.10");

@@ -1,10 +1,10 @@
-//! How soon a subscriber knows that a feed is cut off, or silent.
+//! How soon a subscriber learns that a feed is disconnected or silent.
 
 use serde_json::Value;
 use tokio::time::{Duration, Instant};
 
 use super::{
-    betfair::{Attended, Provider, own_stream},
+    betfair::{HeartbeatConnection, Provider, own_stream},
     check_held, check_metric, follower,
     peers::betfair::stream::Stream,
     serve_with, until,
@@ -13,10 +13,10 @@ use crate::support::{Client, Hub, Setting};
 
 const ROUNDS: usize = 10;
 
-/// Logging everything is no part of what is measured.
+/// Detailed logging is not part of the measurement.
 const QUIETLY: [Setting; 1] = [("LOG_FILTER", "info")];
 
-/// Reads on to the frame by which a book is held back.
+/// Reads on to the frame that holds a book.
 async fn held(client: &mut Client) -> (Value, Instant) {
     loop {
         let frame = client.next().await.expect("the hub stays up");
@@ -35,7 +35,7 @@ fn say(what: &str, mut took: Vec<Duration>) {
 }
 
 #[tokio::test]
-async fn silent_connection_is_late_within_its_deadline_and_live_when_it_is_heard_again() {
+async fn silent_connection_is_late_within_its_deadline_and_live_after_the_next_message() {
     let lines = own_stream();
     let stream = std::sync::Arc::new(Stream::new(lines.iter().map(String::as_str)));
     let provider = Provider::start().await;
@@ -45,7 +45,7 @@ async fn silent_connection_is_late_within_its_deadline_and_live_when_it_is_heard
     let at = stream.catch_up(&mut caller, &asked, 10, 1).await.expect("somebody reads");
     let mut took = Vec::new();
     for round in 0..ROUNDS {
-        let attended = Attended::new(&stream, caller, &asked, at);
+        let attended = HeartbeatConnection::new(&stream, caller, &asked, at);
         until(&mut client, "exchange", "live").await;
         let last;
         (caller, last) = attended.silent().await;
@@ -61,8 +61,8 @@ async fn silent_connection_is_late_within_its_deadline_and_live_when_it_is_heard
     say("from the last byte of a peer that falls silent to the suspension", took);
 }
 
-/// As it is unless set otherwise: the source gives up what is silent before the hub's deadline is
-/// over, and what was held back is let go when it has gone on from there.
+/// With the defaults: the source gives up a silent connection before the hub's deadline has passed,
+/// and the held books are released when it has resumed.
 #[tokio::test]
 async fn silent_connection_is_given_up_and_another_goes_on_from_there() {
     let lines = own_stream();
@@ -74,7 +74,7 @@ async fn silent_connection_is_given_up_and_another_goes_on_from_there() {
     let (mut caller, asked) = provider.subscribed().await;
     let at = stream.catch_up(&mut caller, &asked, 10, 1).await.expect("somebody reads");
     until(&mut client, "exchange", "live").await;
-    // It says nothing more, and stays open.
+    // It sends nothing more, and stays open.
     let (mut again, asked) = provider.subscribed().await;
     assert!(asked["clk"].is_string(), "it asks for what comes after that: {asked}");
     let (frame, _) = held(&mut client).await;

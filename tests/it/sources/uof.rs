@@ -1,4 +1,4 @@
-//! The Unified Odds Feed from a broker of our own.
+//! The Unified Odds Feed from a test broker.
 
 use jiff::Timestamp;
 
@@ -51,7 +51,7 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held_while_the_brok
     provider.alive(1, began, 1).await;
     odds(&provider, 1, 7, "2.10").await;
     client.until(|client| price(client) == Some("2.1")).await;
-    // What holds a book back overtakes what is new of its match.
+    // The hold of a book preempts the updates of its match.
     let told = |client: &Client| ending(client, "").iter().all(|(_, it)| it.seq > 0);
     client.until(told).await;
     check_held(&client, "recovering");

@@ -1,4 +1,4 @@
-//! Lines of our own format from a socket that somebody else serves.
+//! Lines of Matchwire's own format from another server's socket.
 
 use futures_util::StreamExt;
 use serde_json::json;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::support::{Client, PATIENCE, SECRET};
 
-/// A match that stands so, and a bookmaker's price of its home side.
+/// A match with this score, and a bookmaker's price of its home side.
 pub(super) fn lines(score: [u16; 2], home: &str) -> String {
     let line = |fact: serde_json::Value| {
         json!({"at": 1_788_280_000_000_000_u64, "sport": "football", "match": "derby", "fact": fact})
@@ -39,7 +39,7 @@ pub(super) fn lines(score: [u16; 2], home: &str) -> String {
     .join("\n")
 }
 
-/// What the operator says of it.
+/// The operator's configuration of it.
 pub(super) fn table(peer: &Peer) -> String {
     format!(
         "[[source]]\nname = \"lines\"\nkind = \"websocket\"\nurl = {:?}\nfirst = [\"begin\"]\n\
@@ -48,7 +48,7 @@ pub(super) fn table(peer: &Peer) -> String {
     )
 }
 
-/// The next connection, up to what is said first.
+/// The next connection, up to its first message.
 pub(super) async fn begun(peer: &Peer) -> WebSocketStream<TcpStream> {
     let mut socket = peer.accept().await;
     let first = timeout(PATIENCE, socket.next()).await.expect("it says something");
@@ -62,7 +62,7 @@ fn price(client: &Client) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn lines_are_followed_and_held_while_nobody_sends_any() {
+async fn lines_are_followed_and_books_held_during_silence() {
     let peer = Peer::start().await;
     let port = peer.addr.port();
     let hub = serve(&table(&peer));

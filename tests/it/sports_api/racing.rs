@@ -66,7 +66,7 @@ async fn meeting() -> Stage {
 }
 
 #[tokio::test]
-async fn races_are_told_in_every_state() {
+async fn races_are_shown_in_every_state() {
     let stage = meeting().await;
     let page = stage.get(&format!("{P}/races/")).await;
     assert_eq!(each(&page, "/state"), ["archived", "live", "prematch"]);

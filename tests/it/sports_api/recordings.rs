@@ -1,4 +1,4 @@
-//! Recordings that were replayed give over REST what their answer sheets say.
+//! After a replay, REST shows what the answer sheets say.
 
 use std::fs;
 
@@ -9,7 +9,8 @@ use crate::support::{Hub, shared};
 
 const P: &str = "/tennis/api/v2";
 
-/// A hub that has played a recording, and a key; `None`, and said, where the recording is not here.
+/// A hub that has played a recording, and a key; `None`, with a message, if the recording is
+/// missing.
 fn played(file: &str) -> Option<(Hub, String, Value)> {
     let path = shared(file)?;
     let hub = Hub::start(&["replay", "--speed", "max", path.to_str().expect("a path of text")]);
@@ -21,7 +22,7 @@ fn played(file: &str) -> Option<(Hub, String, Value)> {
     Some((hub, key, serde_json::from_slice(&sheet).expect("answer sheets are JSON")))
 }
 
-/// All points of an answer, in order, with the server of the game that they are of.
+/// All points of a response, in order, with the server of their game.
 fn points(answer: &Value) -> Vec<(&Value, &Value)> {
     let mut all = Vec::new();
     for set in answer["sets"].as_array().expect("a list of sets") {
@@ -33,13 +34,13 @@ fn points(answer: &Value) -> Vec<(&Value, &Value)> {
     all
 }
 
-/// How many points each player won, as the sheets write it.
+/// How many points each player won, in the format of the sheets.
 fn won(answer: &Value) -> Value {
     let count = |side| points(answer).iter().filter(|(_, point)| point["winner"] == side).count();
     json!({"1": count(1), "2": count(2)})
 }
 
-/// The games of each set that was played to its end: of its last game, and of the breaks in it.
+/// The games of each completed set: from its last game, and the breaks in it.
 fn check_sets(answer: &Value, sheet: &Value, breaks: bool) {
     let sets = answer["sets"].as_array().expect("a list of sets");
     let told =
@@ -104,7 +105,7 @@ async fn check_slam(name: &str) {
         (&json!(true), count(&sheet["points"]))
     );
     assert_eq!(won(&answer), sheet["points_won"]);
-    // Four serve in doubles, and the sheets count them apart.
+    // In doubles four players serve, and the sheets count them separately.
     check_sets(&answer, &sheet, sheet.get("partner1").is_none());
 }
 
@@ -127,7 +128,7 @@ async fn points_of_the_slams() {
 }
 
 #[tokio::test]
-async fn points_told_as_strings() {
+async fn points_are_strings() {
     let Some((hub, key, sheet)) = played("pointbypoint-strings/matches.csv") else { return };
     let told = sheet["matches"].as_array().expect("a list of matches");
     let all = format!("{P}/matches/?date_from=2000-01-01&limit=200");
@@ -158,7 +159,7 @@ async fn points_told_as_strings() {
     }
 }
 
-/// A market of Betfair tells the runners alone, without names.
+/// A Betfair market contains only runners, without names.
 #[tokio::test]
 async fn runners_of_a_market() {
     let name = "betfair-stream/racing-1.241629436.live.jsonl.gz";

@@ -1,10 +1,10 @@
-//! CS2, darts, hockey and basketball: a league with a result, a match in play, and one to come.
+//! CS2, darts, hockey and basketball: a league with a result, a match in play, and an upcoming one.
 
 use serde_json::{Value, json};
 
 use super::{DAY, HOUR, Stage, each, first_id};
 
-/// One match in each state, and prices of the one that is to come.
+/// One match in each state, and prices of the upcoming one.
 async fn league(sport: &str, outcomes: [&str; 2]) -> Stage {
     let mut stage = Stage::new();
     stage.fixture(sport, "past", ["Red", "Blue"], -2 * DAY);
@@ -28,7 +28,7 @@ async fn league(sport: &str, outcomes: [&str; 2]) -> Stage {
     stage
 }
 
-/// What holds in all of them; gives the ids of the past match, the one in play and the next.
+/// Common checks; returns the ids of the past match, the one in play and the next.
 async fn check_matches(stage: &Stage, sport: &str, list: &str, words: [&str; 3]) -> [u64; 3] {
     let list = format!("/{sport}/api/v2/{list}/");
     stage.until(&list, |page| page["count"] == 3).await;
@@ -40,10 +40,10 @@ async fn check_matches(stage: &Stage, sport: &str, list: &str, words: [&str; 3])
         *id = first_id(&page);
     }
     let [past, live, next] = ids;
-    // Ratings are made anew a few seconds later.
+    // Ratings are recomputed a few seconds later.
     let prediction = format!("/{sport}/api/v2/predictions/{live}/");
     stage.until(&prediction, |prediction| prediction["model"] == "elo").await;
-    // Clients send the words of other sports, and some that nobody knows.
+    // Clients send parameters of other sports, and unknown ones.
     for (word, expected) in [
         ("upcoming", vec![next]),
         ("scheduled", vec![next]),
@@ -60,7 +60,7 @@ async fn check_matches(stage: &Stage, sport: &str, list: &str, words: [&str; 3])
     }
     let page = stage.get(&format!("{list}live/")).await;
     assert_eq!(each(&page, "/id"), [live]);
-    // The newest first, unless it is said from when on.
+    // The newest first, unless a start is given.
     assert_eq!(each(&stage.get(&list).await, "/id"), [next, live, past]);
     let from = stage.get(&format!("{list}?date_from=2020-01-01&limit=2")).await;
     assert_eq!(each(&from, "/id"), [past, live]);
@@ -194,7 +194,7 @@ async fn darts() {
     let path = format!("/darts/api/v2/matches/{next}/odds/");
     let odds = stage.until(&path, |odds| !odds["bookmakers"][0]["movement_home"].is_null()).await;
     check_odds(&odds, next, ["P1", "P2"]);
-    // SERVICE section 8, row 16: under the names of tennis beside.
+    // SERVICE section 8, row 16: also under the names of tennis.
     assert_eq!((&odds["player1_name"], &odds["player2_name"]), (&json!("Blue"), &json!("Red")));
     let first = &odds["bookmakers"][0];
     assert_eq!((&first["odds_player1"], &first["odds_player2"]), (&json!(3.0), &json!(1.5)));
@@ -205,7 +205,7 @@ async fn darts() {
     let rankings = get("rankings/".to_owned()).await;
     assert_eq!(each(&rankings, "/player/name"), ["Red", "Blue"]);
     assert_eq!(each(&rankings, "/points"), [1516, 1484]);
-    // SERVICE section 8, row 12. No tournament here says that it is of the tour.
+    // SERVICE section 8, row 12. No tournament here is marked as part of the tour.
     for (asked, told) in [("PDC", "PDC"), ("pdc", "PDC"), ("ProTour", "ProTour")] {
         let rows = get(format!("rankings/?type={asked}")).await;
         assert_eq!(each(&rows, "/player/name"), ["Red", "Blue"], "{asked}");

@@ -32,7 +32,7 @@ async fn tour() -> Stage {
     stage.push().await;
     stage.until(&format!("{P}/matches/?date_from=2020-01-01"), |page| page["count"] == 4).await;
     stage.until(&format!("{P}/matches/?status=finished"), |page| page["count"] == 1).await;
-    // Ratings are made anew a few seconds later.
+    // Ratings are recomputed a few seconds later.
     stage.until(&format!("{P}/rankings/"), |page| page["count"] == 2).await;
     stage
 }
@@ -42,7 +42,7 @@ async fn the_next_seven_days_are_the_default() {
     let stage = tour().await;
     let page = stage.get(&format!("{P}/matches/?player_id=7&tz=UTC")).await;
     let names = each(&page, "/player1/name");
-    // The match in play began an hour ago, which may be yesterday.
+    // The match in play began an hour ago, possibly yesterday.
     assert!(names.ends_with(&[json!("B. Two")]) && !names.is_empty(), "{page}");
     let next = page["results"].as_array().and_then(|rows| rows.last()).expect("the next match");
     assert_eq!((&next["status"], &next["odds_player1"]), (&json!("scheduled"), &json!(4.0)));
@@ -118,7 +118,7 @@ async fn players_are_ranked_and_foreseen_by_results_and_prices() {
         h2h["h2h"],
         json!({"total_matches": 1, "player1_wins": 0, "player2_wins": 1, "by_surface": {}})
     );
-    // SERVICE section 8, row 13: what a client of box scores reads of each row.
+    // SERVICE section 8, row 13: the fields that a client of box scores reads from each row.
     let row = &h2h["player2_last5"][0];
     assert_eq!((&row["won"], &row["sets_won"]), (&json!(true), &json!(2)));
     assert_eq!(row["score"], json!([{"p1": 6, "p2": 3}, {"p1": 6, "p2": 4}]));

@@ -1,5 +1,5 @@
-//! Both payment providers in one, over real HTTP: as much of Stripe's and PayPal's APIs as a purchase
-//! takes, and their webhooks. It never forgets, whatever becomes of the hub.
+//! Both payment providers in one, over real HTTP: the parts of Stripe's and PayPal's APIs that a
+//! purchase uses, and their webhooks. Its state survives any crash of the hub.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -29,12 +29,12 @@ use tokio::{
 use super::{Setting, http};
 
 const WEBHOOK_SECRET: &str = "whsec_of_the_test";
-/// Between two tries of a webhook. Providers wait longer.
+/// The interval between two attempts of a webhook. Real providers wait longer.
 const TRY_AGAIN: Duration = Duration::from_millis(100);
-/// Webhooks that may wait to be sent.
+/// The capacity for webhooks to send.
 const WAITING_MAX: usize = 10_000;
 
-/// By which provider.
+/// The provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PaymentMethod {
     Card,
@@ -50,11 +50,11 @@ impl PaymentMethod {
     }
 }
 
-/// How far a checkout has come.
+/// The state of a checkout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Open,
-    /// The customer has agreed; the hub is to take the money. PayPal's alone.
+    /// The customer has agreed; the hub must capture the money. PayPal only.
     Approved,
     Paid,
 }
@@ -63,20 +63,20 @@ enum Stage {
 pub(crate) struct Checkout {
     id: String,
     rail: PaymentMethod,
-    /// The hub's own name for what is bought.
+    /// The hub's own name of the purchase.
     pub(crate) order: String,
     pub(crate) hundredths: i64,
     stage: Stage,
 }
 
-/// A webhook that is to be sent.
+/// A webhook to send.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     rail: PaymentMethod,
     body: String,
 }
 
-/// It serves until it is dropped.
+/// Serves until dropped.
 pub(crate) struct Bank {
     ledger: Arc<Ledger>,
     address: SocketAddr,
@@ -86,16 +86,16 @@ pub(crate) struct Bank {
 struct Ledger {
     /// By the hub's order.
     checkouts: Mutex<BTreeMap<String, Checkout>>,
-    /// What was answered under each idempotency key.
+    /// The response under each idempotency key.
     answered: Mutex<HashMap<String, Value>>,
     numbers: AtomicUsize,
     events: mpsc::Sender<Event>,
-    /// How many customers have paid or agreed to.
+    /// How many customers have paid or agreed.
     agreed: watch::Sender<usize>,
 }
 
 impl Bank {
-    /// The bank, and the webhooks that it wants to be sent.
+    /// The bank, and its outgoing webhooks.
     pub(crate) async fn open() -> (Self, mpsc::Receiver<Event>) {
         let (events, waiting) = mpsc::channel(WAITING_MAX);
         let ledger = Arc::new(Ledger {
@@ -129,12 +129,12 @@ impl Bank {
             ("PAYMENTS_PAYPAL_CLIENT_ID", "client"),
             ("PAYMENTS_PAYPAL_CLIENT_SECRET", "secret"),
             ("PAYMENTS_PAYPAL_WEBHOOK_ID", "webhook"),
-            // A hub that is killed all the time is told the same again and again.
+            // A hub that is killed repeatedly receives the same webhook many times.
             ("PAYMENTS_WEBHOOK_CHECKS_PER_MINUTE", "1000000"),
         ]
     }
 
-    /// The customer pays, or agrees to, on the provider's page.
+    /// The customer pays, or agrees to pay, on the provider's page.
     pub(crate) async fn agree(&self, order: &str) {
         let event = {
             let mut checkouts = self.ledger.checkouts.lock().expect("no panic");
@@ -159,7 +159,7 @@ impl Bank {
         self.ledger.agreed.send_modify(|count| *count += 1);
     }
 
-    /// Waits until so many customers have agreed.
+    /// Waits until this many customers have agreed.
     pub(crate) async fn agreed(&self, count: usize) {
         let mut agreed = self.ledger.agreed.subscribe();
         agreed.wait_for(|agreed| *agreed >= count).await.expect("the bank is open");
@@ -179,7 +179,7 @@ impl Drop for Bank {
 }
 
 impl Event {
-    /// Sends it to the hub until it is taken.
+    /// Sends it to the hub until it is accepted.
     pub(crate) async fn deliver(&self, hub: &str) {
         while !self.send(hub).await {
             time::sleep(TRY_AGAIN).await;
@@ -212,7 +212,7 @@ impl Event {
     }
 }
 
-/// The headers with which PayPal signs a webhook; those of which the signature is `good` are its own.
+/// The headers with which PayPal signs a webhook; signatures equal to `good` are valid.
 pub(crate) fn paypal_signature<'a>(
     time: &'a str,
     signature: &'a str,
@@ -227,7 +227,7 @@ pub(crate) fn paypal_signature<'a>(
 }
 
 impl Checkout {
-    /// As its provider shows it.
+    /// In the format of its provider.
     fn shown(&self) -> Value {
         match self.rail {
             PaymentMethod::Card => self.session(),
@@ -244,7 +244,7 @@ impl Checkout {
         json!({"value": value, "currency_code": "USD"})
     }
 
-    /// As Stripe shows it.
+    /// In Stripe's format.
     fn session(&self) -> Value {
         let paid = self.is(Stage::Paid);
         let charge = json!({"amount_refunded": 0, "currency": "usd"});
@@ -271,7 +271,7 @@ impl Checkout {
         })
     }
 
-    /// As PayPal shows it.
+    /// In PayPal's format.
     fn paypal(&self) -> Value {
         let status = match self.stage {
             Stage::Open => "PAYER_ACTION_REQUIRED",
@@ -322,7 +322,7 @@ async fn answer(
     (StatusCode::from_u16(status).expect("a status"), Json(answer))
 }
 
-/// PaymentMethod, the hub's order and hundredths, as Stripe is told them.
+/// The payment method, the hub's order and the amount in hundredths, from a Stripe request.
 fn of_form(body: &str) -> (PaymentMethod, String, i64) {
     let form = reqwest::Url::parse(&format!("http://form/?{body}")).expect("a form");
     let field = |name: &str| {
@@ -334,7 +334,7 @@ fn of_form(body: &str) -> (PaymentMethod, String, i64) {
     (PaymentMethod::Card, field("client_reference_id"), unit * number("line_items[0][quantity]"))
 }
 
-/// The same as PayPal is told them.
+/// The same from a PayPal request.
 fn of_json(body: &str) -> (PaymentMethod, String, i64) {
     let body: Value = serde_json::from_str(body).expect("JSON");
     let unit = &body["purchase_units"][0];
@@ -345,7 +345,7 @@ fn of_json(body: &str) -> (PaymentMethod, String, i64) {
 }
 
 impl Ledger {
-    /// The same checkout when it is asked for again under the same key.
+    /// The same checkout if it is requested again under the same key.
     fn open(
         &self,
         key: Option<String>,
@@ -378,7 +378,7 @@ impl Ledger {
         }
     }
 
-    /// Takes the money that the customer agreed to.
+    /// Captures the money that the customer agreed to pay.
     async fn capture(&self, id: &str) -> (u16, Value) {
         let issue = |issue: &str| (422, json!({"details": [{"issue": issue}]}));
         let (shown, event) = {

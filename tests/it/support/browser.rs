@@ -1,4 +1,4 @@
-//! A browser without a screen: it keeps cookies, sends forms, and follows nothing by itself.
+//! A headless browser: it keeps cookies, submits forms, and does not follow redirects.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{Hub, http::Answer};
 
-/// Someone at the pages of a hub.
+/// A visitor of a hub's pages.
 pub(crate) struct Browser<'a> {
     hub: &'a Hub,
     pub(crate) cookies: BTreeMap<String, String>,
-    /// The token of the forms on the page that was read last.
+    /// The form token of the last page.
     pub(crate) token: String,
 }
 
@@ -27,14 +27,14 @@ impl<'a> Browser<'a> {
         answer
     }
 
-    /// Sends a form of the page that was read last.
+    /// Submits a form of the last page.
     pub(crate) async fn send(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let token = self.token.clone();
         let fields = [fields, &[("csrf", &*token)]].concat();
         self.send_with(path, &fields, &[]).await
     }
 
-    /// Sends these fields and no others, with these headers besides.
+    /// Sends exactly these fields, with these additional headers.
     pub(crate) async fn send_with(
         &mut self,
         path: &str,
@@ -48,7 +48,7 @@ impl<'a> Browser<'a> {
         answer
     }
 
-    /// Reads the page of a form, and sends it.
+    /// Reads the page of a form, and submits it.
     pub(crate) async fn fill(&mut self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
         let answer = self.get(page).await;
         assert_eq!(answer.status, 200, "{page}: {answer:?}");
@@ -80,7 +80,7 @@ impl<'a> Browser<'a> {
     }
 }
 
-/// What stands between the first `before` and the next `after`.
+/// The text between the first `before` and the next `after`.
 pub(crate) fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(before)?;
     rest.split_once(after).map(|(found, _)| found)

@@ -1,4 +1,4 @@
-//! A client of `/stream/v1` that checks what the protocol promises at every frame.
+//! A client of `/stream/v1` that checks the guarantees of the protocol at every frame.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -26,30 +26,30 @@ use super::PATIENCE;
 
 pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// A connection and what it knows of each channel.
+/// A connection and its state of each channel.
 pub(crate) struct Client {
     pub(crate) socket: Socket,
-    /// The hub's answer to the upgrade.
+    /// The hub's response to the upgrade.
     pub(crate) handshake: Response,
-    pub(crate) channels: BTreeMap<String, Followed>,
-    /// Frames that are about no document, in order.
+    pub(crate) channels: BTreeMap<String, ChannelState>,
+    /// Frames that concern no document, in order.
     pub(crate) others: Vec<Value>,
-    /// How many frames brought a channel forward: images, updates and `resync`.
+    /// The number of frames that advanced a channel: images, updates and `resync`.
     pub(crate) data_frames: u64,
 }
 
-/// One channel as a client holds it.
+/// The state of one channel in a client.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Followed {
+pub(crate) struct ChannelState {
     pub(crate) epoch: String,
     pub(crate) seq: u64,
     pub(crate) data: Value,
-    /// Every event, in the order in which it came.
+    /// Every event, in order of arrival.
     pub(crate) events: Vec<Value>,
     eids: HashSet<String>,
 }
 
-/// The connection has ended, with this code and reason if the hub gave any.
+/// The connection has ended, with this code and reason if the hub sent any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Closed(pub(crate) Option<(u16, String)>);
 
@@ -59,13 +59,13 @@ impl Client {
         Self::connect_with(request(address, key)).await
     }
 
-    /// Connects with whatever the request holds.
+    /// Connects with this request.
     pub(crate) async fn connect_with(request: impl IntoClientRequest + Unpin) -> Self {
         let connecting = timeout(PATIENCE, connect_async(request)).await;
         Self::of(connecting.expect("it connects in time").expect("it connects"))
     }
 
-    /// Connects as one for whom the network holds next to nothing while it does not read.
+    /// Connects with minimal network buffers, so that unread frames queue in the hub.
     pub(crate) async fn connect_narrow(address: &str, key: &str) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(4096).expect("a small buffer");
@@ -80,8 +80,8 @@ impl Client {
         Self { socket, handshake, channels: BTreeMap::new(), others: Vec::new(), data_frames: 0 }
     }
 
-    /// Takes over what an earlier connection knew.
-    pub(crate) fn knowing(mut self, channels: BTreeMap<String, Followed>) -> Self {
+    /// Takes over the state of an earlier connection.
+    pub(crate) fn knowing(mut self, channels: BTreeMap<String, ChannelState>) -> Self {
         self.channels = channels;
         self
     }
@@ -98,20 +98,20 @@ impl Client {
         self.socket.send(message).await.expect("the socket takes a command");
     }
 
-    /// Sends bytes that need not be a proper frame.
+    /// Sends bytes that need not be a valid frame.
     pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         self.socket.get_mut().write_all(bytes).await.expect("the socket takes bytes");
     }
 
-    /// Sends a command and reads on to its answer, which has its `id`.
+    /// Sends a command and reads on to its response, which has its `id`.
     pub(crate) async fn ask(&mut self, command: &Value) -> Value {
         self.send(command).await;
         self.next_where(&command.to_string(), |frame| frame["id"] == command["id"]).await
     }
 
-    /// Follows a channel or a pattern, from what is known of it, if anything is.
+    /// Follows a channel or a pattern, from its known position if there is one.
     pub(crate) async fn subscribe(&mut self, channel: &str) {
-        let position = |it: &Followed| json!({"epoch": it.epoch, "seq": it.seq});
+        let position = |it: &ChannelState| json!({"epoch": it.epoch, "seq": it.seq});
         let known = self.channels.iter().filter(|(_, followed)| !followed.epoch.is_empty());
         let from = if channel.contains('*') {
             Some(known.map(|(name, it)| (name.clone(), position(it))).collect::<Value>())
@@ -125,7 +125,7 @@ impl Client {
         self.send(&command).await;
     }
 
-    /// The next frame, applied to what is known.
+    /// The next frame, applied to the state.
     pub(crate) async fn next(&mut self) -> Result<Value, Closed> {
         loop {
             let message = timeout(PATIENCE, self.socket.next()).await.expect("a frame in time");
@@ -142,7 +142,7 @@ impl Client {
         }
     }
 
-    /// Reads on until a frame of this type has come.
+    /// Reads on until a frame of this type has arrived.
     pub(crate) async fn next_of(&mut self, kind: &str) -> Value {
         self.next_where(kind, |frame| frame["type"] == kind).await
     }
@@ -162,7 +162,7 @@ impl Client {
         read.unwrap_or_else(|_| panic!("{awaited} did not come"))
     }
 
-    /// Reads on until what is known fulfils the condition.
+    /// Reads on until the state fulfils the condition.
     #[track_caller]
     pub(crate) fn until(
         &mut self,
@@ -209,7 +209,7 @@ impl Client {
         }
     }
 
-    /// A beat says where the frames before it lead to.
+    /// A beat states the positions that the frames before it lead to.
     fn beat(&mut self, frame: &Value) {
         for (name, head) in frame["heads"].as_object().expect("a beat has heads") {
             let known = self.channels.get(name).map(|followed| followed.seq);
@@ -219,7 +219,7 @@ impl Client {
     }
 }
 
-impl Followed {
+impl ChannelState {
     fn image(&mut self, frame: &Value) {
         let epoch = frame["epoch"].as_str().expect("an image has an epoch");
         if self.epoch != epoch {

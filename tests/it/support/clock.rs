@@ -1,7 +1,7 @@
-//! A clock that the test sets, and by which whole processes go: libfaketime, from Debian's `faketime`.
+//! A clock that the test sets for whole processes, with libfaketime from Debian's `faketime`.
 //!
-//! It is their time of day alone. What they wait for passes as ever, so a hub that is moved by a month
-//! has not been silent for a month.
+//! Only their time of day changes. Timeouts are unaffected, so a hub that is moved by a month has
+//! not been silent for a month.
 
 use std::{
     fs,
@@ -11,9 +11,9 @@ use std::{
 
 use jiff::Timestamp;
 
-/// Where Debian puts the library, below a folder for each architecture.
+/// Where Debian installs the library, below a folder for each architecture.
 const LIBRARIES: &str = "/usr/lib";
-/// The one that is made for programs with threads.
+/// The variant for programs with threads.
 const LIBRARY: &str = "faketime/libfaketimeMT.so.1";
 
 #[derive(Debug)]
@@ -23,8 +23,8 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock whose hand is a file in this folder, set to a moment such as `2026-08-17T12:00:00Z`;
-    /// `None`, said plainly, where there is no such library.
+    /// A clock controlled by a file in this folder, set to a moment such as `2026-08-17T12:00:00Z`;
+    /// `None`, with a message, if the library is not installed.
     #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     pub(crate) fn at_or_skipped(moment: &str, folder: &Path) -> Option<Self> {
         let folders = fs::read_dir(LIBRARIES).into_iter().flatten().flatten();
@@ -38,11 +38,11 @@ impl Clock {
         Some(clock)
     }
 
-    /// Sets it to this moment or up to a second later; it runs on from there.
+    /// Sets it to this moment or up to a second later; it continues from there.
     pub(crate) fn set(&self, moment: &str) {
         let moment: Timestamp = moment.parse().expect("a moment");
         let offset = moment.as_microsecond() - Timestamp::now().as_microsecond();
-        // Read at every look at the clock, so it is never half written.
+        // Every clock read reads this file, so it is never half written.
         let new = self.file.with_extension("new");
         let seconds = offset.div_euclid(1_000_000) + 1;
         fs::write(&new, format!("{seconds:+}\n")).expect("the hand is written");

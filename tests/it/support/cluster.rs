@@ -1,4 +1,4 @@
-//! A PostgreSQL of one test's own, to be stopped and started under a running hub.
+//! A private PostgreSQL cluster for one test, which can be stopped and started under a running hub.
 
 use std::{
     fs,
@@ -14,12 +14,12 @@ use tempfile::TempDir;
 
 use super::PATIENCE;
 
-/// Where Debian has each version's programs, under its number.
+/// Where Debian installs each version's programs, by version number.
 const VERSIONS: &str = "/usr/lib/postgresql";
-/// It refuses to run as root. This is the user that Debian's package makes for it.
+/// It refuses to run as root. Debian's package creates this user for it.
 const USER: &str = "postgres";
 
-/// It is stopped, and its folder removed, when this is dropped.
+/// It is stopped, and its folder removed, on drop.
 pub(crate) struct Cluster {
     programs: PathBuf,
     folder: TempDir,
@@ -28,7 +28,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// `None`, said plainly, where PostgreSQL is not installed.
+    /// `None`, with a message, if PostgreSQL is not installed.
     #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     pub(crate) fn start_or_skipped() -> Option<Self> {
         let Some(programs) = programs() else {
@@ -52,7 +52,7 @@ impl Cluster {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Starts it, again on the same port with the same data.
+    /// Starts it again, on the same port with the same data.
     pub(crate) fn start(&mut self) {
         let mut command = unprivileged(&self.programs.join("postgres"));
         let mut server = command
@@ -78,7 +78,7 @@ impl Cluster {
         self.server = Some(server);
         let (ready, is_ready) = mpsc::sync_channel(1);
         thread::spawn(move || {
-            // Read to the end, or it would wait for us.
+            // Read to the end, or the process would block on its output.
             for line in said.lines().map_while(Result::ok) {
                 if line.contains("ready to accept connections") {
                     ready.send(()).ok();
@@ -88,7 +88,7 @@ impl Cluster {
         is_ready.recv_timeout(PATIENCE).expect("PostgreSQL takes connections");
     }
 
-    /// Stops it in order and at once: it cuts its connections.
+    /// Stops it at once but in order: it closes its connections.
     pub(crate) fn stop(&mut self) {
         let Some(mut server) = self.server.take() else { return };
         let stopped = Command::new("kill").args(["-INT", &server.id().to_string()]).status();
@@ -113,7 +113,8 @@ fn programs() -> Option<PathBuf> {
     versions.max().map(path).filter(|programs| programs.join("initdb").exists())
 }
 
-/// Another's port from the moment on at which this returns; nobody else takes it as a rule.
+/// Once this returns, the port belongs to the process that binds it; usually no other process takes
+/// it.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("it has an address").port()
@@ -125,7 +126,8 @@ fn is_root() -> bool {
     uids.is_some_and(|uids| uids.split_whitespace().nth(1) == Some("0"))
 }
 
-/// The program as a user that it accepts. setpriv becomes it, so its pid is the program's.
+/// Runs the program as a user that it accepts. setpriv becomes the program, so the pid is the
+/// program's.
 fn unprivileged(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);

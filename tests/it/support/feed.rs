@@ -1,11 +1,11 @@
-//! Recordings that a test writes itself: lines of a Betfair stream about a tennis match.
+//! Recordings that a test writes: lines of a Betfair stream about a tennis match.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Where the stream's clock begins, in milliseconds.
+/// The start of the stream's clock, in milliseconds.
 const BEGIN_MS: u64 = 1_588_396_480_000;
 
 /// A market with runners 7 and 8, each with one price.
@@ -33,19 +33,19 @@ impl Market {
         )
     }
 
-    /// The last price at which runner 7 was traded.
+    /// The last traded price of runner 7.
     pub(crate) fn traded(self, price: &str, after_ms: u64) -> String {
         self.line(after_ms, &format!(r#""rc":[{{"id":7,"ltp":{price}}}]"#))
     }
 
-    /// A change of it, so long after the beginning.
+    /// A change of it, this long after the start.
     pub(crate) fn line(self, after_ms: u64, change: &str) -> String {
         let pt = BEGIN_MS + after_ms;
         format!(r#"{{"op":"mcm","pt":{pt},"mc":[{{"id":"1.{}",{change}}}]}}"#, self.event)
     }
 
-    /// A long recording: as many price changes as this, and after so many of them a suspension that
-    /// is lifted again.
+    /// A long recording: this many price changes, with a suspension and its end after every so many
+    /// of them.
     pub(crate) fn busy(self, changes: u64, suspend_after: u64) -> Vec<String> {
         let mut lines = vec![self.defined("OPEN", 0)];
         for change in 1..=changes {

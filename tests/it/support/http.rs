@@ -1,4 +1,4 @@
-//! One HTTP request on a connection of its own, read to its end.
+//! One HTTP request on a separate connection, read to its end.
 
 use std::io;
 
@@ -11,11 +11,11 @@ use tokio::{
 
 use super::PATIENCE;
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// The status line and the headers, as they came.
+    /// The status line and the headers, unchanged.
     pub(crate) head: String,
     pub(crate) body: String,
 }
@@ -27,7 +27,7 @@ impl Answer {
         fields.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// The values of a header that may be there several times.
+    /// The values of a header that may occur several times.
     pub(crate) fn headers(&self, name: &str) -> impl Iterator<Item = &str> {
         let fields = self.head.lines().filter_map(|line| line.split_once(": "));
         fields.filter(move |(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
@@ -52,7 +52,7 @@ pub(crate) async fn request(
     request_with(address, method, path, headers, &[]).await
 }
 
-/// The same with a body, of which the length is among the headers.
+/// The same with a body, whose length is added to the headers.
 pub(crate) async fn request_with(
     address: &str,
     method: &str,
@@ -64,7 +64,7 @@ pub(crate) async fn request_with(
     answer.expect("a whole answer")
 }
 
-/// The same of a hub that may not be there, or may end in the midst of it.
+/// The same for a hub that may be down, or may end in the middle of it.
 pub(crate) async fn try_request(
     address: &str,
     method: &str,
@@ -76,11 +76,11 @@ pub(crate) async fn try_request(
     Ok(Answer { status, head, body: String::from_utf8(body).expect("an answer is text") })
 }
 
-/// What came back, whatever it is.
+/// A raw response.
 #[derive(Debug, Clone)]
 pub(crate) struct Raw {
     pub(crate) status: u16,
-    /// The status line and the headers, as they came.
+    /// The status line and the headers, unchanged.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
@@ -97,7 +97,7 @@ impl Raw {
     }
 }
 
-/// A request whose answer need not be text.
+/// A request whose response need not be text.
 pub(crate) async fn raw(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Raw {
     try_raw(address, method, path, headers, &[]).await.expect("a whole answer")
 }
@@ -114,7 +114,7 @@ async fn try_raw(
     text += "\r\n";
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(text.as_bytes()).await?;
-    // Who is refused by the head alone may not read the rest.
+    // The hub may stop reading when it refuses a request by its head.
     stream.write_all(body).await.ok();
     let mut bytes = Vec::new();
     let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;

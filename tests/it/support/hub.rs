@@ -1,4 +1,4 @@
-//! The program under test, as a process of its own on a free port.
+//! The program under test, as a separate process on a free port.
 
 use std::{
     fs,
@@ -15,34 +15,34 @@ use tempfile::TempDir;
 use super::{
     PATIENCE,
     http::{self, Answer},
-    place::Place,
+    test_database::TestDatabase,
 };
 
-/// Between two looks at what cannot be awaited.
+/// The polling interval for what cannot be awaited.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A running hub. It is stopped, and its folder removed, when this is dropped.
+/// A running hub. It is stopped, and its folder removed, on drop.
 pub(crate) struct Hub {
     process: Child,
     pub(crate) address: String,
     pub(crate) folder: Arc<TempDir>,
-    pub(crate) place: Place,
-    /// Everything it has printed so far, on both outputs, and who collects it.
+    pub(crate) place: TestDatabase,
+    /// All its output so far, on both streams, and the thread that collects it.
     printed: Arc<Mutex<String>>,
     collectors: Vec<JoinHandle<()>>,
 }
 
-/// A setting as the environment has it, without its prefix: `("FANOUT_BEAT_MS", "50")`.
+/// A setting as an environment variable without its prefix: `("FANOUT_BEAT_MS", "50")`.
 pub(crate) type Setting = (&'static str, &'static str);
 
-/// Every add-on, for a key that may follow all there is.
+/// Every add-on, for a key that may follow everything.
 pub(crate) const ALL_ADDONS: [&str; 3] = ["websocket", "sports", "odds"];
 
-/// `serve` without the demo: the `feeds` channel is all there is, and it never changes.
+/// `serve` without the demo: the `feeds` channel is the only one, and it never changes.
 pub(crate) const QUIET: Setting = ("DEMO_ENABLED", "false");
 
 impl Hub {
-    /// Starts the program with these arguments, a database and a free port in a folder of its own.
+    /// Starts the program with these arguments, a database and a free port in a temporary folder.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::start_in(Arc::new(tempfile::tempdir().expect("a temporary folder")), arguments)
     }
@@ -53,12 +53,12 @@ impl Hub {
         Self::start_in_with(Arc::new(folder), arguments, settings)
     }
 
-    /// The same on a database that outlives it, of whatever kind.
-    pub(crate) fn start_on(place: &Place, arguments: &[&str], settings: &[Setting]) -> Self {
+    /// The same on a database of any kind that outlives it.
+    pub(crate) fn start_on(place: &TestDatabase, arguments: &[&str], settings: &[Setting]) -> Self {
         Self::start_at_place("127.0.0.1:0", place, arguments, settings)
     }
 
-    /// The same in a folder that may hold the database of an earlier run.
+    /// The same in a folder that may contain the database of an earlier run.
     pub(crate) fn start_in(folder: Arc<TempDir>, arguments: &[&str]) -> Self {
         Self::start_in_with(folder, arguments, &[])
     }
@@ -71,19 +71,19 @@ impl Hub {
         Self::start_at("127.0.0.1:0", folder, arguments, settings)
     }
 
-    /// The same on this address, where another hub may have been before.
+    /// The same on this address, where another hub may have run before.
     pub(crate) fn start_at(
         listen: &str,
         folder: Arc<TempDir>,
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {
-        Self::start_at_place(listen, &Place::in_folder(folder), arguments, settings)
+        Self::start_at_place(listen, &TestDatabase::in_folder(folder), arguments, settings)
     }
 
     pub(crate) fn start_at_place(
         listen: &str,
-        place: &Place,
+        place: &TestDatabase,
         arguments: &[&str],
         settings: &[Setting],
     ) -> Self {
@@ -93,13 +93,13 @@ impl Hub {
             .args(["--listen", listen, "--db", &place.db()])
             .args(&arguments[1..])
             .env("MATCHWIRE_LOG_FILTER", "trace")
-            // All tests have one address, and some ask until something happens.
+            // All tests share one address, and some poll.
             .env("MATCHWIRE_LIMITS_ADDRESS_PER_SECOND", "0")
             .env("MATCHWIRE_LIMITS_WRONG_KEYS_PER_MINUTE", "0")
             .env("MATCHWIRE_LIMITS_ACCOUNT_CPU_PERCENT", "0")
             // Enough for matches in play. A test that needs second halves sets more.
             .env("MATCHWIRE_DEMO_HEAD_START_MINUTES", "20")
-            // A season takes a while to be played, and few tests look at it.
+            // Playing a season takes a while, and few tests look at it.
             .env("MATCHWIRE_DEMO_PAST", "false")
             .envs(settings.iter().map(|(name, value)| (format!("MATCHWIRE_{name}"), value)))
             .stdout(Stdio::piped())
@@ -134,7 +134,7 @@ impl Hub {
         self.key_command("create", addons)
     }
 
-    /// Ends a key, as an operator does: from another process.
+    /// Revokes a key, as an operator does: from another process.
     pub(crate) fn revoke(&self, key: &str) {
         self.key_command("revoke", [key]);
     }
@@ -147,7 +147,7 @@ impl Hub {
         String::from_utf8(stdout).expect("an answer is text").trim().to_owned()
     }
 
-    /// Asks over HTTP, without a key.
+    /// Sends an HTTP request without a key.
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.request("GET", path, &[]).await
     }
@@ -161,19 +161,19 @@ impl Hub {
         http::request(&self.address, method, path, headers).await
     }
 
-    /// Sends a body.
+    /// Sends a request with a body.
     pub(crate) async fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let length = body.len().to_string();
         let headers = [headers, &[("content-length", &*length)]].concat();
         http::request_with(&self.address, "POST", path, &headers, body).await
     }
 
-    /// Makes a key for a source that pushes.
+    /// Makes a key for a pushing source.
     pub(crate) fn feed_key(&self, source: &str, more: &[&str]) -> String {
         self.feeds_key_command("create", source, more)
     }
 
-    /// Ends the keys of a source, from another process.
+    /// Revokes the keys of a source, from another process.
     pub(crate) fn revoke_feed_keys(&self, source: &str) {
         self.feeds_key_command("revoke", source, &[]);
     }
@@ -186,19 +186,19 @@ impl Hub {
         String::from_utf8(stdout).expect("an answer is text").trim().to_owned()
     }
 
-    /// What `/metrics` says of this metric, with its labels; 0 where it says nothing yet.
+    /// The value of this metric in `/metrics`, with its labels; 0 if it is absent.
     pub(crate) async fn metric(&self, name: &str) -> f64 {
         let text = self.get("/metrics").await.body;
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         value.map_or(0.0, |value| value.parse().expect("a metric is a number"))
     }
 
-    /// Waits until this counter has begun to count.
+    /// Waits until this counter is above 0.
     pub(crate) async fn until_counted(&self, name: &str) {
         self.until_counted_to(name, 1.0).await;
     }
 
-    /// Waits until this counter has come so far.
+    /// Waits until this counter has reached a value.
     pub(crate) async fn until_counted_to(&self, name: &str, count: f64) {
         let counting = async {
             while self.metric(name).await < count {
@@ -209,7 +209,7 @@ impl Hub {
         counted.unwrap_or_else(|_| panic!("{name} did not come to {count}"));
     }
 
-    /// The most memory it has held so far, in bytes.
+    /// Its peak memory so far, in bytes.
     pub(crate) fn memory_peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()));
         let status = status.expect("the process runs");
@@ -226,7 +226,7 @@ impl Hub {
         self.printed.lock().expect("no panic").clone()
     }
 
-    /// What it says of this in its banner: `channels`, `demo key`.
+    /// The value of this line in its banner: `channels`, `demo key`.
     pub(crate) async fn said(&self, what: &str) -> String {
         let saying = async {
             loop {
@@ -253,7 +253,7 @@ impl Hub {
         printed.unwrap_or_else(|_| panic!("{text} was not printed: {}", self.printed()));
     }
 
-    /// Waits until it has ended by itself, and returns its exit code.
+    /// Waits until it exits without being stopped, and returns its exit code.
     pub(crate) async fn until_ended(&mut self) -> Option<i32> {
         let ending = async {
             while matches!(self.process.try_wait(), Ok(None)) {
@@ -265,31 +265,31 @@ impl Hub {
         self.wait()
     }
 
-    /// Asks it to stop, waits until it has, and returns its exit code.
+    /// Stops it, waits until it has exited, and returns its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.terminate();
         self.wait()
     }
 
-    /// Ends it by force, as a crash does, and waits until it has.
+    /// Kills it, as a crash would, and waits until it has exited.
     pub(crate) fn kill(&mut self) {
         self.signal("-KILL");
         self.wait();
     }
 
-    /// Asks it to stop.
+    /// Sends the stop signal.
     pub(crate) fn terminate(&self) {
         self.signal("-TERM");
     }
 
-    /// Waits until it has stopped and all that it printed is collected; returns its exit code.
+    /// Waits until it has exited and its output is collected; returns its exit code.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         let code = self.process.wait().expect("it ends").code();
         self.collectors.drain(..).for_each(|collector| collector.join().expect("no panic"));
         code
     }
 
-    /// Sends a signal by its option of `kill`.
+    /// Sends a signal, given as an option of `kill`.
     pub(crate) fn signal(&self, signal: &str) {
         let pid = self.process.id().to_string();
         Command::new("kill").args([signal, &pid]).status().expect("kill runs");
@@ -302,7 +302,7 @@ impl Drop for Hub {
             self.process.kill().ok();
             self.process.wait().ok();
         }
-        // A thread of the hub that panicked shows in a test only as something that never came.
+        // A panicked thread of the hub would otherwise show only as something that never happened.
         if let Ok(printed) = self.printed.lock() {
             let panics = printed
                 .lines()
@@ -319,7 +319,7 @@ impl Drop for Hub {
 #[expect(clippy::disallowed_methods, reason = "no setting is read here, they are taken away")]
 pub(crate) fn program() -> Command {
     let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_matchwire")));
-    // Settings of whoever runs the tests are not part of them.
+    // Settings in the environment of the test run do not apply.
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("MATCHWIRE_")) {
         command.env_remove(name);
     }

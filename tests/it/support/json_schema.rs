@@ -1,17 +1,17 @@
-//! As much of JSON Schema as our own documents use. What it does not know it refuses, so that nothing goes
-//! unchecked.
+//! The part of JSON Schema that the hub's documents use. It rejects everything else, so that
+//! nothing goes unchecked.
 
 use serde_json::Value;
 
-/// What of a value does not fit a schema, within the document that references lead into.
+/// The mismatches between a value and a schema, within the document that its references point into.
 pub(crate) fn problems(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     Reading { document, names_all: false }.check(schema, value, "", &mut found);
     found
 }
 
-/// The same, and each field that the schema does not name, where it names any and does not say that there
-/// are others.
+/// The same, plus each field that the schema does not name, if it names any and does not allow
+/// others.
 pub(crate) fn problems_and_unnamed(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     Reading { document, names_all: true }.check(schema, value, "", &mut found);
@@ -21,11 +21,11 @@ pub(crate) fn problems_and_unnamed(document: &Value, schema: &Value, value: &Val
 #[derive(Clone, Copy)]
 struct Reading<'a> {
     document: &'a Value,
-    /// Whether fields are to be named to be allowed.
+    /// Whether only named fields are allowed.
     names_all: bool,
 }
 
-/// What describes, and allows everything.
+/// Keywords that describe, and restrict nothing.
 const NOTES: [&str; 6] = ["description", "examples", "title", "format", "default", "example"];
 
 impl Reading<'_> {

@@ -1,4 +1,4 @@
-//! A hub of the test's own, and a client that knows nothing but the protocol page.
+//! A test hub, and a client that knows only the protocol page.
 
 pub(crate) mod bank;
 mod browser;
@@ -9,10 +9,10 @@ pub(crate) mod feed;
 mod http;
 mod hub;
 pub(crate) mod json_schema;
-mod place;
 pub(crate) mod shopper;
 #[path = "../../smtp/server.rs"]
 pub(crate) mod smtp;
+mod test_database;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -21,18 +21,17 @@ use tokio::time::timeout;
 
 pub(crate) use self::{
     browser::{Browser, between},
-    client::{Client, Closed, Followed},
+    client::{ChannelState, Client, Closed},
     http::{Answer, Raw, raw, request_with},
     hub::{ALL_ADDONS, Hub, QUIET, Setting, program},
-    place::{Place, on_each, postgres_or_skipped},
+    test_database::{TestDatabase, on_each, postgres_or_skipped},
 };
 
-/// How long an awaited event may take before the test says that it did not come. Generous: a busy
-/// machine is no failure.
+/// The timeout for an awaited event. Generous: a busy machine is not a failure.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Asks again until the answer is so: what was told to the hub is answered a moment later. `what` is
-/// asked for, in the words of a failure.
+/// Repeats the request until the response fulfils the condition: changes become visible with a
+/// delay. `what` names the expectation in a failure.
 pub(crate) async fn asked_until(
     what: &str,
     ask: impl AsyncFn() -> Value,
@@ -52,7 +51,7 @@ pub(crate) async fn asked_until(
     last
 }
 
-/// The key of every live source, which is shown to nobody.
+/// The key of every live source, which must not appear anywhere.
 pub(crate) const SECRET: &str = "s3cret-key";
 
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
@@ -60,7 +59,7 @@ fn skipped(why: &str) {
     println!("skipped: {why}");
 }
 
-/// A file of the shared recordings; `None`, said plainly, where they are not.
+/// A file of the shared recordings; `None`, with a message, if they are missing.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/feeds"));
@@ -71,7 +70,7 @@ pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     Some(feeds.join(name))
 }
 
-/// Every source has been played to its end, as far as `feeds` tells this client.
+/// Every source has been played to its end, according to `feeds` on this client.
 pub(crate) fn ended(client: &Client) -> bool {
     let Some(feeds) = client.channels.get("feeds") else { return false };
     let sources = feeds.data["sources"].as_object();

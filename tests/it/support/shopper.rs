@@ -1,5 +1,5 @@
-//! A customer who is not put off by a hub that is killed: every request may fail, and is made again by
-//! whoever sees it fail. Otherwise as [`super::Browser`].
+//! A customer who retries when the hub is killed: every request may fail, and the caller repeats
+//! it. Otherwise like [`super::Browser`].
 
 use std::{collections::BTreeMap, io};
 
@@ -24,7 +24,7 @@ impl Shopper {
         self.ask("GET", path, &[], b"").await
     }
 
-    /// Opens a page, and sends its form to `action` with these fields.
+    /// Opens a page, and submits its form to `action` with these fields.
     pub(crate) async fn submit(
         &mut self,
         page: &str,

@@ -323,7 +323,7 @@ fn undo_takes_the_last_point_back() {
 }
 
 #[test]
-fn columns_stand_against_the_rules() {
+fn columns_prevail_over_the_rules() {
     Poll::default().check(
         &strokes("1 point 1 1 15:0 0:0 0:0\n2 point 1 1 40:30 3:2 0:0", "IN_PROGRESS"),
         "match 7 | live | p1:1/1 0-0 1:0

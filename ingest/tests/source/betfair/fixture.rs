@@ -1,11 +1,11 @@
-//! A small stream of our own: three markets of one match, which trade and are suspended by turns.
+//! A small handwritten stream: three markets of one match, which trade and are suspended in turn.
 
 use serde_json::{Value, json};
 
 /// Messages after the image.
 pub(crate) const UPDATES: usize = 90;
 
-/// As a recorder writes it: an image, and then updates.
+/// In a recorder's format: an image, and then updates.
 pub(crate) fn stream() -> Vec<String> {
     let markets = ["1.1", "1.2", "1.3"].map(|id| market(id, "OPEN"));
     let image = json!({"op": "mcm", "pt": 1_000_000, "ct": "SUB_IMAGE", "mc": markets});
@@ -37,9 +37,9 @@ fn update(index: usize) -> Value {
     json!({"op": "mcm", "pt": 1_000_001 + index, "mc": changes})
 }
 
-/// Rungs that come and go.
+/// Rungs that are added and removed.
 fn prices(market: &str, index: usize) -> Value {
-    // In steps that have an exact half.
+    // In steps that can be halved exactly.
     let price = |step: usize| 1.5 + f64::from(u8::try_from(step % 9).expect("small")) / 4.0;
     json!({
         "id": market, "tv": index * 3,

@@ -67,7 +67,7 @@ impl Rig {
         (caller, subscription)
     }
 
-    /// Nobody listens any more, so the source ends and its connection with it.
+    /// Drops the listener, so the source ends and its connection with it.
     async fn stop(self, caller: Caller) {
         drop(self.follower);
         let ended = soon("the end", self.source).await.expect("no panic");
@@ -84,7 +84,7 @@ fn secret(text: &str) -> Secret {
     text.to_owned().into()
 }
 
-/// What a hub would be told of the peer, with short waits.
+/// The reports of a source that follows the peer, with short waits.
 fn settings(peer: &Peer, folder: &TempDir) -> Settings {
     let authority = folder.path().join("peer.pem");
     fs::write(&authority, &peer.identity().certificate).expect("a file");
@@ -94,7 +94,7 @@ fn settings(peer: &Peer, folder: &TempDir) -> Settings {
         port: peer.address().port(),
         authority: Some(authority),
         heartbeat_ms: 500,
-        // Longer than any test waits, so that nothing ends because of it.
+        // Longer than any test waits, so that this never ends a connection.
         silence_ms: 300_000,
         backoff_first_ms: 1,
         backoff_most_ms: 20,

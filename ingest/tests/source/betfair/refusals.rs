@@ -1,4 +1,4 @@
-//! Peers that refuse, or are not what they should be.
+//! Peers that refuse connections, or are not the expected server.
 
 use std::fs;
 
@@ -46,7 +46,7 @@ async fn refused_authentication_is_said_and_tried_again() {
 }
 
 #[tokio::test]
-async fn session_file_is_read_anew_for_each_connection() {
+async fn session_file_is_reread_for_each_connection() {
     let mut rig = Rig::start_with(|settings| {
         let folder = settings.authority.as_ref().and_then(|path| path.parent()).expect("a folder");
         let path = folder.join("session");
@@ -82,7 +82,7 @@ async fn refused_subscription_is_said() {
 }
 
 #[tokio::test]
-async fn position_that_is_refused_is_given_up_on_the_same_connection_if_it_stands() {
+async fn refused_position_is_dropped_on_the_same_connection_if_it_stays_open() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     let image_at = json!({
@@ -103,7 +103,7 @@ async fn position_that_is_refused_is_given_up_on_the_same_connection_if_it_stand
 }
 
 #[tokio::test]
-async fn peer_that_repeats_what_it_is_sent_gets_no_secret_told() {
+async fn peer_that_echoes_requests_leaks_no_secret() {
     let mut rig = Rig::start().await;
     let mut caller = rig.accept().await;
     let request = soon("authentication", caller.request()).await.expect("it is sent");

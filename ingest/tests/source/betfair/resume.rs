@@ -1,4 +1,4 @@
-//! What is told over several connections is what one would have told.
+//! Facts from several connections equal the facts from a single one.
 
 use ingest::{
     event::{Event, MarketStatus},
@@ -33,14 +33,14 @@ fn stream(lines: &[String]) -> Stream {
     Stream::new(lines.iter().map(String::as_str))
 }
 
-/// Breaks off in the middle of the next message.
+/// Aborts in the middle of the next message.
 async fn cut(stream: &Stream, mut caller: Caller, id: &Value, at: usize) {
     let message = stream.message(id, at);
     caller.send_part(&message[..message.len() / 2]).await.expect("somebody reads");
 }
 
-/// Plays a stream over connections that break in the middle of a message, so many pieces and with
-/// as many messages missed each time, and compares all facts with those of one connection.
+/// Plays a stream over this many connections that break in the middle of a message, with as many
+/// messages missed each time, and compares all facts with those of one connection.
 async fn check_resumed(lines: &[String], pieces: usize, missed: usize) {
     let (stream, expected) = (stream(lines), facts(lines));
     let mut rig = Rig::start().await;
@@ -65,7 +65,8 @@ async fn check_resumed(lines: &[String], pieces: usize, missed: usize) {
     }
 }
 
-/// Plays a stream over connections after each of which only an image helps, and compares the book.
+/// Plays a stream over connections that can each only continue with an image, and compares the
+/// book.
 async fn check_anew(lines: &[String], pieces: usize, segments: usize) {
     let stream = stream(lines);
     let expected = Book::of(&facts(lines));
@@ -135,7 +136,7 @@ async fn recorded_football_in_pieces_is_whole() {
 }
 
 #[tokio::test]
-async fn broken_image_is_asked_for_anew_and_not_resumed() {
+async fn broken_image_is_requested_again_and_not_resumed() {
     let lines = fixture::stream();
     let stream = stream(&lines);
     let mut rig = Rig::start().await;
@@ -144,7 +145,7 @@ async fn broken_image_is_asked_for_anew_and_not_resumed() {
     drop(caller);
     let (mut caller, subscribed) = rig.subscribed().await;
     assert_eq!(Stream::resumed(&subscribed), Some(1));
-    // The position is not known here, so an image comes all the same; it breaks off.
+    // The position is unknown here, so an image is sent anyway; it is cut off.
     let image = json!({
         "op": "mcm", "id": subscribed["id"], "ct": "SUB_IMAGE", "segmentType": "SEG_START",
         "initialClk": "other", "clk": "other", "mc": [fixture::market("1.1", "OPEN")],
@@ -188,7 +189,8 @@ async fn peer_that_restarts_is_found_again() {
     stream.catch_up(&mut caller, &subscribed, 1, 1).await.expect("somebody reads");
     rig.follower.states(&["Recovering", "Live"]).await;
     let (address, identity) = (rig.peer.address().to_string(), rig.peer.identity().clone());
-    // Nobody may listen when the source comes back, so this happens before the connection ends.
+    // The listener must be gone when the source reconnects, so this happens before the connection
+    // ends.
     let elsewhere = Peer::bind("127.0.0.1:0").await.expect("a port");
     drop(std::mem::replace(&mut rig.peer, elsewhere));
     drop(caller);

@@ -1,4 +1,4 @@
-//! Connections that stand and are in trouble: silence, lateness, losses, lines that are no use.
+//! Open connections in trouble: silence, lateness, losses, unusable lines.
 
 use ingest::{
     error::RefusalKind,
@@ -27,7 +27,7 @@ fn volume(market: &str, volume: u64) -> Value {
     json!({"mc": [{"id": market, "tv": volume}]})
 }
 
-/// The volumes told since the image, in order.
+/// The volumes reported since the image, in order.
 fn volumes(rig: &Rig) -> Vec<String> {
     let volume = |fact: &Fact| match fact {
         Fact::Odds(odds) => match &odds.change {
@@ -64,7 +64,7 @@ async fn peer_that_never_answers_is_given_up() {
 }
 
 #[tokio::test]
-async fn heartbeats_are_heard_and_their_tokens_count() {
+async fn heartbeats_are_processed_and_their_tokens_count() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
@@ -79,7 +79,7 @@ async fn heartbeats_are_heard_and_their_tokens_count() {
 }
 
 #[tokio::test]
-async fn lateness_is_told_until_it_is_over() {
+async fn lateness_is_reported_until_it_ends() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
@@ -102,7 +102,7 @@ async fn loss_asks_for_an_image_on_the_same_connection_and_then_on_another() {
     let second = subscription(&mut caller).await;
     assert!(second["clk"].is_null(), "only an image helps");
     assert_ne!(first["id"], second["id"]);
-    // What still comes of the first is not for us any more, and its image is none of ours.
+    // Later messages of the first subscription are ignored, and so is its image.
     send(&mut caller, volume("1.1", 2), &first).await;
     send(&mut caller, image(), &first).await;
     send(&mut caller, image(), &second).await;
@@ -121,7 +121,7 @@ async fn loss_asks_for_an_image_on_the_same_connection_and_then_on_another() {
 }
 
 #[tokio::test]
-async fn line_over_the_limit_is_refused_and_an_image_asked_for() {
+async fn line_over_the_limit_is_refused_and_an_image_requested() {
     let mut rig = Rig::start_with(|settings| settings.message_bytes_max = 4096).await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
@@ -141,7 +141,7 @@ async fn line_over_the_limit_is_refused_and_an_image_asked_for() {
 }
 
 #[tokio::test]
-async fn line_that_is_no_message_is_refused_and_an_image_asked_for() {
+async fn invalid_line_is_refused_and_an_image_requested() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
@@ -158,7 +158,7 @@ async fn line_that_is_no_message_is_refused_and_an_image_asked_for() {
 }
 
 #[tokio::test]
-async fn connection_that_betfair_ends_says_why() {
+async fn connection_closed_by_betfair_reports_the_reason() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;

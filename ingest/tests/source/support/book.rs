@@ -1,4 +1,4 @@
-//! What a receiver of facts holds of the markets, built as any receiver would.
+//! The markets that a receiver of facts builds, as any receiver would.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -38,7 +38,7 @@ impl Book {
         book
     }
 
-    /// The first place where two books are not the same, in both.
+    /// The first difference between two books, with both values.
     pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         if !self.0.keys().eq(other.0.keys()) {
             return Some(format!("markets {:?} and {:?}", self.0.keys(), other.0.keys()));
@@ -68,7 +68,7 @@ impl Market {
                 for change in selections {
                     self.selections.entry(change.id.clone()).or_default().apply(change);
                 }
-                // One of which nothing is left is the same as one of which nothing was told.
+                // An empty runner is the same as one without facts.
                 self.selections.retain(|_, selection| *selection != Selection::default());
             }
         }

@@ -1,4 +1,4 @@
-//! Who listens to a source: keeps all that it says, and looks for secrets in it.
+//! A follower of a source: keeps all its reports, and looks for secrets in them.
 
 use std::{
     sync::Arc,
@@ -14,10 +14,11 @@ use tokio::sync::mpsc;
 
 use super::soon;
 
-/// Texts that no source may ever show.
+/// Texts that no source may ever reveal.
 pub(crate) const SECRETS: [&str; 2] = ["SECRET-APP-KEY", "SECRET-SESSION"];
 
-/// Reports that wait to be taken: a whole recording, so that a test may play first and look then.
+/// The capacity for queued reports: a whole recording, so that a test may play it first and check
+/// afterwards.
 const REPORTS_MAX: usize = 1 << 16;
 
 pub(crate) struct Follower {
@@ -34,7 +35,7 @@ impl Follower {
         (Self { messages, events: Vec::new(), refused: Vec::new(), heard: 0 }, reports)
     }
 
-    /// The next that the source says of itself; facts and refusals on the way are kept.
+    /// The next state that the source reports; facts and refusals before it are kept.
     pub(crate) async fn state(&mut self) -> Report {
         loop {
             match self.next("a state").await {
@@ -46,7 +47,7 @@ impl Follower {
         }
     }
 
-    /// The states that come next, which must be these. One that ends in `..` says how it begins.
+    /// Expects these states next. One that ends in `..` is a prefix.
     #[track_caller]
     pub(crate) fn states<'a>(
         &'a mut self,
@@ -80,7 +81,7 @@ impl Follower {
         }
     }
 
-    /// Waits until as many facts were told.
+    /// Waits until this many facts have arrived.
     pub(crate) async fn facts(&mut self, count: usize) {
         while self.events.len() < count {
             match self.next("facts").await {
@@ -94,7 +95,7 @@ impl Follower {
     async fn next(&mut self, what: &str) -> Report {
         let message = soon(what, self.messages.recv()).await.expect("the source goes on");
         let shown = match &message.report {
-            // Whole images are long, and made of what was read as prices.
+            // Whole images are long, and consist of parsed prices.
             Report::Batch(batch) => format!("{:?}", batch.events.first()),
             Report::Refused(refusal) => {
                 format!("{refusal:?} {}", String::from_utf8_lossy(&refusal.bytes))

@@ -1,4 +1,4 @@
-//! Peers that speak the protocols of providers, and what listens to a source of ours.
+//! Peers that speak the protocols of providers, and a follower of a source.
 
 pub(crate) mod betfair;
 pub(crate) mod book;
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// Waits for what must happen soon; longer means that it never does.
+/// The timeout for events that must happen soon.
 pub(crate) async fn soon<T>(what: &str, event: impl Future<Output = T>) -> T {
     match tokio::time::timeout(Duration::from_secs(30), event).await {
         Ok(value) => value,
@@ -21,7 +21,7 @@ pub(crate) async fn soon<T>(what: &str, event: impl Future<Output = T>) -> T {
 
 const FEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds");
 
-/// A shared recording; `None`, and said, where it is not here.
+/// A shared recording; `None`, with a message, if it is missing.
 #[expect(clippy::print_stdout, reason = "a skipped test says so to whoever runs it")]
 pub(crate) fn shared(file: &str) -> Option<PathBuf> {
     let path = Path::new(FEEDS).join(file);

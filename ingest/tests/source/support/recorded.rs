@@ -9,7 +9,7 @@ use std::{
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 
-/// All lines that are not empty.
+/// All non-empty lines.
 pub(crate) fn lines(path: &Path) -> io::Result<Vec<String>> {
     let mut file = BufReader::new(File::open(path)?);
     let lines: Box<dyn BufRead> = match file.fill_buf()? {

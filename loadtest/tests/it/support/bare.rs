@@ -1,4 +1,4 @@
-//! A server of bare channels, with the faults that a tool has to find.
+//! A server of bare channels, with faults that the tool must detect.
 
 use std::{
     collections::HashMap,
@@ -11,17 +11,17 @@ use std::{
 
 use super::ws;
 
-/// What the server does to every so many messages of the publisher.
+/// The fault, applied to every so many messages of the publisher.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
     None,
-    /// Holds it, and all after it, for so long.
+    /// Holds it, and all messages after it, for this long.
     Delay(u64, Duration),
     Drop(u64),
     Twice(u64),
-    /// After the next one.
+    /// Sends it after the next one.
     Swap(u64),
-    /// Cuts off whoever is subscribed.
+    /// Disconnects all subscribers.
     Close(u64),
 }
 

@@ -1,4 +1,4 @@
-//! What the tests have in common: the program, and servers for it.
+//! What the tests share: the program, and servers for it.
 
 pub(crate) mod bare;
 pub(crate) mod stream;
@@ -8,19 +8,19 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What a run ended with.
+/// The result of a run.
 pub(crate) struct RunOutput {
     pub(crate) code: i32,
     pub(crate) report: Value,
     pub(crate) output: String,
 }
 
-/// Runs the program with these words.
+/// Runs the program with these arguments.
 pub(crate) fn loadtest(words: &str) -> RunOutput {
     run(Command::new(env!("CARGO_BIN_EXE_matchwire-loadtest")), words)
 }
 
-/// Runs a program that is given, or given in the end, the load test and these words.
+/// Runs this command, the load test or a wrapper that starts it, with these arguments.
 pub(crate) fn run(mut command: Command, words: &str) -> RunOutput {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("report.json");
@@ -35,7 +35,7 @@ pub(crate) fn run(mut command: Command, words: &str) -> RunOutput {
 }
 
 impl RunOutput {
-    /// A number of the report.
+    /// A number from the report.
     #[track_caller]
     pub(crate) fn number(&self, pointer: &str) -> f64 {
         let found = self.report.pointer(pointer).and_then(Value::as_f64);

@@ -1,4 +1,4 @@
-//! A hub with one channel that changes by a schedule, and with faults.
+//! A hub with one channel that changes on a schedule, and with faults.
 
 use std::{
     collections::VecDeque,
@@ -16,15 +16,15 @@ use super::ws;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
     None,
-    /// Does nothing at all for so long before every so many changes.
+    /// Stops for this long before every so many changes.
     Stall(u64, Duration),
-    /// Leaves a change out.
+    /// Omits a change.
     Skip(u64),
     /// Sends a change twice.
     Twice(u64),
-    /// Sends something else than it keeps.
+    /// Sends something other than it stores.
     Forge(u64),
-    /// Does not honour positions.
+    /// Ignores the position of a subscription.
     Forget,
 }
 
@@ -101,7 +101,7 @@ fn change(hub: &Shared, fault: Fault) {
     }
 }
 
-/// As the hub writes it: the type and the channel come first.
+/// In the field order of the hub: the type and the channel come first.
 fn fields_first(update: &Value) -> String {
     let (seq, prev, at, patch) = (&update["seq"], &update["prev"], &update["at"], &update["patch"]);
     format!(

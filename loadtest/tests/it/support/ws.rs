@@ -1,4 +1,4 @@
-//! The server's side of a WebSocket, with threads that block.
+//! The server side of a WebSocket, with blocking threads.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -7,7 +7,7 @@ use std::{
 
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-/// Accepts an upgrade. Returns the path that was asked for.
+/// Accepts an upgrade. Returns the requested path.
 pub(crate) fn accept(stream: &mut TcpStream) -> io::Result<String> {
     let mut head = Vec::new();
     let mut byte = [0];

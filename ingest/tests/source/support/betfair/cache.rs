@@ -1,7 +1,7 @@
-//! What the peer knows of its markets, so that it can give an image of them at any moment.
+//! The peer's markets, so that it can send an image of them at any moment.
 //!
-//! In Betfair's own fields and in the text in which they came: this is no work of the decoder under
-//! test, and no number loses a digit here.
+//! It keeps Betfair's own fields and the original text: it shares no code with the decoder under
+//! test, and no number loses a digit.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ struct Market {
 struct Runner {
     /// `id`, `hc`, `ltp`, `tv`.
     fields: BTreeMap<String, Text>,
-    /// Of each ladder the rows by price or level.
+    /// The rows of each ladder, by price or level.
     ladders: BTreeMap<String, BTreeMap<u64, Text>>,
 }
 
@@ -51,7 +51,7 @@ const FIELDS: [&str; 4] = ["id", "hc", "ltp", "tv"];
 const LADDERS: [&str; 7] = ["atb", "atl", "trd", "batb", "batl", "bdatb", "bdatl"];
 
 impl Cache {
-    /// `is_image`: the change is all that there is of its market.
+    /// `is_image`: the change contains the whole market.
     pub(crate) fn apply(&mut self, change: &str, is_image: bool) {
         let change: Change = serde_json::from_str(change).expect("a market change");
         let market = self.0.entry(change.id).or_default();
@@ -71,7 +71,7 @@ impl Cache {
         }
     }
 
-    /// All markets as changes that are images. Closed ones are in none.
+    /// All markets as changes that are images. Closed markets are in none.
     pub(crate) fn image(&self) -> Vec<String> {
         let open = self.0.iter().filter(|(_, market)| !market.is_closed);
         open.filter_map(|(id, market)| market.image(id)).collect()
@@ -113,7 +113,7 @@ impl Runner {
     }
 }
 
-/// Takes a row, by its first number; size 0, the last, takes it away.
+/// Sets a row, identified by its first number; size 0, the last number, removes it.
 fn set(ladder: &mut BTreeMap<u64, Text>, row: Text) {
     let numbers: Vec<Text> = serde_json::from_str(row.get()).expect("a row");
     let [first, .., size] = &*numbers else { panic!("{row} is no row") };
@@ -124,7 +124,7 @@ fn set(ladder: &mut BTreeMap<u64, Text>, row: Text) {
     }
 }
 
-/// A number as a key: 5 and 5.0 are one.
+/// A number as a key: 5 and 5.0 are equal.
 fn key(number: &RawValue) -> u64 {
     let number: f64 = number.get().parse().expect("a number");
     number.to_bits()

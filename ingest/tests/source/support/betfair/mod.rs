@@ -1,8 +1,8 @@
 //! A peer that speaks the Betfair Exchange Stream protocol over TLS.
 //!
-//! It greets, reads requests and writes what it is told to; a script or a [`stream::Stream`] says
-//! what. It knows nothing of the source that it is there to try, and is shared by tests of this
-//! crate, of others, and the example that stands alone.
+//! It greets, reads requests and writes what a script or a [`stream::Stream`] orders. It knows
+//! nothing of the source under test. Tests of this crate and of others share it, and so does the
+//! stand-alone example.
 
 pub(crate) mod cache;
 pub(crate) mod stream;
@@ -20,17 +20,17 @@ use tokio_rustls::{
     server::TlsStream,
 };
 
-/// Listens, with a certificate of its own for `localhost` and `127.0.0.1`.
+/// Listens, with a self-signed certificate for `localhost` and `127.0.0.1`.
 pub(crate) struct Peer {
     listener: TcpListener,
     identity: Identity,
 }
 
-/// What stays the same when the peer restarts.
+/// What stays the same across restarts of the peer.
 #[derive(Clone)]
 pub(crate) struct Identity {
     acceptor: TlsAcceptor,
-    /// The certificate in PEM: whoever trusts it trusts this peer.
+    /// The certificate in PEM: a client that trusts it trusts this peer.
     pub certificate: String,
 }
 
@@ -45,7 +45,7 @@ impl Peer {
         Self::bind_as(address, Identity::new()).await
     }
 
-    /// Comes back as the same one.
+    /// Restarts with the same identity.
     pub(crate) async fn bind_as(address: &str, identity: Identity) -> io::Result<Self> {
         Ok(Self { listener: TcpListener::bind(address).await?, identity })
     }
@@ -58,7 +58,7 @@ impl Peer {
         &self.identity
     }
 
-    /// Takes the next connection, and greets it.
+    /// Accepts the next connection, and greets it.
     pub(crate) async fn accept(&self) -> io::Result<Caller> {
         let (tcp, _) = self.listener.accept().await?;
         tcp.set_nodelay(true)?;
@@ -114,7 +114,7 @@ impl Caller {
         self.send(&answer.to_string()).await
     }
 
-    /// `closes`: says that it ends the connection, which the caller of this is to do.
+    /// `closes`: announces that it ends the connection, which the caller then has to do.
     pub(crate) async fn refuse(
         &mut self,
         request: &Value,
@@ -123,7 +123,7 @@ impl Caller {
     ) -> io::Result<()> {
         let answer = json!({
             "op": "status", "id": request["id"], "statusCode": "FAILURE", "errorCode": code,
-            // Betfair may repeat what it was sent, so nobody may repeat this.
+            // Betfair may echo requests, so the source must not repeat what it receives.
             "errorMessage": format!("cannot: {request}"), "connectionClosed": closes,
         });
         self.send(&answer.to_string()).await
@@ -145,18 +145,18 @@ impl Caller {
         Ok(request)
     }
 
-    /// Ends the connection as TLS has it.
+    /// Closes the connection as TLS requires.
     pub(crate) async fn close(mut self) -> io::Result<()> {
         self.stream.get_mut().shutdown().await
     }
 
-    /// Breaks the connection off as a crash would: with a reset, and without a word of TLS.
+    /// Aborts the connection as a crash would: with a reset, and without closing TLS.
     pub(crate) fn reset(self) {
         let (tcp, _) = self.stream.get_ref().get_ref();
         tcp.set_zero_linger().expect("the socket is open");
     }
 
-    /// Waits until the other side has gone.
+    /// Waits until the peer has closed.
     pub(crate) async fn gone(mut self) {
         let mut byte = [0];
         while matches!(self.stream.read(&mut byte).await, Ok(1)) {}

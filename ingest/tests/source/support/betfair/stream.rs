@@ -10,7 +10,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{Caller, cache::Cache};
 
-/// The token of the first image. It is the same for good, so that positions outlive a restart.
+/// The token of the first image. It is constant, so that positions survive a restart.
 pub(crate) const INITIAL: &str = "initial/+=";
 
 pub(crate) struct Stream {
@@ -20,12 +20,12 @@ pub(crate) struct Stream {
 struct Message {
     pt: i64,
     is_image: bool,
-    /// Market changes, each as it was written.
+    /// Market changes, in their original text.
     changes: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Recorded<'a> {
+struct RecordedMessage<'a> {
     pt: i64,
     ct: Option<&'a str>,
     #[serde(borrow, default)]
@@ -33,17 +33,18 @@ struct Recorded<'a> {
 }
 
 impl Stream {
-    /// Takes lines as recorders write them.
+    /// Reads lines as recorders write them.
     pub(crate) fn new<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let message = |line: &str| {
-            let Recorded { pt, ct, mc } = serde_json::from_str(line).expect("a market message");
+            let RecordedMessage { pt, ct, mc } =
+                serde_json::from_str(line).expect("a market message");
             let changes = mc.into_iter().map(|change| change.get().to_owned()).collect();
             Message { pt, is_image: ct == Some("SUB_IMAGE"), changes }
         };
         Self { messages: lines.into_iter().map(message).collect() }
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     pub(crate) fn end(&self) -> usize {
         self.messages.len()
     }
@@ -53,16 +54,16 @@ impl Stream {
         format!("at+{position}/=")
     }
 
-    /// Where a subscription wants to go on; `None` when it wants an image.
+    /// The position from which a subscription resumes; `None` if it requests an image.
     pub(crate) fn resumed(subscription: &Value) -> Option<usize> {
         let clk = subscription["clk"].as_str()?;
         assert_eq!(subscription["initialClk"], INITIAL, "it goes with clk");
         clk.strip_prefix("at+")?.strip_suffix("/=")?.parse().ok()
     }
 
-    /// Gives what a subscription asks for, so that the caller is where the stream is: `at`. An
-    /// image comes in so many segments, if it has as many markets. Where the stream begins with an
-    /// image, its very beginning is behind that. Gives the position from then on.
+    /// Responds to a subscription, so that the caller is at the position `at` of the stream. An
+    /// image has this many segments, if it has as many markets. If the stream begins with an image,
+    /// its first position is after that image. Returns the resulting position.
     pub(crate) async fn catch_up(
         &self,
         caller: &mut Caller,
@@ -82,7 +83,7 @@ impl Stream {
         Ok(at)
     }
 
-    /// Gives these messages one by one.
+    /// Sends these messages one by one.
     pub(crate) async fn play(
         &self,
         caller: &mut Caller,
@@ -103,14 +104,14 @@ impl Stream {
         format!(r#"{{"op":"mcm","id":{id},{ct}"clk":"{clk}","pt":{pt},"mc":[{mc}]}}"#)
     }
 
-    /// Says that nothing happened since a position, or that what happens comes late.
+    /// Sends a heartbeat for a position, or announces that messages are late.
     pub(crate) fn heartbeat(id: &Value, at: usize, is_late: bool) -> String {
         let (clk, status) = (Self::clk(at), if is_late { r#""status":503,"# } else { "" });
         format!(r#"{{"op":"mcm","id":{id},"clk":"{clk}",{status}"pt":0,"ct":"HEARTBEAT"}}"#)
     }
 
-    /// All that was published in between, in one message. Betfair merges it; told one after the
-    /// other it is the same.
+    /// Everything published in between, in one message. Betfair merges it; applied one by one the
+    /// result is the same.
     fn missed(&self, id: &Value, range: Range<usize>) -> String {
         let (clk, pt) = (Self::clk(range.end), self.pt(range.end));
         let changes = self.messages[range].iter().flat_map(|message| &message.changes);
@@ -142,7 +143,7 @@ impl Stream {
                 r#"{{"op":"mcm","id":{id},{tokens}"conflateMs":0,"heartbeatMs":500,"pt":{pt},"ct":"SUB_IMAGE",{place}"mc":[{mc}]}}"#
             )
         };
-        // An image without a market is one all the same.
+        // An image without markets is still an image.
         let parts = if parts.is_empty() { vec![&[][..]] } else { parts };
         parts.into_iter().enumerate().map(line).collect()
     }

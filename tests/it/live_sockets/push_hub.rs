@@ -1,23 +1,23 @@
-//! Matches that a test tells itself.
+//! Matches that a test pushes.
 
 use serde_json::{Value, json};
 
 use crate::support::{Hub, QUIET, Setting};
 
-/// A hub to which matches are pushed, and the key of who pushes.
-pub(super) struct Pushed {
+/// A hub with pushed matches, and the key of the pushing source.
+pub(super) struct PushHub {
     pub(super) hub: Hub,
     feed: String,
     pub(super) key: String,
     line: u64,
 }
 
-impl Pushed {
+impl PushHub {
     pub(super) fn start(settings: &[Setting]) -> Self {
         Self::to(Hub::start_with(&["serve"], &[&[QUIET], settings].concat()))
     }
 
-    /// To a hub that may have sources of its own.
+    /// Pushes to a hub that may have its own sources.
     pub(super) fn to(hub: Hub) -> Self {
         let (feed, key) = (hub.feed_key("acme", &[]), hub.key(&crate::support::ALL_ADDONS));
         Self { hub, feed, key, line: 0 }
@@ -25,7 +25,7 @@ impl Pushed {
 
     pub(super) async fn push(&mut self, sport: &str, name: &str, fact: Value) {
         self.line += 1;
-        // Ten seconds by the source's own clock.
+        // Ten seconds on the source's clock.
         let at = 1_788_280_000_000_000 + self.line * 10_000_000;
         let line = json!({"id": self.line.to_string(), "at": at, "sport": sport, "match": name,
             "fact": fact});

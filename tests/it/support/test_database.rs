@@ -1,7 +1,7 @@
-//! Where a hub of the test's keeps what must last, and what time it is there.
+//! The database and the clock of a test hub.
 //!
-//! A place outlives the hubs that are started on it: a file in a folder, or a database on the PostgreSQL
-//! that `TEST_POSTGRES_URL` names, which `make test` starts.
+//! A test database outlives the hubs that are started on it: a file in a folder, or a database on
+//! the PostgreSQL that `TEST_POSTGRES_URL` names, which `make test` starts.
 
 use std::{
     process::Command,
@@ -17,33 +17,33 @@ use tempfile::TempDir;
 
 use super::{clock::Clock, hub};
 
-/// Clones are the same place.
+/// Clones share the same database.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct TestDatabase {
     pub(crate) folder: Arc<TempDir>,
     postgres: Option<Arc<Postgres>>,
     clock: Option<Arc<Clock>>,
 }
 
-/// A database of the test's own. It is dropped with this.
+/// A temporary database, dropped with this value.
 struct Postgres {
-    /// A database on the same server, from where this one is made and dropped.
+    /// A database on the same server, used to create and drop this one.
     server: String,
     name: String,
     url: String,
 }
 
-/// Runs a test on a database of each kind.
+/// Runs a test on each kind of database.
 #[expect(clippy::print_stderr, reason = "half a test says so")]
-pub(crate) async fn on_each(test: impl AsyncFn(Place)) {
-    test(Place::file()).await;
+pub(crate) async fn on_each(test: impl AsyncFn(TestDatabase)) {
+    test(TestDatabase::file()).await;
     match postgres_server() {
-        Some(server) => test(Place::postgres(&server)).await,
+        Some(server) => test(TestDatabase::postgres(&server)).await,
         None => eprintln!("on SQLite alone: TEST_POSTGRES_URL is not set"),
     }
 }
 
-/// The URL of a database on the test's server; `None`, said plainly, where there is no such server.
+/// The URL of the test's server; `None`, with a message, if it is not set.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn postgres_or_skipped() -> Option<String> {
     let server = postgres_server();
@@ -58,13 +58,13 @@ fn postgres_server() -> Option<String> {
     std::env::var("TEST_POSTGRES_URL").ok()
 }
 
-impl Place {
-    /// A file in a folder of its own.
+impl TestDatabase {
+    /// A file in a temporary folder.
     pub(crate) fn file() -> Self {
         Self::in_folder(Arc::new(tempfile::tempdir().expect("a temporary folder")))
     }
 
-    /// The file in a folder that may hold the database of an earlier run.
+    /// The file in a folder that may contain the database of an earlier run.
     pub(crate) fn in_folder(folder: Arc<TempDir>) -> Self {
         Self { folder, postgres: None, clock: None }
     }
@@ -74,7 +74,7 @@ impl Place {
         Self { postgres: Some(Arc::new(Postgres::create(server))), ..Self::file() }
     }
 
-    /// The same place by this clock.
+    /// The same database with this clock.
     pub(crate) fn by(&self, clock: &Arc<Clock>) -> Self {
         Self { clock: Some(Arc::clone(clock)), ..self.clone() }
     }
@@ -87,7 +87,7 @@ impl Place {
         }
     }
 
-    /// The program under test as it runs here.
+    /// The program under test in this environment.
     pub(crate) fn program(&self) -> Command {
         let mut command = hub::program();
         if let Some(clock) = &self.clock {
@@ -96,7 +96,7 @@ impl Place {
         command
     }
 
-    /// The database beside the hub, for what no command shows.
+    /// A direct connection, for what no command shows.
     pub(crate) async fn pool(&self) -> AnyPool {
         sqlx::any::install_default_drivers();
         let url = match &self.postgres {
@@ -125,7 +125,7 @@ impl Drop for Postgres {
     }
 }
 
-/// On a thread and a runtime of its own, since a test may be within one.
+/// On a separate thread and runtime, because a test may already be in one.
 fn execute(server: &str, statement: String) {
     let server = server.to_owned();
     let executing = thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! A client that knows nothing of the stream protocol.
+//! A client that does not know the stream protocol.
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -15,13 +15,13 @@ use crate::support::{Hub, PATIENCE};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// A client that knows nothing of the stream protocol.
-pub(crate) struct Old {
+/// A client that does not know the stream protocol.
+pub(crate) struct LegacyClient {
     pub(crate) socket: Socket,
     pub(crate) handshake: Response,
 }
 
-impl Old {
+impl LegacyClient {
     pub(crate) async fn connect(hub: &Hub, path: &str, protocols: Option<&str>) -> Self {
         let url = format!("ws://{}{path}", hub.address);
         let mut request = url.into_client_request().expect("a URL");
@@ -34,7 +34,7 @@ impl Old {
         Self { socket, handshake }
     }
 
-    /// One for whom the network holds next to nothing while it does not read.
+    /// A client with minimal network buffers, so that unread frames queue in the hub.
     pub(crate) async fn narrow(hub: &Hub, key: &str) -> Self {
         let request = format!("ws://{}/live/football/?token={key}", hub.address);
         let socket = TcpSocket::new_v4().expect("a socket");
@@ -65,7 +65,7 @@ impl Old {
         self.send(&json!({"action": "subscribe", "event_id": event})).await;
     }
 
-    /// The next frame, or the code with which the hub closes.
+    /// The next frame, or the hub's close code.
     pub(crate) async fn next(&mut self) -> Result<Value, u16> {
         loop {
             let message = timeout(PATIENCE, self.socket.next()).await.expect("a frame in time");
@@ -105,7 +105,7 @@ impl Old {
         read.unwrap_or_else(|_| panic!("{awaited} did not come"))
     }
 
-    /// The error that comes next, and the code with which the hub closes behind it.
+    /// The next error, and the close code after it.
     pub(crate) async fn refused(mut self) -> (Value, u16) {
         let first = self.next().await.expect("the reason comes before the close");
         assert_eq!(first["type"], "error", "{first}");
