@@ -17,7 +17,7 @@
 //!   to no bookmaker. Here the consensus is computed from the prices.
 //! - `/scores` of The Odds API: the time of the last update.
 //! - A settlement or a cancellation alone (`bet_settlement.xml`, `bet_cancel.xml`): markets of
-//! matches without other data.
+//!   matches without other data.
 
 mod analysis;
 mod football;
