@@ -204,8 +204,9 @@ async fn suspension_overtakes_other_books() {
         }
     }
     // Bytes in the kernel cannot be preempted: `fanout.unsent_bytes` of 16 KiB, the bytes in flight
-    // to a client with a minimal buffer, and the started frame.
-    assert!(before < 40 << 10, "{before} bytes came before the suspension");
+    // to a client with a minimal buffer, and the started frame, which may be a catch-up that merges
+    // changes up to 64 KiB. All changes together have over 3 MB.
+    assert!(before < 88 << 10, "{before} bytes came before the suspension");
     // The queued frames of the other book were published earlier, change by change; only those
     // without room arrive merged.
     let update = slow.next_of("update").await;
