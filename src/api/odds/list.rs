@@ -35,8 +35,10 @@ const RECENT_US: Micros = 48 * 3600 * 1_000_000;
 /// A change of a match is in the archive by then.
 const WRITTEN_WITHIN_US: Micros = 3600 * 1_000_000;
 
-/// Of so many prices at most it is found out at once which are the highest.
-const COMPARED_MAX: usize = 20_000;
+/// How many prices a request for the highest ones may compare.
+const COMPARED_MAX: usize = 200_000;
+/// Matches whose prices are compared at a time: a few thousand prices.
+const MATCHES_AT_A_TIME: usize = 100;
 
 pub(in crate::api) const ACCEPTED: &[&str] = &[
     "bookmaker_slug",
@@ -164,21 +166,45 @@ impl OddsQuery {
         api: &Api,
         window: Window,
     ) -> Result<(usize, Vec<Odds>), ApiError> {
-        let of_max = self.is_max_quote.is_some();
-        let read_window = if of_max { Window { offset: 0, limit: COMPARED_MAX } } else { window };
-        let (count, rows) = api.archive.odds(&self.filter, read_window).await?;
-        if of_max && count > rows.len() {
+        if let Some(is_max) = self.is_max_quote {
+            return self.compared(api, is_max, window).await;
+        }
+        let (count, rows) = api.archive.odds(&self.filter, window).await?;
+        let max = highest(api, &rows).await?;
+        let rows = rows.iter().map(|row| Odds::new(row, max.contains(&row.id)));
+        Ok((count, rows.collect()))
+    }
+
+    /// The rows that have the highest price of all bookmakers, or those that do not. Compares the prices of a few
+    /// matches at a time, which bounds the memory; rows are sorted by match first.
+    async fn compared(
+        &self,
+        api: &Api,
+        is_max: bool,
+        window: Window,
+    ) -> Result<(usize, Vec<Odds>), ApiError> {
+        let (all, _) = api.archive.odds(&self.filter, Window { offset: 0, limit: 0 }).await?;
+        if all > COMPARED_MAX {
             return Err(ApiError::BadParameter(format!(
-                "is_max_quote is found out of at most {COMPARED_MAX} prices, and there are {count}: \
+                "is_max_quote is found out of at most {COMPARED_MAX} prices, and there are {all}: \
                  ask for fewer, such as those of an event, a league or a market."
             )));
         }
-        let max = highest(api, &rows).await?;
-        let all = rows.iter().map(|row| Odds::new(row, max.contains(&row.id)));
-        let Some(wanted) = self.is_max_quote else { return Ok((count, all.collect())) };
-        let all: Vec<_> = all.filter(|odds| odds.is_max_quote == wanted).collect();
-        let count = all.len();
-        Ok((count, all.into_iter().skip(window.offset).take(window.limit).collect()))
+        let mut matches = self.filter.matches.clone().unwrap_or_default();
+        matches.sort_unstable();
+        let (mut count, mut page) = (0, Vec::new());
+        for some in matches.chunks(MATCHES_AT_A_TIME) {
+            let filter = OddsFilter { matches: Some(some.to_vec()), ..self.filter.clone() };
+            let (_, rows) = api.archive.odds(&filter, Window::ALL).await?;
+            let max = highest(api, &rows).await?;
+            for row in rows.iter().filter(|row| max.contains(&row.id) == is_max) {
+                if count >= window.offset && page.len() < window.limit {
+                    page.push(Odds::new(row, is_max));
+                }
+                count += 1;
+            }
+        }
+        Ok((count, page))
     }
 }
 
