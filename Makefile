@@ -13,7 +13,8 @@ check:
 test:
 	@python3 tests/run $(SUITES)
 
-# Suites that are too long for `make test`: all cases of the Autobahn test suite.
+# Too long for `make test`: all cases of the Autobahn test suite, and the Rust tests with all databases, customers
+# and random cases.
 test-long:
 	@python3 tests/run --long
 

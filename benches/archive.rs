@@ -6,12 +6,13 @@ mod history;
 
 use std::hint::black_box;
 
+use ::history::{
+    archive::Index,
+    query::{MatchQuery, Window},
+};
 use criterion::{Criterion, criterion_group, criterion_main};
 use ingest::event::Sport;
-use matchwire::{
-    archive::{Filter, Index, Window},
-    record::{Key, MatchSummary, Status},
-};
+use record::{Key, MatchSummary, Status};
 
 use self::history::{FIRST_US, HOUR_US};
 
@@ -23,15 +24,16 @@ fn brief(number: u64) -> MatchSummary {
     history::brief(number, MATCHES)
 }
 
-fn lists() -> Vec<(&'static str, Filter)> {
-    let football = Filter { sport: Some(Sport::Football), ..Filter::default() };
+fn lists() -> Vec<(&'static str, MatchQuery)> {
+    let football = MatchQuery::of_sport(Sport::Football);
     let finished = Some(vec![Status::Finished, Status::Retired]);
-    let statuses = Filter { statuses: finished.clone(), ..football.clone() };
-    let newest = Filter { newest_first: true, ..statuses.clone() };
-    let years = Filter { from: Some(FIRST_US + 20_000 * HOUR_US), ..statuses.clone() };
-    let competition = Filter { competition: Some(7), ..statuses.clone() };
-    let team = Filter { team: Some(703), statuses: finished, ..Filter::default() };
-    let teams = Filter { teams: Some((0..60).map(|it| it * 100).collect()), ..football.clone() };
+    let statuses = MatchQuery { statuses: finished.clone(), ..football.clone() };
+    let newest = MatchQuery { newest_first: true, ..statuses.clone() };
+    let years = MatchQuery { from: Some(FIRST_US + 20_000 * HOUR_US), ..statuses.clone() };
+    let competition = MatchQuery { competition: Some(7), ..statuses.clone() };
+    let team = MatchQuery { team: Some(703), statuses: finished, ..MatchQuery::default() };
+    let teams =
+        MatchQuery { teams: Some((0..60).map(|it| it * 100).collect()), ..football.clone() };
     vec![
         ("sport", football),
         ("statuses", statuses),
@@ -46,14 +48,15 @@ fn lists() -> Vec<(&'static str, Filter)> {
 fn pages(c: &mut Criterion) {
     let index = Index::of((0..MATCHES).map(brief).collect());
     let mut group = c.benchmark_group("archive/page");
-    for (name, filter) in lists() {
-        let count = index.find(&filter, Window { offset: 0, limit: 0 }).count;
+    for (name, query) in lists() {
+        let count = index.find(&MatchQuery { window: Window::COUNT, ..query.clone() }).count;
         assert!(count > 0, "{name} finds nothing");
         let last = count.saturating_sub(LIMIT);
         for (page, offset) in [("first", 0), ("middle", count / 2), ("last", last)] {
             let window = Window { offset, limit: LIMIT };
+            let query = MatchQuery { window, ..query.clone() };
             group.bench_function(format!("{name}/{page}"), |b| {
-                b.iter(|| index.find(black_box(&filter), window));
+                b.iter(|| index.find(black_box(&query)));
             });
         }
     }

@@ -16,13 +16,9 @@ use std::{
     process::Command,
 };
 
-use matchwire::{
-    accounts::{Accounts, Addon},
-    clock::now,
-    config::UsageConfig,
-    products::Product,
-    usage::Meter,
-};
+use accounts::{Accounts, Addon, products::Product, usage::Meter};
+use base::clock::now;
+use matchwire::config::UsageConfig;
 use tokio::time::Instant;
 
 use self::program::{CONNECTIONS, Program, compare, connected, head, key, say};

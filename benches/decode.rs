@@ -15,8 +15,8 @@ use flate2::read::MultiGzDecoder;
 use ingest::{
     decode::{betfair, slam, wyscout},
     normalize::{self, Interpretation},
-    simulator::Simulator,
 };
+use simulator::Simulator;
 
 fn betfair(c: &mut Criterion) {
     for name in feeds::BETFAIR_PRO {

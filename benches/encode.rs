@@ -6,8 +6,8 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{Change, ChannelId, Epoch, encode::text_frame};
+use hub::{channels::Subject, dialect::stream};
 use ingest::event::Timed;
-use matchwire::{channels::Subject, dialect::stream};
 
 use support::{Stage, Workload, workloads};
 

@@ -11,8 +11,8 @@ use std::{
 };
 
 use fanout::Change;
+use hub::sequence::TailWindow;
 use ingest::event::{Id, Timed};
-use matchwire::hub::sequence::TailWindow;
 use support::{Stage, Workload};
 
 /// Warm-up markets, until the process has allocated its working memory.

@@ -7,10 +7,10 @@ processor time the hub took for both, and how long a ping of another socket was 
     benches/patterns.py --program target/release/matchwire --sockets 100 --patterns 10000 --matches 300
 """
 
-import argparse, contextlib, json, os, re, shutil, subprocess, tempfile, threading, time
+import argparse, contextlib, json, re, subprocess, threading, time
 import urllib.request
 
-from resume import Frames, connect, masked, ticks
+from resume import Frames, connect, masked, running_hub, ticks
 
 
 def read_until(stream, frames, condition):
@@ -53,24 +53,9 @@ def main():
     parse.add_argument("--matches", type=int, default=300)
     parse.add_argument("--unlimited", action="store_true", help="the program is one that knows no limit of patterns")
     arguments = parse.parse_args()
-    folder, program = tempfile.mkdtemp(), os.path.abspath(arguments.program)
-    environment = dict(os.environ)
-    if not arguments.unlimited:
-        environment["MATCHWIRE_FANOUT_PATTERNS_MAX"] = str(arguments.patterns)
-    hub = subprocess.Popen(
-        [program, "serve", "--listen", "127.0.0.1:0", "--db", f"{folder}/hub.db", "--bench-rate", "1"],
-        env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )
-    try:
-        text = ""
-        while "demo key" not in text:
-            line = hub.stdout.readline()
-            if not line:
-                raise SystemExit("the hub has ended")
-            text += line
-        address = ("127.0.0.1", int(re.search(r"http://127\.0\.0\.1:(\d+)", text).group(1)))
-        key = re.search(r"mw_\w+", text).group()
-        made = subprocess.run([program, "feeds", "key", "create", "acme", "--db", f"{folder}/hub.db"], capture_output=True, text=True)
+    settings = {} if arguments.unlimited else {"MATCHWIRE_FANOUT_PATTERNS_MAX": str(arguments.patterns)}
+    with running_hub(arguments.program, 1, settings) as (hub, address, key, database):
+        made = subprocess.run([arguments.program, "feeds", "key", "create", "acme", "--db", database], capture_output=True, text=True)
         feed_key = re.search(r"mw\w*_\w{20,}", made.stdout).group()
         began, start = ticks(hub.pid), time.time()
         streams = [follow_patterns(address, key, number, arguments.patterns) for number in range(arguments.sockets)]
@@ -99,10 +84,6 @@ def main():
         stop.set()
         pinging.join()
         print(f"{accepted} lines, {arguments.matches} new channels: {ticks(hub.pid) - began:.2f} s of processor time, {took:.2f} s; longest ping {max(delays):.0f} ms; resident {rss} MiB")
-    finally:
-        hub.terminate()
-        hub.wait(60)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ use fanout::{
     Change, ChannelId, Dialect, Epoch, Fanout, Limits, Owner, Publication, Seq,
     catch_up::{CatchUp, Host, HostResponse, ShardRequest, Verdict},
     channel::{Channel, Rate},
+    close::Close,
     encode::{Encode, payload},
     socket::{SocketOptions, Stream},
 };
@@ -125,6 +126,7 @@ impl Setup {
             let owner = Owner {
                 key: 1,
                 expires: None,
+                expiry: Close::Idle,
                 permission: fanout::Permission::EVERYTHING,
                 guard: Box::new(()),
             };

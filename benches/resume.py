@@ -118,21 +118,13 @@ def ticks(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def main():
-    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parse.add_argument("attackers", nargs="+", type=int, help="resuming sockets, one measurement for each number")
-    parse.add_argument("--program", default="target/release/matchwire")
-    parse.add_argument("--rate", type=int, default=2000, help="changes a second")
-    parse.add_argument("--back", type=int, default=2000, help="changes of its channel that a socket lies behind")
-    parse.add_argument("--warm", type=float, help="seconds before measuring; so long that `back` changes are there")
-    parse.add_argument("--seconds", type=float, default=10)
-    arguments = parse.parse_args()
+@contextlib.contextmanager
+def running_hub(program, bench_rate, settings):
+    """A hub that has printed its demo key: its process, its address, the key and its database."""
     folder = tempfile.mkdtemp()
-    environment = dict(os.environ, MATCHWIRE_FANOUT_SOCKETS_MAX_PER_ACCOUNT="1000")
-    program = [os.path.abspath(arguments.program), "serve", "--listen", "127.0.0.1:0"]
     hub = subprocess.Popen(
-        [*program, "--db", f"{folder}/hub.db", "--bench-rate", str(arguments.rate)],
-        env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        [os.path.abspath(program), "serve", "--listen", "127.0.0.1:0", "--db", f"{folder}/hub.db", "--bench-rate", str(bench_rate)],
+        env=os.environ | settings, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     )
     try:
         text = ""
@@ -142,7 +134,24 @@ def main():
                 raise SystemExit("the hub has ended")
             text += line
         address = ("127.0.0.1", int(re.search(r"http://127\.0\.0\.1:(\d+)", text).group(1)))
-        key = re.search(r"mw_\w+", text).group()
+        yield hub, address, re.search(r"mw_\w+", text).group(), f"{folder}/hub.db"
+    finally:
+        hub.terminate()
+        hub.wait(60)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("attackers", nargs="+", type=int, help="resuming sockets, one measurement for each number")
+    parse.add_argument("--program", default="target/release/matchwire")
+    parse.add_argument("--rate", type=int, default=2000, help="changes a second")
+    parse.add_argument("--back", type=int, default=2000, help="changes of its channel that a socket lies behind")
+    parse.add_argument("--warm", type=float, help="seconds before measuring; so long that `back` changes are there")
+    parse.add_argument("--seconds", type=float, default=10)
+    arguments = parse.parse_args()
+    settings = {"MATCHWIRE_FANOUT_SOCKETS_MAX_PER_ACCOUNT": "1000"}
+    with running_hub(arguments.program, arguments.rate, settings) as (hub, address, key, _):
         time.sleep(arguments.warm if arguments.warm is not None else 2 + 20 * arguments.back / arguments.rate)
         print("resuming  answered/s  p50 ms  p99 ms  max ms   to publication: p50, p99  changes/s  cores")
         for count in [0, *arguments.attackers]:
@@ -164,10 +173,6 @@ def main():
                 process.join(10)
                 process.kill()
             time.sleep(1)
-    finally:
-        hub.terminate()
-        hub.wait(20)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 //! Builds the parts, wires them and stops them. The only file that knows every part.
 
 mod customers;
+mod exports;
 mod mail;
 mod playing;
 mod signals;
@@ -19,41 +20,53 @@ use ingest::recording::OpenError;
 use rustls::ServerConfig;
 use tokio::{
     net::{TcpListener, TcpSocket},
-    sync::watch,
+    sync::{mpsc, watch},
     task::{JoinError, JoinHandle, JoinSet},
 };
 use tracing::info;
 
 use self::signals::Signals;
 use crate::{
-    accounts::{Accounts, AccountsError},
-    archive::{self, Archive, Inbox},
     banner,
     cli::ReplayArgs,
-    clock::{now, wall},
     config::{BenchConfig, Config, FanoutConfig, TlsConfig},
-    database::Database,
     demo::DemoRun,
-    entitlement::Entitlement,
-    http::{self, BenchListener, Proxies, Registry, tls::TlsError},
-    hub::{Epochs, Hub, HubSettings, feeds::SourcePolicy, sequence::TailWindow},
-    identity::{self, DecisionWriter, Identity, store::IdentityStore},
-    ids::{self, IdsError, PublicIds},
-    images::Images,
-    limits,
-    load_source::Load,
+    telemetry::{self, TelemetryError},
+};
+use accounts::{
+    Accounts, AccountsError, limits,
     mail::MailError,
     payments::{SetupError, sandbox::SandboxError},
-    pipeline::{self, HubHandle, Request, SnapshotSinks},
-    predict::Predictor,
-    quarantine::{self, Quarantine},
-    reader::Reader,
-    revocation::{self, Revoker},
-    signals::SignalBoard,
-    sources::follow::FollowError,
-    supervisor::{self, Lifetime, fault},
-    telemetry::{self, TelemetryError},
     usage::{self, Flushes, Meter},
+};
+use base::{
+    clock::{now, wall},
+    supervisor::{self, Lifetime, fault},
+};
+use database::Database;
+use history::{
+    archive::{self, Archive, Inbox},
+    predict::Predictor,
+    query::History,
+    reader::Reader,
+    signal_board::SignalBoard,
+};
+use hub::{
+    Epochs, Hub, HubSettings,
+    feeds::SourcePolicy,
+    identity::{self, DecisionWriter, Identity, store::IdentityStore},
+    load_source::Load,
+    pipeline::{self, HubHandle, Request},
+    quarantine::{self, Quarantine},
+    sequence::TailWindow,
+    sources::follow::FollowError,
+};
+use record::ids::{self, IdsError, PublicIds};
+use web::{
+    entitlement::Entitlement,
+    http::{self, BenchListener, Proxies, Registry, tls::TlsError},
+    images::Images,
+    revocation::{self, Revoker},
 };
 
 /// Why the hub could not start or had to stop.
@@ -121,7 +134,7 @@ impl RunMode {
     }
 }
 
-/// Runs the hub until it is told to stop.
+/// Runs the hub until it is stopped.
 ///
 /// # Errors
 ///
@@ -177,18 +190,17 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let sources = playing::announce(&mut hub, demo.clone(), &mode, recordings);
     let live = playing::announce_live(&mut hub, &config, &mode)?;
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
-    let writer = {
-        let sinks = SnapshotSinks { reader: reader.clone(), inbox, signals: board.clone() };
-        pipeline::start(
-            hub,
-            fanout.clone(),
-            receivers,
-            quarantine,
-            decisions,
-            push_terms(&config),
-            sinks,
-        )?
-    };
+    let (exports, exported) = pipeline::export_channel(config.hub.removals_waiting_max);
+    exports::start(exported, reader.clone(), inbox, board.clone())?;
+    let writer = pipeline::start(
+        hub,
+        fanout.clone(),
+        receivers,
+        quarantine,
+        decisions,
+        push_terms(&config),
+        exports,
+    )?;
     let keeping = supervisor::spawn("archive", Lifetime::UntilStop, keeper.run());
     let (written, is_written) = watch::channel(false);
     let signalling = archive::signals::keep(accounts.database().clone(), board.clone(), is_written);
@@ -235,7 +247,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let place = customers::Place { address, secure, public_url: &public_url };
     let customers =
         customers::start(&accounts, &catalogue, place, (&config, &mode), &stopped).await?;
-    let parts = http::Parts {
+    let parts = http::ServerParts {
         accounts: accounts.clone(),
         catalogue,
         entitlement,
@@ -247,9 +259,8 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         registry,
         meter,
         metrics,
-        archive,
+        history: History::new(reader, archive),
         predictor,
-        reader,
         signals: board,
         public_url,
         configured_url: !config.server.public_url.is_empty(),
@@ -262,7 +273,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         hsts_days: config.server.hsts_days,
         handshake_timeout: Duration::from_millis(config.server.handshake_timeout_ms),
         ingest: config.ingest.clone(),
-        numbers: http::Numbers::of(&config),
+        numbers: http::Numbers::of(&config.server, &config.fanout, &config.hub, &config.limits),
         images: Images::new(&config.images),
     };
     let serving = http::serve(listener, parts, stopped.clone());
@@ -358,7 +369,7 @@ fn take_orders(
     hub_handle: &HubHandle,
     stopped: &watch::Receiver<bool>,
 ) -> [JoinHandle<()>; 2] {
-    let (orders, mut waiting) = tokio::sync::mpsc::channel(ORDERS_MAX);
+    let (orders, mut waiting) = mpsc::channel(ORDERS_MAX);
     let (mut stopped, requests) = (stopped.clone(), hub_handle.requests.clone());
     let every = Duration::from_millis(config.accounts.watch_ms);
     let watching = identity::watch(store, every, orders, async move {

@@ -1,11 +1,9 @@
-//! `matchwire backup`: a copy of the database, beside a running hub or without one.
+//! `matchwire backup`: copies the database, with or without a running hub.
 
 use std::io::{self, Write};
 
-use crate::{
-    cli::BackupArgs,
-    database::{BackupError, back_up},
-};
+use crate::cli::BackupArgs;
+use database::{BackupError, back_up};
 
 #[derive(Debug, thiserror::Error)]
 pub enum BackupCommandError {
@@ -15,11 +13,11 @@ pub enum BackupCommandError {
     Output(#[from] io::Error),
 }
 
-/// Makes the copy, and says how long it is.
+/// Makes the copy, and prints its size.
 ///
 /// # Errors
 ///
-/// If there is no copy, or if nobody reads the answer.
+/// If the copy fails, or if the output cannot be written.
 pub async fn run(args: &BackupArgs, out: &mut impl Write) -> Result<(), BackupCommandError> {
     let bytes = back_up(&args.db, &args.to).await?;
     Ok(writeln!(out, "{} bytes in {}", bytes, args.to.display())?)

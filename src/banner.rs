@@ -8,11 +8,8 @@ use std::{
 
 use tracing::{info, warn};
 
-use crate::{
-    app::RunMode,
-    config::Config,
-    load_source::{self, Load},
-};
+use crate::{app::RunMode, config::Config};
+use hub::load_source::{self, Load};
 
 /// Prints where the hub listens and what to paste. `secure`: the `s` of a scheme with TLS. `mails`:
 /// the folder of the demo's mails.

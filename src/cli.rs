@@ -8,18 +8,20 @@ pub mod feeds;
 pub mod operator;
 pub mod orders;
 
-use std::{net::SocketAddr, path::PathBuf, str::FromStr};
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use ingest::event::Sport;
 
 use self::operator::OperatorCommand;
+use hub::sources::Speed;
+
 use crate::{
-    accounts::{Accounts, Addon},
     config::{DemoSpeed, Flags},
-    database::DatabaseName,
     table::Format,
 };
+use accounts::{Accounts, Addon};
+use database::DatabaseName;
 
 /// A WebSocket-first realtime streaming hub for sports data.
 ///
@@ -186,35 +188,6 @@ impl ImportArgs {
     #[must_use]
     pub fn flags(&self) -> Flags {
         Flags { db: self.db.clone(), ..Flags::default() }
-    }
-}
-
-/// The speed of a replay.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Speed {
-    /// This many times the recorded speed; positive and finite.
-    Times(f64),
-    /// Without pauses.
-    Max,
-}
-
-/// The speed is neither a positive decimal number nor `max`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected a positive decimal number or `max`")]
-pub struct WrongSpeed;
-
-impl FromStr for Speed {
-    type Err = WrongSpeed;
-
-    fn from_str(text: &str) -> Result<Self, WrongSpeed> {
-        if text == "max" {
-            return Ok(Self::Max);
-        }
-        // Rust also parses `inf`, `1e3` and `+1` as numbers; those are not decimal.
-        let decimal = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        let times = text.parse::<f64>().map_err(|_| WrongSpeed)?;
-        let usable = decimal && times.is_finite() && times > 0.0;
-        usable.then_some(Self::Times(times)).ok_or(WrongSpeed)
     }
 }
 

@@ -5,22 +5,8 @@
 //! rejected, since most are typing errors. Only this file reads settings from the environment and
 //! from files. A `Config` that it returns is valid and is not checked again.
 
-mod accounts;
-mod archive;
-mod database;
 mod demo_speed;
-mod images;
-mod limits;
-mod mail;
-mod payments;
-mod predictions;
-mod products;
-mod proxies;
-pub mod secret;
 mod sections;
-mod signals;
-pub mod sources;
-mod usage;
 
 use std::{
     ffi::OsString,
@@ -32,38 +18,24 @@ use std::{
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-pub use self::accounts::{AccountsConfig, Pepper};
-pub use self::archive::ArchiveConfig;
-pub use self::database::DatabaseConfig;
-pub use self::demo_speed::{DemoSpeed, WrongDemoSpeed};
-pub use self::images::ImagesConfig;
-pub use self::limits::LimitsConfig;
-pub use self::mail::MailConfig;
-pub use self::payments::PaymentsConfig;
-pub use self::predictions::PredictionsConfig;
-pub use self::products::ProductsConfig;
-pub use self::proxies::Network;
-pub use self::sections::{
-    BenchConfig, DemoConfig, FanoutConfig, FeedsConfig, HubConfig, IngestConfig, LogConfig,
-    LogFormat, ServerConfig, TlsConfig,
+pub use accounts::config::{
+    AccountsConfig, LimitsConfig, MailConfig, PaymentsConfig, PepperSetting, ProductsConfig,
+    UsageConfig,
 };
-pub use self::signals::SignalsConfig;
-pub use self::usage::UsageConfig;
-use self::{secret::SecretError, sources::SourceConfig};
-use crate::database::DatabaseName;
+use base::config::{AboveBound, FAULT_VARIABLE, SecretError, at_most};
+pub use database::DatabaseConfig;
+pub use history::config::{ArchiveConfig, PredictionsConfig};
+use hub::config::sources::SourceConfig;
+pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
+pub use web::config::{FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
+
+pub use self::{
+    demo_speed::{DemoSpeed, WrongDemoSpeed},
+    sections::{BenchConfig, DemoConfig, LogConfig, LogFormat},
+};
+use database::DatabaseName;
 
 const VARIABLE_PREFIX: &str = "MATCHWIRE_";
-
-/// Names the component of a debug build that panics; see [`crate::supervisor::fault`]. It is not a
-/// setting, and a release build ignores it.
-const FAULT_VARIABLE: &str = "MATCHWIRE_FAULT";
-
-/// The component that panics on demand.
-#[cfg(debug_assertions)]
-#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
-pub(crate) fn fault() -> Option<String> {
-    std::env::var(FAULT_VARIABLE).ok()
-}
 
 /// All settings, one struct for each section.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -128,8 +100,8 @@ pub enum ConfigError {
     Wrong { name: &'static str, expected: &'static str },
     #[error("{name} must not be 0")]
     Zero { name: &'static str },
-    #[error("{name} is {value}, more than {bound_name}, which is {bound}")]
-    AboveBound { name: &'static str, value: u64, bound_name: &'static str, bound: u64 },
+    #[error(transparent)]
+    AboveBound(#[from] AboveBound),
     #[error("source {name:?}: {problem}")]
     Source { name: String, problem: &'static str },
     #[error("source {name:?}: a secret is missing")]
@@ -294,6 +266,7 @@ impl Config {
             ("hub.matches_max", hub.matches_max as u64),
             ("hub.matches_max_per_source", hub.matches_max_per_source as u64),
             ("hub.inbox_batches", hub.inbox_batches as u64),
+            ("hub.removals_waiting_max", hub.removals_waiting_max as u64),
             ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
             ("fanout.outbox_age_ms", fanout.outbox_age_ms),
             ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
@@ -327,52 +300,48 @@ impl Config {
     }
 
     fn check_relations(&self) -> Result<(), ConfigError> {
-        let Self { server, mail, usage, hub, fanout, bench, ingest, .. } = self;
-        // What a crash may lose, and the month that is displayed.
-        at_most(("usage.flush_ms", usage.flush_ms), ("ten seconds", 10_000))?;
-        at_most(("the days shown", 31), ("usage.keep_days", usage.keep_days.into()))?;
-        // Its schedule is in microseconds, and each of its channels is a match.
-        at_most(("bench.rate", bench.rate.into()), ("one a microsecond", 1_000_000))?;
-        let head_start = ("demo.head_start_minutes", self.demo.head_start_minutes.into());
-        at_most(head_start, ("ten hours", 600))?;
-        at_most(
-            ("bench.channels", bench.channels.into()),
-            ("hub.matches_max_per_source", hub.matches_max_per_source as u64),
-        )?;
-        at_most(
-            ("ingest.line_bytes_max", ingest.line_bytes_max as u64),
-            ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
-        )?;
-        at_most(("mail.retry_ms", mail.retry_ms), ("mail.retry_max_ms", mail.retry_max_ms))?;
-        // One turn cannot write more than the outbox holds.
-        at_most(
-            ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
-            ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
-        )?;
-        // Positions may come in any command, so their limit is at least that of commands.
-        at_most(
-            ("server.command_bytes_max", server.command_bytes_max as u64),
-            ("fanout.from_bytes_max", fanout.from_bytes_max as u64),
-        )?;
-        at_most(
-            ("fanout.sockets_max_per_account", fanout.sockets_max_per_account as u64),
-            ("fanout.sockets_max", fanout.sockets_max as u64),
-        )?;
+        let Self { server, mail, usage, hub, fanout, bench, ingest, demo, .. } = self;
+        let bounds = [
+            // What a crash may lose, and the month that is displayed.
+            (("usage.flush_ms", usage.flush_ms), ("ten seconds", 10_000)),
+            (("the days shown", 31), ("usage.keep_days", usage.keep_days.into())),
+            // Its schedule is in microseconds, and each of its channels is a match.
+            (("bench.rate", bench.rate.into()), ("one a microsecond", 1_000_000)),
+            (("demo.head_start_minutes", demo.head_start_minutes.into()), ("ten hours", 600)),
+            (
+                ("bench.channels", bench.channels.into()),
+                ("hub.matches_max_per_source", hub.matches_max_per_source as u64),
+            ),
+            (
+                ("ingest.line_bytes_max", ingest.line_bytes_max as u64),
+                ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
+            ),
+            (("mail.retry_ms", mail.retry_ms), ("mail.retry_max_ms", mail.retry_max_ms)),
+            // One turn cannot write more than the outbox holds.
+            (
+                ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
+                ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
+            ),
+            // Positions may come in any command, so their limit is at least that of commands.
+            (
+                ("server.command_bytes_max", server.command_bytes_max as u64),
+                ("fanout.from_bytes_max", fanout.from_bytes_max as u64),
+            ),
+            (
+                ("fanout.sockets_max_per_account", fanout.sockets_max_per_account as u64),
+                ("fanout.sockets_max", fanout.sockets_max as u64),
+            ),
+        ];
+        for (setting, bound) in bounds {
+            at_most(setting, bound)?;
+        }
         // A client that answers every heartbeat must not count as idle.
         if fanout.idle_ms == 0 {
             return Ok(());
         }
-        at_most(("fanout.beat_ms", fanout.beat_ms), ("fanout.idle_ms", fanout.idle_ms))
+        at_most(("fanout.beat_ms", fanout.beat_ms), ("fanout.idle_ms", fanout.idle_ms))?;
+        Ok(())
     }
-}
-
-type Knob = (&'static str, u64);
-
-fn at_most((name, value): Knob, (bound_name, bound): Knob) -> Result<(), ConfigError> {
-    if value <= bound {
-        return Ok(());
-    }
-    Err(ConfigError::AboveBound { name, value, bound_name, bound })
 }
 
 /// Parses the file twice: as settings, for errors that point at a line, and as a table, over which

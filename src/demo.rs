@@ -10,20 +10,15 @@ mod pace;
 use std::{collections::VecDeque, env, fs, iter::Peekable, time::UNIX_EPOCH};
 
 use fanout::{Epoch, Micros};
-use ingest::{
-    event::Timed,
-    recording::Step,
-    simulator::{Simulator, World},
-};
+use ingest::{event::Timed, recording::Step};
 use serde::{Deserialize, Serialize};
+use simulator::{Simulator, World};
 
 pub use self::{chronicle::Chronicle, pace::WorldClock};
 
-use crate::{
-    accounts::{Accounts, AccountsError},
-    config::DemoConfig,
-    hub::{ApplyError, Hub, feeds::SourceNumber},
-};
+use crate::config::DemoConfig;
+use accounts::{Accounts, AccountsError};
+use hub::{ApplyError, Hub, feeds::SourceNumber};
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
@@ -64,13 +59,13 @@ impl DemoRun {
         let DemoConfig { seed, speed, .. } = *demo;
         let head_start = Micros::from(demo.head_start_minutes) * 60 * 1_000_000;
         let program = format!("{} {settings} {speed}", program());
-        let kept = accounts.meta(META).await?;
-        let kept = kept.and_then(|text| serde_json::from_str::<Self>(&text).ok());
-        let kept = kept.filter(|run| run.seed == seed && run.from <= run.pace.in_world(now));
+        let stored = accounts.meta(META).await?;
+        let stored = stored.and_then(|text| serde_json::from_str::<Self>(&text).ok());
+        let stored = stored.filter(|run| run.seed == seed && run.from <= run.pace.in_world(now));
         // A faster run has moved the simulated clock ahead of the real one: continue from there.
-        let in_world = kept.as_ref().map_or(now, |run| run.pace.in_world(now));
+        let in_world = stored.as_ref().map_or(now, |run| run.pace.in_world(now));
         let from = in_world - head_start;
-        let start = match kept {
+        let start = match stored {
             Some(run) if run.program == program && in_world < run.from + DAY_US => return Ok(run),
             Some(run) => run.start,
             None => from,

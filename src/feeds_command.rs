@@ -4,11 +4,12 @@
 use std::io::{self, Write};
 
 use crate::{
-    accounts::{Accounts, AccountsError, FeedKeySummary, Micros},
     cli::feeds::{FeedKeyCommand, FeedKeyCreateArgs, FeedKeyListArgs, FeedKeyRevokeArgs},
     config::AccountsConfig,
+    key_command::key_state,
     table::{Table, time},
 };
+use accounts::{Accounts, AccountsError, FeedKeySummary, Micros};
 
 #[derive(Debug, thiserror::Error)]
 pub enum FeedKeyError {
@@ -65,8 +66,7 @@ async fn list(
     let columns = ["prefix", "source", "created", "state", "matches"];
     let mut table = Table::new(out, output.format(), columns)?;
     for FeedKeySummary { source, prefix, all_matches, created, revoked } in keys {
-        let state =
-            revoked.map_or_else(|| "active".to_owned(), |at| format!("revoked {}", time(at)));
+        let state = key_state(revoked);
         let matches = if all_matches { "all matches" } else { "own matches" };
         table.row([
             Some(&prefix),
@@ -82,10 +82,8 @@ async fn list(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        cli::OutputArgs,
-        database::{DatabaseName, testing::on_each},
-    };
+    use crate::cli::OutputArgs;
+    use database::{DatabaseName, testing::on_each};
 
     const NOW: Micros = 1_788_280_000_000_000;
 

@@ -19,18 +19,20 @@ use ingest::{
     recording::{Format, Limits, OpenError, Recording, Step, plan},
 };
 
-use crate::{
-    archive::{self, Archive},
-    cli::ImportArgs,
-    clock::now,
-    config::Config,
-    database::{Database, DatabaseError},
-    hub::{
-        Epochs, Hub, HubSettings, feeds::SourceNumber, feeds::SourcePolicy, sequence::TailWindow,
-    },
+use crate::{cli::ImportArgs, config::Config};
+use base::clock::now;
+use database::{Database, DatabaseError};
+use history::archive::{self, Archive};
+use hub::{
+    Epochs, Hub, HubSettings,
+    feeds::SourceNumber,
+    feeds::SourcePolicy,
     identity::{Identity, store::IdentityStore},
+    sequence::TailWindow,
+};
+use record::{
+    Key, LiveRecords, MatchRecord, PlayRecord,
     ids::{IdsError, PublicIds},
-    record::{Key, MatchRecord, PlayRecord},
 };
 
 /// Why the import failed, at least partly.
@@ -112,6 +114,7 @@ struct FileSummary {
 
 struct Import {
     hub: Hub,
+    records: LiveRecords,
     archive: Archive,
     identities: IdentityStore,
     ids: PublicIds,
@@ -137,7 +140,8 @@ impl Import {
         let hub = Hub::new(settings, Epochs { matches: Epoch(1), feeds: Epoch(1) }, identity)
             .with_ids(ids.clone());
         let archive = Archive::open(database).await?;
-        Ok(Self { hub, archive, identities, ids, archived: HashMap::new() })
+        let records = LiveRecords::default();
+        Ok(Self { hub, records, archive, identities, ids, archived: HashMap::new() })
     }
 
     async fn play(&mut self, recording: Recording) -> Result<FileSummary, ImportError> {
@@ -189,7 +193,7 @@ impl Import {
         if !decisions.is_empty() {
             self.identities.write(&decisions, now()).await?;
         }
-        let (mut records, _) = self.hub.take_changed(clock);
+        let mut records = self.records.apply(self.hub.take_changed(clock)).records;
         // Sorted, so that every run writes in the same order.
         records.sort_by_key(|record| record.brief.id);
         // Before the records that refer to them.

@@ -8,12 +8,12 @@ use std::{
 };
 
 use crate::{
-    accounts::{Accounts, AccountsError, KeySummary, Micros, RevokeOutcome},
     cli::{KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs},
     config::AccountsConfig,
     operator,
     table::{Table, time},
 };
+use accounts::{Accounts, AccountsError, KeySummary, Micros, RevokeOutcome};
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyCommandError {
@@ -69,8 +69,7 @@ async fn list(
     let columns = ["prefix", "address", "created", "state", "addons"];
     let mut table = Table::new(out, args.output.format(), columns)?;
     for KeySummary { prefix, email, created, revoked, addons, .. } in keys {
-        let state =
-            revoked.map_or_else(|| "active".to_owned(), |at| format!("revoked {}", time(at)));
+        let state = key_state(revoked);
         table.row([
             Some(&prefix),
             email.as_deref(),
@@ -96,14 +95,19 @@ async fn revoke(
         // The requested state is reached, so this is not a failure.
         RevokeOutcome::Already { at } => writeln!(out, "had been revoked at {}", time(at))?,
         RevokeOutcome::Unknown => {
-            return Err(KeyCommandError::UnknownKey { prefix: shown(&args.key) });
+            return Err(KeyCommandError::UnknownKey { prefix: visible_part(&args.key) });
         }
     }
     Ok(())
 }
 
+/// The cell for the state of a key or feed key.
+pub(crate) fn key_state(revoked: Option<Micros>) -> String {
+    revoked.map_or_else(|| "active".to_owned(), |at| format!("revoked {}", time(at)))
+}
+
 /// As much of a mistyped key as a prefix would have; the rest may be secret.
-fn shown(key: &str) -> String {
+fn visible_part(key: &str) -> String {
     const PREFIX_CHARS: usize = 11;
     let prefix = key.chars().take(PREFIX_CHARS).collect::<String>();
     if prefix.len() < key.len() { prefix + ".." } else { prefix }
@@ -114,11 +118,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{
-        accounts::Addon,
-        cli::OutputArgs,
-        database::{DatabaseError, DatabaseName, testing::on_each},
-    };
+    use crate::cli::OutputArgs;
+    use accounts::Addon;
+    use database::{DatabaseError, DatabaseName, testing::on_each};
 
     const NOW: Micros = 1_788_280_000_000_000;
 

@@ -1,73 +1,53 @@
-//! Matchwire: real feeds come in, are normalised, and fan out to WebSocket channels.
+//! The program: commands, settings, and the composition of the crates.
 //!
-//! This crate connects sports and channels; `ingest` knows no channels, `fanout` no sports. The
-//! modules are in reading order: start and configuration, the data path, its building blocks, and
-//! everything else.
+//! **In:** the command line, the settings file, the environment. **Out:** a running hub, or the result of
+//! a command. It decides nothing about matches, clients or money; it only builds the parts, connects
+//! them, and stops them.
+//!
+//! - `main`: runs a command, and turns its result into an exit code.
+//! - `cli`: the command line. Stable, because scripts depend on it. It parses and decides nothing.
+//! - `config`: composes the settings of all crates. The only code that reads the environment and the
+//!   settings file.
+//! - `app`: builds the parts, connects them, and stops them. The only code that knows every part. Its thread
+//!   `exports` adds what changed in the hub to records, for the reader and the archive.
+//! - `demo`: the simulated days on loopback, their past, and the resumption of a run. Within its day, a
+//!   restarted demo replays the day up to now: the same facts make the same changes, so it continues in
+//!   the same epoch and clients resume. `demo::chronicle` writes the past season and the next seven days
+//!   of fixtures through a separate hub into the archive, once.
+//! - `telemetry`: logs, and the description of every metric.
+//! - `operator` and `*_command`: commands of operators, which run next to a hub on the same database.
+//!
+//! # Start and stop
+//!
+//! Start (`app::run`): signal handlers, metrics, recordings and certificates, the listening socket, the
+//! database, accounts, public ids, shards, archive, identity, the writer, background tasks, the acceptor,
+//! and last the sources. Invalid settings and unreadable files are fatal; an unreachable source is not.
+//!
+//! Stop: `/readyz` returns 503, the acceptor closes, sockets get a `bye` and `server.drain_ms` to leave,
+//! the writer exports its last records, then the archive, signals, ids, mail and usage write what is
+//! pending. If a part fails, the same stop runs within `server.failure_exit_ms`, and the process exits
+//! with code 70. Sockets then leave before the acceptor closes, so that `/readyz` can report the failure.
 
-// Start: the command line, the settings, and the one file that knows every part.
+pub mod app;
 pub mod cli;
 pub mod config;
 
-pub mod app;
-mod banner;
-pub mod supervisor;
-
-// The data path: sources feed the pipeline, the hub turns facts into numbered changes.
-pub mod demo;
-pub mod load_source;
-pub mod sources;
-
-pub mod pipeline;
-pub mod push;
-
-pub mod identity;
-pub mod ids;
-
-pub mod hub;
-pub mod signals;
-
-// The representation of changes, who receives them, and how readers catch up.
-pub mod channels;
-pub mod document;
-pub mod entitlement;
-pub mod wire;
-
-pub mod catch_up;
-pub mod dialect;
-
-// Match records and the answers over HTTP.
-pub mod record;
-
-pub mod archive;
-pub mod predict;
-pub mod rating;
-pub mod reader;
-
-pub mod api;
-
-// Access control, and services next to the data path.
-pub mod accounts;
 pub mod backup_command;
-pub mod database;
 pub mod feeds_command;
-pub mod http;
-pub mod images;
 pub mod import_command;
 pub mod key_command;
-pub mod limits;
-pub mod mail;
 pub mod matches_command;
 pub mod operator;
-pub mod payments;
-pub mod products;
-pub mod record_command;
-pub mod revocation;
-pub mod usage;
-
-pub mod clock;
-mod etag;
-mod percent;
-pub mod quarantine;
 pub mod quarantine_command;
+pub mod record_command;
+
+pub mod demo;
+
+mod banner;
 mod table;
 pub mod telemetry;
+
+/// The hub allocates on one thread and frees on others: patches, frames and records cross threads. This allocator does that
+/// faster than glibc's, and returns memory that glibc keeps after a burst. `benches/ingest` and `benches/lists.py` show both.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

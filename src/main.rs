@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
+use base::{clock::wall, supervisor};
 use clap::Parser;
-use ingest::simulator::{self, Simulator};
 use matchwire::{
     app::{self, RunMode},
     backup_command,
@@ -16,11 +16,11 @@ use matchwire::{
         BackupArgs, Cli, Command, ImportArgs, KeyCommand, MatchesCommand, RecordArgs, SimulateArgs,
         feeds::FeedsCommand, operator::OperatorCommand,
     },
-    clock::wall,
     config::{Config, ConfigError, Flags},
     feeds_command, import_command, key_command, matches_command, operator, quarantine_command,
-    record_command, supervisor, telemetry,
+    record_command, telemetry,
 };
+use simulator::Simulator;
 
 const FAILED: u8 = 1;
 const WRONG_USAGE: u8 = 2;

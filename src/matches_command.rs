@@ -8,16 +8,16 @@ use std::io::{self, Write};
 use ingest::event::Id;
 
 use crate::{
-    accounts::{Accounts, AccountsError, Micros},
     cli::{MatchesArgs, MatchesCommand, MatchesJoinArgs, MatchesSplitArgs},
     config::AccountsConfig,
-    identity::{
-        self, Doubt, MatchMapping, MatchOrder,
-        store::{BindingRow, IdentityStore, PendingOrder},
-    },
-    ids::{IdsError, NUMBERS_MAX, PublicIds},
     table::{Format, Table, line},
 };
+use accounts::{Accounts, AccountsError, Micros};
+use hub::identity::{
+    self, Doubt, MatchMapping, MatchOrder,
+    store::{BindingRow, IdentityStore, PendingOrder},
+};
+use record::ids::{IdsError, NUMBERS_MAX, PublicIds};
 
 #[derive(Debug, thiserror::Error)]
 pub enum MatchesCommandError {

@@ -11,9 +11,9 @@ use std::{
 
 use crate::{
     cli::feeds::{QuarantineArgs, QuarantineCommand, QuarantineListArgs},
-    quarantine::{self, QuarantinedLine},
     table::{Table, time},
 };
+use hub::quarantine::{self, QuarantinedLine};
 
 #[derive(Debug, thiserror::Error)]
 pub enum QuarantineError {

@@ -14,10 +14,10 @@ use ingest::{
 };
 use tokio::{signal, sync::mpsc};
 
-use crate::{
-    cli::RecordArgs,
-    clock::now,
-    config::{Config, sources::SourceConfig},
+use crate::{cli::RecordArgs, config::Config};
+use base::clock::now;
+use hub::{
+    config::sources::SourceConfig,
     sources::follow::{self, FollowError},
 };
 
@@ -53,9 +53,9 @@ pub async fn run(
     out: &mut impl Write,
 ) -> Result<(), RecordError> {
     let source = find(config, &args.source)?;
-    let (tell, told) = mpsc::channel(WAITING_MAX);
+    let (reports_tx, reports) = mpsc::channel(WAITING_MAX);
     let (tap, mut raw) = mpsc::channel(WAITING_MAX);
-    let outlet = ReportSender::new(Arc::from(source.name.as_str()), tell, now).with_raw(tap);
+    let outlet = ReportSender::new(Arc::from(source.name.as_str()), reports_tx, now).with_raw(tap);
     let following = follow::follow(source, outlet)
         .map_err(|error| RecordError::Follow { name: source.name.clone(), source: error })?;
     let write = |error| RecordError::Write { path: args.to.display().to_string(), source: error };
@@ -66,7 +66,7 @@ pub async fn run(
     let mut writer = container::Writer::new(file, format, &source.name, now()).map_err(write)?;
     let recorded = tokio::select! {
         recorded = record(&mut writer, &mut raw) => recorded.map_err(write),
-        told = tell_states(told, out) => told,
+        printed = print_states(reports, out) => printed,
         () = following => Err(RecordError::Ended),
         _ = signal::ctrl_c() => Ok(()),
     };
@@ -106,11 +106,11 @@ fn finish(
 }
 
 /// One line for each state; messages are not interpreted here.
-async fn tell_states(
-    mut told: mpsc::Receiver<SourceMessage>,
+async fn print_states(
+    mut reports: mpsc::Receiver<SourceMessage>,
     out: &mut impl Write,
 ) -> Result<(), RecordError> {
-    while let Some(SourceMessage { report, .. }) = told.recv().await {
+    while let Some(SourceMessage { report, .. }) = reports.recv().await {
         let line = match report {
             Report::Recovering => "recovering".to_owned(),
             Report::Live => "live".to_owned(),

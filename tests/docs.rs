@@ -64,7 +64,9 @@ fn examples_are_frames_that_hang_together() {
 fn every_close_code_is_in_the_table() {
     let source = include_str!("../fanout/src/close.rs");
     let code = source.split("fn code").nth(1).and_then(|rest| rest.split("\n    }").next());
-    let codes = all_between(code.expect("the function `code`"), "=> ", ",");
+    let mut codes = all_between(code.expect("the function `code`"), "=> ", ",");
+    // Those of the program itself.
+    codes.extend(all_between(include_str!("../web/src/http/close.rs"), "code: ", ","));
     assert!(codes.len() > 8, "the codes were not found: {codes:?}");
     // The last arm echoes the code of the client, which is no literal.
     for code in codes.iter().filter(|code| code.parse::<u16>().is_ok()) {
@@ -76,9 +78,14 @@ fn every_close_code_is_in_the_table() {
 fn every_error_code_is_in_the_table() {
     let source = include_str!("../fanout/src/protocol.rs");
     let codes = source.split("pub enum Code {").nth(1).and_then(|rest| rest.split('}').next());
-    for code in codes.expect("the enum `Code`").split(',').map(str::trim).filter(|c| !c.is_empty())
-    {
-        let code = snake_case(code);
+    let codes = codes.expect("the enum `Code`").lines().map(str::trim);
+    let codes = codes.filter_map(|line| line.strip_suffix(','));
+    let codes = codes.filter(|it| it.chars().all(char::is_alphanumeric)).map(snake_case);
+    // Those of the program itself.
+    let hosts = all_between(include_str!("../web/src/http/ws.rs"), "Code::Host(\"", "\"");
+    let codes: Vec<String> = codes.chain(hosts.into_iter().map(str::to_owned)).collect();
+    assert!(codes.len() > 6, "the codes were not found: {codes:?}");
+    for code in codes {
         assert!(PROTOCOL.contains(&format!("`{code}`")), "error code {code} is missing");
     }
 }
@@ -126,7 +133,20 @@ fn every_setting_that_is_named_exists() {
 fn every_function_and_file_that_is_walked_through_exists() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut source = String::new();
-    for folder in ["src", "fanout/src", "ingest/src"] {
+    let crates = [
+        "",
+        "accounts",
+        "base",
+        "database",
+        "fanout",
+        "history",
+        "hub",
+        "ingest",
+        "record",
+        "simulator",
+        "web",
+    ];
+    for folder in crates.map(|name| Path::new(name).join("src")) {
         read_all(&top.join(folder), &mut source);
     }
     for name in all_between(ARCHITECTURE, "`", "`") {

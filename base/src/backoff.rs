@@ -14,7 +14,7 @@ use std::{
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::event::Micros;
+use crate::Micros;
 
 /// Between half of the bound and the bound.
 const JITTER: RangeInclusive<f64> = 0.5..=1.0;

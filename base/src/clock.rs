@@ -28,7 +28,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use fanout::Micros;
+use crate::Micros;
 
 #[expect(clippy::disallowed_types, reason = "the clock of the process, which tests do not pause")]
 type Instant = std::time::Instant;

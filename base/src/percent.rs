@@ -10,17 +10,17 @@ const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.'
 const PATH: &AsciiSet = &VALUE.remove(b'/');
 
 /// Encodes a value of a query.
-pub(crate) fn encode(value: &str) -> impl fmt::Display {
+pub fn encode(value: &str) -> impl fmt::Display {
     utf8_percent_encode(value, VALUE)
 }
 
 /// Encodes a path, and keeps its slashes.
-pub(crate) fn encode_path(path: &str) -> impl fmt::Display {
+pub fn encode_path(path: &str) -> impl fmt::Display {
     utf8_percent_encode(path, PATH)
 }
 
 /// The text behind `%40` and the like; `None` if a sequence is broken or the bytes are not UTF-8.
-pub(crate) fn decode(text: &str) -> Option<String> {
+pub fn decode(text: &str) -> Option<String> {
     // The library keeps a broken sequence as it is, which would hide a password that is not encoded.
     let is_sequence = |part: &str| part.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
     if !text.split('%').skip(1).all(is_sequence) {

@@ -3,7 +3,7 @@
 //! Every long-lived thread and task starts here, under the name of its part. A part fails when it
 //! panics, or when it ends although nobody asked the hub to stop. From that moment [`has_failed`] is
 //! true (`/readyz` answers 503), one line on the standard error names the part and the reason, and
-//! [`failed`] wakes [`app::run`](crate::app::run), which closes the sockets and ends with
+//! [`failed`] wakes `app::run`, which closes the sockets and ends with
 //! [`EXIT_CODE`]. A watchdog thread ends the process after `server.failure_exit_ms` even if every
 //! other thread hangs.
 //!

@@ -1,6 +1,6 @@
-//! Dates and times in requests and responses.
+//! Dates and times as text, in requests, responses and frames.
 
-use fanout::Micros;
+use crate::Micros;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 /// The expected format, for error messages.

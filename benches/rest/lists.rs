@@ -7,12 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use matchwire::{
-    accounts::Accounts,
-    archive::Archive,
-    clock::now,
-    record::{EntityRef, MatchRecord, Names, PlayRecord},
-};
+use ::history::archive::Archive;
+use accounts::Accounts;
+use base::clock::now;
+use record::{EntityRef, MatchRecord, Names, PlayRecord};
 use serde_json::Value;
 use tokio::{runtime::Runtime, time::Instant};
 

@@ -1,7 +1,7 @@
 //! The matches of a large archive: one every twenty minutes since 2010.
 
 use ingest::event::Sport;
-use matchwire::record::{MatchSummary, Status};
+use record::{MatchSummary, Status};
 
 pub(crate) const HOUR_US: i64 = 3_600_000_000;
 /// 2010-01-01.

@@ -10,8 +10,8 @@ use fanout::Micros;
 use ingest::{
     event::Timed,
     recording::{Limits, Recording, Step},
-    simulator::Simulator,
 };
+use simulator::Simulator;
 
 pub(crate) use self::stage::Stage;
 

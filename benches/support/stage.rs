@@ -1,15 +1,13 @@
 //! A hub to apply batches to.
 
 use fanout::{Change, Epoch};
-use ingest::event::Timed;
-use matchwire::{
-    hub::{
-        Epochs, Hub, HubSettings,
-        feeds::{SourceNumber, SourcePolicy},
-        sequence::TailWindow,
-    },
+use hub::{
+    Epochs, Hub, HubSettings,
+    feeds::{SourceNumber, SourcePolicy},
     identity::Identity,
+    sequence::TailWindow,
 };
+use ingest::event::Timed;
 
 /// A hub without any state yet, and its one source.
 pub(crate) struct Stage {

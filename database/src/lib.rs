@@ -1,20 +1,32 @@
-//! The database with all persistent state: an SQLite file by default, or PostgreSQL.
+//! The database: an SQLite file or PostgreSQL.
 //!
-//! Knows connections, schema versions and how to detect changes by other processes; knows nothing
-//! of the tables' contents. Statements are written once for both: placeholders are numbered, and
-//! every type exists in both (64-bit integers, text, bytes, double precision).
+//! **In:** the name of a database. **Out:** connections, migrations, transactions, change notifications,
+//! backups. **Must not know** what the tables mean.
 //!
-//! In reading order: [`DatabaseName`], [`Database`], [`BatchWriter`], [`Watcher`], then `health`, `sqlite`,
-//! `migrations` and `backup`.
+//! Statements are written once for both databases, in types that both support. Only `migrations/sqlite`
+//! and `migrations/postgres` differ; they create the same tables, and a test compares them. Published
+//! migrations never change. Stores of all crates are tested on both databases.
+//!
+//! - **Writing.** Every writer starts with `Database::begin`. SQLite has one writer at a time and no
+//!   queue, so long writes are split (`BatchWriter`): after 200 ms the open transaction is committed,
+//!   followed by a pause in which other writers get their turn.
+//! - **Change notifications.** Triggers number the changes that other programs must notice, so no writer
+//!   can forget them. `Watcher::changed` waits for them: PostgreSQL uses `NOTIFY`, SQLite is polled by
+//!   `data_version`. A change is visible only after it is committed.
+//! - **Failures.** `is_unavailable` distinguishes temporary errors (503) from others (500). SQLite ends a
+//!   transaction by itself if its disk is full, and sqlx still counts it as open; such a connection is
+//!   discarded instead of returned to the pool. `Database::watch_writes` probes whether writes succeed,
+//!   for the metric `matchwire_database_writable`.
 
 mod backup;
 mod batch_writer;
+mod config;
 mod health;
 mod migrations;
 mod name;
 mod sqlite;
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod watch;
 
 use std::{fmt, time::Duration};
@@ -26,6 +38,7 @@ use sqlx::{
 
 use tracing::warn;
 
+pub use self::config::DatabaseConfig;
 pub use self::{
     backup::{BackupError, back_up},
     batch_writer::{BatchWriter, WriteBudget},
@@ -33,7 +46,7 @@ pub use self::{
     name::{DatabaseName, PostgresUrl},
     watch::Watcher,
 };
-use crate::config::DatabaseConfig;
+use base::percent;
 
 /// Look-ups are short, and SQLite has one writer at a time, so a few connections suffice. Each has
 /// its own thread there, and at most about 2 MiB of page cache.

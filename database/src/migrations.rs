@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn every_file_is_named() {
         for database in ["sqlite", "postgres"] {
-            let folder = format!("{}/migrations/{database}", env!("CARGO_MANIFEST_DIR"));
+            let folder = format!("{}/../migrations/{database}", env!("CARGO_MANIFEST_DIR"));
             assert_eq!(std::fs::read_dir(folder).unwrap().count(), ALL.len());
         }
     }

@@ -14,7 +14,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
 use super::{Database, DatabaseName};
 
 /// Runs a test on a new database of each kind.
-pub(crate) async fn on_each(test: impl AsyncFn(Database)) {
+pub async fn on_each(test: impl AsyncFn(Database)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = DatabaseName::File(folder.path().join("test.db"));
     let database = Database::open(&file).await.expect("SQLite opens");
@@ -30,7 +30,7 @@ pub(crate) async fn on_each(test: impl AsyncFn(Database)) {
 }
 
 /// The server, for tests that need it; prints a note and returns `None` if there is none.
-pub(crate) fn postgres_or_skipped() -> Option<String> {
+pub fn postgres_or_skipped() -> Option<String> {
     let server = postgres_server();
     if server.is_none() {
         skipped("TEST_POSTGRES_URL names no server");
@@ -39,7 +39,7 @@ pub(crate) fn postgres_or_skipped() -> Option<String> {
 }
 
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-pub(crate) fn skipped(why: &str) {
+pub fn skipped(why: &str) {
     eprintln!("skipped: {why}");
 }
 
@@ -49,15 +49,16 @@ fn postgres_server() -> Option<String> {
 }
 
 /// A database on the test's server, without any table.
-pub(crate) struct EmptyPostgres {
+#[derive(Debug)]
+pub struct EmptyPostgres {
     server: String,
     database: String,
-    pub(crate) name: DatabaseName,
+    pub name: DatabaseName,
 }
 
 impl EmptyPostgres {
     /// `server`: the URL of a database on it, such as `postgres://postgres@localhost:5433/postgres`.
-    pub(crate) async fn create(server: &str) -> Self {
+    pub async fn create(server: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let database = format!("test_{}_{count}", process::id());
@@ -67,7 +68,7 @@ impl EmptyPostgres {
         Self { server: server.to_owned(), database, name }
     }
 
-    pub(crate) async fn drop(self) {
+    pub async fn drop(self) {
         execute(&self.server, format!("DROP DATABASE {} WITH (FORCE)", self.database)).await;
     }
 }

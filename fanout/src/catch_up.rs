@@ -43,12 +43,11 @@ pub enum HostRequest {
     },
     /// The channels that match now.
     MatchChannels { pattern: Pattern },
-    /// Start a match in the dialect of the older sockets, from `from` if that is possible.
-    StartEvent {
-        /// See [`crate::live::EventChannel`].
+    /// Start a group in a dialect of the host, from `from` if that is possible.
+    StartGroup {
         channel: ChannelId,
-        /// The bookmaker whose prices the client also wants.
-        book: Option<Arc<str>>,
+        /// The companion that the client also wants.
+        companion: Option<Arc<str>>,
         from: Option<Position>,
         bytes_max: usize,
     },
@@ -61,11 +60,11 @@ pub enum HostResponse {
     /// The channel does not exist (yet, or any more).
     NotTracked,
     Channels(Vec<Channel>),
-    /// A match of the older sockets; the first frame says how it starts. If prices of a bookmaker were
-    /// requested, with their channel and its position in the first frame.
-    EventStarted(CatchUp, Option<(Channel, Seq)>),
-    /// There are no prices of that bookmaker.
-    UnknownBook,
+    /// A group; the first frame says how it starts. If a companion was requested, with its channel and
+    /// the position of that in the first frame.
+    GroupStarted(CatchUp, Option<(Channel, Seq)>),
+    /// The group has no such companion.
+    UnknownCompanion,
 }
 
 /// What catches a reader up.
@@ -75,12 +74,12 @@ pub struct CatchUp {
     /// The channel's own position now.
     pub head: Seq,
     pub verdict: Verdict,
-    /// CombinedFrames frames, in order: the image, or the updates since `from`.
+    /// The frames, in order: the image, or the updates since `from`.
     pub frames: Vec<CatchUpFrame>,
     /// The reader's position after `frames`: less than `head` if `bytes_max` cut them short.
     pub to: Seq,
     /// Held while the channel is followed, if the host renders it only for its followers: at a rate other
-    /// than [`Rate::Each`], and in the dialect of the older sockets.
+    /// than [`Rate::Each`], and in a dialect of the host.
     pub lease: Option<Lease>,
 }
 
@@ -92,7 +91,7 @@ pub struct CatchUpFrame {
     pub to: Seq,
 }
 
-/// Keeps the host merging changes at a rate, or rendering a match for the older sockets, while a clone is
+/// Keeps the host merging changes at a rate, or rendering a group in its own dialect, while a clone is
 /// held by a response on its way or by a subscription.
 #[derive(Debug, Clone, Default)]
 pub struct Lease(Arc<()>);

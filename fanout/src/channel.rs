@@ -13,7 +13,7 @@ use crate::{
 /// The number of a change within its channel and epoch. The first change is 1; 0 is the empty document.
 pub type Seq = u64;
 
-/// The name of a channel: segments joined by `/`, such as `football/204849/odds`.
+/// The name of a channel: segments joined by `/`, such as `rooms/204849/chat`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChannelId(Arc<str>);
 

@@ -1,22 +1,14 @@
 //! Why a socket is closed, with which code, and whether the client should reconnect.
 
-/// How the hub ends a connection.
+/// How a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Close {
-    /// No key or an invalid one. Reconnect with another key.
-    Unauthorised,
-    /// The account lacks the WebSocket add-on. Reconnect when it is paid.
-    AddonRequired,
-    /// There is no such socket. Do not reconnect here.
-    NotFound,
+    /// The host refuses or ends it, for a reason of its own.
+    Host(&'static HostClose),
     /// The client sent nothing, not even a pong. Reconnect at once.
     Idle,
-    /// The key was regenerated or revoked. Reconnect with the new one.
-    TokenRevoked,
     /// A command had more bytes or more fragments than the limits allow. Fix the client.
     CommandTooLarge,
-    /// The account has reached its limit of sockets. Close another one first.
-    TooManySockets,
     /// The hub is stopping. Reconnect after the delay given in `bye`.
     Drain { reconnect_after_ms: u32 },
     /// The client chose to be closed rather than to get merged values, or read nothing for too long.
@@ -30,17 +22,25 @@ pub enum Close {
     Client { code: u16 },
 }
 
+/// A reason of the host to refuse or end a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostClose {
+    pub code: u16,
+    /// The text of the close frame, and the `code` of the `error` frame with the message.
+    pub reason: &'static str,
+    /// The message of an `error` frame before the close frame, unless the connection is refused.
+    pub message: Option<&'static str>,
+    /// Whether a `bye` frame asks the client to reconnect at once.
+    pub bye: bool,
+}
+
 impl Close {
     #[must_use]
     pub fn code(self) -> u16 {
         match self {
-            Self::Unauthorised => 4401,
-            Self::AddonRequired => 4402,
-            Self::NotFound => 4404,
+            Self::Host(close) => close.code,
             Self::Idle => 4408,
-            Self::TokenRevoked => 4410,
             Self::CommandTooLarge => 4413,
-            Self::TooManySockets => 4429,
             Self::Drain { .. } => 4503,
             Self::TooSlow => 4508,
             Self::Protocol => 1002,
@@ -53,13 +53,9 @@ impl Close {
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
-            Self::Unauthorised => "auth_failed",
-            Self::AddonRequired => "addon_required",
-            Self::NotFound => "not_found",
+            Self::Host(close) => close.reason,
             Self::Idle => "idle",
-            Self::TokenRevoked => "token_revoked",
             Self::CommandTooLarge => "command_too_large",
-            Self::TooManySockets => "too_many_sockets",
             Self::Drain { .. } => "drain",
             Self::TooSlow => "slow",
             Self::Protocol => "protocol_error",
@@ -72,16 +68,10 @@ impl Close {
     #[must_use]
     pub fn bye(self) -> Option<(&'static str, u32)> {
         match self {
-            Self::Idle | Self::TooSlow | Self::TokenRevoked => Some((self.reason(), 0)),
+            Self::Idle | Self::TooSlow => Some((self.reason(), 0)),
             Self::Drain { reconnect_after_ms } => Some((self.reason(), reconnect_after_ms)),
-            Self::Unauthorised
-            | Self::AddonRequired
-            | Self::NotFound
-            | Self::CommandTooLarge
-            | Self::TooManySockets
-            | Self::Protocol
-            | Self::NotText
-            | Self::Client { .. } => None,
+            Self::Host(close) => close.bye.then_some((close.reason, 0)),
+            Self::CommandTooLarge | Self::Protocol | Self::NotText | Self::Client { .. } => None,
         }
     }
 }

@@ -10,9 +10,9 @@ use bytes::Bytes;
 use crate::{
     Micros,
     close::Close,
+    dialect::Dialect,
     inbound::{Inbound, InboundEvent, MessageLimits},
     permission::Permission,
-    session::Dialect,
     socket::{Socket, Stream},
 };
 
@@ -22,6 +22,8 @@ pub struct Owner {
     pub key: u64,
     /// When it is no longer allowed to be connected, if ever.
     pub expires: Option<Micros>,
+    /// How it is closed then.
+    pub expiry: Close,
     /// What it may follow.
     pub permission: Permission,
     /// Records what the connection uses; dropped when it ends.
@@ -257,12 +259,10 @@ impl Connection {
             Phase::Closing { deadline, .. } if now > deadline => TimerAction::Remove,
             Phase::Closing { .. } => TimerAction::Nothing,
             Phase::Open if stalled > limits.stall_us() => TimerAction::Close(Close::TooSlow),
-            Phase::Open
-                if self.owner.as_ref().is_some_and(|owner| owner.has_expired(time_of_day)) =>
-            {
-                TimerAction::Close(Close::AddonRequired)
-            }
-            Phase::Open => self.check_idle(limits, now),
+            Phase::Open => match &self.owner {
+                Some(owner) if owner.has_expired(time_of_day) => TimerAction::Close(owner.expiry),
+                _ => self.check_idle(limits, now),
+            },
         }
     }
 
@@ -305,7 +305,7 @@ mod tests {
     use mio::{Poll, Token};
 
     use super::*;
-    use crate::socket::SocketOptions;
+    use crate::{close::HostClose, socket::SocketOptions};
 
     /// The calls of a guard: messages, milliseconds and the time.
     #[derive(Debug, Default, Clone)]
@@ -317,15 +317,24 @@ mod tests {
         }
     }
 
-    fn connection(guard: UsageRecorder, now: Micros) -> Connection {
+    const EXPIRY: Close =
+        Close::Host(&HostClose { code: 4402, reason: "expired", message: None, bye: false });
+
+    /// A connection, and the client's end of it.
+    fn connected(now: Micros) -> (Connection, UnixStream) {
         let poll = Poll::new().expect("a poll");
-        let (stream, _) = UnixStream::pair().expect("a pair of sockets");
+        let (stream, client) = UnixStream::pair().expect("a pair of sockets");
         let options = SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 };
         let socket = Socket::register(Stream::Unix(stream), options, poll.registry(), Token(0));
-        let mut connection = Connection::new(1, socket.expect("it is taken over"), &[], now);
+        (Connection::new(1, socket.expect("it is taken over"), &[], now), client)
+    }
+
+    fn connection(guard: UsageRecorder, now: Micros) -> Connection {
+        let (mut connection, _) = connected(now);
         connection.owner = Some(Owner {
             key: 1,
             expires: None,
+            expiry: EXPIRY,
             permission: Permission::EVERYTHING,
             guard: Box::new(guard),
         });
@@ -334,11 +343,7 @@ mod tests {
 
     #[test]
     fn client_sees_the_end_after_the_close_frame_and_may_still_reply() {
-        let poll = Poll::new().expect("a poll");
-        let (stream, mut client) = UnixStream::pair().expect("a pair of sockets");
-        let options = SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 };
-        let socket = Socket::register(Stream::Unix(stream), options, poll.registry(), Token(0));
-        let mut connection = Connection::new(1, socket.expect("it is taken over"), &[], 0);
+        let (mut connection, mut client) = connected(0);
         assert!(!connection.hang_up(), "it is open");
         connection.close(0);
         connection.write_all(b"the close frame").expect("there is room");
@@ -355,11 +360,7 @@ mod tests {
 
     #[test]
     fn endless_sender_gets_a_limited_number_of_reads_a_turn() {
-        let poll = Poll::new().expect("a poll");
-        let (stream, mut client) = UnixStream::pair().expect("a pair of sockets");
-        let options = SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 };
-        let socket = Socket::register(Stream::Unix(stream), options, poll.registry(), Token(0));
-        let mut connection = Connection::new(1, socket.expect("it is taken over"), &[], 0);
+        let (mut connection, mut client) = connected(0);
         // A message without an end: as many empty fragments as the socket accepts at once.
         let fragment = [0, 0x80, 1, 2, 3, 4];
         client
@@ -424,8 +425,11 @@ mod tests {
         };
         for (now, time_of_day, expired) in [(9_000, 4_999, false), (1, 5_000, true)] {
             let action = connection.check_timers(&limits, 0, now, time_of_day);
-            let closes = matches!(action, TimerAction::Close(Close::AddonRequired));
-            assert_eq!(closes, expired, "{action:?} at {time_of_day}");
+            assert_eq!(
+                action == TimerAction::Close(EXPIRY),
+                expired,
+                "{action:?} at {time_of_day}"
+            );
         }
     }
 }

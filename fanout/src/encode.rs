@@ -22,13 +22,13 @@ const FIN_PONG: u8 = 0x8a;
 
 /// A text message in one frame; `write` appends its payload.
 pub fn text_frame(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
-    frame(FIN_TEXT, write)
+    frame(FIN_TEXT, 512, write)
 }
 
 /// A binary message in one frame.
 #[must_use]
 pub fn binary_frame(payload: &[u8]) -> Bytes {
-    frame(FIN_BINARY, |out| out.extend_from_slice(payload))
+    frame(FIN_BINARY, payload.len(), |out| out.extend_from_slice(payload))
 }
 
 /// The payload of a frame made by this module, sharing its bytes.
@@ -45,7 +45,7 @@ pub fn payload(frame: &Bytes) -> Bytes {
 /// A close frame. The reason is truncated to what a control frame may contain.
 #[must_use]
 pub fn close_frame(code: u16, reason: &str) -> Bytes {
-    frame(FIN_CLOSE, |out| {
+    frame(FIN_CLOSE, 2 + reason.len(), |out| {
         out.extend_from_slice(&code.to_be_bytes());
         out.extend(reason.bytes().take(123));
     })
@@ -53,20 +53,21 @@ pub fn close_frame(code: u16, reason: &str) -> Bytes {
 
 #[must_use]
 pub fn ping_frame() -> Bytes {
-    frame(FIN_PING, |_| {})
+    frame(FIN_PING, 0, |_| {})
 }
 
 /// The answer to a ping with this payload.
 #[must_use]
 pub fn pong_frame(payload: &[u8]) -> Bytes {
-    frame(FIN_PONG, |out| out.extend_from_slice(payload))
+    frame(FIN_PONG, payload.len(), |out| out.extend_from_slice(payload))
 }
 
 /// The payload is written after room for the longest header. The header then goes directly before it
 /// and the rest of the room is cut off, without a second buffer or a copy. A frame may be stored for
-/// long, in an outbox or in a tail, so its unused capacity is freed.
-fn frame(first: u8, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
-    let mut buffer = Vec::with_capacity(512);
+/// long, in an outbox or in a tail, so its unused capacity is freed. `capacity`: the expected bytes of the
+/// payload.
+fn frame(first: u8, capacity: usize, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    let mut buffer = Vec::with_capacity(HEADER_BYTES_MAX + capacity);
     buffer.resize(HEADER_BYTES_MAX, 0);
     write(&mut buffer);
     let length = buffer.len() - HEADER_BYTES_MAX;

@@ -19,6 +19,7 @@ use crate::{
     channel::{Channel, Publication, Rate},
     close::Close,
     connection::{NewConnection, Purpose},
+    dialect::Dialect,
     encode::binary_frame,
     inbound::MessageLimits,
     mailbox::Mailbox,
@@ -27,10 +28,7 @@ use crate::{
     socket::{SocketOptions, Stream},
 };
 
-pub use crate::{
-    connection::{Guard, Owner},
-    session::Dialect,
-};
+pub use crate::connection::{Guard, Owner};
 
 /// Limits and intervals.
 #[derive(Debug, Clone)]
@@ -82,7 +80,7 @@ impl Limits {
         MessageLimits {
             bytes_max: match dialect {
                 Dialect::Stream => self.from_bytes_max.max(self.command_bytes_max),
-                Dialect::Live(_) | Dialect::Bare => self.command_bytes_max,
+                Dialect::Hosted(_) | Dialect::Bare => self.command_bytes_max,
             },
             fragments_max: self.command_fragments_max,
         }
@@ -265,10 +263,8 @@ impl Fanout {
     /// no larger than half of its outbox.
     pub fn publish_bare(&self, messages: impl IntoIterator<Item = (u32, Bytes)>) {
         let changes = messages.into_iter().map(|(channel, payload)| {
-            let seq: Seq = self.shared.bare.fetch_add(1, Ordering::Relaxed) + 1;
-            let frame = binary_frame(&payload);
-            let publication = Publication::with_frame(bare_channel(channel), seq - 1, seq, frame);
-            Change::Published(Rate::Each, Arc::new(publication))
+            let seq = self.shared.bare.fetch_add(1, Ordering::Relaxed) + 1;
+            Change::Published(Rate::Each, Arc::new(bare_message(channel, seq, &payload)))
         });
         self.publish(&changes.collect::<Vec<_>>());
     }
@@ -375,6 +371,11 @@ impl Fanout {
     }
 }
 
+/// A message on a bare channel. It does not depend on earlier ones, so none leaves a gap.
+fn bare_message(channel: u32, seq: Seq, payload: &[u8]) -> Publication {
+    Publication::with_frame(bare_channel(channel), 0, seq, binary_frame(payload))
+}
+
 /// Held by a shard's thread. However the thread ends, nothing waits for it afterwards.
 struct ExitGuard {
     shared: Arc<Shared>,
@@ -391,8 +392,15 @@ impl Drop for ExitGuard {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, IoSlice, Write};
+
     use super::*;
-    use crate::catch_up::ShardRequest;
+    use crate::{
+        catch_up::ShardRequest,
+        outbox::Budget,
+        session::Session,
+        subscribers::{SubscriberLimits, Subscribers},
+    };
 
     struct NullHost;
 
@@ -418,6 +426,56 @@ mod tests {
             idle_ms: 0,
             stall_ms: 1_000,
             sockets: SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 },
+        }
+    }
+
+    /// Counts direct writes, and those of queued frames, which are vectored.
+    #[derive(Debug, Default)]
+    struct WriteCounter {
+        direct: usize,
+        queued: usize,
+    }
+
+    impl Write for WriteCounter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.direct += 1;
+            Ok(bytes.len())
+        }
+
+        fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+            self.queued += 1;
+            Ok(slices.iter().map(|slice| slice.len()).sum())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// All bare channels share one numbering, which must not look like gaps.
+    #[test]
+    fn messages_on_several_bare_channels_are_written_directly() {
+        let budget = Budget { bytes: 1024, frame_bytes: 0, age_us: 1_000_000 };
+        let mut subscribers = Subscribers::new(SubscriberLimits { budget, write_bytes: 1024 });
+        for channel in [1, 2] {
+            let (session, join) = Session::bare(bare_channel(channel));
+            let slot = subscribers.admit(session, WriteCounter::default());
+            subscribers.join(slot, Some(join));
+        }
+        for seq in 1..=8 {
+            let channel = if seq % 2 == 0 { 2 } else { 1 };
+            let message = bare_message(channel, seq, b"message");
+            subscribers.publish(Rate::Each, Arc::new(message), 1);
+            subscribers.broadcast(1);
+            subscribers.flush(1);
+        }
+        for (_, subscriber) in subscribers.iter() {
+            let WriteCounter { direct, queued } = subscriber.sink;
+            assert_eq!(
+                (direct, queued),
+                (3, 1),
+                "only the first message of a new reader is queued"
+            );
         }
     }
 

@@ -1,32 +1,87 @@
 //! Delivers publications to WebSocket clients.
 //!
-//! **In:** the host (the hub) numbers the changes of its channels and passes them to the [`Fanout`] as
-//! [`Publication`]s, together with the connections that it has accepted, each with its [`Owner`] and
-//! [`Permission`]. **Out:** frames on sockets, close codes, and the usage of each connection. When a
-//! reader subscribes, resumes or has fallen behind, the crate requests a catch-up from its host
-//! ([`catch_up::Host`]). The response comes through the same queue as publications, so that joining has
-//! no race, and a slow reader costs a position instead of a queue.
+//! **In:** publications with their numbers, accepted sockets with an owner and a permission, and answers
+//! of the host to catch-up requests. **Out:** frames, close codes, and the usage of each connection.
+//! **Must not know** sports, bookmakers, accounts, HTTP, or the content of documents: channels are names,
+//! permissions are bits, documents are opaque bytes.
 //!
-//! Each shard is one thread that owns its connections and its part of the index and nothing else. Shards
-//! share only immutable bytes: a publication is encoded once for all readers.
+//! # Threads
 //!
-//! **It must not know** sports, bookmakers, accounts, prices of add-ons, HTTP, or the contents of the
-//! documents that it carries: channels are names, permissions are bits, documents are opaque bytes. It
-//! knows the commands and control frames of two dialects: the stream protocol ([`protocol`]) and that of
-//! the older sockets ([`live`]). Three places still break the rule: [`live`] contains events and
-//! bookmakers, and [`close`] and [`protocol`] name the add-ons of the host.
+//! A shard is one thread with a loop over the readiness of its sockets (`mio`). There is no task per
+//! connection: an idle connection is one `Subscriber` in a slab and nothing else, and delivery iterates
+//! over an array and writes, instead of waking one task per follower. Shards share only immutable bytes.
+//! A shard that panics closes its mailbox, so that nobody waits for it.
 //!
-//! The modules, in reading order: [`channel`] and [`encode`] (what is published), [`catch_up`] (what the
-//! host must provide), [`protocol`], [`live`], [`close`] and [`permission`] (what clients see), [`topics`],
-//! [`patterns`], [`outbox`], [`session`], [`batch`] and [`subscribers`] (plain state of one shard), and
-//! then the threads and sockets around it.
+//! One turn (`Shard::turn`) processes everything that is ready:
+//!
+//! 1. Input of sockets. All connections read through one shared buffer, and `Inbound` finds complete
+//!    messages, so the crate stores nothing for a client that has not sent half a message. `Session`
+//!    executes commands.
+//! 2. The mailbox: publications, answers of the host, new connections, closes.
+//! 3. The batch of publications (`Subscribers::broadcast`), queued frames, and requests to the host.
+//! 4. Every 20 ms, timers of a part of the connections: beats, idle and stalled clients. Each connection
+//!    is visited once per beat interval, so that beats do not come in bursts. Slow and closing
+//!    connections are visited ten times per second.
+//!
+//! # Delivery
+//!
+//! `Topics` maps each channel at each rate to a flat array of subscribers. A `Batch` groups publications
+//! by topic. Each subscriber collects the *set* of its topics in the batch. Subscribers with the same set
+//! get the same bytes, which are combined once (`Batch::frames_of`), in one write. `Publication::frame`
+//! encodes a frame when the first shard needs it.
+//!
+//! **Order.** Frames of a set keep the order of publication across channels. A batch is delivered before
+//! the next one begins, and before any answer, command or change of a channel. A client that keeps up
+//! therefore sees the writer's order.
+//!
+//! **Slow clients.** A client that does not keep up, or is new to a topic, gets frames one by one into
+//! its `Outbox`, limited in bytes and age. If there is no room, the subscription leaves the index and
+//! stores a position. When half of the outbox is free again, it asks the host to catch up
+//! (`HostRequest::CatchUp`). The answer comes through the mailbox, so it contains every earlier
+//! publication and precedes every later one. Joining and resuming use the same mechanism.
+//!
+//! **Suspensions.** An urgent publication overtakes queued frames: the queued frames of its channel are
+//! removed, and one merged answer of the host goes first. Queued beats would then be wrong and are
+//! dropped.
+//!
+//! **Patterns** are indexed by segment. A new channel of k segments visits fewer than 2^(k+1) nodes,
+//! however many patterns exist. Equal patterns of several sockets share one path.
+//!
+//! **Kernel buffers** are small, because data in them can no longer be merged or overtaken. A TLS session
+//! accepts new bytes only after its last records were sent, for the same reason.
+//!
+//! # Dialects
+//!
+//! The crate contains the commands and frames of one protocol, that of `/stream/v1`. A host with another one
+//! implements `HostDialect`: it reads commands and renders every frame except those with data. Its
+//! subscriptions are groups of channels, with the same positions, outboxes and catch-ups. Reasons to close a
+//! socket that only the host has are `HostClose` values.
+//!
+//! # Limits
+//!
+//! | queue or resource | limit | beyond it |
+//! |---|---|---|
+//! | publications for a shard | `fanout.mailbox` | all its subscriptions catch up (`Subscribers::mark_all_behind`) |
+//! | bytes and age in an outbox | `fanout.outbox_bytes`, `fanout.outbox_age_ms` | the subscription falls behind; commands wait |
+//! | new connections per turn, open requests to the host | 64 to 1,024, by the length of the last turn | they wait |
+//! | requests of one connection | 1 | its commands wait |
+//! | commands per connection and turn; reads per turn | 32; 2 of 8 KiB | the next turn |
+//! | bytes and fragments of one command | `server.command_bytes_max`, `server.command_fragments_max` | closed with 4413 |
+//! | channels and patterns per socket | `fanout.channels_max`, `fanout.patterns_max` | refused, or left out of a pattern |
+//! | bytes of a batch, and per write | `fanout.write_bytes_max` | the next batch or turn |
+//! | kernel buffers | `fanout.send_buffer_bytes`, `fanout.unsent_bytes` | frames stay in the outbox |
+//! | catch-up requests of one key | `fanout.catch_up_burst`, `fanout.catch_ups_per_second` | its commands wait |
+//! | silence and stalls | `fanout.idle_ms`, `fanout.stall_ms` | closed |
+//!
+//! If a source can wait, it waits for room in the mailboxes before it overflows them
+//! (`Fanout::wait_for_room`).
 
 pub mod channel;
 pub mod encode;
 
 pub mod catch_up;
 pub mod close;
-pub mod live;
+pub mod dialect;
 pub mod permission;
 pub mod protocol;
 
@@ -50,7 +105,8 @@ mod fanout;
 
 pub use crate::{
     channel::{ChannelId, Epoch, Pattern, Position, Publication, Seq},
-    fanout::{Change, Dialect, Fanout, Guard, Limits, Owner, StartError},
+    dialect::Dialect,
+    fanout::{Change, Fanout, Guard, Limits, Owner, StartError},
     permission::{Classes, Permission},
 };
 

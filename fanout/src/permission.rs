@@ -1,7 +1,7 @@
 //! What a connection may follow.
 //!
 //! Each channel needs some [`Classes`], and a connection has some. Only the host knows what they stand
-//! for, what they cost and when they change: this crate compares bits and passes names on. All
+//! for and when they change: this crate compares bits and passes names on. All
 //! connections of a key share one permission, which costs each of them a pointer.
 
 use std::sync::Arc;
@@ -30,14 +30,14 @@ impl Classes {
     }
 }
 
-/// What opens a class of channels, as presented to a client that lacks it.
+/// What opens a class of channels, as the host presents it to a client that lacks the class.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Product {
+pub struct Offer {
     pub class: Classes,
-    /// As a text with its price.
+    /// As a text.
     pub title: String,
     /// As JSON, for programs.
-    pub offer: Value,
+    pub document: Value,
 }
 
 /// What a connection may follow from a point in time until the next period.
@@ -57,20 +57,17 @@ pub struct Permission(Option<Arc<Schedule>>);
 struct Schedule {
     /// Sorted by time; the first also applies before its start.
     periods: Vec<PermissionPeriod>,
-    products: Arc<[Product]>,
-    /// What the prices of one bookmaker need on the older sockets.
-    book: Classes,
+    offers: Arc<[Offer]>,
 }
 
 impl Permission {
     /// Everything, forever: for hosts without permissions.
     pub const EVERYTHING: Self = Self(None);
 
-    /// `periods`: at least one, sorted by time. `book`: what the prices of one bookmaker need on the older
-    /// sockets.
+    /// `periods`: at least one, sorted by time.
     #[must_use]
-    pub fn new(periods: Vec<PermissionPeriod>, products: Arc<[Product]>, book: Classes) -> Self {
-        Self(Some(Arc::new(Schedule { periods, products, book })))
+    pub fn new(periods: Vec<PermissionPeriod>, offers: Arc<[Offer]>) -> Self {
+        Self(Some(Arc::new(Schedule { periods, offers })))
     }
 
     fn period(&self, now: Micros) -> Option<&PermissionPeriod> {
@@ -89,17 +86,11 @@ impl Permission {
         self.period(now).map_or(&[], |period| &period.names)
     }
 
-    #[must_use]
-    pub fn book(&self) -> Classes {
-        self.0.as_ref().map_or(Classes::NONE, |schedule| schedule.book)
-    }
-
-    /// The products that a client with `classes` lacks for `needed`.
-    pub fn lacking(&self, classes: Classes, needed: Classes) -> impl Iterator<Item = &Product> {
-        let products = self.0.as_ref().map_or(&[][..], |schedule| &schedule.products);
-        let lacks =
-            move |product: &&Product| !classes.cover(product.class) && needed.cover(product.class);
-        products.iter().filter(lacks)
+    /// The offers that a client with `classes` lacks for `needed`.
+    pub fn lacking(&self, classes: Classes, needed: Classes) -> impl Iterator<Item = &Offer> {
+        let offers = self.0.as_ref().map_or(&[][..], |schedule| &schedule.offers);
+        let lacks = move |offer: &&Offer| !classes.cover(offer.class) && needed.cover(offer.class);
+        offers.iter().filter(lacks)
     }
 }
 
@@ -107,26 +98,26 @@ impl Permission {
 mod tests {
     use super::*;
 
-    const SPORTS: Classes = Classes(1);
-    const BOOKS: Classes = Classes(2);
+    const RED: Classes = Classes(1);
+    const BLUE: Classes = Classes(2);
 
     #[test]
-    fn classes_change_with_time_and_missing_products_are_named() {
-        let product =
-            |class, title: &str| Product { class, title: title.to_owned(), offer: Value::Null };
-        let products = [product(SPORTS, "sports"), product(BOOKS, "books")];
+    fn classes_change_with_time_and_missing_offers_are_named() {
+        let offer =
+            |class, title: &str| Offer { class, title: title.to_owned(), document: Value::Null };
+        let offers = [offer(RED, "red"), offer(BLUE, "blue")];
         let period = |from, classes| PermissionPeriod { from, classes, names: Vec::new() };
-        let periods = vec![period(10, BOOKS), period(20, Classes::NONE)];
-        let permission = Permission::new(periods, products.into(), BOOKS);
-        assert_eq!(permission.classes(5), BOOKS);
-        assert_eq!(permission.classes(19), BOOKS);
+        let periods = vec![period(10, BLUE), period(20, Classes::NONE)];
+        let permission = Permission::new(periods, offers.into());
+        assert_eq!(permission.classes(5), BLUE);
+        assert_eq!(permission.classes(19), BLUE);
         assert_eq!(permission.classes(20), Classes::NONE);
-        let both = SPORTS.and(BOOKS);
+        let both = RED.and(BLUE);
         let lacking = |classes, needed| {
             permission.lacking(classes, needed).map(|it| &*it.title).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(lacking(BOOKS, both), "sports");
-        assert_eq!(lacking(Classes::NONE, both), "sports books");
+        assert_eq!(lacking(BLUE, both), "red");
+        assert_eq!(lacking(Classes::NONE, both), "red blue");
         assert_eq!(lacking(both, both), "");
         assert!(Permission::EVERYTHING.classes(0).cover(both));
     }

@@ -14,9 +14,9 @@ use crate::{
     encode::text_frame,
 };
 
-/// A command of a client.
+/// A command of a client in the stream protocol.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Command {
+pub enum StreamCommand {
     Subscribe { id: Value, channel: Pattern, from: StartPoint, options: SubscribeOptions },
     Set { id: Value, channel: Pattern, changes: OptionChanges },
     Unsubscribe { id: Value, channel: Pattern },
@@ -93,23 +93,29 @@ impl OnSlow {
 pub struct Refusal {
     pub id: Value,
     pub code: Code,
-    pub message: String,
+    pub message: Box<str>,
     /// The channel it is about, where there is one.
     pub channel: Option<String>,
     /// The host's offers that would open it.
-    pub offers: Vec<Value>,
+    pub offers: Box<[Value]>,
 }
 
 impl Refusal {
     #[must_use]
-    pub fn new(id: &Value, code: Code, message: impl Into<String>) -> Self {
-        Self { id: id.clone(), code, message: message.into(), channel: None, offers: Vec::new() }
+    pub fn new(id: &Value, code: Code, message: impl Into<Box<str>>) -> Self {
+        Self {
+            id: id.clone(),
+            code,
+            message: message.into(),
+            channel: None,
+            offers: Box::default(),
+        }
     }
 
     /// Adds the offers that would open the channel.
     #[must_use]
     pub fn with_offers(self, offers: Vec<Value>) -> Self {
-        Self { offers, ..self }
+        Self { offers: offers.into(), ..self }
     }
 
     #[must_use]
@@ -128,9 +134,9 @@ pub enum Code {
     NotTracked,
     NotEntitled,
     Limit,
-    AuthFailed,
-    AddonRequired,
-    NotFound,
+    /// The host refuses or ends the connection, with a code of its own.
+    #[serde(untagged)]
+    Host(&'static str),
 }
 
 impl Code {
@@ -143,7 +149,7 @@ impl Code {
 /// The longest `id` of a command that is a string, in bytes.
 const ID_BYTES_MAX: usize = 64;
 
-impl Command {
+impl StreamCommand {
     /// Reads one text message.
     ///
     /// # Errors
@@ -334,7 +340,8 @@ enum ControlFrame<'a> {
     },
     Lag(Lag),
     Entitlement {
-        addons: &'a [&'static str],
+        #[serde(rename = "addons")]
+        granted: &'a [&'static str],
         ended: &'a [&'a str],
         channels: usize,
     },
@@ -345,8 +352,8 @@ enum ControlFrame<'a> {
         ch: Option<&'a str>,
         code: Code,
         message: &'a str,
-        #[serde(skip_serializing_if = "<[Value]>::is_empty")]
-        addons: &'a [Value],
+        #[serde(rename = "addons", skip_serializing_if = "<[Value]>::is_empty")]
+        offers: &'a [Value],
         retry: bool,
     },
     Bye {
@@ -405,11 +412,11 @@ pub fn subscribed(
     })
 }
 
-/// The add-ons that the client has from now on, and the channels that end because of that: their names,
+/// What the client has from now on, in the host's words, and the channels that end because of that: their names,
 /// truncated if there are very many, and their number.
 #[must_use]
-pub fn entitlement(addons: &[&'static str], ended: &[&str], channels: usize) -> Bytes {
-    json_frame(&ControlFrame::Entitlement { addons, ended, channels })
+pub fn entitlement(granted: &[&'static str], ended: &[&str], channels: usize) -> Bytes {
+    json_frame(&ControlFrame::Entitlement { granted, ended, channels })
 }
 
 /// Counts of the channels that a pattern covers.
@@ -417,7 +424,7 @@ pub fn entitlement(addons: &[&'static str], ended: &[&str], channels: usize) -> 
 pub struct Coverage {
     /// Those that are followed.
     pub followed: usize,
-    /// Those that the client's add-ons do not cover.
+    /// Those that the client's permission does not cover.
     pub not_entitled: usize,
     /// Those beyond the limit of the socket.
     pub left_out: usize,
@@ -451,7 +458,7 @@ pub fn unsubscribed(id: &Value, ch: &str) -> Bytes {
     json_frame(&ControlFrame::Unsubscribed { id: Some(id), ch, why: None })
 }
 
-/// The channel no longer exists: its match ended long ago.
+/// The channel no longer exists.
 #[must_use]
 pub fn channel_gone(ch: &str) -> Bytes {
     json_frame(&ControlFrame::Unsubscribed { id: None, ch, why: Some("gone") })
@@ -485,7 +492,7 @@ pub fn error(refusal: &Refusal) -> Bytes {
         ch: refusal.channel.as_deref(),
         code: refusal.code,
         message: &refusal.message,
-        addons: &refusal.offers,
+        offers: &refusal.offers,
         retry: refusal.code.retry(),
     })
 }
@@ -502,15 +509,17 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> (Code, String) {
-        let refusal = Command::parse(text).expect_err(text);
-        (refusal.code, refusal.message)
+        let refusal = StreamCommand::parse(text).expect_err(text);
+        (refusal.code, refusal.message.into())
     }
 
     #[test]
     fn subscribe_is_read_with_all_its_fields() {
         let text = r#"{"op":"subscribe","id":1,"ch":"football/7","from":{"epoch":"k3f9","seq":812},
             "every_ms":250,"on_slow":"close","lag":true,"later":[]}"#;
-        let Ok(Command::Subscribe { id, channel, from, options }) = Command::parse(text) else {
+        let Ok(StreamCommand::Subscribe { id, channel, from, options }) =
+            StreamCommand::parse(text)
+        else {
             panic!("a whole subscribe was refused");
         };
         assert_eq!((id, channel.as_str()), (Value::from(1), "football/7"));
@@ -522,7 +531,7 @@ mod tests {
     #[test]
     fn set_changes_what_it_names() {
         let text = r#"{"op":"set","id":2,"ch":"football/7","every_ms":1000}"#;
-        let Ok(Command::Set { changes, .. }) = Command::parse(text) else {
+        let Ok(StreamCommand::Set { changes, .. }) = StreamCommand::parse(text) else {
             panic!("a whole set was refused");
         };
         let before = SubscribeOptions { rate: Rate::Each, on_slow: OnSlow::Resync, lag: true };
@@ -533,8 +542,8 @@ mod tests {
     fn wildcard_takes_a_position_for_each_channel() {
         let text =
             r#"{"op":"subscribe","ch":"football/*","from":{"football/7":{"epoch":"a","seq":3}}}"#;
-        let Ok(Command::Subscribe { from: StartPoint::Positions(positions), .. }) =
-            Command::parse(text)
+        let Ok(StreamCommand::Subscribe { from: StartPoint::Positions(positions), .. }) =
+            StreamCommand::parse(text)
         else {
             panic!("positions were not read");
         };
@@ -567,7 +576,7 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_never_panics(text in ".{0,200}") {
-            let _parsed = Command::parse(&text);
+            let _parsed = StreamCommand::parse(&text);
         }
     }
 }

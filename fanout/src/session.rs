@@ -7,8 +7,8 @@
 mod catch_up;
 mod commands;
 mod delivery;
+mod groups;
 mod index;
-mod live;
 mod permission;
 mod subscription;
 
@@ -27,7 +27,7 @@ use self::{
 use crate::{
     Micros,
     channel::{Channel, ChannelId, Pattern, Position, Publication, Rate, Seq},
-    live::Sports,
+    dialect::Dialect,
     outbox::{Budget, FrameOrigin, Outbox},
     patterns::Patterns,
     permission::{Classes, Permission},
@@ -81,18 +81,6 @@ pub struct SessionContext<'a> {
     pub slot: u32,
     pub budget: Budget,
     pub now: Micros,
-}
-
-/// The protocol of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Dialect {
-    /// The stream protocol.
-    #[default]
-    Stream,
-    /// The protocol of the older sockets, with these sports.
-    Live(&'static Sports),
-    /// None: the connection follows one bare channel.
-    Bare,
 }
 
 /// What happened to a publication that was offered to a subscription.
@@ -196,7 +184,7 @@ impl Session {
     /// Whether it follows a bare channel.
     #[must_use]
     pub fn is_bare(&self) -> bool {
-        self.dialect == Dialect::Bare
+        self.dialect.is_bare()
     }
 
     #[must_use]
@@ -431,7 +419,7 @@ impl Session {
     /// The first part of a beat, or `None` if nothing is followed or the dialect has no beats.
     pub fn beat(&mut self, topics: &Topics, now: Micros) -> Option<Bytes> {
         let is_idle = self.subscriptions.is_empty() && !self.has_wildcards();
-        if self.dialect != Dialect::Stream || is_idle {
+        if !self.dialect.is_stream() || is_idle {
             return None;
         }
         self.beat_at = Some(0);

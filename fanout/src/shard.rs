@@ -15,7 +15,7 @@ mod token_buckets;
 use std::{
     collections::{HashSet, VecDeque},
     io, mem,
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, LazyLock, atomic::Ordering},
     time::Duration,
 };
 
@@ -32,7 +32,7 @@ use self::{
 use crate::{
     Micros,
     catch_up::{HostRequest, HostResponse, Requester, ShardRequest},
-    channel::{Channel, Epoch},
+    channel::{Channel, ChannelId, Epoch},
     clock::monotonic,
     close::Close,
     connection::Connection,
@@ -341,11 +341,13 @@ fn seconds(span: Micros) -> f64 {
 /// Set in the numbers of bare channels, to distinguish them from those of the host.
 const BARE: u32 = 1 << 31;
 
+/// The name of all bare channels. Their followers find them by number, and no frame contains it.
+static BARE_NAME: LazyLock<ChannelId> = LazyLock::new(|| ChannelId::new("bare"));
+
 pub(crate) fn bare_channel(number: u32) -> Channel {
-    let name = crate::ChannelId::new(format!("bare/{number}"));
     Channel {
         number: BARE | number,
-        name,
+        name: BARE_NAME.clone(),
         epoch: Epoch(0),
         deliver_last: false,
         needs: Classes::NONE,

@@ -27,7 +27,7 @@ use crate::{
     batch::{Batch, TopicSet},
     catch_up::{HostRequest, HostResponse},
     channel::{Channel, Publication, Rate},
-    live,
+    dialect,
     outbox::{Budget, Outbox, WriteOutcome},
     patterns::Patterns,
     protocol,
@@ -78,19 +78,19 @@ pub struct Subscribers<S> {
 /// A client's command, in its dialect.
 #[derive(Debug)]
 pub enum Command {
-    Stream(protocol::Command),
-    Live(live::Command),
+    Stream(protocol::StreamCommand),
+    Hosted(dialect::HostedCommand),
 }
 
-impl From<protocol::Command> for Command {
-    fn from(command: protocol::Command) -> Self {
+impl From<protocol::StreamCommand> for Command {
+    fn from(command: protocol::StreamCommand) -> Self {
         Self::Stream(command)
     }
 }
 
-impl From<live::Command> for Command {
-    fn from(command: live::Command) -> Self {
-        Self::Live(command)
+impl From<dialect::HostedCommand> for Command {
+    fn from(command: dialect::HostedCommand) -> Self {
+        Self::Hosted(command)
     }
 }
 
@@ -250,7 +250,7 @@ impl<S: Write> Subscribers<S> {
         let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
         let (all_left, next) = match command.into() {
             Command::Stream(command) => session.apply_command(command, stamp, context),
-            Command::Live(command) => session.apply_live_command(command, context),
+            Command::Hosted(command) => session.apply_hosted_command(command, context),
         };
         self.leave(all_left);
         if let Some(request) = next {

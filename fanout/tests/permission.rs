@@ -13,8 +13,8 @@ use fanout::{
     channel::{Channel, Rate},
     encode::text_frame,
     outbox::Budget,
-    permission::{PermissionPeriod, Product},
-    protocol::Command,
+    permission::{Offer, PermissionPeriod},
+    protocol::StreamCommand,
     session::Session,
     subscribers::{Effect, SubscriberLimits, Subscribers},
 };
@@ -69,18 +69,18 @@ fn channel(name: &str) -> Channel {
 }
 
 fn permission(periods: &[(Micros, Classes, &[&'static str])]) -> Permission {
-    let product = |class, name: &str| Product {
+    let offer = |class, name: &str| Offer {
         class,
         title: format!("the {name} add-on ($5 a month)"),
-        offer: json!({"addon": name}),
+        document: json!({"addon": name}),
     };
     let period = |&(from, classes, names): &(Micros, Classes, &[&'static str])| PermissionPeriod {
         from,
         classes,
         names: names.to_vec(),
     };
-    let products = [product(SPORTS, "sports"), product(BOOKS, "odds")];
-    Permission::new(periods.iter().map(period).collect(), products.into(), BOOKS)
+    let offers = [offer(SPORTS, "sports"), offer(BOOKS, "odds")];
+    Permission::new(periods.iter().map(period).collect(), offers.into())
 }
 
 impl World {
@@ -93,7 +93,7 @@ impl World {
 
     /// Carries out a command, responds to its requests and returns the received frames.
     fn send(&mut self, command: &Value) -> Vec<Value> {
-        let command = Command::parse(&command.to_string()).expect("a good command");
+        let command = StreamCommand::parse(&command.to_string()).expect("a good command");
         self.subscribers.apply_command(0, command, self.now);
         self.settle()
     }
@@ -136,7 +136,7 @@ impl World {
                         lease: None,
                     })
                 }
-                HostRequest::StartEvent { .. } => panic!("a request of another dialect"),
+                HostRequest::StartGroup { .. } => panic!("a request of another dialect"),
             };
             self.subscribers.apply_response(0, response, self.now);
         }

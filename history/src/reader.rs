@@ -14,10 +14,8 @@ use std::{
 
 use ingest::event::Sport;
 
-use crate::{
-    archive::completed,
-    record::{Key, MatchRecord},
-};
+use crate::archive::completed;
+use record::{Key, MatchRecord};
 
 /// A handle on the snapshots; clones share them.
 #[derive(Debug, Clone, Default)]

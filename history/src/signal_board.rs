@@ -6,10 +6,9 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use fanout::Micros;
+use base::Micros;
 
-use super::SignalRecord;
-use crate::record::Key;
+use record::{Key, signal::SignalRecord};
 
 /// Maximum number in memory; the oldest ended ones are dropped first, and stay in the archive.
 const SIGNALS_MAX: usize = 20_000;
@@ -107,7 +106,7 @@ mod tests {
     use ingest::event::{Id, Sport};
 
     use super::*;
-    use crate::signals::{Finding, Signal, SignalKind, Topic};
+    use record::signal::{Finding, Signal, SignalKind, Topic};
 
     fn record(number: i64, ended: Option<Micros>) -> Arc<SignalRecord> {
         let topic =

@@ -3,20 +3,23 @@
 
 use bytes::Bytes;
 use fanout::{
-    Position, Seq,
+    Pattern, Position, Seq,
     catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Verdict, check},
+    channel::Channel,
     encode::text_frame,
-    live,
 };
 
 use crate::{
     channels::{ChannelEntry, Subject},
-    dialect::stream::{self, SeqRange},
-    document::Object,
+    dialect::{
+        live::protocol::EventChannel,
+        stream::{self, SeqRange},
+    },
     hub::{
         Hub,
         sequence::{Sequence, Stamp, TailStep},
     },
+    patch::Patch,
 };
 
 /// A channel's image, encoded once per sequence number and shared by all readers.
@@ -63,15 +66,15 @@ impl Hub {
         match question {
             HostRequest::MatchChannels { pattern } => {
                 work.spent += self.channels.len() * MATCH_WORK;
-                HostResponse::Channels(self.channels.matching(pattern))
+                HostResponse::Channels(self.channels_matching(pattern))
             }
-            HostRequest::StartEvent { channel, book, from, bytes_max } => {
-                let answer = self.begin(channel, book.as_ref(), *from, *bytes_max);
+            HostRequest::StartGroup { channel, companion, from, bytes_max } => {
+                let answer = self.begin(channel, companion.as_ref(), *from, *bytes_max);
                 work.spent += rendered(&answer);
                 answer
             }
             HostRequest::CatchUp { channel, from, why, bytes_max, .. }
-                if live::EventChannel::parse(channel.as_str()).is_some() =>
+                if EventChannel::parse(channel.as_str()).is_some() =>
             {
                 let answer = self.catch_up_legacy(channel.as_str(), *from, why, *bytes_max);
                 work.spent += rendered(&answer);
@@ -82,13 +85,22 @@ impl Hub {
                     return HostResponse::NotTracked;
                 };
                 let caught_up = self.catch_up(subject, *from, why, *bytes_max, work);
-                let lease = self.channels.get_mut(subject).and_then(|it| it.tiers.lease(*rate));
+                let lease = self.channel_mut(subject).and_then(|it| it.tiers.lease(*rate));
                 match caught_up {
                     Some(caught_up) => HostResponse::CatchUp(CatchUp { lease, ..caught_up }),
                     None => HostResponse::NotTracked,
                 }
             }
         }
+    }
+
+    /// The channels that match a pattern, by name.
+    fn channels_matching(&self, pattern: &Pattern) -> Vec<Channel> {
+        let matching = self.all_channels().map(|entry| &entry.sequence.channel);
+        let mut found: Vec<Channel> =
+            matching.filter(|channel| pattern.matches(&channel.name)).cloned().collect();
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found
     }
 
     fn catch_up(
@@ -99,7 +111,7 @@ impl Hub {
         bytes_max: usize,
         work: &mut WorkBudget,
     ) -> Option<CatchUp> {
-        let entry = self.channels.get_mut(subject)?;
+        let entry = self.channel_mut(subject)?;
         let verdict = from.map(|from| verify(entry, from));
         if let Some(Ok(from)) = verdict {
             let (frames, to) = since(&mut entry.sequence, from, why, bytes_max, work);
@@ -138,7 +150,7 @@ impl Hub {
     }
 
     fn shared_image(&mut self, subject: Subject) -> Option<ChannelImage> {
-        let entry = self.channels.get(subject)?;
+        let entry = self.channel(subject)?;
         let (epoch, head) = (entry.sequence.channel.epoch, entry.sequence.head());
         if let Some((seq, frame)) = &entry.image
             && *seq == head
@@ -149,7 +161,7 @@ impl Hub {
         let stamp = entry.stamp;
         let data = self.image(subject)?;
         let frame = text_frame(|out| stream::image(out, &name, epoch, head, stamp, &data));
-        self.channels.get_mut(subject)?.image = Some((head, frame.clone()));
+        self.channel_mut(subject)?.image = Some((head, frame.clone()));
         Some(ChannelImage { epoch, seq: head, frame })
     }
 }
@@ -162,10 +174,10 @@ fn verify(entry: &ChannelEntry, from: Position) -> Result<Seq, Gap> {
 /// Bytes of the frames of an answer.
 fn rendered(answer: &HostResponse) -> usize {
     match answer {
-        HostResponse::CatchUp(caught_up) | HostResponse::EventStarted(caught_up, _) => {
+        HostResponse::CatchUp(caught_up) | HostResponse::GroupStarted(caught_up, _) => {
             caught_up.frames.iter().map(|forward| forward.frame.len()).sum()
         }
-        HostResponse::NotTracked | HostResponse::Channels(_) | HostResponse::UnknownBook => 0,
+        HostResponse::NotTracked | HostResponse::Channels(_) | HostResponse::UnknownCompanion => 0,
     }
 }
 
@@ -223,7 +235,7 @@ struct FrameBuilder {
     stamp: Stamp,
     first: TailStep,
     /// The merged patch, if there are several updates.
-    merged: Option<Object>,
+    merged: Option<Patch>,
 }
 
 impl FrameBuilder {

@@ -1,10 +1,12 @@
 //! The channels: their subjects and names.
 //!
-//! Owns the sequences and the tiers. Does not know who follows a channel, nor what an update means.
+//! A match owns its channels ([`MatchChannels`]) with their sequences, tails and rate tiers; the
+//! others are in [`Channels`], with the names and numbers of all. Does not know who follows a
+//! channel, nor what an update means.
 
 use std::{collections::HashMap, sync::Arc};
 
-use fanout::{ChannelId, Classes, Epoch, Pattern, channel::Channel};
+use fanout::{ChannelId, Classes, Epoch, channel::Channel};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
@@ -23,6 +25,46 @@ pub enum Subject {
     Signals,
 }
 
+/// Channels of other sports than football and tennis.
+pub const OTHER_SPORTS: Classes = Classes(1);
+
+/// Channels with prices of named bookmakers.
+pub const BOOK_PRICES: Classes = Classes(2);
+
+impl Subject {
+    /// The match that the channel is of.
+    #[must_use]
+    pub fn match_id(self) -> Option<Id> {
+        match self {
+            Self::Match(id) | Self::Consensus(id) | Self::Book(id, _) => Some(id),
+            Self::Board(_) | Self::Feeds | Self::Signals => None,
+        }
+    }
+
+    /// The classes of content that the channel belongs to. `sport` is that of its match. What a
+    /// subscriber needs to follow a class is not known here.
+    #[must_use]
+    pub fn classes(self, sport: Sport) -> Classes {
+        let sport = if let Self::Board(of_board) = self { of_board } else { sport };
+        let of_sport = match sport {
+            Sport::Football | Sport::Tennis => Classes::NONE,
+            Sport::Cs2
+            | Sport::Darts
+            | Sport::Hockey
+            | Sport::Basketball
+            | Sport::HorseRacing
+            | Sport::Cricket
+            | Sport::Other => OTHER_SPORTS,
+        };
+        match self {
+            Self::Match(_) | Self::Consensus(_) | Self::Board(_) => of_sport,
+            Self::Book(..) => of_sport.and(BOOK_PRICES),
+            Self::Feeds => Classes::NONE,
+            Self::Signals => BOOK_PRICES,
+        }
+    }
+}
+
 /// One channel, with its last published header.
 #[derive(Debug)]
 pub struct ChannelEntry {
@@ -37,14 +79,22 @@ pub struct ChannelEntry {
     pub stamp: Option<crate::hub::sequence::Stamp>,
 }
 
-/// All channels.
+/// The channels that are not of one match, and the names and numbers of all.
 #[derive(Debug, Default)]
 pub struct Channels {
-    /// Looked up several times per change. Subjects contain numbers that no feed can choose, so a
-    /// hash without collision resistance is safe.
-    entries: FxHashMap<Subject, ChannelEntry>,
+    /// Boards, `feeds` and `signals`.
+    shared: FxHashMap<Subject, ChannelEntry>,
     names: HashMap<ChannelId, Subject>,
     numbers: u32,
+}
+
+/// The channels of one match.
+#[derive(Debug, Default)]
+pub struct MatchChannels {
+    own: Option<Box<ChannelEntry>>,
+    consensus: Option<Box<ChannelEntry>>,
+    /// By the book's index in the match.
+    books: Vec<Option<Box<ChannelEntry>>>,
 }
 
 impl Channels {
@@ -62,22 +112,33 @@ impl Channels {
         })
     }
 
-    /// Opens a channel that requires these classes. Its sequence begins at 0, the empty document.
-    pub fn open(
+    /// Makes a channel of these classes, and registers its name. Its sequence begins at 0, the empty
+    /// document.
+    pub fn register(
         &mut self,
         subject: Subject,
         name: ChannelId,
         (epoch, needs): (Epoch, Classes),
         header: Header,
-    ) -> &ChannelEntry {
+    ) -> ChannelEntry {
         let number = self.next_number();
         let deliver_last = subject == Subject::Feeds;
         let channel = Channel { number, name: name.clone(), epoch, deliver_last, needs };
         let sequence = Sequence::new(channel);
         let tiers = RateTiers::default();
-        let entry = ChannelEntry { subject, sequence, tiers, header, image: None, stamp: None };
         self.names.insert(name, subject);
-        self.entries.entry(subject).or_insert(entry)
+        ChannelEntry { subject, sequence, tiers, header, image: None, stamp: None }
+    }
+
+    /// Forgets the name of a channel that is closed.
+    pub fn unregister(&mut self, entry: ChannelEntry) -> Channel {
+        self.names.remove(&entry.sequence.channel.name);
+        entry.sequence.channel
+    }
+
+    /// Opens a channel that is not of one match.
+    pub fn open_shared(&mut self, entry: ChannelEntry) {
+        self.shared.insert(entry.subject, entry);
     }
 
     /// A number that was never used.
@@ -86,26 +147,29 @@ impl Channels {
         self.numbers
     }
 
-    /// Removes a channel.
-    pub fn close(&mut self, subject: Subject) -> Option<Channel> {
-        let entry = self.entries.remove(&subject)?;
-        self.names.remove(&entry.sequence.channel.name);
-        Some(entry.sequence.channel)
-    }
-
+    /// A channel that is not of one match.
     #[must_use]
-    pub fn get(&self, subject: Subject) -> Option<&ChannelEntry> {
-        self.entries.get(&subject)
+    pub fn shared(&self, subject: Subject) -> Option<&ChannelEntry> {
+        self.shared.get(&subject)
     }
 
-    pub fn get_mut(&mut self, subject: Subject) -> Option<&mut ChannelEntry> {
-        self.entries.get_mut(&subject)
+    pub fn shared_mut(&mut self, subject: Subject) -> Option<&mut ChannelEntry> {
+        self.shared.get_mut(&subject)
+    }
+
+    /// The channels that are not of one match.
+    pub fn all_shared(&self) -> impl Iterator<Item = &ChannelEntry> {
+        self.shared.values()
+    }
+
+    pub fn all_shared_mut(&mut self) -> impl Iterator<Item = &mut ChannelEntry> {
+        self.shared.values_mut()
     }
 
     /// The sports that have a board.
     #[must_use]
     pub fn boards(&self) -> Vec<Sport> {
-        let boards = self.entries.keys().filter_map(|subject| match subject {
+        let boards = self.shared.keys().filter_map(|subject| match subject {
             Subject::Board(sport) => Some(*sport),
             _ => None,
         });
@@ -114,33 +178,86 @@ impl Channels {
         boards
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut ChannelEntry> {
-        self.entries.values_mut()
-    }
-
     /// The subject of the channel of this name.
     #[must_use]
     pub fn subject(&self, name: &str) -> Option<Subject> {
         self.names.get(&ChannelId::new(name)).copied()
     }
 
-    /// The channels that match a pattern, by name.
-    #[must_use]
-    pub fn matching(&self, pattern: &Pattern) -> Vec<Channel> {
-        let matching = self.entries.values().map(|entry| &entry.sequence.channel);
-        let mut found: Vec<Channel> =
-            matching.filter(|channel| pattern.matches(&channel.name)).cloned().collect();
-        found.sort_by(|a, b| a.name.cmp(&b.name));
-        found
-    }
-
+    /// The number of all channels.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.names.len()
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.names.is_empty()
+    }
+}
+
+impl MatchChannels {
+    /// The channel of this subject, if it is one of this match.
+    #[must_use]
+    pub fn get(&self, subject: Subject) -> Option<&ChannelEntry> {
+        match subject {
+            Subject::Match(_) => self.own.as_deref(),
+            Subject::Consensus(_) => self.consensus.as_deref(),
+            Subject::Book(_, book) => self.books.get(book)?.as_deref(),
+            Subject::Board(_) | Subject::Feeds | Subject::Signals => None,
+        }
+    }
+
+    pub fn get_mut(&mut self, subject: Subject) -> Option<&mut ChannelEntry> {
+        self.place(subject)?.as_deref_mut()
+    }
+
+    /// Opens a channel of this match.
+    pub fn open(&mut self, entry: ChannelEntry) {
+        if let Subject::Book(_, book) = entry.subject
+            && self.books.len() <= book
+        {
+            self.books.resize_with(book + 1, || None);
+        }
+        if let Some(place) = self.place(entry.subject) {
+            *place = Some(Box::new(entry));
+        }
+    }
+
+    /// Closes a channel.
+    pub fn close(&mut self, subject: Subject) -> Option<ChannelEntry> {
+        self.place(subject)?.take().map(|entry| *entry)
+    }
+
+    /// Closes all channels: those of books, the consensus, the match.
+    pub fn into_all(self) -> impl Iterator<Item = ChannelEntry> {
+        let books = self.books.into_iter().flatten();
+        books.chain(self.consensus).chain(self.own).map(|entry| *entry)
+    }
+
+    /// All channels.
+    pub fn iter(&self) -> impl Iterator<Item = &ChannelEntry> {
+        let books = self.books.iter().flatten();
+        books.chain(&self.consensus).chain(&self.own).map(|entry| &**entry)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut ChannelEntry> {
+        let books = self.books.iter_mut().flatten();
+        books.chain(&mut self.consensus).chain(&mut self.own).map(|entry| &mut **entry)
+    }
+
+    /// The sequence of the match's own channel, which its prices reflect.
+    #[must_use]
+    pub fn match_seq(&self) -> Option<fanout::Seq> {
+        self.own.as_ref().map(|entry| entry.sequence.head())
+    }
+
+    fn place(&mut self, subject: Subject) -> Option<&mut Option<Box<ChannelEntry>>> {
+        match subject {
+            Subject::Match(_) => Some(&mut self.own),
+            Subject::Consensus(_) => Some(&mut self.consensus),
+            Subject::Book(_, book) => self.books.get_mut(book),
+            Subject::Board(_) | Subject::Feeds | Subject::Signals => None,
+        }
     }
 }

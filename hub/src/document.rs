@@ -32,13 +32,27 @@ pub enum Node {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Object(Vec<(FieldKey, Node)>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Eq)]
 pub enum FieldKey {
     Word(&'static str),
     Text(Arc<str>),
     Int(u64),
     /// A rung of a ladder. Trailing zeros are cut, so that one price has one text.
     Price(Decimal),
+}
+
+impl PartialEq for FieldKey {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Word(one), Self::Word(other)) => one == other,
+            (Self::Text(one), Self::Text(other)) => one == other,
+            (Self::Int(one), Self::Int(other)) => one == other,
+            // Without trailing zeros, equal prices have equal bytes. This avoids rescaling.
+            (Self::Price(one), Self::Price(other)) => one.serialize() == other.serialize(),
+            _ => false,
+        }
+    }
 }
 
 /// Two patches that cannot be one: the later one builds anew what the earlier one deleted, and a
@@ -57,9 +71,25 @@ impl Object {
         self.0.iter().find(|(own, _)| own == key).map(|(_, node)| node)
     }
 
+    /// The fields, in order.
+    #[cfg(test)]
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &(FieldKey, Node)> {
+        self.0.iter()
+    }
+
+    /// Takes the fields, in order.
+    pub(crate) fn into_fields(self) -> impl Iterator<Item = (FieldKey, Node)> {
+        self.0.into_iter()
+    }
+
     /// Sets a field, in place of the one of that name.
     pub fn set(&mut self, key: impl Into<FieldKey>, value: impl Into<Node>) {
         *self.slot(key.into()) = value.into();
+    }
+
+    /// Makes room for this many more fields.
+    pub fn reserve(&mut self, fields: usize) {
+        self.0.reserve_exact(fields);
     }
 
     /// Adds a field of which the caller knows that it is new, without looking for it.
@@ -67,6 +97,15 @@ impl Object {
         let key = key.into();
         debug_assert!(self.get(&key).is_none(), "a key stands once");
         self.0.push((key, value.into()));
+    }
+
+    /// Adds an empty object under a key of which the caller knows that it is new.
+    pub fn add_object(&mut self, key: impl Into<FieldKey>) -> &mut Self {
+        self.add(key, Self::default());
+        match self.0.last_mut() {
+            Some((_, Node::Object(object))) => object,
+            _ => unreachable!("it was added above"),
+        }
     }
 
     /// Sets a field that is there; one that is absent stays absent.
@@ -204,7 +243,7 @@ impl Node {
 }
 
 impl FieldKey {
-    fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Word(word) => string(out, word),
             Self::Text(text) => string(out, text),

@@ -21,19 +21,16 @@ use tokio::{
 };
 
 use crate::{
-    archive::Inbox,
     catch_up::{ChannelImage, WorkBudget},
     clock::{self, now},
     hub::{
-        Hub,
+        Export, Hub,
         feeds::{FeedState, Health, Source, SourceNumber, SourcePolicy},
     },
     identity::{DecisionWriter, NumberedOrder},
     ids::PublicIds,
     push::{self, PushRequest, PushedLine},
     quarantine::Quarantine,
-    reader::Reader,
-    signals::SignalBoard,
     supervisor::{self, Lifetime, fault},
 };
 
@@ -109,22 +106,26 @@ const QUESTION_WORK: usize = 64 * 1024;
 /// image.
 const PENDING_IMAGES_MAX: usize = 1024;
 
-/// Where the writer exports snapshots of its state, for those who do not follow a channel.
-#[derive(Debug, Clone)]
-pub struct SnapshotSinks {
-    pub reader: Reader,
-    pub inbox: Inbox,
-    pub signals: SignalBoard,
-}
-
-/// The interval between exports, and so the maximum age of a snapshot.
+/// The interval between exports, and so the maximum age of what readers see.
 const EXPORT_EVERY: Duration = Duration::from_millis(100);
+
+/// Maximum exports that wait for their receiver. Beyond it, changes wait in the hub, where later
+/// ones replace them. Not a setting: with two, the receiver has its next export ready while the
+/// writer adds one more, and with more, readers would only get changes that are out of date.
+const EXPORTS_MAX: usize = 2;
 
 /// The sending ends of the writer's queues.
 #[derive(Debug, Clone)]
 pub struct HubHandle {
     pub inputs: InputSender,
     pub requests: mpsc::Sender<Request>,
+}
+
+/// The sending end of the queue of exports.
+#[derive(Debug)]
+pub struct ExportSender {
+    queue: mpsc::Sender<Export>,
+    removals_max: usize,
 }
 
 /// Sends inputs to the hub. Replaces digests by public ids, on the thread or task of the source.
@@ -231,6 +232,14 @@ pub fn channel(
     (HubHandle { inputs, requests }, HubReceivers { inputs: input_queue, requests: request_queue })
 }
 
+/// Creates the queue of exports. `removals_max`: removed matches that may wait in the hub for the next
+/// export. Nothing replaces them, so beyond it the writer waits for the receiver.
+#[must_use]
+pub fn export_channel(removals_max: usize) -> (ExportSender, mpsc::Receiver<Export>) {
+    let (queue, exports) = mpsc::channel(EXPORTS_MAX);
+    (ExportSender { queue, removals_max }, exports)
+}
+
 #[cfg(test)]
 impl HubReceivers {
     /// The next input, for tests without a hub.
@@ -270,7 +279,7 @@ pub fn start(
     quarantine: Quarantine,
     decisions: DecisionWriter,
     push_terms: SourcePolicy,
-    sinks: SnapshotSinks,
+    exports: ExportSender,
 ) -> std::io::Result<thread::JoinHandle<()>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let writer = Writer {
@@ -279,7 +288,7 @@ pub fn start(
         quarantine,
         decisions,
         push_terms,
-        sinks,
+        exports,
         pushers: HashMap::new(),
         pending_images: Vec::new(),
         changes: Vec::new(),
@@ -297,7 +306,8 @@ struct Writer {
     decisions: DecisionWriter,
     /// The policy for sources that push.
     push_terms: SourcePolicy,
-    sinks: SnapshotSinks,
+    /// What has changed, for those who do not follow a channel.
+    exports: ExportSender,
     /// The sources that have pushed, by name.
     pushers: HashMap<Arc<str>, SourceNumber>,
     pending_images: Vec<PendingImage>,
@@ -328,7 +338,7 @@ impl Writer {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
                 _ = tick.tick() => self.tick(),
-                _ = export.tick() => self.export_snapshots(),
+                _ = export.tick() => self.export().await,
                 () = until(due.unwrap_or_default()), if due.is_some() => {}
             }
             let ready = || inputs.try_recv().ok();
@@ -348,8 +358,7 @@ impl Writer {
             for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_PER_TURN)
             {
                 let Some(work) = self.request(request) else {
-                    self.export_snapshots();
-                    return;
+                    return self.export_last().await;
                 };
                 spent += work;
                 if spent >= QUESTION_WORK_PER_TURN {
@@ -375,14 +384,26 @@ impl Writer {
         }
     }
 
-    /// Exports what has changed to readers and the archive.
-    fn export_snapshots(&mut self) {
-        let now = now();
-        self.sinks.signals.put(&self.hub.take_signals());
-        self.sinks.inbox.put(&self.hub.take_evicted_records(), &[], now);
-        let (changed, gone) = self.hub.take_changed(now);
-        self.sinks.inbox.put(&changed, &gone, now);
-        self.sinks.reader.update(&changed, &gone);
+    /// Exports what has changed to readers and the archive, unless their queue is full.
+    async fn export(&mut self) {
+        let ExportSender { queue, removals_max } = &self.exports;
+        let permit = if self.hub.removals_waiting() < *removals_max {
+            queue.try_reserve().ok()
+        } else {
+            queue.reserve().await.ok()
+        };
+        if let Some(permit) = permit
+            && let Some(export) = self.hub.export(now())
+        {
+            permit.send(export);
+        }
+    }
+
+    async fn export_last(mut self) {
+        if let Some(export) = self.hub.export(now()) {
+            // The receiver is gone if it has failed.
+            self.exports.queue.send(export).await.ok();
+        }
     }
 
     /// Flushes lanes that are due together with what was just applied, merged where possible.

@@ -305,17 +305,40 @@ fn count(source: &Arc<str>, answer: &PushReport) {
 
 #[cfg(test)]
 mod tests {
+    use fanout::{Limits, socket::SocketOptions};
+
     use super::*;
-    use crate::{app, config::Config, ids::PublicIds, pipeline};
+    use crate::{ids::PublicIds, pipeline};
 
     const LINE: &[u8] = br#"{"at":1,"sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
+
+    /// Limits of a fan-out without sockets.
+    fn limits() -> Limits {
+        Limits {
+            shards: 1,
+            outbox_bytes: 1 << 18,
+            outbox_age_ms: 2_000,
+            write_bytes_max: 1 << 18,
+            channels_max: 8,
+            patterns_max: 8,
+            command_bytes_max: 1 << 14,
+            command_fragments_max: 16,
+            from_bytes_max: 1 << 14,
+            catch_up_burst: 8,
+            catch_ups_per_second: 8,
+            mailbox_max: 64,
+            beat_ms: 5_000,
+            idle_ms: 0,
+            stall_ms: 60_000,
+            sockets: SocketOptions { send_buffer_bytes: 0, unsent_bytes: 0 },
+        }
+    }
 
     /// Sources in front of a hub with room for one input, and the receivers of its queues.
     fn sources(wait_ms: u64) -> (PushSources, pipeline::HubReceivers) {
         let (hub_handle, receivers) = pipeline::channel(1, 8, PublicIds::default());
-        let config = Config::default();
-        let fanout = Fanout::start(app::limits(&config), "test", Box::new(hub_handle.clone()));
-        let settings = IngestConfig { wait_ms, ..config.ingest };
+        let fanout = Fanout::start(limits(), "test", Box::new(hub_handle.clone()));
+        let settings = IngestConfig { wait_ms, ..IngestConfig::default() };
         (PushSources::new(settings, hub_handle, fanout.expect("it starts")), receivers)
     }
 

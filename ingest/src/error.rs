@@ -52,6 +52,16 @@ impl DecodeError {
     pub fn new(kind: RefusalKind, reason: impl Into<String>) -> Self {
         Self { kind, reason: reason.into() }
     }
+
+    /// An error of [`RefusalKind::Syntax`].
+    pub fn syntax(reason: impl Into<String>) -> Self {
+        Self::new(RefusalKind::Syntax, reason)
+    }
+
+    /// An error of [`RefusalKind::Value`].
+    pub fn value(reason: impl Into<String>) -> Self {
+        Self::new(RefusalKind::Value, reason)
+    }
 }
 
 /// A message that could not be used, with its place, for the quarantine.

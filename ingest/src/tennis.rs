@@ -7,7 +7,7 @@ use crate::event::{GameScore, SetScore, Side, TennisScore};
 
 /// How long a match is and how its sets end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Format {
+pub struct MatchFormat {
     /// Sets that win the match: 2 or 3.
     pub sets_to_win: u8,
     /// How the deciding set ends at 6-6.
@@ -53,7 +53,7 @@ impl TennisScore {
     }
 
     /// Moves the score by one point. A score that already has a winner stays as it is.
-    pub fn point(&mut self, winner: Side, format: Format) {
+    pub fn point(&mut self, winner: Side, format: MatchFormat) {
         if self.winner.is_some() {
             return;
         }
@@ -67,7 +67,7 @@ impl TennisScore {
         }
     }
 
-    fn ordinary_point(&mut self, winner: Side, mut points: [u8; 2], format: Format) {
+    fn ordinary_point(&mut self, winner: Side, mut points: [u8; 2], format: MatchFormat) {
         let (own, other) = (winner.index(), winner.other().index());
         match (points[own], points[other]) {
             (3, 4) => points[other] = 3,
@@ -78,7 +78,7 @@ impl TennisScore {
         self.game = GameScore::Points(points);
     }
 
-    fn tie_break_point(&mut self, winner: Side, mut points: [u16; 2], format: Format) {
+    fn tie_break_point(&mut self, winner: Side, mut points: [u16; 2], format: MatchFormat) {
         let (own, other) = (winner.index(), winner.other().index());
         points[own] += 1;
         if points[own] >= self.tie_break_length(format) && points[own] >= points[other] + 2 {
@@ -92,7 +92,7 @@ impl TennisScore {
         }
     }
 
-    fn win_game(&mut self, winner: Side, tie_break: Option<[u16; 2]>, format: Format) {
+    fn win_game(&mut self, winner: Side, tie_break: Option<[u16; 2]>, format: MatchFormat) {
         self.game = GameScore::default();
         // Whoever received first in the tie-break serves first in the next set. Its points take
         // the serve around in a cycle of four, so the first server is found from their number.
@@ -125,11 +125,11 @@ impl TennisScore {
         }
     }
 
-    fn in_final_set(&self, format: Format) -> bool {
+    fn in_final_set(&self, format: MatchFormat) -> bool {
         self.sets.len() == usize::from(format.sets_to_win) * 2 - 1
     }
 
-    fn tie_break_length(&self, format: Format) -> u16 {
+    fn tie_break_length(&self, format: MatchFormat) -> u16 {
         if self.in_final_set(format) && format.final_set == FinalSet::TieBreakTo10 { 10 } else { 7 }
     }
 
@@ -153,7 +153,7 @@ impl SetScore {
 mod tests {
     use super::*;
 
-    const THREE: Format = Format { sets_to_win: 2, final_set: FinalSet::TieBreakTo10 };
+    const THREE: MatchFormat = MatchFormat { sets_to_win: 2, final_set: FinalSet::TieBreakTo10 };
 
     /// Plays points given as `1` and `2`; other characters are ignored.
     fn play(points: &str) -> TennisScore {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn endless_set_stops_counting_and_goes_on() {
-        let format = Format { sets_to_win: 1, final_set: FinalSet::Advantage };
+        let format = MatchFormat { sets_to_win: 1, final_set: FinalSet::Advantage };
         let mut score = TennisScore::start(Side::First);
         for game in 0..600 {
             let winner = if game % 2 == 0 { Side::First } else { Side::Second };

@@ -109,15 +109,3 @@ impl AnalysisRecord {
         }
     }
 }
-
-/// This value over the stored one, if either is known.
-#[must_use]
-pub(crate) fn merged(
-    new: Option<&AnalysisRecord>,
-    old: Option<&AnalysisRecord>,
-) -> Option<Box<AnalysisRecord>> {
-    match (new, old) {
-        (Some(new), Some(old)) => Some(Box::new(new.merged_over(old))),
-        (new, old) => new.or(old).cloned().map(Box::new),
-    }
-}

@@ -55,7 +55,7 @@ fn card(kind: &str) -> Option<CountedCard> {
 
 /// A card as it is counted: a second yellow card is a red card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CountedCard {
+pub enum CountedCard {
     Yellow,
     Red,
 }
@@ -63,7 +63,7 @@ pub(crate) enum CountedCard {
 /// Adds to the counters of both sides the zeros that feeds omit. `has_incidents`: whether a feed
 /// reports incidents; `shown`: the cards among them, each with its side, which are counted if no
 /// counter provides them.
-pub(crate) fn complete<K: Ord + Clone + Borrow<str> + From<&'static str>>(
+pub fn complete<K: Ord + Clone + Borrow<str> + From<&'static str>>(
     sides: &mut [BTreeMap<K, u32>; 2],
     has_incidents: bool,
     shown: impl IntoIterator<Item = (CountedCard, u8)>,
@@ -110,7 +110,7 @@ fn complete_other<K: Ord + Clone + Borrow<str>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::IncidentRecord;
+    use crate::IncidentRecord;
 
     fn told(sides: [&[(&str, u32)]; 2]) -> FootballRecord {
         let stats = sides.map(|side| side.iter().map(|(name, n)| ((*name).into(), *n)).collect());
@@ -141,14 +141,10 @@ mod tests {
         let shown = |kind: &str, side: u8, retracted: Option<&str>| IncidentRecord {
             eid: kind.into(),
             kind: kind.into(),
-            detail: None,
             minute: 1,
-            added: None,
             side: Some(side),
-            player: None,
-            assist: None,
-            score: None,
             retracted: retracted.map(Into::into),
+            ..IncidentRecord::default()
         };
         let incidents = vec![
             shown("yellow", 1, None),

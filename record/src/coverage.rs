@@ -1,11 +1,11 @@
 //! The coverage of a match: the `source` of the older sockets, and the flag `websocket_plus`.
 
-use super::{FootballRecord, MatchRecord};
-use crate::hub::state::{Football, Match, Play};
+use crate::{FootballRecord, MatchRecord};
 
 /// A football match has full coverage if a feed provides who or where: an incident with its player,
 /// or the position of the ball. Otherwise a feed provides only score, clock and counts.
-fn says_who_or_where(has_ball: bool, mut has_player: impl Iterator<Item = bool>) -> bool {
+#[must_use]
+pub fn says_who_or_where(has_ball: bool, mut has_player: impl Iterator<Item = bool>) -> bool {
     has_ball || has_player.any(|has_player| has_player)
 }
 
@@ -22,22 +22,5 @@ impl MatchRecord {
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.play.football().is_some_and(FootballRecord::is_full)
-    }
-}
-
-impl Football {
-    /// The same for the state that a record is made of.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        let players = self.incidents.iter().map(|entry| entry.incident.player.is_some());
-        says_who_or_where(self.ball.is_some(), players)
-    }
-}
-
-impl Match {
-    /// The same for the state that a record is made of.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        matches!(&self.play, Play::Football(football) if football.is_full())
     }
 }

@@ -5,14 +5,12 @@ use std::{borrow::Cow, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AnalysisRecord, FootballRecord, LineUpRecord, MatchRecord, PlayRecord, PlayerRecord,
-    PriceRecord,
-};
+use super::{AnalysisRecord, LineUpRecord, MatchRecord, PlayRecord, PlayerRecord, PriceRecord};
 
-/// The fields of a record that its summary does not have.
+/// The fields of a record that its summary does not have; those of football are `omitted` in the
+/// table of [`FootballRecord`](super::FootballRecord).
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Detail<'a> {
+pub struct Detail<'a> {
     prices: Cow<'a, [PriceRecord]>,
     /// Football only.
     line_ups: Cow<'a, [Option<LineUpRecord>; 2]>,
@@ -22,31 +20,14 @@ pub(crate) struct Detail<'a> {
 
 impl MatchRecord {
     /// Splits a record into its summary and its detail.
-    pub(crate) fn split(&self) -> (Self, Detail<'_>) {
+    pub fn split(&self) -> (Self, Detail<'_>) {
         let mut detail = Detail { prices: Cow::Borrowed(&self.prices), ..Detail::default() };
         let play = match &self.play {
             PlayRecord::Football(football) => {
-                let FootballRecord {
-                    followed,
-                    clock,
-                    incidents,
-                    stats,
-                    ball,
-                    line_ups,
-                    players,
-                    analysis,
-                } = &**football;
-                detail.line_ups = Cow::Borrowed(line_ups);
-                detail.players = Cow::Borrowed(players);
-                detail.analysis = analysis.as_deref().map(Cow::Borrowed);
-                PlayRecord::Football(Box::new(FootballRecord {
-                    followed: *followed,
-                    clock: *clock,
-                    incidents: incidents.clone(),
-                    stats: stats.clone(),
-                    ball: ball.clone(),
-                    ..FootballRecord::default()
-                }))
+                detail.line_ups = Cow::Borrowed(&football.line_ups);
+                detail.players = Cow::Borrowed(&football.players);
+                detail.analysis = football.analysis.as_deref().map(Cow::Borrowed);
+                PlayRecord::Football(Box::new(football.summary()))
             }
             PlayRecord::Tennis(_)
             | PlayRecord::Scoreboard(_)
@@ -65,7 +46,7 @@ impl MatchRecord {
     }
 
     /// Completes a summary with its detail.
-    pub(crate) fn complete(&mut self, detail: Detail<'_>) {
+    pub fn complete(&mut self, detail: Detail<'_>) {
         let Detail { prices, line_ups, players, analysis } = detail;
         self.prices = prices.into_owned();
         if let PlayRecord::Football(football) = &mut self.play {

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{FootballRecord, MatchRecord, MatchSummary, Names, PlayRecord, PriceRecord, odds_id};
+use super::{MatchRecord, MatchSummary, Names, PlayRecord, PriceRecord, odds_id};
 
 impl MatchRecord {
     /// The summary for changes; it is copied first if it is shared.
@@ -35,7 +35,10 @@ impl MatchRecord {
     fn fill_play(&mut self, kept: &Self, went_back: bool) {
         match (&mut self.play, &kept.play) {
             (PlayRecord::Football(own), PlayRecord::Football(kept)) => {
-                fill_football(own, kept, went_back);
+                **own = own.filled_from(kept);
+                if went_back {
+                    own.clock = kept.clock.or(own.clock);
+                }
             }
             (PlayRecord::Tennis(own), PlayRecord::Tennis(kept)) => {
                 if went_back || !own.followed || own.points.len() < kept.points.len() {
@@ -86,7 +89,7 @@ fn fill<T: Clone>(own: &mut Option<T>, kept: &Option<T>) {
 
 impl MatchSummary {
     /// Takes sides, time, place and competition where this record lacks them.
-    pub(crate) fn fill_particulars(&mut self, kept: &Self) {
+    pub fn fill_particulars(&mut self, kept: &Self) {
         let Self {
             id: _,
             sport: _,
@@ -136,7 +139,7 @@ impl MatchSummary {
 
 impl Names {
     /// Takes the names that this record lacks.
-    pub(crate) fn fill(&mut self, kept: &Self) {
+    pub fn fill(&mut self, kept: &Self) {
         let Self {
             competition,
             country,
@@ -170,17 +173,6 @@ impl Names {
     }
 }
 
-impl FootballRecord {
-    /// Takes the counters that this record lacks.
-    pub(crate) fn fill_stats(&mut self, kept: &Self) {
-        for (own, kept) in self.stats.iter_mut().zip(&kept.stats) {
-            for (stat, value) in kept {
-                own.entry(stat.clone()).or_insert(*value);
-            }
-        }
-    }
-}
-
 fn fill_score(own: &mut MatchSummary, kept: &MatchSummary, went_back: bool) {
     if went_back || own.score.is_none() {
         own.score = kept.score.or(own.score);
@@ -194,28 +186,4 @@ fn fill_score(own: &mut MatchSummary, kept: &MatchSummary, went_back: bool) {
     fill(&mut own.penalties, &kept.penalties);
     fill(&mut own.winner, &kept.winner);
     own.updated = own.updated.max(kept.updated);
-}
-
-/// Two sources have different ids for one incident, so the list is taken from one of them: the one
-/// with more incidents.
-fn fill_football(own: &mut FootballRecord, kept: &FootballRecord, went_back: bool) {
-    own.followed |= kept.followed;
-    if went_back || own.clock.is_none() {
-        own.clock = kept.clock.or(own.clock);
-    }
-    if own.incidents.len() < kept.incidents.len() {
-        own.incidents.clone_from(&kept.incidents);
-    }
-    own.fill_stats(kept);
-    fill(&mut own.ball, &kept.ball);
-    fill(&mut own.line_ups[0], &kept.line_ups[0]);
-    fill(&mut own.line_ups[1], &kept.line_ups[1]);
-    // Another source has other ids for players, too.
-    if own.players.is_empty() {
-        own.players.clone_from(&kept.players);
-    }
-    // Another source has other names for shots, too.
-    if own.analysis.is_none() {
-        own.analysis.clone_from(&kept.analysis);
-    }
 }

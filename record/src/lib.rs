@@ -1,40 +1,77 @@
-//! The record of one match, as stored in the archive and served over HTTP.
+//! What is stored of a match, as plain values, and the registry of public ids.
 //!
-//! In: the hub's typed state at a point in time ([`MatchRecord::of`]). Out: plain values that are
-//! serialised as JSON, with the same types for a match in play and for one of ten years ago. It
-//! knows neither SQL nor HTTP; `api` derives the public shapes.
+//! **In:** values that the hub exports or the archive reads. **Out:** [`MatchRecord`], the same type for
+//! a match in play and for one of ten years ago; [`MatchSummary`], the fields that lists show and filter
+//! by; signals; public ids. **Must not know** the hub's state, the archive's tables, or HTTP. Public REST
+//! shapes are made in `web`.
+//!
+//! # Live records
+//!
+//! The hub sends each change of a match once, as a `MatchChange`. `LiveRecords` adds it to the record that it
+//! has. A record is immutable, so its readers never see a half-applied change.
+//!
+//! # Public ids
+//!
+//! Clients declare ids as 32-bit integers, so every id that they see is from 1 to 2^31 - 1. Normalisers
+//! derive 52-bit digests from providers' keys. [`ids::PublicIds::number_batch`] replaces them on the
+//! source's own thread, before the facts reach the writer. Behind this boundary there are only numbers.
+//! Imports and the demo's past use the same boundary.
+//!
+//! - A digest takes the first free number of its own sequence of choices. Nearly all get their first
+//!   choice, which is the same on every machine; of 400,000 ids some 40 do not. Numbers are unique across
+//!   all kinds of things.
+//! - Numbers are permanent, in the table `public_ids`. A task writes new ones in groups, so sources do
+//!   not wait for the database. Before a number is used, it is appended to a journal next to the
+//!   database, which survives `kill -9` and is read at the next start.
+//! - Several programs on one database make the same choices. If two give one number to different digests
+//!   at the same time, the table refuses the second.
+//! - Derived ids (a season, a runner in a race) are digests of numbers and are numbered in the same way.
+//!   Prices, appearances and signals are too many for a registry in memory; the archive and the hub
+//!   number them by the same choices.
+//! - At `hub.ids_max` ids, facts with new ids are dropped and counted.
 
 mod analysis;
-pub(crate) mod counters;
-mod detail;
+pub mod counters;
+mod coverage;
+mod derived;
+pub mod detail;
 mod fill;
+mod football;
+pub mod ids;
+mod live;
+mod merge;
 mod odds;
-mod of_match;
-mod own;
 mod play;
 mod renumber;
-mod source;
+pub mod signal;
 mod status;
-#[cfg(test)]
-mod tests;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use fanout::Micros;
+use base::Micros;
 use ingest::event::{ExpectedGoals, Sport, Weather};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::{analysis::merged as merged_analysis, play::fold_name};
 pub use self::{
     analysis::{AnalysisRecord, MomentumMinute, PositionRecord, ShotRecord},
     counters::Counters,
+    coverage::says_who_or_where,
+    derived::{derived, runner, season},
+    football::{
+        BallRecord, FootballRecord, IncidentRecord, LineUpPlayerRecord, LineUpRecord, PlayerRecord,
+    },
+    live::{ChangedRecords, LiveRecords, MarketPlace, MarketUpdate, MatchChange, MatchUpdate},
+    merge::completed,
     odds::{CONSENSUS, PriceRecord, odds_id},
+    play::fold_name,
+    play::runner_key,
     play::{
-        BallRecord, ClockRecord, FootballRecord, IncidentRecord, LineUpPlayerRecord, LineUpRecord,
-        PlayRecord, PlayerRecord, PointRecord, RaceRecord, RunnerPriceRecord, RunnerRecord,
+        ClockRecord, PlayRecord, PointRecord, RaceRecord, RunnerPriceRecord, RunnerRecord,
         ScoreboardRecord, SetRecord, TennisRecord,
     },
-    status::Status,
+    status::{Status, Vocabulary},
 };
 
 /// A public id; see [`ingest::event::Id`].
@@ -52,7 +89,6 @@ pub struct EntityRef {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchSummary {
     pub id: Key,
-    #[serde(with = "sport")]
     pub sport: Sport,
     pub competition: Option<Key>,
     pub season: Option<Key>,
@@ -132,26 +168,9 @@ fn is_unknown(countries: &[Option<Arc<str>>; 2]) -> bool {
     countries.iter().all(Option::is_none)
 }
 
-/// A position in the sequence of a channel.
+/// A position in the sequence of a channel: its epoch as a number, and the number of the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    pub epoch: fanout::Epoch,
-    pub seq: fanout::Seq,
-}
-
-/// A sport by its name in channels and paths.
-pub(crate) mod sport {
-    use ingest::event::Sport;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    pub(crate) fn serialize<S: Serializer>(sport: &Sport, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(sport.as_str())
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Sport, D::Error> {
-        let name = String::deserialize(from)?;
-        let found = Sport::ALL.into_iter().find(|sport| sport.as_str() == name);
-        found.ok_or_else(|| Error::custom(format_args!("no sport is called {name:?}")))
-    }
+    pub epoch: u32,
+    pub seq: u64,
 }

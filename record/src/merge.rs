@@ -6,14 +6,10 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use crate::record::{
-    FootballRecord, IncidentRecord, MatchRecord, MatchSummary, PlayRecord, PlayerRecord,
-    PointRecord, PriceRecord, RaceRecord, RunnerPriceRecord, ScoreboardRecord, Status,
-    TennisRecord, merged_analysis,
+use crate::{
+    MatchRecord, MatchSummary, PlayRecord, PointRecord, PriceRecord, RaceRecord, RunnerPriceRecord,
+    ScoreboardRecord, Status, TennisRecord, football::or,
 };
-
-/// Minutes by which two feeds may differ about one incident.
-const APART_MAX: u16 = 3;
 
 impl MatchRecord {
     /// This record, completed by the one stored before.
@@ -21,7 +17,8 @@ impl MatchRecord {
     /// - The status comes from a source that follows the play. If none does now and one did, an end
     ///   stays an end, and a match in play stays in play until reported otherwise.
     /// - Score, parts and winner come from a source that follows the play; particulars and names are merged one by one.
-    /// - Incidents that are only in the stored record come first, then the current ones; see `incidents`.
+    /// - Incidents that are only in the stored record come first, then the current ones; see
+    ///   `FootballRecord::merged_over`.
     /// - Prices that are only in the stored record stay, and are not open.
     #[must_use]
     pub fn merged_over(&self, old: &Self) -> Self {
@@ -79,10 +76,6 @@ fn brief(new: &MatchRecord, old: &MatchRecord) -> MatchSummary {
     brief
 }
 
-fn or<T: Clone>(new: &Option<T>, old: &Option<T>) -> Option<T> {
-    new.as_ref().or(old.as_ref()).cloned()
-}
-
 fn prices(new: &MatchRecord, old: &MatchRecord) -> Vec<PriceRecord> {
     let mut prices = new.prices.clone();
     if old.prices.is_empty() {
@@ -98,7 +91,7 @@ fn prices(new: &MatchRecord, old: &MatchRecord) -> Vec<PriceRecord> {
 fn play(new: &PlayRecord, old: &PlayRecord) -> PlayRecord {
     match (new, old) {
         (PlayRecord::Football(new), PlayRecord::Football(old)) => {
-            PlayRecord::Football(Box::new(football(new, old)))
+            PlayRecord::Football(Box::new(new.merged_over(old)))
         }
         (PlayRecord::Tennis(new), PlayRecord::Tennis(old)) => {
             PlayRecord::Tennis(Box::new(tennis(new, old)))
@@ -110,56 +103,6 @@ fn play(new: &PlayRecord, old: &PlayRecord) -> PlayRecord {
         (PlayRecord::None, old) => old.clone(),
         (new, _) => new.clone(),
     }
-}
-
-fn football(new: &FootballRecord, old: &FootballRecord) -> FootballRecord {
-    let mut football = FootballRecord {
-        followed: new.followed || old.followed,
-        clock: new.clock.or(old.clock),
-        incidents: incidents(&new.incidents, &old.incidents),
-        stats: new.stats.clone(),
-        ball: or(&new.ball, &old.ball),
-        line_ups: [0, 1].map(|side| or(&new.line_ups[side], &old.line_ups[side])),
-        players: players(&new.players, &old.players),
-        analysis: merged_analysis(new.analysis.as_deref(), old.analysis.as_deref()),
-    };
-    football.fill_stats(old);
-    football
-}
-
-/// Incidents that are only stored, and then the current ones. Two are the same if they have the
-/// same id, or, since feeds use different ids, the same kind and side within three minutes.
-fn incidents(new: &[IncidentRecord], old: &[IncidentRecord]) -> Vec<IncidentRecord> {
-    let names: HashSet<_> = old.iter().map(|it| &it.eid).collect();
-    // Those without a counterpart by id may have one by kind and minute.
-    let mut unnamed: Vec<_> = new.iter().filter(|it| !names.contains(&it.eid)).collect();
-    let mut is_told = |before: &IncidentRecord| {
-        if new.iter().any(|it| it.eid == before.eid) {
-            return true;
-        }
-        let is_same = |it: &&IncidentRecord| {
-            (&it.kind, it.side) == (&before.kind, before.side)
-                && it.minute.abs_diff(before.minute) <= APART_MAX
-        };
-        let own = unnamed.iter().position(is_same);
-        own.map(|place| unnamed.swap_remove(place)).is_some()
-    };
-    let mut all: Vec<_> = old.iter().filter(|it| !is_told(it)).cloned().collect();
-    all.extend_from_slice(new);
-    all
-}
-
-fn players(new: &[PlayerRecord], old: &[PlayerRecord]) -> Vec<PlayerRecord> {
-    let completed = |told: &PlayerRecord| {
-        let before = old.iter().find(|it| it.player.id == told.player.id);
-        let mut values = before.map(|before| before.values.clone()).unwrap_or_default();
-        values.extend(told.values.clone());
-        PlayerRecord { values, ..told.clone() }
-    };
-    let mut all: Vec<_> = new.iter().map(completed).collect();
-    let is_told = |before: &PlayerRecord| new.iter().any(|it| it.player.id == before.player.id);
-    all.extend(old.iter().filter(|before| !is_told(before)).cloned());
-    all
 }
 
 fn tennis(new: &TennisRecord, old: &TennisRecord) -> TennisRecord {
@@ -209,7 +152,8 @@ fn race(new: &RaceRecord, old: &RaceRecord) -> RaceRecord {
 }
 
 /// The record completed by the stored one, if there is one; the same record if nothing is added.
-pub(crate) fn completed(record: &Arc<MatchRecord>, old: Option<&MatchRecord>) -> Arc<MatchRecord> {
+#[must_use]
+pub fn completed(record: &Arc<MatchRecord>, old: Option<&MatchRecord>) -> Arc<MatchRecord> {
     let Some(old) = old else { return Arc::clone(record) };
     let merged = record.merged_over(old);
     if merged == **record { Arc::clone(record) } else { Arc::new(merged) }

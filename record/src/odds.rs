@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fanout::Micros;
+use base::Micros;
 use ingest::event::{Id, Outcome};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};

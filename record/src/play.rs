@@ -1,15 +1,15 @@
 //! The play of a match in detail, by sport.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
-use fanout::Micros;
+use base::Micros;
 use rust_decimal::Decimal;
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{Error, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use super::{AnalysisRecord, EntityRef, Key};
+use super::{FootballRecord, Key};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -128,84 +128,6 @@ pub struct ClockRecord {
     pub running: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct FootballRecord {
-    /// Whether a feed follows the play. If not, there is no score, instead of 0-0.
-    pub followed: bool,
-    pub clock: Option<ClockRecord>,
-    /// In the order in which they became known; withdrawn ones stay and are marked.
-    pub incidents: Vec<IncidentRecord>,
-    /// By the names of `ingest::event::Stat`.
-    pub stats: [BTreeMap<Arc<str>, u32>; 2],
-    pub ball: Option<BallRecord>,
-    pub line_ups: [Option<LineUpRecord>; 2],
-    pub players: Vec<PlayerRecord>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub analysis: Option<Box<AnalysisRecord>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IncidentRecord {
-    pub eid: Arc<str>,
-    /// As in the stream protocol: `goal`, `yellow`, `second_yellow`, `red`, `substitution`,
-    /// `penalty_missed`, `var`, `period`, `shootout`.
-    pub kind: Arc<str>,
-    /// Of a goal: `regular`, `penalty` or `own_goal`; of a check: `checking`, `confirmed` or
-    /// `overturned`; of a period: its status; of a kick: `scored` or `missed`.
-    pub detail: Option<Arc<str>>,
-    pub minute: u16,
-    pub added: Option<u16>,
-    /// 0 home, 1 away. For a goal, the side that benefits.
-    pub side: Option<u8>,
-    /// The scorer, the booked player, or the player who goes off.
-    pub player: Option<EntityRef>,
-    /// The player who gave the assist, or who comes on.
-    pub assist: Option<EntityRef>,
-    pub score: Option<[u16; 2]>,
-    /// Why it was withdrawn, if it was.
-    pub retracted: Option<Arc<str>>,
-}
-
-/// The position of the ball, in percent of the pitch, from the perspective of the side in
-/// possession.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BallRecord {
-    pub x: f64,
-    pub y: f64,
-    pub side: u8,
-    /// As in `ingest::event::Situation`.
-    pub situation: Arc<str>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LineUpRecord {
-    pub formation: Option<Arc<str>>,
-    pub players: Vec<LineUpPlayerRecord>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LineUpPlayerRecord {
-    pub player: EntityRef,
-    pub number: Option<u16>,
-    /// `G`, `D`, `M` or `F`.
-    pub position: Option<Arc<str>>,
-    /// The nationality, in the format of a competition's country.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub country: Option<Arc<str>>,
-    pub starter: bool,
-    pub captain: bool,
-}
-
-/// The statistics of one player in the match.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlayerRecord {
-    pub player: EntityRef,
-    pub side: u8,
-    /// By the names of `ingest::event::PlayerStat`; absent values are unknown. Also `rating` in
-    /// hundredths, and `expected_goals` and `expected_goals_on_target` in hundred-thousandths.
-    pub values: BTreeMap<Arc<str>, u32>,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TennisRecord {
     pub followed: bool,
@@ -306,13 +228,13 @@ pub struct RunnerRecord {
 }
 
 /// The key of a runner that only bookmakers list: its name, which is the same with all of them.
-pub(super) fn runner_key(bookmaker: &str, selection: &str, name: Option<&str>) -> String {
+pub fn runner_key(bookmaker: &str, selection: &str, name: Option<&str>) -> String {
     name.map_or_else(|| format!("{bookmaker}|{selection}"), fold_name)
 }
 
 /// A name without the parts that bookmakers write differently: leading numbers, blanks,
 /// apostrophes.
-pub(crate) fn fold_name(name: &str) -> String {
+pub fn fold_name(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphabetic());
     letters.flat_map(char::to_lowercase).collect()
 }

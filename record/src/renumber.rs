@@ -6,7 +6,7 @@ use ingest::event::Id;
 
 use super::{
     EntityRef, Key, MatchRecord, PlayRecord,
-    of_match::{derived, runner, season},
+    derived::{derived, runner, season},
     play::runner_key,
 };
 use crate::ids::PublicIds;

@@ -1,7 +1,11 @@
 //! The status of a match, in one vocabulary for all sports.
 
+mod words;
+
 use ingest::event::{FootballStatus, RaceStatus, ScoreboardStatus, TennisStatus};
 use serde::{Deserialize, Serialize};
+
+pub use self::words::Vocabulary;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -51,8 +55,17 @@ impl Status {
         Self::Unresolved,
     ];
 
+    /// Statuses before the start of a match that is expected to start.
+    pub const UPCOMING: [Self; 2] = [Self::NotStarted, Self::AtThePost];
+
     /// Statuses with a result: played to the end, or awarded to one side.
     pub const RESULTS: [Self; 3] = [Self::Finished, Self::Retired, Self::Walkover];
+
+    /// Statuses of matches that are in play, or of which play may follow.
+    #[must_use]
+    pub fn not_over() -> Vec<Self> {
+        Self::ALL.into_iter().filter(|status| !status.is_over()).collect()
+    }
 
     /// Whether it is in play, breaks and interruptions included.
     #[must_use]
@@ -75,6 +88,12 @@ impl Status {
     #[must_use]
     pub fn has_result(self) -> bool {
         matches!(self, Self::Finished | Self::Retired | Self::Walkover)
+    }
+
+    /// Whether play has begun. A walkover counts as begun, because it has a result.
+    #[must_use]
+    pub fn has_begun(self) -> bool {
+        self.is_live() || self.has_result() || self == Self::Abandoned
     }
 
     /// Whether no more play follows.

@@ -1,26 +1,26 @@
 //! Records for tests.
 
-use fanout::Micros;
+use base::Micros;
 use ingest::event::Sport;
 use rust_decimal::Decimal;
 
-use crate::record::{
+use crate::{
     EntityRef, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord,
     MatchSummary, Names, PlayRecord, PriceRecord, Status,
 };
 
-pub(in crate::archive) const MATCH: Key = 7;
-pub(in crate::archive) const HOME: Key = 100;
-pub(in crate::archive) const AWAY: Key = 200;
-pub(in crate::archive) const SEASON: Key = 50;
+pub const MATCH: Key = 7;
+pub const HOME: Key = 100;
+pub const AWAY: Key = 200;
+pub const SEASON: Key = 50;
 /// 2026-09-01T16:26:40Z
-pub(in crate::archive) const NOW: Micros = 1_788_280_000_000_000;
+pub const NOW: Micros = 1_788_280_000_000_000;
 
-pub(in crate::archive) fn named(id: Key) -> EntityRef {
+pub fn named(id: Key) -> EntityRef {
     EntityRef { id, name: format!("name {id}").into() }
 }
 
-pub(in crate::archive) fn brief(id: Key) -> MatchSummary {
+pub fn brief(id: Key) -> MatchSummary {
     MatchSummary {
         id,
         sport: Sport::Football,
@@ -51,11 +51,25 @@ pub(in crate::archive) fn brief(id: Key) -> MatchSummary {
     }
 }
 
-pub(in crate::archive) fn football() -> FootballRecord {
+/// A football match that is over. It started at the microsecond of its id.
+pub fn result(id: Key, sides: [Key; 2], score: [u32; 2]) -> MatchSummary {
+    MatchSummary {
+        competition: Some(7),
+        season: None,
+        start: Some(id.cast_signed()),
+        status: Status::Finished,
+        sides: Some(sides),
+        score: Some(score),
+        updated: 0,
+        ..brief(id)
+    }
+}
+
+pub fn football() -> FootballRecord {
     FootballRecord { followed: true, ..FootballRecord::default() }
 }
 
-pub(in crate::archive) fn record(id: Key, football: FootballRecord) -> MatchRecord {
+pub fn record(id: Key, football: FootballRecord) -> MatchRecord {
     let names = Names {
         competition: Some(named(5)),
         season: Some(named(SEASON)),
@@ -72,11 +86,7 @@ pub(in crate::archive) fn record(id: Key, football: FootballRecord) -> MatchReco
     }
 }
 
-pub(in crate::archive) fn price(
-    bookmaker: &str,
-    outcome: &str,
-    price: Option<Decimal>,
-) -> PriceRecord {
+pub fn price(bookmaker: &str, outcome: &str, price: Option<Decimal>) -> PriceRecord {
     PriceRecord {
         bookmaker: bookmaker.into(),
         market: "match_winner".into(),
@@ -90,10 +100,10 @@ pub(in crate::archive) fn price(
     }
 }
 
-pub(in crate::archive) fn line_up(starters: &[Key], bench: &[Key]) -> LineUpRecord {
+pub fn line_up(starters: &[Key], bench: &[Key]) -> LineUpRecord {
     let player = |id: &Key, starter| LineUpPlayerRecord {
         player: named(*id),
-        number: Some(u16::try_from(*id % 100).unwrap()),
+        number: u16::try_from(*id % 100).ok(),
         position: Some("M".into()),
         starter,
         country: None,
@@ -104,7 +114,7 @@ pub(in crate::archive) fn line_up(starters: &[Key], bench: &[Key]) -> LineUpReco
     LineUpRecord { formation: None, players: starters.chain(bench).collect() }
 }
 
-pub(in crate::archive) fn incident(
+pub fn incident(
     kind: &str,
     detail: Option<&str>,
     side: u8,
@@ -116,18 +126,16 @@ pub(in crate::archive) fn incident(
         kind: kind.into(),
         detail: detail.map(Into::into),
         minute: 10,
-        added: None,
         side: Some(side),
         player: Some(named(player)),
         assist: assist.map(named),
-        score: None,
-        retracted: None,
+        ..IncidentRecord::default()
     }
 }
 
 /// Player 101 scores, 102 gives the assist, 201 scores an own goal, 112 comes on for 103 and scores
 /// a goal that is withdrawn, 202 is booked twice, 213 once on the bench.
-pub(in crate::archive) fn played() -> FootballRecord {
+pub fn played() -> FootballRecord {
     let mut retracted = incident("goal", Some("regular"), 0, 112, None);
     retracted.retracted = Some("offside".into());
     FootballRecord {

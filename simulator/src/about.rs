@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::event::{About, Id, Pair, Sport, Venue, Weather};
+use ingest::event::{About, Id, Pair, Sport, Venue, Weather};
 
 use super::{
     day::{Entry, GameKind},
@@ -17,18 +17,20 @@ const COURTS: usize = 8;
 
 impl Entry {
     pub(super) fn about(&self) -> About {
+        let [home_country, away_country] = self.side_countries();
         let mut about = About {
             round: Some(self.round),
             venue: self.venue(),
             referee: self.referee(),
             country: Some(names::country(&self.competition).into()),
-            side_countries: self.side_countries(),
+            home_country,
+            away_country,
             weather: self.weather(),
             ..About::default()
         };
         match &self.game {
             GameKind::Football | GameKind::Hockey | GameKind::Basketball { .. } => {
-                about.coaches = [0, 1].map(|side: usize| {
+                [about.home_coach, about.away_coach] = [0, 1].map(|side: usize| {
                     let team = &self.sides.as_ref()?[side];
                     Some(names::official("coach", &team.name, team.id.0 as usize % 9973))
                 });
@@ -95,7 +97,7 @@ impl Entry {
         Some(Venue { id, name: name.into(), city: city.map(Into::into) })
     }
 
-    fn referee(&self) -> Option<crate::event::Participant> {
+    fn referee(&self) -> Option<ingest::event::Participant> {
         let sport = self.sport();
         let has_one = matches!(
             sport,

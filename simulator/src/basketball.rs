@@ -4,7 +4,7 @@
 //! possessions is nearly normal, from which the probabilities follow: H. S. Stern, "A Brownian Motion
 //! Model for the Progress of Sports Scores", Journal of the American Statistical Association 89 (1994).
 
-use crate::event::{MatchClock, Micros, Pair, Participant, Side};
+use ingest::event::{MatchClock, Micros, Pair, Participant, Side};
 
 use super::{
     board::Board,
@@ -31,7 +31,7 @@ const AT_HOME: f64 = 0.012;
 pub(super) struct BasketballPlay {
     dice: Dice,
     due: Option<Micros>,
-    next: Next,
+    next: BasketballStep,
     quarter_s: u32,
     bets: &'static [Bet],
     /// What each side's chances to score are multiplied with.
@@ -44,8 +44,9 @@ pub(super) struct BasketballPlay {
     halted: bool,
 }
 
+/// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum BasketballStep {
     Quarter,
     /// The clock runs again.
     Restart,
@@ -68,14 +69,14 @@ impl BasketballPlay {
         });
         Self {
             due: Some(start + dice.seconds((20, 150))),
-            next: Next::Quarter,
+            next: BasketballStep::Quarter,
             quarter_s,
             bets,
             factors,
             board: Board::new(),
             left_s: quarter_s,
             running_since: None,
-            ball: if dice.chance(0.5) { Side::First } else { Side::Second },
+            ball: dice.side(),
             halted: false,
             dice,
         }
@@ -105,7 +106,7 @@ impl BasketballPlay {
         let (low, high) = POSSESSION_S;
         let seconds = self.dice.between(low, high).min(self.left(now));
         self.due = Some(now + Micros::from(seconds) * SECOND);
-        self.next = Next::Shot;
+        self.next = BasketballStep::Shot;
     }
 
     fn shot(&mut self, now: Micros) -> Trading {
@@ -125,7 +126,7 @@ impl BasketballPlay {
         if points == 1 || self.dice.chance(0.3) {
             self.running_since = None;
             self.due = Some(now + self.dice.seconds((18, 55)));
-            self.next = Next::Restart;
+            self.next = BasketballStep::Restart;
         } else {
             self.possession(now);
         }
@@ -156,7 +157,7 @@ impl BasketballPlay {
             }
         };
         self.due = Some(now + self.dice.seconds(pause));
-        self.next = Next::Quarter;
+        self.next = BasketballStep::Quarter;
         if std::mem::take(&mut self.halted) { Trading::Resume } else { Trading::AsBefore }
     }
 
@@ -241,12 +242,12 @@ impl Play for BasketballPlay {
 
     fn step(&mut self, now: Micros) -> PlayStep {
         let trading = match self.next {
-            Next::Quarter => self.quarter(now),
-            Next::Restart => {
+            BasketballStep::Quarter => self.quarter(now),
+            BasketballStep::Restart => {
                 self.possession(now);
                 Trading::AsBefore
             }
-            Next::Shot => self.shot(now),
+            BasketballStep::Shot => self.shot(now),
         };
         PlayStep { facts: vec![self.board.fact(self.clock(now))], trading }
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::event::{Fact, MatchClock, Pair, Scoreboard, ScoreboardStatus, Side};
+use ingest::event::{Fact, MatchClock, Pair, Scoreboard, ScoreboardStatus, Side};
 
-use super::truth::ScoreboardTruth;
+use super::{play::Chance, truth::ScoreboardTruth};
 
 #[derive(Debug)]
 pub(super) struct Board {
@@ -75,6 +75,14 @@ impl Board {
             clock,
             winner: self.winner,
         })
+    }
+
+    /// Who wins the match: decided, or by the probability that the first side does.
+    pub(super) fn winner_chance(&self, first_wins: impl FnOnce() -> f64) -> Chance {
+        match self.winner {
+            Some(winner) => Chance::Won(winner.index()),
+            None => Chance::of_first(first_wins()),
+        }
     }
 
     pub(super) fn truth(&self) -> ScoreboardTruth {

@@ -38,58 +38,28 @@ const FINE: Ladder = Ladder { steps: &[(500, 1), (1000, 5), (2000, 25), (5_100, 
 const COARSE: Ladder =
     Ladder { steps: &[(150, 1), (200, 2), (300, 5), (500, 10), (1500, 50)], max: 5_000 };
 
+/// Slug, margin, pace, time to reopen, sensitivity, ladder.
 pub(super) const BOOKMAKERS: [Bookmaker; 6] = [
-    Bookmaker {
-        slug: "amberline",
-        margin: 0.025,
-        pace_ms: (2_400, 4_400),
-        reopens_ms: (2_000, 4_000),
-        sensitivity: 0.0022,
-        ladder: &EXCHANGE,
-    },
-    Bookmaker {
-        slug: "cobaltbet",
-        margin: 0.048,
-        pace_ms: (4_000, 7_200),
-        reopens_ms: (3_000, 7_000),
-        sensitivity: 0.003,
-        ladder: &FINE,
-    },
-    Bookmaker {
-        slug: "fernwager",
-        margin: 0.062,
-        pace_ms: (5_000, 9_000),
-        reopens_ms: (5_000, 12_000),
-        sensitivity: 0.004,
-        ladder: &COARSE,
-    },
-    Bookmaker {
-        slug: "larkodds",
-        margin: 0.055,
-        pace_ms: (3_600, 6_400),
-        reopens_ms: (3_000, 8_000),
-        sensitivity: 0.003,
-        ladder: &FINE,
-    },
-    Bookmaker {
-        slug: "quillbook",
-        margin: 0.034,
-        pace_ms: (2_800, 5_200),
-        reopens_ms: (2_000, 5_000),
-        sensitivity: 0.0025,
-        ladder: &EXCHANGE,
-    },
-    Bookmaker {
-        slug: "stonetick",
-        margin: 0.078,
-        pace_ms: (6_000, 12_000),
-        reopens_ms: (8_000, 20_000),
-        sensitivity: 0.005,
-        ladder: &COARSE,
-    },
+    Bookmaker::new("amberline", 0.025, (2_400, 4_400), (2_000, 4_000), 0.0022, &EXCHANGE),
+    Bookmaker::new("cobaltbet", 0.048, (4_000, 7_200), (3_000, 7_000), 0.003, &FINE),
+    Bookmaker::new("fernwager", 0.062, (5_000, 9_000), (5_000, 12_000), 0.004, &COARSE),
+    Bookmaker::new("larkodds", 0.055, (3_600, 6_400), (3_000, 8_000), 0.003, &FINE),
+    Bookmaker::new("quillbook", 0.034, (2_800, 5_200), (2_000, 5_000), 0.0025, &EXCHANGE),
+    Bookmaker::new("stonetick", 0.078, (6_000, 12_000), (8_000, 20_000), 0.005, &COARSE),
 ];
 
 impl Bookmaker {
+    const fn new(
+        slug: &'static str,
+        margin: f64,
+        pace_ms: (i64, i64),
+        reopens_ms: (i64, i64),
+        sensitivity: f64,
+        ladder: &'static Ladder,
+    ) -> Self {
+        Self { slug, margin, pace_ms, reopens_ms, sensitivity, ladder }
+    }
+
     /// The price, in hundredths, that it shows for one of `selections` with a true probability.
     ///
     /// This is the one place where the model's floating point becomes a price. The margin is spread

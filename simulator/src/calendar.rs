@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, civil::date, tz::TimeZone};
 
-use crate::event::{Micros, Pair};
+use ingest::event::{Micros, Pair};
 
 use super::day::DAY;
 

@@ -5,7 +5,7 @@
 //! probability that depends on its class and on which side it plays, so that every map and match is
 //! a race whose probabilities are exact.
 
-use crate::event::{Micros, Pair, Participant, Side};
+use ingest::event::{Micros, Pair, Participant, Side};
 
 use super::{
     board::Board,
@@ -162,10 +162,7 @@ impl Play for Cs2Play {
     }
 
     fn chances(&self, _now: Micros) -> Vec<Chance> {
-        vec![match self.board.winner {
-            Some(winner) => Chance::Won(winner.index()),
-            None => Chance::of_first(self.first_wins()),
-        }]
+        vec![self.board.winner_chance(|| self.first_wins())]
     }
 
     fn ending(&self) -> Ending {

@@ -4,7 +4,7 @@
 //! from 170 down it may end the leg instead. How many visits a player needs is a distribution that is
 //! computed once, and with it how likely each wins a leg in which either begins.
 
-use crate::event::{Micros, Pair, Participant, ScoreboardStatus, Side};
+use ingest::event::{Micros, Pair, Participant, ScoreboardStatus, Side};
 
 use super::{
     board::Board,
@@ -146,7 +146,7 @@ impl DartsPlay {
         mut dice: Dice,
     ) -> Self {
         let throwers = [0, 1].map(|n: usize| Thrower { skill: names::skill(&players[n], 0) });
-        let first = if dice.chance(0.5) { Side::First } else { Side::Second };
+        let first = dice.side();
         Self {
             due: Some(start + dice.seconds((20, 150))),
             format,
@@ -259,10 +259,7 @@ impl Play for DartsPlay {
     }
 
     fn chances(&self, _now: Micros) -> Vec<Chance> {
-        vec![match self.board.winner {
-            Some(winner) => Chance::Won(winner.index()),
-            None => Chance::of_first(self.first_wins()),
-        }]
+        vec![self.board.winner_chance(|| self.first_wins())]
     }
 
     fn ending(&self) -> Ending {

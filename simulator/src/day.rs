@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::{
+use ingest::{
     event::{Competition, Fixture, Id, Micros, Pair, Participant, Sport},
     tennis,
 };
@@ -16,7 +16,7 @@ use super::{
     dice::{Dice, MINUTE},
     draw::{self, Booking},
     names,
-    race::Card,
+    race::RaceCard,
 };
 
 pub(super) const DAY: Micros = 24 * 60 * MINUTE;
@@ -62,7 +62,7 @@ pub(super) struct Entry {
 pub(super) enum GameKind {
     Football,
     /// With the number of the tournament.
-    Tennis(tennis::Format, usize),
+    Tennis(tennis::MatchFormat, usize),
     Cs2,
     /// With the category of the tournament.
     Darts(darts::Format, &'static str),
@@ -70,7 +70,7 @@ pub(super) enum GameKind {
     Basketball {
         quarter_s: u32,
     },
-    Race(Arc<Card>),
+    Race(Arc<RaceCard>),
 }
 
 /// What is needed to write a day: tests take a short one.

@@ -6,7 +6,7 @@
 use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-use crate::event::Micros;
+use ingest::event::{Micros, Side};
 
 /// Microseconds in a second.
 pub(super) const SECOND: Micros = 1_000_000;
@@ -37,7 +37,12 @@ impl Dice {
         self.unit() < probability
     }
 
-    /// A whole number of both bounds and what lies between.
+    /// Either side, evenly.
+    pub(super) fn side(&mut self) -> Side {
+        if self.chance(0.5) { Side::First } else { Side::Second }
+    }
+
+    /// A whole number between two bounds, inclusive.
     pub(super) fn between(&mut self, low: u32, high: u32) -> u32 {
         self.0.random_range(low..=high)
     }

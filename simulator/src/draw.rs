@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::event::{Competition, Id, Micros, Pair, Participant};
+use ingest::event::{Competition, Id, Micros, Pair, Participant};
 
 use super::{
     calendar::{Season, round_robin},
     day::{Entry, GameKind},
     dice::Dice,
     names,
-    race::{Card, RUNNERS},
+    race::{RUNNERS, RaceCard},
 };
 
 /// Races of a day for which there are horses.
@@ -49,60 +49,64 @@ impl Booking {
 /// All matches of a round, in random order, and so for the other sports.
 pub(super) fn football(round: usize, dice: &mut Dice) -> Vec<Booking> {
     let pairs = league_pairs(names::LEAGUE_COUNT, names::TEAMS_PER_LEAGUE, round, dice);
-    let booking = |(league, teams): (usize, Pair<usize>)| Booking {
-        competition: names::league(league),
-        sides: Some(teams.map(|team| names::team(league, team))),
-        game: GameKind::Football,
-    };
-    pairs.into_iter().map(booking).collect()
+    bookings(pairs, |league, teams| {
+        let sides = teams.map(|team| names::team(league, team));
+        (names::league(league), sides, GameKind::Football)
+    })
 }
 
 pub(super) fn tennis(_round: usize, dice: &mut Dice) -> Vec<Booking> {
     let pairs = drawn_pairs(names::TOURNAMENT_COUNT, names::PLAYERS_PER_TOURNAMENT, dice);
-    let booking = |(tournament, players): (usize, Pair<usize>)| {
+    bookings(pairs, |tournament, players| {
         let (competition, format) = names::tournament(tournament);
         let sides = players.map(|player| names::tennis_player(tournament, player));
-        Booking { competition, sides: Some(sides), game: GameKind::Tennis(format, tournament) }
-    };
-    pairs.into_iter().map(booking).collect()
+        (competition, sides, GameKind::Tennis(format, tournament))
+    })
 }
 
 pub(super) fn cs2(_round: usize, dice: &mut Dice) -> Vec<Booking> {
     let pairs = drawn_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, dice);
-    let booking = |(tournament, teams): (usize, Pair<usize>)| Booking {
-        competition: names::cs2_tournament(tournament),
-        sides: Some(teams.map(|team| names::cs2_team(tournament, team))),
-        game: GameKind::Cs2,
-    };
-    pairs.into_iter().map(booking).collect()
+    bookings(pairs, |tournament, teams| {
+        let sides = teams.map(|team| names::cs2_team(tournament, team));
+        (names::cs2_tournament(tournament), sides, GameKind::Cs2)
+    })
 }
 
 pub(super) fn darts(_round: usize, dice: &mut Dice) -> Vec<Booking> {
     let pairs = drawn_pairs(names::LEAGUES_OF_OTHERS, names::DARTS_FIELD, dice);
-    let booking = |(tournament, players): (usize, Pair<usize>)| {
+    bookings(pairs, |tournament, players| {
         let (competition, format, category) = names::darts_tournament(tournament);
         let sides = players.map(|player| names::darts_player(tournament, player));
-        Booking { competition, sides: Some(sides), game: GameKind::Darts(format, category) }
-    };
-    pairs.into_iter().map(booking).collect()
+        (competition, sides, GameKind::Darts(format, category))
+    })
 }
 
 pub(super) fn hockey(round: usize, dice: &mut Dice) -> Vec<Booking> {
     let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, round, dice);
-    let booking = |(league, teams): (usize, Pair<usize>)| Booking {
-        competition: names::hockey_league(league),
-        sides: Some(teams.map(|team| names::hockey_team(league, team))),
-        game: GameKind::Hockey,
-    };
-    pairs.into_iter().map(booking).collect()
+    bookings(pairs, |league, teams| {
+        let sides = teams.map(|team| names::hockey_team(league, team));
+        (names::hockey_league(league), sides, GameKind::Hockey)
+    })
 }
 
 pub(super) fn basketball(round: usize, dice: &mut Dice) -> Vec<Booking> {
     let pairs = league_pairs(names::LEAGUES_OF_OTHERS, names::TEAMS_OF_OTHERS, round, dice);
-    let booking = |(league, teams): (usize, Pair<usize>)| {
+    bookings(pairs, |league, teams| {
         let (competition, quarter_s) = names::basketball_league(league);
         let sides = teams.map(|team| names::basketball_team(league, team));
-        Booking { competition, sides: Some(sides), game: GameKind::Basketball { quarter_s } }
+        (competition, sides, GameKind::Basketball { quarter_s })
+    })
+}
+
+/// Books each pair of members of a competition. `names` looks up the competition, the members and
+/// the kind of game.
+fn bookings(
+    pairs: Vec<(usize, Pair<usize>)>,
+    names: impl Fn(usize, Pair<usize>) -> (Competition, Pair<Participant>, GameKind),
+) -> Vec<Booking> {
+    let booking = |(competition, members)| {
+        let (competition, sides, game) = names(competition, members);
+        Booking { competition, sides: Some(sides), game }
     };
     pairs.into_iter().map(booking).collect()
 }
@@ -130,7 +134,7 @@ pub(super) fn races(round: usize, dice: &mut Dice) -> Vec<Booking> {
         races.push(Booking {
             competition: names::course(course),
             sides: None,
-            game: GameKind::Race(Arc::new(Card { name, jumps, runners })),
+            game: GameKind::Race(Arc::new(RaceCard { name, jumps, runners })),
         });
     }
     races

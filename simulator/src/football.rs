@@ -15,7 +15,7 @@ mod report;
 mod strength;
 mod tally;
 
-use crate::event::{
+use ingest::event::{
     Ball, Fact, FootballStatus, GoalKind, Half, Micros, Pair, Participant, PlayerStat, ShotOutcome,
     Side, Situation, Stat, VarDecision,
 };
@@ -24,7 +24,7 @@ use self::{
     analysis::Analyst,
     clock::{Clock, FULL_S},
     flow::{Flow, Turn},
-    line_up::{LineUp, Part},
+    line_up::{LineUp, PlayerPart},
     model::Standing,
     players::Players,
     record::Record,
@@ -60,7 +60,7 @@ const REASONS: [&str; 4] = ["offside", "offside", "handball", "foul_in_build_up"
 pub(super) struct FootballPlay {
     dice: Dice,
     due: Option<Micros>,
-    next: Next,
+    next: FootballStep,
     kick_off: Micros,
     clock: Clock,
     flow: Flow,
@@ -79,7 +79,7 @@ pub(super) struct FootballPlay {
 
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum FootballStep {
     LineUps,
     /// A half begins.
     KickOff,
@@ -100,15 +100,15 @@ impl Play for FootballPlay {
 
     fn step(&mut self, now: Micros) -> PlayStep {
         match self.next {
-            Next::LineUps => self.line_ups(),
-            Next::KickOff => self.kick_off(now),
-            Next::Turn => self.turn(now),
-            Next::PenaltyKick => self.penalty_kick(now),
-            Next::Check => self.check(now),
-            Next::Verdict => self.verdict(now),
-            Next::Restart => self.restart(now),
+            FootballStep::LineUps => self.line_ups(),
+            FootballStep::KickOff => self.kick_off(now),
+            FootballStep::Turn => self.turn(now),
+            FootballStep::PenaltyKick => self.penalty_kick(now),
+            FootballStep::Check => self.check(now),
+            FootballStep::Verdict => self.verdict(now),
+            FootballStep::Restart => self.restart(now),
         }
-        self.tell(now)
+        self.take_step(now)
     }
 
     fn chances(&self, now: Micros) -> Vec<Chance> {
@@ -137,10 +137,10 @@ impl FootballPlay {
         let sides = [0, 1].map(|side: usize| LineUp::new(&teams[side], &mut dice));
         Self {
             due: Some((start - LINE_UPS).max(announced + SECOND)),
-            next: Next::LineUps,
+            next: FootballStep::LineUps,
             kick_off: start + dice.millis((5_000, 80_000)),
             clock: Clock::new(),
-            flow: Flow::kick_off(if dice.chance(0.5) { Side::First } else { Side::Second }),
+            flow: Flow::kick_off(dice.side()),
             strength: Strength::new(teams),
             sides,
             tally: Tally::default(),
@@ -163,7 +163,7 @@ impl FootballPlay {
             }
             self.record.line_up(side, line_up.fact());
         }
-        (self.due, self.next) = (Some(self.kick_off), Next::KickOff);
+        (self.due, self.next) = (Some(self.kick_off), FootballStep::KickOff);
     }
 
     fn kick_off(&mut self, now: Micros) {
@@ -177,7 +177,7 @@ impl FootballPlay {
             self.flow = Flow::kick_off(self.flow.ball().side.other());
         }
         self.show_ball();
-        self.after_millis((2_500, 4_500), Next::Turn, now);
+        self.after_millis((2_500, 4_500), FootballStep::Turn, now);
     }
 
     fn turn(&mut self, now: Micros) {
@@ -186,7 +186,7 @@ impl FootballPlay {
         }
         self.resume();
         if self.substitute(now) {
-            return self.after((12, 30), Next::Turn, now);
+            return self.after((12, 30), FootballStep::Turn, now);
         }
         self.pass();
         match self.flow.turn(&mut self.dice) {
@@ -207,7 +207,7 @@ impl FootballPlay {
         self.record.period(self.clock.status);
         if self.clock.status == FootballStatus::HalfTime {
             self.resume();
-            return self.after((890, 990), Next::KickOff, now);
+            return self.after((890, 990), FootballStep::KickOff, now);
         }
         self.due = None;
         self.trading = Trading::End;
@@ -218,7 +218,7 @@ impl FootballPlay {
         if self.dice.chance(PENALTY_SCORED) {
             return self.goal(GoalKind::Penalty, now);
         }
-        let taker = self.find(side, Part::PenaltyTaker, None);
+        let taker = self.find(side, PlayerPart::PenaltyTaker, None);
         self.record.penalty_missed(self.clock.minute(now), side, taker.clone());
         self.tally.count(side, Stat::TotalShots);
         self.players.count(side, &taker, PlayerStat::TotalShots);
@@ -228,13 +228,13 @@ impl FootballPlay {
 
     fn check(&mut self, now: Micros) {
         self.record.check(VarDecision::Checking);
-        self.after((40, 110), Next::Verdict, now);
+        self.after((40, 110), FootballStep::Verdict, now);
     }
 
     fn verdict(&mut self, now: Micros) {
         if !self.dice.chance(OVERTURNED) {
             self.record.check(VarDecision::Confirmed);
-            return self.after((15, 35), Next::Restart, now);
+            return self.after((15, 35), FootballStep::Restart, now);
         }
         self.record.check(VarDecision::Overturned);
         let reason = self.dice.between(0, REASONS.len() as u32 - 1) as usize;
@@ -250,14 +250,14 @@ impl FootballPlay {
         }
         self.flow.lose();
         self.enter(Situation::FreeKick, now);
-        self.after((15, 30), Next::Turn, now);
+        self.after((15, 30), FootballStep::Turn, now);
     }
 
     fn restart(&mut self, now: Micros) {
         self.resume();
         self.flow = Flow::kick_off(self.flow.ball().side.other());
         self.show_ball();
-        self.after_millis((2_500, 4_500), Next::Turn, now);
+        self.after_millis((2_500, 4_500), FootballStep::Turn, now);
     }
 
     // ------------------------------------------------------------------- what turns lead to
@@ -269,7 +269,7 @@ impl FootballPlay {
         if let Some(stat) = counted(situation) {
             self.tally.count(side, stat);
         }
-        self.after_millis(self.flow.pause_ms(), Next::Turn, now);
+        self.after_millis(self.flow.pause_ms(), FootballStep::Turn, now);
     }
 
     fn foul(&mut self, now: Micros) {
@@ -288,7 +288,7 @@ impl FootballPlay {
     fn fouled(&mut self, side: Side) -> usize {
         self.tally.count(side, Stat::Fouls);
         let own = &self.sides[side.index()];
-        let fouler = own.find(Part::Fouler, None, &mut self.dice);
+        let fouler = own.find(PlayerPart::Fouler, None, &mut self.dice);
         self.players.count(side, &own.who(fouler), PlayerStat::Fouls);
         fouler
     }
@@ -332,14 +332,14 @@ impl FootballPlay {
         if colour.sends_off() {
             self.strength.sent_off(self.record.truth().red_cards());
             self.halt(Trading::Halt);
-            self.after((25, 60), Next::Turn, now);
+            self.after((25, 60), FootballStep::Turn, now);
         }
     }
 
     fn offside(&mut self, now: Micros) {
         let side = self.flow.ball().side;
         self.tally.count(side, Stat::Offsides);
-        let player = self.find(side, Part::Scorer, None);
+        let player = self.find(side, PlayerPart::Scorer, None);
         self.players.count(side, &player, PlayerStat::Offsides);
         self.flow.lose();
         self.enter(Situation::FreeKick, now);
@@ -349,7 +349,7 @@ impl FootballPlay {
         self.fouled(self.flow.ball().side.other());
         self.enter(Situation::Penalty, now);
         self.halt(Trading::Halt);
-        self.after((45, 100), Next::PenaltyKick, now);
+        self.after((45, 100), FootballStep::PenaltyKick, now);
     }
 
     fn shot(&mut self, now: Micros) {
@@ -359,7 +359,7 @@ impl FootballPlay {
             return self.goal(if own { GoalKind::OwnGoal } else { GoalKind::Regular }, now);
         }
         self.tally.count(side, Stat::TotalShots);
-        let shooter = self.find(side, Part::Scorer, None);
+        let shooter = self.find(side, PlayerPart::Scorer, None);
         self.players.count(side, &shooter, PlayerStat::TotalShots);
         if self.dice.chance(0.3) {
             self.tally.count(side, Stat::BlockedShots);
@@ -408,9 +408,9 @@ impl FootballPlay {
         self.enter(Situation::Goal, now);
         self.halt(Trading::Halt);
         if kind == GoalKind::Regular && self.dice.chance(CHECKED) {
-            self.after((6, 18), Next::Check, now);
+            self.after((6, 18), FootballStep::Check, now);
         } else {
-            self.after((35, 60), Next::Restart, now);
+            self.after((35, 60), FootballStep::Restart, now);
         }
     }
 
@@ -458,18 +458,18 @@ impl FootballPlay {
 
     fn scorers(&mut self, side: Side, kind: GoalKind) -> (Participant, Option<Participant>) {
         match kind {
-            GoalKind::OwnGoal => (self.find(side.other(), Part::Unlucky, None), None),
-            GoalKind::Penalty => (self.find(side, Part::PenaltyTaker, None), None),
+            GoalKind::OwnGoal => (self.find(side.other(), PlayerPart::Unlucky, None), None),
+            GoalKind::Penalty => (self.find(side, PlayerPart::PenaltyTaker, None), None),
             GoalKind::Regular => {
-                let scorer = self.find(side, Part::Scorer, None);
+                let scorer = self.find(side, PlayerPart::Scorer, None);
                 let assisted = self.dice.chance(ASSISTED);
-                let assist = assisted.then(|| self.find(side, Part::Passer, Some(&scorer)));
+                let assist = assisted.then(|| self.find(side, PlayerPart::Passer, Some(&scorer)));
                 (scorer, assist)
             }
         }
     }
 
-    fn find(&mut self, side: Side, part: Part, but: Option<&Participant>) -> Participant {
+    fn find(&mut self, side: Side, part: PlayerPart, but: Option<&Participant>) -> Participant {
         let line_up = &self.sides[side.index()];
         line_up.who(line_up.find(part, but, &mut self.dice))
     }
@@ -492,16 +492,16 @@ impl FootballPlay {
         }
     }
 
-    fn after(&mut self, seconds: (i64, i64), next: Next, now: Micros) {
+    fn after(&mut self, seconds: (i64, i64), next: FootballStep, now: Micros) {
         self.after_millis((seconds.0 * 1000, seconds.1 * 1000), next, now);
     }
 
-    fn after_millis(&mut self, millis: (i64, i64), next: Next, now: Micros) {
+    fn after_millis(&mut self, millis: (i64, i64), next: FootballStep, now: Micros) {
         self.due = Some(now + self.dice.millis(millis));
         self.next = next;
     }
 
-    fn tell(&mut self, now: Micros) -> PlayStep {
+    fn take_step(&mut self, now: Micros) -> PlayStep {
         let second = self.clock.second(now);
         let (running, minute) = (self.clock.running(), self.clock.minute(now));
         let pending = self.record.take_pending();

@@ -4,7 +4,7 @@
 //! The clock shows what was played, and stands between whistle and face-off. Goals of both sides are
 //! independent and Poisson distributed, as in football.
 
-use crate::event::{MatchClock, Micros, Pair, Participant, Side};
+use ingest::event::{MatchClock, Micros, Pair, Participant, Side};
 
 use super::{
     board::Board,
@@ -35,7 +35,7 @@ const KICK: f64 = 0.34;
 pub(super) struct HockeyPlay {
     dice: Dice,
     due: Option<Micros>,
-    next: Next,
+    next: HockeyStep,
     /// Goals a second of each side.
     rates: Pair<f64>,
     board: Board,
@@ -47,8 +47,9 @@ pub(super) struct HockeyPlay {
     halted: bool,
 }
 
+/// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum HockeyStep {
     Period,
     FaceOff,
     Whistle,
@@ -104,7 +105,7 @@ impl HockeyPlay {
         });
         Self {
             due: Some(start + dice.seconds((20, 150))),
-            next: Next::Period,
+            next: HockeyStep::Period,
             rates,
             board: Board::new(),
             played_s: 0,
@@ -140,7 +141,7 @@ impl HockeyPlay {
             PERIODS => self.board.begin("overtime"),
             _ => {
                 self.board.begin("shootout");
-                self.after((20, 40), Next::Kick, now);
+                self.after((20, 40), HockeyStep::Kick, now);
                 return Trading::AsBefore;
             }
         }
@@ -156,7 +157,7 @@ impl HockeyPlay {
         let left = self.length_s() - self.played_s;
         let runs = self.dice.between(15, 80).min(left);
         self.due = Some(now + Micros::from(runs) * SECOND);
-        self.next = Next::Whistle;
+        self.next = HockeyStep::Whistle;
     }
 
     fn whistle(&mut self, now: Micros) -> Trading {
@@ -170,7 +171,7 @@ impl HockeyPlay {
             return self.goal(if roll < home { Side::First } else { Side::Second }, now);
         }
         if self.played_s < self.length_s() {
-            self.after((12, 45), Next::FaceOff, now);
+            self.after((12, 45), HockeyStep::FaceOff, now);
             return self.resumed();
         }
         self.end_period(now);
@@ -185,7 +186,7 @@ impl HockeyPlay {
             return Trading::End;
         }
         if self.played_s < self.length_s() {
-            self.after((35, 70), Next::FaceOff, now);
+            self.after((35, 70), HockeyStep::FaceOff, now);
         } else {
             self.end_period(now);
             if self.due.is_none() {
@@ -199,9 +200,9 @@ impl HockeyPlay {
     fn end_period(&mut self, now: Micros) {
         let level = self.board.leader().is_none();
         match self.board.periods.len() {
-            0..PERIODS => self.after((900, 1080), Next::Period, now),
-            PERIODS if level => self.after((90, 150), Next::Period, now),
-            _ if level => self.after((100, 180), Next::Period, now),
+            0..PERIODS => self.after((900, 1080), HockeyStep::Period, now),
+            PERIODS if level => self.after((90, 150), HockeyStep::Period, now),
+            _ if level => self.after((100, 180), HockeyStep::Period, now),
             _ => self.finish(),
         }
     }
@@ -209,7 +210,7 @@ impl HockeyPlay {
     fn kick(&mut self, now: Micros) -> Trading {
         self.kicks = self.kicks.after(self.dice.chance(KICK));
         let Some(winner) = self.kicks.winner() else {
-            self.after((25, 45), Next::Kick, now);
+            self.after((25, 45), HockeyStep::Kick, now);
             return Trading::AsBefore;
         };
         // The winner gets a single goal.
@@ -228,7 +229,7 @@ impl HockeyPlay {
         if std::mem::take(&mut self.halted) { Trading::Resume } else { Trading::AsBefore }
     }
 
-    fn after(&mut self, seconds: (i64, i64), next: Next, now: Micros) {
+    fn after(&mut self, seconds: (i64, i64), next: HockeyStep, now: Micros) {
         self.due = Some(now + self.dice.seconds(seconds));
         self.next = next;
     }
@@ -267,10 +268,7 @@ impl HockeyPlay {
                 let [covers, ..] = maths::result(lead - 1, self.to_come(now));
                 Chance::of_first(covers)
             }
-            _ => match self.board.winner {
-                Some(winner) => Chance::Won(winner.index()),
-                None => Chance::of_first(self.first_wins(now)),
-            },
+            _ => self.board.winner_chance(|| self.first_wins(now)),
         }
     }
 
@@ -303,13 +301,13 @@ impl Play for HockeyPlay {
 
     fn step(&mut self, now: Micros) -> PlayStep {
         let trading = match self.next {
-            Next::Period => self.period(now),
-            Next::FaceOff => {
+            HockeyStep::Period => self.period(now),
+            HockeyStep::FaceOff => {
                 self.face_off(now);
                 self.resumed()
             }
-            Next::Whistle => self.whistle(now),
-            Next::Kick => self.kick(now),
+            HockeyStep::Whistle => self.whistle(now),
+            HockeyStep::Kick => self.kick(now),
         };
         PlayStep { facts: vec![self.board.fact(self.clock(now))], trading }
     }

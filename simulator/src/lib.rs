@@ -1,12 +1,16 @@
-//! A seeded, plausible world of seven sports with bookmakers' odds: a source without a feed.
+//! A seeded world of seven sports with bookmakers' odds: a source without a feed.
 //!
-//! In: a seed and the moment at which a day begins. Out: timed batches, the same ones every time
-//! and on every platform; and of a whole [`World`] what was played before its first day, and what
-//! will be on those to come. Each match is a generator of its own (`game`) with its own streams of
-//! chance, and the simulator merges them by time; what is in memory are the matches announced and
-//! not yet over. All names are made up.
+//! **In:** a seed and the start of a day. **Out:** timed batches of the same facts as `ingest`, identical
+//! every time and on every platform; the past before the first day and the fixtures after it; and the
+//! *truth*, the expected results for tests. **Must not know** clocks, pacing or subscribers.
 //!
-//! It must not know clocks, pacing, or who listens.
+//! Each match is a generator with its own random streams, and the simulator merges them by time. Memory
+//! holds only matches that are announced and not over. `World` is a function of the seed and the start of
+//! its first day, so upcoming matches keep their ids when they are played, and a later run continues in
+//! the same world. All names are made up.
+//!
+//! Users: the demo, `matchwire simulate`, integration tests, benches, the load tool's hub. Production
+//! sources do not depend on it.
 
 mod about;
 mod basketball;
@@ -46,7 +50,7 @@ use std::{
     mem, vec,
 };
 
-use crate::event::{Micros, Timed};
+use ingest::event::{Micros, Timed};
 
 use self::{
     bookmaker::BOOKMAKERS,

@@ -1,17 +1,17 @@
 //! Batches and truths as lines of JSON, for eyes and scripts.
 //!
-//! Keys stand in alphabetical order in the source, so that lines come out the same whether
+//! Keys are in alphabetical order in the source, so that lines come out the same whether
 //! `serde_json` sorts keys or, as another crate of the build may ask of it, keeps their order.
 
 use std::io;
 
 use serde_json::{Value, json};
 
-use crate::event::{
+use ingest::event::{
     About, Analysis, AveragePosition, Event, ExpectedGoals, Fact, FootballFact, FootballScore,
-    GameScore, Incident, IncidentKind, MarketChange, MatchMinute, Momentum, OddsFact, Participant,
-    PlayerRating, PointKind, Race, RaceRunner, Scoreboard, SetScore, Shot, Side, TennisFact,
-    TennisScore, Timed, VarDecision,
+    GameScore, Incident, MarketChange, MatchMinute, Momentum, OddsFact, Participant, PlayerRating,
+    PointKind, RaceRunner, RaceStatus, Scoreboard, SetScore, Shot, Side, TennisFact, TennisScore,
+    Timed,
 };
 
 /// One line: `{"at":..,"events":[{"fact":"goal","match":..,"sport":"football",..}]}`.
@@ -42,7 +42,7 @@ fn fact(fact: &Fact) -> (&'static str, Value) {
         Fact::Football(fact) => football(fact),
         Fact::Tennis(fact) => tennis(fact),
         Fact::Scoreboard(it) => ("scoreboard", scoreboard(it)),
-        Fact::Race(it) => ("race", race(it)),
+        Fact::Race(it) => ("race", race(&it.runners, it.status)),
         Fact::Odds(fact) => odds(fact),
     }
 }
@@ -50,7 +50,7 @@ fn fact(fact: &Fact) -> (&'static str, Value) {
 fn about(about: &About) -> Value {
     present(json!({
         "best_of": about.best_of,
-        "coaches": about.coaches.each_ref().map(|it| it.as_ref().map(name)),
+        "coaches": about.coaches().map(|it| it.map(name)),
         "referee": about.referee.as_ref().map(name),
         "round": about.round,
         "round_name": about.round_name.as_deref(),
@@ -70,12 +70,12 @@ fn scoreboard(board: &Scoreboard) -> Value {
     }))
 }
 
-fn race(race: &Race) -> Value {
-    let runners: Vec<_> = race.runners.iter().map(runner).collect();
-    json!({ "runners": runners, "status": race.status.as_str() })
+pub(super) fn race(runners: &[RaceRunner], status: RaceStatus) -> Value {
+    let runners: Vec<_> = runners.iter().map(runner).collect();
+    json!({ "runners": runners, "status": status.as_str() })
 }
 
-pub(super) fn runner(runner: &RaceRunner) -> Value {
+fn runner(runner: &RaceRunner) -> Value {
     present(json!({
         "jockey": runner.jockey.as_deref(),
         "name": name(&runner.participant),
@@ -175,7 +175,7 @@ fn football_score(score: &FootballScore) -> Value {
 }
 
 fn incident(fact: &Incident) -> Value {
-    let (kind, detail) = incident_kind(fact.kind);
+    let (kind, detail) = (fact.kind.as_str(), fact.kind.detail());
     present(json!({
         "added": fact.added,
         "assist": fact.assist.as_ref().map(name),
@@ -187,23 +187,6 @@ fn incident(fact: &Incident) -> Value {
         "score": fact.score,
         "side": fact.side.map(football_side),
     }))
-}
-
-fn incident_kind(kind: IncidentKind) -> (&'static str, Option<&'static str>) {
-    match kind {
-        IncidentKind::Goal(goal) => ("goal", Some(goal.as_str())),
-        IncidentKind::Yellow => ("yellow", None),
-        IncidentKind::SecondYellow => ("second_yellow", None),
-        IncidentKind::Red => ("red", None),
-        IncidentKind::Substitution => ("substitution", None),
-        IncidentKind::PenaltyMissed => ("penalty_missed", None),
-        IncidentKind::Var(VarDecision::Checking) => ("var", Some("checking")),
-        IncidentKind::Var(VarDecision::Confirmed) => ("var", Some("confirmed")),
-        IncidentKind::Var(VarDecision::Overturned) => ("var", Some("overturned")),
-        IncidentKind::Period(status) => ("period", Some(status.as_str())),
-        IncidentKind::Shootout { scored: true } => ("shootout", Some("scored")),
-        IncidentKind::Shootout { scored: false } => ("shootout", Some("missed")),
-    }
 }
 
 pub(super) fn football_side(side: Side) -> &'static str {
@@ -220,10 +203,7 @@ fn tennis(fact: &TennisFact) -> (&'static str, Value) {
         TennisFact::Status(status) => ("status", json!(status.as_str())),
         TennisFact::Score(score) => ("score", tennis_score(score)),
         TennisFact::Point(point) => {
-            let how = point.how.map(|how| match how {
-                PointKind::Ace => "ace",
-                PointKind::DoubleFault => "double_fault",
-            });
+            let how = point.how.map(PointKind::as_str);
             let value = json!({
                 "eid": &*point.eid,
                 "how": how,

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use rust_decimal::Decimal;
 
-use crate::event::{
+use ingest::event::{
     MarketDefinition, MarketStatus, Outcome, Pair, Participant, SelectionDefinition,
     SelectionStatus,
 };
 
 use super::play::Chance;
 
-/// A market by its rule. The lists below fix the order in which a play tells its chances.
+/// A market by its rule. The lists below define the order of a play's chances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bet {
     /// Home, draw or away.
@@ -73,17 +73,9 @@ impl Bet {
 
     /// The id of its market, unique within a match and a bookmaker.
     fn id(self) -> String {
-        match self {
-            Self::Goals(count) | Self::Points(count) => format!("over_under_{count}.5"),
-            Self::Corners(corners) => format!("over_under_corners_{corners}.5"),
-            Self::Handicap(tenths) => format!("asian_handicap_{}", Decimal::new(tenths, 1)),
-            Self::Result
-            | Self::Winner
-            | Self::Moneyline
-            | Self::BothScore
-            | Self::DoubleChance
-            | Self::NoBetOnDraw
-            | Self::Win => self.kind().to_owned(),
+        match self.line() {
+            Some(line) => format!("{}_{line}", self.kind()),
+            None => self.kind().to_owned(),
         }
     }
 
@@ -148,7 +140,7 @@ impl Bet {
     }
 }
 
-/// In the order in which a play tells their chances.
+/// In the order of the play's chances.
 const DOUBLE_CHANCES: [(&str, &str); 3] =
     [("1x", "Home or Draw"), ("12", "Home or Away"), ("x2", "Draw or Away")];
 

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::event::{MarketChange, MarketStatus, Micros, OddsFact, SelectionChange};
+use ingest::event::{MarketChange, MarketStatus, Micros, OddsFact, SelectionChange};
 
 use super::{
     bookmaker::{BOOKMAKERS, Bookmaker, decimal},

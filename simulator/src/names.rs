@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::{
+use ingest::{
     event::{Competition, Id, Participant},
-    tennis::{FinalSet, Format},
+    tennis::{FinalSet, MatchFormat},
 };
 
 use super::dice::Dice;
@@ -66,13 +66,13 @@ const CLUBS: [&str; 11] = [
 ];
 
 /// Tournaments and how their matches are played.
-const TOURNAMENTS: [(&str, Format); 6] = [
-    ("Arvenholm Open", Format { sets_to_win: 2, final_set: FinalSet::TieBreak }),
-    ("Lakeside Masters Corvel", Format { sets_to_win: 2, final_set: FinalSet::TieBreak }),
-    ("Quarrmere Indoors", Format { sets_to_win: 2, final_set: FinalSet::TieBreakTo10 }),
-    ("Selvan Clay Classic", Format { sets_to_win: 2, final_set: FinalSet::TieBreak }),
-    ("Old Garden Trophy", Format { sets_to_win: 2, final_set: FinalSet::Advantage }),
-    ("Grand Meridian", Format { sets_to_win: 3, final_set: FinalSet::TieBreakTo10 }),
+const TOURNAMENTS: [(&str, MatchFormat); 6] = [
+    ("Arvenholm Open", MatchFormat { sets_to_win: 2, final_set: FinalSet::TieBreak }),
+    ("Lakeside Masters Corvel", MatchFormat { sets_to_win: 2, final_set: FinalSet::TieBreak }),
+    ("Quarrmere Indoors", MatchFormat { sets_to_win: 2, final_set: FinalSet::TieBreakTo10 }),
+    ("Selvan Clay Classic", MatchFormat { sets_to_win: 2, final_set: FinalSet::TieBreak }),
+    ("Old Garden Trophy", MatchFormat { sets_to_win: 2, final_set: FinalSet::Advantage }),
+    ("Grand Meridian", MatchFormat { sets_to_win: 3, final_set: FinalSet::TieBreakTo10 }),
 ];
 
 /// The surface and the category of each tournament.
@@ -121,7 +121,7 @@ pub(super) fn team(league: usize, team: usize) -> Participant {
     Participant { id: Id::derive(PROVIDER, "team", &name), name: name.into() }
 }
 
-pub(super) fn tournament(tournament: usize) -> (Competition, Format) {
+pub(super) fn tournament(tournament: usize) -> (Competition, MatchFormat) {
     let (name, format) = TOURNAMENTS[tournament];
     (competition(name), format)
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Debug;
 
-use crate::event::{Fact, Micros};
+use ingest::event::{Fact, Micros};
 
 use super::truth::Ending;
 

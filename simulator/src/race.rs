@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::event::{Fact, Micros, Participant, Race, RaceRunner, RaceStatus, RunnerStatus};
+use ingest::event::{Fact, Micros, Participant, Race, RaceRunner, RaceStatus, RunnerStatus};
 
 use super::{
     dice::{Dice, MINUTE, SECOND},
@@ -28,7 +28,7 @@ const CALLS: [f64; 4] = [0.2, 0.45, 0.7, 0.9];
 
 /// A race as the card announces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Card {
+pub(super) struct RaceCard {
     pub(super) name: Arc<str>,
     pub(super) jumps: bool,
     /// Whom, with the jockey; the first wears number 1.
@@ -62,7 +62,7 @@ enum Moment {
 }
 
 impl RacePlay {
-    pub(super) fn new(card: &Card, announced: Micros, start: Micros, mut dice: Dice) -> Self {
+    pub(super) fn new(card: &RaceCard, announced: Micros, start: Micros, mut dice: Dice) -> Self {
         let runners = entered(card);
         let strengths: Vec<_> = runners.iter().map(|it| strength(&it.participant)).collect();
         let withdrawn = dice.chance(NON_RUNNER).then(|| {
@@ -185,7 +185,7 @@ impl Play for RacePlay {
 }
 
 /// The runners as the card lists them.
-pub(super) fn entered(card: &Card) -> Vec<RaceRunner> {
+pub(super) fn entered(card: &RaceCard) -> Vec<RaceRunner> {
     let numbered = card.runners.iter().zip(1..);
     let runner = |((horse, jockey), number): (&(Participant, Arc<str>), u16)| RaceRunner {
         participant: horse.clone(),

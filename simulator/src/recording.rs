@@ -2,7 +2,7 @@
 
 use std::{collections::BinaryHeap, io};
 
-use crate::{
+use ingest::{
     event::{Batch, Event, Fact, Micros, Sport, Timed},
     normalize::events::LineWriter,
 };

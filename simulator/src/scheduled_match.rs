@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::{
+use ingest::event::{
     Analysis, Eid, Fact, FootballFact, Half, Id, MatchMinute, Micros, Participant, PlayerRating,
     PlayerStat, Side, Sport, Stat, TennisFact, Timed,
 };
@@ -116,7 +116,7 @@ fn all_open(game: &Game, odds: &mut MatchOdds) -> Option<Timed> {
     at.filter(|_| !facts.is_empty()).map(|at| game.batch(at, facts))
 }
 
-/// What stands at the end of a play, without what was only true on the way.
+/// What is true at the end of a play, without what was only true on the way.
 #[derive(Debug, Default)]
 struct FactDigest {
     /// Statuses, and of football scores and incidents.

@@ -1,16 +1,16 @@
-//! A tennis match: point by point, scored by [`crate::tennis`].
+//! A tennis match: point by point, scored by [`ingest::tennis`].
 //!
 //! Each player wins points on the own serve with a probability that is fixed for the match. Rarely
 //! the umpire takes the last point back, a player retires, or does not appear at all.
 
 mod model;
 
-use crate::{
+use ingest::{
     event::{
         Eid, Fact, Micros, Pair, Participant, Point, PointKind, Side, TennisFact, TennisScore,
         TennisStatus,
     },
-    tennis::Format,
+    tennis::MatchFormat,
 };
 
 use self::model::Model;
@@ -43,8 +43,8 @@ const SET_BREAK_S: (i64, i64) = (115, 160);
 pub(super) struct TennisPlay {
     dice: Dice,
     due: Option<Micros>,
-    next: Next,
-    format: Format,
+    next: TennisStep,
+    format: MatchFormat,
     serve: Pair<f64>,
     model: Model,
     score: TennisScore,
@@ -55,8 +55,9 @@ pub(super) struct TennisPlay {
     record: TennisTruth,
 }
 
+/// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum TennisStep {
     Start,
     Walkover,
     Point,
@@ -64,7 +65,7 @@ enum Next {
     Retirement,
 }
 
-/// The last point and what stood before it, for an umpire who takes it back.
+/// The last point and the state before it, for an umpire who takes it back.
 #[derive(Debug)]
 struct Last {
     eid: Eid,
@@ -79,11 +80,11 @@ impl Play for TennisPlay {
 
     fn step(&mut self, now: Micros) -> PlayStep {
         let (facts, trading) = match self.next {
-            Next::Start => self.start(now),
-            Next::Walkover => self.end(TennisStatus::Walkover),
-            Next::Point => self.point(now),
-            Next::Overrule => self.overrule(now),
-            Next::Retirement => self.end(TennisStatus::Retired),
+            TennisStep::Start => self.start(now),
+            TennisStep::Walkover => self.end(TennisStatus::Walkover),
+            TennisStep::Point => self.point(now),
+            TennisStep::Overrule => self.overrule(now),
+            TennisStep::Retirement => self.end(TennisStatus::Retired),
         };
         PlayStep { facts: facts.into_iter().map(Fact::Tennis).collect(), trading }
     }
@@ -104,16 +105,16 @@ impl Play for TennisPlay {
 impl TennisPlay {
     pub(super) fn new(
         players: &Pair<Participant>,
-        format: Format,
+        format: MatchFormat,
         start: Micros,
         mut dice: Dice,
     ) -> Self {
         let serve = serve_probabilities(players);
         let appears = !dice.chance(WALKOVER);
-        let server = if dice.chance(0.5) { Side::First } else { Side::Second };
+        let server = dice.side();
         Self {
             due: Some(start + dice.millis((10_000, 150_000))),
-            next: if appears { Next::Start } else { Next::Walkover },
+            next: if appears { TennisStep::Start } else { TennisStep::Walkover },
             format,
             serve,
             model: Model::new(serve, format),
@@ -130,7 +131,7 @@ impl TennisPlay {
         self.record.status = TennisStatus::Live;
         self.record.sets.clone_from(&self.score.sets);
         self.halted = true;
-        self.after((20, 40), Next::Point, now);
+        self.after((20, 40), TennisStep::Point, now);
         let score = TennisFact::Score(self.score.clone());
         (vec![TennisFact::Status(TennisStatus::Live), score], Trading::Begin)
     }
@@ -185,12 +186,12 @@ impl TennisPlay {
     /// What comes after a point that did not end the match, and when.
     fn go_on(&mut self, pause: (i64, i64), now: Micros) {
         if self.dice.chance(OVERRULED) {
-            return self.after((4, 12), Next::Overrule, now);
+            return self.after((4, 12), TennisStep::Overrule, now);
         }
         if self.dice.chance(RETIREMENT) {
-            return self.after((60, 400), Next::Retirement, now);
+            return self.after((60, 400), TennisStep::Retirement, now);
         }
-        self.after(pause, Next::Point, now);
+        self.after(pause, TennisStep::Point, now);
     }
 
     /// Seconds until the next point: players rest between sets, and change ends after odd games.
@@ -213,7 +214,7 @@ impl TennisPlay {
         self.record.retracted.push(eid.clone());
         self.keep_score();
         self.halted = true;
-        self.after((20, 45), Next::Point, now);
+        self.after((20, 45), TennisStep::Point, now);
         let why = "umpire_overrule".into();
         (vec![TennisFact::Retract { of: eid, why, score: self.score.clone() }], Trading::Halt)
     }
@@ -233,7 +234,7 @@ impl TennisPlay {
         if status == TennisStatus::Walkover {
             self.score = TennisScore::default();
         }
-        let winner = if self.dice.chance(0.5) { Side::First } else { Side::Second };
+        let winner = self.dice.side();
         (self.score.winner, self.score.server) = (Some(winner), None);
         self.keep_score();
         TennisFact::Score(self.score.clone())
@@ -243,7 +244,7 @@ impl TennisPlay {
         if std::mem::take(&mut self.halted) { Trading::Resume } else { Trading::AsBefore }
     }
 
-    fn after(&mut self, seconds: (i64, i64), next: Next, now: Micros) {
+    fn after(&mut self, seconds: (i64, i64), next: TennisStep, now: Micros) {
         self.due = Some(now + self.dice.seconds(seconds));
         self.next = next;
     }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::event::{
+use ingest::event::{
     Eid, FootballStatus, GoalKind, Incident, IncidentKind, MarketStatus, Participant, Side, Sport,
     TennisStatus,
 };
@@ -104,14 +104,10 @@ fn check_football(seen: &Football, truth: &FootballTruth) {
 fn goal_told(goal: &Goal) -> Incident {
     let Goal { eid, at, side, scorer, assist, kind, score } = goal.clone();
     Incident {
-        eid,
-        kind: IncidentKind::Goal(kind),
-        minute: at.minute,
-        added: at.added,
-        side: Some(side),
         player: Some(scorer),
         assist,
         score: Some(score),
+        ..Incident::new(eid, IncidentKind::Goal(kind), (at.minute, at.added), Some(side))
     }
 }
 

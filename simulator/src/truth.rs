@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::event::{
+use ingest::event::{
     Competition, Eid, FootballStatus, GoalKind, Id, Micros, Pair, Participant, RaceRunner,
     RaceStatus, ScoreboardStatus, SetScore, Side, Sport, TennisStatus,
 };
@@ -156,11 +156,11 @@ pub struct TennisTruth {
     pub status: TennisStatus,
     /// With the tie-breaks; the last set of a retirement is not finished.
     pub sets: Vec<SetScore>,
-    /// Points that stand.
+    /// Points that count.
     pub points: u32,
     /// Points that the umpire took back.
     pub retracted: Vec<Eid>,
-    /// Points that stand, won on the winner's own serve and altogether served: `[won, served]` of
+    /// Points that count, won on the winner's own serve and altogether served: `[won, served]` of
     /// each side.
     pub serve: Pair<[u32; 2]>,
     pub winner: Option<Side>,

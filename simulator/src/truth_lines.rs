@@ -4,13 +4,13 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use crate::event::{Sport, TennisStatus};
+use ingest::event::{Sport, TennisStatus};
 
 use super::{
-    lines::{football_side, name, number, present, runner, sets},
+    lines::{football_side, name, number, present, race, sets},
     truth::{
         Card, Colour, Ending, FootballTruth, Goal, MatchTruth, Minute, OverturnedGoal,
-        PenaltyMissed, RaceTruth, ScoreboardTruth, SettledMarket, Substitution, TennisTruth, Truth,
+        PenaltyMissed, ScoreboardTruth, SettledMarket, Substitution, TennisTruth, Truth,
     },
 };
 
@@ -26,7 +26,7 @@ fn line(game: &MatchTruth) -> Value {
         Ending::Football(truth) => football(truth),
         Ending::Tennis(truth) => tennis(truth),
         Ending::Scoreboard(truth) => scoreboard(truth),
-        Ending::Race(truth) => race(truth),
+        Ending::Race(truth) => race(&truth.runners, truth.status),
     };
     present(json!({
         "competition": &*game.competition.name,
@@ -52,11 +52,6 @@ fn scoreboard(truth: &ScoreboardTruth) -> Value {
         "status": truth.status.as_str(),
         "winner": truth.winner.map(number),
     }))
-}
-
-fn race(truth: &RaceTruth) -> Value {
-    let runners: Vec<_> = truth.runners.iter().map(runner).collect();
-    json!({ "runners": runners, "status": truth.status.as_str() })
 }
 
 fn football(truth: &FootballTruth) -> Value {

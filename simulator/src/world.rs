@@ -3,7 +3,7 @@
 //! All of it is a function of a seed and of when the first day begins; what lies before is one of the
 //! seed and the season alone, and the first day only says how far it has come.
 
-use crate::event::{Id, Micros};
+use ingest::event::{Id, Micros};
 
 use super::{
     Simulator,
@@ -98,7 +98,7 @@ impl World {
         Self { seed, start }
     }
 
-    /// The number of the day that a moment lies in: 0 for the first and all before it.
+    /// The number of the day that contains a moment: 0 for the first and all before it.
     #[must_use]
     pub fn day_at(&self, moment: Micros) -> u64 {
         u64::try_from((moment - self.start).div_euclid(DAY)).unwrap_or(0)

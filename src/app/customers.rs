@@ -6,13 +6,13 @@ use tokio::{sync::watch, task::JoinHandle};
 use tracing::info;
 
 use super::{AppError, RunMode, mail};
-use crate::{
-    accounts::Accounts,
-    config::{Config, PaymentsConfig},
+use crate::config::{Config, PaymentsConfig};
+use accounts::{
+    Accounts,
     payments::{Payments, sandbox::Sandbox},
     products::Catalogue,
-    supervisor::{self, Lifetime},
 };
+use base::supervisor::{self, Lifetime};
 
 /// The running services.
 pub(super) struct Customers {

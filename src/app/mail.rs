@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use tokio::{sync::watch, task::JoinHandle};
 
-use crate::{
-    accounts::Accounts,
-    clock::wall,
-    config::Config,
+use crate::config::Config;
+use accounts::{
+    Accounts,
     mail::{self, MailContext, MailError},
 };
+use base::clock::wall;
 
 /// The folder for mail in a demo whose settings name no destination.
 pub(super) fn demo_folder(config: &Config) -> Option<PathBuf> {

@@ -23,26 +23,27 @@ use tracing::error;
 
 use super::{AppError, RunMode};
 use crate::{
-    accounts::Accounts,
-    archive::Archive,
-    clock::now,
     config::Config,
     demo::{self, Chronicle, DemoDays, DemoRun},
-    hub::{
-        Hub,
-        feeds::{FeedState, Health, SourceNumber, SourcePolicy},
-    },
-    ids::PublicIds,
+};
+use accounts::Accounts;
+use base::{
+    clock::now,
+    supervisor::{self, Lifetime},
+};
+use history::{archive::Archive, reader::Reader};
+use hub::{
+    Hub,
+    feeds::{FeedState, Health, SourceNumber, SourcePolicy},
     load_source::LoadSource,
     pipeline::HubHandle,
-    reader::Reader,
     sources::{
         Playback, PlaybackPace,
         follow::{self, SourceFuture},
         live,
     },
-    supervisor::{self, Lifetime},
 };
+use record::ids::PublicIds;
 
 /// An open recording, and its path to reopen it.
 pub(super) struct OpenRecording {

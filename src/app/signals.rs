@@ -1,11 +1,11 @@
-//! What other programs tell the hub by signals. None but SIGINT and SIGTERM ends it.
+//! Signals of the operating system. Only SIGINT and SIGTERM stop the hub.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::info;
 
-use crate::supervisor::fault;
+use base::supervisor::fault;
 
 /// SIGINT and SIGTERM ask the hub to stop. SIGHUP, SIGUSR1 and SIGUSR2, which would end the process, are
 /// logged and have no effect. SIGPIPE is ignored by Rust's runtime: a write to a closed pipe is an error.

@@ -4,10 +4,8 @@ use clap::{Args, Subcommand};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::OutputArgs;
-use crate::{
-    accounts::{Accounts, Addon, Micros},
-    database::DatabaseName,
-};
+pub use accounts::{Accounts, Addon, Micros};
+use database::DatabaseName;
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum AccountCommand {
@@ -82,7 +80,7 @@ pub struct AddonGrantArgs {
     )]
     pub days: u32,
     /// The reason, recorded in the ledger.
-    #[arg(long, value_name = "TEXT", value_parser = note)]
+    #[arg(long, value_name = "TEXT", value_parser = accounts::books::note)]
     pub note: String,
 }
 
@@ -136,14 +134,6 @@ pub struct AdminListArgs {
     pub output: OutputArgs,
 }
 
-/// A note in the ledger is one printable line.
-pub(crate) fn note(text: &str) -> Result<String, &'static str> {
-    const LENGTH_MAX: usize = 500;
-    let text = text.trim();
-    let usable = !text.is_empty() && text.len() <= LENGTH_MAX && !text.contains(char::is_control);
-    usable.then(|| text.to_owned()).ok_or("expected one line of 1 to 500 bytes")
-}
-
 fn operator(text: &str) -> Result<String, &'static str> {
     const LENGTH_MAX: usize = 64;
     let of_a_name = |b: u8| b.is_ascii_alphanumeric() || b"-_.@".contains(&b);
@@ -183,6 +173,8 @@ fn moment(text: &str) -> Result<Micros, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use accounts::books::note;
+
     use super::*;
 
     fn check(text: &str, start: Option<&str>, end: Option<&str>) {

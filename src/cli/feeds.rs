@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::OutputArgs;
-use crate::database::DatabaseName;
+use database::DatabaseName;
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum FeedsCommand {

@@ -9,7 +9,8 @@ use super::{
     OutputArgs,
     accounts::{end_of, start_of},
 };
-use crate::{accounts::Micros, database::DatabaseName};
+use accounts::Micros;
+use database::DatabaseName;
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum OrderCommand {
@@ -89,22 +90,13 @@ pub struct RefundArgs {
     #[arg(value_name = "ORDER")]
     pub order: String,
     /// The amount, in the order's currency [default: all that is not refunded yet].
-    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    #[arg(long, value_name = "AMOUNT", value_parser = accounts::books::amount)]
     pub amount: Option<Decimal>,
-}
-
-/// Money is a plain decimal above zero, with two places at most.
-pub(crate) fn amount(text: &str) -> Result<Decimal, &'static str> {
-    let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let amount = text.parse::<Decimal>().ok().filter(|_| plain);
-    amount
-        .filter(|it| *it > Decimal::ZERO && it.scale() <= 2)
-        .ok_or("expected an amount such as 2.50")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use accounts::books::amount;
 
     #[test]
     fn an_amount_is_plain_and_above_zero() {

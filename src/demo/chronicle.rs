@@ -6,25 +6,26 @@
 use std::{error::Error, sync::Arc, time::Duration};
 
 use fanout::{Epoch, Micros};
-use ingest::{
-    event::Timed,
-    simulator::{ScheduledMatch, World},
-};
+use ingest::event::Timed;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use simulator::{ScheduledMatch, World};
 use tokio::sync::watch;
 use tracing::{info, warn};
 
 use super::{DAY_US, DemoRun, WorldClock};
-use crate::{
-    accounts::{Accounts, AccountsError},
-    archive::{Archive, Filter, Window},
-    clock::now,
-    hub::{Epochs, Hub, HubSettings, feeds::SourcePolicy, sequence},
+use accounts::{Accounts, AccountsError};
+use base::clock::now;
+use history::{archive::Archive, query::MatchQuery, reader::Reader};
+use hub::{
+    Epochs, Hub, HubSettings,
+    feeds::SourcePolicy,
     identity::{Identity, StoredDecisions},
+    sequence,
+};
+use record::{
+    Key, LiveRecords, MatchRecord, Status,
     ids::{IdsError, PublicIds},
-    reader::Reader,
-    record::{Key, MatchRecord, Status},
 };
 
 /// The key of the progress in the store.
@@ -205,15 +206,15 @@ impl Chronicle {
     }
 
     fn known(&self) -> FxHashMap<Key, Status> {
-        let found = self.archive.find(&Filter::default(), Window::ALL);
+        let found = self.archive.find(&MatchQuery::default());
         found.briefs.iter().map(|brief| (brief.id, brief.status)).collect()
     }
 
     async fn done(&self) -> Result<Option<ChronicleProgress>, ChronicleError> {
-        let kept = self.accounts.meta(META).await?;
-        let kept = kept.and_then(|text| serde_json::from_str::<ChronicleProgress>(&text).ok());
+        let stored = self.accounts.meta(META).await?;
+        let stored = stored.and_then(|text| serde_json::from_str::<ChronicleProgress>(&text).ok());
         let world = self.run.world();
-        Ok(kept.filter(|done| (done.seed, done.start) == (world.seed, world.start)))
+        Ok(stored.filter(|done| (done.seed, done.start) == (world.seed, world.start)))
     }
 
     async fn remember(&self, done: &ChronicleProgress) -> Result<(), ChronicleError> {
@@ -264,6 +265,7 @@ fn records(
         Hub::new(settings, epochs, Identity::new(StoredDecisions::default())).with_ids(ids.clone());
     let source = hub.source("simulator".into(), "simulator", SourcePolicy::default());
     let (mut changes, mut records) = (Vec::new(), Vec::with_capacity(matches.len()));
+    let mut live = LiveRecords::default();
     for planned in matches {
         let batches = match scope {
             RecordScope::Result | RecordScope::ResultUntil(_) => planned.result(),
@@ -284,7 +286,7 @@ fn records(
             changes.clear();
             last = clock_us;
         }
-        records.extend(hub.take_changed(last).0);
+        records.extend(live.apply(hub.take_changed(last)).records);
     }
     records
 }
@@ -300,7 +302,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
-    use crate::record::{MatchSummary, PlayRecord};
+    use record::{MatchSummary, PlayRecord};
 
     /// 22 November 2026, 6:40.
     const NOW: Micros = 1_795_329_600_000_000;
@@ -344,7 +346,7 @@ mod tests {
                 PlayRecord::Tennis(_) | PlayRecord::Scoreboard(_) => {
                     assert!(brief.winner.is_some() && brief.score.is_some(), "{brief:?}");
                 }
-                PlayRecord::None => panic!("nothing is told of {brief:?}"),
+                PlayRecord::None => panic!("no play of {brief:?}"),
             }
             let priced = prices.iter().any(|price| &*price.market == "match_winner");
             assert!(priced || matches!(play, PlayRecord::Race(_)), "no prices in {brief:?}");

@@ -2,12 +2,10 @@ use ingest::event::{Competition, Fixture, Participant, Sport};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    cli::OutputArgs,
-    database::{Database, DatabaseError, DatabaseName, testing::on_each},
-    identity::Identity,
-    ids::first_choice,
-};
+use crate::cli::OutputArgs;
+use database::{Database, DatabaseError, DatabaseName, testing::on_each};
+use hub::identity::Identity;
+use record::ids::first_choice;
 
 /// The public id of a provider's match, where no other wants the same one.
 fn public(provider: &str, key: &str) -> Id {

@@ -2,22 +2,22 @@
 
 use std::io::Write;
 
-use super::{LedgerFilter, LedgerStore, OperatorError, addons, named};
+use super::{LedgerFilter, LedgerStore, OperatorError, addons, named, with_accounts};
 use crate::{
-    accounts::{
-        AccountId, AccountSearch, AccountState, AccountSummary, Accounts, KeySummary, Micros,
-    },
     cli::accounts::{AccountArgs, AccountCommand, AccountListArgs},
     config::{AccountsConfig, UsageConfig},
     table::{Table, line, time},
+};
+use accounts::{
+    AccountId, AccountSearch, AccountState, AccountSummary, Accounts, KeySummary, Micros,
     usage::{Meter, UsageDay},
 };
 
-/// Does what the command says, and writes its answer.
+/// Runs the command, and prints its output.
 ///
 /// # Errors
 ///
-/// If the database cannot be used, if there is no such account, or if nobody reads the answer.
+/// If the database cannot be used, if there is no such account, or if the output cannot be written.
 pub(super) async fn run(
     command: AccountCommand,
     config: &AccountsConfig,
@@ -29,16 +29,14 @@ pub(super) async fn run(
     | AccountCommand::Block(AccountArgs { db, .. })
     | AccountCommand::Unblock(AccountArgs { db, .. })
     | AccountCommand::Delete(AccountArgs { db, .. })) = &command;
-    let accounts = Accounts::open_existing(db, config).await?;
-    let done = match &command {
-        AccountCommand::List(args) => list(&accounts, args, out).await,
-        AccountCommand::Show(args) => show(&accounts, args, now, out).await,
-        AccountCommand::Block(args) => block(&accounts, args, true, now, out).await,
-        AccountCommand::Unblock(args) => block(&accounts, args, false, now, out).await,
-        AccountCommand::Delete(args) => delete(&accounts, args, now, out).await,
-    };
-    accounts.close().await;
-    done
+    with_accounts(db, config, async |accounts| match &command {
+        AccountCommand::List(args) => list(accounts, args, out).await,
+        AccountCommand::Show(args) => show(accounts, args, now, out).await,
+        AccountCommand::Block(args) => block(accounts, args, true, now, out).await,
+        AccountCommand::Unblock(args) => block(accounts, args, false, now, out).await,
+        AccountCommand::Delete(args) => delete(accounts, args, now, out).await,
+    })
+    .await
 }
 
 async fn list(

@@ -2,19 +2,19 @@
 
 use std::io::Write;
 
-use super::{OperatorError, named};
+use super::{OperatorError, named, with_accounts};
 use crate::{
-    accounts::{Accounts, Micros},
     cli::accounts::{AddonCommand, AddonGrantArgs},
     config::AccountsConfig,
     table::{line, time},
 };
+use accounts::{Accounts, Micros};
 
 /// Runs the command, and prints the add-on and its new expiry.
 ///
 /// # Errors
 ///
-/// If the database cannot be used, if there is no such account, or if nobody reads the answer.
+/// If the database cannot be used, if there is no such account, or if the output cannot be written.
 pub(super) async fn run(
     command: AddonCommand,
     config: &AccountsConfig,
@@ -22,10 +22,7 @@ pub(super) async fn run(
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
     let AddonCommand::Grant(args) = command;
-    let accounts = Accounts::open_existing(&args.db, config).await?;
-    let done = grant(&accounts, &args, now, out).await;
-    accounts.close().await;
-    done
+    with_accounts(&args.db, config, async |accounts| grant(accounts, &args, now, out).await).await
 }
 
 async fn grant(

@@ -6,21 +6,21 @@ use zeroize::Zeroizing;
 
 use super::OperatorError;
 use crate::{
-    accounts::{Accounts, Admin, Micros},
     cli::accounts::{AdminArgs, AdminCommand, AdminListArgs},
     config::AccountsConfig,
     table::{Table, line, time},
 };
+use accounts::{Accounts, Admin, Micros};
 
 /// Maximum bytes of a line with a password.
 const LINE_MAX: u64 = 4096;
 
-/// Does what the command says, and writes its answer. `input` is where a password comes from.
+/// Runs the command, and prints its output. A password is read from `input`.
 ///
 /// # Errors
 ///
 /// If the database cannot be used, if the password is too weak, if the name is taken or there is
-/// none, or if nobody reads the answer.
+/// none, or if the output cannot be written.
 pub(super) async fn run(
     command: AdminCommand,
     config: &AccountsConfig,

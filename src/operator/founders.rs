@@ -4,18 +4,18 @@ use std::io::Write;
 
 use super::OperatorError;
 use crate::{
-    accounts::{Accounts, FounderGrantOutcome, Micros},
     cli::accounts::FoundersCommand,
     config::AccountsConfig,
     table::{line, time},
 };
+use accounts::{Accounts, FounderGrantOutcome, Micros};
 
-/// Does what the command says, and writes its answer: how many accounts have the badge.
+/// Runs the command, and prints how many accounts have the badge.
 ///
 /// # Errors
 ///
 /// If the database cannot be used, if the badge was granted before, if the moment has not come, or if
-/// nobody reads the answer.
+/// the output cannot be written.
 pub(super) async fn run(
     command: FoundersCommand,
     config: &AccountsConfig,

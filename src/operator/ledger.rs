@@ -2,9 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::{LedgerStore, OperatorError, filter, sums::Sums};
+use accounts::{
+    Accounts, LedgerEntry,
+    books::{LedgerStore, Sums},
+};
+
+use super::{OperatorError, filter, with_accounts};
 use crate::{
-    accounts::{Accounts, LedgerEntry},
     cli::orders::LedgerArgs,
     config::AccountsConfig,
     table::{Format, Table, time},
@@ -20,16 +24,14 @@ const COLUMNS: [&str; 11] = [
 ///
 /// # Errors
 ///
-/// If the database cannot be used, if there is no such account, or if nobody reads the answer.
+/// If the database cannot be used, if there is no such account, or if the output cannot be written.
 pub(super) async fn run(
     args: LedgerArgs,
     config: &AccountsConfig,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let accounts = Accounts::open_existing(&args.filter.db, config).await?;
-    let done = print(&accounts, &args, out).await;
-    accounts.close().await;
-    done
+    let db = &args.filter.db;
+    with_accounts(db, config, async |accounts| print(accounts, &args, out).await).await
 }
 
 async fn print(

@@ -11,29 +11,25 @@
 mod account;
 mod addon;
 mod admin;
-mod books;
 mod founders;
 mod ledger;
 mod order;
 mod refund;
-mod sums;
-mod today;
 
 use std::io::{self, BufRead, Write};
 
-pub(crate) use self::{
-    books::{LedgerFilter, LedgerStore},
-    sums::LedgerSum,
-    today::DailyFigures,
-};
 use crate::{
-    accounts::{AccountSummary, Accounts, AccountsError, Addons, Micros, WeakPassword},
     cli::{operator::OperatorCommand, orders::LedgerFilterArgs},
-    config::Config,
-    payments::{PaymentError, SetupError},
+    config::{AccountsConfig, Config},
     table::time,
+};
+use accounts::{
+    AccountSummary, Accounts, AccountsError, Addons, Micros, WeakPassword,
+    books::{LedgerFilter, LedgerStore},
+    payments::{PaymentError, SetupError},
     usage::UsageError,
 };
+use database::DatabaseName;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
@@ -91,6 +87,18 @@ pub async fn run(
         OperatorCommand::Founders(command) => founders::run(command, accounts, now, out).await,
         OperatorCommand::Admin(command) => admin::run(command, accounts, now, input, out).await,
     }
+}
+
+/// Opens an existing database, runs `work` on it, and closes it.
+async fn with_accounts(
+    db: &DatabaseName,
+    config: &AccountsConfig,
+    work: impl AsyncFnOnce(&Accounts) -> Result<(), OperatorError>,
+) -> Result<(), OperatorError> {
+    let accounts = Accounts::open_existing(db, config).await?;
+    let done = work(&accounts).await;
+    accounts.close().await;
+    done
 }
 
 /// The account that the argument identifies.

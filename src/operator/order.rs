@@ -2,20 +2,20 @@
 
 use std::io::Write;
 
-use super::{LedgerStore, OperatorError, filter, ledger};
+use super::{LedgerStore, OperatorError, filter, ledger, with_accounts};
 use crate::{
-    accounts::Accounts,
     cli::orders::{OrderCommand, OrderListArgs, OrderShowArgs},
     config::AccountsConfig,
     table::{Table, line, time},
 };
+use accounts::Accounts;
 
-/// Does what the command says, and writes its answer.
+/// Runs the command, and prints its output.
 ///
 /// # Errors
 ///
-/// If the database cannot be used, if there is no such order or account, or if nobody reads the
-/// answer.
+/// If the database cannot be used, if there is no such order or account, or if the output
+/// cannot be written.
 pub(super) async fn run(
     command: OrderCommand,
     config: &AccountsConfig,
@@ -25,13 +25,11 @@ pub(super) async fn run(
         OrderCommand::List(OrderListArgs { filter, .. }) => &filter.db,
         OrderCommand::Show(OrderShowArgs { db, .. }) => db,
     };
-    let accounts = Accounts::open_existing(db, config).await?;
-    let done = match &command {
-        OrderCommand::List(args) => list(&accounts, args, out).await,
-        OrderCommand::Show(args) => show(&accounts, &args.order, out).await,
-    };
-    accounts.close().await;
-    done
+    with_accounts(db, config, async |accounts| match &command {
+        OrderCommand::List(args) => list(accounts, args, out).await,
+        OrderCommand::Show(args) => show(accounts, &args.order, out).await,
+    })
+    .await
 }
 
 async fn list(

@@ -2,32 +2,25 @@
 
 use std::{io::Write, sync::Arc};
 
-use super::{LedgerStore, OperatorError};
-use crate::{
-    accounts::{Accounts, Micros},
-    cli::orders::RefundArgs,
-    config::Config,
-    payments::Payments,
-    table::line,
-};
+use super::{LedgerStore, OperatorError, with_accounts};
+use crate::{cli::orders::RefundArgs, config::Config, table::line};
+use accounts::{Accounts, Micros, payments::Payments};
 
 /// Refunds through the provider, and prints the order's id, its state, its total refund, and the
 /// days it still grants.
 ///
 /// # Errors
 ///
-/// If the database cannot be used, if there is no such order, if so much cannot be paid back, if the
-/// provider does not do it, or if nobody reads the answer.
+/// If the database cannot be used, if there is no such order, if so much cannot be refunded, if the
+/// provider fails, or if the output cannot be written.
 pub(super) async fn run(
     args: RefundArgs,
     config: &Config,
     now: Micros,
     out: &mut impl Write,
 ) -> Result<(), OperatorError> {
-    let accounts = Accounts::open_existing(&args.db, &config.accounts).await?;
-    let done = refund(&accounts, &args, config, now, out).await;
-    accounts.close().await;
-    done
+    let run = async |accounts: &Accounts| refund(accounts, &args, config, now, out).await;
+    with_accounts(&args.db, &config.accounts, run).await
 }
 
 async fn refund(

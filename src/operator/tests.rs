@@ -4,18 +4,16 @@ use rust_decimal::{Decimal, dec};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    accounts::Addon,
-    cli::{
-        OutputArgs,
-        accounts::{
-            AccountArgs, AccountCommand, AccountListArgs, AddonCommand, AddonGrantArgs, AdminArgs,
-            AdminCommand, AdminListArgs, FoundersCommand, FoundersGrantArgs,
-        },
-        orders::{LedgerArgs, OrderCommand, OrderListArgs, OrderShowArgs, RefundArgs},
+use crate::cli::{
+    OutputArgs,
+    accounts::{
+        AccountArgs, AccountCommand, AccountListArgs, AddonCommand, AddonGrantArgs, AdminArgs,
+        AdminCommand, AdminListArgs, FoundersCommand, FoundersGrantArgs,
     },
-    database::{Database, DatabaseName, testing::on_each},
+    orders::{LedgerArgs, OrderCommand, OrderListArgs, OrderShowArgs, RefundArgs},
 };
+use accounts::Addon;
+use database::{Database, DatabaseName, testing::on_each};
 
 const TEXT: OutputArgs = OutputArgs { json: false };
 const JSON: OutputArgs = OutputArgs { json: true };
@@ -24,7 +22,12 @@ const JSON: OutputArgs = OutputArgs { json: true };
 const NOW: Micros = 1_788_280_000_000_000;
 const DAY: Micros = 86_400_000_000;
 
-/// A desk at which commands are given on one database.
+/// Runs a test of commands on a new database of each kind.
+async fn on_each_operator(test: impl AsyncFn(OperatorFixture)) {
+    on_each(async |database| test(OperatorFixture::of(database)).await).await;
+}
+
+/// Runs commands on one database.
 struct OperatorFixture {
     database: Database,
     config: Config,
@@ -73,6 +76,10 @@ impl OperatorFixture {
     async fn show(&self, account: &str) -> String {
         let show = AccountCommand::Show(self.account(account));
         self.answer(OperatorCommand::Account(show)).await.unwrap()
+    }
+
+    async fn id_of(&self, account: &str) -> String {
+        lines(&self.show(account).await, "id")[0][1].to_owned()
     }
 
     fn gift(&self, account: &str, addon: Addon, days: u32, note: &str) -> OperatorCommand {
@@ -162,8 +169,7 @@ fn lines<'a>(answer: &'a str, word: &str) -> Vec<Vec<&'a str>> {
 
 #[tokio::test]
 async fn accounts_are_listed_with_what_they_have() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         operator.customer("bob@two.org").await;
         let list = |search: Option<&str>| {
@@ -195,8 +201,7 @@ async fn accounts_are_listed_with_what_they_have() {
 
 #[tokio::test]
 async fn an_account_is_shown_by_address_and_by_id_and_without_its_secrets() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         let key =
             operator.accounts().await.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
         let shown = operator.show("Ann@One.org").await;
@@ -214,8 +219,7 @@ async fn an_account_is_shown_by_address_and_by_id_and_without_its_secrets() {
 
 #[tokio::test]
 async fn a_gift_is_added_to_what_is_left_and_stands_in_the_ledger() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         let gift = operator.gift("ann@one.org", Addon::Sports, 30, "for the outage");
         // One of two days is left.
@@ -236,8 +240,7 @@ async fn a_gift_is_added_to_what_is_left_and_stands_in_the_ledger() {
 /// cannot be obtained afterwards.
 #[tokio::test]
 async fn the_founder_badge_is_granted_once() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         let early = operator.refused(operator.grant(NOW + DAY)).await;
         assert_eq!(early, "2026-09-02T16:26:40Z is in the future");
@@ -267,8 +270,7 @@ async fn the_founder_badge_is_granted_once() {
 
 #[tokio::test]
 async fn a_block_holds_until_it_is_taken_back() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         let accounts = operator.accounts().await;
         let key = accounts.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
         let works = async || {
@@ -292,11 +294,10 @@ async fn a_block_holds_until_it_is_taken_back() {
 
 #[tokio::test]
 async fn a_deleted_account_is_forgotten_but_for_the_ledger() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         let accounts = operator.accounts().await;
         let key = accounts.create_key(Some("ann@one.org"), &[(Addon::Odds, 3)], NOW).await.unwrap();
-        let id = lines(&operator.show("ann@one.org").await, "id")[0][1].to_owned();
+        let id = operator.id_of("ann@one.org").await;
         let delete =
             |name: &str| OperatorCommand::Account(AccountCommand::Delete(operator.account(name)));
         assert_eq!(operator.answer(delete("ann@one.org")).await.unwrap(), "deleted\n");
@@ -314,13 +315,11 @@ async fn a_deleted_account_is_forgotten_but_for_the_ledger() {
 
 #[tokio::test]
 async fn the_ledger_adds_up() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         operator.customer("bob@two.org").await;
-        let id = |shown: String| lines(&shown, "id")[0][1].parse::<i64>().unwrap();
-        let (ann, bob) =
-            (id(operator.show("ann@one.org").await), id(operator.show("bob@two.org").await));
+        let ann = operator.id_of("ann@one.org").await.parse().unwrap();
+        let bob = operator.id_of("bob@two.org").await.parse().unwrap();
         operator.order("a1", ann, dec!(5.00), Some(NOW)).await;
         operator.order("a2", ann, dec!(2.50), Some(NOW + 1)).await;
         operator.order("b1", bob, dec!(5.00), Some(NOW + DAY)).await;
@@ -353,10 +352,9 @@ async fn the_ledger_adds_up() {
 
 #[tokio::test]
 async fn ledger_is_printed_as_json() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
-        let id = lines(&operator.show("ann@one.org").await, "id")[0][1].to_owned();
+        let id = operator.id_of("ann@one.org").await;
         operator.order("a1", id.parse().unwrap(), dec!(5.00), Some(NOW)).await;
         let args = LedgerArgs { filter: operator.filter(None, Some(NOW)), output: JSON };
         let printed = operator.answer(OperatorCommand::Ledger(args)).await.unwrap();
@@ -385,8 +383,7 @@ async fn ledger_is_printed_as_json() {
 /// More entries than are read at once are all printed, and all counted.
 #[tokio::test]
 async fn a_long_ledger_is_printed_whole() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         let mut tx = operator.database.begin().await.unwrap();
         for _ in 0..1003 {
@@ -411,10 +408,9 @@ async fn a_long_ledger_is_printed_whole() {
 
 #[tokio::test]
 async fn orders_are_listed_and_shown() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
-        let id = lines(&operator.show("ann@one.org").await, "id")[0][1].parse().unwrap();
+        let id = operator.id_of("ann@one.org").await.parse().unwrap();
         operator.order("open", id, dec!(5.00), None).await;
         operator.order("paid", id, dec!(2.50), Some(NOW)).await;
         let filter = operator.filter(Some("ann@one.org"), None);
@@ -440,10 +436,9 @@ async fn orders_are_listed_and_shown() {
 
 #[tokio::test]
 async fn a_refund_needs_an_order_and_its_provider() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
-        let id = lines(&operator.show("ann@one.org").await, "id")[0][1].parse().unwrap();
+        let id = operator.id_of("ann@one.org").await.parse().unwrap();
         operator.order("paid", id, dec!(5.00), Some(NOW)).await;
         let refund = |order: &str| {
             let order = order.to_owned();
@@ -463,8 +458,7 @@ async fn a_refund_needs_an_order_and_its_provider() {
 
 #[tokio::test]
 async fn operators_are_made_with_a_password_from_the_input() {
-    on_each(async |database| {
-        let operator = OperatorFixture::of(database);
+    on_each_operator(async |operator| {
         let create = |name| OperatorCommand::Admin(AdminCommand::Create(operator.admin(name)));
         let list = || {
             let args = AdminListArgs { db: operator.db(), output: TEXT };

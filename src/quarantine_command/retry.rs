@@ -14,8 +14,8 @@ use ingest::{
 use serde::Deserialize;
 
 use super::{QuarantineError, read};
-use crate::{
-    cli::feeds::RetryArgs,
+use crate::cli::feeds::RetryArgs;
+use hub::{
     push::FORMAT,
     quarantine::{QuarantineEntry, QuarantinedLine},
 };

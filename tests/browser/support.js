@@ -2,13 +2,14 @@
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const BROWSER = process.env.CHROMIUM_BIN ?? "/usr/bin/chromium";
 const HUB = process.env.HUB_BIN;
+const DEMO_DATABASE = process.env.DEMO_DATABASE;
 const RESULTS = process.env.RESULTS_DIR ?? new URL("../../test-results/", import.meta.url).pathname;
 // Generous: these wait for something to happen, and a busy machine is no failure.
 const START_MS = 120_000;
@@ -28,9 +29,11 @@ export function text(page, selector) {
   return page.locator(selector).first().innerText();
 }
 
-/** A hub in a folder of its own, with these variables besides. */
+/** A hub in a folder of its own, with these variables besides. A demo starts with the past that another has written. */
 async function startHub(directory, variables) {
-  const hub = spawn(HUB, ["serve", "--listen", "127.0.0.1:0", "--db", join(directory, "hub.db")], {
+  const database = join(directory, "hub.db");
+  if (DEMO_DATABASE && variables.MATCHWIRE_DEMO_ENABLED !== "false") await copyFile(DEMO_DATABASE, database);
+  const hub = spawn(HUB, ["serve", "--listen", "127.0.0.1:0", "--db", database], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...variables },
   });

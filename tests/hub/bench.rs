@@ -8,13 +8,13 @@ use fanout::{
     catch_up::{CatchUp, Gap, HostRequest, HostResponse, Verdict},
     channel::Rate,
 };
-use ingest::event::Batch;
-use matchwire::hub::{
+use hub::{
     ApplyError, Epochs, Hub, HubSettings,
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
+    identity::NumberedOrder,
     sequence::TailWindow,
 };
-use matchwire::identity::NumberedOrder;
+use ingest::event::Batch;
 use serde_json::Value;
 
 use crate::json::{difference, merge, parse};
@@ -56,7 +56,7 @@ impl Bench {
         let mut hub = Hub::new(
             settings,
             Epochs { matches: Epoch(7), feeds: Epoch(8) },
-            matchwire::identity::Identity::default(),
+            hub::identity::Identity::default(),
         );
         let source = hub.source("test".into(), "simulator", SourcePolicy::default());
         let (readers, epochs) = (BTreeMap::new(), BTreeMap::new());

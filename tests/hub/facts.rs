@@ -235,15 +235,11 @@ fn incident() -> impl Strategy<Value = Incident> {
     let people = (option::of(participant()), option::of(participant()));
     let when = (0..95_u16, option::of(1..4_u16));
     (0..12_u32, kind, when, option::of(side()), people, option::of(goals())).prop_map(
-        |(eid, kind, (minute, added), side, (player, assist), score)| Incident {
-            eid: name("i", eid),
-            kind,
-            minute,
-            added,
-            side,
+        |(eid, kind, at, side, (player, assist), score)| Incident {
             player,
             assist,
             score,
+            ..Incident::new(name("i", eid), kind, at, side)
         },
     )
 }

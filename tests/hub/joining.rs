@@ -4,19 +4,22 @@
 use std::sync::Arc;
 
 use fanout::Micros;
+use hub::{
+    feeds::{FactKind, Ranks, SourceNumber, SourcePolicy},
+    identity::{MatchOrder, NumberedOrder, own},
+};
 use ingest::event::{
     Batch, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, GoalKind, Id,
     Incident, IncidentKind, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome,
     Participant, SelectionChange, SelectionDefinition, SelectionStatus, Side, Sport, TennisFact,
     TennisScore, TennisStatus,
 };
-use matchwire::{
-    hub::feeds::{FactKind, Ranks, SourceNumber, SourcePolicy},
-    identity::{MatchOrder, NumberedOrder, own},
-};
 use serde_json::json;
 
-use crate::bench::{Bench, SETTINGS, START};
+use crate::{
+    bench::{Bench, SETTINGS, START},
+    rules::match_winner,
+};
 
 const HOUR: Micros = 3_600_000_000;
 
@@ -76,15 +79,8 @@ impl ProviderFixture {
             let (name, status) = (None, SelectionStatus::Active);
             SelectionDefinition { id: id.into(), name, status, outcome: Some(outcome) }
         });
-        let definition = MarketDefinition {
-            kind: "match_winner".into(),
-            name: None,
-            line: None,
-            period: None,
-            status: MarketStatus::Open,
-            in_play: false,
-            selections: selections.into(),
-        };
+        let definition =
+            MarketDefinition { selections: selections.into(), ..match_winner(MarketStatus::Open) };
         let price =
             SelectionChange { id: "a".into(), price: Some(2.into()), ..SelectionChange::default() };
         let price = MarketChange::Prices { selections: vec![price], volume: None };
@@ -107,8 +103,8 @@ fn order(bench: &mut Bench, number: i64, order: MatchOrder) {
     bench.order(&NumberedOrder { number, order });
 }
 
-#[test]
-fn matches_that_are_the_same_are_one_from_the_start() {
+/// A match that two sources report, each with a book; the second source.
+fn joined() -> (Bench, SourceNumber) {
     let mut bench = Bench::new(SETTINGS);
     let csv = second(&mut bench);
     let outcomes = [Outcome::Home, Outcome::Away];
@@ -116,6 +112,12 @@ fn matches_that_are_the_same_are_one_from_the_start() {
     bench.apply(&batch([BETFAIR.fixture()].into_iter().chain(odds)));
     let events = [CSV.fixture()].into_iter().chain(CSV.score(2, 2));
     bench.apply_from(csv, &batch(events.chain(CSV.book("bet365", outcomes))));
+    (bench, csv)
+}
+
+#[test]
+fn matches_that_are_the_same_are_one_from_the_start() {
+    let (mut bench, _) = joined();
     let name = format!("football/{}", BETFAIR.own());
     assert_eq!(bench.hub.matches(), 1);
     let data = bench.data(&name);
@@ -193,13 +195,7 @@ fn match_that_is_named_later_merges_with_all_its_facts() {
 
 #[test]
 fn operator_splits_and_joins_and_nothing_is_lost() {
-    let mut bench = Bench::new(SETTINGS);
-    let csv = second(&mut bench);
-    let outcomes = [Outcome::Home, Outcome::Away];
-    let odds = BETFAIR.book("betfair", outcomes);
-    bench.apply(&batch([BETFAIR.fixture()].into_iter().chain(odds)));
-    let events = [CSV.fixture()].into_iter().chain(CSV.score(2, 2));
-    bench.apply_from(csv, &batch(events.chain(CSV.book("bet365", outcomes))));
+    let (mut bench, csv) = joined();
     let (provider, key) = (CSV.provider.to_owned(), CSV.key.to_owned());
     order(&mut bench, 1, MatchOrder::Split { provider: provider.clone(), key: key.clone() });
     assert_eq!(bench.hub.matches(), 2);
@@ -228,16 +224,8 @@ fn goals_of_one_source_wait_for_the_score_of_another() {
     let mut bench = Bench::new(SETTINGS);
     let csv = second(&mut bench);
     let goal = |eid: &str, side, score| {
-        let incident = Incident {
-            eid: eid.into(),
-            kind: IncidentKind::Goal(GoalKind::Regular),
-            minute: 60,
-            added: None,
-            side: Some(side),
-            player: None,
-            assist: None,
-            score,
-        };
+        let kind = IncidentKind::Goal(GoalKind::Regular);
+        let incident = Incident { score, ..Incident::new(eid, kind, (60, None), Some(side)) };
         CSV.event(Fact::Football(FootballFact::Incident(incident)))
     };
     let name = format!("football/{}", BETFAIR.own());

@@ -1,8 +1,13 @@
 //! JSON as a client sees it.
 
+#[path = "../it/support/merge_patch.rs"]
+mod merge_patch;
+
 use bytes::Bytes;
 use fanout::encode::payload;
-use serde_json::{Value, json};
+use serde_json::Value;
+
+pub(crate) use merge_patch::merge;
 
 pub(crate) fn parse(frame: &Bytes) -> Value {
     serde_json::from_slice(&payload(frame)).expect("a frame is JSON")
@@ -14,22 +19,6 @@ pub(crate) fn content(frame: &Bytes) -> String {
     let at = text.find(r#","at":{"#).expect("a frame has its moments");
     let behind = text[at..].find('}').expect("the moments end") + at;
     format!("{}{}", &text[..at], &text[behind..])
-}
-
-/// RFC 7396. A frame without a patch changes nothing.
-pub(crate) fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(fields) = patch else { return };
-    if !target.is_object() {
-        *target = json!({});
-    }
-    let target = target.as_object_mut().expect("made an object above");
-    for (name, value) in fields {
-        match value {
-            Value::Null => drop(target.remove(name)),
-            Value::Object(_) => merge(target.entry(name.clone()).or_insert(json!({})), value),
-            _ => drop(target.insert(name.clone(), value.clone())),
-        }
-    }
 }
 
 /// The first difference of two documents, in readable form.

@@ -1,8 +1,8 @@
 //! What holds for any facts in any order.
 
 use fanout::Change;
+use hub::{HubSettings, sequence::TailWindow};
 use ingest::event::Batch;
-use matchwire::hub::{HubSettings, sequence::TailWindow};
 use proptest::{prelude::*, sample::Index};
 
 use crate::{
@@ -12,8 +12,6 @@ use crate::{
 };
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
     /// At any moment, applying every update to the first image gives the current image.
     #[test]
     fn updates_lead_to_the_image(batches in batches(40), looks in any::<u64>()) {

@@ -7,11 +7,11 @@ use fanout::{
     catch_up::{HostRequest, HostResponse, Lease},
     channel::Rate,
 };
-use ingest::event::{Batch, Event, Fact, Id, MarketStatus, Sport};
-use matchwire::hub::{
+use hub::{
     ApplyError, Hub,
     feeds::{FeedState, Health},
 };
+use ingest::event::{Batch, Event, Fact, Id, MarketStatus, Sport};
 use proptest::{prelude::*, sample::Index};
 use serde_json::Value;
 
@@ -92,8 +92,6 @@ fn flush(bench: &mut Bench, modests: &mut RateLimitedReaders, later: Micros) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
-
     /// At any rate and from any position: the same document, and every event once and in order.
     #[test]
     fn rates_lead_to_the_image(

@@ -5,8 +5,8 @@ use fanout::{
     catch_up::{HostRequest, HostResponse, Verdict},
     channel::Rate,
 };
+use hub::catch_up::WorkBudget;
 use ingest::event::{Fact, MarketChange, MarketStatus, OddsFact};
-use matchwire::catch_up::WorkBudget;
 use serde_json::Value;
 
 use crate::{

@@ -1,11 +1,11 @@
 //! When matches are evicted, and what follows: rules that a generator would rarely reach.
 
 use fanout::Micros;
+use hub::{ApplyError, HubSettings, feeds::SourcePolicy};
 use ingest::event::{
     Batch, Event, Fact, Fixture, FootballFact, FootballStatus, Id, MarketChange, MarketDefinition,
     MarketStatus, OddsFact, Sport,
 };
-use matchwire::hub::{ApplyError, HubSettings, feeds::SourcePolicy};
 
 use crate::bench::{Bench, SETTINGS, START};
 
@@ -34,8 +34,9 @@ fn status(id: u64, status: FootballStatus) -> Event {
     event(id, Fact::Football(FootballFact::Status(status)))
 }
 
-pub(crate) fn market(id: u64, market: &str, status: MarketStatus) -> Event {
-    let definition = MarketDefinition {
+/// A market for the winner, without selections.
+pub(crate) fn match_winner(status: MarketStatus) -> MarketDefinition {
+    MarketDefinition {
         kind: "match_winner".into(),
         name: None,
         line: None,
@@ -43,8 +44,11 @@ pub(crate) fn market(id: u64, market: &str, status: MarketStatus) -> Event {
         status,
         in_play: false,
         selections: Vec::new(),
-    };
-    let change = MarketChange::Define(definition);
+    }
+}
+
+pub(crate) fn market(id: u64, market: &str, status: MarketStatus) -> Event {
+    let change = MarketChange::Define(match_winner(status));
     event(id, Fact::Odds(OddsFact { book: "betfair".into(), market: market.into(), change }))
 }
 

@@ -4,11 +4,9 @@
 use std::collections::HashSet;
 
 use fanout::Micros;
-use ingest::{
-    event::{GoalKind, Id, Pair, Side, Timed},
-    simulator::{Ending, FootballTruth, Goal, MatchTruth, Simulator, TennisTruth},
-};
+use ingest::event::{GoalKind, Id, Pair, Side, Timed};
 use serde_json::{Value, json};
+use simulator::{Ending, FootballTruth, Goal, MatchTruth, Simulator, TennisTruth};
 
 use crate::bench::{Bench, SETTINGS, START};
 

@@ -1,21 +1,21 @@
 //! Several sources of one match: which one is believed, what is held back, and takeovers.
 
 use fanout::{Change, Micros};
+use hub::{
+    HubSettings,
+    feeds::{FactKind, FeedState, Ranks, SourceNumber, SourcePolicy},
+};
 use ingest::event::{
     Batch, Event, Fact, FootballFact, FootballScore, FootballStatus, GoalKind, Incident,
     IncidentKind, Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome,
     SelectionChange, SelectionDefinition, SelectionStatus, Side, VarDecision,
-};
-use matchwire::hub::{
-    HubSettings,
-    feeds::{FactKind, FeedState, Ranks, SourceNumber, SourcePolicy},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
     bench::{Bench, SETTINGS, START},
-    rules::{at, event, fixture},
+    rules::{at, event, fixture, match_winner},
 };
 
 const SECOND: Micros = 1_000_000;
@@ -37,16 +37,7 @@ fn playing() -> Event {
 }
 
 fn incident(eid: &str, kind: IncidentKind, minute: u16) -> Incident {
-    Incident {
-        eid: eid.into(),
-        kind,
-        minute,
-        added: None,
-        side: Some(Side::First),
-        player: None,
-        assist: None,
-        score: None,
-    }
+    Incident::new(eid, kind, (minute, None), Some(Side::First))
 }
 
 fn goal(eid: &str, minute: u16) -> Event {
@@ -71,15 +62,8 @@ fn market(slug: &str, status: MarketStatus) -> Event {
         status: SelectionStatus::Active,
         outcome: Some(outcome),
     });
-    let definition = MarketDefinition {
-        kind: "match_winner".into(),
-        name: None,
-        line: None,
-        period: None,
-        status,
-        in_play: true,
-        selections: selections.into(),
-    };
+    let definition =
+        MarketDefinition { in_play: true, selections: selections.into(), ..match_winner(status) };
     odds(slug, MarketChange::Define(definition))
 }
 
@@ -206,6 +190,15 @@ fn with_book(bench: &mut Bench, source: SourceNumber, second: Micros) {
     bench.apply_from(source, &then(second, &events));
 }
 
+/// A hub, and a source with a book that is late after a second of silence.
+fn with_deadline() -> (Bench, SourceNumber) {
+    let mut bench = Bench::new(SETTINGS);
+    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
+    let source = second_source(&mut bench, policy);
+    with_book(&mut bench, source, 0);
+    (bench, source)
+}
+
 #[test]
 fn price_beyond_all_that_bookmakers_give_is_none() {
     let mut bench = Bench::new(SETTINGS);
@@ -228,10 +221,7 @@ fn price_beyond_all_that_bookmakers_give_is_none() {
 
 #[test]
 fn silent_source_is_late_and_its_books_are_held_until_it_is_complete_again() {
-    let mut bench = Bench::new(SETTINGS);
-    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
-    let source = second_source(&mut bench, policy);
-    with_book(&mut bench, source, 0);
+    let (mut bench, source) = with_deadline();
     bench.silence(SECOND - 1_000);
     assert_eq!(bench.data(BOOK)["suspended"], false);
     bench.silence(2_000);
@@ -260,10 +250,7 @@ fn silent_source_is_late_and_its_books_are_held_until_it_is_complete_again() {
 /// No source was silent while the clock jumped.
 #[test]
 fn clock_that_jumps_makes_no_source_late() {
-    let mut bench = Bench::new(SETTINGS);
-    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
-    let source = second_source(&mut bench, policy);
-    with_book(&mut bench, source, 0);
+    let (mut bench, _) = with_deadline();
     bench.jump(3_600 * SECOND);
     bench.silence(SECOND - 1_000);
     assert_eq!(bench.data(BOOK)["feed"], "live");
@@ -273,10 +260,7 @@ fn clock_that_jumps_makes_no_source_late() {
 
 #[test]
 fn heartbeats_keep_a_quiet_source_live() {
-    let mut bench = Bench::new(SETTINGS);
-    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
-    let source = second_source(&mut bench, policy);
-    with_book(&mut bench, source, 0);
+    let (mut bench, source) = with_deadline();
     for _ in 0..10 {
         bench.silence(SECOND / 2);
         bench.heard(source);
@@ -286,10 +270,7 @@ fn heartbeats_keep_a_quiet_source_live() {
 
 #[test]
 fn source_that_was_only_silent_is_live_with_its_next_message() {
-    let mut bench = Bench::new(SETTINGS);
-    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
-    let source = second_source(&mut bench, policy);
-    with_book(&mut bench, source, 0);
+    let (mut bench, source) = with_deadline();
     bench.silence(2 * SECOND);
     assert_eq!(bench.data(BOOK)["feed"], "late");
     bench.heard(source);
@@ -305,10 +286,7 @@ fn source_that_was_only_silent_is_live_with_its_next_message() {
 #[test]
 fn source_that_reported_trouble_is_live_only_after_it_reports_recovery() {
     for said in [FeedState::Late, FeedState::Down, FeedState::Recovering] {
-        let mut bench = Bench::new(SETTINGS);
-        let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
-        let source = second_source(&mut bench, policy);
-        with_book(&mut bench, source, 0);
+        let (mut bench, source) = with_deadline();
         bench.silence(2 * SECOND);
         bench.health(source, said);
         bench.heard(source);
@@ -322,10 +300,7 @@ fn source_that_reported_trouble_is_live_only_after_it_reports_recovery() {
 
 #[test]
 fn source_whose_messages_are_whole_is_well_again_with_the_next() {
-    let mut bench = Bench::new(SETTINGS);
-    let policy = SourcePolicy { deadline_us: Some(SECOND), ..SourcePolicy::default() };
-    let source = second_source(&mut bench, policy);
-    with_book(&mut bench, source, 0);
+    let (mut bench, source) = with_deadline();
     bench.silence(2 * SECOND);
     assert_eq!(bench.data(BOOK)["suspended"], true);
     bench.apply_from(source, &then(3, &[prices("betfair", [210, 330, 400])]));
@@ -481,8 +456,6 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
     /// For any facts and states of two sources: readers end with the image, no event arrives twice,
     /// no score falls without an announcement, and no book of a source in trouble is open.
     #[test]

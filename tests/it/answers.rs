@@ -22,15 +22,18 @@
 mod analysis;
 mod football;
 mod odds;
-mod seasons;
+pub(crate) mod seasons;
 mod state;
+mod versions;
 
 use std::path::PathBuf;
 
 use serde_json::Value;
-use tokio::time::timeout;
 
-use crate::support::{Hub, PATIENCE, QUIET, TestDatabase, shared};
+use crate::{
+    import::imported,
+    support::{Hub, QUIET, TestDatabase, shared},
+};
 
 /// A hub with the data of recordings, and a customer's key.
 struct RecordedHub {
@@ -39,6 +42,11 @@ struct RecordedHub {
 }
 
 impl RecordedHub {
+    /// On a database with every recording that [`imported`] contains.
+    fn imported() -> Option<Self> {
+        Some(Self::of(Hub::start_on(&imported()?.copy(), &["serve"], &[QUIET])))
+    }
+
     /// On a database with these imported; `None`, with a message, if they are missing.
     fn import(files: &[&str]) -> Option<Self> {
         let files: Vec<PathBuf> = files.iter().map(|file| shared(file)).collect::<Option<_>>()?;
@@ -66,26 +74,12 @@ impl RecordedHub {
 
     /// A successful response.
     async fn get(&self, path: &str) -> Value {
-        let token = format!("Token {}", self.key);
-        let answer = self.hub.request("GET", path, &[("authorization", &token)]).await;
-        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-        answer.json()
+        self.hub.json(&self.key, path).await
     }
 
     /// The same, as soon as the condition holds: replayed data appears with a delay.
     async fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        let mut last = Value::Null;
-        let waiting = async {
-            loop {
-                last = self.get(path).await;
-                if is_so(&last) {
-                    return;
-                }
-            }
-        };
-        let waited = timeout(PATIENCE, waiting).await;
-        assert!(waited.is_ok(), "{path} did not come so far: {last}");
-        last
+        self.hub.json_until(&self.key, path, is_so).await
     }
 
     /// All rows of a list, page by page.

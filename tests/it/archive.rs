@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sqlx::AnyPool;
 
-use crate::support::{Hub, QUIET, Setting, asked_until, on_each, shared};
+use crate::support::{Hub, QUIET, Setting, asked_until, on_sqlite, pause, shared};
 
 const WRITES: Setting = ("ARCHIVE_WRITE_MS", "50");
 const WRITTEN: &str = "matchwire_archive_matches_total";
@@ -65,7 +65,7 @@ async fn openings(pool: &AnyPool) -> BTreeMap<i64, (String, i64)> {
 
 #[tokio::test]
 async fn archive_survives_a_crash() {
-    on_each(async |place| {
+    on_sqlite(async |place| {
         let mut hub = Hub::start_on(&place, &["serve"], &[WRITES]);
         hub.until_counted_to(WRITTEN, 100.0).await;
         hub.kill();
@@ -115,10 +115,7 @@ async fn push_in_play(hub: &Hub, feed: &str) {
         .iter()
         .map(|fact| json!({"at": now, "sport": "football", "match": "m", "fact": fact}).to_string())
         .collect();
-    let token = format!("Token {feed}");
-    let headers = [("authorization", token.as_str())];
-    let answer = hub.post("/ingest/v1/acme", &headers, lines.join("\n").as_bytes()).await;
-    assert_eq!(answer.json()["refused"], 0, "{answer:?}");
+    hub.push(feed, &lines).await;
 }
 
 async fn until(hub: &Hub, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
@@ -129,7 +126,7 @@ async fn until(hub: &Hub, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
 /// has no invented result, and is not settled. A source that reports it again is believed.
 #[tokio::test]
 async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
-    on_each(async |place| {
+    on_sqlite(async |place| {
         let settings = [QUIET, WRITES, ("ARCHIVE_UNTOLD_AFTER_MS", "300")];
         let mut hub = Hub::start_on(&place, &["serve"], &settings);
         let (key, feed) = (hub.key(&["odds"]), hub.feed_key("acme", &[]));
@@ -144,7 +141,9 @@ async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
         // The hub knows it, however old the report is.
         let pool = place.pool().await;
         let open = "SELECT count(*) FROM archive_odds WHERE is_open = 1";
-        while count(&pool, open).await == 0 {}
+        while count(&pool, open).await == 0 {
+            pause().await;
+        }
         assert_eq!(hub.get(&event).await.json()["status"], "2nd_half");
         hub.kill();
         assert!(count(&pool, open).await > 0, "as it stood");
@@ -202,8 +201,7 @@ async fn accounts_are_written_while_the_archive_is_filled() {
     }
     assert!(before > 0, "all was written before anybody else could");
     for key in &keys {
-        let headers = [("authorization", &*format!("Token {key}"))];
-        assert_eq!(hub.request("GET", "/api/v2/account/", &headers).await.status, 200);
+        assert_eq!(hub.get_as(key, "/api/v2/account/").await.status, 200);
     }
     assert!(!hub.printed().contains("database is locked"), "{}", hub.printed());
 }

@@ -13,8 +13,8 @@ use crate::{
     live_sockets::legacy_client::LegacyClient,
     site::{PASSWORD, QUICK, log_in},
     support::{
-        Answer, Browser, Client, Closed, Hub, PATIENCE, QUIET, Setting, TestDatabase, bank::Bank,
-        clock::Clock, on_each,
+        Browser, Client, Closed, Hub, PATIENCE, QUIET, Setting, TestDatabase, bank::Bank,
+        clock::Clock, on_sqlite, pause, until,
     },
 };
 
@@ -23,9 +23,9 @@ const PATIENT: Setting = ("FANOUT_IDLE_MS", "0");
 /// The hub checks a socket with each beat.
 const OFTEN: Setting = ("FANOUT_BEAT_MS", "50");
 
-/// Runs a test from this moment on, with each kind of database.
+/// Runs a test from this moment on.
 async fn from(moment: &str, test: impl AsyncFn(TestDatabase, &Clock)) {
-    on_each(async |place| {
+    on_sqlite(async |place| {
         let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };
         let clock = Arc::new(clock);
         test(place.by(&clock), &clock).await;
@@ -133,8 +133,7 @@ async fn sockets_end_with_their_addon() {
 
         give(&place, "me@x.org", "websocket");
         // Another program granted it, so the hub notices with a delay.
-        let noticed = async { while hub.get(&path).await.status != 200 {} };
-        timeout(PATIENCE, noticed).await.expect("what was bought is noticed");
+        until("the grant", async || hub.get(&path).await.status == 200).await;
         Client::connect(&hub.address, &key).await.next_of("hello").await;
         for mut client in
             [LegacyClient::football(&hub, &key).await, LegacyClient::both(&hub, &key).await]
@@ -146,10 +145,6 @@ async fn sockets_end_with_their_addon() {
     .await;
 }
 
-async fn with_key(hub: &Hub, path: &str, key: &str) -> Answer {
-    hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
-}
-
 /// SPEC section 4: the odds are free for everyone until 2026-08-17, that day included; SPEC section 5,
 /// rule 2: without the add-on it is 402 afterwards.
 #[tokio::test]
@@ -157,7 +152,7 @@ async fn odds_need_their_addon_after_the_last_free_day() {
     from("2026-08-16T12:00:00Z", async |place, clock| {
         let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
         let (without, with) = (hub.key(&[]), give(&place, "me@x.org", "odds"));
-        let status = async |key: &str| with_key(&hub, "/odds/api/", key).await.status;
+        let status = async |key: &str| hub.get_as(key, "/odds/api/").await.status;
         let both = async || (status(&without).await, status(&with).await);
         let let_in = both().await;
         assert!(![401, 402, 403, 500].contains(&let_in.0), "{let_in:?}");
@@ -171,7 +166,7 @@ async fn odds_need_their_addon_after_the_last_free_day() {
             let now = both().await;
             assert_eq!(now, (if refused { 402 } else { let_in.0 }, let_in.1), "{moment}");
         }
-        let answer = with_key(&hub, "/odds/api/", &without).await;
+        let answer = hub.get_as(&without, "/odds/api/").await;
         assert_eq!(answer.json()["code"], "addon_required");
         clock.set("2026-10-01T00:00:00Z");
         assert_eq!(both().await, (402, 402), "what was bought has run out too");
@@ -271,7 +266,7 @@ async fn quota_and_usage_reset_at_midnight() {
         let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "2")];
         let hub = Hub::start_on(&place, &["serve"], &settings);
         let key = hub.key(&[]);
-        let football = async || with_key(&hub, "/api/v2/events/", &key).await;
+        let football = async || hub.get_as(&key, "/api/v2/events/").await;
         let let_in = football().await.status;
         assert!(![401, 402, 403, 429, 500].contains(&let_in), "{let_in}");
         assert_eq!(football().await.status, let_in);
@@ -283,16 +278,11 @@ async fn quota_and_usage_reset_at_midnight() {
         clock.set("2026-09-02T00:00:10Z");
         assert_eq!(football().await.status, let_in, "another day");
         let days = async || {
-            let told = with_key(&hub, "/api/v2/account/", &key).await.json();
+            let told = hub.get_as(&key, "/api/v2/account/").await.json();
             let days = told["usage"]["by_day"].as_array().expect("days").clone();
             days.iter().map(|it| it["day"].as_str().expect("a day").to_owned()).collect::<Vec<_>>()
         };
-        let counted = async {
-            while days().await.len() < 2 {
-                tokio::task::yield_now().await;
-            }
-        };
-        timeout(PATIENCE, counted).await.expect("both days are told");
+        until("the second day", async || days().await.len() == 2).await;
         let mut days = days().await;
         days.sort();
         assert_eq!(days, ["2026-09-01", "2026-09-02"]);
@@ -315,7 +305,7 @@ async fn mailed(folder: &std::path::Path, page: &str) -> String {
             if let Some(link) = link.last() {
                 return link;
             }
-            tokio::task::yield_now().await;
+            pause().await;
         }
     };
     timeout(PATIENCE, found).await.expect("the mail comes")

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::{connect_async, tungstenite};
 
 use crate::support::{
-    Answer, Client, Closed, Hub, PATIENCE, QUIET, TestDatabase, cluster::Cluster, on_each,
+    Answer, Client, Closed, Hub, PATIENCE, QUIET, TestDatabase, cluster::Cluster, on_each, pause,
     postgres_or_skipped, program,
 };
 
@@ -17,8 +17,7 @@ const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
 
 /// Requests the image of `feeds`, which requires the WebSocket add-on.
 async fn image(hub: &Hub, key: &str) -> Answer {
-    let header = format!("Token {key}");
-    hub.request("GET", "/stream/v1/channels/feeds", &[("authorization", &header)]).await
+    hub.get_as(key, "/stream/v1/channels/feeds").await
 }
 
 /// SPEC section 3: the old key stops working immediately.
@@ -92,7 +91,7 @@ async fn orders_about_matches_reach_the_running_hub() {
         }
         let followed = async {
             while matches(&["list"]).matches("\toperator\t").count() < 3 {
-                tokio::task::yield_now().await;
+                pause().await;
             }
         };
         timeout(PATIENCE, followed).await.expect("every order is followed");

@@ -2,6 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    fs,
     time::Duration,
 };
 
@@ -14,6 +16,13 @@ const PAST: Setting = ("DEMO_PAST", "true");
 
 const SPORTS: [&str; 7] =
     ["football", "tennis", "csgo", "darts", "hockey", "basketball", "horseracing"];
+
+/// A database with a past, written by a hub before the tests. `make test` names one, because a hub
+/// takes minutes to write it.
+#[expect(clippy::disallowed_methods, reason = "no setting of the hub's")]
+fn written() -> Option<OsString> {
+    std::env::var_os("TEST_DEMO_DATABASE")
+}
 
 /// The demo's coverage, once complete.
 async fn done(pool: &AnyPool) -> Value {
@@ -40,6 +49,9 @@ async fn count(pool: &AnyPool, condition: &'static str) -> BTreeMap<String, i64>
 #[tokio::test]
 async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
     let place = TestDatabase::file();
+    if let Some(written) = written() {
+        fs::copy(written, place.db()).expect("it is copied");
+    }
     let hub = Hub::start_on(&place, &["serve"], &[PAST]);
     let pool = place.pool().await;
     let first = done(&pool).await;

@@ -1,13 +1,9 @@
 //! The two paths of a connection: WebSocket directly from the first request, and through the
 //! router.
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-    time::timeout,
-};
+use tokio::{io::AsyncWriteExt, net::TcpStream};
 
-use crate::support::{Hub, PATIENCE, QUIET};
+use crate::support::{Hub, QUIET, read_until};
 
 /// A valid upgrade request to this path.
 fn upgrade(path: &str, key: &str) -> String {
@@ -22,18 +18,6 @@ fn upgrade(path: &str, key: &str) -> String {
 fn frame(text: &str) -> Vec<u8> {
     let length = u8::try_from(text.len()).expect("a short text") | 0x80;
     [&[0x81, length, 0, 0, 0, 0], text.as_bytes()].concat()
-}
-
-/// Reads until this has arrived; returns everything read.
-async fn read_until(stream: &mut TcpStream, awaited: &str) -> String {
-    let mut seen = Vec::new();
-    let reading = async {
-        while !String::from_utf8_lossy(&seen).contains(awaited) {
-            assert_ne!(stream.read_buf(&mut seen).await.expect("it lasts"), 0, "cut off");
-        }
-    };
-    timeout(PATIENCE, reading).await.expect("what was waited for came in time");
-    String::from_utf8_lossy(&seen).into_owned()
 }
 
 #[tokio::test]

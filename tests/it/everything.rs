@@ -1,5 +1,5 @@
 //! A client that follows 2,000 channels with one pattern is cut off, and loses no event: with one
-//! long command, with names before the pattern, and with `web/stream.js`. Readers who resume in a
+//! long command, with names before the pattern, and with `web/assets/stream.js`. Readers who resume in a
 //! loop cost other clients nothing.
 
 use std::{
@@ -29,10 +29,7 @@ async fn push(hub: &Hub, feed_key: &str, score: u32) {
         let fixture = (score == 1).then(|| line(number, 0, &sides));
         fixture.into_iter().chain([line(number, score, &scoreboard)])
     });
-    let body = lines.collect::<Vec<_>>().join("\n");
-    let token = format!("Token {feed_key}");
-    let answer = hub.post("/ingest/v1/acme", &[("authorization", &token)], body.as_bytes()).await;
-    assert_eq!((answer.status, &answer.json()["refused"]), (200, &json!(0)), "{answer:?}");
+    hub.push(feed_key, &lines.collect::<Vec<_>>()).await;
 }
 
 /// Whether a client has this score for all matches.
@@ -90,7 +87,7 @@ async fn two_thousand_channels_resume_without_losing_an_event() {
     script.expect("complete");
 }
 
-/// `web/stream.js` in Node, if it is installed.
+/// `web/assets/stream.js` in Node, if it is installed.
 struct Script(Option<(Child, ChildStdin, Box<dyn BufRead + Send>)>);
 
 impl Script {
@@ -109,7 +106,7 @@ impl Script {
             }
             Err(error) => {
                 assert!(std::env::var_os("CI").is_none(), "no node: {error}");
-                eprintln!("skipped web/stream.js: no node: {error}");
+                eprintln!("skipped web/assets/stream.js: no node: {error}");
                 Self(None)
             }
         }
@@ -124,7 +121,7 @@ impl Script {
         let Some((_, _, stdout)) = &mut self.0 else { return };
         let mut said = String::new();
         stdout.read_line(&mut said).expect("it speaks");
-        assert_eq!(said.trim_end(), word, "web/stream.js");
+        assert_eq!(said.trim_end(), word, "web/assets/stream.js");
     }
 }
 

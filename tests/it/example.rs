@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-
-use crate::support::{Hub, PATIENCE};
+use crate::support::Hub;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/football-match.events.gz");
 
@@ -17,40 +15,18 @@ async fn example_is_a_small_recording_of_a_whole_match() {
     assert!(bytes <= BYTES_MAX, "{bytes} bytes");
     let hub = Hub::start(&["replay", "--speed", "max", EXAMPLE]);
     let key = hub.key(&["sports", "odds"]);
-    let get = async |path: &str| {
-        let token = format!("Token {key}");
-        let answer = hub.request("GET", path, &[("authorization", &token)]).await;
-        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-        answer.json()
-    };
-    let finished = async {
-        loop {
-            let page: Value = get("/api/v2/events/?status=finished&limit=5").await;
-            if page["count"] == 1 {
-                return page["results"][0].clone();
-            }
-            tokio::task::yield_now().await;
-        }
-    };
-    let event = tokio::time::timeout(PATIENCE, finished).await.expect("it is played to its end");
+    let finished = "/api/v2/events/?status=finished&limit=5";
+    let page = hub.json_until(&key, finished, |page| page["count"] == 1).await;
+    let event = &page["results"][0];
     assert!(event["home_score"].is_u64() && event["has_xg"] == true, "{event}");
-    let stats = get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
+    let stats = hub.json(&key, &format!("/api/v2/events/{}/stats/", event["id"])).await;
     let shots = stats["shotmap"].as_array().map_or(0, Vec::len);
     let counted = ["home", "away"].map(|side| stats["stats"][side]["total_shots"].as_u64());
     assert_eq!(Some(shots as u64), counted[0].zip(counted[1]).map(|(home, away)| home + away));
     assert!(stats["momentum"].as_array().is_some_and(|all| all.len() >= 90), "{stats}");
     // Prices of a recording are shown once it has ended.
-    let priced = async {
-        loop {
-            let page: Value =
-                get(&format!("/api/v2/odds/?event_id={}&limit=200", event["id"])).await;
-            if page["count"] != 0 {
-                return page;
-            }
-            tokio::task::yield_now().await;
-        }
-    };
-    let odds = tokio::time::timeout(PATIENCE, priced).await.expect("it has ended");
+    let prices = format!("/api/v2/odds/?event_id={}&limit=200", event["id"]);
+    let odds = hub.json_until(&key, &prices, |page| page["count"] != 0).await;
     for market in ["1x2", "double_chance", "draw_no_bet", "asian_handicap", "total_corners"] {
         let rows = odds["results"].as_array().expect("rows");
         assert!(rows.iter().any(|row| row["market"] == market), "no {market} in {odds}");

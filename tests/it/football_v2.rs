@@ -3,15 +3,14 @@
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::support::{Answer, Client, Hub, PATIENCE};
+use crate::support::{Answer, Client, Hub, PATIENCE, pause};
 
 /// The demo, once its first matches are shown and archived.
 async fn demo() -> (Hub, String) {
     let hub = Hub::start(&["serve"]);
     let key = hub.key(&["websocket"]);
     for list in ["/api/v2/events/live/", "/api/v2/teams/", "/api/v2/players/"] {
-        let shown = async { while get(&hub, &key, list).await.json()["count"] == 0 {} };
-        timeout(PATIENCE, shown).await.unwrap_or_else(|_| panic!("{list} stays empty"));
+        hub.json_until(&key, list, |page| page["count"] != 0).await;
     }
     (hub, key)
 }
@@ -22,24 +21,20 @@ async fn ask(hub: &Hub, key: &str, method: &str, path: &str, more: &[(&str, &str
     hub.request(method, path, &headers).await
 }
 
-async fn get(hub: &Hub, key: &str, path: &str) -> Answer {
-    ask(hub, key, "GET", path, &[]).await
-}
-
 async fn first_id(hub: &Hub, key: &str, list: &str) -> Option<u64> {
-    get(hub, key, list).await.json()["results"][0]["id"].as_u64()
+    hub.get_as(key, list).await.json()["results"][0]["id"].as_u64()
 }
 
 #[tokio::test]
 async fn every_path_of_the_demo_answers() {
     let (hub, key) = demo().await;
-    let live = get(&hub, &key, "/api/v2/events/live/").await.json();
+    let live = hub.get_as(&key, "/api/v2/events/live/").await.json();
     let event = live["events"][0]["id"].as_u64().expect("a match in play");
     assert_eq!(live["events"][0]["live_websocket"], true);
     for part in ["", "h2h/", "incidents/", "lineups/", "metadata/", "player-stats/", "stats/"] {
-        let answer = get(&hub, &key, &format!("/api/v2/events/{event}/{part}")).await;
+        let answer = hub.get_as(&key, &format!("/api/v2/events/{event}/{part}")).await;
         assert_eq!(answer.status, 200, "{part}: {}", answer.body);
-        let answer = get(&hub, &key, &format!("/api/v2/events/1/{part}")).await;
+        let answer = hub.get_as(&key, &format!("/api/v2/events/1/{part}")).await;
         let nothing = json!({"error": true, "status": 404, "detail": "Not found"});
         assert_eq!((answer.status, answer.json()), (404, nothing), "{part}");
     }
@@ -52,23 +47,23 @@ async fn every_path_of_the_demo_answers() {
         ("venues", vec!["", "competitions/"]),
     ] {
         let list = format!("/api/v2/{list}/");
-        assert_eq!(get(&hub, &key, &list).await.status, 200, "{list}");
+        assert_eq!(hub.get_as(&key, &list).await.status, 200, "{list}");
         let own = first_id(&hub, &key, &list).await;
         for part in parts {
             if let Some(id) = own {
-                let answer = get(&hub, &key, &format!("{list}{id}/{part}")).await;
+                let answer = hub.get_as(&key, &format!("{list}{id}/{part}")).await;
                 assert_eq!(answer.status, 200, "{list}{part}: {}", answer.body);
             }
-            let answer = get(&hub, &key, &format!("{list}1/{part}")).await;
+            let answer = hub.get_as(&key, &format!("{list}1/{part}")).await;
             assert_eq!(answer.status, 404, "{list}{part}");
         }
     }
     for absent in ["schema/", "coaches/", "transfers/", "tv-channels/", "worldcup/squads/"] {
-        assert_eq!(get(&hub, &key, &format!("/api/v2/{absent}")).await.status, 404, "{absent}");
+        assert_eq!(hub.get_as(&key, &format!("/api/v2/{absent}")).await.status, 404, "{absent}");
     }
     for absent in ["shotmap/", "pregame/", "team-stats/", "polymarket/", "social/", "broadcasts/"] {
         let path = format!("/api/v2/events/{event}/{absent}");
-        assert_eq!(get(&hub, &key, &path).await.status, 404, "{absent}");
+        assert_eq!(hub.get_as(&key, &path).await.status, 404, "{absent}");
     }
 }
 
@@ -77,7 +72,7 @@ async fn every_path_of_the_demo_answers() {
 #[tokio::test]
 async fn clients_in_the_wild_find_what_is_live() {
     let (hub, key) = demo().await;
-    let live = get(&hub, &key, "/api/v2/events/live/").await.json();
+    let live = hub.get_as(&key, "/api/v2/events/live/").await.json();
     let league = live["events"][0]["league_id"].as_u64().expect("a league");
     let season = live["events"][0]["season_id"].clone();
     for query in [
@@ -87,7 +82,7 @@ async fn clients_in_the_wild_find_what_is_live() {
         format!("league_id={league}&season_id={season}"),
         "limit=200&tz=UTC".to_owned(),
     ] {
-        let answer = get(&hub, &key, &format!("/api/v2/events/live/?{query}")).await;
+        let answer = hub.get_as(&key, &format!("/api/v2/events/live/?{query}")).await;
         assert_eq!(answer.status, 200, "{query}: {}", answer.body);
         let body = answer.json();
         let rows = body["events"].as_array().expect("rows");
@@ -110,10 +105,10 @@ async fn clients_in_the_wild_find_what_is_live() {
             assert!(!query.contains("league") || row["league_id"] == league, "{query}: {row}");
         }
     }
-    let all = get(&hub, &key, "/api/v2/events/?limit=1").await.json()["count"].clone();
+    let all = hub.get_as(&key, "/api/v2/events/?limit=1").await.json()["count"].clone();
     for word in ["inplay", "started", "live", "scheduled", "upcoming", "whatever"] {
         let path = format!("/api/v2/events/?limit=1&status={word}");
-        let answer = get(&hub, &key, &path).await;
+        let answer = hub.get_as(&key, &path).await;
         assert_eq!(answer.status, 200, "{word}: {}", answer.body);
         let count = answer.json()["count"].clone();
         assert!(word != "whatever" || count.as_u64() >= all.as_u64(), "{word}: {count} of {all}");
@@ -141,7 +136,7 @@ async fn pages_of_the_demo_lead_to_its_end() {
     let mut count = 0;
     while let Some(address) = next {
         let path = address.split_once(&*hub.address).expect("an address of the hub").1;
-        let page = get(&hub, &key, path).await.json();
+        let page = hub.get_as(&key, path).await.json();
         count = page["count"].as_u64().expect("a count");
         let rows = page["results"].as_array().expect("rows");
         seen.extend(rows.iter().map(|row| row["id"].as_u64().expect("an id")));
@@ -158,7 +153,7 @@ async fn unchanged_resources_are_not_sent_again() {
     let (hub, key) = demo().await;
     // Teams do not change while a match is played.
     let path = "/api/v2/teams/?limit=3";
-    let answer = get(&hub, &key, path).await;
+    let answer = hub.get_as(&key, path).await;
     let tag = answer.header("etag").expect("a tag").to_owned();
     let again = ask(&hub, &key, "GET", path, &[("if-none-match", &tag)]).await;
     assert_eq!((again.status, &*again.body), (304, ""));
@@ -173,7 +168,7 @@ async fn unchanged_resources_are_not_sent_again() {
 #[tokio::test]
 async fn match_in_play_is_that_of_its_channel() {
     let (hub, key) = demo().await;
-    let live = get(&hub, &key, "/api/v2/events/live/").await.json();
+    let live = hub.get_as(&key, "/api/v2/events/live/").await.json();
     let event = live["events"][0]["id"].as_u64().expect("a match in play");
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe(&format!("football/{event}")).await;
@@ -182,7 +177,7 @@ async fn match_in_play_is_that_of_its_channel() {
     let known = (name.clone(), channel.epoch.clone(), channel.seq);
     let reached = async {
         loop {
-            let answer = get(&hub, &key, &format!("/api/v2/events/{event}/")).await;
+            let answer = hub.get_as(&key, &format!("/api/v2/events/{event}/")).await;
             let place = answer.header("x-matchwire-seq").expect("a place in the stream");
             let (epoch, seq) = place.split_once(':').expect("an epoch and a sequence");
             assert_eq!(epoch, known.1, "another run of {}", known.0);
@@ -190,6 +185,7 @@ async fn match_in_play_is_that_of_its_channel() {
             if seq >= known.2 {
                 return answer.json();
             }
+            pause().await;
         }
     };
     let body = timeout(PATIENCE, reached).await.expect("HTTP stays behind the stream");

@@ -11,13 +11,14 @@ use std::{
 
 use sqlx::{Connection, Executor, SqliteConnection, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
-use tokio::{sync::mpsc, time::timeout};
+use tokio::sync::mpsc;
 
 use crate::{
     site::{PASSWORD, QUICK},
     support::{
-        Answer, Browser, Hub, PATIENCE, QUIET, Setting,
+        Answer, Browser, Hub, QUIET, Setting,
         bank::{Bank, Event},
+        until,
     },
 };
 
@@ -139,11 +140,9 @@ impl Shop {
     }
 
     async fn until_writable(&self, wanted: f64) {
-        let turning = async {
-            while (self.hub.metric("matchwire_database_writable").await - wanted).abs() > 0.1 {}
-        };
-        let turned = timeout(PATIENCE, turning).await;
-        turned.unwrap_or_else(|_| panic!("writable is not {wanted}: {}", self.hub.printed()));
+        let writable = async || self.hub.metric("matchwire_database_writable").await;
+        let what = format!("writable {wanted}");
+        until(&what, async || (writable().await - wanted).abs() < 0.1).await;
     }
 
     /// All writes fail for now, and reads continue.

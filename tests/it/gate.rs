@@ -8,7 +8,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{Answer, Hub, PATIENCE, QUIET, Setting, on_each};
+use crate::support::{Answer, Hub, PATIENCE, QUIET, Setting, on_sqlite, until};
 
 /// A well-formed key that does not exist.
 const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
@@ -166,7 +166,7 @@ async fn odds_are_free_with_a_key_until_their_date() {
 
 #[tokio::test]
 async fn blocked_account_is_401_at_once_and_unblocked_again() {
-    on_each(async |place| {
+    on_sqlite(async |place| {
         let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
         let (key, other) = (hub.key(&[]), hub.key(&[]));
         assert_eq!(with_key(&hub, "GET", "/api/nothing/", &key).await.status, 404);
@@ -179,18 +179,13 @@ async fn blocked_account_is_401_at_once_and_unblocked_again() {
             );
             sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&pool).await.expect("it is written");
         };
-        let until = async |status: u16| {
-            let noticed = async {
-                while with_key(&hub, "GET", "/api/nothing/", &key).await.status != status {}
-            };
-            timeout(PATIENCE, noticed).await.unwrap_or_else(|_| panic!("{status} did not come"));
-        };
+        let nothing = async || hub.get_as(&key, "/api/nothing/").await.status;
         set("1").await;
-        until(401).await;
+        until("the block", async || nothing().await == 401).await;
         check_401(&hub, &with_key(&hub, "GET", "/api/nothing/", &key).await, "blocked");
         assert_eq!(with_key(&hub, "GET", "/api/nothing/", &other).await.status, 404);
         set("NULL").await;
-        until(404).await;
+        until("the end of the block", async || nothing().await == 404).await;
         pool.close().await;
     })
     .await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     live_sockets::legacy_client::LegacyClient,
-    support::{Client, Hub, QUIET, Setting, TestDatabase, asked_until, on_each},
+    support::{Client, Hub, QUIET, Setting, TestDatabase, asked_until, on_sqlite},
 };
 
 /// Disables the limit per address.
@@ -47,8 +47,7 @@ fn check(value: &Value, of: &str) -> usize {
 }
 
 async fn ask(hub: &Hub, key: &str, path: &str) -> Option<Value> {
-    let authorization = format!("Token {key}");
-    let answer = hub.request("GET", path, &[("authorization", &authorization)]).await;
+    let answer = hub.get_as(key, path).await;
     let is_json = answer.header("content-type").is_some_and(|it| it.contains("json"));
     (answer.status == 200 && is_json).then(|| answer.json())
 }
@@ -181,7 +180,7 @@ const MATCHES: [(&str, [&str; 2]); 3] =
 
 #[tokio::test]
 async fn kill_right_after_the_first_word_changes_no_id() {
-    on_each(async |place| {
+    on_sqlite(async |place| {
         let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
         let key = hub.key(&["websocket"]);
         push(&hub, "acme", &MATCHES).await;

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio_tungstenite::connect_async;
 
-use crate::support::{Answer, Hub, QUIET, Setting, clock::Clock, on_each};
+use crate::support::{Answer, Hub, QUIET, Setting, clock::Clock, on_sqlite};
 
 /// A well-formed key that does not exist.
 const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
@@ -14,10 +14,6 @@ const WRONG: &str = "mw_000000000000000000000000000000000000000000000000";
 /// An unknown football match: 404 for every request within the limits.
 const FOOTBALL: &str = "/api/v2/events/1/";
 const TENNIS: &str = "/tennis/api/v2/matches/1/";
-
-async fn with_key(hub: &Hub, path: &str, key: &str) -> Answer {
-    hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
-}
 
 /// Sends a request without a key, for this client address: 401 within the limits.
 async fn from(hub: &Hub, address: &str) -> Answer {
@@ -109,9 +105,9 @@ async fn wrong_keys_are_limited_and_good_ones_are_not() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_WRONG_KEYS_PER_MINUTE", "3")]);
     let key = hub.key(&["websocket"]);
     for _ in 0..3 {
-        assert_eq!(with_key(&hub, FOOTBALL, WRONG).await.status, 401);
+        assert_eq!(hub.get_as(WRONG, FOOTBALL).await.status, 401);
     }
-    let refused = with_key(&hub, FOOTBALL, WRONG).await;
+    let refused = hub.get_as(WRONG, FOOTBALL).await;
     check_429(&refused, "rate_limited");
     let wait: u32 = refused.header("retry-after").expect("a time").parse().expect("seconds");
     assert!((1..=20).contains(&wait), "{wait}");
@@ -119,7 +115,7 @@ async fn wrong_keys_are_limited_and_good_ones_are_not() {
     let error = connect_async(url(WRONG)).await.expect_err("no socket for it either").to_string();
     assert!(error.contains("429"), "{error}");
     assert_eq!(hub.get(FOOTBALL).await.status, 401, "no key is no wrong key");
-    assert_eq!(with_key(&hub, FOOTBALL, &key).await.status, 404);
+    assert_eq!(hub.get_as(&key, FOOTBALL).await.status, 404);
     connect_async(url(&key)).await.expect("a socket for the good one");
 }
 
@@ -130,18 +126,18 @@ async fn free_account_gets_its_remaining_quota() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&[]);
     for left in [7_499, 7_498] {
-        let answer = with_key(&hub, FOOTBALL, &key).await;
+        let answer = hub.get_as(&key, FOOTBALL).await;
         assert_eq!(answer.header("ratelimit-policy"), Some(r#""football";q=7500;w=86400"#));
         let rate = answer.header("ratelimit").expect("a rate");
         let reset = rate.strip_prefix(&format!("\"football\";r={left};t=")).expect(rate);
         assert!((1..=86_400).contains(&reset.parse::<u32>().expect(rate)), "{rate}");
     }
     for path in ["/signals/api/nothing/", TENNIS, "/api/v2/account/"] {
-        let answer = with_key(&hub, path, &key).await;
+        let answer = hub.get_as(&key, path).await;
         assert_eq!(answer.header("ratelimit"), None, "{path}");
     }
     for addon in ["sports", "websocket", "odds"] {
-        let answer = with_key(&hub, FOOTBALL, &hub.key(&[addon])).await;
+        let answer = hub.get_as(&hub.key(&[addon]), FOOTBALL).await;
         assert_eq!((answer.status, answer.header("ratelimit")), (404, None), "{addon}");
         assert_eq!(answer.header("ratelimit-policy"), None, "{addon}");
     }
@@ -151,7 +147,7 @@ async fn free_account_gets_its_remaining_quota() {
 /// requests exactly as many pass as allowed, and a restart gives nothing back.
 #[tokio::test]
 async fn quota_is_exact_and_survives_a_restart() {
-    on_each(async |place| {
+    on_sqlite(async |place| {
         let settings = [QUIET, ("LIMITS_FOOTBALL_PER_DAY", "20")];
         let mut hub = Hub::start_on(&place, &["serve"], &settings);
         let (key, paid) = (hub.key(&[]), hub.key(&["odds"]));
@@ -166,13 +162,13 @@ async fn quota_is_exact_and_survives_a_restart() {
         let reset = refused.header("retry-after").expect("a time");
         assert_eq!(rate, format!("\"football\";r=0;t={reset}"));
         assert!((1..=86_400).contains(&reset.parse::<u32>().expect("seconds")), "{reset}");
-        assert_eq!(with_key(&hub, "/api/v2/account/", &key).await.status, 200, "still to be asked");
+        assert_eq!(hub.get_as(&key, "/api/v2/account/").await.status, 200, "still to be asked");
         for _ in 0..30 {
-            assert_eq!(with_key(&hub, FOOTBALL, &paid).await.status, 404, "who pays has no quota");
+            assert_eq!(hub.get_as(&paid, FOOTBALL).await.status, 404, "who pays has no quota");
         }
         assert_eq!(hub.stop(), Some(0));
         let hub = Hub::start_on(&place, &["serve"], &settings);
-        check_429(&with_key(&hub, FOOTBALL, &key).await, "taster_exhausted");
+        check_429(&hub.get_as(&key, FOOTBALL).await, "taster_exhausted");
     })
     .await;
 }
@@ -180,7 +176,7 @@ async fn quota_is_exact_and_survives_a_restart() {
 /// SERVICE section 6: the day is reset at 00:00 UTC.
 #[tokio::test]
 async fn quota_resets_at_midnight_utc() {
-    on_each(async |place| {
+    on_sqlite(async |place| {
         let moment = "2026-09-01T23:58:00Z";
         let Some(clock) = Clock::at_or_skipped(moment, place.folder.path()) else { return };
         let clock = Arc::new(clock);
@@ -189,14 +185,14 @@ async fn quota_resets_at_midnight_utc() {
         let hub = Hub::start_on(&place, &["serve"], &settings);
         let key = hub.key(&[]);
         for _ in 0..2 {
-            assert_eq!(with_key(&hub, FOOTBALL, &key).await.status, 404);
+            assert_eq!(hub.get_as(&key, FOOTBALL).await.status, 404);
         }
-        let refused = with_key(&hub, FOOTBALL, &key).await;
+        let refused = hub.get_as(&key, FOOTBALL).await;
         check_429(&refused, "taster_exhausted");
         let wait: u32 = refused.header("retry-after").expect("a time").parse().expect("seconds");
         assert!((1..=120).contains(&wait), "{wait}");
         clock.set("2026-09-02T00:00:01Z");
-        let answer = with_key(&hub, FOOTBALL, &key).await;
+        let answer = hub.get_as(&key, FOOTBALL).await;
         assert_eq!(answer.status, 404);
         assert!(answer.header("ratelimit").expect("a rate").starts_with(r#""football";r=1;"#));
     })
@@ -207,7 +203,7 @@ async fn quota_resets_at_midnight_utc() {
 #[tokio::test]
 async fn there_is_no_taster_of_tennis_by_default() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
-    let answer = with_key(&hub, TENNIS, &hub.key(&[])).await;
+    let answer = hub.get_as(&hub.key(&[]), TENNIS).await;
     assert_eq!((answer.status, &answer.json()["code"]), (402, &json!("addon_required")));
 }
 
@@ -218,20 +214,20 @@ async fn taster_of_tennis_lasts_for_its_day() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_TENNIS_TASTER_PER_DAY", "3")]);
     let (key, paid) = (hub.key(&[]), hub.key(&["sports"]));
     for left in [2, 1, 0] {
-        let answer = with_key(&hub, TENNIS, &key).await;
+        let answer = hub.get_as(&key, TENNIS).await;
         assert_eq!(answer.status, 404);
         assert_eq!(answer.header("ratelimit-policy"), Some(r#""tennis";q=3;w=86400"#));
         let rate = answer.header("ratelimit").expect("a rate");
         assert!(rate.starts_with(&format!("\"tennis\";r={left};t=")), "{rate}");
     }
-    let refused = with_key(&hub, TENNIS, &key).await;
+    let refused = hub.get_as(&key, TENNIS).await;
     check_429(&refused, "taster_exhausted");
     assert!(refused.header("retry-after").is_some());
     for _ in 0..5 {
-        let answer = with_key(&hub, TENNIS, &paid).await;
+        let answer = hub.get_as(&paid, TENNIS).await;
         assert_eq!((answer.status, answer.header("ratelimit")), (404, None));
     }
-    assert_eq!(with_key(&hub, "/darts/api/v2/nothing/", &key).await.status, 402, "tennis alone");
+    assert_eq!(hub.get_as(&key, "/darts/api/v2/nothing/").await.status, 402, "tennis alone");
 }
 
 /// SERVICE section 8, row 17: a client that requests other sports, odds or channels as fast as it
@@ -242,12 +238,12 @@ async fn limit_by_address_is_for_footballs_interface_alone() {
     let key = hub.key(&["websocket", "sports", "odds"]);
     for path in ["/tennis/api/v2/matches/", "/odds/api/events/", "/stream/v1/channels/feeds"] {
         for _ in 0..30 {
-            assert_eq!(with_key(&hub, path, &key).await.status, 200, "{path}");
+            assert_eq!(hub.get_as(&key, path).await.status, 200, "{path}");
         }
     }
     let mut football = Vec::new();
     for _ in 0..30 {
-        football.push(with_key(&hub, "/api/v2/events/", &key).await.status);
+        football.push(hub.get_as(&key, "/api/v2/events/").await.status);
     }
     assert!(football.contains(&429), "{football:?}");
 }
@@ -266,11 +262,11 @@ async fn account_that_asks_too_much_waits_and_others_do_not() {
     let (greedy, modest) = (hub.key(&["sports"]), hub.key(&["sports"]));
     let path = "/tennis/api/v2/matches/";
     for _ in 0..5 {
-        assert_eq!(with_key(&hub, path, &greedy).await.status, 200, "one after the other");
+        assert_eq!(hub.get_as(&greedy, path).await.status, 200, "one after the other");
     }
-    let answers = join_all((0..40).map(|_| with_key(&hub, path, &greedy))).await;
+    let answers = join_all((0..40).map(|_| hub.get_as(&greedy, path))).await;
     let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 200).collect();
     assert!(refused.len() < 40, "those that wait have their turn");
     check_429(refused.first().expect("more wait than may"), "rate_limited");
-    assert_eq!(with_key(&hub, path, &modest).await.status, 200, "another account");
+    assert_eq!(hub.get_as(&modest, path).await.status, 200, "another account");
 }

@@ -6,11 +6,11 @@ use std::{
     time::Duration,
 };
 
-use matchwire::{
-    accounts::{Accounts, Email, VerificationOutcome, Visitor},
-    clock::now,
+use accounts::{
+    Accounts, Email, VerificationOutcome, Visitor,
     mail::{self, MailKind},
 };
+use base::clock::now;
 
 use crate::support::{Hub, PATIENCE, QUIET, smtp::Server};
 

@@ -5,32 +5,14 @@ mod pushed;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::support::{Answer, Hub, PATIENCE, Setting};
+use crate::support::{Hub, PATIENCE, Setting, asked_until};
 
 /// By default the odds are free for everyone until a certain day.
 const ODDS_COST: Setting = ("PRODUCTS_ODDS_FREE_UNTIL", "");
 
-async fn ask(hub: &Hub, path: &str, key: &str) -> Answer {
-    hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
-}
-
-async fn ok(hub: &Hub, path: &str, key: &str) -> Value {
-    let answer = ask(hub, path, key).await;
-    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-    answer.json()
-}
-
 /// Repeats the request until the response has rows: data is written with a delay.
 async fn rows(hub: &Hub, path: &str, key: &str) -> Value {
-    let asking = async {
-        loop {
-            let answer = ok(hub, path, key).await;
-            if answer["count"].as_u64() > Some(0) {
-                return answer;
-            }
-        }
-    };
-    timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("no rows of {path} came"))
+    hub.json_until(key, path, |page| page["count"].as_u64() > Some(0)).await
 }
 
 /// SERVICE section 3, over the demo: an account with the odds, and one without.
@@ -51,7 +33,7 @@ async fn bookmaker_prices_require_the_addon() {
         assert!(named[name].is_number(), "{name} of {named}");
     }
     let (event, id) = (&named["event_id"], &named["id"]);
-    let one = ok(&hub, &format!("/api/v2/odds/{id}/"), &key).await;
+    let one = hub.json(&key, &format!("/api/v2/odds/{id}/")).await;
     assert_eq!((&one["id"], &one["bookmaker_slug"]), (id, &named["bookmaker_slug"]));
 
     // The same without the add-on.
@@ -65,27 +47,29 @@ async fn bookmaker_prices_require_the_addon() {
         format!("/api/v2/events/{event}/odds/comparison/"),
         "/api/v2/odds/best/".to_owned(),
     ] {
-        let answer = ask(&hub, &path, &free).await;
+        let answer = hub.get_as(&free, &path).await;
         let code = answer.json()["code"].clone();
         assert_eq!(
             (answer.status, code.as_str()),
             (403, Some("bookmakers_not_entitled")),
             "{path}"
         );
-        assert_eq!(ask(&hub, &path, &key).await.status, 200, "{path}");
+        assert_eq!(hub.get_as(&key, &path).await.status, 200, "{path}");
     }
-    assert_eq!(ask(&hub, "/odds/api/sports/", &free).await.status, 402);
-    let odds = ok(&hub, &format!("/api/v2/events/{event}/odds/"), &free).await;
+    assert_eq!(hub.get_as(&free, "/odds/api/sports/").await.status, 402);
+    let odds = hub.json(&free, &format!("/api/v2/events/{event}/odds/")).await;
     assert!(odds["update_reason"].is_string() && odds["odds"].as_object().unwrap().len() == 11);
 
-    let compared = ok(&hub, &format!("/api/v2/events/{event}/odds/comparison/"), &key).await;
+    let compared = hub.json(&key, &format!("/api/v2/events/{event}/odds/comparison/")).await;
     let home = &compared["markets"]["1x2"]["HOME"];
     if !home.is_null() {
         let best = home["best_bookmaker_slug"].as_str().unwrap();
         assert_eq!(home["bookmakers"][best]["decimal_odds"], home["best_odds"], "{home}");
     }
-    let slugs = ok(&hub, "/api/v2/bookmakers/", &free).await["results"].to_string();
-    assert!(slugs.contains("consensus"), "{slugs}");
+    // Bookmakers are listed when the archive has written their prices.
+    let bookmakers = async || hub.json(&free, "/api/v2/bookmakers/").await["results"].clone();
+    let lists_consensus = |rows: &Value| rows.to_string().contains("consensus");
+    asked_until("the consensus among bookmakers", bookmakers, lists_consensus).await;
 
     for (path, detail) in [
         ("/api/v2/odds/?market=1x2&outcome=over", "has no outcome"),
@@ -94,13 +78,13 @@ async fn bookmaker_prices_require_the_addon() {
         ("/api/v2/odds/?movement=up", "movement is to be"),
         ("/api/v2/odds/?foo=1", "Unknown query parameter(s): foo."),
     ] {
-        let answer = ask(&hub, path, &key).await;
+        let answer = hub.get_as(&key, path).await;
         let told = answer.json()["detail"].as_str().unwrap().to_owned();
         assert_eq!(answer.status, 400, "{path}");
         assert!(told.contains(detail), "{path}: {told}");
     }
     for path in ["/api/v2/odds/1/", "/api/v2/events/1/odds/", "/api/v2/events/x/prediction/"] {
-        assert_eq!(ask(&hub, path, &key).await.status, 404, "{path}");
+        assert_eq!(hub.get_as(&key, path).await.status, 404, "{path}");
     }
 }
 
@@ -109,7 +93,7 @@ async fn bookmaker_prices_require_the_addon() {
 async fn odds_api_shows_all_prices_and_their_history() {
     let hub = Hub::start(&["serve"]);
     let key = hub.key(&["odds"]);
-    let sports = ok(&hub, "/odds/api/sports/", &key).await;
+    let sports = hub.json(&key, "/odds/api/sports/").await;
     let named =
         |sport: &str| sports["results"].as_array().unwrap().iter().any(|row| row["sport"] == sport);
     assert!(named("football") && named("tennis"), "{sports}");
@@ -118,13 +102,14 @@ async fn odds_api_shows_all_prices_and_their_history() {
     let id = &live["results"][0]["event_id"];
     let prices = async {
         loop {
-            let answer = ask(&hub, &format!("/odds/api/events/{id}/?history=true"), &key).await;
+            let answer = hub.get_as(&key, &format!("/odds/api/events/{id}/?history=true")).await;
             assert_eq!(answer.status, 200, "{}", answer.body);
             let event = answer.json();
             let first = &event["markets"][0]["outcomes"][0]["bookmakers"][0];
             if first["history"].as_array().is_some_and(|history| !history.is_empty()) {
                 return (answer.body, event);
             }
+            crate::support::pause().await;
         }
     };
     let (text, event) = timeout(PATIENCE, prices).await.expect("prices came");
@@ -139,16 +124,16 @@ async fn odds_api_shows_all_prices_and_their_history() {
 
     let market = event["markets"][0]["market"].as_str().unwrap();
     let path = format!("/odds/api/events/{id}/history/?market={market}&limit=2");
-    let history = ok(&hub, &path, &key).await;
+    let history = hub.json(&key, &path).await;
     assert!(history["count"].as_u64() > Some(2), "{history}");
     let results = history["results"].as_array().unwrap();
     assert!(results.iter().all(|tick| tick["market"] == market), "{history}");
     let next = history["next"].as_str().unwrap();
     assert!(next.contains(&format!("market={market}")) && next.contains("offset=2"), "{next}");
     let of_one = format!("/odds/api/events/{id}/?bookmaker=consensus&market={market}");
-    assert_eq!(ok(&hub, &of_one, &key).await["bookmakers_count"], 0);
-    assert_eq!(ask(&hub, "/odds/api/events/?sport=chess", &key).await.status, 400);
-    assert_eq!(ask(&hub, "/odds/api/events/1/", &key).await.status, 404);
+    assert_eq!(hub.json(&key, &of_one).await["bookmakers_count"], 0);
+    assert_eq!(hub.get_as(&key, "/odds/api/events/?sport=chess").await.status, 400);
+    assert_eq!(hub.get_as(&key, "/odds/api/events/1/").await.status, 404);
 }
 
 /// SERVICE section 6: 503 without enough results for predictions, and lists are empty.
@@ -158,7 +143,7 @@ async fn without_results_there_is_no_prediction() {
     let key = hub.key(&["odds"]);
     let live = rows(&hub, "/odds/api/events/?sport=football&status=live", &key).await;
     let id = &live["results"][0]["event_id"];
-    assert_eq!(ask(&hub, &format!("/api/v2/events/{id}/prediction/"), &key).await.status, 503);
-    assert_eq!(ok(&hub, "/api/v2/predictions/?upcoming=true", &key).await["count"], 0);
-    assert_eq!(ask(&hub, "/api/v2/predictions/?min_confidence=7", &key).await.status, 400);
+    assert_eq!(hub.get_as(&key, &format!("/api/v2/events/{id}/prediction/")).await.status, 503);
+    assert_eq!(hub.json(&key, "/api/v2/predictions/?upcoming=true").await["count"], 0);
+    assert_eq!(hub.get_as(&key, "/api/v2/predictions/?min_confidence=7").await.status, 400);
 }

@@ -8,7 +8,10 @@ use std::{
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Hub, PATIENCE, QUIET, ended, shared};
+use crate::{
+    answers::seasons::BOOKMAKERS,
+    support::{Client, Hub, QUIET, ended, shared},
+};
 
 const ADDONS: [&str; 2] = ["websocket", "odds"];
 
@@ -34,33 +37,6 @@ fn priced(number: u32, book: &str, first: &str, second: &str) -> String {
     line(number, &json!({ "odds": { "book": book, "market": "m", "change": change } }))
 }
 
-async fn push(hub: &Hub, key: &str, lines: &[String]) {
-    let token = format!("Token {key}");
-    let headers = [("authorization", &*token)];
-    let answer = hub.post("/ingest/v1/acme", &headers, lines.join("\n").as_bytes()).await;
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    assert_eq!(answer.json()["refused"], 0, "{}", answer.body);
-}
-
-async fn get(hub: &Hub, key: &str, path: &str) -> Value {
-    let answer = hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await;
-    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-    answer.json()
-}
-
-/// Repeats the request until the condition holds; the writer exports ten times a second.
-async fn until(hub: &Hub, key: &str, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
-    loop {
-        let answer = get(hub, key, path).await;
-        if wanted(&answer) {
-            return answer;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "{path} stays {answer}");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-}
-
 #[tokio::test]
 async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET]);
@@ -72,12 +48,12 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
         priced(2, "alpha", "2.10", "1.75"),
         defined(3, "beta", "open"),
     ];
-    push(&hub, &feed, &first).await;
-    let kinds = get(&hub, &key, "/signals/api/kinds/").await;
+    hub.push(&feed, &first).await;
+    let kinds = hub.json(&key, "/signals/api/kinds/").await;
     assert_eq!(kinds["count"], 6, "{kinds}");
-    push(&hub, &feed, &[priced(4, "beta", "1.80", "2.05")]).await;
+    hub.push(&feed, &[priced(4, "beta", "1.80", "2.05")]).await;
 
-    let list = until(&hub, &key, "/signals/api/?active=true", |it| it["count"] == 1).await;
+    let list = hub.json_until(&key, "/signals/api/?active=true", |it| it["count"] == 1).await;
     let signal = &list["results"][0];
     assert_eq!(signal["kind"], "arbitrage");
     assert_eq!((&signal["home"]["name"], &signal["sport"]), (&json!("Ana"), &json!("tennis")));
@@ -89,10 +65,10 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
     let expected = expected.map(|(slug, stake)| (json!(slug), json!(stake)));
     assert_eq!(told, expected.iter().map(|(slug, stake)| (slug, stake)).collect::<Vec<_>>());
     let id = signal["id"].as_u64().expect("an id");
-    assert_eq!(get(&hub, &key, &format!("/signals/api/{id}/")).await["id"], id);
+    assert_eq!(hub.json(&key, &format!("/signals/api/{id}/")).await["id"], id);
 
     // A free account sees the signal, but no bookmaker and no price.
-    let free = get(&hub, &hub.key(&[]), "/signals/api/?active=true").await["results"][0].clone();
+    let free = hub.json(&hub.key(&[]), "/signals/api/?active=true").await["results"][0].clone();
     assert_eq!((&free["id"], &free["strength"]), (&signal["id"], &signal["strength"]), "{free}");
     let bet = |outcome: &str| json!({"outcome": outcome, "bookmaker_slug": null, "decimal_odds": null, "stake": null});
     assert_eq!(
@@ -111,11 +87,11 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
     let told = &image["data"]["signals"][id.to_string()];
     assert_eq!((&told["kind"], &told["profit"]), (&json!("arbitrage"), &json!("0.0373")));
 
-    push(&hub, &feed, &[defined(5, "beta", "suspended")]).await;
+    hub.push(&feed, &[defined(5, "beta", "suspended")]).await;
     let update = client.next_of("update").await;
     assert_eq!(update["patch"]["signals"][id.to_string()], Value::Null, "{update}");
     assert_eq!(update["events"][0]["kind"], "signal_end", "{update}");
-    let list = until(&hub, &key, "/signals/api/?active=false", |it| it["count"] == 1).await;
+    let list = hub.json_until(&key, "/signals/api/?active=false", |it| it["count"] == 1).await;
     assert_eq!(list["results"][0]["ended_at"], "2026-09-01T16:26:45Z");
 
     for (filter, count) in [
@@ -126,7 +102,7 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
         ("date_from=2026-09-02", 0),
         ("date_to=2026-09-01", 1),
     ] {
-        let list = get(&hub, &key, &format!("/signals/api/?{filter}")).await;
+        let list = hub.json(&key, &format!("/signals/api/?{filter}")).await;
         assert_eq!(list["count"], count, "{filter}");
     }
     assert_eq!(hub.stop(), Some(0));
@@ -149,17 +125,6 @@ async fn mistakes_are_reported() {
         assert!(answer.json()["detail"].is_string(), "{path}: {}", answer.body);
     }
 }
-
-/// Bookmakers of the season by the columns of their prices, home, draw and away.
-const BOOKMAKERS: [(&str, &str); 7] = [
-    ("B365", "bet365"),
-    ("BW", "bwin"),
-    ("IW", "interwetten"),
-    ("LB", "ladbrokes_uk"),
-    ("PS", "pinnacle"),
-    ("WH", "williamhill"),
-    ("VC", "betvictor"),
-];
 
 /// A price in hundredths, the finest resolution in the file.
 fn hundredths(price: &str) -> Option<u64> {
@@ -228,10 +193,10 @@ async fn arbitrages_of_a_recording_are_those_by_hand() {
 
     let all = "/signals/api/?kind=arbitrage&limit=100";
     let wanted = expected.len();
-    let list = until(&hub, &key, all, |it| it["count"].as_u64() >= Some(wanted as u64)).await;
+    let list = hub.json_until(&key, all, |it| it["count"].as_u64() >= Some(wanted as u64)).await;
     let mut told = Vec::new();
     for offset in (0..list["count"].as_u64().expect("a number")).step_by(100) {
-        let page = get(&hub, &key, &format!("{all}&offset={offset}")).await;
+        let page = hub.json(&key, &format!("{all}&offset={offset}")).await;
         told.extend(page["results"].as_array().expect("results").clone());
     }
     let mut found = BTreeMap::new();

@@ -46,13 +46,19 @@ async fn mailed(hub: &Hub, page: &str, count: usize) -> String {
     found.unwrap_or_else(|_| panic!("no mail {count} to {page}: {}", hub.printed()))
 }
 
-/// Registers, follows the link in the same browser, and takes the key from the dashboard. `nth`
-/// counts the registrations on this hub.
-async fn customer<'a>(hub: &'a Hub, email: &str, nth: usize) -> (Browser<'a>, String) {
+/// Registers with a new browser; the link arrives by mail.
+async fn register<'a>(hub: &'a Hub, email: &str) -> Browser<'a> {
     let mut browser = Browser::new(hub);
     let fields = [("email", email), ("password", PASSWORD)];
     let answer = browser.fill("/register/", "/register/", &fields).await;
     assert_eq!((answer.status, answer.header("location")), (303, Some("/register/sent/")));
+    browser
+}
+
+/// Registers, follows the link in the same browser, and takes the key from the dashboard. `nth`
+/// counts the registrations on this hub.
+async fn customer<'a>(hub: &'a Hub, email: &str, nth: usize) -> (Browser<'a>, String) {
+    let mut browser = register(hub, email).await;
     let link = mailed(hub, "/verify/", nth).await;
     let answer = browser.get(&link).await;
     assert_eq!((answer.status, answer.header("location")), (303, Some("/dashboard/")));

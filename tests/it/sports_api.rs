@@ -7,9 +7,8 @@ mod tennis;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
-use crate::support::{Answer, Hub, PATIENCE, QUIET};
+use crate::support::{Answer, Hub, QUIET};
 
 const DAY: i64 = 24 * 60 * 60 * 1_000_000;
 const HOUR: i64 = DAY / 24;
@@ -71,50 +70,22 @@ impl Stage {
 
     async fn push(&self) {
         let lines: Vec<_> = self.lines.iter().map(Value::to_string).collect();
-        let token = format!("Token {}", self.feed);
-        let headers = [("authorization", token.as_str())];
-        let body = lines.join("\n");
-        let answer = self.hub.post("/ingest/v1/acme", &headers, body.as_bytes()).await;
-        let counts = answer.json();
-        assert_eq!((answer.status, &counts["refused"]), (200, &json!(0)), "{counts}");
+        self.hub.push(&self.feed, &lines).await;
     }
 
     async fn ask(&self, path: &str) -> Answer {
-        ask(&self.hub, &self.key, path).await
+        self.hub.get_as(&self.key, path).await
     }
 
     /// A successful response.
     async fn get(&self, path: &str) -> Value {
-        let answer = self.ask(path).await;
-        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-        answer.json()
+        self.hub.json(&self.key, path).await
     }
 
     /// The response as soon as the condition holds: pushed data is archived with a delay.
     async fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        until(&self.hub, &self.key, path, is_so).await
+        self.hub.json_until(&self.key, path, is_so).await
     }
-}
-
-async fn ask(hub: &Hub, key: &str, path: &str) -> Answer {
-    hub.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
-}
-
-async fn until(hub: &Hub, key: &str, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-    let mut last = Value::Null;
-    let waiting = async {
-        loop {
-            let answer = ask(hub, key, path).await;
-            last = if answer.status == 200 { answer.json() } else { json!(answer.body) };
-            if is_so(&last) {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
-    };
-    let waited = timeout(PATIENCE, waiting).await;
-    assert!(waited.is_ok(), "{path} did not come so far: {last}");
-    last
 }
 
 /// The values of a field of each row of a page.

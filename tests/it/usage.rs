@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    Client, Hub, PATIENCE, QUIET, Setting, TestDatabase, ended,
+    Client, Hub, QUIET, Setting, TestDatabase, ended,
     feed::{self, Market},
-    on_each,
+    on_sqlite, until,
 };
 
 /// Waiting means polling here.
@@ -34,21 +34,11 @@ async fn stored_calls(place: &TestDatabase) -> i64 {
     calls
 }
 
-async fn until(awaited: &str, condition: impl AsyncFn() -> bool) {
-    let waiting = async {
-        while !condition().await {
-            tokio::task::yield_now().await;
-        }
-    };
-    let waited = tokio::time::timeout(PATIENCE, waiting).await;
-    waited.unwrap_or_else(|_| panic!("{awaited} did not come to be"));
-}
-
 /// SPEC section 2: the 30-day usage figure. A message is a frame that advances a channel, counted
 /// once; other frames do not count.
 #[tokio::test]
 async fn messages_of_a_socket_are_counted_once_each() {
-    on_each(async |place| {
+    on_sqlite(async |place| {
         let path =
             feed::write(place.folder.path(), "feed.json", &Market { event: 30 }.busy(300, 100));
         let path = path.to_str().expect("a path of text");
@@ -91,7 +81,7 @@ async fn open_socket_is_counted_while_it_is_open() {
 /// since the last write.
 #[tokio::test]
 async fn stop_loses_nothing_and_kill_what_was_not_written() {
-    on_each(async |place| {
+    on_sqlite(async |place| {
         let settings = [QUIET, ("USAGE_FLUSH_MS", "10000")];
         let mut hub = Hub::start_on(&place, &["serve"], &settings);
         let key = hub.key(&["websocket"]);

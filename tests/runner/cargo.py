@@ -1,6 +1,7 @@
 """Reads what cargo reports as JSON: the programs that it compiled, and the packages of a workspace."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,3 +66,14 @@ def changed_packages(paths, packages):
         if not inside.endswith(".md") and not inside.startswith(NO_UNIT_TESTS):
             changed.add(owner)
     return [package for package in packages if package in changed]
+
+
+# Words that rustdoc takes for Rust behind the fence of a code block.
+RUST_WORDS = re.compile(r"|rust|ignore.*|should_panic|no_run|compile_fail|test_harness|edition\d+|E\d{4}")
+
+
+def has_doc_test(source):
+    """Whether a comment of this Rust source has a code block that rustdoc would compile."""
+    fences = re.findall(r"^\s*//[/!]\s*(?:```|~~~)(.*)$", source, re.MULTILINE)
+    # Every second fence ends a block.
+    return any(all(RUST_WORDS.fullmatch(word.strip()) for word in fence.split(",")) for fence in fences[::2])

@@ -5,7 +5,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from runner.cargo import Package, changed_packages, compiled_programs, packages
+from runner.cargo import Package, changed_packages, compiled_programs, has_doc_test, packages
 from runner.lanes import once, run_lanes
 from runner.report import Counts, durations, failed_tests, libtest_counts, script_counts
 
@@ -95,6 +95,13 @@ class Cargo(unittest.TestCase):
 
     def test_a_new_dependency_affects_every_package(self):
         self.assertEqual(self.changed("Cargo.lock"), ["hub", "hub-ingest", "hub-floor"])
+
+
+    def test_code_blocks_of_rust_are_doc_tests(self):
+        self.assertTrue(has_doc_test("/// ```\n/// let x = 1;\n/// ```\n"))
+        self.assertTrue(has_doc_test("//! ```json\n//! {}\n//! ```\n    /// ```rust,no_run\n    /// f();\n    /// ```\n"))
+        self.assertFalse(has_doc_test("//! ```json\n//! {}\n//! ```\n"))
+        self.assertFalse(has_doc_test('let fence = "```";\n'))
 
 
 class Lanes(unittest.TestCase):

@@ -3,7 +3,7 @@
 
 use std::{
     io::{BufRead, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
 };
@@ -13,10 +13,16 @@ use tokio::sync::mpsc;
 
 use super::{PATIENCE, skipped};
 
-const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/.tools/venv/bin/python");
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/smtp/server.py");
+const PYTHON: &str = ".tools/venv/bin/python";
+const SCRIPT: &str = "tests/smtp/server.py";
 /// What it may say before a test hears it.
 const TOLD_MAX: usize = 1_000;
+
+/// A file of the workspace. The program is at its top, the library in a folder of it.
+fn in_workspace(file: &str) -> PathBuf {
+    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    folders.find(|it| it.join(SCRIPT).exists()).expect("the top of the workspace").join(file)
+}
 
 pub(crate) struct Server {
     process: Child,
@@ -31,8 +37,8 @@ impl Server {
             skipped("there is no aiosmtpd in .tools/venv; tests/run installs it");
             return None;
         }
-        let mut process = Command::new(PYTHON)
-            .arg(SCRIPT)
+        let mut process = Command::new(in_workspace(PYTHON))
+            .arg(in_workspace(SCRIPT))
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -87,7 +93,9 @@ impl Drop for Server {
 }
 
 fn has_aiosmtpd() -> bool {
-    let import =
-        Command::new(PYTHON).args(["-c", "import aiosmtpd"]).stderr(Stdio::null()).status();
-    Path::new(PYTHON).exists() && import.is_ok_and(|status| status.success())
+    let import = Command::new(in_workspace(PYTHON))
+        .args(["-c", "import aiosmtpd"])
+        .stderr(Stdio::null())
+        .status();
+    in_workspace(PYTHON).exists() && import.is_ok_and(|status| status.success())
 }

@@ -3,7 +3,7 @@
 // Started by tests/it/everything.rs: node everything.js URL KEY PATTERN CHANNELS
 
 import { createInterface } from "node:readline";
-import { Stream } from "../../web/stream.js";
+import { Stream } from "../../web/assets/stream.js";
 import { Socket } from "./socket.js";
 
 const [url, key, pattern, count] = process.argv.slice(2);

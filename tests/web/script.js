@@ -1,7 +1,7 @@
 // What the tests of stream.js stand on: a clock moved by hand and a socket that plays a script.
 // No network, no real time: a test that waits an hour takes as long as one that does not.
 
-import { Stream } from "../../web/stream.js";
+import { Stream } from "../../web/assets/stream.js";
 
 export class Clock {
   constructor(now = 1_000_000) {

@@ -3,64 +3,36 @@
 //! Sockets must not give away what REST sells. The WebSocket add-on covers sockets with football
 //! and tennis (matches, boards, the consensus of the odds) and `feeds`. Other sports require the
 //! Sports add-on too; channels with prices of named bookmakers (one bookmaker's channel, `signals`)
-//! require the Odds add-on unless the odds are free. The fan-out only compares bits; their meaning
-//! is defined here.
+//! require the Odds add-on unless the odds are free. The fan-out only compares bits; here each class of
+//! content gets the add-on that pays for it.
 
 use std::sync::Arc;
 
 use fanout::{
     Classes, Micros, Permission,
-    permission::{PermissionPeriod, Product as Sold},
+    permission::{Offer, PermissionPeriod},
 };
-use ingest::event::Sport;
 use serde_json::json;
 
-use crate::{
-    accounts::{Addon, Caller},
-    channels::Subject,
+use accounts::{
+    Addon, Caller,
     products::{Catalogue, Product},
 };
-
-const SPORTS: Classes = Classes(1);
-const ODDS: Classes = Classes(2);
+use hub::channels::{BOOK_PRICES, OTHER_SPORTS};
 
 /// The add-ons that channels may require besides the one for sockets, and their classes.
-const SOLD: [(Addon, Classes); 2] = [(Addon::Sports, SPORTS), (Addon::Odds, ODDS)];
-
-/// Required for prices of a bookmaker.
-pub(crate) const BOOK: Classes = ODDS;
-
-/// What a channel requires. `sport` is that of its match or board.
-pub(crate) fn needs(subject: Subject, sport: Sport) -> Classes {
-    let of = if let Subject::Board(of_board) = subject { of_board } else { sport };
-    let of_sport = match of {
-        Sport::Football | Sport::Tennis => Classes::NONE,
-        Sport::Cs2
-        | Sport::Darts
-        | Sport::Hockey
-        | Sport::Basketball
-        | Sport::HorseRacing
-        | Sport::Cricket
-        | Sport::Other => SPORTS,
-    };
-    match subject {
-        Subject::Match(_) | Subject::Consensus(_) | Subject::Board(_) => of_sport,
-        Subject::Book(..) => of_sport.and(ODDS),
-        Subject::Feeds => Classes::NONE,
-        Subject::Signals => ODDS,
-    }
-}
+const SOLD: [(Addon, Classes); 2] = [(Addon::Sports, OTHER_SPORTS), (Addon::Odds, BOOK_PRICES)];
 
 /// What a channel name requires, whether there is such a channel or not.
 fn needs_of_name(name: &str) -> Classes {
     let mut segments = name.split('/');
     let of_sport = match segments.next() {
         Some("football" | "tennis" | "feeds") => Classes::NONE,
-        Some("signals") => ODDS,
-        _ => SPORTS,
+        Some("signals") => BOOK_PRICES,
+        _ => OTHER_SPORTS,
     };
     match (segments.next(), segments.next(), segments.next()) {
-        (Some(_), Some("odds"), Some(_)) => of_sport.and(ODDS),
+        (Some(_), Some("odds"), Some(_)) => of_sport.and(BOOK_PRICES),
         _ => of_sport,
     }
 }
@@ -69,30 +41,30 @@ fn needs_of_name(name: &str) -> Classes {
 #[derive(Debug, Clone)]
 pub struct Entitlement {
     catalogue: Arc<Catalogue>,
-    sold: Arc<[Sold]>,
+    offers: Arc<[Offer]>,
 }
 
 impl Entitlement {
     #[must_use]
     pub fn new(catalogue: Arc<Catalogue>) -> Self {
-        let sold = SOLD.map(|(addon, class)| {
+        let offers = SOLD.map(|(addon, class)| {
             let price = catalogue.price(addon, false);
             let name = match addon {
                 Addon::Websocket => "WebSocket",
                 Addon::Sports => "Sports",
                 Addon::Odds => "Odds",
             };
-            Sold {
+            Offer {
                 class,
                 title: format!("the {name} add-on ({price} a month)"),
-                offer: json!({
+                document: json!({
                     "addon": addon.as_str(),
                     "price": price.amount.to_string(),
                     "currency": price.currency,
                 }),
             }
         });
-        Self { catalogue, sold: sold.into() }
+        Self { catalogue, offers: offers.into() }
     }
 
     /// What a caller's sockets may follow, from `now` on.
@@ -111,7 +83,7 @@ impl Entitlement {
                 .map(Addon::as_str)
                 .collect(),
         });
-        Permission::new(periods.collect(), Arc::clone(&self.sold), BOOK)
+        Permission::new(periods.collect(), Arc::clone(&self.offers))
     }
 
     fn classes(&self, caller: &Caller, now: Micros) -> Classes {
@@ -132,10 +104,10 @@ impl Entitlement {
 
 #[cfg(test)]
 mod tests {
-    use ingest::event::Id;
+    use ingest::event::{Id, Sport};
 
     use super::*;
-    use crate::channels::Channels;
+    use hub::channels::{Channels, Subject};
 
     /// A name and what it shows need the same, or REST and sockets would differ.
     #[test]
@@ -162,11 +134,11 @@ mod tests {
                 Subject::Signals,
             ] {
                 let name = Channels::name(subject, sport, Some(&slug));
-                let (by_name, by_subject) = (needs_of_name(name.as_str()), needs(subject, sport));
+                let (by_name, by_subject) = (needs_of_name(name.as_str()), subject.classes(sport));
                 assert_eq!(by_name, by_subject, "{name}");
             }
         }
-        assert_eq!(needs_of_name("darts/7/odds/acme"), SPORTS.and(ODDS));
+        assert_eq!(needs_of_name("darts/7/odds/acme"), OTHER_SPORTS.and(BOOK_PRICES));
         assert_eq!(needs_of_name("football/7/odds"), Classes::NONE);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use fanout::{Fanout, close::Close};
+use fanout::Fanout;
 use tokio::{
     sync::{broadcast, watch},
     task::JoinHandle,
@@ -14,12 +14,12 @@ use tokio::{
 use tracing::error;
 
 use crate::{
-    accounts::{Accounts, Addon, Caller, KeyId},
     clock,
     entitlement::Entitlement,
-    http::Registry,
+    http::{Registry, close},
     supervisor::{self, Lifetime},
 };
+use accounts::{Accounts, Addon, Caller, KeyId};
 
 /// The delay between attempts to read a changed key while the database is unavailable.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -90,8 +90,8 @@ impl Revoker {
                 Ok(Some(caller)) if caller.has(Addon::Websocket, clock::wall()) => {
                     self.permit(caller);
                 }
-                Ok(Some(_)) => self.fanout.close(key.number(), Close::AddonRequired),
-                Ok(None) => self.fanout.close(key.number(), Close::TokenRevoked),
+                Ok(Some(_)) => self.fanout.close(key.number(), close::ADDON_REQUIRED),
+                Ok(None) => self.fanout.close(key.number(), close::TOKEN_REVOKED),
                 Err(error) => {
                     error!(%error, "cannot check a changed key");
                     time::sleep(RETRY_AFTER).await;

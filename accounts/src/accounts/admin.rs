@@ -3,7 +3,7 @@
 
 use super::{
     Accounts, AccountsError, LogInOutcome, Micros, NewPassword, Password, SessionOwner,
-    hasher::PasswordMatch,
+    hasher::VerifiedPassword,
     store::{self, StoredAdmin},
 };
 
@@ -48,14 +48,10 @@ impl Accounts {
     ) -> Result<LogInOutcome, AccountsError> {
         let found = self.shared.store.admin_by_name(name).await?;
         let stored = found.as_ref().map(|it| it.password.as_str());
-        let fit = self.shared.hasher.compare(password.clone(), stored).await?;
-        match (found, fit) {
-            (Some(admin), PasswordMatch::Right) => self.open_admin_session(&admin, None, now).await,
-            (Some(admin), PasswordMatch::RightButOld) => {
-                let anew = self.shared.hasher.hash_again(password).await?;
-                self.open_admin_session(&admin, Some(&anew), now).await
-            }
-            (None, _) | (_, PasswordMatch::Wrong) => Ok(LogInOutcome::Refused),
+        let verified = self.shared.hasher.verify_at_log_in(password, stored).await?;
+        match found.zip(verified) {
+            Some((admin, verified)) => self.open_admin_session(&admin, &verified, now).await,
+            None => Ok(LogInOutcome::Refused),
         }
     }
 
@@ -66,8 +62,8 @@ impl Accounts {
     /// If the store fails.
     pub async fn admins(&self) -> Result<Vec<Admin>, AccountsError> {
         let admins = self.shared.store.all_admins().await?;
-        let shown = |StoredAdmin { id, name, created, .. }| Admin { id, name, created };
-        Ok(admins.into_iter().map(shown).collect())
+        let public = |StoredAdmin { id, name, created, .. }| Admin { id, name, created };
+        Ok(admins.into_iter().map(public).collect())
     }
 
     /// Removes an administrator and ends their sessions; false if there was none of this name.
@@ -83,7 +79,7 @@ impl Accounts {
     async fn open_admin_session(
         &self,
         read: &StoredAdmin,
-        anew: Option<&str>,
+        verified: &VerifiedPassword,
         now: Micros,
     ) -> Result<LogInOutcome, AccountsError> {
         let mut tx = self.shared.store.begin().await?;
@@ -92,7 +88,7 @@ impl Accounts {
         if !same {
             return Ok(LogInOutcome::Refused);
         }
-        if let Some(password) = anew {
+        if let Some(password) = &verified.rehashed {
             store::set_admin_password(&mut tx, read.id, password).await?;
         }
         let who = SessionOwner::Admin(read.id);

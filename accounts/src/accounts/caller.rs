@@ -6,7 +6,7 @@ use super::{Addon, Addons, Micros, cache::Generation, store::StoredKey};
 
 /// An account. Ids are never reused and mean nothing outside this database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AccountId(pub(crate) i64);
+pub struct AccountId(pub i64);
 
 /// The number that operators use for it.
 impl fmt::Display for AccountId {

@@ -71,11 +71,11 @@ impl Accounts {
     /// Evicts what has changed since the last time, then notifies the listeners. The order matters:
     /// a listener that authenticates again must not get the old answer.
     async fn broadcast_changes(&self) -> Result<(), AccountsError> {
-        let mut told = self.shared.told.lock().await;
-        let changed = self.shared.store.keys_changed_since(*told).await?;
+        let mut broadcast = self.shared.latest_broadcast.lock().await;
+        let changed = self.shared.store.keys_changed_since(*broadcast).await?;
         let Some(&(_, latest)) = changed.last() else { return Ok(()) };
         self.shared.cache.forget(&changed.iter().map(|&(key, _)| key).collect::<HashSet<_>>());
-        *told = latest;
+        *broadcast = latest;
         for (key, _) in changed {
             // An error means that there are no listeners, which is fine.
             self.shared.changes.send(key).ok();

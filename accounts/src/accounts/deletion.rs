@@ -1,6 +1,6 @@
 //! Deletion of accounts. The row stays, anonymised, because the ledger refers to it.
 
-use sqlx::AnyConnection;
+use sqlx::{Any, AnyConnection, Transaction};
 
 use super::{
     AccountId, Accounts, AccountsError, KeyId, Micros, Password, ReauthOutcome,
@@ -25,15 +25,10 @@ impl Accounts {
         let Some(read) = self.reauthenticate(account, password).await? else {
             return Ok(ReauthOutcome::WrongPassword);
         };
-        let mut tx = self.shared.store.begin().await?;
-        let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
-        else {
+        let Some((tx, account)) = self.lock_unchanged(&read).await? else {
             return Ok(ReauthOutcome::WrongPassword);
         };
-        let revoked = erase(&mut tx, &account, now).await?;
-        tx.commit().await?;
-        self.forget_new_key(account.id);
-        self.broadcast_keys(revoked).await;
+        self.delete_locked(tx, &account, now).await?;
         Ok(ReauthOutcome::Done)
     }
 
@@ -51,11 +46,21 @@ impl Accounts {
         let mut tx = self.shared.store.begin().await?;
         let locked = store::lock(&mut tx, account).await?;
         let Some(account) = locked.filter(|it| it.deleted.is_none()) else { return Ok(false) };
-        let revoked = erase(&mut tx, &account, now).await?;
+        self.delete_locked(tx, &account, now).await?;
+        Ok(true)
+    }
+
+    async fn delete_locked(
+        &self,
+        mut tx: Transaction<'static, Any>,
+        account: &StoredAccount,
+        now: Micros,
+    ) -> Result<(), AccountsError> {
+        let revoked = erase(&mut tx, account, now).await?;
         tx.commit().await?;
         self.forget_new_key(account.id);
         self.broadcast_keys(revoked).await;
-        Ok(true)
+        Ok(())
     }
 }
 

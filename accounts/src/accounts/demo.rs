@@ -37,8 +37,8 @@ impl Accounts {
     ///
     /// If the store fails.
     pub async fn forget_demo_key(&self, now: Micros) -> Result<(), AccountsError> {
-        let Some(kept) = self.meta(META).await? else { return Ok(()) };
-        self.revoke(&kept, now).await?;
+        let Some(stored) = self.meta(META).await? else { return Ok(()) };
+        self.revoke(&stored, now).await?;
         self.shared.store.remove_meta(META).await?;
         Ok(())
     }

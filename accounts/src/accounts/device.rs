@@ -83,7 +83,8 @@ impl Accounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{accounts::DAY_US, config::AccountsConfig, database::testing::on_each};
+    use crate::{accounts::DAY_US, config::AccountsConfig};
+    use database::testing::on_each;
 
     #[tokio::test]
     async fn a_device_is_known_to_one_address_for_a_time() {

@@ -125,11 +125,8 @@ impl Accounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        accounts::Addon,
-        config::AccountsConfig,
-        database::{Database, testing::on_each},
-    };
+    use crate::{accounts::Addon, config::AccountsConfig};
+    use database::{Database, testing::on_each};
 
     const NOW: Micros = 1_788_280_000_000_000;
 

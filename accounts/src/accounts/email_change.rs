@@ -35,9 +35,7 @@ impl Accounts {
         let Some(read) = self.reauthenticate(account, password).await? else {
             return Ok(EmailChangeOutcome::WrongPassword);
         };
-        let mut tx = self.shared.store.begin().await?;
-        let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
-        else {
+        let Some((mut tx, account)) = self.lock_unchanged(&read).await? else {
             return Ok(EmailChangeOutcome::WrongPassword);
         };
         if !self.may_be_mailed(&mut tx, &account, Requester::Owner, now).await? {

@@ -2,7 +2,7 @@
 //! of the caller: a bad key is an answer, not an error.
 
 use super::key::EntropyError;
-use crate::database::{self, DatabaseError};
+use database::{self, DatabaseError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum AccountsError {

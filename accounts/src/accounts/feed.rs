@@ -124,7 +124,8 @@ impl From<StoredFeedKey> for FeedKeySummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::AccountsConfig, database::testing::on_each};
+    use crate::config::AccountsConfig;
+    use database::testing::on_each;
 
     #[tokio::test]
     async fn a_key_is_good_for_its_source_until_it_is_revoked() {

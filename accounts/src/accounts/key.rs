@@ -4,7 +4,7 @@
 //! safe in a header, a URL and the name of a WebSocket subprotocol. Only a keyed hash of it is
 //! stored. Nothing here prints a secret by accident: that takes a call of [`Key::expose`].
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
@@ -12,11 +12,8 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-const LABEL: &str = "mw_";
-/// The prefix of feed keys, so that neither kind can be mistaken for the other.
-const FEED_LABEL: &str = "mwf_";
-/// 8 hex digits: 32 bits, enough to distinguish keys, and no help in guessing one.
-const PUBLIC_DIGITS: usize = 8;
+use base::redact::{FEED_LABEL, LABEL, PUBLIC_DIGITS};
+
 /// 20 random bytes: 160 bits, at which guessing is infeasible and a fast hash is as good as a slow
 /// one.
 const SECRET_BYTES: usize = 20;
@@ -112,24 +109,6 @@ impl fmt::Debug for PresentedKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PresentedKey({}..)", self.prefix())
     }
-}
-
-/// Redacts keys in foreign text, such as a feed's message: replaces their secret digits by `*`. The
-/// public part stays, so that the key can be revoked.
-#[must_use]
-pub(crate) fn redact_keys(bytes: &[u8]) -> Cow<'_, [u8]> {
-    let mut redacted = Cow::Borrowed(bytes);
-    for label in [LABEL.as_bytes(), FEED_LABEL.as_bytes()] {
-        let places = bytes.windows(label.len()).enumerate().filter(|(_, own)| *own == label);
-        for (place, _) in places {
-            let digits = place + label.len();
-            let count = bytes[digits..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-            if count > PUBLIC_DIGITS {
-                redacted.to_mut()[digits + PUBLIC_DIGITS..digits + count].fill(b'*');
-            }
-        }
-    }
-    redacted
 }
 
 /// Whether this can be the public part of a key.
@@ -230,7 +209,7 @@ mod tests {
     #[test]
     fn keys_in_the_text_of_others_are_made_useless() {
         let check = |text: &str, expected: &str| {
-            assert_eq!(redact_keys(text.as_bytes()), expected.as_bytes(), "{text}");
+            assert_eq!(base::redact::redact_keys(text.as_bytes()), expected.as_bytes(), "{text}");
         };
         let (public, secret) = ("1f09c3d2", "0a".repeat(20));
         for label in ["mw_", "mwf_"] {

@@ -3,9 +3,11 @@
 //! All refusals are alike: an unregistered or unconfirmed address, a blocked account and a wrong
 //! password get the same answer after the same work.
 
+use sqlx::{Any, Transaction};
+
 use super::{
     AccountId, Accounts, AccountsError, Email, Micros, Password, SessionOwner, SessionSecret,
-    hasher::PasswordMatch,
+    hasher::{PasswordMatch, VerifiedPassword},
     store::{self, StoredAccount},
 };
 
@@ -40,14 +42,10 @@ impl Accounts {
         let found = self.shared.store.account_by_email(email.as_str()).await?;
         let open = found.filter(StoredAccount::is_open);
         let stored = open.as_ref().and_then(|it| it.password.as_deref());
-        let fit = self.shared.hasher.compare(password.clone(), stored).await?;
-        match (open, fit) {
-            (Some(account), PasswordMatch::Right) => self.open_session(&account, None, now).await,
-            (Some(account), PasswordMatch::RightButOld) => {
-                let anew = self.shared.hasher.hash_again(password).await?;
-                self.open_session(&account, Some(&anew), now).await
-            }
-            (None, _) | (_, PasswordMatch::Wrong) => Ok(LogInOutcome::Refused),
+        let verified = self.shared.hasher.verify_at_log_in(password, stored).await?;
+        match open.zip(verified) {
+            Some((account, verified)) => self.open_session(&account, &verified, now).await,
+            None => Ok(LogInOutcome::Refused),
         }
     }
 
@@ -55,15 +53,13 @@ impl Accounts {
     async fn open_session(
         &self,
         read: &StoredAccount,
-        anew: Option<&str>,
+        verified: &VerifiedPassword,
         now: Micros,
     ) -> Result<LogInOutcome, AccountsError> {
-        let mut tx = self.shared.store.begin().await?;
-        let locked = store::lock(&mut tx, read.id).await?;
-        if !locked.is_some_and(|it| it.is_open() && it.password == read.password) {
+        let Some((mut tx, _)) = self.lock_unchanged(read).await? else {
             return Ok(LogInOutcome::Refused);
-        }
-        if let Some(password) = anew {
+        };
+        if let Some(password) = &verified.rehashed {
             store::set_password(&mut tx, read.id, password).await?;
         }
         let who = SessionOwner::Customer(read.id);
@@ -72,8 +68,8 @@ impl Accounts {
         Ok(LogInOutcome::In { who, secret })
     }
 
-    /// The account, if this is its password. The caller must lock it and check that it is unchanged
-    /// before it changes anything.
+    /// The account, if this is its password. The caller must [lock](Self::lock_unchanged) it before
+    /// it changes anything.
     pub(super) async fn reauthenticate(
         &self,
         account: AccountId,
@@ -84,5 +80,17 @@ impl Accounts {
         let stored = open.as_ref().and_then(|it| it.password.as_deref());
         let fit = self.shared.hasher.compare(password, stored).await?;
         Ok(open.filter(|_| fit != PasswordMatch::Wrong))
+    }
+
+    /// Begins a transaction and locks an account whose password was just compared; `None` if the
+    /// account has changed since it was read.
+    pub(super) async fn lock_unchanged(
+        &self,
+        read: &StoredAccount,
+    ) -> Result<Option<(Transaction<'static, Any>, StoredAccount)>, AccountsError> {
+        let mut tx = self.shared.store.begin().await?;
+        let locked = store::lock(&mut tx, read.id).await?;
+        let unchanged = locked.filter(|it| it.is_open() && it.password == read.password);
+        Ok(unchanged.map(|account| (tx, account)))
     }
 }

@@ -48,7 +48,6 @@ use sqlx::AnyConnection;
 use tokio::sync::{Mutex, broadcast};
 use zeroize::Zeroizing;
 
-pub(crate) use self::key::redact_keys;
 pub use self::{
     addon::{Addon, Addons, UnknownAddon},
     admin::{Admin, AdminId},
@@ -78,12 +77,10 @@ use self::{
     key::{KeyHash, Pepper, PresentedKey},
     link::LinkKey,
     new_key::NewKeys,
-    store::{Store, StoredKey},
+    store::{AccountStore, StoredKey},
 };
-use crate::{
-    config::AccountsConfig,
-    database::{Database, DatabaseName},
-};
+use crate::config::AccountsConfig;
+use database::{Database, DatabaseName};
 
 /// Microseconds since the Unix epoch, UTC.
 pub type Micros = i64;
@@ -98,13 +95,13 @@ pub struct Accounts {
 }
 
 struct Shared {
-    store: Store,
+    store: AccountStore,
     pepper: Pepper,
     cache: Cache,
     changes: broadcast::Sender<KeyId>,
     /// The number of the last change that was broadcast. Locked during a broadcast, so that none is
     /// repeated.
-    told: Mutex<i64>,
+    latest_broadcast: Mutex<i64>,
     hasher: Hasher,
     link_key: LinkKey,
     device_key: DeviceKey,
@@ -181,9 +178,9 @@ impl Accounts {
     ///
     /// If its keys were hashed with another pepper, or if the store fails.
     pub async fn of(database: Database, config: &AccountsConfig) -> Result<Self, AccountsError> {
-        let store = Store::new(database);
+        let store = AccountStore::new(database);
         let pepper = pepper(&store, config).await?;
-        let told = Mutex::new(store.latest_change().await?);
+        let latest_broadcast = Mutex::new(store.latest_change().await?);
         let cache = Cache::new(config.cache_entries_max, config.cache_age_max());
         let (changes, _) = broadcast::channel(changes::WAITING_MAX);
         let hasher = Hasher::new(config, pepper.derive("passwords"))?;
@@ -196,7 +193,7 @@ impl Accounts {
             pepper,
             cache,
             changes,
-            told,
+            latest_broadcast,
             hasher,
             link_key,
             device_key,
@@ -326,7 +323,7 @@ impl Accounts {
 
     /// A secret for one purpose that survives a restart: it is derived from the pepper.
     #[must_use]
-    pub(crate) fn derived_secret(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+    pub fn derived_secret(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
         self.shared.pepper.derive(purpose)
     }
 
@@ -425,7 +422,7 @@ fn checked(days: u32) -> Result<u32, AccountsError> {
 
 /// The pepper from the settings or the database, provided that the keys were hashed with it: with
 /// another one, every key would silently stop working.
-async fn pepper(store: &Store, config: &AccountsConfig) -> Result<Pepper, AccountsError> {
+async fn pepper(store: &AccountStore, config: &AccountsConfig) -> Result<Pepper, AccountsError> {
     let pepper = match config.pepper.expose() {
         Some(secret) => Pepper::new(secret.to_owned()),
         None => Pepper::new(store.meta_or("pepper", Pepper::generate()?.expose()).await?),

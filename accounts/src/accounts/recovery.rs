@@ -92,9 +92,7 @@ impl Accounts {
             return Ok(ReauthOutcome::WrongPassword);
         };
         let password = self.shared.hasher.hash(new).await?;
-        let mut tx = self.shared.store.begin().await?;
-        let Some(account) = store::lock(&mut tx, account).await?.filter(|it| it.is_still(&read))
-        else {
+        let Some((mut tx, account)) = self.lock_unchanged(&read).await? else {
             return Ok(ReauthOutcome::WrongPassword);
         };
         store::void_links(&mut tx, account.id, now).await?;
@@ -115,12 +113,5 @@ async fn replace_password(
     match &account.email {
         Some(email) => mail::enqueue(tx, email, MailKind::PasswordChanged, None, now).await,
         None => Ok(()),
-    }
-}
-
-impl StoredAccount {
-    /// Whether the locked account is unchanged since the password was compared.
-    pub(super) fn is_still(&self, read: &Self) -> bool {
-        self.is_open() && self.password == read.password
     }
 }

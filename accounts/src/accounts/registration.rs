@@ -234,13 +234,14 @@ impl Accounts {
             return Ok(false);
         }
         let (config, hour_ago) = (&self.shared.config, now.saturating_sub(HOUR_US));
-        if requester == Requester::Owner {
-            let reserve = config.mails_reserved_per_hour;
-            if store::count_owner_asked(&mut *tx, account.id, reserve, hour_ago, now).await? {
-                return Ok(true);
-            }
+        let (id, reserve) = (account.id, config.mails_reserved_per_hour);
+        if requester == Requester::Owner
+            && store::count_mail_request(&mut *tx, id, requester, reserve, hour_ago, now).await?
+        {
+            return Ok(true);
         }
-        store::count_asked(tx, account.id, config.mails_max_per_hour, hour_ago, now).await
+        let (stranger, max) = (Requester::Stranger, config.mails_max_per_hour);
+        store::count_mail_request(tx, id, stranger, max, hour_ago, now).await
     }
 }
 

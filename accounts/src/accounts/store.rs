@@ -14,9 +14,9 @@ use sqlx::{Any, AnyConnection, FromRow, Row, Transaction, any::AnyRow};
 
 pub(super) use self::{
     accounts::{
-        StoredAccount, account_of_email, activate, all_key_ids, anonymise, count_asked,
-        count_notice, count_owner_asked, has_key, lock, lock_by_email, lock_or_insert,
-        remove_unconfirmed, revoke_all_keys, set_blocked, set_email, set_password,
+        StoredAccount, account_of_email, activate, all_key_ids, anonymise, count_mail_request,
+        count_notice, has_key, lock, lock_by_email, lock_or_insert, remove_unconfirmed,
+        revoke_all_keys, set_blocked, set_email, set_password,
     },
     admins::{StoredAdmin, lock_admin, set_admin_password},
     directory::Wanted,
@@ -30,10 +30,10 @@ pub(super) use self::{
     },
 };
 use super::{AccountId, Addon, Addons, KeyId, Micros};
-use crate::database::Database;
+use database::Database;
 
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct AccountStore {
     database: Database,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct StoredKey {
     pub(super) addons: Addons,
 }
 
-impl Store {
+impl AccountStore {
     pub(super) fn new(database: Database) -> Self {
         Self { database }
     }
@@ -73,7 +73,7 @@ impl Store {
             .bind(prefix)
             .fetch_all(self.database.pool())
             .await?;
-        Ok(gather(rows).pop())
+        Ok(gather_keys(rows).pop())
     }
 
     pub(super) async fn key_by_id(&self, key: KeyId) -> Result<Option<StoredKey>, sqlx::Error> {
@@ -81,14 +81,14 @@ impl Store {
             .bind(key.0)
             .fetch_all(self.database.pool())
             .await?;
-        Ok(gather(rows).pop())
+        Ok(gather_keys(rows).pop())
     }
 
     pub(super) async fn all_keys(&self) -> Result<Vec<StoredKey>, sqlx::Error> {
         let rows = sqlx::query_as("SELECT * FROM key_addons ORDER BY key_id")
             .fetch_all(self.database.pool())
             .await?;
-        Ok(gather(rows))
+        Ok(gather_keys(rows))
     }
 
     /// False if it was already revoked. The account is locked first, as in all changes of it:
@@ -212,15 +212,9 @@ pub(super) async fn insert_key(
     Ok(done.rows_affected() == 1)
 }
 
-/// One row of the view `key_addons`.
-struct KeyRow {
-    key: StoredKey,
-    addon: Option<(Addon, Micros)>,
-}
-
-impl FromRow<'_, AnyRow> for KeyRow {
+impl FromRow<'_, AnyRow> for StoredKey {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
-        let key = StoredKey {
+        Ok(Self {
             key: KeyId(row.try_get("key_id")?),
             account: AccountId(row.try_get("account_id")?),
             email: row.try_get("email")?,
@@ -230,28 +224,46 @@ impl FromRow<'_, AnyRow> for KeyRow {
             revoked: row.try_get("revoked_us")?,
             blocked: row.try_get("blocked_us")?,
             addons: Addons::default(),
+        })
+    }
+}
+
+/// A row with a key or an account, and at most one of its add-ons.
+struct AddonRow<T> {
+    owner: T,
+    addon: Option<(Addon, Micros)>,
+}
+
+impl<T: for<'r> FromRow<'r, AnyRow>> FromRow<'_, AnyRow> for AddonRow<T> {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let owner = T::from_row(row)?;
+        let name: Option<String> = row.try_get("addon")?;
+        // An unknown add-on unlocks nothing here, so it is skipped.
+        let Some(addon) = name.and_then(|name| name.parse().ok()) else {
+            return Ok(Self { owner, addon: None });
         };
-        Ok(Self { key, addon: addon(row)? })
+        Ok(Self { owner, addon: Some((addon, row.try_get("expires_us")?)) })
     }
 }
 
-/// An unknown add-on unlocks nothing here, so it is skipped.
-fn addon(row: &AnyRow) -> Result<Option<(Addon, Micros)>, sqlx::Error> {
-    let name: Option<String> = row.try_get("addon")?;
-    let Some(addon) = name.and_then(|name| name.parse().ok()) else { return Ok(None) };
-    Ok(Some((addon, row.try_get("expires_us")?)))
+fn gather_keys(rows: Vec<AddonRow<StoredKey>>) -> Vec<StoredKey> {
+    gather(rows, |one, other| one.key == other.key, |key| &mut key.addons)
 }
 
-/// Rows of the same key are adjacent.
-fn gather(rows: Vec<KeyRow>) -> Vec<StoredKey> {
-    let mut keys: Vec<StoredKey> = Vec::new();
-    for row in rows {
-        if keys.last().is_none_or(|last| last.key != row.key.key) {
-            keys.push(row.key);
+/// Merges the rows of the same owner, which are adjacent.
+fn gather<T>(
+    rows: Vec<AddonRow<T>>,
+    is_same: fn(&T, &T) -> bool,
+    addons: fn(&mut T) -> &mut Addons,
+) -> Vec<T> {
+    let mut owners: Vec<T> = Vec::new();
+    for AddonRow { owner, addon } in rows {
+        if owners.last().is_none_or(|last| !is_same(last, &owner)) {
+            owners.push(owner);
         }
-        if let (Some(key), Some((addon, expiry))) = (keys.last_mut(), row.addon) {
-            key.addons.set(addon, expiry);
+        if let (Some(owner), Some((addon, expiry))) = (owners.last_mut(), addon) {
+            addons(owner).set(addon, expiry);
         }
     }
-    keys
+    owners
 }

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tokio::{sync::broadcast::error::TryRecvError, task::JoinSet, time::timeout};
 
 use super::*;
-use crate::database::{
+use database::{
     DatabaseError,
     testing::{EmptyPostgres, on_each, postgres_or_skipped},
 };
@@ -18,6 +18,11 @@ const WAIT: Duration = Duration::from_secs(10);
 /// One program on this database.
 async fn open(database: &Database) -> Accounts {
     open_with(database, &AccountsConfig::default()).await.unwrap()
+}
+
+/// Runs a test on new accounts in a database of each kind.
+async fn on_each_accounts(test: impl AsyncFn(Accounts)) {
+    on_each(async |database| test(open(&database).await).await).await;
 }
 
 async fn open_with(
@@ -62,8 +67,7 @@ async fn caller(accounts: &Accounts, key: &Key, now: Micros) -> Option<Caller> {
 
 #[tokio::test]
 async fn a_key_is_recognised_until_it_is_revoked() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let id = caller(&accounts, &key, NOW).await.unwrap().key;
         assert_eq!(accounts.revoke(key.prefix(), NOW + 1).await.unwrap(), RevokeOutcome::Now(id));
@@ -76,8 +80,7 @@ async fn a_key_is_recognised_until_it_is_revoked() {
 
 #[tokio::test]
 async fn only_a_key_or_its_prefix_revokes() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let forged = format!("{}{}", key.prefix(), "0".repeat(40));
         for text in ["", "mw_", "%", "mw_________", &key.prefix()[3..], &forged] {
@@ -90,8 +93,7 @@ async fn only_a_key_or_its_prefix_revokes() {
 
 #[tokio::test]
 async fn a_forged_secret_is_refused() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let forged = format!("{}{}", key.prefix(), "0".repeat(40));
         assert_eq!(accounts.authenticate(&forged, NOW).await.unwrap(), None);
@@ -101,8 +103,7 @@ async fn a_forged_secret_is_refused() {
 
 #[tokio::test]
 async fn malformed_keys_never_reach_the_database() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         accounts.close().await;
         for text in ["", "x", "mw_' OR 1=1", &key.expose()[1..], &key.expose().to_uppercase()] {
@@ -115,8 +116,7 @@ async fn malformed_keys_never_reach_the_database() {
 
 #[tokio::test]
 async fn a_recognised_key_needs_no_database() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let first = caller(&accounts, &key, NOW).await;
         accounts.close().await;
@@ -128,8 +128,7 @@ async fn a_recognised_key_needs_no_database() {
 
 #[tokio::test]
 async fn an_addon_ends_when_its_days_are_over() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[(Addon::Websocket, 30)], NOW).await.unwrap();
         let end = NOW + 30 * DAY_US;
         let caller = caller(&accounts, &key, NOW).await.unwrap();
@@ -144,8 +143,7 @@ async fn an_addon_ends_when_its_days_are_over() {
 /// SPEC section 3: thirty days are added to the current expiry, and to now when it has run out.
 #[tokio::test]
 async fn days_stack_on_what_is_left() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let month = [(Addon::Sports, 30)];
         let key = accounts.create_key(Some("a@b"), &month, NOW).await.unwrap();
         let expiry = async |now| caller(&accounts, &key, now).await.unwrap().expiry(Addon::Sports);
@@ -163,8 +161,7 @@ async fn days_stack_on_what_is_left() {
 
 #[tokio::test]
 async fn an_address_is_one_account_in_any_case_and_none_is_a_new_one() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let mut ids = Vec::new();
         for email in [Some("me@x.org"), Some("Me@X.org"), None, None, Some("' OR 1=1 --@x")] {
             let key = accounts.create_key(email, &[], NOW).await.unwrap();
@@ -178,8 +175,7 @@ async fn an_address_is_one_account_in_any_case_and_none_is_a_new_one() {
 
 #[tokio::test]
 async fn too_many_days_change_nothing() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let days = [(Addon::Odds, 1), (Addon::Sports, Accounts::DAYS_MAX + 1)];
         let error = accounts.create_key(Some("a@b"), &days, NOW).await.unwrap_err();
         assert_eq!(error.to_string(), "cannot add 36501 days at once: the limit is 36500");
@@ -190,8 +186,7 @@ async fn too_many_days_change_nothing() {
 
 #[tokio::test]
 async fn keys_are_listed_with_what_they_have() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let addons = [(Addon::Websocket, 1), (Addon::Odds, 2)];
         let one = accounts.create_key(Some("a@b"), &addons, NOW).await.unwrap();
         let other = accounts.create_key(None, &[], NOW + 1).await.unwrap();
@@ -239,8 +234,7 @@ async fn the_files_hold_no_secret_and_are_their_owners_alone() {
 
 #[tokio::test]
 async fn our_own_changes_are_told_at_once_and_only_for_their_keys() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let one = accounts.create_key(Some("a@b"), &[], NOW).await.unwrap();
         let other = accounts.create_key(None, &[(Addon::Odds, 1)], NOW).await.unwrap();
         let (one_id, other_id) = (id(&accounts, &one).await, id(&accounts, &other).await);
@@ -261,8 +255,7 @@ async fn id(accounts: &Accounts, key: &Key) -> KeyId {
 
 #[tokio::test]
 async fn a_caller_is_renewed_after_a_change() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let key = accounts.create_key(Some("a@b"), &[], NOW).await.unwrap();
         let old = caller(&accounts, &key, NOW).await.unwrap();
         assert_eq!(accounts.renew(&old).await.unwrap(), Some(old));
@@ -413,8 +406,7 @@ async fn the_demo_key_is_the_same_after_a_restart() {
 
 #[tokio::test]
 async fn a_spent_or_revoked_demo_key_is_replaced() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         let first = accounts.ensure_demo_key(NOW).await.unwrap();
         accounts.revoke(first.prefix(), NOW).await.unwrap();
         let second = accounts.ensure_demo_key(NOW).await.unwrap();
@@ -429,8 +421,7 @@ async fn a_spent_or_revoked_demo_key_is_replaced() {
 
 #[tokio::test]
 async fn a_hub_that_is_no_demo_ends_the_demo_key() {
-    on_each(async |database| {
-        let accounts = open(&database).await;
+    on_each_accounts(async |accounts| {
         accounts.forget_demo_key(NOW).await.unwrap();
         let key = accounts.ensure_demo_key(NOW).await.unwrap();
         accounts.forget_demo_key(NOW).await.unwrap();

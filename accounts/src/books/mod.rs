@@ -3,29 +3,34 @@
 //! Read-only. Amounts are added up here, in exact decimals, from groups of equal amounts, because
 //! neither database adds up text and neither is trusted with fractions.
 
+mod input;
+mod sums;
+mod today;
+
 use rust_decimal::Decimal;
 use sqlx::{Row, any::AnyRow};
 
-use super::sums::{LedgerSum, Sums};
-use crate::{
-    accounts::{AccountId, LedgerEntry, LedgerKind, Micros},
-    database::Database,
-    payments::Order,
+pub use self::{
+    input::{amount, note},
+    sums::{CurrencyTotal, LedgerSum, Sums},
+    today::DailyFigures,
 };
+use crate::{AccountId, LedgerEntry, LedgerKind, Micros, payments::Order};
+use database::Database;
 
 /// Ledger entries read at once.
 const PAGE: i64 = 1000;
 
 /// A filter by account and time, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LedgerFilter {
-    pub(crate) account: Option<AccountId>,
-    pub(crate) since: Micros,
-    pub(crate) until: Micros,
+pub struct LedgerFilter {
+    pub account: Option<AccountId>,
+    pub since: Micros,
+    pub until: Micros,
 }
 
 impl LedgerFilter {
-    pub(crate) fn all() -> Self {
+    pub fn all() -> Self {
         Self { account: None, since: Micros::MIN, until: Micros::MAX }
     }
 
@@ -37,17 +42,17 @@ impl LedgerFilter {
 
 /// Reads orders and the ledger of a database.
 #[derive(Debug)]
-pub(crate) struct LedgerStore<'a> {
+pub struct LedgerStore<'a> {
     database: &'a Database,
 }
 
 impl<'a> LedgerStore<'a> {
-    pub(crate) fn of(database: &'a Database) -> Self {
+    pub fn of(database: &'a Database) -> Self {
         Self { database }
     }
 
     /// The entries with a number above this one, the oldest first, a thousand at most.
-    pub(crate) async fn entries(
+    pub async fn entries(
         &self,
         filter: &LedgerFilter,
         after: i64,
@@ -66,10 +71,7 @@ impl<'a> LedgerStore<'a> {
     }
 
     /// The entries of an order, the oldest first.
-    pub(crate) async fn entries_of_order(
-        &self,
-        order: &str,
-    ) -> Result<Vec<LedgerEntry>, sqlx::Error> {
+    pub async fn entries_of_order(&self, order: &str) -> Result<Vec<LedgerEntry>, sqlx::Error> {
         sqlx::query_as("SELECT * FROM ledger WHERE order_id = $1 ORDER BY id LIMIT $2")
             .bind(order)
             .bind(PAGE)
@@ -78,7 +80,7 @@ impl<'a> LedgerStore<'a> {
     }
 
     /// Sums of the entries, by add-on, kind and currency.
-    pub(crate) async fn sums(&self, filter: &LedgerFilter) -> Result<Sums, sqlx::Error> {
+    pub async fn sums(&self, filter: &LedgerFilter) -> Result<Sums, sqlx::Error> {
         let rows = sqlx::query(
             "SELECT addon, kind, currency, amount, count(*) AS entries, \
              CAST(sum(days) AS BIGINT) AS days FROM ledger \
@@ -98,7 +100,7 @@ impl<'a> LedgerStore<'a> {
     }
 
     /// Orders, the newest first.
-    pub(crate) async fn orders(
+    pub async fn orders(
         &self,
         filter: &LedgerFilter,
         limit: u32,
@@ -116,7 +118,7 @@ impl<'a> LedgerStore<'a> {
     }
 
     /// The order with this id, of any account.
-    pub(crate) async fn order(&self, id: &str) -> Result<Option<Order>, sqlx::Error> {
+    pub async fn order(&self, id: &str) -> Result<Option<Order>, sqlx::Error> {
         sqlx::query_as("SELECT * FROM orders WHERE id = $1")
             .bind(id)
             .fetch_optional(self.database.pool())

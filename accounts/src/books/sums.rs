@@ -4,35 +4,35 @@ use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
 
-use crate::accounts::{Addon, LedgerEntry, LedgerKind};
+use crate::{Addon, LedgerEntry, LedgerKind};
 
 /// The sum of the entries of one add-on, kind and currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LedgerSum {
-    pub(crate) addon: Addon,
-    pub(crate) kind: LedgerKind,
+pub struct LedgerSum {
+    pub addon: Addon,
+    pub kind: LedgerKind,
     /// ISO 4217; empty for grants without payment.
-    pub(super) currency: String,
-    pub(crate) entries: i64,
-    pub(crate) days: i64,
-    pub(crate) amount: Decimal,
+    pub currency: String,
+    pub entries: i64,
+    pub days: i64,
+    pub amount: Decimal,
 }
 
 /// The revenue in a currency: payments less refunds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CurrencyTotal {
-    pub(crate) currency: String,
-    pub(crate) entries: i64,
-    pub(crate) amount: Decimal,
+pub struct CurrencyTotal {
+    pub currency: String,
+    pub entries: i64,
+    pub amount: Decimal,
 }
 
 /// Sums by add-on, kind and currency.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Sums(BTreeMap<(Addon, &'static str, String), LedgerSum>);
+pub struct Sums(BTreeMap<(Addon, &'static str, String), LedgerSum>);
 
 impl LedgerSum {
     /// The currency, or `-` if no money was involved.
-    pub(crate) fn currency(&self) -> &str {
+    pub fn currency(&self) -> &str {
         if self.currency.is_empty() { "-" } else { &self.currency }
     }
 
@@ -45,7 +45,7 @@ impl LedgerSum {
 
 impl Sums {
     /// Adds an entry.
-    pub(crate) fn enter(&mut self, entry: &LedgerEntry) {
+    pub fn enter(&mut self, entry: &LedgerEntry) {
         self.add(LedgerSum {
             addon: entry.addon,
             kind: entry.kind,
@@ -57,7 +57,7 @@ impl Sums {
     }
 
     /// Adds a sum.
-    pub(super) fn add(&mut self, more: LedgerSum) {
+    pub fn add(&mut self, more: LedgerSum) {
         let key = (more.addon, more.kind.as_str(), more.currency.clone());
         match self.0.get_mut(&key) {
             Some(sum) => sum.add(&more),
@@ -66,16 +66,16 @@ impl Sums {
     }
 
     /// Whether there are no entries.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &LedgerSum> {
+    pub fn iter(&self) -> impl Iterator<Item = &LedgerSum> {
         self.0.values()
     }
 
     /// The revenue, by currency.
-    pub(crate) fn totals(&self) -> Vec<CurrencyTotal> {
+    pub fn totals(&self) -> Vec<CurrencyTotal> {
         let mut totals = BTreeMap::<&str, CurrencyTotal>::new();
         for sum in self.iter().filter(|sum| !sum.currency.is_empty()) {
             let none = || CurrencyTotal {
@@ -96,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::accounts::AccountId;
+    use crate::AccountId;
 
     prop_compose! {
         fn entry()(

@@ -1,19 +1,20 @@
 //! Today's mails and money in the store, for the operator's page.
 
 use super::{LedgerFilter, LedgerStore, sums::CurrencyTotal};
-use crate::{accounts::Micros, database::Database, usage::Day};
+use crate::{Micros, usage::Day};
+use database::Database;
 
 /// Mails and orders of the current day in UTC, unless noted otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DailyFigures {
+pub struct DailyFigures {
     /// Mails waiting to be sent, of any day.
-    pub(crate) mails_waiting: u64,
+    pub mails_waiting: u64,
     /// Mails that failed today.
-    pub(crate) mails_failed: u64,
-    pub(crate) orders_made: u64,
-    pub(crate) orders_paid: u64,
+    pub mails_failed: u64,
+    pub orders_made: u64,
+    pub orders_paid: u64,
     /// Payments less refunds, by currency.
-    pub(crate) earned: Vec<CurrencyTotal>,
+    pub earned: Vec<CurrencyTotal>,
 }
 
 impl DailyFigures {
@@ -22,7 +23,7 @@ impl DailyFigures {
     /// # Errors
     ///
     /// If the store fails.
-    pub(crate) async fn read(database: &Database, now: Micros) -> Result<Self, sqlx::Error> {
+    pub async fn read(database: &Database, now: Micros) -> Result<Self, sqlx::Error> {
         let since = Day::of(now).start();
         let (waiting, failed): (i64, i64) = sqlx::query_as(
             "SELECT (SELECT count(*) FROM mails WHERE sent_us IS NULL AND failed_us IS NULL), \
@@ -50,7 +51,7 @@ impl DailyFigures {
     }
 
     /// The revenue, as text.
-    pub(crate) fn earned(&self) -> String {
+    pub fn earned(&self) -> String {
         let each = |total: &CurrencyTotal| format!("{} {}", total.amount, total.currency);
         let all = self.earned.iter().map(each).collect::<Vec<_>>();
         if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }

@@ -23,7 +23,7 @@ pub struct AccountsConfig {
     /// The secret of the keyed hash under which keys are stored, and of the signatures in links.
     /// Default empty: a random one, stored in the database. It cannot be changed while there are
     /// keys. Set it in the environment, where `matchwire key` finds it too.
-    pub pepper: Pepper,
+    pub pepper: PepperSetting,
     /// Minimum length of a new password in characters. Default 10. Existing passwords are not
     /// affected.
     pub password_chars_min: usize,
@@ -117,7 +117,7 @@ impl AccountsConfig {
     }
 
     /// Settings that must not be 0.
-    pub(super) fn knobs(&self) -> [(&'static str, u64); 21] {
+    pub fn knobs(&self) -> [(&'static str, u64); 21] {
         [
             ("accounts.cache_entries_max", self.cache_entries_max as u64),
             ("accounts.cache_ms", self.cache_ms),
@@ -146,7 +146,7 @@ impl AccountsConfig {
     /// # Errors
     ///
     /// The name of the setting that is wrong, and what it must be.
-    pub(super) fn check(&self) -> Result<(), (&'static str, &'static str)> {
+    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
         let limits = [
             // The minimum of argon2 is 8; the maximum catches a wrong unit.
             (
@@ -172,7 +172,7 @@ impl Default for AccountsConfig {
             cache_entries_max: 100_000,
             cache_ms: 60_000,
             watch_ms: 100,
-            pepper: Pepper::default(),
+            pepper: PepperSetting::default(),
             password_chars_min: 10,
             password_memory_kib: 19_456,
             password_passes: 2,
@@ -198,9 +198,9 @@ impl Default for AccountsConfig {
 /// A secret setting: it is read, but serialises as if it were not set.
 #[derive(Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(transparent)]
-pub struct Pepper(String);
+pub struct PepperSetting(String);
 
-impl Pepper {
+impl PepperSetting {
     /// The secret; `None` if it is empty.
     #[must_use]
     pub fn expose(&self) -> Option<&str> {
@@ -208,19 +208,19 @@ impl Pepper {
     }
 }
 
-impl From<&str> for Pepper {
+impl From<&str> for PepperSetting {
     fn from(secret: &str) -> Self {
         Self(secret.to_owned())
     }
 }
 
-impl fmt::Debug for Pepper {
+impl fmt::Debug for PepperSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_empty() { "Pepper(none)" } else { "Pepper(..)" })
+        f.write_str(if self.0.is_empty() { "PepperSetting(none)" } else { "PepperSetting(..)" })
     }
 }
 
-impl Serialize for Pepper {
+impl Serialize for PepperSetting {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str("")
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::secret::SecretRef;
 use crate::mail::{Sender, SmtpServer};
+use base::config::SecretRef;
 
 /// `[mail]`: mail to customers. With neither `smtp_url` nor `folder` it stays in the database,
 /// except in the demo, which writes it to a folder next to the database and prints its links.
@@ -78,7 +78,7 @@ impl MailConfig {
 
     /// The first problem that can be detected before secrets are read: a setting, and what it must
     /// be.
-    pub(super) fn problem(&self) -> Option<(&'static str, &'static str)> {
+    pub fn problem(&self) -> Option<(&'static str, &'static str)> {
         let smtp = !self.smtp_url.is_empty();
         if smtp && !self.folder.as_os_str().is_empty() {
             return Some(("mail.folder", "empty where mail.smtp_url is set"));

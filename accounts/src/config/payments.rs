@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::secret::SecretRef;
+use base::{Micros, config::SecretRef};
 
 /// `[payments]`: a payment method is offered if its keys are set. Secrets are `env:NAME`,
 /// `file:PATH`, or the secret itself, and are read at startup.
@@ -99,12 +99,24 @@ impl PaymentsConfig {
         !self.paypal_client_id.is_empty()
     }
 
+    /// `webhook_age_ms` in microseconds, as `now` is given.
+    #[must_use]
+    pub fn webhook_age_max(&self) -> Micros {
+        micros(self.webhook_age_ms)
+    }
+
+    /// `sweep_after_ms` in microseconds.
+    #[must_use]
+    pub fn sweep_age_min(&self) -> Micros {
+        micros(self.sweep_after_ms)
+    }
+
     /// Checks that the settings fit each other and the currency of the prices.
     ///
     /// # Errors
     ///
     /// The name of the setting that is wrong, and what it must be.
-    pub(super) fn check(&self, currency: &str) -> Result<(), (&'static str, &'static str)> {
+    pub fn check(&self, currency: &str) -> Result<(), (&'static str, &'static str)> {
         if self.stripe_key.is_set() != self.stripe_webhook_secret.is_set() {
             return Err(("payments.stripe_webhook_secret", "given with payments.stripe_key"));
         }
@@ -132,6 +144,10 @@ impl PaymentsConfig {
         }
         Ok(())
     }
+}
+
+fn micros(ms: u64) -> Micros {
+    Micros::try_from(ms).unwrap_or(Micros::MAX / 1_000) * 1_000
 }
 
 /// Whether requests to this URL may carry secrets.

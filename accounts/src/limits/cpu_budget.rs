@@ -50,7 +50,7 @@ struct Budget {
 /// An admitted request.
 #[derive(Debug)]
 #[must_use = "what it uses is to be charged"]
-pub(crate) struct CpuPermit {
+pub struct CpuPermit {
     account: AccountId,
     taken: Duration,
 }

@@ -15,7 +15,7 @@ use self::{
     buckets::{Buckets, per_hour, per_minute, per_second},
     cpu_budget::CpuBudgets,
 };
-pub(crate) use self::{cpu_budget::CpuPermit, origin::Origin};
+pub use self::{cpu_budget::CpuPermit, origin::Origin};
 use crate::{
     accounts::{AccountId, Addon, Caller, Device, Micros},
     config::LimitsConfig,
@@ -99,10 +99,7 @@ impl Limits {
     /// # Errors
     ///
     /// If too many of its requests are waiting.
-    pub(crate) async fn cpu_permit(
-        &self,
-        account: AccountId,
-    ) -> Result<Option<CpuPermit>, RetryAfter> {
+    pub async fn cpu_permit(&self, account: AccountId) -> Result<Option<CpuPermit>, RetryAfter> {
         match &self.shared.cpu {
             Some(cpu) => cpu.acquire(account).await.map(Some),
             None => Ok(None),
@@ -110,7 +107,7 @@ impl Limits {
     }
 
     /// Records the CPU time of an admitted request.
-    pub(crate) fn charge(&self, permit: CpuPermit, used: Duration) {
+    pub fn charge(&self, permit: CpuPermit, used: Duration) {
         if let Some(cpu) = &self.shared.cpu {
             cpu.charge(permit, used);
         }

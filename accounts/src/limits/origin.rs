@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 /// One customer of a network: an IPv4 address, or the /64 of an IPv6 address. A customer with one
 /// IPv6 address has the 2^64 around it, so a limit per address would be ineffective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Origin(IpAddr);
+pub struct Origin(IpAddr);
 
 impl From<IpAddr> for Origin {
     fn from(address: IpAddr) -> Self {

@@ -30,7 +30,7 @@ use std::{
     time::Duration,
 };
 
-use ingest::source::backoff::BackoffPolicy;
+use base::{backoff::BackoffPolicy, config::SecretError};
 use tokio::{sync::watch, task::JoinHandle};
 use tracing::warn;
 
@@ -50,9 +50,9 @@ pub use self::{
 };
 use crate::{
     accounts::{AccountsError, Micros},
-    config::{MailConfig, secret::SecretError},
-    database::Database,
+    config::MailConfig,
 };
+use database::Database;
 
 /// Why mail cannot be sent with these settings.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,8 @@
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
 use super::MailKind;
-use crate::{accounts::Micros, database::Database};
+use crate::accounts::Micros;
+use database::Database;
 
 /// Rows deleted in one statement: a long transaction blocks others.
 const SWEPT_MAX: i64 = 1_000;

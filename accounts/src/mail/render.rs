@@ -28,14 +28,14 @@ pub(super) struct EmailContext<'a> {
     pub(super) address: &'a Address,
     /// When it was enqueued.
     pub(super) requested: Micros,
-    pub(super) link: Option<Link>,
+    pub(super) link: Option<EmailLink>,
     /// The URL of the site, without a trailing slash.
     pub(super) site: &'a str,
 }
 
-/// A link to click.
+/// The link that a mail asks its reader to click.
 #[derive(Debug, Clone)]
-pub(super) struct Link {
+pub(super) struct EmailLink {
     pub(super) url: String,
     pub(super) expires: Micros,
 }

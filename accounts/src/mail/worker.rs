@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use ingest::source::backoff::{self, BackoffPolicy};
+use base::backoff::{self, BackoffPolicy};
 use lettre::Address;
 use metrics::{counter, gauge};
 use tokio::{sync::watch, task::JoinHandle, time};
@@ -22,7 +22,7 @@ use tracing::{error, info, warn};
 use super::{
     MailKind, Sender,
     outbox::{Outbox, QueuedEmail},
-    render::{EmailContext, Link, RenderedEmail, page},
+    render::{EmailContext, EmailLink, RenderedEmail, page},
     transport::{DeliveryFailure, OutgoingEmail, Transport, TransportUnreachable},
 };
 use crate::{
@@ -205,9 +205,9 @@ where
         Ok(self.email(&context).map_err(|error| DeliveryFailure::internal(false, error)))
     }
 
-    fn full_link(&self, page: &str, text: &str, mail: &QueuedEmail) -> Link {
+    fn full_link(&self, page: &str, text: &str, mail: &QueuedEmail) -> EmailLink {
         let url = format!("{}{page}?link={text}", self.site);
-        Link { url, expires: mail.expires.unwrap_or(mail.created) }
+        EmailLink { url, expires: mail.expires.unwrap_or(mail.created) }
     }
 
     fn email(&self, context: &EmailContext<'_>) -> Result<OutgoingEmail, String> {

@@ -82,7 +82,7 @@ impl ProviderClient {
     ) -> Result<ProviderResponse, ProviderError> {
         let mut wait = self.retry;
         for attempt in 1.. {
-            let again = request.try_clone().expect("the body lies in memory");
+            let again = request.try_clone().expect("the body is in memory");
             let why = match self.send_once(again).await {
                 Err(ProviderError::Unreachable { why }) => why,
                 result => return result,

@@ -23,8 +23,8 @@ pub enum PaymentError {
     TooManyOpen { limit: usize },
     #[error("the order is not paid")]
     NotPaid,
-    #[error("cannot refund {wish}: at most {left} of this order can be refunded")]
-    Refund { wish: Decimal, left: Decimal },
+    #[error("cannot refund {requested}: at most {left} of this order can be refunded")]
+    Refund { requested: Decimal, left: Decimal },
     #[error("the payment provider refused or did not respond")]
     Provider(#[from] ProviderError),
     #[error(transparent)]

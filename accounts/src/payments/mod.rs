@@ -25,7 +25,8 @@ mod webhook;
 
 use std::{fmt, sync::Arc};
 
-use ingest::source::{
+use base::{
+    config::{SecretError, SecretRef},
     secret::Secret,
     tls::{self, TrustError},
 };
@@ -38,7 +39,7 @@ use self::{
     order::ProviderStatus,
     paypal::Paypal,
     provider::{Provider, ReturnUrls},
-    store::{ApplyOutcome, EventKey, Store},
+    store::{ApplyOutcome, EventKey, PaymentStore},
     stripe::Stripe,
 };
 pub use self::{
@@ -49,10 +50,7 @@ pub use self::{
 pub use crate::accounts::{LedgerEntry, LedgerKind};
 use crate::{
     accounts::{AccountId, Accounts, Addon, Micros},
-    config::{
-        PaymentsConfig,
-        secret::{SecretError, SecretRef},
-    },
+    config::PaymentsConfig,
     products::{Catalogue, DAYS_PER_MONTH, TERMS},
 };
 
@@ -65,7 +63,7 @@ pub struct Payments {
 struct Shared {
     accounts: Accounts,
     catalogue: Arc<Catalogue>,
-    store: Store,
+    store: PaymentStore,
     /// The URL where customers reach the hub, without a trailing slash.
     public_url: String,
     providers: Vec<Provider>,
@@ -105,7 +103,7 @@ impl Payments {
             shared: Arc::new(Shared {
                 accounts: accounts.clone(),
                 catalogue,
-                store: Store::new(accounts.database().clone()),
+                store: PaymentStore::new(accounts.database().clone()),
                 public_url: public_url.to_owned(),
                 methods: providers.iter().map(Provider::method).collect(),
                 providers,
@@ -252,28 +250,8 @@ impl Payments {
         provider.refund(&order, amount).await?;
         let mut all = order.price.clone();
         all.amount = order.refunded + amount;
-        self.apply(
-            &order,
-            &ProviderStatus { refunded: Some(all), ..ProviderStatus::default() },
-            now,
-        )
-        .await
-    }
-
-    /// Grants days without payment, as [`Accounts::grant_addon`].
-    ///
-    /// # Errors
-    ///
-    /// If there is no such account, if there are too many days, or if the store fails.
-    pub async fn grant_addon(
-        &self,
-        account: AccountId,
-        addon: Addon,
-        days: u32,
-        note: &str,
-        now: Micros,
-    ) -> Result<(), PaymentError> {
-        Ok(self.shared.accounts.grant_addon(account, addon, days, note, now).await?)
+        let status = ProviderStatus { refunded: Some(all), ..ProviderStatus::default() };
+        self.apply(&order, &status, now).await
     }
 
     fn provider(&self, method: PaymentMethod) -> Result<&Provider, PaymentError> {
@@ -338,12 +316,7 @@ impl Payments {
             Err(refused) => {
                 error!(order = order.id, error = %refused, "cannot open a checkout");
                 if !matches!(refused, ProviderError::Unreachable { .. }) {
-                    self.apply(
-                        &order,
-                        &ProviderStatus { closed: true, ..ProviderStatus::default() },
-                        now,
-                    )
-                    .await?;
+                    self.apply(&order, &ProviderStatus::closed(), now).await?;
                 }
                 return Err(refused.into());
             }
@@ -403,17 +376,17 @@ impl fmt::Debug for Payments {
 }
 
 /// The requested amount, or all that is left.
-fn refundable(order: &Order, wish: Option<Decimal>) -> Result<Decimal, PaymentError> {
+fn refundable(order: &Order, requested: Option<Decimal>) -> Result<Decimal, PaymentError> {
     if order.paid.is_none() {
         return Err(PaymentError::NotPaid);
     }
     let left = order.refundable();
-    let mut wish = wish.unwrap_or(left);
-    if wish <= Decimal::ZERO || wish > left || wish != wish.round_dp(2) {
-        return Err(PaymentError::Refund { wish, left });
+    let mut requested = requested.unwrap_or(left);
+    if requested <= Decimal::ZERO || requested > left || requested != requested.round_dp(2) {
+        return Err(PaymentError::Refund { requested, left });
     }
-    wish.rescale(2);
-    Ok(wish)
+    requested.rescale(2);
+    Ok(requested)
 }
 
 /// 128 random bits, in hexadecimal, so that an order's id cannot be guessed.

@@ -81,6 +81,13 @@ pub(super) struct ProviderStatus {
     pub(super) closed: bool,
 }
 
+impl ProviderStatus {
+    /// It can no longer be paid.
+    pub(super) fn closed() -> Self {
+        Self { closed: true, ..Self::default() }
+    }
+}
+
 /// A report does not fit the order, so all of it is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Mismatch {

@@ -142,10 +142,16 @@ pub(super) fn new_checkout(id: &str, url: &str) -> Result<NewCheckout, ProviderE
     Ok(NewCheckout { checkout: id.to_owned(), url: url.to_owned() })
 }
 
+/// An id that the provider must have reported before it can be used in a request.
+pub(super) fn reported_id(id: Option<&str>) -> Result<&str, ProviderError> {
+    id.ok_or(ProviderError::Unusable { why: "it has not reported its id" })
+}
+
 /// A webhook whose id and kind can be stored. Ids of orders that cannot be valid are dropped.
 pub(super) fn validate_event(mut event: WebhookEvent) -> Result<WebhookEvent, WebhookError> {
-    let kept = |name: &str| !name.is_empty() && name.len() <= NAME_MAX && !name.contains('\0');
-    if !kept(&event.id) || !kept(&event.kind) {
+    let is_storable =
+        |name: &str| !name.is_empty() && name.len() <= NAME_MAX && !name.contains('\0');
+    if !is_storable(&event.id) || !is_storable(&event.kind) {
         return Err(WebhookError::Forged { why: "it has no name" });
     }
     let OrderRef { order, checkout, payment } = &mut event.order_ref;

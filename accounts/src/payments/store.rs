@@ -15,15 +15,15 @@ use crate::{
         AccountId, Addon, Micros,
         ledger::{self, LedgerKind, NewLedgerEntry, decimal},
     },
-    database::Database,
     products::Price,
 };
+use database::Database;
 
 /// Maximum orders in a list.
 const SHOWN_MAX: i64 = 200;
 
 #[derive(Debug, Clone)]
-pub(super) struct Store {
+pub(super) struct PaymentStore {
     database: Database,
 }
 
@@ -77,7 +77,7 @@ impl ApplyOutcome {
     }
 }
 
-impl Store {
+impl PaymentStore {
     pub(super) fn new(database: Database) -> Self {
         Self { database }
     }

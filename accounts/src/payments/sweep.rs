@@ -41,7 +41,7 @@ impl Payments {
     /// If the store fails. A provider that does not answer is asked again later.
     pub async fn sweep(&self, now: Micros) -> Result<usize, PaymentError> {
         let config = &self.shared.config;
-        let after = Micros::try_from(config.sweep_after_ms).unwrap_or(Micros::MAX / 1000) * 1000;
+        let after = config.sweep_age_min();
         let orders = self.shared.store.due_for_check(after, config.sweep_orders_max, now).await?;
         let count = orders.len();
         for order in orders {

@@ -13,7 +13,7 @@ use super::{
     tallies::Tallies,
     tally::{Slot, Tally},
 };
-use crate::database::Database;
+use database::Database;
 
 /// The state of one writer; each process has its own.
 #[derive(Debug)]

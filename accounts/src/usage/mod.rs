@@ -33,9 +33,9 @@ use self::{flush::Flusher, tallies::Tallies, tally::Slot};
 use crate::{
     accounts::{AccountId, Micros},
     config::UsageConfig,
-    database::Database,
     products::Product,
 };
+use database::Database;
 
 /// Days of usage that are shown, including the current one.
 pub const DAYS_SHOWN: u32 = 30;
@@ -215,7 +215,7 @@ impl Meter {
         account: AccountId,
         now: Micros,
     ) -> Result<Vec<UsageDay>, UsageError> {
-        let (from, to) = shown(now);
+        let (from, to) = displayed_days(now);
         let _between_flushes = self.between_flushes(to).await?;
         let stored = store::days_of(&self.shared.database, account, from, to).await?;
         let unstored = self.shared.tallies.of(account, from, to);
@@ -228,7 +228,7 @@ impl Meter {
     ///
     /// If the store fails.
     pub async fn last_30_days_of_all(&self, now: Micros) -> Result<Vec<UsageDay>, UsageError> {
-        let (from, to) = shown(now);
+        let (from, to) = displayed_days(now);
         let _between_flushes = self.between_flushes(to).await?;
         let stored = store::days_of_all(&self.shared.database, from, to).await?;
         let unstored = self.shared.tallies.of_all(from, to);
@@ -282,8 +282,8 @@ impl fmt::Debug for Meter {
     }
 }
 
-/// The first and the last of the days that are shown.
-fn shown(now: Micros) -> (Day, Day) {
+/// The first and the last of the displayed days.
+fn displayed_days(now: Micros) -> (Day, Day) {
     let today = Day::of(now);
     (today.before(DAYS_SHOWN - 1), today)
 }

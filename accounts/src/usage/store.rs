@@ -3,7 +3,8 @@
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{Counts, Day, UsageDay, tally::Slot};
-use crate::{accounts::AccountId, database::Database, products::Product};
+use crate::{accounts::AccountId, products::Product};
+use database::Database;
 
 /// Rows written by one statement.
 const ROWS_A_STATEMENT: usize = 64;
@@ -111,17 +112,16 @@ pub(super) async fn days_of(
     from: Day,
     to: Day,
 ) -> Result<Vec<UsageDay>, sqlx::Error> {
-    sqlx::query(
+    let rows = sqlx::query(
         "SELECT product, day, calls, mcp_calls, socket_ms, messages FROM usage \
          WHERE account_id = $1 AND day BETWEEN $2 AND $3",
     )
     .bind(account.number())
     .bind(from.0)
     .bind(to.0)
-    .try_map(|row| usage_day(&row))
     .fetch_all(database.pool())
-    .await
-    .map(|days| days.into_iter().flatten().collect())
+    .await?;
+    usage_days(&rows)
 }
 
 /// The usage of all accounts, by day.
@@ -130,17 +130,16 @@ pub(super) async fn days_of_all(
     from: Day,
     to: Day,
 ) -> Result<Vec<UsageDay>, sqlx::Error> {
-    sqlx::query(
+    let rows = sqlx::query(
         "SELECT product, day, CAST(sum(calls) AS BIGINT), CAST(sum(mcp_calls) AS BIGINT), \
          CAST(sum(socket_ms) AS BIGINT), CAST(sum(messages) AS BIGINT) FROM usage \
          WHERE day BETWEEN $1 AND $2 GROUP BY product, day",
     )
     .bind(from.0)
     .bind(to.0)
-    .try_map(|row| usage_day(&row))
     .fetch_all(database.pool())
-    .await
-    .map(|days| days.into_iter().flatten().collect())
+    .await?;
+    usage_days(&rows)
 }
 
 /// Deletes usage before a day, and writers that have not written since.
@@ -150,6 +149,11 @@ pub(super) async fn sweep(tx: &mut AnyConnection, before: Day) -> Result<u64, sq
     let writers = sqlx::query("DELETE FROM usage_flushes WHERE day < $1").bind(before.0);
     writers.execute(tx).await?;
     Ok(swept)
+}
+
+/// The days of all products that this version knows.
+fn usage_days(rows: &[AnyRow]) -> Result<Vec<UsageDay>, sqlx::Error> {
+    rows.iter().filter_map(|row| usage_day(row).transpose()).collect()
 }
 
 /// `None` for a product unknown to this version.

@@ -84,8 +84,8 @@ impl Tallies {
 
     /// The unstored usage of all accounts.
     pub(super) fn of_all(&self, from: Day, to: Day) -> Vec<UsageDay> {
-        let shown = self.map.iter().filter(|it| (from..=to).contains(&it.key().day));
-        shown.map(|it| usage_day(*it.key(), it.unstored())).collect()
+        let displayed = self.map.iter().filter(|it| (from..=to).contains(&it.key().day));
+        displayed.map(|it| usage_day(*it.key(), it.unstored())).collect()
     }
 
     /// Evicts tallies whose counts are stored: those of past days and, if there is little room, of

@@ -7,7 +7,7 @@ use proptest::{prelude::*, test_runner::TestRunner};
 use tokio::{runtime::Handle, task::JoinSet};
 
 use super::*;
-use crate::database::testing::on_each;
+use database::testing::on_each;
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 /// Noon of a day.
@@ -333,6 +333,17 @@ struct World {
 }
 
 impl World {
+    fn new(database: &Database, account: AccountId) -> Self {
+        Self {
+            meter: hub(database),
+            database: database.clone(),
+            account,
+            counted: BTreeMap::new(),
+            stored: BTreeMap::new(),
+            settled: Vec::new(),
+        }
+    }
+
     async fn step(&mut self, step: Step) {
         if matches!(step, Step::Reserve(..) | Step::Today(..) | Step::Report) {
             self.settled.push(self.counted.clone());
@@ -429,14 +440,7 @@ fn days(sums: &Sums) -> Vec<UsageDay> {
 async fn call_after_a_forgotten_tally_is_flushed() {
     on_each(async |database| {
         let account = account(&database).await;
-        let mut world = World {
-            meter: hub(&database),
-            database: database.clone(),
-            account,
-            counted: BTreeMap::new(),
-            stored: BTreeMap::new(),
-            settled: Vec::new(),
-        };
+        let mut world = World::new(&database, account);
         let yesterday = Step::Call(Product::Football, 1);
         let steps = [
             yesterday,
@@ -460,14 +464,7 @@ async fn sums_are_right_whatever_happens() {
     on_each(async |database| {
         let run = |steps: Vec<Step>| async {
             let account = account(&database).await;
-            let mut world = World {
-                meter: hub(&database),
-                database: database.clone(),
-                account,
-                counted: BTreeMap::new(),
-                stored: BTreeMap::new(),
-                settled: Vec::new(),
-            };
+            let mut world = World::new(&database, account);
             for step in steps {
                 world.step(step).await;
             }

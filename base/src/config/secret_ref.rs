@@ -2,7 +2,7 @@
 
 use std::{fmt, fs, io, path::PathBuf};
 
-use ingest::source::secret::Secret;
+use crate::secret::Secret;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// `env:NAME`, `file:PATH`, or the secret itself.

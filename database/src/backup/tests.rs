@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::database::{
+use crate::{
     Database,
     testing::{EmptyPostgres, postgres_or_skipped},
 };

@@ -5,13 +5,13 @@ use std::{collections::HashSet, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    Dialect, Join, Session, SessionContext,
+    Join, Session, SessionContext,
     subscription::{Behind, Subscription, SubscriptionState},
 };
 use crate::{
     catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Verdict},
-    channel::{Channel, Pattern, Position},
-    live,
+    channel::{Channel, ChannelId, Pattern, Position},
+    dialect::{Dialect, Notice},
     outbox::FrameOrigin,
     protocol::{self, Code, Coverage, OnSlow, Refusal, StartPoint, SubscribeOptions},
     topics::FollowerRef,
@@ -37,10 +37,10 @@ pub(super) enum PendingRequest {
         pattern: Pattern,
         options: SubscribeOptions,
     },
-    /// A match of the older sockets, optionally with the prices of one bookmaker.
-    StartEvent {
-        event: live::Event,
-        book: Option<Arc<str>>,
+    /// A group in a dialect of the host, optionally with a companion.
+    StartGroup {
+        channel: ChannelId,
+        companion: Option<Arc<str>>,
     },
     /// A subscription that is behind. `set`: the `id` of the `set` command that caused it, if any, whose
     /// reply comes before the frames.
@@ -91,8 +91,8 @@ impl Session {
                 self.widen(&pattern, options, &channels, context);
                 (None, Vec::new())
             }
-            (Some(PendingRequest::StartEvent { event, book }), response) => {
-                self.event_started(event, book.as_deref(), response, context)
+            (Some(PendingRequest::StartGroup { channel, companion }), response) => {
+                self.group_started(&channel, companion, response, context)
             }
             (Some(PendingRequest::CatchUp { key, channel, set }), response) => {
                 self.continue_catch_up(key, channel, set.as_ref(), response, context)
@@ -338,8 +338,8 @@ impl Session {
         let sub = &mut self.subscriptions[key];
         let lost = matches!(catch_up.verdict, Verdict::Refused(_))
             || sub.options.on_slow == OnSlow::Resync && why == "slow";
-        // The older sockets have no such frame: the snapshot is enough.
-        if lost && self.dialect == Dialect::Stream {
+        // A dialect of the host has no such frame: its snapshot is enough.
+        if lost && self.dialect.is_stream() {
             let why = match catch_up.verdict {
                 Verdict::Refused(Gap::Epoch) => "epoch",
                 _ if why == "slow" => "slow",
@@ -365,16 +365,13 @@ impl Session {
         key: usize,
         context: &mut SessionContext<'_>,
     ) -> Option<FollowerRef> {
-        let name = &self.subscriptions.get(key)?.channel.name;
-        let gone = match self.dialect {
-            Dialect::Stream | Dialect::Bare => Some(protocol::channel_gone(name.as_str())),
-            Dialect::Live(sports) => live::EventChannel::parse(name.as_str())
-                .filter(|name| name.book.is_none())
-                .and_then(|name| name.event(sports))
-                .map(|event| live::unsubscribed(event, Some("gone"))),
-        };
-        if let Some(gone) = gone {
-            context.outbox.push_reply(gone, context.now);
+        let channel = &self.subscriptions.get(key)?.channel.name;
+        match self.dialect {
+            Dialect::Stream | Dialect::Bare => {
+                let gone = protocol::channel_gone(channel.as_str());
+                context.outbox.push_reply(gone, context.now);
+            }
+            Dialect::Hosted(_) => self.notify(Notice::Gone { channel }, context),
         }
         self.remove(key)
     }

@@ -7,7 +7,7 @@ use crate::{
     Micros,
     catch_up::HostRequest,
     channel::Pattern,
-    protocol::{self, Code, Command, OptionChanges, Refusal, StartPoint, SubscribeOptions},
+    protocol::{self, Code, OptionChanges, Refusal, StartPoint, StreamCommand, SubscribeOptions},
     topics::{FollowerRef, Topics},
 };
 
@@ -16,24 +16,24 @@ impl Session {
     /// request to the host, if any. `stamp`: the time of day in a `pong`.
     pub fn apply_command(
         &mut self,
-        command: Command,
+        command: StreamCommand,
         stamp: Micros,
         context: &mut SessionContext<'_>,
     ) -> (Vec<FollowerRef>, Option<HostRequest>) {
         match command {
-            Command::Ping { id, t } => {
+            StreamCommand::Ping { id, t } => {
                 let pong = protocol::pong(&id, t.as_ref(), stamp);
                 context.outbox.push_reply(pong, context.now);
                 (Vec::new(), None)
             }
-            Command::Unsubscribe { id, channel } => {
+            StreamCommand::Unsubscribe { id, channel } => {
                 (self.unsubscribe(&id, &channel, context), None)
             }
-            Command::Set { id, channel, changes } if channel.is_wildcard() => {
+            StreamCommand::Set { id, channel, changes } if channel.is_wildcard() => {
                 (self.set_all(&id, &channel, changes, context), None)
             }
-            Command::Set { id, channel, changes } => self.set(id, &channel, changes, context),
-            Command::Subscribe { id, channel, .. }
+            StreamCommand::Set { id, channel, changes } => self.set(id, &channel, changes, context),
+            StreamCommand::Subscribe { id, channel, .. }
                 if channel.is_wildcard() && !self.may_follow(&channel) =>
             {
                 let message = format!("a socket follows at most {} patterns", self.patterns_max);
@@ -41,7 +41,7 @@ impl Session {
                 context.outbox.push_reply(protocol::error(&refusal), context.now);
                 (Vec::new(), None)
             }
-            Command::Subscribe { id, channel, from, options } if channel.is_wildcard() => {
+            StreamCommand::Subscribe { id, channel, from, options } if channel.is_wildcard() => {
                 let request = HostRequest::MatchChannels { pattern: channel.clone() };
                 self.set_pending(PendingRequest::SubscribeAll {
                     id,
@@ -51,7 +51,7 @@ impl Session {
                 });
                 (Vec::new(), Some(request))
             }
-            Command::Subscribe { id, channel, from, options } => {
+            StreamCommand::Subscribe { id, channel, from, options } => {
                 (Vec::new(), self.subscribe(id, channel, &from, options, context))
             }
         }

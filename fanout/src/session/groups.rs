@@ -1,5 +1,4 @@
-//! Commands of the older sockets: matches by their ids, each optionally with the prices of one
-//! bookmaker.
+//! Commands in a dialect of the host: groups of channels, each optionally with a companion.
 
 use std::sync::Arc;
 
@@ -10,8 +9,9 @@ use super::{
 };
 use crate::{
     catch_up::{HostRequest, HostResponse, Verdict},
-    channel::{Channel, Position},
-    live::{self, Code, Command, EVENTS_MAX, Event, EventChannel, Refusal},
+    channel::{Channel, ChannelId, Position},
+    dialect::{Companion, Dialect, HostedCommand, Notice},
+    permission::Offer,
     protocol::SubscribeOptions,
     topics::FollowerRef,
 };
@@ -19,65 +19,70 @@ use crate::{
 impl Session {
     /// Carries out one command and queues its replies. Returns the entries that leave the index, and a
     /// request to the host, if any.
-    pub fn apply_live_command(
+    pub fn apply_hosted_command(
         &mut self,
-        command: Command,
+        command: HostedCommand,
         context: &mut SessionContext<'_>,
     ) -> (Vec<FollowerRef>, Option<HostRequest>) {
         match command {
-            Command::Ping => {
-                context.outbox.push_reply(live::pong(), context.now);
+            HostedCommand::Reply(frame) => {
+                context.outbox.push_reply(frame, context.now);
                 (Vec::new(), None)
             }
-            Command::Unsubscribe { event } => {
-                let all_left = self.unsubscribe_event(event);
-                context.outbox.push_reply(live::unsubscribed(event, None), context.now);
+            HostedCommand::Unfollow { channel, reply } => {
+                let all_left = self.unfollow_group(&channel);
+                context.outbox.push_reply(reply, context.now);
                 (all_left, None)
             }
-            Command::Subscribe { event, book, from } => {
-                (Vec::new(), self.subscribe_event(event, book, from, context))
+            HostedCommand::Follow { channel, companion, from } => {
+                (Vec::new(), self.follow_group(channel, companion, from, context))
             }
         }
     }
 
-    fn subscribe_event(
+    fn follow_group(
         &mut self,
-        event: Event,
-        book: Option<Arc<str>>,
+        channel: ChannelId,
+        companion: Option<Companion>,
         from: Option<Position>,
         context: &mut SessionContext<'_>,
     ) -> Option<HostRequest> {
-        let channel = event.channel();
-        if self.by_name(channel.as_str()).is_none() && self.events() >= EVENTS_MAX {
-            let message = format!("At most {EVENTS_MAX} matches at a time on one socket");
-            let refusal = Refusal::new(Code::Limit, message).about(event);
-            context.outbox.push_reply(live::error(&refusal), context.now);
+        if self.by_name(channel.as_str()).is_none() && self.groups_are_full() {
+            self.notify(Notice::TooManyGroups { channel: &channel }, context);
             return None;
         }
-        if book.is_some() && !self.classes.cover(self.permission.book()) {
-            let lacking = self.permission.lacking(self.classes, self.permission.book());
-            let titles: Vec<&str> = lacking.map(|it| &*it.title).collect();
-            let message = format!("Prices of one bookmaker need {}", titles.join(" and "));
-            let refusal = Refusal::new(Code::SubscriptionRequired, message).about(event);
-            context.outbox.push_reply(live::error(&refusal), context.now);
+        if let Some(Companion { needs, .. }) = companion
+            && !self.classes.cover(needs)
+        {
+            let offers: Vec<&Offer> = self.permission.lacking(self.classes, needs).collect();
+            let notice = Notice::NotEntitled { channel: Some(&channel), offers: &offers };
+            self.notify(notice, context);
             return None;
         }
-        self.set_pending(PendingRequest::StartEvent { event, book: book.clone() });
+        let companion = companion.map(|companion| companion.name);
+        let (group, name) = (channel.clone(), companion.clone());
+        self.set_pending(PendingRequest::StartGroup { channel: group, companion: name });
         let bytes_max = context.outbox.room(context.budget);
-        Some(HostRequest::StartEvent { channel, book, from, bytes_max })
+        Some(HostRequest::StartGroup { channel, companion, from, bytes_max })
     }
 
-    /// The number of matches that are followed.
-    fn events(&self) -> usize {
-        let is_event = |(_, sub): &(usize, &Subscription)| {
-            EventChannel::parse(sub.channel.name.as_str()).is_some_and(|name| name.book.is_none())
-        };
-        self.subscriptions.iter().filter(is_event).count()
+    /// Queues the frame of a notice, if this is a dialect of the host and has one for it.
+    pub(super) fn notify(&self, notice: Notice<'_>, context: &mut SessionContext<'_>) {
+        if let Dialect::Hosted(dialect) = self.dialect
+            && let Some(frame) = dialect.render(notice)
+        {
+            context.outbox.push_reply(frame, context.now);
+        }
     }
 
-    /// Ends all subscriptions to a match.
-    fn unsubscribe_event(&mut self, event: Event) -> Vec<FollowerRef> {
-        let channel = event.channel();
+    fn groups_are_full(&self) -> bool {
+        let Dialect::Hosted(dialect) = self.dialect else { return true };
+        let groups = self.subscriptions.iter().filter(|(_, sub)| sub.by_name).count();
+        groups >= dialect.groups_max()
+    }
+
+    /// Ends the subscriptions to a group and its companions.
+    fn unfollow_group(&mut self, channel: &ChannelId) -> Vec<FollowerRef> {
         let belongs = |sub: &Subscription| {
             let rest = sub.channel.name.as_str().strip_prefix(channel.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -87,53 +92,53 @@ impl Session {
         keys.into_iter().filter_map(|key| self.remove(key)).collect()
     }
 
-    /// Starts a match with the host's response. A match that is followed already continues up to the
+    /// Starts a group with the host's response. A group that is followed already continues up to the
     /// response and then starts again.
-    pub(super) fn event_started(
+    pub(super) fn group_started(
         &mut self,
-        event: Event,
-        book: Option<&str>,
+        channel: &ChannelId,
+        companion: Option<Arc<str>>,
         response: HostResponse,
         context: &mut SessionContext<'_>,
     ) -> (Option<Join>, Vec<FollowerRef>) {
-        let (catch_up, book_channel) = match response {
-            HostResponse::EventStarted(catch_up, book_channel) => (catch_up, book_channel),
-            HostResponse::UnknownBook => {
-                let message = format!("Unknown bookmaker: {}", book.unwrap_or_default());
-                let refusal = Refusal::new(Code::UnknownBookmaker, message).about(event);
-                context.outbox.push_reply(live::error(&refusal), context.now);
+        let (catch_up, companion_channel) = match response {
+            HostResponse::GroupStarted(catch_up, companion_channel) => {
+                (catch_up, companion_channel)
+            }
+            HostResponse::UnknownCompanion => {
+                let name = companion.unwrap_or_default();
+                self.notify(Notice::UnknownCompanion { channel, name: &name }, context);
                 return (None, Vec::new());
             }
             HostResponse::NotTracked | HostResponse::CatchUp(_) | HostResponse::Channels(_) => {
-                let refusal = Refusal::not_tracked(event);
-                context.outbox.push_reply(live::error(&refusal), context.now);
+                self.notify(Notice::NotTracked { channel }, context);
                 return (None, Vec::new());
             }
         };
-        let all_left = self.unsubscribe_event(event);
+        let all_left = self.unfollow_group(channel);
         let from = match (&catch_up.verdict, catch_up.frames.first()) {
-            // The first frame says how the match starts and does not change the position.
+            // The first frame says how the group starts and does not change the position.
             (Verdict::Resumed, Some(first)) => {
                 Some(Position { epoch: Some(catch_up.channel.epoch), seq: first.to })
             }
             _ => None,
         };
-        let key = self.follow(&catch_up.channel, from);
+        let key = self.follow(&catch_up.channel, true, from);
         self.subscriptions[key].lease.clone_from(&catch_up.lease);
         let join = self.advance(key, catch_up, context);
-        if let Some((channel, seq)) = book_channel {
+        if let Some((channel, seq)) = companion_channel {
             let from = Position { epoch: Some(channel.epoch), seq };
-            let key = self.follow(&channel, Some(from));
+            let key = self.follow(&channel, false, Some(from));
             self.behind.push_back(key);
         }
         (join, all_left)
     }
 
-    fn follow(&mut self, channel: &Channel, from: Option<Position>) -> usize {
+    fn follow(&mut self, channel: &Channel, by_name: bool, from: Option<Position>) -> usize {
         self.insert(Subscription {
             channel: channel.clone(),
             options: SubscribeOptions::default(),
-            by_name: true,
+            by_name,
             lease: None,
             delivered: from.map(|position| position.seq),
             state: SubscriptionState::behind(from, "resume"),

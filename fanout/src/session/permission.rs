@@ -1,12 +1,12 @@
 //! What a session may follow, and what happens when that changes.
 
-use super::{Dialect, Session, SessionContext, catch_up::PendingRequest};
+use super::{Session, SessionContext, catch_up::PendingRequest};
 use crate::{
     Micros,
     catch_up::HostRequest,
     channel::{Channel, ChannelId},
-    live,
-    permission::Permission,
+    dialect::{Dialect, Notice},
+    permission::{Classes, Offer, Permission},
     protocol::{self, Code, Refusal},
     topics::FollowerRef,
 };
@@ -44,6 +44,7 @@ impl Session {
         let gained = !self.classes.cover(classes);
         self.classes = classes;
         let ended = self.subscriptions.iter().filter(|(_, sub)| !classes.cover(sub.channel.needs));
+        let needed = ended.clone().fold(Classes::NONE, |all, (_, sub)| all.and(sub.channel.needs));
         let ended: Vec<(usize, ChannelId)> =
             ended.map(|(key, sub)| (key, sub.channel.name.clone())).collect();
         let count = ended.len();
@@ -60,15 +61,12 @@ impl Session {
                     self.widening = self.wildcards.keys().cloned().collect();
                 }
             }
-            // These clients do not know the frame: they get one error if something has ended.
-            Dialect::Live(_) if count > 0 => {
-                let lacking = self.permission.lacking(classes, self.permission.book());
-                let titles: Vec<&str> = lacking.map(|it| &*it.title).collect();
-                let message = format!("Prices of one bookmaker need {}", titles.join(" and "));
-                let refusal = live::Refusal::new(live::Code::SubscriptionRequired, message);
-                context.outbox.push_reply(live::error(&refusal), context.now);
+            // A dialect of the host has no such frame: its clients hear only of what has ended.
+            Dialect::Hosted(_) if count > 0 => {
+                let offers: Vec<&Offer> = self.permission.lacking(classes, needed).collect();
+                self.notify(Notice::NotEntitled { channel: None, offers: &offers }, context);
             }
-            Dialect::Live(_) | Dialect::Bare => {}
+            Dialect::Hosted(_) | Dialect::Bare => {}
         }
         all_left
     }
@@ -95,7 +93,7 @@ impl Session {
     ) {
         let lacking = self.permission.lacking(self.classes, channel.needs);
         let (titles, offers): (Vec<&str>, Vec<_>) =
-            lacking.map(|product| (&*product.title, product.offer.clone())).unzip();
+            lacking.map(|offer| (&*offer.title, offer.document.clone())).unzip();
         let message = format!("this channel needs {}", titles.join(" and "));
         let refusal = Refusal::new(id, Code::NotEntitled, message).about(channel.name.as_str());
         context.outbox.push_reply(protocol::error(&refusal.with_offers(offers)), context.now);

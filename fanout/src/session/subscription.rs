@@ -11,7 +11,7 @@ use crate::{
 pub(super) struct Subscription {
     pub(super) channel: Channel,
     pub(super) options: SubscribeOptions,
-    /// Subscribed by its name, not (only) by a wildcard.
+    /// Subscribed by its name, not (only) by a wildcard or as a companion.
     pub(super) by_name: bool,
     /// Held while the host merges changes for this subscription and others at its rate.
     pub(super) lease: Option<Lease>,

@@ -8,11 +8,10 @@ use super::Shard;
 use crate::{
     Micros,
     close::Close,
+    dialect::{Dialect, Notice},
     encode,
     inbound::InboundEvent,
-    live,
     protocol::{self, Code, Refusal},
-    session::Dialect,
     subscribers::Command,
 };
 
@@ -31,11 +30,13 @@ impl Shard {
             InboundEvent::Binary(_) => {
                 let message = "commands are text messages";
                 let frame = match self.dialect(slot) {
-                    Dialect::Stream => error(Code::BadCommand, message),
-                    Dialect::Live(_) => live_error(live::Code::BadAction, message),
-                    Dialect::Bare => return,
+                    Dialect::Stream => Some(error(Code::BadCommand, message)),
+                    Dialect::Hosted(dialect) => dialect.render(Notice::BinaryMessage),
+                    Dialect::Bare => None,
                 };
-                self.subscribers.reply(slot, frame, now);
+                if let Some(frame) = frame {
+                    self.subscribers.reply(slot, frame, now);
+                }
             }
             InboundEvent::Ping(payload) => {
                 self.subscribers.reply(slot, encode::pong_frame(&payload), now);
@@ -58,12 +59,10 @@ impl Shard {
             self.token_buckets.charge_command(key, text.len(), now);
         }
         let command = match self.dialect(slot) {
-            Dialect::Stream => protocol::Command::parse(text)
+            Dialect::Stream => protocol::StreamCommand::parse(text)
                 .map(Command::Stream)
                 .map_err(|refusal| protocol::error(&refusal)),
-            Dialect::Live(sports) => live::Command::parse(text, sports)
-                .map(Command::Live)
-                .map_err(|refusal| live::error(&refusal)),
+            Dialect::Hosted(dialect) => dialect.parse(text).map(Command::Hosted),
             Dialect::Bare => return,
         };
         let has_positions =
@@ -83,8 +82,4 @@ impl Shard {
 
 pub(super) fn error(code: Code, message: &str) -> Bytes {
     protocol::error(&Refusal::new(&Value::Null, code, message))
-}
-
-pub(super) fn live_error(code: live::Code, message: &str) -> Bytes {
-    live::error(&live::Refusal::new(code, message))
 }

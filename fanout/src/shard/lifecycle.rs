@@ -7,18 +7,16 @@ use metrics::{counter, gauge};
 use mio::Token;
 use tracing::debug;
 
-use super::{
-    Shard, bare_channel,
-    dispatch::{error, live_error},
-};
+use super::{Shard, bare_channel, dispatch::error};
 use crate::{
     Micros,
-    close::Close,
+    close::{Close, HostClose},
     connection::{Connection, NewConnection, Purpose},
-    encode, live,
+    dialect::{Dialect, Notice},
+    encode,
     permission::Permission,
     protocol::{self, Code, Hello, HelloLimits},
-    session::{Dialect, Session},
+    session::Session,
     socket::Socket,
 };
 
@@ -46,7 +44,7 @@ impl Shard {
                     .permitted(owner.permission.clone(), self.shared.host.time_of_day());
                 connection.owner = Some(owner);
                 self.subscribers.admit(session, connection);
-                if dialect == Dialect::Stream {
+                if dialect.is_stream() {
                     let hello = self.hello();
                     self.subscribers.reply(slot, hello, now);
                 }
@@ -160,16 +158,19 @@ impl Shard {
         }
         self.closing.insert(slot);
         self.hanging_up.push(slot);
-        if close == Close::AddonRequired && has_owner {
-            let message = "the WebSocket add-on has run out";
+        if let Close::Host(close @ HostClose { reason, message: Some(message), .. }) = close
+            && has_owner
+        {
             let frame = match dialect {
-                Dialect::Stream | Dialect::Bare => error(Code::AddonRequired, message),
-                Dialect::Live(_) => live_error(live::Code::SubscriptionRequired, message),
+                Dialect::Stream | Dialect::Bare => Some(error(Code::Host(reason), message)),
+                Dialect::Hosted(dialect) => dialect.render(Notice::Closing { close, message }),
             };
-            self.subscribers.reply(slot, frame, now);
+            if let Some(frame) = frame {
+                self.subscribers.reply(slot, frame, now);
+            }
         }
-        // The older sockets have no `bye`: their clients use the code.
-        if let Some((why, after)) = close.bye().filter(|_| dialect == Dialect::Stream) {
+        // A dialect of the host has no `bye`: its clients use the code.
+        if let Some((why, after)) = close.bye().filter(|_| dialect.is_stream()) {
             self.subscribers.reply(slot, protocol::bye(why, after), now);
         }
         let frame = encode::close_frame(close.code(), close.reason());

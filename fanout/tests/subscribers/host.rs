@@ -97,7 +97,7 @@ impl Host {
                     all.filter(|channel| pattern.matches(&channel.name)).collect(),
                 )
             }
-            HostRequest::StartEvent { .. } => unreachable!("a request of another dialect"),
+            HostRequest::StartGroup { .. } => unreachable!("a request of another dialect"),
             HostRequest::CatchUp { channel, rate, from, bytes_max, .. } => {
                 let number = channel.as_str()[2..].parse().expect("channels are numbered");
                 let Some(head) = self.heads.get(&number).copied() else {

@@ -24,8 +24,6 @@ use self::{
 };
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
-
     /// A channel that reports on others never gets ahead of them.
     #[test]
     fn channel_that_is_delivered_last_comes_after_the_others(steps in prop::collection::vec(step(), 1..150)) {

@@ -7,7 +7,7 @@ use fanout::{
     catch_up::HostRequest,
     channel::Rate,
     outbox::Budget,
-    protocol::Command,
+    protocol::StreamCommand,
     session::Session,
     subscribers::{Effect, SubscriberLimits, Subscribers},
 };
@@ -45,12 +45,21 @@ impl World {
         &self.subscribers.get(subscriber).expect("no client is removed").session
     }
 
+    /// A command about a channel at a rate.
+    fn command_at(&mut self, op: &str, subscriber: usize, channel: &str, rate: Rate) {
+        let every = rate.every_ms();
+        self.command(
+            subscriber,
+            &format!(r#"{{"op":"{op}","ch":"{channel}","every_ms":{every}}}"#),
+        );
+    }
+
     pub(crate) fn command(&mut self, subscriber: usize, text: &str) {
         self.turn();
         if self.session(subscriber).is_waiting() {
             return;
         }
-        let command = Command::parse(text).expect("a good command");
+        let command = StreamCommand::parse(text).expect("a good command");
         self.subscribers.apply_command(subscriber, command, self.now);
         self.take_effects();
     }
@@ -179,33 +188,15 @@ impl World {
         match step {
             Step::Publish(number) => self.publish(number),
             Step::Subscribe(subscriber, number, rate) => {
-                let every = rate.every_ms();
-                self.command(
-                    subscriber,
-                    &format!(r#"{{"op":"subscribe","ch":"c/{number}","every_ms":{every}}}"#),
-                );
+                self.command_at("subscribe", subscriber, &format!("c/{number}"), rate);
             }
             Step::SubscribeAll(subscriber, rate) => {
-                let every = rate.every_ms();
-                self.command(
-                    subscriber,
-                    &format!(r#"{{"op":"subscribe","ch":"c/*","every_ms":{every}}}"#),
-                );
+                self.command_at("subscribe", subscriber, "c/*", rate);
             }
             Step::Set(subscriber, number, rate) => {
-                let every = rate.every_ms();
-                self.command(
-                    subscriber,
-                    &format!(r#"{{"op":"set","ch":"c/{number}","every_ms":{every}}}"#),
-                );
+                self.command_at("set", subscriber, &format!("c/{number}"), rate);
             }
-            Step::SetAll(subscriber, rate) => {
-                let every = rate.every_ms();
-                self.command(
-                    subscriber,
-                    &format!(r#"{{"op":"set","ch":"c/*","every_ms":{every}}}"#),
-                );
-            }
+            Step::SetAll(subscriber, rate) => self.command_at("set", subscriber, "c/*", rate),
             Step::Unsubscribe(subscriber, number) => {
                 self.command(subscriber, &format!(r#"{{"op":"unsubscribe","ch":"c/{number}"}}"#));
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fanout::Micros;
+use base::Micros;
 use sqlx::{Row, any::AnyRow};
 use tracing::info;
 
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{
     archive::Appearance,
-    database::{Database, WriteBudget},
     ids::{IdsError, NUMBERS_MAX, PublicIds},
-    record::{Key, MatchRecord, PriceRecord, odds_id},
 };
+use database::{Database, WriteBudget};
+use record::{Key, MatchRecord, PriceRecord, odds_id};
 
 /// Matches per transaction.
 const AT_ONCE: i64 = 50;
@@ -201,15 +201,15 @@ mod tests {
     use ingest::event::Id;
     use rust_decimal::dec;
 
+    use record::testing::{football, line_up, price, record};
+
     use super::*;
     use crate::{
-        archive::{
-            AppearanceFilter, Archive, EntityKind, Filter, OddsFilter, Window,
-            tests::records::{football, line_up, price, record},
-        },
-        database::testing::on_each,
-        record::{EntityRef, PriceRecord},
+        archive::{AppearanceFilter, Archive, EntityKind, OddsFilter, Window},
+        match_query::MatchQuery,
     };
+    use database::testing::on_each;
+    use record::{EntityRef, PriceRecord};
 
     const NOW: Micros = 1_788_280_000_000_000;
 
@@ -242,7 +242,7 @@ mod tests {
             for _ in 0..2 {
                 adopt(&database, &ids, NOW + 2).await.unwrap();
                 let archive = Archive::open(&database).await.unwrap();
-                let briefs = archive.find(&Filter::default(), Window::ALL).briefs;
+                let briefs = archive.find(&MatchQuery::default()).briefs;
                 assert_eq!(briefs.len(), 1);
                 let number = |id| ids.known(Id(id)).unwrap().0;
                 assert_eq!(briefs[0].id, number(old.brief.id), "as a feed's own match will have");

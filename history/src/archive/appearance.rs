@@ -2,12 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use fanout::Micros;
+use base::Micros;
 
-use crate::{
-    ids::first_choice,
-    record::{EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status},
-};
+use crate::ids::first_choice;
+use record::{EntityRef, FootballRecord, IncidentRecord, Key, MatchRecord, PlayRecord, Status};
 
 /// A player's part in a match: whether in the line-up, and the statistics.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,40 +107,19 @@ impl Leader {
 
 impl Appearance {
     /// Every player who is in a line-up, in an incident or has statistics, by id.
-    pub(crate) fn of_record(record: &MatchRecord) -> BTreeMap<Key, Self> {
+    pub fn of_record(record: &MatchRecord) -> BTreeMap<Key, Self> {
         let PlayRecord::Football(football) = &record.play else { return BTreeMap::new() };
         let Some(sides) = record.brief.sides else { return BTreeMap::new() };
         let mut builder = AppearanceBuilder { record, sides, appearances: BTreeMap::new() };
         builder.line_ups(football);
         builder.tallies(football);
         builder.incidents(football);
-        if !has_begun(record.brief.status) {
+        let status = record.brief.status;
+        // Nobody played in a walkover, although it has a result.
+        if !status.has_begun() || status == Status::Walkover {
             builder.appearances.values_mut().for_each(|it| it.played = false);
         }
         builder.appearances
-    }
-}
-
-fn has_begun(status: Status) -> bool {
-    match status {
-        Status::NotStarted
-        | Status::AtThePost
-        | Status::Walkover
-        | Status::Postponed
-        | Status::Cancelled
-        | Status::Unresolved => false,
-        Status::Live
-        | Status::FirstHalf
-        | Status::HalfTime
-        | Status::SecondHalf
-        | Status::ExtraFirst
-        | Status::ExtraHalf
-        | Status::ExtraSecond
-        | Status::Penalties
-        | Status::Interrupted
-        | Status::Finished
-        | Status::Retired
-        | Status::Abandoned => true,
     }
 }
 

@@ -6,7 +6,7 @@ use ingest::event::Sport;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::record::{EntityRef, Key, MatchRecord, PlayRecord};
+use record::{EntityRef, Key, MatchRecord, PlayRecord};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -107,8 +107,7 @@ impl Entity {
             let season = Self::new(EntityKind::Season, sport, season);
             all.push(Self { parent: brief.competition, ..season });
         }
-        let of_players = matches!(sport, Sport::Tennis | Sport::Darts);
-        let side = if of_players { EntityKind::Player } else { EntityKind::Team };
+        let side = if sport.is_of_players() { EntityKind::Player } else { EntityKind::Team };
         let sides = names.sides.iter().flatten().zip(&names.side_countries);
         all.extend(
             sides.map(|(it, country)| Self {

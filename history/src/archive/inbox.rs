@@ -7,15 +7,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use fanout::Micros;
+use base::Micros;
 use tokio::sync::watch;
 
 use super::{Archive, ArchiveWorker};
-use crate::{
-    config::ArchiveConfig,
-    reader::Reader,
-    record::{Key, MatchRecord},
-};
+use crate::{config::ArchiveConfig, reader::Reader};
+use record::{Key, MatchRecord};
 
 /// The sending side of the write queue. When it is dropped, the [`ArchiveWorker`] writes the rest
 /// and ends.

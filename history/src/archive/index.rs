@@ -9,60 +9,15 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use fanout::Micros;
-use ingest::event::Sport;
+use base::Micros;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    page::{Condition, PageBuilder, RowFilter},
+    page::{PageBuilder, RowFilter},
     rows::{IndexRow, IndexRows, SortKey},
 };
-use crate::record::{Key, MatchSummary, Status};
-
-/// A filter of matches. Absent fields match everything.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    pub sport: Option<Sport>,
-    /// From this time on.
-    pub from: Option<Micros>,
-    /// Before this time.
-    pub before: Option<Micros>,
-    pub competition: Option<Key>,
-    /// In one of these competitions.
-    pub competitions: Option<Vec<Key>>,
-    pub season: Option<Key>,
-    /// Either side.
-    pub team: Option<Key>,
-    /// Either side is one of these teams, which were found by a part of their names.
-    pub teams: Option<Vec<Key>>,
-    /// One of these.
-    pub statuses: Option<Vec<Status>>,
-    pub round: Option<u16>,
-    pub venue: Option<Key>,
-    pub referee: Option<Key>,
-    pub manager: Option<Key>,
-    /// Newest first; otherwise oldest first.
-    pub newest_first: bool,
-}
-
-/// A page of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    pub offset: usize,
-    pub limit: usize,
-}
-
-impl Window {
-    /// All matches.
-    pub const ALL: Self = Self { offset: 0, limit: usize::MAX };
-}
-
-/// The number of matches that a filter selects, and those in the window.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MatchPage {
-    pub count: usize,
-    pub briefs: Vec<Arc<MatchSummary>>,
-}
+use crate::match_query::{MatchPage, MatchQuery};
+use record::{Key, MatchSummary};
 
 /// Sorted by start and id; those without a start come last.
 #[derive(Debug, Default)]
@@ -190,8 +145,8 @@ impl Index {
     }
 
     #[must_use]
-    pub fn find(&self, filter: &Filter, window: Window) -> MatchPage {
-        self.find_under(&[], filter, window, None)
+    pub fn find(&self, query: &MatchQuery) -> MatchPage {
+        self.find_under(&[], query)
     }
 
     /// The matches between these two, oldest first. Only matches that both have are read: the keys
@@ -211,52 +166,47 @@ impl Index {
         self.postings.get(&posting).map_or(&[][..], Vec::as_slice)
     }
 
-    /// Like [`Self::find`], but the matches in `fresh` override the stored ones; and with a
-    /// condition beyond the filter, for which every summary is read.
+    /// Like [`Self::find`], but the matches in `fresh` override the stored ones.
     #[must_use]
-    pub fn find_under(
-        &self,
-        fresh: &[Arc<MatchSummary>],
-        filter: &Filter,
-        window: Window,
-        also: Option<Condition<'_>>,
-    ) -> MatchPage {
-        let (first, last) = filter.span();
+    pub fn find_under(&self, fresh: &[Arc<MatchSummary>], query: &MatchQuery) -> MatchPage {
         let known: FxHashSet<Key> = fresh.iter().map(|brief| brief.id).collect();
-        let is_within = |order: SortKey| first <= order && last.is_none_or(|last| order < last);
-        let lets_through = |brief: &MatchSummary| also.is_none_or(|also| also(brief));
-        let mut news: Vec<_> = fresh.iter().map(|brief| (SortKey::of(brief), brief)).collect();
-        news.retain(|(order, brief)| {
-            is_within(*order) && filter.lets_through(brief) && lets_through(brief)
-        });
+        let news = fresh.iter().filter(|brief| query.selects(brief));
+        let mut news: Vec<_> = news.map(|brief| (SortKey::of(brief), brief)).collect();
         news.sort_unstable_by_key(|(order, _)| *order);
-        let mut page = PageBuilder::new(window, filter.newest_first, news);
-        if let Some(orders) = self.shortest(filter) {
+        let mut page = PageBuilder::new(query.window, query.newest_first, news);
+        let (first, last) = span(query);
+        if let Some(orders) = self.shortest(query) {
             let orders = within(&orders, first, last).iter();
             let kept = orders.filter(|order| !known.contains(&order.id));
             let kept = kept.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
-            page.fill(kept.filter(|(_, brief)| filter.lets_through(brief) && lets_through(brief)));
+            page.fill(kept.filter(|(_, brief)| query.selects(brief)));
         } else {
             let replaced = known.iter().filter_map(|id| self.briefs.get(id));
             let mut replaced: Vec<_> = replaced.map(|brief| SortKey::of(brief)).collect();
             replaced.sort_unstable();
-            let parts = self.rows.range(first, last);
-            page.fill_with_runs(parts, &RowFilter::of(filter), &replaced, also);
+            page.fill_with_runs(self.rows.range(first, last), &RowFilter::of(query), &replaced);
         }
         page.finish()
     }
 
-    /// The sort keys of all matches that the filter can select, from the shortest posting list;
-    /// `None` if it uses no field with postings.
-    fn shortest(&self, filter: &Filter) -> Option<Cow<'_, [SortKey]>> {
+    /// The sort keys of all matches that the query can select, from its ids or the shortest posting
+    /// list; `None` if it has no filter by either.
+    fn shortest(&self, query: &MatchQuery) -> Option<Cow<'_, [SortKey]>> {
+        if let Some(ids) = &query.ids {
+            let briefs = ids.iter().filter_map(|id| self.briefs.get(id));
+            let mut orders: Vec<_> = briefs.map(|brief| SortKey::of(brief)).collect();
+            orders.sort_unstable();
+            orders.dedup();
+            return Some(Cow::Owned(orders));
+        }
         let of = |posting: Posting| self.orders(posting);
         let one = [
-            filter.competition.map(Posting::Competition),
-            filter.season.map(Posting::Season),
-            filter.team.map(Posting::Team),
-            filter.venue.map(Posting::Venue),
-            filter.referee.map(Posting::Referee),
-            filter.manager.map(Posting::Coach),
+            query.competition.map(Posting::Competition),
+            query.season.map(Posting::Season),
+            query.team.map(Posting::Team),
+            query.venue.map(Posting::Venue),
+            query.referee.map(Posting::Referee),
+            query.manager.map(Posting::Coach),
         ];
         let shortest = one.into_iter().flatten().map(of).min_by_key(|orders| orders.len());
         let of_any = |runs: Vec<&[SortKey]>| {
@@ -274,8 +224,8 @@ impl Index {
             let ids = ids.as_ref()?;
             Some(ids.iter().map(|id| of(posting(*id))).collect::<Vec<_>>())
         };
-        let any = runs(&filter.teams, Posting::Team)
-            .or_else(|| runs(&filter.competitions, Posting::Competition));
+        let any = runs(&query.teams, Posting::Team)
+            .or_else(|| runs(&query.competitions, Posting::Competition));
         any.map(of_any).or_else(|| shortest.map(Cow::Borrowed))
     }
 }
@@ -286,36 +236,13 @@ fn within(orders: &[SortKey], first: SortKey, last: Option<SortKey>) -> &[SortKe
     orders.get(begin..end).unwrap_or_default()
 }
 
-impl Filter {
-    /// The range of sort keys: from the first, up to but without the second.
-    fn span(&self) -> (SortKey, Option<SortKey>) {
-        let at = |start| SortKey { start, id: 0 };
-        // Matches without a start belong to no day.
-        let is_of_days = self.from.is_some() || self.before.is_some();
-        let last = is_of_days.then(|| self.before.unwrap_or(Micros::MAX));
-        (at(self.from.unwrap_or(Micros::MIN)), last.map(at))
-    }
-
-    fn lets_through(&self, brief: &MatchSummary) -> bool {
-        fn is<T: PartialEq + Copy>(wanted: Option<T>, own: Option<T>) -> bool {
-            wanted.is_none() || wanted == own
-        }
-        let plays = |team: &Key| brief.sides.is_some_and(|sides| sides.contains(team));
-        is(self.sport, Some(brief.sport))
-            && is(self.competition, brief.competition)
-            && self
-                .competitions
-                .as_ref()
-                .is_none_or(|any| brief.competition.is_some_and(|own| any.contains(&own)))
-            && is(self.season, brief.season)
-            && is(self.round, brief.round)
-            && is(self.venue, brief.venue)
-            && is(self.referee, brief.referee)
-            && self.manager.is_none_or(|manager| brief.coaches.contains(&Some(manager)))
-            && self.team.as_ref().is_none_or(plays)
-            && self.teams.as_ref().is_none_or(|teams| teams.iter().any(plays))
-            && self.statuses.as_ref().is_none_or(|statuses| statuses.contains(&brief.status))
-    }
+/// The range of sort keys of a query's days: from the first, up to but without the second.
+fn span(query: &MatchQuery) -> (SortKey, Option<SortKey>) {
+    let at = |start| SortKey { start, id: 0 };
+    // Matches without a start belong to no day.
+    let is_of_days = query.from.is_some() || query.before.is_some();
+    let last = is_of_days.then(|| query.before.unwrap_or(Micros::MAX));
+    (at(query.from.unwrap_or(Micros::MIN)), last.map(at))
 }
 
 #[cfg(test)]

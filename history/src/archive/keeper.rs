@@ -2,7 +2,7 @@
 
 use std::{error::Error, time::Duration};
 
-use fanout::Micros;
+use base::Micros;
 use metrics::{counter, gauge};
 use tokio::{
     sync::watch,
@@ -11,15 +11,11 @@ use tokio::{
 use tracing::warn;
 
 use super::{
-    Archive, Filter, Window,
+    Archive,
     inbox::{PendingWrites, WriteQueue},
 };
-use crate::{
-    clock::now,
-    config::ArchiveConfig,
-    reader::Reader,
-    record::{Key, MatchSummary, Status},
-};
+use crate::{clock::now, config::ArchiveConfig, match_query::MatchQuery, reader::Reader};
+use record::{Key, MatchSummary, Status};
 
 /// The interval of searches for matches that no source will report again. By the first search, a
 /// newly started hub has received what its sources still report.
@@ -30,21 +26,6 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 const AT_ONCE: usize = 500;
 /// Matches that are deleted in one transaction, with their prices.
 const DROPPED_AT_ONCE: usize = 50;
-
-/// Statuses of matches that are not over.
-const OPEN: [Status; 11] = [
-    Status::NotStarted,
-    Status::AtThePost,
-    Status::Live,
-    Status::FirstHalf,
-    Status::HalfTime,
-    Status::SecondHalf,
-    Status::ExtraFirst,
-    Status::ExtraHalf,
-    Status::ExtraSecond,
-    Status::Penalties,
-    Status::Interrupted,
-];
 
 const DAY_US: Micros = 86_400_000_000;
 
@@ -130,11 +111,14 @@ impl ArchiveWorker {
         };
         let begun = before(self.config.unresolved_after_ms);
         let told = before(self.config.untold_after_ms);
-        let open = Filter { statuses: Some(OPEN.to_vec()), ..Filter::default() };
-        let open = self.archive.find(&open, Window::ALL).briefs;
+        // Postponed matches wait for a new date.
+        let mut statuses = Status::not_over();
+        statuses.retain(|status| *status != Status::Postponed);
+        let open = MatchQuery { statuses: Some(statuses), ..MatchQuery::default() };
+        let open = self.archive.find(&open).briefs;
         // A match in play may have begun late, or at an unknown time, and another hub may follow it.
         let is_due = |brief: &MatchSummary| {
-            if matches!(brief.status, Status::NotStarted | Status::AtThePost) {
+            if Status::UPCOMING.contains(&brief.status) {
                 brief.start.is_some_and(|start| start < begun)
             } else {
                 brief.updated < told

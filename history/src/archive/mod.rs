@@ -1,6 +1,6 @@
 //! The archive: matches that have passed through the hub, their entities, and the history of every price.
 //!
-//! In: [`MatchRecord`]s. Out: the same by id, lists of their [`MatchSummary`]s by any filter, and the
+//! In: [`MatchRecord`]s. Out: the same by id, lists of their [`MatchSummary`]s by any query, and the
 //! [`Entity`]s behind their ids. What lists need of every match is in memory (`index`), in the order
 //! in which lists show it, so a page costs the same wherever it is; the rest is read by primary key.
 //! It knows neither HTTP nor channels.
@@ -11,7 +11,6 @@ mod entity;
 mod inbox;
 mod index;
 mod keeper;
-mod merge;
 mod odds;
 mod page;
 mod rows;
@@ -28,29 +27,28 @@ use std::{
     },
 };
 
-use fanout::Micros;
+use base::Micros;
 use tokio::sync::Mutex;
 
-pub(crate) use self::merge::completed;
 pub use self::{
     adopt::adopt,
     appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
     entity::{Entity, EntityKind},
     inbox::Inbox,
-    index::{Filter, Index, MatchPage, Window},
+    index::Index,
     keeper::ArchiveWorker,
     odds::{Movement, OddsFilter, OddsRow, Period, Tick},
-    page::Condition,
 };
 use self::{
     entity::Directory,
     store::{ArchiveStore, Write},
     write_cache::WriteCache,
 };
-use crate::{
-    database::Database,
-    record::{Key, MatchRecord, MatchSummary, Status},
-};
+pub use crate::match_query::Window;
+use crate::match_query::{MatchPage, MatchQuery};
+use database::Database;
+pub(crate) use record::completed;
+use record::{Key, MatchRecord, MatchSummary, Status};
 
 /// Matches that are written in one transaction, without their prices: some hundreds of KiB.
 const AT_ONCE: usize = 50;
@@ -370,10 +368,10 @@ impl Archive {
         self.inner.store.records(ids).await
     }
 
-    /// The matches that a filter lets through: how many, and those in the window.
+    /// The matches that a query selects.
     #[must_use]
-    pub fn find(&self, filter: &Filter, window: Window) -> MatchPage {
-        self.inner.index.read().unwrap_or_else(PoisonError::into_inner).find(filter, window)
+    pub fn find(&self, query: &MatchQuery) -> MatchPage {
+        self.find_under(&[], query)
     }
 
     /// The matches in which each two of these teams or players meet, the oldest first.
@@ -384,18 +382,11 @@ impl Archive {
         met.collect()
     }
 
-    /// Like [`Self::find`], with the matches in `fresh` overriding the stored ones, and an
-    /// additional condition beyond the filter.
+    /// Like [`Self::find`], with the matches in `fresh` overriding the stored ones.
     #[must_use]
-    pub fn find_under(
-        &self,
-        fresh: &[Arc<MatchSummary>],
-        filter: &Filter,
-        window: Window,
-        also: Option<Condition<'_>>,
-    ) -> MatchPage {
+    pub fn find_under(&self, fresh: &[Arc<MatchSummary>], query: &MatchQuery) -> MatchPage {
         let index = self.inner.index.read().unwrap_or_else(PoisonError::into_inner);
-        index.find_under(fresh, filter, window, also)
+        index.find_under(fresh, query)
     }
 
     /// The summary of a match.

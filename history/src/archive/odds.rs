@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use fanout::Micros;
+use base::Micros;
 use rust_decimal::Decimal;
 
-use crate::{ids::first_choice, record::Key};
+use crate::ids::first_choice;
+use record::Key;
 
 /// One price of one bookmaker, from its opening until now.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,14 +8,9 @@ use std::{iter::Peekable, sync::Arc, vec};
 
 use ingest::event::Sport;
 
-use super::{
-    index::{Filter, MatchPage, Window},
-    rows::{IndexRow, RowRun, SortKey, StatusCount},
-};
-use crate::record::{MatchSummary, Status};
-
-/// A condition that a filter cannot express.
-pub type Condition<'a> = &'a dyn Fn(&MatchSummary) -> bool;
+use super::rows::{IndexRow, RowRun, SortKey, StatusCount};
+use crate::match_query::{MatchPage, MatchQuery, Window};
+use record::{MatchSummary, Status};
 
 /// A summary with its sort key, so that the summary need not be read.
 type OrderedSummary<'a> = (SortKey, &'a Arc<MatchSummary>);
@@ -55,14 +50,12 @@ impl<'a> PageBuilder<'a> {
     pub(super) fn fill_with_runs(
         &mut self,
         runs: impl DoubleEndedIterator<Item = RowRun<'a>>,
-        filter: &RowFilter,
+        filter: &RowFilter<'_>,
         replaced: &[SortKey],
-        also: Option<Condition<'_>>,
     ) {
         let newest_first = self.newest_first;
         let mut fill = |run: RowRun<'a>| {
-            let counted = run.counts.filter(|_| also.is_none()).and_then(|it| filter.count(it));
-            if let Some(count) = counted
+            if let Some(count) = run.counts.and_then(|counts| filter.count(counts))
                 && !touches(replaced, run)
                 && self.can_pass(run, count)
             {
@@ -70,9 +63,7 @@ impl<'a> PageBuilder<'a> {
                 return;
             }
             let kept = run.rows.iter().filter(|row| {
-                filter.lets_through(row)
-                    && replaced.binary_search(&row.order).is_err()
-                    && also.is_none_or(|also| also(&row.brief))
+                filter.lets_through(row) && replaced.binary_search(&row.order).is_err()
             });
             self.fill(kept.map(|row| (row.order, &row.brief)));
         };
@@ -143,37 +134,37 @@ fn touches(orders: &[SortKey], run: RowRun<'_>) -> bool {
     orders.get(next).is_some_and(|order| *order <= last.order)
 }
 
-/// The part of a filter that needs only a row.
+/// How a query selects rows: by their own fields, and only if necessary by the summary.
 #[derive(Debug)]
-pub(super) struct RowFilter {
-    sport: Option<Sport>,
+pub(super) struct RowFilter<'a> {
+    query: &'a MatchQuery,
     /// One bit per status.
     statuses: u32,
-    round: Option<u16>,
+    reads_summaries: bool,
 }
 
-impl RowFilter {
-    pub(super) fn of(filter: &Filter) -> Self {
+impl<'a> RowFilter<'a> {
+    pub(super) fn of(query: &'a MatchQuery) -> Self {
         let bits = |statuses: &Vec<Status>| statuses.iter().fold(0, |bits, it| bits | bit(*it));
-        Self {
-            sport: filter.sport,
-            statuses: filter.statuses.as_ref().map_or(u32::MAX, bits),
-            round: filter.round,
-        }
+        let statuses = query.statuses.as_ref().map_or(u32::MAX, bits);
+        Self { query, statuses, reads_summaries: query.reads_summaries() }
     }
 
     fn lets_through(&self, row: &IndexRow) -> bool {
-        self.is_of(row.sport, row.status) && self.round.is_none_or(|round| Some(round) == row.round)
+        self.is_of(row.sport, row.status)
+            && self.query.round.is_none_or(|round| Some(round) == row.round)
+            && (!self.reads_summaries || self.query.selects(&row.brief))
     }
 
-    /// How many of these it selects; `None` if rounds have to be checked.
+    /// How many of these it selects; `None` if rounds or summaries have to be checked.
     fn count(&self, counts: &[StatusCount]) -> Option<usize> {
         let counted = counts.iter().filter(|it| self.is_of(it.sport, it.status));
-        self.round.is_none().then(|| counted.map(|it| it.count).sum())
+        let is_enough = self.query.round.is_none() && !self.reads_summaries;
+        is_enough.then(|| counted.map(|it| it.count).sum())
     }
 
     fn is_of(&self, sport: Sport, status: Status) -> bool {
-        self.statuses & bit(status) != 0 && self.sport.is_none_or(|own| own == sport)
+        self.statuses & bit(status) != 0 && self.query.sport.is_none_or(|own| own == sport)
     }
 }
 

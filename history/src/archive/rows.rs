@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use fanout::Micros;
+use base::Micros;
 use ingest::event::Sport;
 
-use crate::record::{Key, MatchSummary, Status};
+use record::{Key, MatchSummary, Status};
 
 /// Rows per block before it is split. An insertion moves the rows of its block, 16 KiB at most;
 /// finding a block among those of a million matches takes a dozen steps.

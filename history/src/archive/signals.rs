@@ -6,11 +6,9 @@ use sqlx::Row;
 use tokio::sync::watch;
 use tracing::warn;
 
-use crate::{
-    database::{Database, WriteBudget},
-    ids::NUMBERS_MAX,
-    signals::{SignalBoard, SignalRecord},
-};
+use crate::{ids::NUMBERS_MAX, signal_board::SignalBoard};
+use database::{Database, WriteBudget};
+use record::signal::SignalRecord;
 
 /// The interval at which changed signals are written.
 const WRITE_EVERY: Duration = Duration::from_secs(1);
@@ -96,11 +94,9 @@ mod tests {
     use rust_decimal::dec;
 
     use super::*;
-    use crate::{
-        database::testing::on_each,
-        record::EntityRef,
-        signals::{Finding, Leg, MarketKey, Signal, SignalKind, Topic},
-    };
+    use database::testing::on_each;
+    use record::EntityRef;
+    use record::signal::{Finding, Leg, MarketKey, Signal, SignalKind, Topic};
 
     fn arbitrage(began: i64, ended: Option<i64>) -> Arc<SignalRecord> {
         let leg =

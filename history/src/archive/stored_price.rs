@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
-use fanout::Micros;
+use base::Micros;
 
 use super::odds::{OddsRow, Tick};
-use crate::record::{Key, MatchRecord, PriceRecord};
+use record::{Key, MatchRecord, PriceRecord};
 
 /// A price row as last written.
 #[derive(Debug, Clone, PartialEq, Eq)]

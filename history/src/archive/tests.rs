@@ -1,18 +1,13 @@
 //! Records in, rows out, on a database of each kind.
 
-pub(super) mod records;
-
 use rust_decimal::dec;
 
-use self::records::{
-    AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, played, price, record,
-};
 use super::*;
-use crate::{
-    config::ArchiveConfig,
-    database::testing::on_each,
-    reader::Reader,
-    record::{FootballRecord, PlayRecord, PriceRecord, Status},
+use crate::{config::ArchiveConfig, reader::Reader};
+use database::testing::on_each;
+use record::{
+    FootballRecord, PlayRecord, PriceRecord, Status,
+    testing::{AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, played, price, record},
 };
 
 const SECOND: Micros = 1_000_000;
@@ -256,7 +251,7 @@ async fn before_the_match_nobody_has_played() {
 }
 
 fn statuses(archive: &Archive) -> Vec<(Key, Status)> {
-    let all = archive.find(&Filter::default(), Window::ALL).briefs;
+    let all = archive.find(&MatchQuery::default()).briefs;
     all.iter().map(|brief| (brief.id, brief.status)).collect()
 }
 
@@ -345,8 +340,8 @@ async fn what_nobody_will_tell_is_unresolved_until_somebody_does() {
         assert_eq!(statuses(&archive), [(MATCH, Status::Unresolved)]);
         assert!(!all_odds(&archive).await[0].is_open);
         assert_eq!(
-            Archive::open(&database).await.unwrap().find(&Filter::default(), Window::ALL),
-            archive.find(&Filter::default(), Window::ALL),
+            Archive::open(&database).await.unwrap().find(&MatchQuery::default()),
+            archive.find(&MatchQuery::default()),
             "as it is kept"
         );
         put(&archive, record(MATCH, played()), NOW + 2 * SECOND).await;

@@ -5,18 +5,16 @@ use std::{
     sync::Arc,
 };
 
-use fanout::Micros;
+use base::Micros;
 
 use super::{
     appearance::Appearance,
-    merge::completed,
+    completed,
     odds::Tick,
     stored_price::{PriceChanges, StoredPrice},
 };
-use crate::{
-    database::WriteBudget,
-    record::{Key, MatchRecord},
-};
+use database::WriteBudget;
+use record::{Key, MatchRecord};
 
 /// By match. A missing match is read from the tables when it is reported again.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ pub struct ArchiveConfig {
     /// play. Checked at the same interval, but at most once a minute.
     pub untold_after_ms: u64,
     /// Days after their start for which matches are kept, with their prices and players. Default 0:
-    /// for ever. A match takes about 10 KiB, of which half a KiB is in memory.
+    /// for ever. A match takes about 16 KiB, of which half a KiB is in memory.
     pub keep_days: u32,
     /// Days for which the price history is kept. Default 90, 0 for ever. About 50 bytes per price
     /// change. The opening and the last price stay with the match.

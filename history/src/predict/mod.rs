@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use fanout::Micros;
+use base::Micros;
 use ingest::event::Sport;
 use tokio::{sync::watch, task::JoinHandle, time};
 use tracing::{debug, error};
@@ -24,12 +24,13 @@ pub use self::{
     model::{Forecast, MatchResult, Model, Strength},
 };
 use crate::{
-    archive::{Archive, EntityKind, Filter, Window},
+    archive::{Archive, EntityKind},
     clock::now,
     config::PredictionsConfig,
-    record::{Key, MatchSummary, Status},
+    match_query::{MatchQuery, Window},
     supervisor::{self, Lifetime},
 };
+use record::{Key, MatchSummary, Status};
 
 /// The name of the model in responses.
 pub const VERSION: &str = "dixon-coles-1";
@@ -125,23 +126,23 @@ impl Predictor {
     ) {
         let football = archive.entities(EntityKind::Competition, |it| it.sport == Sport::Football);
         for competition in football {
-            let filter = Filter {
-                sport: Some(Sport::Football),
+            let query = MatchQuery {
                 competition: Some(competition.id),
                 statuses: Some(vec![Status::Finished]),
                 before: Some(now),
                 newest_first: true,
-                ..Filter::default()
+                window: Window { offset: 0, limit: RESULTS_MAX },
+                ..MatchQuery::of_sport(Sport::Football)
             };
             let known = self.of(competition.id);
             // Counting reads no match, and this runs every few seconds.
-            let count = archive.find(&filter, Window { offset: 0, limit: 0 }).count;
+            let count = archive.find(&MatchQuery { window: Window::COUNT, ..query.clone() }).count;
             let is_urgent =
                 known.as_ref().is_none_or(|known| count > known.results + known.results / 10);
             if count < config.matches_min || (scope == RefitScope::Urgent && !is_urgent) {
                 continue;
             }
-            let found = archive.find(&filter, Window { offset: 0, limit: RESULTS_MAX });
+            let found = archive.find(&query);
             let results: Vec<_> = found.briefs.iter().filter_map(|it| result(it, now)).collect();
             let last = found.briefs.iter().map(|it| it.updated).max().unwrap_or_default();
             let of = (results.len(), last);

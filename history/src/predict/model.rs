@@ -17,7 +17,7 @@ use super::{
     matrix::{ScoreMatrix, dependence},
     optimum::{Evaluation, maximum},
 };
-use crate::record::Key;
+use record::Key;
 
 /// 1/variance of the prior of a strength: a standard deviation of 0.4, slightly more than the teams
 /// of a league differ by.

@@ -1,18 +1,13 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{
-    database::testing::on_each,
-    record::{EntityRef, MatchRecord, Names, PlayRecord},
+use database::testing::on_each;
+use record::{
+    MatchRecord, Names, PlayRecord,
+    testing::{self, NOW, named},
 };
 
-/// 2026-09-01T16:26:40Z
-const NOW: Micros = 1_788_280_000_000_000;
 const LEAGUE: Key = 5;
-
-fn named(id: Key) -> EntityRef {
-    EntityRef { id, name: format!("name {id}").into() }
-}
 
 /// A finished match, one day earlier for each match before it.
 fn finished(
@@ -22,32 +17,13 @@ fn finished(
     extra_time: Option<[u16; 2]>,
 ) -> MatchRecord {
     let brief = MatchSummary {
-        id,
-        sport: Sport::Football,
-        competition: Some(LEAGUE),
         season: None,
         start: NOW.checked_sub_unsigned(id * 86_400_000_000),
         status: Status::Finished,
         sides: Some(sides),
-        round: None,
-        round_name: None,
-        group: None,
-        venue: None,
-        referee: None,
-        coaches: [None, None],
-        attendance: None,
-        neutral: None,
         score: Some(score),
-        half_time: None,
         extra_time,
-        penalties: None,
-        parts: Vec::new(),
-        winner: None,
-        best_of: None,
-        ended: None,
-        expected_goals: None,
-        weather: None,
-        updated: NOW,
+        ..testing::brief(id)
     };
     let names = Names {
         competition: Some(named(LEAGUE)),

@@ -1,55 +1,169 @@
 //! Seasons of leagues: their dates, and which one is current.
 
-use std::collections::HashMap;
+use std::{cmp::Reverse, collections::HashMap};
 
-use fanout::Micros;
-use serde::Serialize;
-use utoipa::ToSchema;
+use base::Micros;
 
-use super::{event::day, matches::Matches};
-use crate::{
-    api::ApiError,
-    archive::{EntityKind, Filter},
-    record::Key,
-};
+use super::{MatchQuery, View};
+use record::{Key, MatchSummary};
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
 /// A league is active if it has a match within this many days, past or future.
 const ACTIVE_DAYS: Micros = 365;
 
-/// SERVICE sections 1.9 and 8, row 14.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct Season {
-    pub id: Key,
-    /// With that of the league: `Premier League 2025/26`.
-    pub name: String,
-    /// The first year that the feed names: 2025 of `2025/26`; else that of the first match.
-    pub year: Option<u16>,
-    /// The days of the first and the last match that is known.
-    pub start_date: Option<String>,
-    pub end_date: Option<String>,
+/// Where no feed names seasons, a new season begins after a pause of this many days.
+const PAUSE_DAYS: Micros = 60;
+
+/// Which season of a league is the current one. The versions of football differ here, and clients of each
+/// rely on theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CurrentSeason {
+    /// The season that began last; if none has begun, the one that begins first: version 2.
+    BegunLast,
+    /// The season of the last match, played or not: version 1.
+    OfLastMatch,
+}
+
+/// A season from its first match to its last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeasonSpan {
+    pub season: Key,
+    /// The start of the first match.
+    pub first: Micros,
+    /// The start of the last match.
+    pub last: Micros,
     pub is_current: bool,
 }
 
-/// `leagues/{id}/season/`: clients read the season below its own key, or at the top.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub(super) struct LeagueSeason {
-    league_id: Key,
-    season: Season,
-    #[serde(flatten)]
-    #[schema(inline)]
-    own: Season,
+/// From the first match to the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    first: Micros,
+    last: Micros,
 }
 
-impl LeagueSeason {
-    pub(super) fn of(league_id: Key, season: Season) -> Self {
-        Self { league_id, own: season.clone(), season }
+impl Span {
+    fn add(spans: &mut HashMap<Key, Self>, id: Key, at: Micros) {
+        let span = spans.entry(id).or_insert(Self { first: at, last: at });
+        *span = Self { first: span.first.min(at), last: span.last.max(at) };
     }
 }
 
-/// The name of a season; feeds give only the years.
-pub(in crate::api) fn season_name(league: &str, season: &str) -> String {
+/// The dates of leagues and their seasons.
+#[derive(Debug)]
+pub struct Calendar {
+    now: Micros,
+    rule: CurrentSeason,
+    leagues: HashMap<Key, Span>,
+    seasons: HashMap<Key, Span>,
+    /// The seasons of each league, the latest first.
+    of_league: HashMap<Key, Vec<Key>>,
+    /// The season of each league's last match that has one.
+    of_last_match: HashMap<Key, Key>,
+}
+
+impl Calendar {
+    /// The dates of all leagues in a view, or of one league.
+    #[must_use]
+    pub fn of(view: &View<'_>, league: Option<Key>, now: Micros, rule: CurrentSeason) -> Self {
+        let query = MatchQuery { competition: league, ..MatchQuery::default() };
+        let briefs = view.all(&query);
+        Self::of_matches(briefs.iter().map(AsRef::as_ref), now, rule)
+    }
+
+    /// `briefs` are in order of start.
+    pub(super) fn of_matches<'a>(
+        briefs: impl IntoIterator<Item = &'a MatchSummary>,
+        now: Micros,
+        rule: CurrentSeason,
+    ) -> Self {
+        let mut calendar = Self {
+            now,
+            rule,
+            leagues: HashMap::new(),
+            seasons: HashMap::new(),
+            of_league: HashMap::new(),
+            of_last_match: HashMap::new(),
+        };
+        for brief in briefs {
+            let (Some(league), Some(start)) = (brief.competition, brief.start) else { continue };
+            Span::add(&mut calendar.leagues, league, start);
+            if let Some(season) = brief.season {
+                Span::add(&mut calendar.seasons, season, start);
+                calendar.of_last_match.insert(league, season);
+                let all = calendar.of_league.entry(league).or_default();
+                if !all.contains(&season) {
+                    all.push(season);
+                }
+            }
+        }
+        let Self { seasons, of_league, .. } = &mut calendar;
+        for all in of_league.values_mut() {
+            all.sort_by_key(|id| (Reverse(seasons.get(id).map(|span| span.first)), *id));
+        }
+        calendar
+    }
+
+    /// Whether a league has a match within a year, past or future.
+    #[must_use]
+    pub fn is_active(&self, league: Key) -> bool {
+        self.leagues.get(&league).is_some_and(|span| {
+            self.now - ACTIVE_DAYS * DAY_US <= span.last
+                && span.first <= self.now + ACTIVE_DAYS * DAY_US
+        })
+    }
+
+    /// The current season of a league.
+    #[must_use]
+    pub fn current(&self, league: Key) -> Option<Key> {
+        match self.rule {
+            CurrentSeason::OfLastMatch => self.of_last_match.get(&league).copied(),
+            CurrentSeason::BegunLast => {
+                let all = self.of_league.get(&league)?;
+                let has_begun =
+                    |id: &&Key| self.seasons.get(*id).is_some_and(|span| span.first <= self.now);
+                all.iter().find(has_begun).or_else(|| all.last()).copied()
+            }
+        }
+    }
+
+    /// The seasons of a league, the latest first.
+    #[must_use]
+    pub fn seasons(&self, league: Key) -> Vec<SeasonSpan> {
+        let all = self.of_league.get(&league).map(Vec::as_slice).unwrap_or_default();
+        all.iter().filter_map(|season| self.season(*season, Some(league))).collect()
+    }
+
+    /// The dates of a season, if one of its matches has a start.
+    #[must_use]
+    pub fn season(&self, season: Key, league: Option<Key>) -> Option<SeasonSpan> {
+        let Span { first, last } = *self.seasons.get(&season)?;
+        let current = league.and_then(|league| self.current(league));
+        Some(SeasonSpan { season, first, last, is_current: current == Some(season) })
+    }
+}
+
+/// The matches of the latest season, from those of a league with the latest first. Where no feed names
+/// seasons, a long pause ends one.
+pub fn latest_season<'a>(
+    briefs: impl Iterator<Item = &'a MatchSummary>,
+) -> impl Iterator<Item = &'a MatchSummary> {
+    let mut after: Option<&MatchSummary> = None;
+    briefs.take_while(move |brief| {
+        let same = after.is_none_or(|after| {
+            let pause = after.start.zip(brief.start).map(|(later, earlier)| later - earlier);
+            after.season == brief.season
+                && (brief.season.is_some() || pause.is_none_or(|it| it < PAUSE_DAYS * DAY_US))
+        });
+        after = Some(brief);
+        same
+    })
+}
+
+/// The name of a season with that of its league; feeds give only the years.
+#[must_use]
+pub fn season_name(league: &str, season: &str) -> String {
     if league.is_empty() || season.to_lowercase().contains(&league.to_lowercase()) {
         season.to_owned()
     } else {
@@ -59,7 +173,8 @@ pub(in crate::api) fn season_name(league: &str, season: &str) -> String {
 
 /// The first year in the name of a season: 2025 for `2025/26`, for `25/26` and for `Summer 2025`; else the
 /// year of a date.
-pub(in crate::api) fn season_year(season: &str, first_day: Option<&str>) -> Option<u16> {
+#[must_use]
+pub fn season_year(season: &str, first_day: Option<&str>) -> Option<u16> {
     let numbers = || season.split(|c: char| !c.is_ascii_digit());
     let year = |text: &str| text.parse().ok().filter(|year| (1800..2300).contains(year));
     let long = numbers().filter(|text| text.len() == 4).find_map(year);
@@ -74,107 +189,6 @@ pub(in crate::api) fn season_year(season: &str, first_day: Option<&str>) -> Opti
     };
     let of_day = || first_day?.get(..4).and_then(year);
     long.or_else(short).or_else(of_day)
-}
-
-/// From the first match to the last one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Span {
-    first: Micros,
-    last: Micros,
-}
-
-impl Span {
-    fn with(self, at: Micros) -> Self {
-        Self { first: self.first.min(at), last: self.last.max(at) }
-    }
-}
-
-/// The spans of all leagues and seasons.
-#[derive(Debug)]
-pub(super) struct Calendar {
-    now: Micros,
-    leagues: HashMap<Key, Span>,
-    /// By league: its seasons, the latest first.
-    seasons: HashMap<Key, Vec<(Key, Span)>>,
-}
-
-impl Calendar {
-    /// Of all matches, or those of one league.
-    pub(super) fn of(matches: &Matches<'_>, league: Option<Key>) -> Self {
-        let mut leagues: HashMap<Key, Span> = HashMap::new();
-        let mut spans: HashMap<(Key, Key), Span> = HashMap::new();
-        let filter = Filter { competition: league, ..Filter::default() };
-        for brief in matches.all(&filter) {
-            let (Some(league), Some(start)) = (brief.competition, brief.start) else { continue };
-            let new = Span { first: start, last: start };
-            let add = |span: &mut Span| *span = span.with(start);
-            leagues.entry(league).and_modify(add).or_insert(new);
-            if let Some(season) = brief.season {
-                spans.entry((league, season)).and_modify(add).or_insert(new);
-            }
-        }
-        let mut seasons: HashMap<Key, Vec<(Key, Span)>> = HashMap::new();
-        for ((league, season), span) in spans {
-            seasons.entry(league).or_default().push((season, span));
-        }
-        for all in seasons.values_mut() {
-            all.sort_by_key(|(season, span)| (std::cmp::Reverse(span.first), *season));
-        }
-        Self { now: matches.now, leagues, seasons }
-    }
-
-    pub(super) fn is_active(&self, league: Key) -> bool {
-        let span = self.leagues.get(&league);
-        span.is_some_and(|span| {
-            self.now - ACTIVE_DAYS * DAY_US <= span.last
-                && span.first <= self.now + ACTIVE_DAYS * DAY_US
-        })
-    }
-
-    /// The season that began last; if none has begun, the one that begins first.
-    pub(super) fn current(&self, league: Key) -> Option<Key> {
-        let all = self.seasons.get(&league)?;
-        let begun = all.iter().find(|(_, span)| span.first <= self.now);
-        begun.or_else(|| all.last()).map(|(season, _)| *season)
-    }
-
-    /// All seasons, the latest first.
-    pub(super) fn seasons(&self, matches: &Matches<'_>, league: Key) -> Vec<Season> {
-        let all = self.seasons.get(&league).map(Vec::as_slice).unwrap_or_default();
-        let current = self.current(league);
-        let of_league = matches.name(EntityKind::Competition, league);
-        let season = |(id, span): &(Key, Span)| {
-            let name = matches.name(EntityKind::Season, *id);
-            let start_date = day(span.first);
-            Season {
-                id: *id,
-                year: season_year(&name, start_date.as_deref()),
-                name: season_name(&of_league, &name),
-                start_date,
-                end_date: day(span.last),
-                is_current: current == Some(*id),
-            }
-        };
-        all.iter().map(season).collect()
-    }
-
-    /// One season of a league: the requested one, else the current one; `None` if the league has none.
-    ///
-    /// # Errors
-    ///
-    /// If the league does not have the requested season.
-    pub(super) fn season(
-        &self,
-        matches: &Matches<'_>,
-        league: Key,
-        wanted: Option<Key>,
-    ) -> Result<Option<Season>, ApiError> {
-        let mut all = self.seasons(matches, league).into_iter();
-        match wanted {
-            Some(id) => all.find(|season| season.id == id).map(Some).ok_or(ApiError::NotFound),
-            None => Ok(all.find(|season| season.is_current)),
-        }
-    }
 }
 
 #[cfg(test)]

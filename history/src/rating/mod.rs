@@ -7,9 +7,9 @@
 
 use std::collections::HashMap;
 
-use fanout::Micros;
+use base::Micros;
 
-use crate::record::{Key, MatchSummary, Status};
+use record::{Key, MatchSummary, Status};
 
 /// Where everybody begins.
 pub const FIRST: f64 = 1500.0;
@@ -146,62 +146,22 @@ pub fn winner(brief: &MatchSummary) -> Option<u8> {
         [first, second] if first < second => Some(1),
         [_, _] => None,
     };
-    match brief.status {
-        Status::Finished => brief.winner.or_else(by_score),
-        Status::Retired | Status::Walkover => brief.winner,
-        Status::NotStarted
-        | Status::Live
-        | Status::FirstHalf
-        | Status::HalfTime
-        | Status::SecondHalf
-        | Status::ExtraFirst
-        | Status::ExtraHalf
-        | Status::ExtraSecond
-        | Status::Penalties
-        | Status::Interrupted
-        | Status::AtThePost
-        | Status::Postponed
-        | Status::Abandoned
-        | Status::Cancelled
-        | Status::Unresolved => None,
+    if !brief.status.has_result() {
+        return None;
     }
+    brief.winner.or_else(|| (brief.status == Status::Finished).then(by_score)?)
 }
 
 #[cfg(test)]
 mod tests {
     use ingest::event::Sport;
 
+    use record::testing;
+
     use super::*;
 
     fn played(id: Key, sides: [Key; 2], score: [u32; 2]) -> MatchSummary {
-        MatchSummary {
-            id,
-            sport: Sport::Hockey,
-            competition: Some(7),
-            season: None,
-            start: Some(id.cast_signed()),
-            status: Status::Finished,
-            sides: Some(sides),
-            round: None,
-            round_name: None,
-            group: None,
-            venue: None,
-            referee: None,
-            coaches: [None; 2],
-            attendance: None,
-            neutral: None,
-            score: Some(score),
-            half_time: None,
-            extra_time: None,
-            penalties: None,
-            parts: Vec::new(),
-            winner: None,
-            best_of: None,
-            ended: None,
-            expected_goals: None,
-            weather: None,
-            updated: 0,
-        }
+        MatchSummary { sport: Sport::Hockey, ..testing::result(id, sides, score) }
     }
 
     #[test]

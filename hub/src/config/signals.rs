@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, at_most};
 use crate::signals::SignalSettings;
+use base::config::{AboveBound, at_most};
 
 /// `[signals]`: shares are in basis points, hundredths of a percent. Arbitrages have no threshold:
 /// every one is reported.
@@ -49,7 +49,7 @@ impl Default for SignalsConfig {
 }
 
 impl SignalsConfig {
-    pub(super) fn knobs(&self) -> [(&'static str, u64); 6] {
+    pub fn knobs(&self) -> [(&'static str, u64); 6] {
         [
             ("signals.bookmakers_min", self.bookmakers_min as u64),
             ("signals.price_gap_bp", self.price_gap_bp.into()),
@@ -61,7 +61,7 @@ impl SignalsConfig {
     }
 
     /// Checks that each threshold can be reached.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<(), AboveBound> {
         // A price may exceed 1000, but is never ten times as high as the next best of the same
         // match.
         at_most(("signals.price_gap_bp", self.price_gap_bp.into()), ("ten times", 100_000))?;

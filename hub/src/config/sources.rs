@@ -8,8 +8,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Deserializer, de::Error};
 use toml::{Table, Value};
 
-use super::secret::SecretRef;
 use crate::hub::feeds::FactKind;
+use base::config::SecretRef;
 
 /// One live feed.
 #[derive(Debug, Clone, PartialEq)]
@@ -334,7 +334,7 @@ struct Common {
 
 impl SourceConfig {
     /// The first problem of the common keys, if any.
-    pub(super) fn problem(&self) -> Option<&'static str> {
+    pub fn problem(&self) -> Option<&'static str> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         let kinds = FactKind::ALL.map(FactKind::as_str);
         if self.name.is_empty()

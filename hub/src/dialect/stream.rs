@@ -7,6 +7,7 @@ use fanout::{ChannelId, Epoch, Seq, channel::Channel, encode::Encode};
 use crate::{
     document::{Node, Object},
     hub::sequence::{self, Stamp},
+    patch::Patch,
 };
 
 /// An `update` frame of one change, as live subscribers get it.
@@ -39,7 +40,7 @@ pub struct MergedFrame {
     pub seq: Seq,
     /// The timestamps of the last change.
     pub stamp: Stamp,
-    pub patch: Object,
+    pub patch: Patch,
 }
 
 impl Encode for MergedFrame {
@@ -69,7 +70,7 @@ pub fn update(
     out: &mut Vec<u8>,
     span: &SeqRange<'_>,
     stamp: Stamp,
-    patch: &Object,
+    patch: &Patch,
     events: &[Node],
     why: Option<&str>,
 ) {

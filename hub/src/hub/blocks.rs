@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use fanout::Seq;
 
 use super::sequence::{Stamp, Update};
-use crate::document::Object;
+use crate::patch::Patch;
 
 /// Updates per block: enough to keep the number of blocks small, few enough that the ends of a
 /// range, which are merged one by one, cost little.
@@ -22,7 +22,7 @@ pub struct Block {
     /// The last of them.
     pub seq: Seq,
     pub stamp: Stamp,
-    pub patch: Object,
+    pub patch: Patch,
     /// Bytes of memory of the patch.
     pub weight: usize,
 }

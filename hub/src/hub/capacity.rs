@@ -7,7 +7,7 @@ use fanout::{Change, Micros};
 use ingest::event::{Event, Fact, Id};
 
 use super::{
-    ApplyError, Hub, MatchEntry,
+    ApplyError, Hub, MatchEntry, MatchSlot,
     feeds::SourceNumber,
     sequence::Stamp,
     state::{Life, Match, MatchDelta, Moment},
@@ -34,28 +34,28 @@ impl Hub {
         event: &Event,
         moment: Moment,
         changes: &mut Vec<Change>,
-        deltas: &mut Vec<(Id, MatchDelta)>,
-    ) -> Result<(), ApplyError> {
+        deltas: &mut Vec<(MatchSlot, MatchDelta)>,
+    ) -> Result<MatchSlot, ApplyError> {
         let Fact::Fixture(fixture) = &event.fact else { return Err(ApplyError::UnknownMatch(id)) };
         while let Some(ended) = self.match_to_evict(source, id)? {
             let now = moment.received;
             let stamp = Stamp { source: moment.source, received: now, published: now };
+            let slot = self.matches.slot(ended);
             self.remove(ended, stamp, changes);
             // Drops the changes of the same batch to the evicted match.
-            deltas.retain(|(own, _)| *own != ended);
+            deltas.retain(|(own, _)| Some(*own) != slot);
         }
         let state = Match::new(id, event.sport, event.match_id, fixture.clone(), source);
-        self.put_match(id, MatchEntry { state, source });
-        Ok(())
+        Ok(self.put_match(MatchEntry::new(state, source)))
     }
 
-    pub(super) fn put_match(&mut self, id: Id, known: MatchEntry) {
+    pub(super) fn put_match(&mut self, known: MatchEntry) -> MatchSlot {
         self.sources[known.source.0].matches += 1;
-        self.matches.insert(id, known);
+        self.matches.insert(known)
     }
 
     pub(super) fn take_match(&mut self, id: Id) -> Option<MatchEntry> {
-        let known = self.matches.remove(&id)?;
+        let known = self.matches.remove(id)?;
         self.sources[known.source.0].matches -= 1;
         Some(known)
     }
@@ -92,12 +92,12 @@ impl Hub {
     }
 
     /// Records that a match has ended, or that it continues: a market may open after all others closed.
-    pub(super) fn note_end(&mut self, id: Id, moment: Moment) {
-        let Some(MatchEntry { state, source }) = self.matches.get_mut(&id) else { return };
+    pub(super) fn note_end(&mut self, slot: MatchSlot, moment: Moment) {
+        let MatchEntry { state, source, .. } = &mut self.matches[slot];
         match (state.ended_at, state.life()) {
             (None, Life::Ended) => {
                 state.ended_at = Some(moment.best());
-                self.sources[source.0].over.push_back((moment.best(), id));
+                self.sources[source.0].over.push_back((moment.best(), state.id));
             }
             (Some(_), Life::Prematch | Life::Live | Life::Suspended) => state.ended_at = None,
             _ => {}
@@ -106,7 +106,7 @@ impl Hub {
 
     /// Whether a match ended at this time and has not continued since.
     fn is_over_since(&self, id: Id, ended: Micros) -> bool {
-        self.matches.get(&id).is_some_and(|known| known.state.ended_at == Some(ended))
+        self.matches.get(id).is_some_and(|known| known.state.ended_at == Some(ended))
     }
 
     /// Evicts matches that a source ended long ago, by the source's clock, so that a replay evicts

@@ -1,53 +1,127 @@
-//! From the hub's typed state to a record.
+//! Exports what has changed in matches, for those who do not follow a channel.
+//!
+//! An export contains the state of play and the markets that changed, so its cost does not grow
+//! with unchanged prices. The receiver makes complete records of it:
+//! [`LiveRecords`](record::LiveRecords).
 
-use std::{collections::BTreeMap, sync::Arc};
+mod selection_names;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, mem, sync::Arc};
 
 use fanout::Micros;
 use ingest::{
     event::{
-        AveragePosition, Competition, Fixture, GoalKind, Id, IncidentKind, MarketStatus, Pair,
-        Participant, PointKind, SelectionStatus, Shot, Side, Sport, VarDecision,
+        AveragePosition, Competition, Fixture, Id, MarketStatus, Pair, Participant,
+        SelectionStatus, Shot, Side, Sport,
     },
     football::Period,
 };
 
 use super::{
-    AnalysisRecord, BallRecord, CONSENSUS, ClockRecord, EntityRef, FootballRecord, IncidentRecord,
-    Key, LineUpPlayerRecord, LineUpRecord, MatchRecord, MatchSummary, MomentumMinute, Names,
-    PlayRecord, PlayerRecord, PointRecord, PositionRecord, PriceRecord, RaceRecord,
-    RunnerPriceRecord, RunnerRecord, ScoreboardRecord, SetRecord, ShotRecord, Status, TennisRecord,
-    own, play::runner_key,
-};
-use crate::{
-    hub::state::{
-        Book, Consensus, Football, IncidentEntry, Life, Match, MatchAnalysis, MatchClock, Play,
-        PlayedPoint, PlayerTally, Racing, Scores, Selection, Tennis,
+    Hub,
+    state::{
+        Book, Consensus, ConsensusKey, Football, IncidentEntry, Life, Market, Match, MatchAnalysis,
+        MatchClock, Play, PlayedPoint, PlayerTally, Racing, Scores, Selection, Tennis, Touched,
     },
-    ids::PublicIds,
-    wire,
+};
+use record::{
+    AnalysisRecord, BallRecord, CONSENSUS, ClockRecord, EntityRef, FootballRecord, IncidentRecord,
+    LineUpPlayerRecord, LineUpRecord, MarketPlace, MarketUpdate, MatchChange, MatchSummary,
+    MatchUpdate, MomentumMinute, Names, PlayRecord, PlayerRecord, PointRecord, Position,
+    PositionRecord, PriceRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, ScoreboardRecord,
+    SetRecord, ShotRecord, Status, TennisRecord, derived, runner, runner_key, season,
 };
 
-impl MatchRecord {
-    /// Exports what the hub knows of the match now.
+use crate::{channels::Subject, ids::PublicIds, signals::SignalRecord, wire};
+
+/// What has changed since the export before.
+#[derive(Debug)]
+pub struct Export {
+    pub matches: Vec<MatchChange>,
+    /// Signals that have begun, changed or ended, in their latest state.
+    pub signals: Vec<Arc<SignalRecord>>,
+    pub at: Micros,
+}
+
+impl Hub {
+    /// Takes what has changed since the last call; `None` if nothing has.
+    pub fn export(&mut self, now: Micros) -> Option<Export> {
+        let (matches, signals) = (self.take_changed(now), self.take_signals());
+        let is_empty = matches.is_empty() && signals.is_empty();
+        (!is_empty).then_some(Export { matches, signals, at: now })
+    }
+
+    /// Takes the changes of matches since the last call, removed matches first.
+    pub fn take_changed(&mut self, now: Micros) -> Vec<MatchChange> {
+        let mut changes = mem::take(&mut self.removed);
+        for id in mem::take(&mut self.changed) {
+            // One that was removed, and perhaps came back, may be here twice.
+            if self.matches.get(id).is_some_and(|known| known.is_changed) {
+                changes.extend(self.match_update(id, now).map(MatchChange::Updated));
+            }
+        }
+        changes
+    }
+
+    /// The number of changes of removed matches that wait for the next export. All others are
+    /// bounded by the matches and their markets.
     #[must_use]
-    pub fn of(state: &Match, ids: &PublicIds, now: Micros) -> Self {
-        let names = names(state, ids);
-        let mut brief = brief(state, &names, now);
-        let play = play(state, ids, &mut brief);
-        let prices = prices(state);
-        let refs = state.members.iter();
-        let refs = refs.map(|member| (Arc::clone(&member.provider), Arc::clone(&member.key)));
-        Self { brief: brief.into(), refs: refs.collect(), names, play, prices, position: None }
+    pub fn removals_waiting(&self) -> usize {
+        self.removed.len()
+    }
+
+    /// Notes for the export that a match is removed. If it has changed, its last state is exported:
+    /// a match that ends and is evicted within one message leaves its result.
+    pub(super) fn export_removal(&mut self, id: Id, now: Micros) {
+        let Some(known) = self.matches.get(id) else { return };
+        if known.is_changed {
+            let last = self.match_update(id, now).map(MatchChange::Updated);
+            self.removed.extend(last);
+        }
+        self.removed.push(MatchChange::Gone(id.0));
+    }
+
+    /// Notes for the export that a match was dropped. Its last state is not exported, as its facts
+    /// are those of another match now.
+    pub(super) fn export_dropped(&mut self, id: Id) {
+        self.removed.push(MatchChange::Gone(id.0));
+    }
+
+    fn match_update(&mut self, id: Id, now: Micros) -> Option<Box<MatchUpdate>> {
+        let known = self.matches.get_mut(id)?;
+        known.is_changed = false;
+        let position = known.channels.get(Subject::Match(id)).map(|entry| {
+            let sequence = &entry.sequence;
+            Position { epoch: sequence.channel.epoch.0, seq: sequence.head() }
+        });
+        let state = &mut known.state;
+        let touched = mem::take(&mut state.touched);
+        let update = update(state, &touched, &self.ids, now);
+        Some(Box::new(MatchUpdate { position, ..update }))
+    }
+}
+
+fn update(state: &Match, touched: &Touched, ids: &PublicIds, now: Micros) -> MatchUpdate {
+    let names = names(state, ids);
+    let mut summary = brief(state, &names, now);
+    summarize_play(state, &mut summary);
+    let refs = state.members.iter();
+    let refs = refs.map(|member| (Arc::clone(&member.provider), Arc::clone(&member.key)));
+    MatchUpdate {
+        summary,
+        refs: refs.collect(),
+        names,
+        play: (touched.all || touched.play).then(|| play(state, ids)),
+        is_complete: touched.all,
+        markets: markets(state, touched, ids),
+        position: None,
     }
 }
 
 fn named(participant: &Participant) -> EntityRef {
     EntityRef { id: participant.id.0, name: Arc::clone(&participant.name) }
-}
-
-/// The digest of a season, from its competition's id and its name.
-pub(super) fn season(competition: Id, season: &str) -> Id {
-    Id::derive("matchwire", "season", &format!("{competition}|{season}"))
 }
 
 fn names(state: &Match, ids: &PublicIds) -> Names {
@@ -67,10 +141,10 @@ fn names(state: &Match, ids: &PublicIds) -> Names {
         venue: about.venue.as_ref().map(|it| EntityRef { id: it.id.0, name: Arc::clone(&it.name) }),
         city: about.venue.as_ref().and_then(|venue| venue.city.clone()),
         referee: about.referee.as_ref().map(named),
-        coaches: about.coaches.each_ref().map(|coach| coach.as_ref().map(named)),
+        coaches: about.coaches().map(|coach| coach.map(named)),
         surface: about.surface.clone(),
         category: about.category.clone(),
-        side_countries: about.side_countries.clone(),
+        side_countries: about.side_countries().map(|country| country.cloned()),
     }
 }
 
@@ -120,26 +194,47 @@ fn life_status(life: Life) -> Status {
     }
 }
 
-fn play(state: &Match, ids: &PublicIds, brief: &mut MatchSummary) -> PlayRecord {
+/// Adds what the summary has of the play.
+fn summarize_play(state: &Match, brief: &mut MatchSummary) {
     match &state.play {
         Play::Football(it) => {
             if let Some(status) = state.football_status(it) {
                 brief.status = status.into();
             }
-            PlayRecord::Football(Box::new(football(it, brief)))
+            if let Some(score) = it.reported_score() {
+                brief.score = Some(wide(score.goals));
+                brief.half_time = score.half_time;
+                brief.extra_time = score.extra_time;
+                brief.penalties = score.penalties;
+            }
         }
         Play::Tennis(it) => {
             brief.status = state.tennis_status(it).into();
-            PlayRecord::Tennis(Box::new(tennis(it, brief)))
+            if let Some(score) = it.reported_score() {
+                brief.score = Some(wide(score.sets_won()));
+                brief.parts = score.sets.iter().map(|set| wide(set.games)).collect();
+                brief.winner = score.winner.map(number);
+            }
         }
         Play::Scoreboard(it) => {
             brief.status = state.scoreboard_status(it).into();
-            PlayRecord::Scoreboard(scoreboard(it, brief))
+            if let Some(board) = &it.board {
+                brief.score = board.score;
+                brief.parts.clone_from(&board.periods);
+                brief.winner = board.winner.map(number);
+            }
         }
-        Play::Race(it) => {
-            brief.status = state.race_status(it).into();
-            PlayRecord::Race(race(state.id, it, &state.books, ids))
-        }
+        Play::Race(it) => brief.status = state.race_status(it).into(),
+        Play::None => {}
+    }
+}
+
+fn play(state: &Match, ids: &PublicIds) -> PlayRecord {
+    match &state.play {
+        Play::Football(it) => PlayRecord::Football(Box::new(football(it))),
+        Play::Tennis(it) => PlayRecord::Tennis(Box::new(tennis(it))),
+        Play::Scoreboard(it) => PlayRecord::Scoreboard(scoreboard(it)),
+        Play::Race(it) => PlayRecord::Race(race(state.id, it, ids)),
         Play::None => PlayRecord::None,
     }
 }
@@ -159,15 +254,7 @@ fn wide<T: Into<u32>>(pair: Pair<T>) -> Pair<u32> {
     pair.map(Into::into)
 }
 
-fn football(state: &Football, brief: &mut MatchSummary) -> FootballRecord {
-    if let Some(score) = state.reported_score() {
-        brief.score = Some(wide(score.goals));
-        brief.half_time = score.half_time;
-        brief.extra_time = score.extra_time;
-        brief.penalties = score.penalties;
-    }
-    let analysis = state.analysis.as_deref().map(|it| Box::new(analysis(it)));
-    brief.expected_goals = analysis.as_ref().and_then(|it| it.expected_goals());
+fn football(state: &Football) -> FootballRecord {
     let stats = state.stats.each_ref();
     let stats = stats.map(|side| side.iter().map(|(stat, n)| (stat.as_str().into(), *n)).collect());
     let ball = state.ball.map(|ball| BallRecord {
@@ -188,7 +275,7 @@ fn football(state: &Football, brief: &mut MatchSummary) -> FootballRecord {
         ball,
         line_ups: state.line_ups.each_ref().map(|it| it.as_ref().map(line_up)),
         players: players(state),
-        analysis,
+        analysis: state.analysis.as_deref().map(|it| Box::new(analysis(it))),
     }
 }
 
@@ -274,11 +361,10 @@ fn player(tally: &PlayerTally) -> PlayerRecord {
 
 fn incident(entry: &IncidentEntry) -> IncidentRecord {
     let it = &entry.incident;
-    let (kind, detail) = kind(it.kind);
     IncidentRecord {
         eid: Arc::clone(&it.eid),
-        kind: kind.into(),
-        detail: detail.map(Into::into),
+        kind: it.kind.as_str().into(),
+        detail: it.kind.detail().map(Into::into),
         minute: it.minute,
         added: it.added,
         side: it.side.map(number),
@@ -289,30 +375,8 @@ fn incident(entry: &IncidentEntry) -> IncidentRecord {
     }
 }
 
-fn kind(kind: IncidentKind) -> (&'static str, Option<&'static str>) {
-    match kind {
-        IncidentKind::Goal(GoalKind::Regular) => ("goal", Some("regular")),
-        IncidentKind::Goal(GoalKind::Penalty) => ("goal", Some("penalty")),
-        IncidentKind::Goal(GoalKind::OwnGoal) => ("goal", Some("own_goal")),
-        IncidentKind::Yellow => ("yellow", None),
-        IncidentKind::SecondYellow => ("second_yellow", None),
-        IncidentKind::Red => ("red", None),
-        IncidentKind::Substitution => ("substitution", None),
-        IncidentKind::PenaltyMissed => ("penalty_missed", None),
-        IncidentKind::Var(VarDecision::Checking) => ("var", Some("checking")),
-        IncidentKind::Var(VarDecision::Confirmed) => ("var", Some("confirmed")),
-        IncidentKind::Var(VarDecision::Overturned) => ("var", Some("overturned")),
-        IncidentKind::Period(status) => ("period", Some(status.as_str())),
-        IncidentKind::Shootout { scored: true } => ("shootout", Some("scored")),
-        IncidentKind::Shootout { scored: false } => ("shootout", Some("missed")),
-    }
-}
-
-fn tennis(state: &Tennis, brief: &mut MatchSummary) -> TennisRecord {
+fn tennis(state: &Tennis) -> TennisRecord {
     let Some(score) = state.reported_score() else { return TennisRecord::default() };
-    brief.score = Some(wide(score.sets_won()));
-    brief.parts = score.sets.iter().map(|set| wide(set.games)).collect();
-    brief.winner = score.winner.map(number);
     TennisRecord {
         followed: true,
         server: score.server.map(number),
@@ -330,10 +394,7 @@ fn point(played: &PlayedPoint) -> PointRecord {
     PointRecord {
         winner: number(played.winner),
         server: number(played.server),
-        how: played.how.map(|how| match how {
-            PointKind::Ace => "ace".into(),
-            PointKind::DoubleFault => "double_fault".into(),
-        }),
+        how: played.how.map(|how| how.as_str().into()),
         set: played.set,
         games: played.games,
         game: wire::tennis::calls(played.game),
@@ -342,26 +403,13 @@ fn point(played: &PlayedPoint) -> PointRecord {
     }
 }
 
-fn scoreboard(state: &Scores, brief: &mut MatchSummary) -> ScoreboardRecord {
+fn scoreboard(state: &Scores) -> ScoreboardRecord {
     let Some(board) = &state.board else { return ScoreboardRecord::default() };
-    brief.score = board.score;
-    brief.parts.clone_from(&board.periods);
-    brief.winner = board.winner.map(number);
     ScoreboardRecord { followed: true, period: board.period.clone(), clock: state.clock.map(clock) }
 }
 
-/// The public id of an entity derived from other public ids, or from a name.
-pub(super) fn derived(ids: &PublicIds, kind: &str, key: &str) -> Option<Key> {
-    ids.number(Id::derive("matchwire", kind, key)).map(|id| id.0)
-}
-
-/// The public id of a horse in a race.
-pub(super) fn runner(ids: &PublicIds, race: Id, horse: Key) -> Option<Key> {
-    derived(ids, "runner", &format!("{race}|{horse}"))
-}
-
-fn race(id: Id, state: &Racing, books: &[Book], ids: &PublicIds) -> RaceRecord {
-    let race = id;
+/// Without the prices, which are exported by market.
+fn race(race: Id, state: &Racing, ids: &PublicIds) -> RaceRecord {
     let runners = state.runners.iter().map(|(id, it)| RunnerRecord {
         id: id.0,
         runner: runner(ids, race, id.0).unwrap_or_default(),
@@ -372,89 +420,115 @@ fn race(id: Id, state: &Racing, books: &[Book], ids: &PublicIds) -> RaceRecord {
         status: it.status.as_str().into(),
         position: it.position,
     });
-    RaceRecord {
-        followed: state.status.is_some(),
-        runners: runners.collect(),
-        prices: books.iter().flat_map(|book| runner_prices(race, book, ids)).collect(),
+    RaceRecord { followed: state.status.is_some(), runners: runners.collect(), prices: Vec::new() }
+}
+
+/// The markets that have changed, or all of them.
+fn markets(state: &Match, touched: &Touched, ids: &PublicIds) -> Vec<MarketUpdate> {
+    let of_book = |&(book, market): &(usize, usize)| market_update(state, (book, market), ids);
+    let of_consensus = |key: &ConsensusKey| consensus_update(&state.consensus, key);
+    if touched.all {
+        let books = state.books.iter().enumerate();
+        let places =
+            books.flat_map(|(place, book)| (0..book.markets.len()).map(move |it| (place, it)));
+        let books = places.filter_map(|place| of_book(&place));
+        return books.chain(state.consensus.markets.keys().map(of_consensus)).collect();
     }
+    let books = touched.markets.iter().filter_map(of_book);
+    books.chain(touched.consensus.iter().map(of_consensus)).collect()
+}
+
+fn market_update(
+    state: &Match,
+    (place, market_place): (usize, usize),
+    ids: &PublicIds,
+) -> Option<MarketUpdate> {
+    let book = state.books.get(place)?;
+    let market = book.markets.get(market_place)?;
+    let runners = match &state.play {
+        Play::Race(_) => runner_prices(state.id, book, market, ids),
+        Play::Football(_) | Play::Tennis(_) | Play::Scoreboard(_) | Play::None => Vec::new(),
+    };
+    Some(MarketUpdate {
+        place: MarketPlace::Book(place, market_place),
+        prices: market_prices(state.sport, book, market),
+        runners,
+    })
 }
 
 fn runner_prices(
     race: Id,
     book: &Book,
+    market: &Market,
     ids: &PublicIds,
-) -> impl Iterator<Item = RunnerPriceRecord> {
-    book.markets.iter().flat_map(move |market| {
-        let open = book.status(market) == MarketStatus::Open;
-        let own = market.selections.iter().filter(|selection| selection.outcome.is_none());
-        own.map(move |selection| {
-            let key = runner_key(&book.slug, &selection.id, selection.name.as_deref());
-            let horse = derived(ids, "horse", &key).unwrap_or_default();
-            RunnerPriceRecord {
-                horse,
-                runner: runner(ids, race, horse).unwrap_or_default(),
-                bookmaker: Arc::clone(&book.slug),
-                market: Arc::clone(&market.kind),
-                selection: Arc::clone(&selection.id),
-                name: selection.name.clone(),
-                price: selection.price,
-                previous: selection.prev,
-                status: selection.status.as_str().into(),
-                open: open && selection.status == SelectionStatus::Active,
+) -> Vec<RunnerPriceRecord> {
+    let open = book.status(market) == MarketStatus::Open;
+    let own = market.selections.iter().filter(|selection| selection.outcome.is_none());
+    let prices = own.map(|selection| {
+        let key = runner_key(&book.slug, &selection.id, selection.name.as_deref());
+        let horse = derived(ids, "horse", &key).unwrap_or_default();
+        RunnerPriceRecord {
+            horse,
+            runner: runner(ids, race, horse).unwrap_or_default(),
+            bookmaker: Arc::clone(&book.slug),
+            market: Arc::clone(&market.kind),
+            selection: Arc::clone(&selection.id),
+            name: selection.name.clone(),
+            price: selection.price,
+            previous: selection.prev,
+            status: selection.status.as_str().into(),
+            open: open && selection.status == SelectionStatus::Active,
+            in_play: market.in_play,
+            at: selection.priced_at,
+        }
+    });
+    prices.collect()
+}
+
+fn market_prices(sport: Sport, book: &Book, market: &Market) -> Vec<PriceRecord> {
+    let open = book.status(market) == MarketStatus::Open;
+    // A selection that never had a price gets no row.
+    let was_priced = |it: &&Selection| it.price.is_some() || it.prev.is_some();
+    let prices = market.selections.iter().filter(was_priced).map(|selection| {
+        let (kind, outcome) = selection_names::names(sport, market, selection);
+        PriceRecord {
+            bookmaker: Arc::clone(&book.slug),
+            market: kind,
+            period: market.period.clone(),
+            line: market.line,
+            outcome,
+            price: selection.price,
+            open: open && selection.status == SelectionStatus::Active,
+            in_play: market.in_play,
+            at: selection.priced_at,
+        }
+    });
+    prices.collect()
+}
+
+/// The prices of one market of the consensus: none if it has gone.
+fn consensus_update(consensus: &Consensus, key: &ConsensusKey) -> MarketUpdate {
+    let entry = consensus.markets.get(key);
+    let current = entry.and_then(|members| members.current.as_ref()).into_iter();
+    let prices = current.flat_map(|market| {
+        market.selections.iter().filter_map(move |(outcome, price)| {
+            let offer = price.offer.as_ref()?;
+            Some(PriceRecord {
+                bookmaker: CONSENSUS.into(),
+                market: Arc::clone(&key.kind),
+                period: key.period.clone(),
+                line: key.line,
+                outcome: outcome.as_str().into(),
+                price: Some(offer.median),
+                open: market.status == MarketStatus::Open
+                    && price.status == SelectionStatus::Active,
                 in_play: market.in_play,
-                at: selection.priced_at,
-            }
-        })
-    })
-}
-
-fn prices(state: &Match) -> Vec<PriceRecord> {
-    let mut prices: Vec<_> =
-        state.books.iter().flat_map(|book| book_prices(state.sport, book)).collect();
-    prices.extend(consensus_prices(&state.consensus));
-    prices
-}
-
-fn book_prices(sport: Sport, book: &Book) -> impl Iterator<Item = PriceRecord> {
-    book.markets.iter().flat_map(move |market| {
-        let open = book.status(market) == MarketStatus::Open;
-        // A selection that never had a price gets no row.
-        let was_priced = |it: &&Selection| it.price.is_some() || it.prev.is_some();
-        market.selections.iter().filter(was_priced).map(move |selection| {
-            let (kind, outcome) = own::names(sport, market, selection);
-            PriceRecord {
-                bookmaker: Arc::clone(&book.slug),
-                market: kind,
-                period: market.period.clone(),
-                line: market.line,
-                outcome,
-                price: selection.price,
-                open: open && selection.status == SelectionStatus::Active,
-                in_play: market.in_play,
-                at: selection.priced_at,
-            }
-        })
-    })
-}
-
-fn consensus_prices(consensus: &Consensus) -> impl Iterator<Item = PriceRecord> {
-    consensus.markets.iter().flat_map(|(key, members)| {
-        members.current.iter().flat_map(move |market| {
-            market.selections.iter().filter_map(move |(outcome, price)| {
-                let offer = price.offer.as_ref()?;
-                Some(PriceRecord {
-                    bookmaker: CONSENSUS.into(),
-                    market: Arc::clone(&key.kind),
-                    period: key.period.clone(),
-                    line: key.line,
-                    outcome: outcome.as_str().into(),
-                    price: Some(offer.median),
-                    open: market.status == MarketStatus::Open
-                        && price.status == SelectionStatus::Active,
-                    in_play: market.in_play,
-                    at: offer.oldest,
-                })
+                at: offer.oldest,
             })
         })
-    })
+    });
+    let prices = prices.collect();
+    let ConsensusKey { kind, period, line } = key.clone();
+    let place = MarketPlace::Consensus { kind, period, line };
+    MarketUpdate { place, prices, runners: Vec::new() }
 }

@@ -1,6 +1,6 @@
 //! The header fields of every document: its life cycle and the state of its feed.
 
-use ingest::event::{FootballStatus, Id, MarketStatus, Sport};
+use ingest::event::{FootballStatus, Sport};
 
 use super::{
     Header, Hub, MatchEntry,
@@ -13,10 +13,11 @@ impl Hub {
     /// The current header of a channel. `None` for channels whose header never changes.
     pub(super) fn header_now(&self, subject: Subject) -> Option<Header> {
         match subject {
-            Subject::Match(id) => Some(self.match_header(self.matches.get(&id)?)),
-            Subject::Consensus(id) => Some(self.consensus_header(self.matches.get(&id)?)),
+            Subject::Match(id) => Some(self.match_header(self.matches.get(id)?)),
+            Subject::Consensus(id) => Some(self.consensus_header(self.matches.get(id)?)),
             Subject::Book(id, book) => {
-                Some(self.book_header(id, self.matches.get(&id)?.state.books.get(book)?))
+                let known = self.matches.get(id)?;
+                Some(self.book_header(known, known.state.books.get(book)?))
             }
             Subject::Board(sport) => Some(self.board_header(sport)),
             Subject::Feeds | Subject::Signals => None,
@@ -41,25 +42,20 @@ impl Hub {
         Header { life, feed: source.state, status, suspended: None, match_seq: None }
     }
 
-    pub(super) fn book_header(&self, match_id: Id, book: &Book) -> Header {
+    pub(super) fn book_header(&self, known: &MatchEntry, book: &Book) -> Header {
         Header {
             life: book.life(),
             feed: self.sources[book.source.0].state,
             status: None,
             suspended: Some(book.is_suspended()),
-            match_seq: self.match_seq(match_id),
+            match_seq: known.channels.match_seq(),
         }
     }
 
     pub(super) fn consensus_header(&self, known: &MatchEntry) -> Header {
         let state = &known.state;
-        let statuses = || {
-            let current = state.consensus.markets.values().filter_map(|it| it.current.as_ref());
-            current.map(|market| market.status)
-        };
-        let mut open = statuses().filter(|status| *status != MarketStatus::Closed).peekable();
-        let all_closed = open.peek().is_none();
-        let suspended = !all_closed && open.all(|status| status != MarketStatus::Open);
+        let all_closed = state.consensus.is_closed();
+        let suspended = !all_closed && !state.consensus.is_open();
         let life = match (all_closed, suspended) {
             (true, _) => Life::Ended,
             (false, true) => Life::Suspended,
@@ -67,7 +63,7 @@ impl Hub {
             (false, false) => Life::Live,
         };
         let feed = self.books_feed(state);
-        let match_seq = self.match_seq(state.id);
+        let match_seq = known.channels.match_seq();
         Header { life, feed, status: None, suspended: Some(suspended), match_seq }
     }
 
@@ -76,11 +72,6 @@ impl Hub {
         let live = known.map(|known| self.main_source(known)).any(Source::is_live);
         let feed = if live { FeedState::Live } else { FeedState::Down };
         Header { life: Life::Live, feed, ..Header::EMPTY }
-    }
-
-    /// The current sequence of the match's own channel, which its prices reflect.
-    fn match_seq(&self, id: Id) -> Option<u64> {
-        self.channels.get(Subject::Match(id)).map(|entry| entry.sequence.head())
     }
 
     /// The source that a match's own document depends on: the primary source of its score, else the

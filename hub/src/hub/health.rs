@@ -5,7 +5,7 @@ use fanout::{Change, Micros};
 use ingest::event::{Id, Sport};
 
 use super::{
-    FEEDS_EVERY_US, Header, Hub, MatchEntry,
+    FEEDS_EVERY_US, Header, Hub, MatchEntry, MatchSlot,
     feeds::{FeedState, Health, Source, SourceNumber},
     sequence::Stamp,
     state::{Life, MatchDelta, Moment},
@@ -127,16 +127,17 @@ impl Hub {
         let stamp = Stamp { source: None, received: now, published: now };
         let moment = Moment { source: None, received: now };
         let mut delta = MatchDelta::default();
-        let Some(known) = self.matches.get_mut(&id) else { return };
+        let Some(slot) = self.matches.slot(id) else { return };
+        let known = &mut self.matches[slot];
         known.state.reconsider(moment, &self.sources, &mut delta);
         known.state.hold_for_feed(source, self.sources[source.0].is_sick(), &mut delta);
-        self.publish_match(id, &delta, moment, stamp, changes);
+        self.publish_match(slot, &delta, moment, stamp, changes);
         self.refresh_headers(id, stamp, changes);
     }
 
     /// Publishes header changes of channels without other changes.
     pub(super) fn refresh_headers(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
-        let Some(known) = self.matches.get(&id) else { return };
+        let Some(known) = self.matches.get(id) else { return };
         let books = (0..known.state.books.len()).map(|book| Subject::Book(id, book));
         let subjects: Vec<_> = [Subject::Match(id)].into_iter().chain(books).collect();
         for subject in subjects {
@@ -157,7 +158,7 @@ impl Hub {
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        let Some(ChannelEntry { header: before, .. }) = self.channels.get(subject) else { return };
+        let Some(ChannelEntry { header: before, .. }) = self.channel(subject) else { return };
         let before = *before;
         if before.life != Life::Ended {
             let patch = wire::header_patch(before, after);
@@ -167,11 +168,9 @@ impl Hub {
 
     /// Suspends the books that are not suspended themselves after a goal, a red card or the start
     /// of a VAR check; later prices resume them.
-    pub(super) fn guard(&mut self, id: Id, moment: Moment, delta: &mut MatchDelta) {
-        if self.settings.hold_us > 0
-            && let Some(known) = self.matches.get_mut(&id)
-        {
-            known.state.guard(moment, self.settings.hold_us, delta);
+    pub(super) fn guard(&mut self, slot: MatchSlot, moment: Moment, delta: &mut MatchDelta) {
+        if self.settings.hold_us > 0 {
+            self.matches[slot].state.guard(moment, self.settings.hold_us, delta);
         }
     }
 
@@ -183,7 +182,7 @@ impl Hub {
         let mut ids: Vec<Id> = self.matches.values().filter(told).map(|it| it.state.id).collect();
         ids.sort_unstable();
         for id in ids {
-            let known = self.matches.get_mut(&id).expect("it was found above");
+            let known = self.matches.get_mut(id).expect("it was found above");
             if known.state.has_other_source(source) {
                 for book in known.state.forget_source(source) {
                     self.close_book(id, book, changes);
@@ -205,10 +204,10 @@ impl Hub {
             return;
         }
         self.feeds_due = now + FEEDS_EVERY_US;
-        self.ensure(Subject::Feeds, Sport::Other, None, changes);
+        self.ensure(Subject::Feeds, Sport::Other, changes);
         let mut patch = Object::default();
         let header = Header { life: Life::Live, ..Header::EMPTY };
-        let is_first = self.channels.get(Subject::Feeds).is_some_and(|e| e.header != header);
+        let is_first = self.channel(Subject::Feeds).is_some_and(|e| e.header != header);
         if is_first {
             wire::set_header(&mut patch, header);
             patch.object("sources");
@@ -224,7 +223,8 @@ impl Hub {
         self.publish(Subject::Feeds, header, patch, Vec::new(), stamp, changes);
         let window = self.settings.window;
         self.tiers_open = 0;
-        for entry in self.channels.iter_mut() {
+        let of_matches = self.matches.values_mut().flat_map(|known| known.channels.iter_mut());
+        for entry in of_matches.chain(self.channels.all_shared_mut()) {
             entry.sequence.trim(now, window);
             entry.tiers.close_unfollowed();
             self.tiers_open += entry.tiers.len();

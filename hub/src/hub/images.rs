@@ -9,18 +9,18 @@ impl Hub {
     /// The complete current document of a channel.
     #[must_use]
     pub fn image(&self, subject: Subject) -> Option<Object> {
-        let header = self.channels.get(subject)?.header;
+        let header = self.channel(subject)?.header;
         let stale = self.settings.stale_after_ms;
         match subject {
             Subject::Match(id) => {
-                Some(wire::match_image(&self.matches.get(&id)?.state, header, stale))
+                Some(wire::match_image(&self.matches.get(id)?.state, header, stale))
             }
             Subject::Consensus(id) => {
-                let state = &self.matches.get(&id)?.state;
+                let state = &self.matches.get(id)?.state;
                 Some(wire::consensus::image(&state.consensus, header, stale))
             }
             Subject::Book(id, book) => {
-                let book = self.matches.get(&id)?.state.books.get(book)?;
+                let book = self.matches.get(id)?.state.books.get(book)?;
                 Some(wire::book::image(book, header, stale))
             }
             Subject::Board(sport) => Some(self.board(sport, header)),

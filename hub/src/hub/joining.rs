@@ -8,15 +8,12 @@ use fanout::{Change, Micros};
 use ingest::event::{Event, Fact, Fixture, Id};
 
 use super::{
-    ApplyError, Hub, MatchEntry,
+    ApplyError, Hub, MatchEntry, MatchSlot,
     feeds::SourceNumber,
     sequence::Stamp,
     state::{Match, MatchDelta, Moment},
 };
-use crate::{
-    channels::Subject,
-    identity::{Identity, MatchMapping, Move, NumberedOrder},
-};
+use crate::identity::{Identity, MatchMapping, Move, NumberedOrder};
 
 impl Hub {
     /// The mapping of provider matches to matches.
@@ -40,11 +37,11 @@ impl Hub {
         source: SourceNumber,
         event: &Event,
         moment: Moment,
-        deltas: &mut Vec<(Id, MatchDelta)>,
+        deltas: &mut Vec<(MatchSlot, MatchDelta)>,
         changes: &mut Vec<Change>,
     ) -> Result<(), ApplyError> {
         let (own, Fact::Fixture(fixture)) = (event.match_id, &event.fact) else { return Ok(()) };
-        if !self.matches.contains_key(&self.mapping(own).id) {
+        if !self.matches.contains(self.mapping(own).id) {
             self.check_capacity(source, own)?;
         }
         let resolution = self.identity.resolve(event.sport, own, fixture);
@@ -83,7 +80,8 @@ impl Hub {
         let stamp = Stamp { source: moment.source, received: now, published: now };
         let (told, others) = (self.fixture_in_place(own), self.other_member(from, own));
         let others = others.and_then(|other| self.fixture_in_place(other));
-        let Some(known) = self.matches.get_mut(&from) else { return };
+        let Some(slot) = self.matches.slot(from) else { return };
+        let known = &mut self.matches[slot];
         let (sport, source) = (known.state.sport, known.source);
         let Some(mut contribution) = known.state.take_contribution(own) else { return };
         // The fixture of the match may come from another member.
@@ -100,17 +98,17 @@ impl Hub {
             }
             left.fixture = true;
             left.left = contribution.providers();
-            self.publish_match(from, &left, moment, stamp, changes);
+            self.publish_match(slot, &left, moment, stamp, changes);
             self.refresh_headers(from, stamp, changes);
         }
-        if !self.matches.contains_key(&to) {
+        let slot = self.matches.slot(to).unwrap_or_else(|| {
             let state = Match::new(to, sport, own, contribution.fixture.clone(), source);
-            self.put_match(to, MatchEntry { state, source });
-        }
-        let Some(known) = self.matches.get_mut(&to) else { return };
+            self.put_match(MatchEntry::new(state, source))
+        });
         let mut delta = MatchDelta::default();
-        known.state.merge_contribution(contribution, swapped, moment, &self.sources, &mut delta);
-        self.publish_match(to, &delta, moment, stamp, changes);
+        let state = &mut self.matches[slot].state;
+        state.merge_contribution(contribution, swapped, moment, &self.sources, &mut delta);
+        self.publish_match(slot, &delta, moment, stamp, changes);
         self.refresh_headers(to, stamp, changes);
     }
 
@@ -125,29 +123,29 @@ impl Hub {
     }
 
     fn other_member(&self, id: Id, own: Id) -> Option<Id> {
-        let members = &self.matches.get(&id)?.state.members;
+        let members = &self.matches.get(id)?.state.members;
         members.iter().map(|member| member.own).find(|other| *other != own)
     }
 
+    /// Removes a match whose facts all belong to another match now.
     fn drop_match(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
+        self.end_signals(id, stamp, changes);
+        self.export_dropped(id);
         let Some(known) = self.take_match(id) else { return };
-        self.close_channels(id, &known.state, stamp, changes);
+        self.close_channels(known, stamp, changes);
     }
 
     /// Closes the channels of a removed match.
     pub(super) fn close_channels(
         &mut self,
-        id: Id,
-        state: &Match,
+        known: MatchEntry,
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
         self.epochs.matches.0 = self.epochs.matches.0.wrapping_add(1);
-        let books = (0..state.books.len()).map(|book| Subject::Book(id, book));
-        for subject in books.chain([Subject::Consensus(id), Subject::Match(id)]) {
-            changes.extend(self.channels.close(subject).map(Change::Closed));
-        }
-        self.relay.forget(id, changes);
-        self.leave_board(state, stamp, changes);
+        let closed = known.channels.into_all();
+        changes.extend(closed.map(|entry| Change::Closed(self.channels.unregister(entry))));
+        self.relay.forget(known.state.id, changes);
+        self.leave_board(&known.state, stamp, changes);
     }
 }

@@ -6,11 +6,13 @@
 
 pub mod blocks;
 mod capacity;
+mod export;
 pub mod feeds;
 mod headers;
 mod health;
 mod images;
 mod joining;
+mod matches;
 mod publishing;
 pub mod rate_tiers;
 mod relay;
@@ -18,14 +20,16 @@ pub mod sequence;
 mod signals;
 pub mod state;
 
-use std::{mem, sync::Arc};
+use std::sync::Arc;
 
 use fanout::{Change, Epoch, Micros};
 use ingest::event::{Batch, Event, Id};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+pub use self::export::Export;
 use self::{
     feeds::{FeedState, Source, SourceNumber, SourcePolicy},
+    matches::{MatchEntry, MatchSlot, Matches},
     rate_tiers::TierTimers,
     relay::Relay,
     sequence::{Stamp, TailWindow},
@@ -33,13 +37,13 @@ use self::{
     state::{Life, Match, MatchDelta, Moment, Origin},
 };
 use crate::{
-    channels::{Channels, Subject},
+    channels::{ChannelEntry, Channels, Subject},
     document::Object,
     identity::{Identity, MatchMapping},
     ids::PublicIds,
-    record::{Key, MatchRecord, Position},
     wire,
 };
+use record::MatchChange;
 
 /// Limits on what the hub holds, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -73,8 +77,7 @@ pub struct Epochs {
 pub struct Hub {
     settings: HubSettings,
     epochs: Epochs,
-    /// By public id.
-    matches: FxHashMap<Id, MatchEntry>,
+    matches: Matches,
     identity: Identity,
     ids: PublicIds,
     /// Provider matches that are mapped to another id than their own, or with swapped sides.
@@ -91,19 +94,11 @@ pub struct Hub {
     relay: Relay,
     /// The last time that was passed in.
     latest: Micros,
-    /// Matches that have changed or were removed since [`Hub::take_changed`].
-    changed: FxHashSet<Id>,
-    gone: Vec<Id>,
-    /// The last records of matches that were removed before their changes were taken.
-    evicted: Vec<Arc<MatchRecord>>,
+    /// Matches that have changed since the last export, and perhaps were removed.
+    changed: Vec<Id>,
+    /// Matches that were removed since the last export, and their last changes.
+    removed: Vec<MatchChange>,
     signals: SignalEngine,
-}
-
-/// A match and the source that introduced it.
-#[derive(Debug)]
-struct MatchEntry {
-    state: Match,
-    source: SourceNumber,
 }
 
 /// The fields that every document has, and some that several have.
@@ -149,7 +144,7 @@ impl Hub {
         Self {
             settings,
             epochs,
-            matches: FxHashMap::default(),
+            matches: Matches::default(),
             identity,
             ids: PublicIds::default(),
             mappings: FxHashMap::default(),
@@ -161,9 +156,8 @@ impl Hub {
             tiers_open: 0,
             relay: Relay::default(),
             latest: 0,
-            changed: FxHashSet::default(),
-            gone: Vec::new(),
-            evicted: Vec::new(),
+            changed: Vec::new(),
+            removed: Vec::new(),
             signals: SignalEngine::default(),
         }
     }
@@ -218,28 +212,6 @@ impl Hub {
         self.tiers_open
     }
 
-    /// Takes the current records of all matches that have changed since the last call, and the ids
-    /// of those that were removed.
-    pub fn take_changed(&mut self, now: Micros) -> (Vec<Arc<MatchRecord>>, Vec<Key>) {
-        let changed = self.changed.drain().filter_map(|id| {
-            let mut record = MatchRecord::of(&self.matches.get(&id)?.state, &self.ids, now);
-            record.position = self.channels.get(Subject::Match(id)).map(|entry| {
-                let sequence = &entry.sequence;
-                Position { epoch: sequence.channel.epoch, seq: sequence.head() }
-            });
-            Some(Arc::new(record))
-        });
-        let changed = changed.collect();
-        (changed, self.gone.drain(..).map(|id| id.0).collect())
-    }
-
-    /// Takes the last records of matches that changed and were then removed since
-    /// [`Hub::take_changed`]: a match that ends and is evicted within one message leaves its result
-    /// here.
-    pub fn take_evicted_records(&mut self) -> Vec<Arc<MatchRecord>> {
-        mem::take(&mut self.evicted)
-    }
-
     /// When [`Hub::flush_tiers`] is due next.
     #[must_use]
     pub fn tiers_due(&self) -> Option<Micros> {
@@ -254,10 +226,28 @@ impl Hub {
     fn flush_tiers_until(&mut self, until: Micros, now: Micros, changes: &mut Vec<Change>) {
         while let Some(timer) = self.tier_timers.pop(until) {
             let (_, subject, _) = timer;
-            if let Some(entry) = self.channels.get_mut(subject) {
+            if let Some(entry) = channel_mut(&mut self.matches, &mut self.channels, subject) {
                 entry.tiers.fire(timer, until, now, &mut self.tier_timers, changes);
             }
         }
+    }
+
+    /// A channel, if it is open.
+    pub(crate) fn channel(&self, subject: Subject) -> Option<&ChannelEntry> {
+        match subject.match_id() {
+            Some(id) => self.matches.get(id)?.channels.get(subject),
+            None => self.channels.shared(subject),
+        }
+    }
+
+    pub(crate) fn channel_mut(&mut self, subject: Subject) -> Option<&mut ChannelEntry> {
+        channel_mut(&mut self.matches, &mut self.channels, subject)
+    }
+
+    /// All open channels.
+    pub(crate) fn all_channels(&self) -> impl Iterator<Item = &ChannelEntry> {
+        let of_matches = self.matches.values().flat_map(|known| known.channels.iter());
+        of_matches.chain(self.channels.all_shared())
     }
 
     /// Applies all facts of one message. Returns the errors of those that could not be applied.
@@ -273,7 +263,9 @@ impl Hub {
         self.sources[source.0].message(batch.price_changes, received);
         self.mark_heard(source, now, changes);
         let moment = Moment { source: batch.at, received };
-        let mut deltas: Vec<(Id, MatchDelta)> = Vec::new();
+        // Nearly always one match. The usual first room for four is a large allocation, which makes
+        // the allocator tidy up for every message.
+        let mut deltas: Vec<(MatchSlot, MatchDelta)> = Vec::with_capacity(1);
         let mut errors = Vec::new();
         for event in &batch.events {
             match self.apply_event(source, event, moment, changes, &mut deltas) {
@@ -290,16 +282,16 @@ impl Hub {
 
     fn publish_deltas(
         &mut self,
-        deltas: Vec<(Id, MatchDelta)>,
+        deltas: Vec<(MatchSlot, MatchDelta)>,
         moment: Moment,
         now: Micros,
         changes: &mut Vec<Change>,
     ) {
         let Moment { source, received } = moment;
         let stamp = Stamp { source, received, published: now };
-        for (id, mut delta) in deltas {
-            self.guard(id, moment, &mut delta);
-            self.publish_match(id, &delta, moment, stamp, changes);
+        for (slot, mut delta) in deltas {
+            self.guard(slot, moment, &mut delta);
+            self.publish_match(slot, &delta, moment, stamp, changes);
         }
     }
 
@@ -309,18 +301,19 @@ impl Hub {
         event: &Event,
         moment: Moment,
         changes: &mut Vec<Change>,
-        deltas: &mut Vec<(Id, MatchDelta)>,
+        deltas: &mut Vec<(MatchSlot, MatchDelta)>,
     ) -> Result<(), ApplyError> {
         self.resolve_match(source, event, moment, deltas, changes)?;
         let MatchMapping { id, swapped } = self.mapping(event.match_id);
-        if !self.matches.contains_key(&id) {
-            self.introduce(source, id, event, moment, changes, deltas)?;
-        }
-        let index = deltas.iter().position(|(own, _)| *own == id).unwrap_or_else(|| {
-            deltas.push((id, MatchDelta::default()));
+        let slot = match self.matches.slot(id) {
+            Some(slot) => slot,
+            None => self.introduce(source, id, event, moment, changes, deltas)?,
+        };
+        let index = deltas.iter().position(|(own, _)| *own == slot).unwrap_or_else(|| {
+            deltas.push((slot, MatchDelta::default()));
             deltas.len() - 1
         });
-        let known = self.matches.get_mut(&id).ok_or(ApplyError::UnknownMatch(id))?;
+        let known = &mut self.matches[slot];
         let origin = Origin { source, own: event.match_id, moment, sources: &self.sources };
         let fact = Self::orient_sides(&event.fact, swapped);
         let fact = self.identity.with_public_ids(event.match_id, fact);
@@ -335,22 +328,31 @@ impl Hub {
     /// channels opened from now on have another epoch.
     fn remove(&mut self, id: Id, stamp: Stamp, changes: &mut Vec<Change>) {
         self.end_signals(id, stamp, changes);
+        self.export_removal(id, stamp.received);
         let Some(known) = self.take_match(id) else { return };
         self.identity.forget(id);
-        if self.changed.remove(&id) {
-            self.evicted.push(Arc::new(MatchRecord::of(&known.state, &self.ids, stamp.received)));
-        }
-        self.gone.push(id);
         self.mappings.retain(|_, mapping| mapping.id != id);
-        self.close_channels(id, &known.state, stamp, changes);
+        self.close_channels(known, stamp, changes);
     }
 
     fn leave_board(&mut self, state: &Match, stamp: Stamp, changes: &mut Vec<Change>) {
         let board = Subject::Board(state.sport);
-        if let Some(header) = self.channels.get(board).map(|entry| entry.header) {
+        if let Some(header) = self.channels.shared(board).map(|entry| entry.header) {
             let mut patch = Object::default();
             wire::board::gone(&mut patch, state);
             self.publish(board, header, patch, Vec::new(), stamp, changes);
         }
+    }
+}
+
+/// A channel, while other parts of the hub are in use.
+fn channel_mut<'a>(
+    matches: &'a mut Matches,
+    channels: &'a mut Channels,
+    subject: Subject,
+) -> Option<&'a mut ChannelEntry> {
+    match subject.match_id() {
+        Some(id) => matches.get_mut(id)?.channels.get_mut(subject),
+        None => channels.shared_mut(subject),
     }
 }

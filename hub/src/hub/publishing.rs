@@ -1,25 +1,25 @@
 //! Publishes what a batch changed as numbered changes of channels: first the match, so that prices
 //! can refer to its sequence; then the books, the consensus, and the board.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use fanout::{Change, Publication, channel::Rate};
 use ingest::event::{Id, Sport};
 
 use super::{
-    Header, Hub,
+    Header, Hub, MatchEntry, MatchSlot, channel_mut,
     feeds::FeedState,
-    rate_tiers::NumberedUpdate,
-    sequence::Stamp,
+    rate_tiers::{NumberedUpdate, TierTimers},
+    sequence::{Stamp, TailWindow},
     state::{
         Book, BookDelta, BookEvent, BookPart, ConsensusKey, Life, Match, MatchDelta, Moment, Play,
     },
 };
 use crate::{
-    channels::{Channels, Subject},
+    channels::{ChannelEntry, Channels, Subject},
     dialect::stream,
     document::{Node, Object},
-    entitlement::needs,
+    patch::Patch,
     wire,
 };
 
@@ -28,44 +28,53 @@ impl Hub {
     /// and the board.
     pub(super) fn publish_match(
         &mut self,
-        id: Id,
+        slot: MatchSlot,
         delta: &MatchDelta,
         moment: Moment,
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        self.changed.insert(id);
-        let sport = self.matches[&id].state.sport;
-        let followed = !matches!(self.matches[&id].state.play, Play::None);
-        if followed {
-            self.publish_play(id, sport, delta, moment, stamp, changes);
+        let known = &mut self.matches[slot];
+        if !known.is_changed {
+            known.is_changed = true;
+            self.changed.push(known.state.id);
+        }
+        let known = &self.matches[slot];
+        let id = known.state.id;
+        let has_channel = !matches!(known.state.play, Play::None);
+        let header = known.channels.get(Subject::Match(id)).map(|entry| entry.header);
+        // Prices change the match itself only by its header, such as when the last market closes.
+        if has_channel && (delta.changes_play() || header != Some(self.match_header(known))) {
+            self.publish_play(slot, delta, moment, stamp, changes);
         }
         for book in &delta.replaced {
             self.close_book(id, *book, changes);
         }
         for book in &delta.books {
-            self.publish_book(id, sport, book, stamp, changes);
+            self.publish_book(slot, book, stamp, changes);
         }
-        let markets = self.publish_consensus(id, sport, delta, stamp, changes);
-        self.publish_signals(id, delta, &markets, moment, stamp, changes);
-        self.relay(id, delta, stamp, changes);
-        self.note_end(id, moment);
+        let markets = self.publish_consensus(slot, delta, stamp, changes);
+        self.publish_signals(slot, delta, &markets, moment, stamp, changes);
+        self.relay(slot, delta, stamp, changes);
+        self.note_end(slot, moment);
     }
 
     fn publish_play(
         &mut self,
-        id: Id,
-        sport: Sport,
+        slot: MatchSlot,
         delta: &MatchDelta,
         moment: Moment,
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        let is_new = self.ensure(Subject::Match(id), sport, None, changes);
-        let board_is_new = self.ensure(Subject::Board(sport), sport, None, changes);
-        let state = &self.matches[&id].state;
-        let before = self.channels.get(Subject::Match(id)).map_or(Header::EMPTY, |e| e.header);
-        let after = self.match_header(&self.matches[&id]);
+        let Match { id, sport, .. } = self.matches[slot].state;
+        let subject = Subject::Match(id);
+        let is_new = self.ensure_of_match(slot, subject, None, changes);
+        let board_is_new = self.ensure(Subject::Board(sport), sport, changes);
+        let known = &self.matches[slot];
+        let state = &known.state;
+        let before = known.header(subject);
+        let after = self.match_header(known);
         let (patch, mut board) = if is_new {
             let mut board = Object::default();
             wire::board::line(board.object("matches"), state, after);
@@ -76,115 +85,143 @@ impl Hub {
             (wire::match_patch(state, delta, before, after), board)
         };
         let events = wire::match_events(state, delta, moment);
-        self.publish(Subject::Match(id), after, patch, events, stamp, changes);
+        self.publish_of_match(slot, subject, (after, patch.into(), events), stamp, changes);
         let header = if board_is_new {
             wire::set_header(&mut board, self.board_header(sport));
             self.board_header(sport)
         } else {
-            self.channels.get(Subject::Board(sport)).map_or(Header::EMPTY, |entry| entry.header)
+            self.channel(Subject::Board(sport)).map_or(Header::EMPTY, |entry| entry.header)
         };
         self.publish(Subject::Board(sport), header, board, Vec::new(), stamp, changes);
     }
 
     fn publish_book(
         &mut self,
-        id: Id,
-        sport: Sport,
+        slot: MatchSlot,
         delta: &BookDelta,
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        let match_seq = self.channels.get(Subject::Match(id)).map(|entry| entry.sequence.head());
-        let known = self.matches.get_mut(&id).expect("a changed match is known");
+        let known = &mut self.matches[slot];
+        let match_seq = known.channels.match_seq();
         let book = &mut known.state.books[delta.book];
         book.match_seq = match_seq;
         let slug = Arc::clone(&book.slug);
-        let subject = Subject::Book(id, delta.book);
-        let is_new = self.ensure(subject, sport, Some(&slug), changes);
-        let book = &self.matches[&id].state.books[delta.book];
-        let before = self.channels.get(subject).map_or(Header::EMPTY, |entry| entry.header);
-        let after = self.book_header(id, book);
+        let subject = Subject::Book(known.state.id, delta.book);
+        let is_new = self.ensure_of_match(slot, subject, Some(&slug), changes);
+        let known = &self.matches[slot];
+        let book = &known.state.books[delta.book];
+        let before = known.header(subject);
+        let after = self.book_header(known, book);
         let patch = if is_new {
-            wire::book::image(book, after, self.settings.stale_after_ms)
+            wire::book::image(book, after, self.settings.stale_after_ms).into()
         } else {
             wire::book::patch(book, delta, before, after)
         };
         let events = wire::book::events(book, &delta.events);
-        self.publish(subject, after, patch, events, stamp, changes);
+        self.publish_of_match(slot, subject, (after, patch, events), stamp, changes);
     }
 
     /// Returns the markets that were evaluated, changed or not.
     fn publish_consensus(
         &mut self,
-        id: Id,
-        sport: Sport,
+        slot: MatchSlot,
         delta: &MatchDelta,
         stamp: Stamp,
         changes: &mut Vec<Change>,
-    ) -> Vec<ConsensusKey> {
-        let known = self.matches.get(&id).expect("a changed match is known");
+    ) -> BTreeSet<ConsensusKey> {
+        let known = &mut self.matches[slot];
         let markets = markets_in(delta, &known.state.books);
         if markets.is_empty() && delta.replaced.is_empty() {
-            return Vec::new();
+            return BTreeSet::new();
         }
-        let subject = Subject::Consensus(id);
-        let number = self.channels.get(subject).map_or(0, |entry| entry.sequence.head()) + 1;
-        let known = self.matches.get_mut(&id).expect("a changed match is known");
-        let Match { books, consensus, .. } = &mut known.state;
+        let subject = Subject::Consensus(known.state.id);
+        let number = known.channels.get(subject).map_or(0, |entry| entry.sequence.head()) + 1;
+        let Match { books, consensus, touched, .. } = &mut known.state;
         let keys = consensus.keys_touched_by(&markets);
-        let changed = consensus.refresh(books, &markets, number);
+        let changed = consensus.refresh(books, &keys, number);
+        touched.consensus.extend(changed.iter().map(|it| it.key.clone()));
         if changed.is_empty() {
             return keys;
         }
-        let is_new = self.ensure(subject, sport, None, changes);
-        let known = &self.matches[&id];
+        let is_new = self.ensure_of_match(slot, subject, None, changes);
+        let known = &self.matches[slot];
         let state = &known.state;
-        let before = self.channels.get(subject).map_or(Header::EMPTY, |entry| entry.header);
+        let before = known.header(subject);
         let after = self.consensus_header(known);
         let patch = if is_new {
-            wire::consensus::image(&state.consensus, after, self.settings.stale_after_ms)
+            wire::consensus::image(&state.consensus, after, self.settings.stale_after_ms).into()
         } else {
             wire::consensus::patch(&state.consensus, &changed, before, after)
         };
         let events = wire::consensus::events(&state.consensus, &changed, number);
-        self.publish(subject, after, patch, events, stamp, changes);
+        self.publish_of_match(slot, subject, (after, patch, events), stamp, changes);
         keys
     }
 
     /// Closes the channel of a book that another source has taken over; it reopens with an image.
     pub(super) fn close_book(&mut self, id: Id, book: usize, changes: &mut Vec<Change>) {
-        if let Some(channel) = self.channels.close(Subject::Book(id, book)) {
+        let known = self.matches.get_mut(id);
+        if let Some(entry) = known.and_then(|it| it.channels.close(Subject::Book(id, book))) {
             self.epochs.matches.0 = self.epochs.matches.0.wrapping_add(1);
-            changes.push(Change::Closed(channel));
+            changes.push(Change::Closed(self.channels.unregister(entry)));
         }
     }
 
-    /// Opens a channel if it does not exist; returns whether it is new.
+    /// Opens a channel that is not of one match if it does not exist; returns whether it is new.
     pub(super) fn ensure(
+        &mut self,
+        subject: Subject,
+        sport: Sport,
+        changes: &mut Vec<Change>,
+    ) -> bool {
+        let is_new = self.channels.shared(subject).is_none();
+        if is_new {
+            let entry = self.new_channel(subject, sport, None, changes);
+            self.channels.open_shared(entry);
+        }
+        is_new
+    }
+
+    /// Opens a channel of a match if it does not exist; returns whether it is new.
+    fn ensure_of_match(
+        &mut self,
+        slot: MatchSlot,
+        subject: Subject,
+        slug: Option<&Arc<str>>,
+        changes: &mut Vec<Change>,
+    ) -> bool {
+        let MatchEntry { state, channels, .. } = &self.matches[slot];
+        let (sport, is_new) = (state.sport, channels.get(subject).is_none());
+        if is_new {
+            let entry = self.new_channel(subject, sport, slug, changes);
+            self.matches[slot].channels.open(entry);
+        }
+        is_new
+    }
+
+    fn new_channel(
         &mut self,
         subject: Subject,
         sport: Sport,
         slug: Option<&Arc<str>>,
         changes: &mut Vec<Change>,
-    ) -> bool {
-        if self.channels.get(subject).is_some() {
-            return false;
-        }
+    ) -> ChannelEntry {
         let name = Channels::name(subject, sport, slug);
         let epoch = if matches!(subject, Subject::Feeds | Subject::Signals) {
             self.epochs.feeds
         } else {
             self.epochs.matches
         };
-        let entry =
-            self.channels.open(subject, name, (epoch, needs(subject, sport)), Header::EMPTY);
+        let classes = subject.classes(sport);
+        let entry = self.channels.register(subject, name, (epoch, classes), Header::EMPTY);
         let mut base = Object::default();
         wire::set_header(&mut base, Header::EMPTY);
         base.set("stale_after_ms", self.settings.stale_after_ms);
         let channel = entry.sequence.channel.clone();
         let body = stream::BaseImageFrame { channel: channel.clone(), data: base };
         changes.push(Change::Opened(Arc::new(Publication::new(channel, 0, 0, Box::new(body)))));
-        true
+        entry
     }
 
     /// Numbers a change and publishes it. Without a patch and events, nothing is numbered.
@@ -192,22 +229,60 @@ impl Hub {
         &mut self,
         subject: Subject,
         header: Header,
-        patch: Object,
+        patch: impl Into<Patch>,
         events: Vec<Node>,
         stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        let window = self.settings.window;
+        if let Some(entry) = channel_mut(&mut self.matches, &mut self.channels, subject) {
+            let change = (header, patch.into(), events);
+            entry.publish(change, stamp, window, &mut self.tier_timers, changes);
+        }
+    }
+
+    /// The same for a channel of a match.
+    fn publish_of_match(
+        &mut self,
+        slot: MatchSlot,
+        subject: Subject,
+        change: (Header, Patch, Vec<Node>),
+        stamp: Stamp,
+        changes: &mut Vec<Change>,
+    ) {
+        let window = self.settings.window;
+        if let Some(entry) = self.matches[slot].channels.get_mut(subject) {
+            entry.publish(change, stamp, window, &mut self.tier_timers, changes);
+        }
+    }
+}
+
+impl MatchEntry {
+    /// The last published header of a channel.
+    fn header(&self, subject: Subject) -> Header {
+        self.channels.get(subject).map_or(Header::EMPTY, |entry| entry.header)
+    }
+}
+
+impl ChannelEntry {
+    fn publish(
+        &mut self,
+        (header, patch, events): (Header, Patch, Vec<Node>),
+        stamp: Stamp,
+        window: TailWindow,
+        timers: &mut TierTimers,
         changes: &mut Vec<Change>,
     ) {
         if patch.is_empty() && events.is_empty() {
             return;
         }
-        let Some(entry) = self.channels.get_mut(subject) else { return };
-        let urgent = suspends(entry.header, header, &events);
-        entry.header = header;
-        entry.stamp = Some(stamp);
-        entry.image = None;
-        let prev = entry.sequence.head();
-        let update = entry.sequence.push(stamp, patch, events, self.settings.window);
-        let channel = entry.sequence.channel.clone();
+        let urgent = suspends(self.header, header, &events);
+        self.header = header;
+        self.stamp = Some(stamp);
+        self.image = None;
+        let prev = self.sequence.head();
+        let update = self.sequence.push(stamp, patch, events, window);
+        let channel = self.sequence.channel.clone();
         let body = stream::UpdateFrame {
             channel: channel.name.clone(),
             prev,
@@ -217,7 +292,7 @@ impl Hub {
         let publication = Arc::new(publication.urgent(urgent).published(stamp.published));
         changes.push(Change::Published(Rate::Each, Arc::clone(&publication)));
         let change = NumberedUpdate { update, publication };
-        entry.tiers.take(subject, &change, &mut self.tier_timers, changes);
+        self.tiers.take(self.subject, &change, timers, changes);
     }
 }
 

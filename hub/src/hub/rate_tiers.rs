@@ -13,11 +13,7 @@ use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 use fanout::{Change, Micros, Publication, Seq, catch_up::Lease, channel::Rate};
 
 use super::sequence::Update;
-use crate::{
-    channels::Subject,
-    dialect::stream,
-    document::{Barrier, Object},
-};
+use crate::{channels::Subject, dialect::stream, document::Barrier, patch::Patch};
 
 /// The rate tiers of one channel: none if all readers take each change.
 #[derive(Debug, Default)]
@@ -55,7 +51,7 @@ struct PendingUpdate {
     prev: Seq,
     last: NumberedUpdate,
     /// The merged patch, if more than one change waits.
-    merged: Option<Object>,
+    merged: Option<Patch>,
 }
 
 impl RateTiers {

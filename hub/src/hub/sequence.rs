@@ -7,14 +7,14 @@ use std::{collections::VecDeque, sync::Arc};
 use fanout::{Micros, Seq, channel::Channel};
 
 use super::blocks::{BLOCK, Block, Blocks};
-use crate::document::{Node, Object};
+use crate::{document::Node, patch::Patch};
 
 /// One change of one channel, as stored in the tail.
 #[derive(Debug)]
 pub struct Update {
     pub seq: Seq,
     pub stamp: Stamp,
-    pub patch: Object,
+    pub patch: Patch,
     /// Events, in order. They are never merged.
     pub events: Vec<Node>,
 }
@@ -73,7 +73,7 @@ impl TailStep {
     }
 
     #[must_use]
-    pub fn patch(&self) -> &Object {
+    pub fn patch(&self) -> &Patch {
         match self {
             Self::Update(update, _) => &update.patch,
             Self::Block(block) => &block.patch,
@@ -137,7 +137,7 @@ impl Sequence {
     pub fn push(
         &mut self,
         stamp: Stamp,
-        patch: Object,
+        patch: Patch,
         events: Vec<Node>,
         window: TailWindow,
     ) -> Arc<Update> {
@@ -196,6 +196,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::document::Object;
 
     fn sequence() -> Sequence {
         let name = ChannelId::new("football/1");
@@ -225,7 +226,7 @@ mod tests {
                 for field in 0..fields {
                     patch.set(crate::document::FieldKey::Int(field as u64), true);
                 }
-                sequence.push(stamp(now), patch, Vec::new(), window);
+                sequence.push(stamp(now), patch.into(), Vec::new(), window);
                 prop_assert!(sequence.bytes <= window.bytes);
                 prop_assert!(sequence.tail.iter().all(|entry| now - entry.update.stamp.published <= window.age_us));
                 for from in sequence.oldest()..=sequence.head() {
@@ -251,7 +252,7 @@ mod tests {
             patch.set("price", number);
             let events =
                 if has_event(number) { vec![Node::Object(Object::default())] } else { vec![] };
-            sequence.push(stamp(0), patch, events, window);
+            sequence.push(stamp(0), patch.into(), events, window);
         }
         sequence
     }
@@ -278,7 +279,7 @@ mod tests {
         let singles = steps.iter().filter(|step| matches!(step, TailStep::Update(..))).count();
         assert_eq!((steps.len() - singles, singles), (29, 53 + 16));
         let last = steps.last().expect("it leads to the head");
-        assert_eq!(last.patch().get(&"price".into()), Some(&Node::Int(2_000)));
+        assert_eq!(last.patch().get(&"price".into()), Some(Node::Int(2_000)));
     }
 
     #[test]

@@ -2,7 +2,11 @@
 
 mod number;
 
-use std::{collections::BTreeMap, mem, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+    sync::Arc,
+};
 
 use fanout::{Change, Micros};
 use ingest::event::{Id, MarketStatus, SelectionStatus, Sport};
@@ -10,19 +14,19 @@ use rustc_hash::FxHashMap;
 
 use self::number::SignalNumbers;
 use super::{
-    Header, Hub, Match,
+    Header, Hub, Match, MatchSlot,
     sequence::Stamp,
     state::{Book, ConsensusKey, FootballPart, Life, MatchDelta, Moment, Play, TennisEvent},
 };
 use crate::{
     channels::Subject,
     document::{Node, Object},
-    record::{EntityRef, Key},
     signals::{
         MarketKey, Quote, QuoteState, SignalChange, SignalRecord, SignalSettings, SignalTracker,
     },
     wire,
 };
+use record::{EntityRef, Key};
 
 /// The signals of all matches.
 #[derive(Debug, Default)]
@@ -73,7 +77,7 @@ impl Hub {
 
     /// Opens the channel before there are signals, so that clients can follow it.
     pub(super) fn open_signals(&mut self, stamp: Stamp, changes: &mut Vec<Change>) {
-        if self.ensure(Subject::Signals, Sport::Other, None, changes) {
+        if self.ensure(Subject::Signals, Sport::Other, changes) {
             let mut patch = Object::default();
             wire::set_header(&mut patch, HEADER);
             patch.object("signals");
@@ -84,15 +88,15 @@ impl Hub {
     /// Evaluates what a batch changed in one match.
     pub(super) fn publish_signals(
         &mut self,
-        id: Id,
+        slot: MatchSlot,
         delta: &MatchDelta,
-        markets: &[ConsensusKey],
+        markets: &BTreeSet<ConsensusKey>,
         moment: Moment,
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        let Some(known) = self.matches.get(&id) else { return };
-        let state = &known.state;
+        let state = &self.matches[slot].state;
+        let id = state.id;
         let SignalEngine { settings, trackers, .. } = &mut self.signals;
         let at = moment.best();
         let signal_changes = if state.life() == Life::Ended {
@@ -138,7 +142,7 @@ impl Hub {
         if signal_changes.is_empty() {
             return;
         }
-        let state = self.matches.get(&id).map(|known| &known.state);
+        let state = self.matches.get(id).map(|known| &known.state);
         let sport = state.map_or(Sport::Other, |state| state.sport);
         let sides = state.and_then(|state| state.fixture.sides.as_ref()).map(|sides| {
             sides.each_ref().map(|it| EntityRef { id: it.id.0, name: Arc::clone(&it.name) })
@@ -188,7 +192,7 @@ fn evaluate(
     tracker: &mut SignalTracker,
     state: &Match,
     delta: &MatchDelta,
-    markets: &[ConsensusKey],
+    markets: &BTreeSet<ConsensusKey>,
     at: Micros,
     settings: &SignalSettings,
 ) -> Vec<SignalChange> {

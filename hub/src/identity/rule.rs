@@ -59,9 +59,7 @@ impl Reading {
         let mut competition = competition.map_or_else(Vec::new, |it| fold::words(&it.name));
         let (sides, country) = match sport {
             Sport::HorseRacing | Sport::Other => return None,
-            Sport::Tennis | Sport::Darts => {
-                (SideNames::Players(names.map(PlayerNames::read)), None)
-            }
+            _ if sport.is_of_players() => (SideNames::Players(names.map(PlayerNames::read)), None),
             _ => {
                 let country = country::mentioned_in(&competition);
                 let teams = names.map(|it| TeamName::read(it, sport == Sport::Football, country));

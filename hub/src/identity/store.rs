@@ -11,7 +11,7 @@ use super::{
     Alias, Binding, DOUBTS_MAX, Decision, Doubt, MatchDescription, MatchMapping, MatchOrder,
     NewBinding, NumberedOrder, StoredDecisions, decision::pair,
 };
-use crate::database::Database;
+use database::Database;
 
 /// A handle on the tables; clones share it.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use fanout::Micros;
 use ingest::error::Refusal;
 use serde::{Deserialize, Serialize};
 
-use crate::accounts::redact_keys;
+use base::redact::redact_keys;
 
 /// A message that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

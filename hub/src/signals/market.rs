@@ -14,16 +14,9 @@ use super::{
 type OpenPrice<'a> = (Decimal, &'a Arc<str>);
 
 /// Open prices by outcome, the best first; of each bookmaker its best one.
-struct OpenPrices<'a>(BTreeMap<Outcome, Vec<OpenPrice<'a>>>);
-
-/// The sets of outcomes of which exactly one comes true.
-const WHOLE: [&[Outcome]; 5] = [
-    &[Outcome::Home, Outcome::Draw, Outcome::Away],
-    &[Outcome::Home, Outcome::Away],
-    &[Outcome::Player1, Outcome::Player2],
-    &[Outcome::Over, Outcome::Under],
-    &[Outcome::Yes, Outcome::No],
-];
+struct OpenPrices<'a> {
+    prices: Vec<(Outcome, OpenPrice<'a>)>,
+}
 
 /// All signals of the market but those that need a past.
 pub(super) fn evaluate(
@@ -44,31 +37,39 @@ pub(super) fn evaluate(
 
 impl<'a> OpenPrices<'a> {
     fn of(quotes: &'a [Quote]) -> Self {
-        let mut offers: BTreeMap<Outcome, Vec<OpenPrice<'a>>> = BTreeMap::new();
-        for quote in quotes.iter().filter(|quote| quote.state == QuoteState::Open) {
+        let open = quotes.iter().filter(|quote| quote.state == QuoteState::Open);
+        let priced = open.filter_map(|quote| {
             // A price of 1 or less is none: nobody wins by it.
-            if let Some(price) = quote.price.filter(|price| *price > Decimal::ONE) {
-                offers.entry(quote.outcome).or_default().push((price, &quote.bookmaker));
-            }
-        }
-        for offers in offers.values_mut() {
-            offers.sort_by(|a, b| (a.1, b.0).cmp(&(b.1, a.0)));
-            offers.dedup_by(|next, kept| next.1 == kept.1);
-            offers.sort_by(|a, b| (b.0, a.1).cmp(&(a.0, b.1)));
-        }
-        Self(offers)
+            let price = quote.price.filter(|price| *price > Decimal::ONE)?;
+            Some((quote.outcome, (price, &quote.bookmaker)))
+        });
+        let mut prices: Vec<_> = priced.collect();
+        prices.sort_by(|(a_outcome, a), (b_outcome, b)| {
+            (a_outcome, a.1, b.0).cmp(&(b_outcome, b.1, a.0))
+        });
+        prices.dedup_by(|next, kept| (next.0, next.1.1) == (kept.0, kept.1.1));
+        prices.sort_by(|(a_outcome, a), (b_outcome, b)| {
+            (a_outcome, b.0, a.1).cmp(&(b_outcome, a.0, b.1))
+        });
+        Self { prices }
+    }
+
+    /// The prices of each outcome; no group is empty.
+    fn outcomes(&self) -> impl Iterator<Item = (Outcome, &[(Outcome, OpenPrice<'a>)])> {
+        self.prices.chunk_by(|one, next| one.0 == next.0).map(|prices| (prices[0].0, prices))
     }
 
     /// Whether exactly one of the outcomes comes true, and all of them have a price.
     fn is_whole(&self, quotes: &[Quote]) -> bool {
-        let mut known: Vec<_> = quotes.iter().map(|quote| quote.outcome).collect();
-        known.sort_unstable();
-        known.dedup();
-        WHOLE.iter().any(|whole| known == *whole) && self.0.keys().eq(known.iter())
+        let is_priced = |whole: &&&[Outcome]| {
+            self.outcomes().map(|(outcome, _)| outcome).eq(whole.iter().copied())
+        };
+        let whole = Outcome::COMPLETE_SETS.iter().find(is_priced);
+        whole.is_some_and(|whole| quotes.iter().all(|quote| whole.contains(&quote.outcome)))
     }
 
     fn best(&self) -> impl Iterator<Item = (Outcome, OpenPrice<'a>)> {
-        self.0.iter().filter_map(|(outcome, offers)| Some((*outcome, *offers.first()?)))
+        self.outcomes().map(|(_, prices)| prices[0])
     }
 
     /// The sum of 1/price is below 1 exactly where the sum of the products of all other prices is
@@ -103,8 +104,8 @@ impl<'a> OpenPrices<'a> {
     }
 
     fn gaps(&self, market: &MarketKey, settings: &SignalSettings) -> Vec<Signal> {
-        let gap = |(outcome, offers): (&Outcome, &Vec<OpenPrice<'a>>)| {
-            let [(price, bookmaker), (next, next_bookmaker), ..] = offers.as_slice() else {
+        let gap = |(outcome, offers): (Outcome, &[(Outcome, OpenPrice<'a>)])| {
+            let [(_, (price, bookmaker)), (_, (next, next_bookmaker)), ..] = offers else {
                 return None;
             };
             if offers.len() < settings.bookmakers_min {
@@ -112,11 +113,7 @@ impl<'a> OpenPrices<'a> {
             }
             let gap = price.checked_div(*next)? - Decimal::ONE;
             (basis_points(gap) >= settings.gap.into()).then(|| Signal {
-                topic: Topic {
-                    outcome: Some(*outcome),
-                    bookmaker: Some(Arc::clone(bookmaker)),
-                    ..Topic::of_market(SignalKind::PriceGap, market)
-                },
+                topic: Topic::of_price(SignalKind::PriceGap, market, outcome, bookmaker),
                 strength: strength(gap, Decimal::new(25, 2)),
                 finding: Finding::PriceGap {
                     price: *price,
@@ -126,27 +123,22 @@ impl<'a> OpenPrices<'a> {
                 },
             })
         };
-        self.0.iter().filter_map(gap).collect()
+        self.outcomes().filter_map(gap).collect()
     }
 
     fn values(&self, market: &MarketKey, settings: &SignalSettings) -> Vec<Signal> {
-        let few = |offers: &Vec<OpenPrice<'_>>| offers.len() < settings.bookmakers_min;
-        if self.0.values().any(few) {
+        if self.outcomes().any(|(_, offers)| offers.len() < settings.bookmakers_min) {
             return Vec::new();
         }
-        let implied = self.0.values().map(|offers| Decimal::ONE.checked_div(median(offers)));
+        let implied = self.outcomes().map(|(_, offers)| Decimal::ONE.checked_div(median(offers)));
         let Some(implied) = implied.collect::<Option<Vec<_>>>() else { return Vec::new() };
         let sum: Decimal = implied.iter().sum();
-        let value = |((outcome, offers), implied): ((&Outcome, &Vec<OpenPrice<'a>>), Decimal)| {
-            let (price, bookmaker) = *offers.first()?;
+        let value = |((outcome, offers), implied): ((_, &[(Outcome, OpenPrice<'a>)]), Decimal)| {
+            let (_, (price, bookmaker)) = offers[0];
             let probability = implied.checked_div(sum)?;
             let value = price.checked_mul(probability)? - Decimal::ONE;
             (basis_points(value) >= settings.value.into()).then(|| Signal {
-                topic: Topic {
-                    outcome: Some(*outcome),
-                    bookmaker: Some(Arc::clone(bookmaker)),
-                    ..Topic::of_market(SignalKind::Value, market)
-                },
+                topic: Topic::of_price(SignalKind::Value, market, outcome, bookmaker),
                 strength: strength(value, Decimal::new(25, 2)),
                 finding: Finding::Value {
                     price,
@@ -157,12 +149,17 @@ impl<'a> OpenPrices<'a> {
                 },
             })
         };
-        self.0.iter().zip(implied).filter_map(value).collect()
+        self.outcomes().zip(implied).filter_map(value).collect()
     }
 }
 
 /// Each bookmaker that has suspended the market while enough others trade.
 fn suspended(market: &MarketKey, quotes: &[Quote], settings: &SignalSettings) -> Vec<Signal> {
+    // A bookmaker's quotes follow each other, so there are no more bookmakers than runs of them.
+    let runs = quotes.chunk_by(|one, next| one.bookmaker == next.bookmaker).count();
+    if runs < settings.bookmakers_min {
+        return Vec::new();
+    }
     let mut states: BTreeMap<&Arc<str>, (bool, bool)> = BTreeMap::new();
     for quote in quotes {
         let (open, suspended) = states.entry(&quote.bookmaker).or_default();
@@ -191,12 +188,12 @@ fn suspended(market: &MarketKey, quotes: &[Quote], settings: &SignalSettings) ->
 }
 
 /// Of prices in order; there is at least one.
-fn median(offers: &[OpenPrice<'_>]) -> Decimal {
-    let middle = offers.len() / 2;
+fn median(offers: &[(Outcome, OpenPrice<'_>)]) -> Decimal {
+    let (middle, price) = (offers.len() / 2, |place: usize| offers[place].1.0);
     if offers.len() % 2 == 1 {
-        return offers[middle].0;
+        return price(middle);
     }
-    (offers[middle - 1].0 + offers[middle].0) / Decimal::TWO
+    (price(middle - 1) + price(middle)) / Decimal::TWO
 }
 
 /// Places of a stake; more where by so few one of the bets would lose what rounding takes.

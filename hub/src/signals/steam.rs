@@ -21,11 +21,14 @@ const MOVES_MAX: usize = 64;
 /// The recent price changes of one market.
 #[derive(Debug, Default)]
 pub(super) struct Steam {
-    prices: BTreeMap<(Outcome, Arc<str>), PriceHistory>,
+    /// In the order in which they were first quoted, which is nearly always that of the quotes.
+    prices: Vec<PriceHistory>,
 }
 
 #[derive(Debug)]
 struct PriceHistory {
+    outcome: Outcome,
+    bookmaker: Arc<str>,
     now: Decimal,
     /// Earlier prices and when they changed, oldest first.
     before: VecDeque<(Micros, Decimal)>,
@@ -40,24 +43,31 @@ impl Steam {
         at: Micros,
         settings: &SignalSettings,
     ) -> Vec<Signal> {
+        let mut next = 0;
         for quote in quotes.iter().filter(|quote| quote.state == QuoteState::Open) {
             // A price of 1 or less is none: nobody wins by it.
             if let Some(price) = quote.price.filter(|price| *price > Decimal::ONE) {
-                self.note((quote.outcome, Arc::clone(&quote.bookmaker)), price, at);
+                let place = self.place(quote, price, next);
+                self.prices[place].note(price, at);
+                next = place + 1;
             }
         }
         self.moves(market, at, settings)
     }
 
-    fn note(&mut self, whose: (Outcome, Arc<str>), now: Decimal, at: Micros) {
-        let first = || PriceHistory { now, before: VecDeque::new() };
-        let price = self.prices.entry(whose).or_insert_with(first);
-        if price.now != now {
-            if price.before.len() == MOVES_MAX {
-                price.before.pop_front();
-            }
-            price.before.push_back((at, mem::replace(&mut price.now, now)));
+    /// The index of a quote's history, which is most likely `expected`.
+    fn place(&mut self, quote: &Quote, now: Decimal, expected: usize) -> usize {
+        let is_own = |price: &PriceHistory| {
+            price.outcome == quote.outcome && price.bookmaker == quote.bookmaker
+        };
+        if self.prices.get(expected).is_some_and(is_own) {
+            return expected;
         }
+        self.prices.iter().position(is_own).unwrap_or_else(|| {
+            let Quote { outcome, bookmaker, .. } = quote.clone();
+            self.prices.push(PriceHistory { outcome, bookmaker, now, before: VecDeque::new() });
+            self.prices.len() - 1
+        })
     }
 
     /// The outcomes that move at that moment; drops changes outside the window.
@@ -67,26 +77,55 @@ impl Steam {
         at: Micros,
         settings: &SignalSettings,
     ) -> Vec<Signal> {
+        let since = at - settings.steam_window_us;
+        self.prices.iter_mut().for_each(|price| price.forget(since));
+        // Most markets are quiet, or have few bookmakers: no outcome can have moved enough.
+        let moving = self.prices.iter().filter(|price| !price.before.is_empty());
+        if moving.count() < settings.steam_bookmakers_min {
+            return Vec::new();
+        }
         let mut moves: BTreeMap<Outcome, Vec<(Arc<str>, Decimal)>> = BTreeMap::new();
-        for ((outcome, bookmaker), price) in &mut self.prices {
-            let since = at - settings.steam_window_us;
-            while price.before.front().is_some_and(|(moved, _)| *moved <= since) {
-                price.before.pop_front();
-            }
-            let Some((_, first)) = price.before.front() else { continue };
-            let Some(ratio) = price.now.checked_div(*first) else { continue };
-            let change = ratio - Decimal::ONE;
+        for price in &self.prices {
+            let Some(change) = price.change() else { continue };
             if basis_points(change.abs()) >= settings.steam.into() {
-                moves.entry(*outcome).or_default().push((Arc::clone(bookmaker), change));
+                let bookmaker = Arc::clone(&price.bookmaker);
+                moves.entry(price.outcome).or_default().push((bookmaker, change));
             }
         }
-        let moves = moves.into_iter();
-        moves.filter_map(|(outcome, moves)| signal(market, outcome, moves, settings)).collect()
+        let signal = |(outcome, mut moves): (_, Vec<(Arc<str>, Decimal)>)| {
+            moves.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+            signal(market, outcome, moves, settings)
+        };
+        moves.into_iter().filter_map(signal).collect()
     }
 
     /// Whether no change is left that could start or end a signal.
     pub(super) fn is_still(&self) -> bool {
-        self.prices.values().all(|price| price.before.is_empty())
+        self.prices.iter().all(|price| price.before.is_empty())
+    }
+}
+
+impl PriceHistory {
+    fn note(&mut self, now: Decimal, at: Micros) {
+        if self.now != now {
+            if self.before.len() == MOVES_MAX {
+                self.before.pop_front();
+            }
+            self.before.push_back((at, mem::replace(&mut self.now, now)));
+        }
+    }
+
+    /// Drops changes up to `since`.
+    fn forget(&mut self, since: Micros) {
+        while self.before.front().is_some_and(|(moved, _)| *moved <= since) {
+            self.before.pop_front();
+        }
+    }
+
+    /// How far the price has moved since the oldest change, as a fraction of the price before it.
+    fn change(&self) -> Option<Decimal> {
+        let (_, first) = self.before.front()?;
+        Some(self.now.checked_div(*first)? - Decimal::ONE)
     }
 }
 

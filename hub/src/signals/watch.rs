@@ -44,7 +44,10 @@ impl SignalTracker {
         settings: &SignalSettings,
     ) -> Vec<SignalChange> {
         let mut now = market::evaluate(key, quotes, settings);
-        let steam = self.steam.entry(key.clone()).or_default();
+        let steam = match self.steam.get_mut(key) {
+            Some(steam) => steam,
+            None => self.steam.entry(key.clone()).or_default(),
+        };
         now.extend(steam.update(key, quotes, at, settings));
         self.replace(|topic| topic.market.as_ref() == Some(key), now, at)
     }

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use base::config::{SecretError, SecretRef};
 use ingest::{
     error::DecodeError,
     event::Micros,
@@ -26,12 +27,9 @@ use ingest::{
 use rustls::ClientConfig;
 
 use crate::{
-    config::{
-        secret::{SecretError, SecretRef},
-        sources::{
-            ApiFootballConfig, BetfairStreamConfig, MatchwireConfig, SourceConfig, SourceKind,
-            SportradarUofConfig, TheOddsApiConfig, WebSocketConfig,
-        },
+    config::sources::{
+        ApiFootballConfig, BetfairStreamConfig, MatchwireConfig, SourceConfig, SourceKind,
+        SportradarUofConfig, TheOddsApiConfig, WebSocketConfig,
     },
     hub::feeds::{FactKind, Ranks, SourcePolicy},
 };
@@ -46,7 +44,7 @@ pub enum FollowError {
     #[error(transparent)]
     Betfair(#[from] betfair::SettingsError),
     #[error("the URL {0}")]
-    Poll(#[from] poll::AddressError),
+    Poll(#[from] poll::RequestError),
     #[error("the URL {0}")]
     Socket(#[from] websocket::AddressError),
     #[error("the API {0}")]
@@ -119,14 +117,14 @@ fn follow_betfair(
         other => betfair::Session::Token(other.resolve()?),
     };
     let filter = serde_json::to_value(&config.market_filter).unwrap_or_default();
-    let settings = betfair::Settings {
+    let settings = betfair::BetfairSettings {
         host: config.host.clone(),
         port: config.port,
         authority: config.authority.clone(),
         conflate_ms: config.conflate_ms,
         heartbeat_ms: config.heartbeat_ms,
         silence_ms: config.silence_ms.unwrap_or(deadline_ms / 10 * 9),
-        ..betfair::Settings::new(config.app_key.resolve()?, session, filter)
+        ..betfair::BetfairSettings::new(config.app_key.resolve()?, session, filter)
     };
     settings.check()?;
     Ok(Box::pin(async move {
@@ -157,11 +155,8 @@ fn follow_odds_api(
             requests.push(request(&format!("{sport}/scores"), &[], config.scores_interval_ms)?);
         }
     }
-    let settings = poll::Settings {
-        quotas: vec![Quota::the_odds_api(config.reserve)],
-        timeout: Duration::from_millis(POLL_TIMEOUT_MS),
-        ..poll::Settings::new(requests, trust(config.authority.as_ref())?)
-    };
+    let quotas = vec![Quota::the_odds_api(config.reserve)];
+    let settings = poll_settings(requests, quotas, config.authority.as_ref())?;
     let interpreter = the_odds_api::Interpreter::new(the_odds_api::PriceFormat::Decimal);
     Ok(Box::pin(poll::run(settings, Box::new(interpreter), outlet)))
 }
@@ -179,18 +174,30 @@ fn follow_api_football(
         requests.push(Request::new(&url, &[], Some(credential), interval)?);
     }
     let quotas = vec![Quota::api_football_day(config.reserve), Quota::api_football_minute(1)];
-    let settings = poll::Settings {
-        quotas,
-        timeout: Duration::from_millis(POLL_TIMEOUT_MS),
-        ..poll::Settings::new(requests, trust(config.authority.as_ref())?)
-    };
+    let settings = poll_settings(requests, quotas, config.authority.as_ref())?;
     let interpreter = api_football::Interpreter::default();
     Ok(Box::pin(poll::run(settings, Box::new(interpreter), outlet)))
 }
 
-fn limits(authority: Option<&PathBuf>, silence_ms: u64) -> Result<websocket::Limits, FollowError> {
+fn poll_settings(
+    requests: Vec<Request>,
+    quotas: Vec<Quota>,
+    authority: Option<&PathBuf>,
+) -> Result<poll::PollSettings, FollowError> {
+    let timeout = Duration::from_millis(POLL_TIMEOUT_MS);
+    Ok(poll::PollSettings {
+        quotas,
+        timeout,
+        ..poll::PollSettings::new(requests, trust(authority)?)
+    })
+}
+
+fn limits(
+    authority: Option<&PathBuf>,
+    silence_ms: u64,
+) -> Result<websocket::SocketLimits, FollowError> {
     let silence = Duration::from_millis(silence_ms);
-    Ok(websocket::Limits { silence, ..websocket::Limits::new(trust(authority)?) })
+    Ok(websocket::SocketLimits { silence, ..websocket::SocketLimits::new(trust(authority)?) })
 }
 
 fn follow_websocket(
@@ -200,11 +207,11 @@ fn follow_websocket(
     let headers = config.headers.iter().map(|(name, secret)| Ok((name.clone(), secret.resolve()?)));
     let headers: Vec<(String, Secret)> = headers.collect::<Result<_, SecretError>>()?;
     let first = config.first.iter().map(SecretRef::resolve).collect::<Result<_, _>>()?;
-    let settings = websocket::Settings {
+    let settings = websocket::WebSocketSettings {
         first,
         lines: true,
         live: websocket::LiveWhen::FirstMessage,
-        ..websocket::Settings::new(
+        ..websocket::WebSocketSettings::new(
             websocket::Address::new(&config.url, &headers)?,
             limits(config.authority.as_ref(), config.silence_ms)?,
         )
@@ -219,7 +226,8 @@ fn follow_matchwire(
 ) -> Result<SourceFuture, FollowError> {
     let limits = limits(config.authority.as_ref(), config.silence_ms)?;
     let key = config.key.resolve()?;
-    let settings = upstream::Settings::new(&config.url, &key, config.channels.clone(), limits)?;
+    let settings =
+        upstream::UpstreamSettings::new(&config.url, &key, config.channels.clone(), limits)?;
     let interpreter = matchwire::Matchwire::default();
     Ok(Box::pin(upstream::run(settings, Box::new(interpreter), outlet)))
 }
@@ -245,9 +253,9 @@ fn follow_uof(
         3 => Ok(uof::Product::pre_match()),
         other => Err(FollowError::Product(*other)),
     });
-    let settings = uof::Settings {
+    let settings = uof::UofSettings {
         alive_within: Duration::from_millis(config.alive_ms),
-        ..uof::Settings::new(broker, api, products.collect::<Result<_, _>>()?)
+        ..uof::UofSettings::new(broker, api, products.collect::<Result<_, _>>()?)
     };
     let interpreter = RoutedInterpreter::default();
     let route = interpreter.clone();

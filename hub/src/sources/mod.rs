@@ -3,5 +3,9 @@
 pub mod follow;
 pub mod live;
 mod player;
+mod speed;
 
-pub use self::player::{Playback, PlaybackPace, Stopped};
+pub use self::{
+    player::{Playback, PlaybackPace, Stopped},
+    speed::{Speed, WrongSpeed},
+};

@@ -12,10 +12,10 @@ use ingest::{event::Timed, recording::Step};
 use tokio::runtime::Handle;
 
 use crate::{
-    cli::Speed,
     clock::now,
     hub::feeds::SourceNumber,
     pipeline::{Input, InputSender},
+    sources::Speed,
     supervisor::{self, Lifetime, fault},
 };
 

@@ -1,6 +1,9 @@
 //! One bookmaker's book: `markets{id:{.., selections{id:{..}}}}`, and its events.
 
+use std::borrow::Cow;
+
 use ingest::event::{MarketStatus, Outcome, SelectionStatus};
+use rust_decimal::Decimal;
 
 use crate::{
     document::{FieldKey, Node, Object},
@@ -11,6 +14,7 @@ use crate::{
             Selection, Transition,
         },
     },
+    patch::{FieldList, Patch},
 };
 
 #[must_use]
@@ -19,89 +23,178 @@ pub fn image(book: &Book, header: Header, stale_after_ms: u32) -> Object {
     super::set_header(&mut image, header);
     image.set("stale_after_ms", stale_after_ms);
     let markets = image.object("markets");
+    markets.reserve(book.markets.len());
     for market in &book.markets {
-        let out = markets.object(&market.id);
-        definition(out, market, false);
-        transitions(out, market);
-        out.set_some("volume", market.volume);
-        for selection in &market.selections {
-            let out = out.object("selections").object(&selection.id);
-            prices(out, selection, false);
-            out.set_some("last", selection.last);
-            out.set_some("volume", selection.volume);
-            for rung in [LadderKind::Back, LadderKind::Lay, LadderKind::Traded] {
-                ladder(out, rung, selection.ladder(rung));
+        let out = markets.add_object(&market.id);
+        terms(out, market, false);
+        if !market.selections.is_empty() {
+            let selections = out.object("selections");
+            selections.reserve(market.selections.len());
+            for selection in &market.selections {
+                selection_image(selections.add_object(&selection.id), selection);
             }
         }
+        transitions(out, market);
+        out.set_some("volume", market.volume);
     }
     image
 }
 
+fn selection_image(out: &mut Object, selection: &Selection) {
+    entry(out, selection, false);
+    best_prices(selection).into_iter().for_each(|(name, value)| out.set_some(name, value));
+    out.set_some("last", selection.last);
+    out.set_some("volume", selection.volume);
+    for rung in [LadderKind::Back, LadderKind::Lay, LadderKind::Traded] {
+        ladder(out, rung, selection.ladder(rung));
+    }
+}
+
 #[must_use]
-pub fn patch(book: &Book, delta: &BookDelta, before: Header, after: Header) -> Object {
-    let mut patch = super::header_patch(before, after);
-    if delta.parts.is_empty() {
-        return patch;
+pub fn patch(book: &Book, delta: &BookDelta, before: Header, after: Header) -> Patch {
+    let header = super::header_patch(before, after);
+    let parts = in_order(&delta.parts);
+    if !parts.iter().any(|part| part.is_of_definition()) {
+        return numbers(book, &parts, header).into();
     }
+    let mut patch = header;
     let markets = patch.object("markets");
-    for part in &delta.parts {
-        self::part(markets, book, *part);
+    for part in parts.iter().filter(|part| part.is_of_definition()) {
+        let market = &book.markets[part.market()];
+        definition_part(markets.object(&market.id), market, *part);
     }
+    let mut patch = Patch::from(patch);
+    let numbers = numbers(book, &parts, Object::default());
+    patch.merge(&numbers.into()).expect("a definition deletes no object");
     patch
 }
 
-fn part(markets: &mut Object, book: &Book, part: BookPart) {
-    let market = &book.markets[part.market()];
-    let out = markets.object(&market.id);
-    match part {
-        BookPart::Definition(_) => definition(out, market, true),
-        BookPart::Transition(_, number) => transition_patch(out, market, number),
-        BookPart::Volume(_) => out.set_or_null("volume", market.volume),
-        BookPart::Price(_, selection) => {
-            let selection = &market.selections[selection];
-            prices(out.object("selections").object(&selection.id), selection, true);
+/// The parts of each market, selection and ladder next to each other, as they nearly always are.
+fn in_order(parts: &[BookPart]) -> Cow<'_, [BookPart]> {
+    let group = |part: &BookPart| (part.market(), part.selection(), part.ladder());
+    if parts.is_sorted_by_key(group) {
+        return Cow::Borrowed(parts);
+    }
+    let mut parts = parts.to_vec();
+    parts.sort_by_key(group);
+    Cow::Owned(parts)
+}
+
+/// Prices, sizes and volumes, behind these other fields of the document.
+fn numbers(book: &Book, parts: &[BookPart], header: Object) -> FieldList {
+    let by_market = || parts.chunk_by(|part, next| part.market() == next.market());
+    let mut out = FieldList::from(header);
+    out.reserve(1 + by_market().map(field_count).sum::<usize>());
+    let mut is_open = false;
+    for parts in by_market() {
+        if parts.iter().all(|part| part.is_of_definition()) {
+            continue;
         }
-        BookPart::Last(_, selection) => {
-            let selection = &market.selections[selection];
-            out.object("selections").object(&selection.id).set_or_null("last", selection.last);
+        if !is_open {
+            out.open(0, "markets");
+            is_open = true;
         }
-        BookPart::SelectionVolume(_, selection) => {
-            let selection = &market.selections[selection];
-            out.object("selections").object(&selection.id).set_or_null("volume", selection.volume);
+        let market = &book.markets[parts[0].market()];
+        out.open(1, &market.id);
+        let (of_market, of_selections) =
+            parts.split_at(parts.partition_point(|part| part.selection().is_none()));
+        if of_market.iter().any(|part| matches!(part, BookPart::Volume(_))) {
+            out.set_or_null(2, "volume", market.volume);
         }
-        BookPart::Rung(_, selection, rung, price) => {
+        let mut of_selections =
+            of_selections.chunk_by(|part, next| part.selection() == next.selection()).peekable();
+        if of_selections.peek().is_some() {
+            out.open(2, "selections");
+        }
+        for parts in of_selections {
+            let Some(selection) = parts[0].selection() else { continue };
             let selection = &market.selections[selection];
-            let size = selection.ladder(rung).size(price);
-            let out = out.object("selections").object(&selection.id).object(rung_name(rung));
-            out.set_or_null(FieldKey::Price(price.normalize()), size);
+            out.open(3, &selection.id);
+            selection_numbers(&mut out, selection, parts);
+        }
+    }
+    out
+}
+
+/// Fields that these parts of one market take, at most.
+fn field_count(parts: &[BookPart]) -> usize {
+    let of_part = |part: &BookPart| if matches!(part, BookPart::Price(..)) { 3 } else { 1 };
+    let place = |part: &BookPart| (part.selection(), part.ladder());
+    let places = parts.chunk_by(|part, next| place(part) == place(next));
+    // The market, `selections`, and for each ladder its name and perhaps its selection.
+    2 + 2 * places.count() + parts.iter().map(of_part).sum::<usize>()
+}
+
+/// The numbers of one selection, which has been opened.
+fn selection_numbers(out: &mut FieldList, selection: &Selection, parts: &[BookPart]) {
+    for parts in parts.chunk_by(|part, next| part.ladder() == next.ladder()) {
+        if let Some(ladder) = parts[0].ladder() {
+            out.open(4, rung_name(ladder));
+        }
+        for part in parts {
+            match *part {
+                BookPart::Price(..) => {
+                    for (name, value) in best_prices(selection) {
+                        out.set_or_null(4, name, value);
+                    }
+                }
+                BookPart::Last(..) => out.set_or_null(4, "last", selection.last),
+                BookPart::SelectionVolume(..) => out.set_or_null(4, "volume", selection.volume),
+                BookPart::Rung(.., level) => {
+                    let size = (!level.size.is_zero()).then_some(level.size);
+                    out.set_or_null(5, FieldKey::Price(level.price.normalize()), size);
+                }
+                BookPart::Definition(_) | BookPart::Transition(..) | BookPart::Volume(_) => {}
+            }
         }
     }
 }
 
-fn definition(out: &mut Object, market: &Market, patch: bool) {
-    out.set("kind", &market.kind);
-    if patch {
-        out.set_or_null("name", market.name.as_ref());
-        out.set_or_null("line", market.line);
-        out.set_or_null("period", market.period.as_ref());
-    } else {
-        out.set_some("name", market.name.as_ref());
-        out.set_some("line", market.line);
-        out.set_some("period", market.period.as_ref());
+fn definition_part(out: &mut Object, market: &Market, part: BookPart) {
+    match part {
+        BookPart::Definition(_) => definition_patch(out, market),
+        BookPart::Transition(_, number) => transition_patch(out, market, number),
+        BookPart::Volume(_)
+        | BookPart::Price(..)
+        | BookPart::Last(..)
+        | BookPart::SelectionVolume(..)
+        | BookPart::Rung(..) => {}
     }
+}
+
+fn definition_patch(out: &mut Object, market: &Market) {
+    terms(out, market, true);
+    if market.selections.is_empty() {
+        return;
+    }
+    let selections = out.object("selections");
+    // Without prices before the definition, none has to be looked for.
+    let is_new = selections.is_empty();
+    for selection in &market.selections {
+        let out = if is_new {
+            selections.add_object(&selection.id)
+        } else {
+            selections.object(&selection.id)
+        };
+        entry(out, selection, true);
+    }
+}
+
+/// The definition of a market but for its selections.
+fn terms(out: &mut Object, market: &Market, patch: bool) {
+    out.set("kind", &market.kind);
+    super::set(out, "name", market.name.as_ref(), patch);
+    super::set(out, "line", market.line, patch);
+    super::set(out, "period", market.period.as_ref(), patch);
     out.set("status", market.status.as_str());
     out.set("in_play", market.in_play);
-    for selection in &market.selections {
-        let out = out.object("selections").object(&selection.id);
-        if patch {
-            out.set_or_null("name", selection.name.as_ref());
-            out.set_or_null("outcome", selection.outcome.map(Outcome::as_str));
-        } else {
-            out.set_some("name", selection.name.as_ref());
-            out.set_some("outcome", selection.outcome.map(Outcome::as_str));
-        }
-        out.set("status", selection.status.as_str());
-    }
+}
+
+/// The definition of a selection.
+fn entry(out: &mut Object, selection: &Selection, patch: bool) {
+    super::set(out, "name", selection.name.as_ref(), patch);
+    super::set(out, "outcome", selection.outcome.map(Outcome::as_str), patch);
+    out.set("status", selection.status.as_str());
 }
 
 fn transitions(out: &mut Object, market: &Market) {
@@ -130,16 +223,9 @@ fn transition(transition: Transition) -> Object {
     out
 }
 
-fn prices(out: &mut Object, selection: &Selection, patch: bool) {
-    let values =
-        [("price", selection.price), ("prev", selection.prev), ("lay", selection.best_lay())];
-    for (name, value) in values {
-        if patch {
-            out.set_or_null(name, value);
-        } else {
-            out.set_some(name, value);
-        }
-    }
+/// The best prices to back and lay, and the price before.
+fn best_prices(selection: &Selection) -> [(&'static str, Option<Decimal>); 3] {
+    [("price", selection.price), ("prev", selection.prev), ("lay", selection.best_lay())]
 }
 
 fn ladder(out: &mut Object, rung: LadderKind, ladder: &Ladder) {
@@ -147,6 +233,7 @@ fn ladder(out: &mut Object, rung: LadderKind, ladder: &Ladder) {
         return;
     }
     let out = out.object(rung_name(rung));
+    out.reserve(ladder.levels().len());
     for level in ladder.levels() {
         out.add(FieldKey::Price(level.price.normalize()), level.size);
     }

@@ -8,20 +8,28 @@ use crate::{
         Header,
         state::{Consensus, ConsensusChange, ConsensusKey, ConsensusMarket, ConsensusOffer},
     },
+    patch::{FieldList, Patch},
 };
+
+/// Fields of a market of three selections, which most have at most.
+const FIELDS: usize = 8 + 3 * (2 + OFFER_FIELDS.len());
+
+/// The fields of an offer.
+const OFFER_FIELDS: [&str; 5] = ["price", "median", "bookmakers", "best", "oldest"];
 
 #[must_use]
 pub fn image(consensus: &Consensus, header: Header, stale_after_ms: u32) -> Object {
     let mut image = Object::default();
     super::set_header(&mut image, header);
     image.set("stale_after_ms", stale_after_ms);
-    let markets = image.object("markets");
+    let mut out = FieldList::from(image);
+    out.open(0, "markets");
     for (key, members) in &consensus.markets {
         if let Some(current) = &members.current {
-            market(markets.object(&key.id()), key, current, None);
+            market(&mut out, key, current, None);
         }
     }
-    image
+    out.to_object()
 }
 
 #[must_use]
@@ -30,42 +38,47 @@ pub fn patch(
     changed: &[ConsensusChange],
     before: Header,
     after: Header,
-) -> Object {
-    let mut patch = super::header_patch(before, after);
+) -> Patch {
+    let mut out = FieldList::from(super::header_patch(before, after));
+    out.reserve(1 + changed.len() * FIELDS);
+    if !changed.is_empty() {
+        out.open(0, "markets");
+    }
     for ConsensusChange { key, before } in changed {
-        let markets = patch.object("markets");
         match consensus.markets.get(key).and_then(|members| members.current.as_ref()) {
-            Some(current) => market(markets.object(&key.id()), key, current, before.as_ref()),
-            None => markets.set(&key.id(), Node::Null),
+            Some(current) => market(&mut out, key, current, before.as_ref()),
+            None => out.set(1, &key.id(), Node::Null),
         }
     }
-    patch
+    out.into()
 }
 
 /// A complete market. In a patch (`Some`, with its previous state), absent values are deleted.
 fn market(
-    out: &mut Object,
+    out: &mut FieldList,
     key: &ConsensusKey,
     market: &ConsensusMarket,
     patch: Option<&ConsensusMarket>,
 ) {
-    out.set("kind", &key.kind);
-    out.set_some("line", key.line);
-    out.set_some("period", key.period.as_ref());
-    out.set("status", market.status.as_str());
-    out.set("in_play", market.in_play);
-    if patch.is_some() {
-        out.set_or_null("overround", market.overround);
-    } else {
-        out.set_some("overround", market.overround);
+    out.open(1, &key.id());
+    out.set(2, "kind", &key.kind);
+    out.set_some(2, "line", key.line);
+    out.set_some(2, "period", key.period.as_ref());
+    out.set(2, "status", market.status.as_str());
+    out.set(2, "in_play", market.in_play);
+    match market.overround {
+        None if patch.is_none() => {}
+        overround => out.set_or_null(2, "overround", overround),
     }
-    let before = patch.iter().flat_map(|before| before.selections.keys());
-    for gone in before.filter(|outcome| !market.selections.contains_key(outcome)) {
-        out.object("selections").set(gone.as_str(), Node::Null);
+    let before = patch.into_iter().flat_map(|before| before.selections.keys());
+    let mut gone = before.filter(|it| !market.selections.contains_key(it)).peekable();
+    if gone.peek().is_some() || !market.selections.is_empty() {
+        out.open(2, "selections");
     }
+    gone.for_each(|outcome| out.set(3, outcome.as_str(), Node::Null));
     for (outcome, price) in &market.selections {
-        let out = out.object("selections").object(outcome.as_str());
-        out.set("status", price.status.as_str());
+        out.open(3, outcome.as_str());
+        out.set(4, "status", price.status.as_str());
         match &price.offer {
             Some(offer) => self::offer(out, offer),
             None if patch.is_some() => no_offer(out),
@@ -74,17 +87,17 @@ fn market(
     }
 }
 
-fn offer(out: &mut Object, offer: &ConsensusOffer) {
-    out.set("price", offer.price);
-    out.set("median", offer.median);
-    out.set("bookmakers", offer.bookmakers);
-    out.set("best", &offer.best);
-    out.set("oldest", offer.oldest);
+fn offer(out: &mut FieldList, offer: &ConsensusOffer) {
+    out.set(4, "price", offer.price);
+    out.set(4, "median", offer.median);
+    out.set(4, "bookmakers", offer.bookmakers);
+    out.set(4, "best", &offer.best);
+    out.set(4, "oldest", offer.oldest);
 }
 
-fn no_offer(out: &mut Object) {
-    for name in ["price", "median", "bookmakers", "best", "oldest"] {
-        out.set(name, Node::Null);
+fn no_offer(out: &mut FieldList) {
+    for name in OFFER_FIELDS {
+        out.set(4, name, Node::Null);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A football match: `clock`, `score`, `incidents`, `stats`, `ball`, and its events.
 
-use ingest::event::{Ball, FootballScore, Incident, IncidentKind, Pair, Side, VarDecision};
+use ingest::event::{Ball, FootballScore, Incident, IncidentKind, Pair, Side};
 use rust_decimal::Decimal;
 
 use super::participant;
@@ -91,7 +91,7 @@ fn incident(place: usize, entry: &IncidentEntry) -> Object {
     let Incident { kind, .. } = &entry.incident;
     let mut out = Object::default();
     out.set("n", u32::try_from(place + 1).unwrap_or(u32::MAX));
-    out.set("kind", incident_kind(*kind));
+    out.set("kind", kind.as_str());
     particulars(&mut out, &entry.incident);
     if let Some(why) = &entry.retracted {
         out.set("retracted", true);
@@ -109,7 +109,7 @@ fn particulars(out: &mut Object, incident: &Incident) {
     out.set_some("assist", incident.assist.as_ref().map(participant));
     match incident.kind {
         IncidentKind::Goal(kind) => out.set("type", kind.as_str()),
-        IncidentKind::Var(decision) => out.set("decision", var_decision(decision)),
+        IncidentKind::Var(decision) => out.set("decision", decision.as_str()),
         IncidentKind::Period(phase) => out.set("status", phase.as_str()),
         IncidentKind::Shootout { scored } => out.set("scored", scored),
         IncidentKind::Yellow
@@ -138,28 +138,6 @@ fn absent_incident_fields(out: &mut Object, entry: &IncidentEntry) {
     ];
     for (name, _) in absent.into_iter().filter(|(_, absent)| *absent) {
         out.set(name, Node::Null);
-    }
-}
-
-fn incident_kind(kind: IncidentKind) -> &'static str {
-    match kind {
-        IncidentKind::Goal(_) => "goal",
-        IncidentKind::Yellow => "yellow",
-        IncidentKind::SecondYellow => "second_yellow",
-        IncidentKind::Red => "red",
-        IncidentKind::Substitution => "substitution",
-        IncidentKind::PenaltyMissed => "penalty_missed",
-        IncidentKind::Var(_) => "var",
-        IncidentKind::Period(_) => "period",
-        IncidentKind::Shootout { .. } => "shootout",
-    }
-}
-
-fn var_decision(decision: VarDecision) -> &'static str {
-    match decision {
-        VarDecision::Checking => "checking",
-        VarDecision::Confirmed => "confirmed",
-        VarDecision::Overturned => "overturned",
     }
 }
 
@@ -216,10 +194,10 @@ fn event(state: &Football, event: FootballEvent) -> Object {
 fn event_kind(kind: IncidentKind) -> &'static str {
     match kind {
         IncidentKind::Yellow | IncidentKind::SecondYellow | IncidentKind::Red => "card",
-        other => incident_kind(other),
+        other => other.as_str(),
     }
 }
 
 fn card(kind: IncidentKind) -> Option<&'static str> {
-    (event_kind(kind) == "card").then(|| incident_kind(kind))
+    (event_kind(kind) == "card").then(|| kind.as_str())
 }

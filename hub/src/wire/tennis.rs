@@ -119,7 +119,7 @@ fn point(out: &mut Vec<Node>, point: &Point, ended: PointEndings, set: u8, momen
     let mut event = named("point", eid);
     event.set("winner", number(*winner));
     event.set("server", number(*server));
-    event.set_some("how", how.map(point_kind));
+    event.set_some("how", how.map(PointKind::as_str));
     event.set("set", set);
     event.set("point", score.points);
     event.set_some("at", moment.source);
@@ -169,11 +169,4 @@ fn named(kind: &'static str, eid: &Arc<str>) -> Object {
     event.set("kind", kind);
     event.set("eid", eid);
     event
-}
-
-fn point_kind(how: PointKind) -> &'static str {
-    match how {
-        PointKind::Ace => "ace",
-        PointKind::DoubleFault => "double_fault",
-    }
 }

@@ -1,8 +1,8 @@
 //! Bytes to each feed's own messages.
 //!
-//! One module for each format, named after it. All are pure, take bytes and know neither our
-//! events nor each other; whatever the bytes are, they answer with a message or a
-//! [`DecodeError`] and never panic.
+//! One module for each format, named after it. All are pure and take bytes; they do not know each
+//! other, and only [`events`], Matchwire's own format, knows the types of [`crate::event`]. Whatever
+//! the bytes are, they return a message or a [`DecodeError`] and never panic.
 
 pub mod api_football;
 pub mod betfair;
@@ -32,4 +32,11 @@ pub(crate) fn json_error(error: &serde_json::Error) -> DecodeError {
         Category::Syntax | Category::Io => RefusalKind::Syntax,
     };
     DecodeError::new(kind, error.to_string())
+}
+
+fn csv_error(error: &csv::Error) -> DecodeError {
+    match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => DecodeError::syntax("text is not UTF-8"),
+        _ => DecodeError::syntax(error.to_string()),
+    }
 }

@@ -10,7 +10,8 @@
 
 use csv::StringRecord;
 
-use crate::error::{DecodeError, RefusalKind};
+use super::csv_error;
+use crate::error::DecodeError;
 
 /// One match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -95,7 +96,7 @@ pub fn rows(bytes: &[u8]) -> Result<Vec<Result<Row, RefusedRow>>, DecodeError> {
     let header = reader.headers().map_err(|error| csv_error(&error))?.clone();
     let column = |name: &str| header.iter().position(|field| field.trim() == name);
     if let Some(name) = COLUMNS.iter().find(|name| column(name).is_none()) {
-        return Err(syntax(format!("column {name} is missing")));
+        return Err(DecodeError::syntax(format!("column {name} is missing")));
     }
     let read = |record: Result<StringRecord, csv::Error>| match record {
         Ok(record) => row(&record, |name| record.get(column(name)?))
@@ -115,22 +116,25 @@ fn row<'r>(
 ) -> Result<Row, DecodeError> {
     let text = |name: &str| field(name).unwrap_or_default().trim().to_owned();
     if field("pbp").is_none() {
-        return Err(syntax(format!("{} fields, and the points are not among them", record.len())));
+        return Err(DecodeError::syntax(format!(
+            "{} fields, and the points are not among them",
+            record.len()
+        )));
     }
     let (id, players) = (text("pbp_id"), [text("server1"), text("server2")]);
     if id.is_empty() {
-        return Err(value("match without its id".to_owned()));
+        return Err(DecodeError::value("match without its id"));
     }
     if players.iter().any(String::is_empty) {
-        return Err(value(format!("match {id} without the name of a player")));
+        return Err(DecodeError::value(format!("match {id} without the name of a player")));
     }
     let (points, strange) = strokes(&text("pbp"));
     if points.is_empty() || points.len() > POINTS_MAX {
-        return Err(value(format!("match {id} with {} points", points.len())));
+        return Err(DecodeError::value(format!("match {id} with {} points", points.len())));
     }
     let sets = points.iter().filter(|stroke| stroke.ends == PointEnd::Set).count();
     if sets > SETS_MAX {
-        return Err(value(format!("match {id} with {sets} sets")));
+        return Err(DecodeError::value(format!("match {id} with {sets} sets")));
     }
     let winner = text("winner").parse().ok().filter(|winner| *winner <= 2).unwrap_or(0);
     Ok(Row {
@@ -204,21 +208,6 @@ impl PointEnd {
     fn or(self, mark: Self) -> Self {
         if self == Self::Set { self } else { mark }
     }
-}
-
-fn csv_error(error: &csv::Error) -> DecodeError {
-    match error.kind() {
-        csv::ErrorKind::Utf8 { .. } => syntax("text is not UTF-8".to_owned()),
-        _ => syntax(error.to_string()),
-    }
-}
-
-fn syntax(reason: String) -> DecodeError {
-    DecodeError::new(RefusalKind::Syntax, reason)
-}
-
-fn value(reason: String) -> DecodeError {
-    DecodeError::new(RefusalKind::Value, reason)
 }
 
 #[cfg(test)]

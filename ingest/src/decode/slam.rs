@@ -4,11 +4,10 @@
 //! Format: github.com/JeffSackmann/tennis_slam_pointbypoint. Columns are found by their names in
 //! the header, because they differ from year to year, and whole columns are empty in older files.
 
-use std::borrow::Cow;
-
 use csv::StringRecord;
 
-use crate::error::{DecodeError, RefusalKind};
+use super::csv_error;
+use crate::error::DecodeError;
 
 /// Where in a row of points the columns that we read stand.
 #[derive(Debug, Clone)]
@@ -79,8 +78,9 @@ impl PointColumns {
     pub fn from_header(line: &[u8]) -> Result<Self, DecodeError> {
         let header = fields(line)?;
         let perhaps = |name: &str| header.iter().position(|field| field == name);
-        let must =
-            |name: &str| perhaps(name).ok_or_else(|| syntax(format!("column {name} is missing")));
+        let must = |name: &str| {
+            perhaps(name).ok_or_else(|| DecodeError::syntax(format!("column {name} is missing")))
+        };
         Ok(Self {
             width: header.len(),
             match_id: must("match_id")?,
@@ -104,7 +104,7 @@ impl PointColumns {
         let row = fields(line)?;
         if row.len() != self.width {
             let reason = format!("{} fields where the header has {}", row.len(), self.width);
-            return Err(syntax(reason));
+            return Err(DecodeError::syntax(reason));
         }
         let number = |column: usize, most: u8| bounded(&row[column], most);
         let flagged = |columns: [Option<usize>; 2]| {
@@ -135,7 +135,7 @@ impl PointsCell {
             "AD" => Ok(Self::Advantage),
             number => {
                 let shown = number.parse().ok().filter(|shown| *shown <= POINTS_MAX);
-                let reason = || value(format!("{number:?} is no score of a game"));
+                let reason = || DecodeError::value(format!("{number:?} is no score of a game"));
                 shown.map(Self::Number).ok_or_else(reason)
             }
         }
@@ -153,7 +153,7 @@ pub fn matches(bytes: &[u8]) -> Result<Vec<MatchRow>, DecodeError> {
     let header = reader.headers().map_err(|error| csv_error(&error))?.clone();
     let column = |name: &str| header.iter().position(|field| field == name);
     if let Some(name) = ["match_id", "player1", "player2"].iter().find(|n| column(n).is_none()) {
-        return Err(syntax(format!("column {name} is missing")));
+        return Err(DecodeError::syntax(format!("column {name} is missing")));
     }
     let row = |row: StringRecord| {
         let field = |name| column(name).and_then(|at| row.get(at)).unwrap_or_default().to_owned();
@@ -187,7 +187,8 @@ fn fields(line: &[u8]) -> Result<StringRecord, DecodeError> {
 
 fn bounded(text: &str, most: u8) -> Result<u8, DecodeError> {
     let number = text.trim().parse().ok().filter(|number| *number <= most);
-    number.ok_or_else(|| value(format!("{text:?} where a number up to {most} is meant")))
+    number
+        .ok_or_else(|| DecodeError::value(format!("{text:?} where a number up to {most} is meant")))
 }
 
 fn bounded_or_zero(text: &str, most: u8) -> Result<u8, DecodeError> {
@@ -208,24 +209,8 @@ fn elapsed(text: &str) -> Result<Option<u32>, DecodeError> {
         [Some(h), Some(m), Some(s)] if h < 100 && m < 60 && s < 60 => {
             Ok(Some(h * 3600 + m * 60 + s))
         }
-        _ => Err(value(format!("{text:?} is no time H:MM:SS"))),
+        _ => Err(DecodeError::value(format!("{text:?} is no time H:MM:SS"))),
     }
-}
-
-fn csv_error(error: &csv::Error) -> DecodeError {
-    let reason: Cow<'_, str> = match error.kind() {
-        csv::ErrorKind::Utf8 { .. } => "text is not UTF-8".into(),
-        _ => error.to_string().into(),
-    };
-    syntax(reason.into_owned())
-}
-
-fn syntax(reason: String) -> DecodeError {
-    DecodeError::new(RefusalKind::Syntax, reason)
-}
-
-fn value(reason: String) -> DecodeError {
-    DecodeError::new(RefusalKind::Value, reason)
 }
 
 #[cfg(test)]

@@ -1,36 +1,56 @@
-//! What a feed can say about a match apart from its fixture and its state.
+//! Particulars of a match apart from its fixture and its state.
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Pair, Participant};
+use super::{Id, Pair, Participant, references::NamedVenue};
 
-/// The particulars of a match. What is absent is not known, and takes nothing back.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Particulars of the match. What is omitted is unknown, and takes nothing back.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct About {
     /// The number of the round or matchday, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<u16>,
-    /// What the round is called where it has a name: `Semi-final`.
+    /// What the round is called: `Semi-final`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub round_name: Option<Arc<str>>,
     /// The group of a cup: `Group A`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<Arc<str>>,
-    /// The country of the competition, as ISO 3166-1 alpha-2 where the feed has it, else its name.
+    /// The country of the competition: two letters of ISO 3166-1, or its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub country: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub venue: Option<Venue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub referee: Option<Participant>,
-    pub coaches: Pair<Option<Participant>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home_coach: Option<Participant>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away_coach: Option<Participant>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub attendance: Option<u32>,
-    /// Whether neither side is at home.
+    /// Neither side is at home.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub neutral: Option<bool>,
-    /// Tennis: the surface, and the category of the tournament.
+    /// Tennis: `grass`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub surface: Option<Arc<str>>,
+    /// Tennis: of the tournament.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<Arc<str>>,
     /// How many sets, legs or maps are played at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u8>,
-    /// The countries of both sides: ISO 3166-1 alpha-2 where the feed has them, else the names.
-    pub side_countries: Pair<Option<Arc<str>>>,
+    /// The country of the home side or player 1: two letters of ISO 3166-1, or its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home_country: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away_country: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub weather: Option<Weather>,
 }
 
@@ -47,7 +67,8 @@ pub struct Weather {
 }
 
 /// A ground, a court, a race course.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "NamedVenue", into = "NamedVenue")]
 pub struct Venue {
     pub id: Id,
     pub name: Arc<str>,
@@ -55,6 +76,18 @@ pub struct Venue {
 }
 
 impl About {
+    /// The coaches of both sides.
+    #[must_use]
+    pub fn coaches(&self) -> Pair<Option<&Participant>> {
+        [self.home_coach.as_ref(), self.away_coach.as_ref()]
+    }
+
+    /// The countries of both sides.
+    #[must_use]
+    pub fn side_countries(&self) -> Pair<Option<&Arc<str>>> {
+        [self.home_country.as_ref(), self.away_country.as_ref()]
+    }
+
     /// Takes over what the other one knows and this one does not.
     pub fn fill_from(&mut self, other: &Self) {
         fn fill<T: Clone>(own: &mut Option<T>, other: &Option<T>) {
@@ -68,15 +101,15 @@ impl About {
         fill(&mut self.country, &other.country);
         fill(&mut self.venue, &other.venue);
         fill(&mut self.referee, &other.referee);
-        fill(&mut self.coaches[0], &other.coaches[0]);
-        fill(&mut self.coaches[1], &other.coaches[1]);
+        fill(&mut self.home_coach, &other.home_coach);
+        fill(&mut self.away_coach, &other.away_coach);
         fill(&mut self.attendance, &other.attendance);
         fill(&mut self.neutral, &other.neutral);
         fill(&mut self.surface, &other.surface);
         fill(&mut self.category, &other.category);
         fill(&mut self.best_of, &other.best_of);
-        fill(&mut self.side_countries[0], &other.side_countries[0]);
-        fill(&mut self.side_countries[1], &other.side_countries[1]);
+        fill(&mut self.home_country, &other.home_country);
+        fill(&mut self.away_country, &other.away_country);
         fill(&mut self.weather, &other.weather);
     }
 }

@@ -1,29 +1,37 @@
-//! What feeds tell of a football match for analysis: shots, expected goals, halves, momentum,
-//! average positions, ratings.
+//! Events of a football match for analysis: shots, expected goals, halves, momentum, average
+//! positions, ratings.
 //!
 //! None of it is part of the stream's match document: it belongs to the record of the match and to
 //! the answers over HTTP.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Eid, Participant, Side, Stat};
+use super::{Eid, Participant, Side, Stat, counts};
 use crate::football::Period;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Shots, momentum, halves and the like, which belong to the record of a match but not to its stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Analysis {
-    /// A shot. One with the same `eid` replaces the one before.
     Shot(Shot),
-    /// The expected goals of a side, from a provider that does not tell them shot by shot.
+    /// The expected goals of a side, from a provider that does not report them shot by shot.
     ExpectedGoals {
         side: Side,
+        #[serde(with = "total")]
+        #[schemars(with = "f64", range(min = 0, max = 30))]
         goals: ExpectedGoals,
     },
+    /// How the match swayed in one minute.
     Momentum(Momentum),
     /// Counts of one side in one half: absolute, and only those that changed.
     HalfStats {
         half: Half,
         side: Side,
+        #[serde(with = "counts")]
+        #[schemars(with = "BTreeMap<Stat, u32>")]
         values: Vec<(Stat, u32)>,
     },
     /// Where the players of a side have been on average so far. A later one replaces it.
@@ -60,39 +68,106 @@ impl ExpectedGoals {
     pub fn goals(self) -> f64 {
         f64::from(self.0) / Self::UNITS
     }
+
+    /// From the number in a line.
+    fn read<E: serde::de::Error>(goals: f64, max: f64) -> Result<Self, E> {
+        let read = Self::from_goals(goals).filter(|_| goals <= max);
+        let wrong = || E::custom(format_args!("expected goals {goals} are not from 0 to {max}"));
+        read.ok_or_else(wrong)
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Expected goals of a side, which lines write as a number of goals.
+mod total {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::ExpectedGoals;
+
+    pub(super) fn serialize<S: Serializer>(
+        goals: &ExpectedGoals,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        goals.goals().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<ExpectedGoals, D::Error> {
+        ExpectedGoals::read(f64::deserialize(deserializer)?, ExpectedGoals::GOALS_MAX)
+    }
+}
+
+/// Expected goals of a shot, which lines write as a probability.
+mod probability {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::ExpectedGoals;
+
+    pub(super) fn serialize<S: Serializer>(
+        goals: &Option<ExpectedGoals>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        goals.map(ExpectedGoals::goals).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<ExpectedGoals>, D::Error> {
+        let goals = Option::<f64>::deserialize(deserializer)?;
+        goals.map(|goals| ExpectedGoals::read(goals, 1.0)).transpose()
+    }
+}
+
+/// A shot. One with the same `eid` replaces the one before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Shot {
+    /// Its stable name, unique among the shots of the match.
     pub eid: Eid,
     pub side: Side,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub player: Option<Participant>,
     pub period: Period,
-    /// As in [`super::Incident`].
+    /// The minute in progress, as in incidents.
     pub minute: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub added: Option<u16>,
     pub outcome: ShotOutcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub situation: Option<ShotSituation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub body_part: Option<BodyPart>,
     /// The probability that a shot like this is a goal.
+    #[serde(default, with = "probability", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<f64>", range(min = 0, max = 1))]
     pub expected_goals: Option<ExpectedGoals>,
     /// The same, given where the ball went.
+    #[serde(default, with = "probability", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<f64>", range(min = 0, max = 1))]
     pub expected_on_target: Option<ExpectedGoals>,
+    /// Where it was taken, in tenths of a percent of the pitch, seen from the side that shoots.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<PitchPlace>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub goal_mouth: Option<GoalMouth>,
 }
 
-/// A place in tenths of a percent of the pitch, as in [`super::Ball`]: `x` 0 is the own goal line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// In tenths of a percent of the pitch: `x` 0 is the own goal line, `y` 0 the left touch line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PitchPlace {
+    #[schemars(range(max = 1000))]
     pub x: u16,
+    #[schemars(range(max = 1000))]
     pub y: u16,
 }
 
 /// Where a shot crossed the goal line, or would have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct GoalMouth {
     /// In tenths of a percent of the width of the pitch, from the left of the one who shoots.
+    #[schemars(range(max = 1000))]
     pub y: u16,
     /// In tenths of a percent of the height of the crossbar: 1000 is the bar.
     pub z: u16,
@@ -136,11 +211,39 @@ pub enum BodyPart {
 }
 
 /// How a match swayed in one minute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "MinuteMomentum", into = "MinuteMomentum")]
 pub struct Momentum {
     pub minute: MatchMinute,
     /// From -100 to 100; positive is home.
     pub value: i8,
+}
+
+/// How lines write a momentum.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Momentum")]
+struct MinuteMomentum {
+    /// From 1.
+    minute: u16,
+    /// The time added to the period that ends with this minute, all of it.
+    #[serde(default)]
+    added: bool,
+    /// From -100 to 100; positive is home.
+    #[schemars(range(min = -100, max = 100))]
+    value: i8,
+}
+
+impl From<MinuteMomentum> for Momentum {
+    fn from(MinuteMomentum { minute, added, value }: MinuteMomentum) -> Self {
+        Self { minute: MatchMinute { minute, added }, value }
+    }
+}
+
+impl From<Momentum> for MinuteMomentum {
+    fn from(Momentum { minute: MatchMinute { minute, added }, value }: Momentum) -> Self {
+        Self { minute, added, value }
+    }
 }
 
 /// A minute of the match, from 1. All of the time added to a period is one.
@@ -182,16 +285,19 @@ impl Half {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AveragePosition {
     pub player: Participant,
     pub place: PitchPlace,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PlayerRating {
     pub player: Participant,
-    /// In hundredths, from 0 to 1000: 725 is 7.25 of 10.
+    /// In hundredths: 725 is 7.25 of 10.
+    #[schemars(range(max = 1000))]
     pub rating: u16,
 }
 

@@ -1,24 +1,31 @@
-//! What a feed can tell of a football match.
+//! Events of a football match.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Analysis, Eid, LineUp, Pair, Participant, PlayerStat, Side};
+use super::{
+    Analysis, Eid, LineUp, Pair, Participant, PlayerStat, Side, counts, line_up, words::words,
+};
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(rename = "Football")]
 pub enum FootballFact {
     Status(FootballStatus),
-    /// The match clock at the moment of the batch. The hub decides whether its anchor must move.
+    /// The match clock at the moment of the line. The hub decides whether its anchor must move.
     Clock {
         second: u32,
         running: bool,
     },
     Score(FootballScore),
-    /// Something new that happened. One known by its `eid` is a repetition and changes nothing.
+    /// Something new that happened. One with an `eid` that came before is a repetition and changes
+    /// nothing.
     Incident(Incident),
     /// An incident is taken back (a goal overturned); `score` is what stands now.
     Retract {
+        /// The `eid` of the incident.
         of: Eid,
         why: Arc<str>,
         score: FootballScore,
@@ -28,10 +35,14 @@ pub enum FootballFact {
     /// Counts of one side: absolute, and only those that changed.
     Stats {
         side: Side,
+        #[serde(with = "counts")]
+        #[schemars(with = "BTreeMap<Stat, u32>")]
         values: Vec<(Stat, u32)>,
     },
     Ball(Ball),
-    /// Who starts and who sits on the bench; a later one replaces it.
+    /// Who starts for a side and who sits on the bench; a later one replaces it.
+    #[serde(with = "line_up::of_side")]
+    #[schemars(with = "line_up::LineUpOfSide")]
     LineUp {
         side: Side,
         line_up: LineUp,
@@ -40,57 +51,44 @@ pub enum FootballFact {
     PlayerStats {
         side: Side,
         player: Participant,
+        #[serde(with = "counts")]
+        #[schemars(with = "BTreeMap<PlayerStat, u32>")]
         values: Vec<(PlayerStat, u32)>,
     },
     /// Shots, momentum, halves and the like.
     Analysis(Analysis),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FootballStatus {
-    NotStarted,
-    FirstHalf,
-    HalfTime,
-    SecondHalf,
-    ExtraFirst,
-    ExtraHalf,
-    ExtraSecond,
-    Penalties,
-    Finished,
-    Postponed,
-    Abandoned,
-    Cancelled,
-}
-
-impl FootballStatus {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotStarted => "not_started",
-            Self::FirstHalf => "first_half",
-            Self::HalfTime => "half_time",
-            Self::SecondHalf => "second_half",
-            Self::ExtraFirst => "extra_first",
-            Self::ExtraHalf => "extra_half",
-            Self::ExtraSecond => "extra_second",
-            Self::Penalties => "penalties",
-            Self::Finished => "finished",
-            Self::Postponed => "postponed",
-            Self::Abandoned => "abandoned",
-            Self::Cancelled => "cancelled",
-        }
+words! {
+    pub enum FootballStatus {
+        NotStarted = "not_started",
+        FirstHalf = "first_half",
+        HalfTime = "half_time",
+        SecondHalf = "second_half",
+        ExtraFirst = "extra_first",
+        ExtraHalf = "extra_half",
+        ExtraSecond = "extra_second",
+        Penalties = "penalties",
+        Finished = "finished",
+        Postponed = "postponed",
+        Abandoned = "abandoned",
+        Cancelled = "cancelled",
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct FootballScore {
-    /// What the scoreboard shows: all goals in play, without the shoot-out.
+    /// All goals in play, without the shoot-out.
     pub goals: Pair<u16>,
     /// At half time.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub half_time: Option<Pair<u16>>,
     /// Goals of extra time alone, from its start on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_time: Option<Pair<u16>>,
     /// Kicks scored in the shoot-out.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub penalties: Option<Pair<u16>>,
 }
 
@@ -105,25 +103,48 @@ impl FootballScore {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Incident {
+    /// Its stable name, unique within the match.
     pub eid: Eid,
     pub kind: IncidentKind,
     /// The minute in progress, as scoreboards count: 17:58 is minute 18; 45 or 90 with `added`
     /// in stoppage time.
     pub minute: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub added: Option<u16>,
     /// For a goal the side that profits of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub side: Option<Side>,
     /// The scorer, the one booked, the player who goes off.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub player: Option<Participant>,
     /// The one who gave the pass; for a substitution the player who comes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub assist: Option<Participant>,
     /// The score after it, for a goal and for a kick of the shoot-out.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<Pair<u16>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+impl Incident {
+    /// An incident without players and score, in a minute and its added one. Constructors spread
+    /// it, so that a new optional field changes only those that fill it.
+    #[must_use]
+    pub fn new(
+        eid: impl Into<Eid>,
+        kind: IncidentKind,
+        (minute, added): (u16, Option<u16>),
+        side: Option<Side>,
+    ) -> Self {
+        let eid = eid.into();
+        Self { eid, kind, minute, added, side, player: None, assist: None, score: None }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum IncidentKind {
     Goal(GoalKind),
     Yellow,
@@ -131,101 +152,106 @@ pub enum IncidentKind {
     Red,
     Substitution,
     PenaltyMissed,
-    /// A check by the video assistant has begun or ended.
+    /// A check by the video assistant.
     Var(VarDecision),
     Period(FootballStatus),
-    /// A kick of the shoot-out, scored or not.
+    /// A kick of the shoot-out.
     Shootout {
         scored: bool,
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum GoalKind {
-    Regular,
-    Penalty,
-    OwnGoal,
-}
-
-impl GoalKind {
+impl IncidentKind {
+    /// The word in frames and records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Regular => "regular",
-            Self::Penalty => "penalty",
-            Self::OwnGoal => "own_goal",
+            Self::Goal(_) => "goal",
+            Self::Yellow => "yellow",
+            Self::SecondYellow => "second_yellow",
+            Self::Red => "red",
+            Self::Substitution => "substitution",
+            Self::PenaltyMissed => "penalty_missed",
+            Self::Var(_) => "var",
+            Self::Period(_) => "period",
+            Self::Shootout { .. } => "shootout",
+        }
+    }
+
+    /// The kind of goal, the decision, the status of the period, or whether the kick was scored.
+    #[must_use]
+    pub fn detail(self) -> Option<&'static str> {
+        match self {
+            Self::Goal(kind) => Some(kind.as_str()),
+            Self::Var(decision) => Some(decision.as_str()),
+            Self::Period(status) => Some(status.as_str()),
+            Self::Shootout { scored: true } => Some("scored"),
+            Self::Shootout { scored: false } => Some("missed"),
+            Self::Yellow
+            | Self::SecondYellow
+            | Self::Red
+            | Self::Substitution
+            | Self::PenaltyMissed => None,
         }
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum VarDecision {
-    Checking,
-    Confirmed,
-    Overturned,
-}
-
-/// A counter of a side. Possession is in percent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stat {
-    BallPossession,
-    TotalShots,
-    ShotsOnTarget,
-    ShotsOffTarget,
-    BlockedShots,
-    CornerKicks,
-    Fouls,
-    Offsides,
-    YellowCards,
-    RedCards,
-    Saves,
-    Passes,
-    AccuratePasses,
-    ThrowIns,
-    GoalKicks,
-    FreeKicks,
-    Attacks,
-    DangerousAttacks,
-}
-
-impl Stat {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BallPossession => "ball_possession",
-            Self::TotalShots => "total_shots",
-            Self::ShotsOnTarget => "shots_on_target",
-            Self::ShotsOffTarget => "shots_off_target",
-            Self::BlockedShots => "blocked_shots",
-            Self::CornerKicks => "corner_kicks",
-            Self::Fouls => "fouls",
-            Self::Offsides => "offsides",
-            Self::YellowCards => "yellow_cards",
-            Self::RedCards => "red_cards",
-            Self::Saves => "saves",
-            Self::Passes => "passes",
-            Self::AccuratePasses => "accurate_passes",
-            Self::ThrowIns => "throw_ins",
-            Self::GoalKicks => "goal_kicks",
-            Self::FreeKicks => "free_kicks",
-            Self::Attacks => "attacks",
-            Self::DangerousAttacks => "dangerous_attacks",
-        }
+words! {
+    pub enum GoalKind {
+        Regular = "regular",
+        Penalty = "penalty",
+        OwnGoal = "own_goal",
     }
 }
 
-/// Where the ball is, in tenths of a percent of the pitch, seen from the side that has it: `x` 0 is
-/// its own goal line, 1000 the other; `y` 0 its left touch line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+words! {
+    pub enum VarDecision {
+        Checking = "checking",
+        Confirmed = "confirmed",
+        Overturned = "overturned",
+    }
+}
+
+words! {
+    /// A counter of a side. Possession is in percent.
+    pub enum Stat {
+        BallPossession = "ball_possession",
+        TotalShots = "total_shots",
+        ShotsOnTarget = "shots_on_target",
+        ShotsOffTarget = "shots_off_target",
+        BlockedShots = "blocked_shots",
+        CornerKicks = "corner_kicks",
+        Fouls = "fouls",
+        Offsides = "offsides",
+        YellowCards = "yellow_cards",
+        RedCards = "red_cards",
+        Saves = "saves",
+        Passes = "passes",
+        AccuratePasses = "accurate_passes",
+        ThrowIns = "throw_ins",
+        GoalKicks = "goal_kicks",
+        FreeKicks = "free_kicks",
+        Attacks = "attacks",
+        DangerousAttacks = "dangerous_attacks",
+    }
+}
+
+/// Where the ball is, in tenths of a percent of the pitch, seen from the side that has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Ball {
+    /// 0 is its own goal line, 1000 the other.
+    #[schemars(range(max = 1000))]
     pub x: u16,
+    /// 0 is its left touch line.
+    #[schemars(range(max = 1000))]
     pub y: u16,
     pub side: Side,
     pub situation: Situation,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Situation {
     Possession,
     Attack,
@@ -245,6 +271,7 @@ pub enum Situation {
 }
 
 impl Situation {
+    /// The word in frames and documents, which differs from the one in lines: `freekick`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,9 +1,21 @@
 //! Access to the ids in a fact, for replacing them by other numbers.
 
 use super::{
-    About, Analysis, Batch, Competition, Event, Fact, Fixture, FootballFact, Id, Incident,
-    Participant,
+    About, Analysis, Batch, Event, Fact, Fixture, FootballFact, Id, Incident, Participant,
 };
+
+/// What an id in a fact identifies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntityKind {
+    Competition,
+    /// A side of a fixture: a team or a player, by sport.
+    Side,
+    Venue,
+    Referee,
+    Coach,
+    Player,
+    Runner,
+}
 
 impl Batch {
     /// Visits every id in the batch: of matches, participants, competitions and venues.
@@ -23,45 +35,68 @@ impl Event {
 impl Fact {
     /// Visits every id in the fact.
     pub fn each_id(&mut self, visit: &mut impl FnMut(&mut Id)) {
+        self.each_entity(&mut |_, id, _| visit(id));
+    }
+
+    /// Visits every entity in the fact: what it is, its id and its name.
+    pub(crate) fn each_entity(&mut self, visit: &mut impl FnMut(EntityKind, &mut Id, &str)) {
         match self {
-            Self::Fixture(fixture) => fixture.each_id(visit),
-            Self::About(about) => about.each_id(visit),
-            Self::Football(fact) => fact.each_id(visit),
+            Self::Fixture(fixture) => fixture.each_entity(visit),
+            Self::About(about) => about.each_entity(visit),
+            Self::Football(fact) => fact.each_entity(visit),
             Self::Race(race) => {
-                race.runners.iter_mut().for_each(|runner| visit(&mut runner.participant.id));
+                let runners = race.runners.iter_mut();
+                runners.for_each(|it| it.participant.visit(EntityKind::Runner, visit));
             }
             Self::Tennis(_) | Self::Scoreboard(_) | Self::Odds(_) => {}
         }
     }
 }
 
+impl Participant {
+    fn visit(&mut self, kind: EntityKind, visit: &mut impl FnMut(EntityKind, &mut Id, &str)) {
+        visit(kind, &mut self.id, &self.name);
+    }
+}
+
 impl Fixture {
     /// Visits the ids of the competition and of both sides.
     pub fn each_id(&mut self, visit: &mut impl FnMut(&mut Id)) {
-        if let Some(Competition { id, .. }) = &mut self.competition {
-            visit(id);
+        self.each_entity(&mut |_, id, _| visit(id));
+    }
+
+    fn each_entity(&mut self, visit: &mut impl FnMut(EntityKind, &mut Id, &str)) {
+        if let Some(competition) = &mut self.competition {
+            visit(EntityKind::Competition, &mut competition.id, &competition.name);
         }
-        self.sides.iter_mut().flatten().for_each(|side| visit(&mut side.id));
+        let sides = self.sides.iter_mut().flatten();
+        sides.for_each(|side| side.visit(EntityKind::Side, visit));
     }
 }
 
 impl About {
-    fn each_id(&mut self, visit: &mut impl FnMut(&mut Id)) {
-        self.venue.iter_mut().for_each(|venue| visit(&mut venue.id));
-        let people = self.referee.iter_mut().chain(self.coaches.iter_mut().flatten());
-        people.for_each(|person| visit(&mut person.id));
+    fn each_entity(&mut self, visit: &mut impl FnMut(EntityKind, &mut Id, &str)) {
+        if let Some(venue) = &mut self.venue {
+            visit(EntityKind::Venue, &mut venue.id, &venue.name);
+        }
+        self.referee.iter_mut().for_each(|person| person.visit(EntityKind::Referee, visit));
+        let coaches = self.home_coach.iter_mut().chain(&mut self.away_coach);
+        coaches.for_each(|person| person.visit(EntityKind::Coach, visit));
     }
 }
 
 impl FootballFact {
-    fn each_id(&mut self, visit: &mut impl FnMut(&mut Id)) {
+    fn each_entity(&mut self, visit: &mut impl FnMut(EntityKind, &mut Id, &str)) {
         match self {
-            Self::Incident(incident) | Self::Correct(incident) => incident.each_id(visit),
+            Self::Incident(incident) | Self::Correct(incident) => incident.each_entity(visit),
             Self::LineUp { line_up, .. } => {
-                line_up.players.iter_mut().for_each(|it| visit(&mut it.player.id));
+                line_up
+                    .players
+                    .iter_mut()
+                    .for_each(|it| it.player.visit(EntityKind::Player, visit));
             }
-            Self::PlayerStats { player, .. } => visit(&mut player.id),
-            Self::Analysis(analysis) => analysis.each_id(visit),
+            Self::PlayerStats { player, .. } => player.visit(EntityKind::Player, visit),
+            Self::Analysis(analysis) => analysis.each_entity(visit),
             Self::Status(_)
             | Self::Clock { .. }
             | Self::Score(_)
@@ -73,14 +108,15 @@ impl FootballFact {
 }
 
 impl Analysis {
-    fn each_id(&mut self, visit: &mut impl FnMut(&mut Id)) {
+    fn each_entity(&mut self, visit: &mut impl FnMut(EntityKind, &mut Id, &str)) {
+        let mut player = |player: &mut Participant| player.visit(EntityKind::Player, visit);
         match self {
-            Self::Shot(shot) => shot.player.iter_mut().for_each(|player| visit(&mut player.id)),
+            Self::Shot(shot) => shot.player.iter_mut().for_each(player),
             Self::AveragePositions { players, .. } => {
-                players.iter_mut().for_each(|it| visit(&mut it.player.id));
+                players.iter_mut().for_each(|it| player(&mut it.player));
             }
             Self::Ratings { players, .. } => {
-                players.iter_mut().for_each(|it| visit(&mut it.player.id));
+                players.iter_mut().for_each(|it| player(&mut it.player));
             }
             Self::ExpectedGoals { .. } | Self::Momentum(_) | Self::HalfStats { .. } => {}
         }
@@ -88,9 +124,8 @@ impl Analysis {
 }
 
 impl Incident {
-    fn each_id(&mut self, visit: &mut impl FnMut(&mut Id)) {
-        let Self { player, assist, .. } = self;
-        let people: [&mut Option<Participant>; 2] = [player, assist];
-        people.into_iter().flatten().for_each(|person| visit(&mut person.id));
+    fn each_entity(&mut self, visit: &mut impl FnMut(EntityKind, &mut Id, &str)) {
+        let people = self.player.iter_mut().chain(&mut self.assist);
+        people.for_each(|person| person.visit(EntityKind::Player, visit));
     }
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Participant;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Participant, Side, words::words};
 
 /// The line-up of one side: who starts, and who sits on the bench.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,24 +16,65 @@ pub struct LineUp {
     pub players: Vec<LineUpPlayer>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct LineUpPlayer {
     pub player: Participant,
     /// The number on the shirt.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<PlayerPosition>,
-    /// The player's nationality: ISO 3166-1 alpha-2 where the feed has it, else the name.
+    /// The player's nationality: two letters of ISO 3166-1, or the country's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub country: Option<Arc<str>>,
     pub starter: bool,
+    #[serde(default)]
     pub captain: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PlayerPosition {
-    Goalkeeper,
-    Defender,
-    Midfielder,
-    Forward,
+/// A line-up and its side as one object, which is how lines write it.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "LineUp")]
+pub(super) struct LineUpOfSide {
+    side: Side,
+    /// `4-3-3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    formation: Option<Arc<str>>,
+    /// Those who start first, then the bench.
+    players: Vec<LineUpPlayer>,
+}
+
+pub(super) mod of_side {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{LineUp, LineUpOfSide, Side};
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        side: &Side,
+        line_up: &LineUp,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let LineUp { formation, players } = line_up.clone();
+        LineUpOfSide { side: *side, formation, players }.serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<(Side, LineUp), D::Error> {
+        let LineUpOfSide { side, formation, players } = LineUpOfSide::deserialize(deserializer)?;
+        Ok((side, LineUp { formation, players }))
+    }
+}
+
+words! {
+    pub enum PlayerPosition {
+        Goalkeeper = "goalkeeper",
+        Defender = "defender",
+        Midfielder = "midfielder",
+        Forward = "forward",
+    }
 }
 
 impl PlayerPosition {
@@ -46,110 +90,38 @@ impl PlayerPosition {
     }
 }
 
-/// A counter of one player in one match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PlayerStat {
-    MinutesPlayed,
-    Touches,
-    Goals,
-    Assists,
-    TotalShots,
-    ShotsOnTarget,
-    KeyPasses,
-    TotalPasses,
-    AccuratePasses,
-    TotalCrosses,
-    AccurateCrosses,
-    Dribbles,
-    DribblesWon,
-    DuelsWon,
-    DuelsLost,
-    AerialsWon,
-    AerialsLost,
-    Tackles,
-    TacklesWon,
-    Clearances,
-    Interceptions,
-    Recoveries,
-    Dispossessed,
-    Fouls,
-    WasFouled,
-    Offsides,
-    YellowCards,
-    RedCards,
-    Saves,
-    GoalsConceded,
-}
-
-impl PlayerStat {
-    /// Every counter, in the order in which they are reported.
-    pub const ALL: [Self; 30] = [
-        Self::MinutesPlayed,
-        Self::Touches,
-        Self::Goals,
-        Self::Assists,
-        Self::TotalShots,
-        Self::ShotsOnTarget,
-        Self::KeyPasses,
-        Self::TotalPasses,
-        Self::AccuratePasses,
-        Self::TotalCrosses,
-        Self::AccurateCrosses,
-        Self::Dribbles,
-        Self::DribblesWon,
-        Self::DuelsWon,
-        Self::DuelsLost,
-        Self::AerialsWon,
-        Self::AerialsLost,
-        Self::Tackles,
-        Self::TacklesWon,
-        Self::Clearances,
-        Self::Interceptions,
-        Self::Recoveries,
-        Self::Dispossessed,
-        Self::Fouls,
-        Self::WasFouled,
-        Self::Offsides,
-        Self::YellowCards,
-        Self::RedCards,
-        Self::Saves,
-        Self::GoalsConceded,
-    ];
-
-    /// Its name in answers of the football API.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::MinutesPlayed => "minutes_played",
-            Self::Touches => "touches",
-            Self::Goals => "goals",
-            Self::Assists => "goal_assist",
-            Self::TotalShots => "total_shots",
-            Self::ShotsOnTarget => "shots_on_target",
-            Self::KeyPasses => "key_pass",
-            Self::TotalPasses => "total_pass",
-            Self::AccuratePasses => "accurate_pass",
-            Self::TotalCrosses => "total_cross",
-            Self::AccurateCrosses => "accurate_cross",
-            Self::Dribbles => "total_contest",
-            Self::DribblesWon => "won_contest",
-            Self::DuelsWon => "duel_won",
-            Self::DuelsLost => "duel_lost",
-            Self::AerialsWon => "aerial_won",
-            Self::AerialsLost => "aerial_lost",
-            Self::Tackles => "total_tackle",
-            Self::TacklesWon => "won_tackle",
-            Self::Clearances => "total_clearance",
-            Self::Interceptions => "interception",
-            Self::Recoveries => "ball_recovery",
-            Self::Dispossessed => "dispossessed",
-            Self::Fouls => "fouls",
-            Self::WasFouled => "was_fouled",
-            Self::Offsides => "total_offside",
-            Self::YellowCards => "yellow_card",
-            Self::RedCards => "red_card",
-            Self::Saves => "saves",
-            Self::GoalsConceded => "goals_conceded",
-        }
+words! {
+    /// A count of a player, by its name in answers of the football API.
+    pub enum PlayerStat {
+        MinutesPlayed = "minutes_played",
+        Touches = "touches",
+        Goals = "goals",
+        Assists = "goal_assist",
+        TotalShots = "total_shots",
+        ShotsOnTarget = "shots_on_target",
+        KeyPasses = "key_pass",
+        TotalPasses = "total_pass",
+        AccuratePasses = "accurate_pass",
+        TotalCrosses = "total_cross",
+        AccurateCrosses = "accurate_cross",
+        Dribbles = "total_contest",
+        DribblesWon = "won_contest",
+        DuelsWon = "duel_won",
+        DuelsLost = "duel_lost",
+        AerialsWon = "aerial_won",
+        AerialsLost = "aerial_lost",
+        Tackles = "total_tackle",
+        TacklesWon = "won_tackle",
+        Clearances = "total_clearance",
+        Interceptions = "interception",
+        Recoveries = "ball_recovery",
+        Dispossessed = "dispossessed",
+        Fouls = "fouls",
+        WasFouled = "was_fouled",
+        Offsides = "total_offside",
+        YellowCards = "yellow_card",
+        RedCards = "red_card",
+        Saves = "saves",
+        GoalsConceded = "goals_conceded",
     }
 }

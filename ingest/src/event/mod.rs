@@ -1,23 +1,34 @@
-//! Our vocabulary: what a feed can tell the hub, in the field's own words.
+//! The vocabulary of the hub: every fact that a feed can report.
 //!
 //! Every fact is **absolute** ("the score is 2-1"), never a difference, so that applying one twice
-//! changes nothing. A [`Batch`] is all that one message of a source says; the hub applies it as one
-//! piece. No provider's field name and no JSON appears here.
+//! changes nothing. A [`Batch`] contains all facts of one message of a source; the hub applies it as
+//! one piece.
+//!
+//! The types are also Matchwire's own line format (`docs/INGEST.md`): serde reads and writes lines
+//! with them, and `docs/events.schema.json` is generated from them and their comments. Unknown names
+//! are errors. No provider's field name appears here.
 
 mod about;
 mod analysis;
+mod counts;
 mod football;
 mod ids;
 mod line_up;
+mod number;
 mod odds;
 mod race;
+pub(crate) mod references;
 mod scoreboard;
+mod sport;
 mod swap;
 mod tennis;
+mod words;
 
 use std::{fmt, sync::Arc};
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use self::{
@@ -37,8 +48,12 @@ pub use self::{
     },
     race::{Race, RaceRunner, RaceStatus, RunnerStatus},
     scoreboard::{MatchClock, Scoreboard, ScoreboardStatus},
+    sport::{PlayKind, Sport},
     tennis::{GameScore, Point, PointKind, SetScore, TennisFact, TennisScore, TennisStatus},
 };
+
+pub(crate) use self::ids::EntityKind;
+use self::references::{NamedCompetition, NamedParticipant};
 
 /// Microseconds since the Unix epoch, UTC.
 pub type Micros = i64;
@@ -69,62 +84,22 @@ pub struct Event {
     pub fact: Fact,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// What is reported. All facts are absolute: to report one twice changes nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Fact {
-    /// Who plays whom, where and when. Comes first for each match; a later one corrects it.
+    /// Sides, place and time: the first fact of each match. A later one corrects it.
     Fixture(Fixture),
     /// Particulars that not every feed has: round, ground, referee.
     About(Box<About>),
     Football(FootballFact),
     Tennis(TennisFact),
-    /// How a match stands of a sport that is followed by its scoreboard alone.
+    /// The whole scoreboard of a match of CS2, darts, hockey or basketball.
     Scoreboard(Scoreboard),
+    /// The whole of a horse race.
     Race(Race),
+    /// What one bookmaker says of one market of the match.
     Odds(OddsFact),
-}
-
-/// A sport, named as in the first segment of our channels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Sport {
-    Football,
-    Tennis,
-    Cs2,
-    Darts,
-    Hockey,
-    Basketball,
-    HorseRacing,
-    Cricket,
-    /// A sport that the feed knows and we have no name for; only its odds are carried.
-    Other,
-}
-
-impl Sport {
-    pub const ALL: [Self; 9] = [
-        Self::Football,
-        Self::Tennis,
-        Self::Cs2,
-        Self::Darts,
-        Self::Hockey,
-        Self::Basketball,
-        Self::HorseRacing,
-        Self::Cricket,
-        Self::Other,
-    ];
-
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Football => "football",
-            Self::Tennis => "tennis",
-            Self::Cs2 => "csgo",
-            Self::Darts => "darts",
-            Self::Hockey => "hockey",
-            Self::Basketball => "basketball",
-            Self::HorseRacing => "horseracing",
-            Self::Cricket => "cricket",
-            Self::Other => "other",
-        }
-    }
 }
 
 /// An id of a match, a participant, a player, a competition or a venue.
@@ -161,9 +136,13 @@ impl fmt::Display for Id {
 }
 
 /// Which of the two: home and away in football, player 1 and player 2 in tennis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Side {
+    #[serde(rename = "home")]
     First,
+    #[serde(rename = "away")]
     Second,
 }
 
@@ -191,30 +170,66 @@ impl Side {
 /// A value of each side: `[home, away]`, `[player 1, player 2]`.
 pub type Pair<T> = [T; 2];
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "NamedParticipant", into = "NamedParticipant")]
 pub struct Participant {
     pub id: Id,
     pub name: Arc<str>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "NamedCompetition", into = "NamedCompetition")]
 pub struct Competition {
     pub id: Id,
     pub name: Arc<str>,
     pub season: Option<Arc<str>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Fixture {
-    /// The provider's slug and its own key of the match: `("wyscout", "2058017")`.
+    /// The provider's slug and its own key of the match: `("wyscout", "2058017")`. Lines have both
+    /// outside of the fact.
+    #[serde(skip)]
     pub provider: Arc<str>,
+    #[serde(skip)]
     pub provider_key: Arc<str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub competition: Option<Competition>,
+    /// When it starts, in microseconds since the Unix epoch, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Micros>,
-    /// The day on which it is played, where the feed says no more than that.
+    /// The day on which it is played, where no more is known: `2026-08-30`.
+    #[serde(with = "day", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub date: Option<Date>,
-    /// Absent where the feed carries ids alone (live Betfair).
+    /// Home and away, or player 1 and player 2. Absent if the feed has ids alone (live Betfair).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sides: Option<Pair<Participant>>,
+}
+
+/// A day as lines write it: `2026-08-30`.
+mod day {
+    use jiff::civil::Date;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(
+        date: &Option<Date>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        date.map(|date| date.to_string()).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Date>, D::Error> {
+        let date = Option::<String>::deserialize(deserializer)?;
+        let read = |date: String| {
+            let wrong = |_| format!("date {date:?} is not a day as 2026-08-30");
+            date.parse::<Date>().map_err(wrong).map_err(D::Error::custom)
+        };
+        date.map(read).transpose()
+    }
 }
 
 /// The stable name of something that happened, unique within its match: `"g1"`, `"263884274"`.

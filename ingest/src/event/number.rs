@@ -1,4 +1,6 @@
 //! Prices, sizes and lines: decimals as text.
+//!
+//! An optional field is written this way with `#[serde(with = "number::optional")]`.
 
 use std::fmt;
 
@@ -9,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// A decimal, written as text: `"2.10"`. A JSON number is refused, because most programs that write
 /// or read one go by way of a float, which loses digits in silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Number(pub Decimal);
+pub(super) struct Number(pub(super) Decimal);
 
 impl Number {
     /// Digits with at most one point between them and a minus in front; never rounded.
@@ -31,6 +33,23 @@ impl Serialize for Number {
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Text)
+    }
+}
+
+pub(super) mod optional {
+    use super::{Decimal, Deserialize, Deserializer, Number, Serialize, Serializer};
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        value: &Option<Decimal>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.map(Number).serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Decimal>, D::Error> {
+        Ok(Option::<Number>::deserialize(deserializer)?.map(|number| number.0))
     }
 }
 

@@ -1,146 +1,183 @@
-//! What a bookmaker can tell of the markets of a match.
+//! Events of the markets of a match.
 
 use std::sync::Arc;
 
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    number::{self, Number},
+    words::words,
+};
 
 /// What one bookmaker says of one market of the match.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Odds")]
 pub struct OddsFact {
-    /// The bookmaker's slug: `betfair`, `pinnacle`.
+    /// The bookmaker's slug, part of a channel's name: lower-case letters, digits, `-`, `_`, `.`.
+    #[schemars(regex(pattern = r"^[a-z0-9._-]{1,64}$"))]
     pub book: Arc<str>,
     /// The bookmaker's own id of the market, opaque.
     pub market: Arc<str>,
     pub change: MarketChange,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(rename = "Change")]
 pub enum MarketChange {
     /// The whole definition; it replaces the one before. Prices stay.
     Define(MarketDefinition),
     /// Forget every price, ladder and volume of the market: an image follows.
     Clear,
+    /// What changed; what is omitted did not.
     Prices {
+        #[serde(default)]
         selections: Vec<SelectionChange>,
         /// Matched on the whole market so far.
+        #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<Number>")]
         volume: Option<Decimal>,
     },
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Definition")]
 pub struct MarketDefinition {
-    /// Our name for the kind of market where we know it (`match_winner`, `over_under`,
-    /// `both_teams_to_score`, `asian_handicap`), else the provider's own in lower case.
+    /// `match_winner`, `over_under`, `both_teams_to_score`, `asian_handicap`, or the provider's own
+    /// name of the kind, in lower case.
     pub kind: Arc<str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<Arc<str>>,
-    /// The line of a market that has one: 2.5 goals.
+    /// The line of a market that has one: `"2.5"` goals.
+    #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Number>")]
     pub line: Option<Decimal>,
     /// The part of the match that it is about; absent means the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Arc<str>>,
     pub status: MarketStatus,
+    #[serde(default)]
     pub in_play: bool,
     pub selections: Vec<SelectionDefinition>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MarketStatus {
-    Inactive,
-    Open,
-    Suspended,
-    Closed,
-}
-
-impl MarketStatus {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inactive => "inactive",
-            Self::Open => "open",
-            Self::Suspended => "suspended",
-            Self::Closed => "closed",
-        }
+words! {
+    pub enum MarketStatus {
+        Inactive = "inactive",
+        Open = "open",
+        Suspended = "suspended",
+        Closed = "closed",
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Selection")]
 pub struct SelectionDefinition {
     /// The provider's id; `id@handicap` where it exists once for each handicap.
     pub id: Arc<str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<Arc<str>>,
     pub status: SelectionStatus,
     /// What it stands for, where all bookmakers have the same: then it is part of the consensus.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SelectionStatus {
-    Active,
-    Winner,
-    Loser,
-    Removed,
-}
-
-impl SelectionStatus {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Winner => "winner",
-            Self::Loser => "loser",
-            Self::Removed => "removed",
-        }
+words! {
+    pub enum SelectionStatus {
+        Active = "active",
+        Winner = "winner",
+        Loser = "loser",
+        Removed = "removed",
     }
 }
 
-/// A selection that means the same with every bookmaker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Outcome {
-    Home,
-    Draw,
-    Away,
-    Player1,
-    Player2,
-    Over,
-    Under,
-    Yes,
-    No,
+words! {
+    /// A selection that means the same with every bookmaker.
+    pub enum Outcome {
+        Home = "home",
+        Draw = "draw",
+        Away = "away",
+        Player1 = "p1",
+        Player2 = "p2",
+        Over = "over",
+        Under = "under",
+        Yes = "yes",
+        No = "no",
+    }
 }
 
 impl Outcome {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Home => "home",
-            Self::Draw => "draw",
-            Self::Away => "away",
-            Self::Player1 => "p1",
-            Self::Player2 => "p2",
-            Self::Over => "over",
-            Self::Under => "under",
-            Self::Yes => "yes",
-            Self::No => "no",
-        }
-    }
+    /// The sets of outcomes of which exactly one comes true.
+    pub const COMPLETE_SETS: [&[Self]; 5] = [
+        &[Self::Home, Self::Draw, Self::Away],
+        &[Self::Home, Self::Away],
+        &[Self::Player1, Self::Player2],
+        &[Self::Over, Self::Under],
+        &[Self::Yes, Self::No],
+    ];
 }
 
-/// What changed on one selection; what is `None` or empty did not.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// What changed on one selection; what is omitted did not.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SelectionPrices")]
 pub struct SelectionChange {
     pub id: Arc<str>,
     /// A bookmaker's one price. Exchanges have ladders instead, and the best of them is the price.
+    #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Number>")]
     pub price: Option<Decimal>,
     /// Last traded price.
+    #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Number>")]
     pub last: Option<Decimal>,
     /// Matched on this selection so far.
+    #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Number>")]
     pub volume: Option<Decimal>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub back: Vec<Level>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lay: Vec<Level>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traded: Vec<Level>,
 }
 
-/// One rung of a ladder: the whole size at a price. Size 0 takes the rung away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One rung of a ladder: price and the whole size at it, `["1.90", "250"]`. Size `"0"` removes the
+/// rung.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "line::Rung", into = "line::Rung")]
 pub struct Level {
     pub price: Decimal,
     pub size: Decimal,
+}
+
+/// How lines write a rung.
+mod line {
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    use super::Number;
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[schemars(rename = "Level")]
+    pub(super) struct Rung(pub Number, pub Number);
+
+    impl From<Rung> for super::Level {
+        fn from(Rung(Number(price), Number(size)): Rung) -> Self {
+            Self { price, size }
+        }
+    }
+
+    impl From<super::Level> for Rung {
+        fn from(super::Level { price, size }: super::Level) -> Self {
+            Self(Number(price), Number(size))
+        }
+    }
 }

@@ -1,70 +1,54 @@
-//! What a feed can tell of a race: horse racing.
+//! Events of a horse race.
 
 use std::sync::Arc;
 
-use super::Participant;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Participant, words::words};
 
 /// The whole race, absolute.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Race {
     pub status: RaceStatus,
     pub runners: Vec<RaceRunner>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Runner")]
 pub struct RaceRunner {
+    #[serde(rename = "runner")]
     pub participant: Participant,
     /// The number on the cloth.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub jockey: Option<Arc<str>>,
     pub status: RunnerStatus,
     /// Where it stands, or came in: 1 is first. Several have the same in a dead heat.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<u16>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RaceStatus {
-    NotStarted,
-    /// They are at the post.
-    AtThePost,
-    Off,
-    Finished,
-    Abandoned,
-}
-
-impl RaceStatus {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotStarted => "not_started",
-            Self::AtThePost => "at_the_post",
-            Self::Off => "off",
-            Self::Finished => "finished",
-            Self::Abandoned => "abandoned",
-        }
+words! {
+    pub enum RaceStatus {
+        NotStarted = "not_started",
+        AtThePost = "at_the_post",
+        Off = "off",
+        Finished = "finished",
+        Abandoned = "abandoned",
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RunnerStatus {
-    Active,
-    NonRunner,
-    Fell,
-    PulledUp,
-    Disqualified,
-    Finished,
-}
-
-impl RunnerStatus {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::NonRunner => "non_runner",
-            Self::Fell => "fell",
-            Self::PulledUp => "pulled_up",
-            Self::Disqualified => "disqualified",
-            Self::Finished => "finished",
-        }
+words! {
+    pub enum RunnerStatus {
+        Active = "active",
+        NonRunner = "non_runner",
+        Fell = "fell",
+        PulledUp = "pulled_up",
+        Disqualified = "disqualified",
+        Finished = "finished",
     }
 }

@@ -1,10 +1,15 @@
-//! What a feed can tell of a tennis match.
+//! Events of a tennis match. Lines call the sides `p1` and `p2`.
 
 use std::sync::Arc;
 
-use super::{Eid, Pair, Side};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq)]
+use super::{Eid, Pair, Side, words::words};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(rename = "Tennis")]
 pub enum TennisFact {
     Status(TennisStatus),
     /// A point was played; `score` is what stands after it.
@@ -13,74 +18,80 @@ pub enum TennisFact {
     Score(TennisScore),
     /// A point is taken back; `score` is what stands now.
     Retract {
+        /// The `eid` of the point.
         of: Eid,
         why: Arc<str>,
         score: TennisScore,
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TennisStatus {
-    NotStarted,
-    Live,
-    Interrupted,
-    Finished,
-    Retired,
-    Walkover,
-    Cancelled,
-}
-
-impl TennisStatus {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotStarted => "not_started",
-            Self::Live => "live",
-            Self::Interrupted => "interrupted",
-            Self::Finished => "finished",
-            Self::Retired => "retired",
-            Self::Walkover => "walkover",
-            Self::Cancelled => "cancelled",
-        }
+words! {
+    pub enum TennisStatus {
+        NotStarted = "not_started",
+        Live = "live",
+        Interrupted = "interrupted",
+        Finished = "finished",
+        Retired = "retired",
+        Walkover = "walkover",
+        Cancelled = "cancelled",
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Point {
+    /// Its stable name, unique within the match.
     pub eid: Eid,
+    #[serde(with = "player")]
+    #[schemars(with = "Player")]
     pub winner: Side,
+    #[serde(with = "player")]
+    #[schemars(with = "Player")]
     pub server: Side,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub how: Option<PointKind>,
     pub score: TennisScore,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PointKind {
-    Ace,
-    DoubleFault,
+words! {
+    pub enum PointKind {
+        Ace = "ace",
+        DoubleFault = "double_fault",
+    }
 }
 
-/// The whole score of a tennis match. See [`crate::tennis`] for the rules that move it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// The whole score. Pairs are player 1 and player 2.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TennisScore {
     /// Who serves the next point; absent before the first point, when the feed does not say.
+    #[serde(default, with = "player::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Player>")]
     pub server: Option<Side>,
-    /// Every set begun, the current one last.
+    /// Every set begun, the current one last; at most nine.
     pub sets: Vec<SetScore>,
+    #[serde(default)]
     pub game: GameScore,
-    /// Points played in the match.
+    /// Points played in the match. A point whose number is not ahead of the score is a repetition.
     pub points: u32,
+    #[serde(default, with = "player::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Player>")]
     pub winner: Option<Side>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Set")]
 pub struct SetScore {
     pub games: Pair<u8>,
     /// The points of its tie-break, while it is played and for ever after.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tie_break: Option<Pair<u16>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "Game")]
 pub enum GameScore {
     /// Points won in an ordinary game: 0, 1, 2, 3 are love, 15, 30, 40; `[4, 3]` is advantage
     /// (kept between 3 and 4 from deuce on).
@@ -92,5 +103,64 @@ pub enum GameScore {
 impl Default for GameScore {
     fn default() -> Self {
         Self::Points([0, 0])
+    }
+}
+
+/// The word for a side of a tennis match in lines.
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Player {
+    P1,
+    P2,
+}
+
+impl From<Player> for Side {
+    fn from(player: Player) -> Self {
+        match player {
+            Player::P1 => Self::First,
+            Player::P2 => Self::Second,
+        }
+    }
+}
+
+impl From<Side> for Player {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::First => Self::P1,
+            Side::Second => Self::P2,
+        }
+    }
+}
+
+mod player {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Player, Side};
+
+    pub(super) fn serialize<S: Serializer>(side: &Side, serializer: S) -> Result<S::Ok, S::Error> {
+        Player::from(*side).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Side, D::Error> {
+        Player::deserialize(deserializer).map(Side::from)
+    }
+
+    pub(super) mod optional {
+        use super::{Deserialize, Deserializer, Player, Serialize, Serializer, Side};
+
+        pub(in super::super) fn serialize<S: Serializer>(
+            side: &Option<Side>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            side.map(Player::from).serialize(serializer)
+        }
+
+        pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Side>, D::Error> {
+            Ok(Option::<Player>::deserialize(deserializer)?.map(Side::from))
+        }
     }
 }

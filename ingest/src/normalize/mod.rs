@@ -9,7 +9,7 @@ pub mod api_football;
 pub mod betfair;
 pub mod betfair_scores;
 pub mod events;
-pub(crate) mod football;
+pub mod football;
 pub mod football_data_couk;
 mod market_state;
 pub mod matchwire;

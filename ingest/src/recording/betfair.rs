@@ -2,18 +2,13 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{
-    OpenError, Opening, Step,
-    bytes::{self, Bytes},
-    lines::LineReader,
-    read_line, refused,
-};
+use super::{OpenError, Opening, Step, bytes::Bytes, lines::LineReader, read_line, refused};
 use crate::{
     event::{Micros, Timed},
     normalize::betfair::Normalizer,
 };
 
-pub(super) struct Feed {
+pub(super) struct BetfairFeed {
     file: Arc<str>,
     lines: LineReader<Bytes>,
     normalizer: Normalizer,
@@ -21,12 +16,11 @@ pub(super) struct Feed {
     clock_us: Micros,
 }
 
-impl Feed {
+impl BetfairFeed {
     pub(super) fn open(opening: &Opening<'_>) -> Result<Self, OpenError> {
-        let bytes = bytes::open(opening.path).map_err(|error| opening.io(error))?;
         Ok(Self {
             file: opening.file(),
-            lines: LineReader::new(bytes, opening.limits.message_bytes_max),
+            lines: opening.lines(opening.limits.message_bytes_max)?,
             normalizer: Normalizer::default(),
             clock_us: 0,
         })

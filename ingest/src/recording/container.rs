@@ -24,10 +24,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Format, OpenError, Opening, Step,
-    bytes::{self, Bytes},
-    lines::LineReader,
-    read_line, refused, stem,
+    Format, OpenError, Opening, Step, bytes::Bytes, lines::LineReader, read_line, refused, stem,
 };
 use crate::{
     error::{DecodeError, RefusalKind},
@@ -58,7 +55,7 @@ struct Head<'a> {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Message<'a> {
+struct RecordedMessage<'a> {
     at: Micros,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
@@ -100,7 +97,7 @@ impl<W: Write> Writer<W> {
             Ok(text) => (Some(text.into()), None),
             Err(_) => (None, Some(BASE64_STANDARD.encode(bytes).into())),
         };
-        self.line(&Message { at, text, base64 })?;
+        self.line(&RecordedMessage { at, text, base64 })?;
         self.pending = true;
         self.flush_due(at)
     }
@@ -148,7 +145,7 @@ impl<W: Write> std::fmt::Debug for Writer<W> {
 }
 
 /// The messages of a recording, each interpreted as its format has it.
-pub(super) struct Feed {
+pub(super) struct ContainerFeed {
     file: Arc<str>,
     lines: LineReader<Bytes>,
     interpreter: Box<dyn Interpret>,
@@ -156,12 +153,11 @@ pub(super) struct Feed {
     clock_us: Micros,
 }
 
-impl Feed {
+impl ContainerFeed {
     pub(super) fn open(opening: &Opening<'_>) -> Result<(Self, Format), OpenError> {
-        let bytes = bytes::open(opening.path).map_err(|error| opening.io(error))?;
         // A message of binary bytes is a third longer as text, one of many quotes twice as long.
         let line_bytes_max = opening.limits.message_bytes_max.saturating_mul(2);
-        let mut lines = LineReader::new(bytes, line_bytes_max);
+        let mut lines = opening.lines(line_bytes_max)?;
         let (format, source) =
             head(&mut lines, opening).map_err(|error| opening.unusable(error))?;
         let interpreter = format.interpreter(&source).ok_or_else(|| {
@@ -212,7 +208,7 @@ fn head(
 }
 
 fn message(line: &[u8]) -> Result<(Micros, Cow<'_, [u8]>), DecodeError> {
-    let Message { at, text, base64 } =
+    let RecordedMessage { at, text, base64 } =
         serde_json::from_slice(line).map_err(|error| crate::decode::json_error(&error))?;
     let wrong = |reason| DecodeError::new(RefusalKind::Value, reason);
     let bytes = match (text, base64) {

@@ -2,20 +2,17 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{Format, OpenError, Opening, Step, bytes, refused, unreadable};
+use super::{Format, OpenError, Opening, Step, refused, unreadable};
 use crate::normalize::Interpretation;
 
 /// What is left to be played of the document.
-pub(super) struct Feed {
+pub(super) struct DocumentFeed {
     steps: VecDeque<Step>,
 }
 
-impl Feed {
+impl DocumentFeed {
     pub(super) fn open(opening: &Opening<'_>, format: Format) -> Result<Self, OpenError> {
-        let limit = opening.limits.document_bytes_max;
-        let whole = bytes::read(opening.path, limit).map_err(|error| opening.io(error))?;
-        let whole =
-            whole.ok_or_else(|| OpenError::TooLong { path: opening.path.to_owned(), limit })?;
+        let whole = opening.document()?;
         let mut played = Interpretation::default();
         let Some(mut interpreter) = format.interpreter(&opening.file()) else {
             return Err(OpenError::UnknownFormat { path: opening.path.to_owned() });

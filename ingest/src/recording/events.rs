@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc, vec};
 
-use super::{OpenError, Opening, Step, bytes, bytes::Whole, refused, unreadable};
+use super::{OpenError, Opening, Step, bytes::Whole, refused, unreadable};
 use crate::{
     decode::RefusedItem,
     error::{DecodeError, RefusalKind},
@@ -19,7 +19,7 @@ pub(super) trait EventByEvent {
     fn finish(&mut self, out: &mut Interpretation);
 }
 
-pub(super) struct Feed<N: EventByEvent> {
+pub(super) struct EventFeed<N: EventByEvent> {
     file: Arc<str>,
     events: vec::IntoIter<Result<N::Event, RefusedItem>>,
     normalizer: N,
@@ -34,16 +34,21 @@ enum DocumentEnd {
     Reported,
 }
 
-impl<N: EventByEvent> Feed<N> {
-    /// `broken` says why the document ends before its end, if it does.
+impl<N: EventByEvent> EventFeed<N> {
+    /// `broken` says why the text of the document ends before its end, if it does.
     pub(super) fn new(
         opening: &Opening<'_>,
+        whole: &Whole,
         events: Vec<Result<N::Event, RefusedItem>>,
-        normalizer: N,
         broken: Option<DecodeError>,
-    ) -> Self {
+        normalizer: Result<N, DecodeError>,
+    ) -> Result<Self, OpenError> {
+        let normalizer = normalizer
+            .map_err(|error| opening.unusable(broken.as_ref().unwrap_or(&error).clone()))?;
+        // The file may end early, too.
+        let broken = whole.cut.as_ref().map(unreadable).or(broken);
         let end = broken.map_or(DocumentEnd::FinalWhistle, DocumentEnd::Broken);
-        Self { file: opening.file(), events: events.into_iter(), normalizer, end }
+        Ok(Self { file: opening.file(), events: events.into_iter(), normalizer, end })
     }
 
     /// Plays the next event, or the end; `false` after that.
@@ -81,18 +86,6 @@ impl<N: EventByEvent> Feed<N> {
         let notices = played.notices.into_iter();
         steps.extend(notices.map(|notice| refused(notice, &self.file, 0, &[])));
     }
-}
-
-/// Reads the document of a recording.
-pub(super) fn read(opening: &Opening<'_>) -> Result<Whole, OpenError> {
-    let limit = opening.limits.document_bytes_max;
-    let whole = bytes::read(opening.path, limit).map_err(|error| opening.io(error))?;
-    whole.ok_or_else(|| OpenError::TooLong { path: opening.path.to_owned(), limit })
-}
-
-/// Why a document ends before its end: its file does, or else its text.
-pub(super) fn broken(whole: &Whole, document: Option<&DecodeError>) -> Option<DecodeError> {
-    whole.cut.as_ref().map(unreadable).or_else(|| document.cloned())
 }
 
 /// Says of a document without any events why it has none.

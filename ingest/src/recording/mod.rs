@@ -27,9 +27,16 @@ use std::{
 };
 
 use self::{
-    bytes::Bytes,
+    betfair::BetfairFeed,
+    bytes::{Bytes, Whole},
+    container::ContainerFeed,
     content::Content,
+    document::DocumentFeed,
+    events::EventFeed,
     lines::{LineEnd, LineReader, NumberedLine},
+    own_events::OwnEventFeed,
+    point_strings::PointStringFeed,
+    slam::SlamFeed,
 };
 use crate::{
     error::{DecodeError, Place, Refusal, RefusalKind},
@@ -113,16 +120,16 @@ pub enum OpenError {
 
 /// The part of a recording that differs by format.
 enum Feed {
-    Betfair(Box<betfair::Feed>),
-    Wyscout(Box<events::Feed<normalize::wyscout::Normalizer>>),
-    Slam(Box<slam::Feed>),
-    StatsBomb(Box<events::Feed<normalize::statsbomb::Normalizer>>),
-    StatsPerform(Box<events::Feed<normalize::statsperform::Normalizer>>),
-    Summary(Box<events::Feed<normalize::statsperform::Summary>>),
-    PointStrings(Box<point_strings::Feed>),
-    Document(document::Feed),
-    Events(Box<own_events::Feed>),
-    Container(Box<container::Feed>),
+    Betfair(Box<BetfairFeed>),
+    Wyscout(Box<EventFeed<normalize::wyscout::Normalizer>>),
+    Slam(Box<SlamFeed>),
+    StatsBomb(Box<EventFeed<normalize::statsbomb::Normalizer>>),
+    StatsPerform(Box<EventFeed<normalize::statsperform::Normalizer>>),
+    Summary(Box<EventFeed<normalize::statsperform::Summary>>),
+    PointStrings(Box<PointStringFeed>),
+    Document(DocumentFeed),
+    Events(Box<OwnEventFeed>),
+    Container(Box<ContainerFeed>),
 }
 
 impl Recording {
@@ -153,21 +160,21 @@ impl Recording {
         let mut opening = Opening { path, named, start, limits, steps: &mut steps };
         let feed = match format {
             _ if content == Content::Container => {
-                let (feed, of) = container::Feed::open(&opening)?;
+                let (feed, of) = ContainerFeed::open(&opening)?;
                 format = of;
                 Feed::Container(Box::new(feed))
             }
-            Format::Events => Feed::Events(Box::new(own_events::Feed::open(&opening)?)),
-            Format::BetfairStream => Feed::Betfair(Box::new(betfair::Feed::open(&opening)?)),
+            Format::Events => Feed::Events(Box::new(OwnEventFeed::open(&opening)?)),
+            Format::BetfairStream => Feed::Betfair(Box::new(BetfairFeed::open(&opening)?)),
             Format::Wyscout => Feed::Wyscout(Box::new(wyscout::open(&mut opening)?)),
-            Format::SlamPointByPoint => Feed::Slam(Box::new(slam::Feed::open(&mut opening)?)),
+            Format::SlamPointByPoint => Feed::Slam(Box::new(SlamFeed::open(&mut opening)?)),
             Format::StatsBomb => Feed::StatsBomb(Box::new(statsbomb::open(&mut opening)?)),
             Format::StatsPerform if matches!(content, Content::Either(_)) => {
                 Feed::Summary(Box::new(statsperform::open_summary(&opening)?))
             }
             Format::StatsPerform => Feed::StatsPerform(Box::new(statsperform::open(&mut opening)?)),
             Format::PointByPointStrings => {
-                Feed::PointStrings(Box::new(point_strings::Feed::open(&mut opening)?))
+                Feed::PointStrings(Box::new(PointStringFeed::open(&mut opening)?))
             }
             Format::ApiFootball
             | Format::BetfairMarketBook
@@ -175,7 +182,7 @@ impl Recording {
             | Format::FootballDataCoUk
             | Format::SportradarUof
             | Format::MatchwireStream
-            | Format::TheOddsApi => Feed::Document(document::Feed::open(&opening, format)?),
+            | Format::TheOddsApi => Feed::Document(DocumentFeed::open(&opening, format)?),
         };
         let name = format!("{}:{}", format.as_str(), stem(path)).into();
         Ok(Self { format, name, feed, steps })
@@ -344,6 +351,19 @@ impl Opening<'_> {
     /// The file as places name it: as the user did.
     fn file(&self) -> Arc<str> {
         self.path.display().to_string().into()
+    }
+
+    /// Opens the file as a stream of lines.
+    fn lines(&self, line_bytes_max: usize) -> Result<LineReader<Bytes>, OpenError> {
+        let bytes = bytes::open(self.path).map_err(|error| self.io(error))?;
+        Ok(LineReader::new(bytes, line_bytes_max))
+    }
+
+    /// Reads the whole file.
+    fn document(&self) -> Result<Whole, OpenError> {
+        let limit = self.limits.document_bytes_max;
+        let whole = bytes::read(self.path, limit).map_err(|error| self.io(error))?;
+        whole.ok_or_else(|| OpenError::TooLong { path: self.path.to_owned(), limit })
     }
 
     /// The companions of the recording, in the files named and in `beside`.

@@ -2,29 +2,23 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{
-    OpenError, Opening, Step,
-    bytes::{self, Bytes},
-    lines::LineReader,
-    read_line, stem,
-};
+use super::{OpenError, Opening, Step, bytes::Bytes, lines::LineReader, read_line, stem};
 use crate::{event::Micros, normalize::events::Interpreter};
 
-pub(super) struct Feed {
+pub(super) struct OwnEventFeed {
     file: Arc<str>,
     lines: LineReader<Bytes>,
     interpreter: Interpreter,
     start: Micros,
 }
 
-impl Feed {
+impl OwnEventFeed {
     /// Keys are those of a source with the file's name: what was pushed as `acme` and is played
     /// from `acme.ndjson` has the same ids.
     pub(super) fn open(opening: &Opening<'_>) -> Result<Self, OpenError> {
-        let bytes = bytes::open(opening.path).map_err(|error| opening.io(error))?;
         Ok(Self {
             file: opening.file(),
-            lines: LineReader::new(bytes, opening.limits.message_bytes_max),
+            lines: opening.lines(opening.limits.message_bytes_max)?,
             interpreter: Interpreter::new(stem(opening.path).into()).of_all_matches(),
             start: opening.start,
         })

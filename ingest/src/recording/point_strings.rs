@@ -3,21 +3,18 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::{OpenError, Opening, Step, bytes, refused, unreadable};
+use super::{OpenError, Opening, Step, refused, unreadable};
 use crate::normalize::{Interpretation, point_strings::Program};
 
-pub(super) struct Feed {
+pub(super) struct PointStringFeed {
     file: Arc<str>,
     program: Program,
     through: bool,
 }
 
-impl Feed {
+impl PointStringFeed {
     pub(super) fn open(opening: &mut Opening<'_>) -> Result<Self, OpenError> {
-        let limit = opening.limits.document_bytes_max;
-        let whole = bytes::read(opening.path, limit).map_err(|error| opening.io(error))?;
-        let whole =
-            whole.ok_or_else(|| OpenError::TooLong { path: opening.path.to_owned(), limit })?;
+        let whole = opening.document()?;
         let (mut notices, mut rows) = (Vec::new(), Vec::new());
         let program = Program::new(&whole.bytes, &mut notices, &mut rows)
             .map_err(|error| opening.unusable(error))?;

@@ -4,10 +4,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{
-    Format, OpenError, Opening, Step,
-    bytes::{self, Bytes},
-    lines::LineReader,
-    read_line, refused,
+    Format, OpenError, Opening, Step, bytes::Bytes, lines::LineReader, read_line, refused,
 };
 use crate::{
     decode::slam::{self, MatchRow, PointColumns, PointRow},
@@ -16,7 +13,7 @@ use crate::{
     normalize::{Interpretation, slam::Normalizer},
 };
 
-pub(super) struct Feed {
+pub(super) struct SlamFeed {
     file: Arc<str>,
     lines: LineReader<Bytes>,
     columns: PointColumns,
@@ -31,10 +28,9 @@ struct Matches {
     current: Option<Normalizer>,
 }
 
-impl Feed {
+impl SlamFeed {
     pub(super) fn open(opening: &mut Opening<'_>) -> Result<Self, OpenError> {
-        let bytes = bytes::open(opening.path).map_err(|error| opening.io(error))?;
-        let mut lines = LineReader::new(bytes, opening.limits.message_bytes_max);
+        let mut lines = opening.lines(opening.limits.message_bytes_max)?;
         let columns = header(&mut lines).map_err(|error| opening.unusable(error))?;
         let beside = beside(opening);
         let rows = opening.companions(Format::SlamPointByPoint, &beside, slam::matches);

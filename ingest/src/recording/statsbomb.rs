@@ -3,26 +3,24 @@
 
 use super::{
     Format, OpenError, Opening,
-    events::{self, EventByEvent, Feed},
+    events::{self, EventByEvent, EventFeed},
     stem,
 };
 use crate::{
-    decode::statsbomb::{self, Event, Squad},
+    decode::statsbomb::{self, Squad, StatsBombEvent},
     error::DecodeError,
     normalize::{Interpretation, statsbomb::Normalizer},
 };
 
-pub(super) fn open(opening: &mut Opening<'_>) -> Result<Feed<Normalizer>, OpenError> {
-    let whole = events::read(opening)?;
+pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, OpenError> {
+    let whole = opening.document()?;
     let document = statsbomb::decode(&whole.bytes);
     if document.events.is_empty() {
         return Err(events::no_events(opening, document.broken));
     }
     let squads = squads(opening);
-    let normalizer = Normalizer::new(&document, &squads, &stem(opening.path), opening.start)
-        .map_err(|error| opening.unusable(document.broken.clone().unwrap_or(error)))?;
-    let broken = events::broken(&whole, document.broken.as_ref());
-    Ok(Feed::new(opening, document.events, normalizer, broken))
+    let normalizer = Normalizer::new(&document, &squads, &stem(opening.path), opening.start);
+    EventFeed::new(opening, &whole, document.events, document.broken, normalizer)
 }
 
 /// `15986.lineups.json` goes with `15986.events.json`; the normaliser tells whose squad it is.
@@ -32,9 +30,13 @@ fn squads(opening: &mut Opening<'_>) -> Vec<Squad> {
 }
 
 impl EventByEvent for Normalizer {
-    type Event = Event;
+    type Event = StatsBombEvent;
 
-    fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
+    fn event(
+        &mut self,
+        event: &StatsBombEvent,
+        out: &mut Interpretation,
+    ) -> Result<(), DecodeError> {
         self.event(event, out)
     }
 

@@ -5,11 +5,11 @@ use std::{path::Path, sync::Arc};
 
 use super::{
     Format, OpenError, Opening, content,
-    events::{self, EventByEvent, Feed},
+    events::{self, EventByEvent, EventFeed},
     stem,
 };
 use crate::{
-    decode::statsperform::{self, Document, Event, Moment},
+    decode::statsperform::{self, Document, Moment, StatsPerformEvent},
     error::DecodeError,
     normalize::{
         Interpretation,
@@ -17,27 +17,23 @@ use crate::{
     },
 };
 
-pub(super) fn open(opening: &mut Opening<'_>) -> Result<Feed<Normalizer>, OpenError> {
-    let whole = events::read(opening)?;
+pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, OpenError> {
+    let whole = opening.document()?;
     let document = statsperform::decode(&whole.bytes);
     if document.events.is_empty() {
         return Err(events::no_events(opening, document.broken));
     }
     let summary = summary(opening, &document);
-    let normalizer = Normalizer::new(&document, summary.as_ref(), opening.start)
-        .map_err(|error| opening.unusable(document.broken.clone().unwrap_or(error)))?;
-    let broken = events::broken(&whole, document.broken.as_ref());
-    Ok(Feed::new(opening, document.events, normalizer, broken))
+    let normalizer = Normalizer::new(&document, summary.as_ref(), opening.start);
+    EventFeed::new(opening, &whole, document.events, document.broken, normalizer)
 }
 
 /// Opens a summary as a recording of its own.
-pub(super) fn open_summary(opening: &Opening<'_>) -> Result<Feed<Summary>, OpenError> {
-    let whole = events::read(opening)?;
+pub(super) fn open_summary(opening: &Opening<'_>) -> Result<EventFeed<Summary>, OpenError> {
+    let whole = opening.document()?;
     let document = statsperform::decode(&whole.bytes);
-    let normalizer = Summary::new(&document, opening.start)
-        .map_err(|error| opening.unusable(document.broken.clone().unwrap_or(error)))?;
-    let broken = events::broken(&whole, document.broken.as_ref());
-    Ok(Feed::new(opening, document.moments, normalizer, broken))
+    let normalizer = Summary::new(&document, opening.start);
+    EventFeed::new(opening, &whole, document.moments, document.broken, normalizer)
 }
 
 /// The provider's id of the match that a file is about, if its beginning says it.
@@ -58,9 +54,13 @@ fn summary(opening: &mut Opening<'_>, document: &Document) -> Option<Document> {
 }
 
 impl EventByEvent for Normalizer {
-    type Event = Event;
+    type Event = StatsPerformEvent;
 
-    fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
+    fn event(
+        &mut self,
+        event: &StatsPerformEvent,
+        out: &mut Interpretation,
+    ) -> Result<(), DecodeError> {
         self.event(event, out)
     }
 

@@ -2,16 +2,16 @@
 
 use super::{
     Format, OpenError, Opening,
-    events::{self, EventByEvent, Feed},
+    events::{self, EventByEvent, EventFeed},
 };
 use crate::{
-    decode::wyscout::{self, Event, record},
+    decode::wyscout::{self, WyscoutEvent, record},
     error::DecodeError,
     normalize::{Interpretation, wyscout::Normalizer},
 };
 
-pub(super) fn open(opening: &mut Opening<'_>) -> Result<Feed<Normalizer>, OpenError> {
-    let whole = events::read(opening)?;
+pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, OpenError> {
+    let whole = opening.document()?;
     let document = wyscout::decode(&whole.bytes);
     if document.events.is_empty() {
         return Err(events::no_events(opening, document.broken));
@@ -20,16 +20,14 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<Feed<Normalizer>, OpenEr
         let read = |bytes: &[u8]| record::find(bytes, key);
         opening.companions(Format::Wyscout, "matches.json", read).flatten().next()
     });
-    let normalizer = Normalizer::new(&document, record.as_ref(), opening.start)
-        .map_err(|error| opening.unusable(document.broken.clone().unwrap_or(error)))?;
-    let broken = events::broken(&whole, document.broken.as_ref());
-    Ok(Feed::new(opening, document.events, normalizer, broken))
+    let normalizer = Normalizer::new(&document, record.as_ref(), opening.start);
+    EventFeed::new(opening, &whole, document.events, document.broken, normalizer)
 }
 
 impl EventByEvent for Normalizer {
-    type Event = Event;
+    type Event = WyscoutEvent;
 
-    fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
+    fn event(&mut self, event: &WyscoutEvent, out: &mut Interpretation) -> Result<(), DecodeError> {
         self.event(event, out)
     }
 

@@ -28,13 +28,13 @@ use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::time::{sleep, timeout};
 
 use self::{
-    connection::{Connection, StatusReply},
+    connection::{StatusReply, StreamConnection},
     error::{ConnectionError, ErrorCode, Remedy},
     retry::RetryTimer,
 };
 pub use self::{
     session::Session,
-    settings::{Field, Settings, SettingsError},
+    settings::{BetfairSettings, Field, SettingsError},
 };
 use super::{ReceiverClosed, Report, ReportSender, backoff::Backoff, lines::BoundedLine, tls};
 use crate::{
@@ -49,7 +49,7 @@ use crate::{
 /// # Errors
 ///
 /// When the settings are invalid. No connection is attempted then.
-pub async fn run(settings: Settings, reports: ReportSender) -> Result<(), SettingsError> {
+pub async fn run(settings: BetfairSettings, reports: ReportSender) -> Result<(), SettingsError> {
     let mut source = BetfairSource::new(settings, &reports)?;
     tokio::select! {
         () = reports.closed() => {}
@@ -59,7 +59,7 @@ pub async fn run(settings: Settings, reports: ReportSender) -> Result<(), Settin
 }
 
 struct BetfairSource<'a> {
-    settings: Settings,
+    settings: BetfairSettings,
     host: ServerName<'static>,
     tls: Arc<ClientConfig>,
     reports: &'a ReportSender,
@@ -87,7 +87,7 @@ struct MarketSubscription {
 }
 
 impl<'a> BetfairSource<'a> {
-    fn new(settings: Settings, reports: &'a ReportSender) -> Result<Self, SettingsError> {
+    fn new(settings: BetfairSettings, reports: &'a ReportSender) -> Result<Self, SettingsError> {
         let host = settings.check()?;
         let tls = tls::client(settings.authority.as_deref())?;
         let [first, most] =
@@ -129,18 +129,18 @@ impl<'a> BetfairSource<'a> {
         }
     }
 
-    async fn connect(&self) -> Result<Connection, ConnectionError> {
+    async fn connect(&self) -> Result<StreamConnection, ConnectionError> {
         let session = self.settings.session.read().await.map_err(ConnectionError::Session)?;
         let (tls, host) = (self.tls.clone(), self.host.clone());
         let name = self.reports.name();
-        let mut connection = Connection::open(&self.settings, tls, host, name).await?;
+        let mut connection = StreamConnection::open(&self.settings, tls, host, name).await?;
         connection.authenticate(&self.settings.app_key, &session).await?;
         Ok(connection)
     }
 
     async fn subscribe(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut StreamConnection,
     ) -> Result<MarketSubscription, ConnectionError> {
         let resume = self.live.resume();
         let id = connection.subscribe(&self.settings, resume).await?;
@@ -152,7 +152,7 @@ impl<'a> BetfairSource<'a> {
     /// Requests an image on the same connection after a loss.
     async fn repair(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut StreamConnection,
         subscription: &mut MarketSubscription,
     ) -> Result<(), StopReason> {
         let now = self.reports.now();
@@ -168,7 +168,7 @@ impl<'a> BetfairSource<'a> {
 
     async fn read(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut StreamConnection,
         subscription: &mut MarketSubscription,
     ) -> Result<(), StopReason> {
         let line = connection.next().await.map_err(ConnectionError::from)?;
@@ -215,7 +215,7 @@ impl<'a> BetfairSource<'a> {
     async fn handle_status(
         &mut self,
         status: StatusReply,
-        connection: &mut Connection,
+        connection: &mut StreamConnection,
         subscription: &mut MarketSubscription,
     ) -> Result<(), StopReason> {
         let Some(code) = status.error_code else {

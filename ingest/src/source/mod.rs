@@ -4,15 +4,13 @@
 //! disconnect. It reads bytes and passes them to an [`Interpret`], which knows what they mean. The resulting
 //! batches and the state of the source go to its [`ReportSender`].
 
-pub mod backoff;
-pub mod secret;
-pub mod tls;
-
 pub mod betfair;
 pub mod poll;
 pub mod sportradar_uof;
 pub mod upstream;
 pub mod websocket;
+
+pub use base::{backoff, secret, tls};
 
 mod lines;
 mod reconnect;

@@ -8,9 +8,9 @@ use ingest::{
         events::{Interpreter, LineWriter},
     },
     recording::Limits,
-    simulator::Simulator,
 };
 use proptest::{collection::vec, prelude::*};
+use simulator::Simulator;
 
 use super::{
     Outcome, Scratch,
@@ -72,6 +72,17 @@ fn values_that_cannot_be_are_refused() {
     check_refused(&line("cricket", r#"{"scoreboard":{"status":"live"}}"#), "a match of cricket");
     let ball = r#"{"football":{"ball":{"x":1001,"y":0,"side":"home","situation":"safe"}}}"#;
     check_refused(&line("football", ball), "beyond 1000");
+    let both = r#"{"fixture":{"sides":[{"name":"A","key":"a","id":1},{"name":"B"}]}}"#;
+    check_refused(&line("football", both), r#""A" has both a key and an id"#);
+    check_refused(
+        &line("football", &both.replace(r#""key":"a","id":1"#, r#""id":0"#)),
+        "0 is no id",
+    );
+    check_refused(&line("football", &both.replace("\"A\"", "\"\"")), "name is empty");
+    let total = r#"{"football":{"analysis":{"expected_goals":{"side":"home","goals":30.5}}}}"#;
+    check_refused(&line("football", total), "expected goals 30.5 are not from 0 to 30");
+    let minute = r#"{"football":{"analysis":{"momentum":{"minute":121,"value":5}}}}"#;
+    check_refused(&line("football", minute), "minute 121 is not from 1 to 120");
     let game = r#"{"tennis":{"score":{"sets":[],"game":{"points":[5,0]},"points":5}}}"#;
     check_refused(&line("tennis", game), "go to 4");
     let sets = "[{\"games\":[0,0]}]".repeat(10).replace("][", ",");

@@ -6,7 +6,7 @@ use bzip2::write::BzEncoder;
 use flate2::write::GzEncoder;
 use ingest::{
     event::{GameScore, Side, TennisScore},
-    tennis::Format,
+    tennis::MatchFormat,
 };
 
 pub(crate) fn gz(bytes: &[u8]) -> Vec<u8> {
@@ -92,7 +92,7 @@ pub(crate) const HEADER: &str = "match_id,ElapsedTime,SetNo,P1GamesWon,P2GamesWo
     PointNumber,PointWinner,PointServer,P1Score,P2Score,P1Ace,P2Ace,P1DoubleFault,P2DoubleFault";
 
 /// The rows of a match with the given points, `1` and `2`; player 1 serves first.
-pub(crate) fn rows(match_id: &str, points: &str, format: Format) -> Vec<String> {
+pub(crate) fn rows(match_id: &str, points: &str, format: MatchFormat) -> Vec<String> {
     let mut score = TennisScore::start(Side::First);
     let play = |point: char| {
         let winner = if point == '1' { Side::First } else { Side::Second };

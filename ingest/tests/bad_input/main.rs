@@ -96,3 +96,11 @@ impl Outcome {
         self.events.iter().map(|event| &event.fact)
     }
 }
+
+/// A football match cut after its first two goals is played to the cut, and has no final whistle.
+fn check_cut(name: &str, bytes: &[u8]) {
+    let outcome = Outcome::of_bytes(name, bytes);
+    assert_eq!(outcome.refused(), [("truncated", 0)]);
+    assert_eq!(outcome.last_score().goals, [1, 1]);
+    assert!(!outcome.has_finished());
+}

@@ -8,7 +8,7 @@ use ingest::{
         sportradar_uof, statsbomb as from_statsbomb, statsperform as from_statsperform,
         the_odds_api, wyscout::Normalizer as Football,
     },
-    tennis::{FinalSet, Format},
+    tennis::{FinalSet, MatchFormat},
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 
@@ -143,7 +143,7 @@ fn long_tennis() -> String {
     csv(&rows(
         "2013-usopen-2701",
         &points,
-        Format { sets_to_win: 2, final_set: FinalSet::TieBreak },
+        MatchFormat { sets_to_win: 2, final_set: FinalSet::TieBreak },
     ))
 }
 

@@ -3,7 +3,7 @@
 use ingest::{
     event::{Fact, Side, TennisFact, TennisScore, TennisStatus},
     recording::Limits,
-    tennis::{FinalSet, Format},
+    tennis::{FinalSet, MatchFormat},
 };
 
 use super::{
@@ -12,8 +12,8 @@ use super::{
 };
 
 const KEY: &str = "2013-usopen-2701";
-const THREE: Format = Format { sets_to_win: 2, final_set: FinalSet::TieBreak };
-const FIVE: Format = Format { sets_to_win: 3, final_set: FinalSet::TieBreak };
+const THREE: MatchFormat = MatchFormat { sets_to_win: 2, final_set: FinalSet::TieBreak };
+const FIVE: MatchFormat = MatchFormat { sets_to_win: 3, final_set: FinalSet::TieBreak };
 
 impl Outcome {
     fn tennis(&self) -> impl Iterator<Item = &TennisFact> {

@@ -5,7 +5,7 @@ use std::{io::Write, time::Duration};
 use flate2::{Compression, write::GzEncoder};
 use ingest::source::{
     Report,
-    poll::{self, Credential, Quota, Request, Settings},
+    poll::{self, Credential, PollSettings, Quota, Request},
     secret::Secret,
     tls,
 };
@@ -23,12 +23,16 @@ fn request(url: &str) -> Request {
     Request::new(url, &[], None, ms(20)).expect("a URL")
 }
 
-fn settings(requests: Vec<Request>) -> Settings {
+fn settings(requests: Vec<Request>) -> PollSettings {
     let trust = tls::client(None).expect("the system trusts somebody");
-    Settings { backoff_first: ms(10), backoff_most: ms(100), ..Settings::new(requests, trust) }
+    PollSettings {
+        backoff_first: ms(10),
+        backoff_most: ms(100),
+        ..PollSettings::new(requests, trust)
+    }
 }
 
-fn start(settings: Settings) -> Listener {
+fn start(settings: PollSettings) -> Listener {
     Listener::start(|reports| poll::run(settings, Box::new(Small), reports))
 }
 

@@ -39,20 +39,19 @@ impl Peer {
         format!("ws://{}/live?key={SECRET}", self.addr)
     }
 
+    /// The next connection, before its handshake.
+    pub(crate) async fn connection(&self) -> TcpStream {
+        let accepted = timeout(PATIENCE, self.listener.accept()).await;
+        accepted.expect("nobody connects").expect("a connection").0
+    }
+
     pub(crate) async fn accept(&self) -> WebSocketStream<TcpStream> {
-        let (stream, _) = timeout(PATIENCE, self.listener.accept())
-            .await
-            .expect("nobody connects")
-            .expect("a connection");
-        accept_hdr_async(stream, check_headers).await.expect("a handshake")
+        accept_hdr_async(self.connection().await, check_headers).await.expect("a handshake")
     }
 
     /// Answers a handshake with a status.
     pub(crate) async fn refuse(&self, status: StatusCode) -> Instant {
-        let (stream, _) = timeout(PATIENCE, self.listener.accept())
-            .await
-            .expect("nobody connects")
-            .expect("a connection");
+        let stream = self.connection().await;
         #[expect(clippy::result_large_err, reason = "the library's own signature")]
         let refusing = |_: &Request, _: Response| -> Result<Response, ErrorResponse> {
             let mut refusal = ErrorResponse::new(None);

@@ -18,7 +18,7 @@ use ingest::{
     source::{
         Report,
         secret::Secret,
-        sportradar_uof::{self, Api, Product, Settings},
+        sportradar_uof::{self, Api, Product, UofSettings},
         tls,
     },
 };
@@ -43,7 +43,7 @@ async fn odds(provider: &Provider, goals: u16) {
     provider.publish("hi.-.live.odds_change.1.sr:match.7.-", &body).await;
 }
 
-fn settings(broker: &Broker, api: &Server) -> Settings {
+fn settings(broker: &Broker, api: &Server) -> UofSettings {
     let trust = tls::client(Some(&broker.certificate())).expect("the certificate is there");
     let token = Secret::from(SECRET.to_owned());
     let api = Api::new(&api.url("/uof/"), &token, trust.clone()).expect("an address");
@@ -53,18 +53,18 @@ fn settings(broker: &Broker, api: &Server) -> Settings {
     broker_settings.password = Secret::from(PASSWORD.to_owned());
     broker_settings.prefetch = 10;
     let products = vec![Product::live_odds(), Product::pre_match()];
-    let settings = Settings {
+    let settings = UofSettings {
         backoff_first: Duration::from_millis(20),
         backoff_most: Duration::from_millis(200),
         alive_within: Duration::from_secs(120),
-        ..Settings::new(broker_settings, api, products)
+        ..UofSettings::new(broker_settings, api, products)
     };
     let shown = format!("{settings:?}");
     assert!(!shown.contains(SECRET) && !shown.contains(PASSWORD), "{shown}");
     settings
 }
 
-fn start(settings: Settings, keys: &Arc<Mutex<Vec<String>>>) -> Listener {
+fn start(settings: UofSettings, keys: &Arc<Mutex<Vec<String>>>) -> Listener {
     let keys = Arc::clone(keys);
     let route = move |key: &str| keys.lock().unwrap().push(key.to_owned());
     Listener::start(|reports| sportradar_uof::run(settings, Box::new(Odds), route, reports))
@@ -83,7 +83,7 @@ async fn the_feed_is_followed_through_gaps_and_crashes_of_its_broker() {
 
 async fn strangers_are_refused(broker: &Broker) {
     let api = Server::shared(|_| Reply::status(202)).await;
-    let check = async |what: &str, change: fn(&mut Settings), expected: &str| {
+    let check = async |what: &str, change: fn(&mut UofSettings), expected: &str| {
         let mut settings = settings(broker, &api);
         change(&mut settings);
         let mut listener = start(settings, &Arc::default());
@@ -92,13 +92,13 @@ async fn strangers_are_refused(broker: &Broker) {
         assert!(!why.contains(PASSWORD) && !why.contains("another-token"), "{what}: {why}");
         listener.stop().await;
     };
-    let other_token = |it: &mut Settings| it.broker.token = "another-token".to_owned().into();
+    let other_token = |it: &mut UofSettings| it.broker.token = "another-token".to_owned().into();
     check("another token", other_token, "access was denied").await;
-    let other_vhost = |it: &mut Settings| it.broker.vhost = "/unifiedfeed/2".to_owned();
+    let other_vhost = |it: &mut UofSettings| it.broker.vhost = "/unifiedfeed/2".to_owned();
     check("another virtual host", other_vhost, "access was denied").await;
-    let no_exchange = |it: &mut Settings| it.broker.exchange = "nothing".to_owned();
+    let no_exchange = |it: &mut UofSettings| it.broker.exchange = "nothing".to_owned();
     check("no such exchange", no_exchange, "NOT_FOUND").await;
-    let stranger = |it: &mut Settings| it.broker.tls = tls::client(None).ok();
+    let stranger = |it: &mut UofSettings| it.broker.tls = tls::client(None).ok();
     check("no trust", stranger, "invalid peer certificate").await;
 }
 

@@ -10,13 +10,13 @@ use ingest::{
         Report,
         secret::Secret,
         tls,
-        upstream::{self, Settings},
-        websocket::Limits,
+        upstream::{self, UpstreamSettings},
+        websocket::SocketLimits,
     },
 };
 use serde_json::{Value, json};
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     time::{Instant, timeout},
 };
 use tokio_tungstenite::{
@@ -28,29 +28,28 @@ use tokio_tungstenite::{
     },
 };
 
-use super::support::{Listener, PATIENCE, SECRET, goals};
+use super::{
+    socket::Peer,
+    support::{Listener, PATIENCE, SECRET, goals},
+};
 
 const MATCH: &str = "football/7";
 const BOOK: &str = "football/7/odds/larkodds";
 
-struct Hub {
-    listener: TcpListener,
-}
+struct Hub(Peer);
 
 impl Hub {
     async fn start_on(port: u16) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
-        Self { listener }
+        Self(Peer::start_on(port).await)
     }
 
     fn addr(&self) -> SocketAddr {
-        self.listener.local_addr().expect("it is bound")
+        self.0.addr
     }
 
     /// Greets a client with the right key.
     async fn accept(&self) -> Client {
-        let accepted = timeout(PATIENCE, self.listener.accept()).await;
-        let (stream, _) = accepted.expect("nobody connects").expect("a connection");
+        let stream = self.0.connection().await;
         let mut client = Client(accept_hdr_async(stream, check_key).await.expect("a handshake"));
         let limits = json!({"channels": 1000, "command_bytes": 16384});
         let hello = json!({"type": "hello", "conn": "0-1", "now": 1, "beat_ms": 200});
@@ -104,6 +103,14 @@ impl Client {
         self.update(MATCH, prev, seq, json!({"score": {"home": home, "away": 0}})).await;
     }
 
+    /// Confirms both subscriptions, with the number of channels of each.
+    async fn subscribed(&mut self, channels: [u32; 2]) {
+        for (id, ch, channels) in [(1, "football/*", channels[0]), (2, "*/*/odds/*", channels[1])] {
+            self.say(&json!({"type": "subscribed", "id": id, "ch": ch, "channels": channels}))
+                .await;
+        }
+    }
+
     async fn beat(&mut self, heads: Value) {
         self.say(&json!({"type": "beat", "now": 1, "heads": heads})).await;
     }
@@ -138,15 +145,15 @@ fn book() -> Value {
 
 fn start(addr: SocketAddr) -> Listener {
     let trust = tls::client(None).expect("the system trusts somebody");
-    let limits = Limits {
+    let limits = SocketLimits {
         backoff_first: Duration::from_millis(10),
         backoff_most: Duration::from_millis(100),
-        ..Limits::new(trust)
+        ..SocketLimits::new(trust)
     };
     let channels = ["football/*", "*/*/odds/*"].map(str::to_owned).to_vec();
     let token = Secret::from(SECRET.to_owned());
     let url = format!("ws://{addr}/stream/v1");
-    let settings = Settings::new(&url, &token, channels, limits).expect("an address");
+    let settings = UpstreamSettings::new(&url, &token, channels, limits).expect("an address");
     assert!(!format!("{settings:?}").contains(SECRET));
     Listener::start(|reports| upstream::run(settings, Box::new(Matchwire::default()), reports))
 }
@@ -209,8 +216,7 @@ async fn it_follows_mends_a_hole_and_resumes_after_a_crash() {
     assert_eq!(command["from"], json!({MATCH: {"epoch": "e", "seq": 13}}));
     let command = client.command().await;
     assert_eq!(command["from"], json!({BOOK: {"epoch": "e", "seq": 21}}));
-    client.say(&json!({"type": "subscribed", "id": 1, "ch": "football/*", "channels": 1})).await;
-    client.say(&json!({"type": "subscribed", "id": 2, "ch": "*/*/odds/*", "channels": 0})).await;
+    client.subscribed([1, 0]).await;
     // A new epoch of the channel: its image includes what happened in between.
     let data = json!({"refs": {"simulator": "1"}, "status": "first_half", "score": {"home": 5, "away": 0}});
     client.say(&json!({"type": "resync", "ch": MATCH, "why": "epoch"})).await;
@@ -229,8 +235,7 @@ async fn a_book_that_ended_while_it_was_away_is_not_left_open() {
     listener.until_live().await;
     drop(client);
     let mut client = hub.accept().await;
-    client.say(&json!({"type": "subscribed", "id": 1, "ch": "football/*", "channels": 1})).await;
-    client.say(&json!({"type": "subscribed", "id": 2, "ch": "*/*/odds/*", "channels": 0})).await;
+    client.subscribed([1, 0]).await;
     client.beat(json!({MATCH: 10})).await;
     let reports = listener.until_live().await;
     assert_eq!(statuses(&reports), [MarketStatus::Suspended]);

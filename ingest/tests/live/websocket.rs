@@ -7,7 +7,7 @@ use ingest::source::{
     Report,
     secret::Secret,
     tls,
-    websocket::{self, Address, Limits, LiveWhen, Settings},
+    websocket::{self, Address, LiveWhen, SocketLimits, WebSocketSettings},
 };
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::PrivateKeyDer;
@@ -30,17 +30,18 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn settings(url: &str) -> Settings {
+fn settings(url: &str) -> WebSocketSettings {
     let headers = [("x-key".to_owned(), Secret::from(SECRET.to_owned()))];
     let address = Address::new(url, &headers).expect("an address");
     let trust = tls::client(None).expect("the system trusts somebody");
-    let limits = Limits { backoff_first: ms(10), backoff_most: ms(100), ..Limits::new(trust) };
-    let settings = Settings::new(address, limits);
+    let limits =
+        SocketLimits { backoff_first: ms(10), backoff_most: ms(100), ..SocketLimits::new(trust) };
+    let settings = WebSocketSettings::new(address, limits);
     assert!(!format!("{settings:?}").contains(SECRET));
     settings
 }
 
-fn start(settings: Settings) -> Listener {
+fn start(settings: WebSocketSettings) -> Listener {
     Listener::start(|reports| websocket::run(settings, Box::new(Small), reports))
 }
 

@@ -156,12 +156,12 @@ fn substitutes_were_on_the_bench() {
 #[test]
 fn particulars_are_those_of_the_documents() {
     let Some((batches, _)) = recording(EVENT_BY_EVENT[2]) else { return };
-    let About { round, country, venue, referee, coaches, attendance, neutral, .. } =
-        People::of(&batches).about;
+    let about = People::of(&batches).about;
+    let coaches = about.coaches().map(|it| it.map(|it| it.name.to_string()));
+    let About { round, country, venue, referee, attendance, neutral, .. } = about;
     assert_eq!((round, country.as_deref()), (Some(6), Some("Germany")));
     assert_eq!(venue.map(|it| it.name).as_deref(), Some("Volksparkstadion"));
     assert_eq!(referee.map(|it| it.name).as_deref(), Some("Bastian Dankert"));
-    let coaches = coaches.map(|it| it.map(|it| it.name.to_string()));
     let expected = ["Tim Walter", "Gerhard Kleppinger"].map(|name| Some(name.to_owned()));
     assert_eq!((coaches, attendance, neutral), (expected, Some(19_950), Some(false)));
 

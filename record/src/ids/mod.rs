@@ -42,7 +42,7 @@ pub use self::{
     journal::path_beside,
     numbers::{NUMBERS_MAX, Numbers, choices, first_choice},
 };
-use crate::database::Database;
+use database::Database;
 
 /// The interval of writes of new numbers. The journal covers a crash in between.
 const WRITE_EVERY: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ingest::event::Id;
 use sqlx::{AnyConnection, AssertSqlSafe};
 
-use crate::database::{Database, WriteBudget};
+use database::{Database, WriteBudget};
 
 /// Rows of one `INSERT`.
 const ROWS_MAX: usize = 200;

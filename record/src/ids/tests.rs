@@ -4,7 +4,7 @@ use ingest::event::{
 };
 
 use super::*;
-use crate::database::testing::on_each;
+use database::testing::on_each;
 
 fn digest(key: &str) -> Id {
     Id::derive("acme", "team", key)
@@ -43,19 +43,15 @@ fn every_id_of_a_fact_is_visited() {
     let about = About {
         venue: Some(Venue { id: Id(2), name: "x".into(), city: None }),
         referee: Some(of(3)),
-        coaches: [Some(of(4)), Some(of(5))],
+        home_coach: Some(of(4)),
+        away_coach: Some(of(5)),
         ..About::default()
     };
     assert_eq!(ids_of(event(Fact::About(Box::new(about)))), [1, 2, 3, 4, 5]);
     let incident = Incident {
-        eid: "e".into(),
-        kind: IncidentKind::Substitution,
-        minute: 1,
-        added: None,
-        side: None,
         player: Some(of(2)),
         assist: Some(of(3)),
-        score: None,
+        ..Incident::new("e", IncidentKind::Substitution, (1, None), None)
     };
     let incident = FootballFact::Incident(incident);
     assert_eq!(ids_of(event(Fact::Football(incident))), [1, 2, 3]);
@@ -87,7 +83,7 @@ fn every_id_of_a_fact_is_visited() {
 #[test]
 fn everything_that_the_simulator_tells_is_numbered() {
     let ids = PublicIds::default();
-    let world = ingest::simulator::World::new(1, 1_795_329_600_000_000);
+    let world = simulator::World::new(1, 1_795_329_600_000_000);
     let mut seen = 0;
     for planned in world.programme(0).into_iter().step_by(40) {
         for mut timed in planned.result() {

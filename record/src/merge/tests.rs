@@ -1,10 +1,11 @@
 use rust_decimal::dec;
 
 use super::*;
-use crate::archive::tests::records::{self, MATCH, football, incident, line_up, price};
+use crate::FootballRecord;
+use crate::testing::{self, MATCH, football, incident, line_up, price};
 
 fn odds_alone(status: Status) -> MatchRecord {
-    let mut record = records::record(MATCH, FootballRecord::default());
+    let mut record = testing::record(MATCH, FootballRecord::default());
     record.brief_mut().status = status;
     record
 }
@@ -15,7 +16,7 @@ fn kept() -> MatchRecord {
         line_ups: [Some(line_up(&[101], &[])), None],
         ..football()
     };
-    let mut record = records::record(MATCH, play);
+    let mut record = testing::record(MATCH, play);
     record.brief_mut().status = Status::SecondHalf;
     record.brief_mut().score = Some([1, 0]);
     record.brief_mut().round = Some(3);
@@ -61,7 +62,7 @@ fn without_who_follows_it_an_end_stays_an_end() {
 
 #[test]
 fn who_follows_the_play_is_believed() {
-    let mut told = records::record(MATCH, football());
+    let mut told = testing::record(MATCH, football());
     told.brief_mut().score = Some([0, 0]);
     let merged = told.merged_over(&kept());
     assert_eq!((merged.brief.status, merged.brief.score), (Status::FirstHalf, Some([0, 0])));
@@ -73,11 +74,11 @@ fn a_goal_under_another_name_is_the_same_goal() {
     (same.eid, same.minute) = ("other".into(), 12);
     let next = incident("goal", Some("regular"), 1, 202, None);
     let play = FootballRecord { incidents: vec![same, next], ..football() };
-    let told = records::record(MATCH, play);
+    let told = testing::record(MATCH, play);
     assert_eq!(eids(&told.merged_over(&kept())), ["other", "goal 202"]);
     let play =
         FootballRecord { incidents: vec![incident("yellow", None, 0, 101, None)], ..football() };
-    let told = records::record(MATCH, play);
+    let told = testing::record(MATCH, play);
     assert_eq!(eids(&told.merged_over(&kept())), ["goal 101", "yellow 101"]);
 }
 

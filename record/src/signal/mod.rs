@@ -1,66 +1,56 @@
-//! Signals: findings from the odds of all bookmakers and the state of play.
-//!
-//! In: the quotes of one market whenever one of them changes, where the ball is, who won a point. Out:
-//! [`SignalChange`]s, by which signals begin, change and end. Pure state, a [`SignalTracker`] for each match; time is
-//! passed in, so that a recording gives the same signals at whatever speed it is played.
-//!
-//! | kind | it is so while | source |
-//! |---|---|---|
-//! | [`SignalKind::Arbitrage`] | the best prices of all outcomes, of whatever bookmakers, add up to less than a fair book: the sum of 1/price is below 1, exactly | definition of a sure bet; stakes in proportion to 1/price pay the same whatever comes true |
-//! | [`SignalKind::PriceGap`] | one bookmaker's price is higher than the next best one's by `gap_percent` | |
-//! | [`SignalKind::Value`] | the best price times the fair probability is 1 + `value_percent` or more; fair are the medians' 1/price, divided by their sum | multiplicative removal of the margin, as in Clarke, Kovalchik and Ingram, *Adjusting bookmaker's odds to allow for overround*, 2017 |
-//! | [`SignalKind::Steam`] | within `steam_ms` so many bookmakers have moved the price of an outcome one way by `steam_percent`, and none has moved it the other way | |
-//! | [`SignalKind::Suspended`] | one bookmaker has suspended a market in which several others trade | |
-//! | [`SignalKind::Momentum`] | one side has most of the attacks of the last minutes, or of the last points | see [`momentum`] |
-
-mod board;
-mod market;
-pub mod momentum;
-mod names;
-mod record;
-mod steam;
-mod watch;
-
-#[cfg(test)]
-mod tests;
+//! A signal as published on the channel, over HTTP, and in the archive.
 
 use std::sync::Arc;
 
-use fanout::Micros;
-use ingest::event::{Id, Outcome};
+use base::Micros;
+use ingest::event::{Id, Outcome, Sport};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-pub use self::{
-    board::SignalBoard,
-    record::SignalRecord,
-    watch::{SignalChange, SignalTracker},
-};
+use crate::{EntityRef, Key, ids::first_choice};
 
-/// The thresholds of signals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SignalSettings {
-    /// Bookmakers that must quote an outcome for gaps, values and suspensions.
-    pub bookmakers_min: usize,
-    /// In hundredths of a percent, as all shares here.
-    pub gap: u32,
-    pub value: u32,
-    pub steam: u32,
-    pub steam_bookmakers_min: usize,
-    /// In microseconds.
-    pub steam_window_us: Micros,
+/// A signal of a match, from its begin to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SignalRecord {
+    pub id: Key,
+    pub match_id: Key,
+    pub sport: Sport,
+    /// Home and away; absent if unknown.
+    pub sides: Option<[EntityRef; 2]>,
+    pub began: Micros,
+    /// When its numbers changed last.
+    pub updated: Micros,
+    /// Absent while it is active.
+    pub ended: Option<Micros>,
+    pub signal: Signal,
 }
 
-impl Default for SignalSettings {
-    fn default() -> Self {
-        Self {
-            bookmakers_min: 3,
-            gap: 500,
-            value: 500,
-            steam: 200,
-            steam_bookmakers_min: 3,
-            steam_window_us: 60_000_000,
-        }
+impl SignalRecord {
+    /// A signal that has begun, under the first number that it may have; see [`Self::digest`].
+    #[must_use]
+    pub fn new(
+        of: Id,
+        sport: Sport,
+        sides: Option<[EntityRef; 2]>,
+        began: Micros,
+        signal: Signal,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id: first_choice(signal.topic.id(of, began).0),
+            match_id: of.0,
+            sport,
+            sides,
+            began,
+            updated: began,
+            ended: None,
+            signal,
+        })
+    }
+
+    /// Identifies the signal by match, topic and begin.
+    #[must_use]
+    pub fn digest(&self) -> Id {
+        self.signal.topic.id(Id(self.match_id), self.began)
     }
 }
 
@@ -107,32 +97,11 @@ pub struct MarketKey {
     pub line: Option<Decimal>,
 }
 
-/// One bookmaker's quote of one outcome.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quote {
-    pub bookmaker: Arc<str>,
-    pub outcome: Outcome,
-    /// Absent while none is on offer; the outcome itself is known.
-    pub price: Option<Decimal>,
-    pub state: QuoteState,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QuoteState {
-    /// It can be taken.
-    Open,
-    /// The bookmaker itself has suspended the market.
-    Suspended,
-    /// Neither: closed, not open yet, or suspended by the hub.
-    Unknown,
-}
-
 /// The topic of a signal; each has at most one active signal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Topic {
     pub kind: SignalKind,
     pub market: Option<MarketKey>,
-    #[serde(with = "names::optional_outcome")]
     pub outcome: Option<Outcome>,
     pub bookmaker: Option<Arc<str>>,
 }
@@ -196,7 +165,6 @@ pub enum Finding {
 /// One bet of an arbitrage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leg {
-    #[serde(with = "names::outcome")]
     pub outcome: Outcome,
     pub bookmaker: Arc<str>,
     pub price: Decimal,
@@ -223,8 +191,22 @@ impl Direction {
 }
 
 impl Topic {
-    fn of_market(kind: SignalKind, market: &MarketKey) -> Self {
+    /// The topic of a whole market.
+    #[must_use]
+    pub fn of_market(kind: SignalKind, market: &MarketKey) -> Self {
         Self { kind, market: Some(market.clone()), outcome: None, bookmaker: None }
+    }
+
+    /// The topic of one bookmaker's price of one outcome.
+    #[must_use]
+    pub fn of_price(
+        kind: SignalKind,
+        market: &MarketKey,
+        outcome: Outcome,
+        bookmaker: &Arc<str>,
+    ) -> Self {
+        let (outcome, bookmaker) = (Some(outcome), Some(Arc::clone(bookmaker)));
+        Self { outcome, bookmaker, ..Self::of_market(kind, market) }
     }
 
     /// The digest of the signal of this match that began then.
@@ -252,16 +234,4 @@ impl std::fmt::Display for MarketKey {
         }
         Ok(())
     }
-}
-
-/// A fraction of 1 as hundredths of a percent.
-fn basis_points(share: Decimal) -> Decimal {
-    share * Decimal::from(10_000)
-}
-
-/// Full strength at `full`, a fraction of 1.
-fn strength(share: Decimal, full: Decimal) -> u8 {
-    use rust_decimal::prelude::ToPrimitive;
-    let hundredths = share.abs() / full * Decimal::ONE_HUNDRED;
-    hundredths.min(Decimal::ONE_HUNDRED).to_u8().unwrap_or(100)
 }

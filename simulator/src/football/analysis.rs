@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::{line_up::LineUp, players::Players, tally::Tally};
-use crate::{
+use crate::{dice::Dice, truth::Minute};
+use ingest::{
     event::{
         Analysis, AveragePosition, Ball, BodyPart, ExpectedGoals, FootballFact, FootballStatus,
         GoalMouth, Half, Id, MatchMinute, Momentum, Pair, Participant, PitchPlace, Shot,
@@ -14,7 +15,6 @@ use crate::{
     },
     football::Period,
     normalize::football::{momentum, pressure},
-    simulator::{dice::Dice, truth::Minute},
 };
 
 /// Average positions, halves and ratings are reported once in this many minutes, and at the

@@ -1,9 +1,7 @@
 //! The match clock: which period, which second, which minute, how much is left.
 
-use crate::{
-    event::{FootballStatus, Micros},
-    simulator::{dice::SECOND, truth::Minute},
-};
+use crate::{dice::SECOND, truth::Minute};
+use ingest::event::{FootballStatus, Micros};
 
 const HALF_S: u32 = 45 * 60;
 /// The expected stoppage time of the halves, until it is known.
@@ -22,7 +20,7 @@ pub(super) struct Clock {
     began: Micros,
     /// Its stoppage time in seconds, which its length exceeds by a few.
     added_s: u32,
-    /// What the clock shows while it stands.
+    /// What the clock shows while it is stopped.
     stopped_s: u32,
 }
 

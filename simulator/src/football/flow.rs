@@ -3,10 +3,8 @@
 //! A chain of situations with fixed chances for what follows. Both sides play the same chain; how
 //! good they are shows in what becomes of a shot.
 
-use crate::{
-    event::{Ball, Side, Situation},
-    simulator::dice::Dice,
-};
+use crate::dice::Dice;
+use ingest::event::{Ball, Side, Situation};
 
 /// What comes of a situation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! One side's players: on the pitch, on the bench, booked, sent off.
 
-use crate::{
-    event::{self, LineUpPlayer, Participant, PlayerPosition},
-    simulator::{dice::Dice, names},
-};
+use crate::{dice::Dice, names};
+use ingest::event::{self, LineUpPlayer, Participant, PlayerPosition};
 
 /// Substitutions that the laws allow a side, and the seconds of the match near which they are made
 /// when no player is injured: half-time, and three breaks of the second half.
@@ -29,7 +27,7 @@ enum Role {
 
 /// The part for which a player on the pitch is chosen.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum PlayerPart {
     Scorer,
     Passer,
     /// Of an own goal.
@@ -39,7 +37,7 @@ pub(super) enum Part {
 }
 
 #[derive(Debug)]
-struct Player {
+struct SquadPlayer {
     who: Participant,
     /// On the shirt.
     number: u16,
@@ -52,8 +50,8 @@ struct Player {
 pub(super) struct LineUp {
     formation: &'static str,
     country: &'static str,
-    on: Vec<Player>,
-    bench: Vec<Player>,
+    on: Vec<SquadPlayer>,
+    bench: Vec<SquadPlayer>,
     /// When substitutions are meant to be made, in seconds of the match, the last one first.
     intended_s: Vec<u32>,
 }
@@ -79,7 +77,7 @@ impl LineUp {
     pub(super) fn fact(&self) -> event::LineUp {
         let field = self.on.iter().filter(|player| player.role != Role::Keeper);
         let captain = field.map(|player| player.number).min();
-        let entry = |player: &Player, starter: bool| LineUpPlayer {
+        let entry = |player: &SquadPlayer, starter: bool| LineUpPlayer {
             player: player.who.clone(),
             number: Some(player.number),
             position: Some(player.role.position()),
@@ -124,8 +122,13 @@ impl LineUp {
     }
 
     /// A player on the pitch for a part; `but` is a player who has another part in it.
-    pub(super) fn find(&self, part: Part, but: Option<&Participant>, dice: &mut Dice) -> usize {
-        let weight = |player: &Player| {
+    pub(super) fn find(
+        &self,
+        part: PlayerPart,
+        but: Option<&Participant>,
+        dice: &mut Dice,
+    ) -> usize {
+        let weight = |player: &SquadPlayer| {
             if Some(&player.who) == but { 0.0 } else { weight(part, player) }
         };
         dice.weighted(self.on.iter().map(weight))
@@ -159,14 +162,14 @@ impl LineUp {
         let role = self.on[off].role;
         let like = self.bench.iter().position(|player| player.role == role);
         let on = like.or_else(|| self.bench.iter().position(|p| p.role != Role::Keeper))?;
-        let coming = Player { came_on: true, ..self.bench.remove(on) };
+        let coming = SquadPlayer { came_on: true, ..self.bench.remove(on) };
         let going = std::mem::replace(&mut self.on[off], coming);
         Some((going.who, self.who(off)))
     }
 }
 
 /// Squads list two keepers, then seven defenders, seven midfielders and four forwards.
-fn player((who, number): (Participant, usize)) -> Player {
+fn player((who, number): (Participant, usize)) -> SquadPlayer {
     let role = match number {
         0..2 => Role::Keeper,
         2..9 => Role::Defender,
@@ -174,7 +177,7 @@ fn player((who, number): (Participant, usize)) -> Player {
         _ => Role::Forward,
     };
     let shirt = number as u16 + 1;
-    Player { who, number: shirt, role, booked: false, came_on: false }
+    SquadPlayer { who, number: shirt, role, booked: false, came_on: false }
 }
 
 impl Role {
@@ -204,21 +207,21 @@ fn intentions(dice: &mut Dice) -> Vec<u32> {
     intended
 }
 
-fn weight(part: Part, player: &Player) -> f64 {
+fn weight(part: PlayerPart, player: &SquadPlayer) -> f64 {
     let [keeper, defender, midfielder, forward] = match part {
-        Part::Scorer => [0.0, 0.5, 1.4, 3.6],
-        Part::Passer => [0.1, 0.8, 2.0, 1.5],
-        Part::Unlucky => [0.6, 2.0, 0.7, 0.2],
+        PlayerPart::Scorer => [0.0, 0.5, 1.4, 3.6],
+        PlayerPart::Passer => [0.1, 0.8, 2.0, 1.5],
+        PlayerPart::Unlucky => [0.6, 2.0, 0.7, 0.2],
         // A booked player holds back.
-        Part::Fouler if player.booked => [0.02, 0.4, 0.4, 0.25],
-        Part::Fouler => [0.1, 1.3, 1.3, 0.9],
-        Part::PenaltyTaker => [0.0, 0.2, 1.0, 3.0],
+        PlayerPart::Fouler if player.booked => [0.02, 0.4, 0.4, 0.25],
+        PlayerPart::Fouler => [0.1, 1.3, 1.3, 0.9],
+        PlayerPart::PenaltyTaker => [0.0, 0.2, 1.0, 3.0],
     };
     [keeper, defender, midfielder, forward][player.role as usize]
 }
 
 /// How likely a player is to go off: a substitute hardly ever does.
-fn tired(player: &Player) -> f64 {
+fn tired(player: &SquadPlayer) -> f64 {
     match player.role {
         _ if player.came_on => 0.02,
         Role::Keeper => 0.02,

@@ -1,4 +1,4 @@
-//! True probabilities of a football match from where it stands.
+//! True probabilities of a football match in its current state.
 //!
 //! The goals that each side still scores are independent and Poisson distributed, with means in
 //! proportion to the time that is left: M. J. Maher, "Modelling association football scores",
@@ -8,15 +8,13 @@
 use std::cmp::Ordering;
 
 use crate::{
-    event::Pair,
-    simulator::{
-        market::{Bet, FOOTBALL},
-        maths::{self, exp_minus, poisson},
-        play::Chance,
-    },
+    market::{Bet, FOOTBALL},
+    maths::{self, exp_minus, poisson},
+    play::Chance,
 };
+use ingest::event::Pair;
 
-/// Where a match stands, for its prices.
+/// The state of a match that determines its prices.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Standing {
     pub(super) score: Pair<u16>,

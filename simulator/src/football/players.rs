@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{FootballFact, Pair, Participant, PlayerRating, PlayerStat, Side};
+use ingest::event::{FootballFact, Pair, Participant, PlayerRating, PlayerStat, Side};
 
-/// Minutes of the match between two tellings.
+/// Minutes of the match between two reports.
 const EVERY_MIN: u16 = 5;
 
 #[derive(Debug, Default)]
 pub(super) struct Players {
-    of: Pair<Vec<Player>>,
+    of: Pair<Vec<PlayerTally>>,
     due_min: u16,
 }
 
 #[derive(Debug)]
-struct Player {
+struct PlayerTally {
     who: Participant,
     counts: BTreeMap<PlayerStat, u32>,
     changed: BTreeSet<PlayerStat>,
@@ -25,7 +25,7 @@ struct Player {
 impl Players {
     pub(super) fn come_on(&mut self, side: Side, who: &Participant, minute: u16) {
         let (counts, changed) = Default::default();
-        let player = Player { who: who.clone(), counts, changed, on: Some(minute) };
+        let player = PlayerTally { who: who.clone(), counts, changed, on: Some(minute) };
         self.of[side.index()].push(player);
     }
 
@@ -76,11 +76,11 @@ impl Players {
 
     /// How well those of a side have played who were on the pitch, by what they have done.
     pub(super) fn ratings(&self, side: Side) -> Vec<PlayerRating> {
-        let rated = |it: &Player| PlayerRating { player: it.who.clone(), rating: it.rating() };
+        let rated = |it: &PlayerTally| PlayerRating { player: it.who.clone(), rating: it.rating() };
         self.of[side.index()].iter().map(rated).collect()
     }
 
-    fn player(&mut self, side: Side, who: &Participant) -> Option<&mut Player> {
+    fn player(&mut self, side: Side, who: &Participant) -> Option<&mut PlayerTally> {
         self.of[side.index()].iter_mut().find(|player| player.who.id == who.id)
     }
 }
@@ -101,7 +101,7 @@ const WORTH: [(PlayerStat, i64); 9] = [
 /// Before anything was done.
 const RATING_BASE: i64 = 620;
 
-impl Player {
+impl PlayerTally {
     fn rating(&self) -> u16 {
         let count = |stat: &PlayerStat| self.counts.get(stat).copied().unwrap_or(0);
         let deeds: i64 = WORTH.iter().map(|(stat, worth)| worth * i64::from(count(stat))).sum();

@@ -1,10 +1,10 @@
 //! The record of a match: events enter its truth at once, and are pending until they are reported.
 
-use crate::{
-    event::{Ball, Eid, FootballStatus, GoalKind, LineUp, Pair, Participant, Side, VarDecision},
-    simulator::truth::{
-        Card, Colour, FootballTruth, Goal, Minute, OverturnedGoal, PenaltyMissed, Substitution,
-    },
+use crate::truth::{
+    Card, Colour, FootballTruth, Goal, Minute, OverturnedGoal, PenaltyMissed, Substitution,
+};
+use ingest::event::{
+    Ball, Eid, FootballStatus, GoalKind, LineUp, Pair, Participant, Side, VarDecision,
 };
 
 use super::report::PitchEvent;

@@ -5,12 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::{
-    event::{
-        Ball, Eid, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind, LineUp,
-        Pair, Participant, Side, VarDecision,
-    },
-    simulator::truth::{Card, Colour, Goal, Minute, PenaltyMissed, Substitution},
+use crate::truth::{Card, Colour, Goal, Minute, PenaltyMissed, Substitution};
+use ingest::event::{
+    Ball, Eid, FootballFact, FootballScore, FootballStatus, Incident, IncidentKind, LineUp, Pair,
+    Participant, Side, VarDecision,
 };
 
 /// An event on the pitch.
@@ -119,8 +117,7 @@ impl Reporter {
 
 /// An incident without players.
 fn new_incident(eid: Eid, kind: IncidentKind, at: Minute, side: Option<Side>) -> Incident {
-    let Minute { minute, added } = at;
-    Incident { eid, kind, minute, added, side, player: None, assist: None, score: None }
+    Incident::new(eid, kind, (at.minute, at.added), side)
 }
 
 fn scored(goal: Goal, score: Pair<u16>) -> Incident {

@@ -1,9 +1,7 @@
 //! How many goals the sides are worth, by their class, the players they have left, and the ball.
 
-use crate::{
-    event::{Ball, Pair, Participant, Side, Situation},
-    simulator::names,
-};
+use crate::names;
+use ingest::event::{Ball, Pair, Participant, Side, Situation};
 
 /// Goals of an average home and away side in a match: 2.7 together, as in most leagues.
 const GOALS_BASE: Pair<f64> = [1.5, 1.2];
@@ -23,7 +21,7 @@ const SHOTS: f64 = 13.6;
 pub(super) struct Strength {
     /// Goals a match of each side, eleven against eleven.
     base: Pair<f64>,
-    /// Goals a match of each side as it stands.
+    /// Goals a match of each side in the current state.
     now: Pair<f64>,
 }
 

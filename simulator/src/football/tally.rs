@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{FootballFact, Half, Side, Situation, Stat};
+use ingest::event::{FootballFact, Half, Side, Situation, Stat};
 
-/// Seconds of the match between two tellings of the counts that rise all the time.
+/// Seconds of the match between two reports of the counts that rise all the time.
 const SLOW_EVERY_S: u32 = 60;
 
 #[derive(Debug, Default)]

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::event::{Competition, Id, Participant};
+use ingest::event::{Competition, Id, Participant};
 
 use super::{PROVIDER, SURNAME_HEADS, TOWNS, competition, person, placed};
-use crate::simulator::darts;
+use crate::darts;
 
 /// Leagues by name, each with the ending of its towns.
 const HOCKEY: [(&str, &str); 4] = [
@@ -63,68 +63,65 @@ const HORSE_NOUNS: [&str; 24] = [
     "Quarry", "Ribbon", "Tinder", "Voyage", "Willow", "Zephyr",
 ];
 
-pub(in crate::simulator) const LEAGUES_OF_OTHERS: usize = 4;
-pub(in crate::simulator) const TEAMS_OF_OTHERS: usize = TOWNS.len();
-pub(in crate::simulator) const DARTS_FIELD: usize = 40;
-pub(in crate::simulator) const COURSE_COUNT: usize = COURSES.len();
-pub(in crate::simulator) const HORSE_COUNT: usize =
-    SURNAME_HEADS.len() * HORSE_ENDS.len() * HORSE_NOUNS.len();
-pub(in crate::simulator) const JOCKEY_COUNT: usize = 96;
+pub(crate) const LEAGUES_OF_OTHERS: usize = 4;
+pub(crate) const TEAMS_OF_OTHERS: usize = TOWNS.len();
+pub(crate) const DARTS_FIELD: usize = 40;
+pub(crate) const COURSE_COUNT: usize = COURSES.len();
+pub(crate) const HORSE_COUNT: usize = SURNAME_HEADS.len() * HORSE_ENDS.len() * HORSE_NOUNS.len();
+pub(crate) const JOCKEY_COUNT: usize = 96;
 
-pub(in crate::simulator) fn hockey_league(league: usize) -> Competition {
+pub(crate) fn hockey_league(league: usize) -> Competition {
     competition(HOCKEY[league].0)
 }
 
-pub(in crate::simulator) fn hockey_team(league: usize, team: usize) -> Participant {
+pub(crate) fn hockey_team(league: usize, team: usize) -> Participant {
     let club = HOCKEY_CLUBS[(team + league * 2) % HOCKEY_CLUBS.len()];
     club_of("hockey team", &format!("{}{} {club}", TOWNS[team], HOCKEY[league].1))
 }
 
 /// A league and the seconds of its quarters.
-pub(in crate::simulator) fn basketball_league(league: usize) -> (Competition, u32) {
+pub(crate) fn basketball_league(league: usize) -> (Competition, u32) {
     let (name, _, quarter_s) = BASKETBALL[league];
     (competition(name), quarter_s)
 }
 
-pub(in crate::simulator) fn basketball_team(league: usize, team: usize) -> Participant {
+pub(crate) fn basketball_team(league: usize, team: usize) -> Participant {
     let club = BASKETBALL_CLUBS[(team + league * 2) % BASKETBALL_CLUBS.len()];
     club_of("basketball team", &format!("{}{} {club}", TOWNS[team], BASKETBALL[league].1))
 }
 
-pub(in crate::simulator) fn cs2_tournament(tournament: usize) -> Competition {
+pub(crate) fn cs2_tournament(tournament: usize) -> Competition {
     competition(CS2[tournament])
 }
 
-pub(in crate::simulator) fn cs2_team(tournament: usize, team: usize) -> Participant {
+pub(crate) fn cs2_team(tournament: usize, team: usize) -> Participant {
     let club = CS2_CLUBS[(team + tournament) % CS2_CLUBS.len()];
     club_of("csgo team", &format!("{} {club}", TOWNS[team]))
 }
 
 /// A tournament, how it is played, and its category.
-pub(in crate::simulator) fn darts_tournament(
-    tournament: usize,
-) -> (Competition, darts::Format, &'static str) {
+pub(crate) fn darts_tournament(tournament: usize) -> (Competition, darts::Format, &'static str) {
     let (name, format, category) = DARTS[tournament];
     (competition(name), format, category)
 }
 
-pub(in crate::simulator) fn darts_player(tournament: usize, player: usize) -> Participant {
+pub(crate) fn darts_player(tournament: usize, player: usize) -> Participant {
     let number = tournament * DARTS_FIELD + player;
     let name = person(number * 7 + 3, number + 97);
     Participant { id: Id::derive(PROVIDER, "darts player", &name), name: name.into() }
 }
 
-pub(in crate::simulator) fn course(course: usize) -> Competition {
+pub(crate) fn course(course: usize) -> Competition {
     competition(COURSES[course])
 }
 
 /// What a race is called, and whether it is over jumps.
-pub(in crate::simulator) fn race(sponsor: usize, kind: usize) -> (Arc<str>, bool) {
+pub(crate) fn race(sponsor: usize, kind: usize) -> (Arc<str>, bool) {
     let (name, jumps) = RACES[kind % RACES.len()];
     (format!("{} {name}", placed(sponsor)).into(), jumps)
 }
 
-pub(in crate::simulator) fn horse(number: usize) -> Participant {
+pub(crate) fn horse(number: usize) -> Participant {
     let head = SURNAME_HEADS[number % SURNAME_HEADS.len()];
     let rest = number / SURNAME_HEADS.len();
     let end = HORSE_ENDS[rest % HORSE_ENDS.len()];
@@ -133,7 +130,7 @@ pub(in crate::simulator) fn horse(number: usize) -> Participant {
     Participant { id: Id::derive(PROVIDER, "horse", &name), name: name.into() }
 }
 
-pub(in crate::simulator) fn jockey(number: usize) -> Arc<str> {
+pub(crate) fn jockey(number: usize) -> Arc<str> {
     person(number * 11 + 5, number * 3 + 1).into()
 }
 

@@ -1,4 +1,4 @@
-//! True probabilities of a tennis match from where it stands.
+//! True probabilities of a tennis match in its current state.
 //!
 //! Points are independent, and won by their server with a probability that is fixed for each
 //! player. Games, tie-breaks and sets are then races to a number of wins with two to spare, and a
@@ -6,9 +6,9 @@
 //! Studies in Applied Mathematics 114 (2005). They also show that who serves first does not change
 //! the probability of winning a set, which is why sets to come need no server here.
 
-use crate::{
+use ingest::{
     event::{GameScore, Pair, Side, TennisScore},
-    tennis::{FinalSet, Format},
+    tennis::{FinalSet, MatchFormat},
 };
 
 /// The longest race, a tie-break to ten, is level at nine all and has two points beyond.
@@ -17,7 +17,7 @@ const SCORES: usize = 12;
 /// Tables for one match, computed once: a price is then a few look-ups.
 #[derive(Debug)]
 pub(super) struct Model {
-    format: Format,
+    format: MatchFormat,
     /// Player 1 wins a game in which each side serves.
     game: Pair<Race>,
     /// Player 1 wins a tie-break that each side serves first.
@@ -37,7 +37,7 @@ struct Race {
 
 impl Model {
     /// `serve` holds each player's probability of winning a point on the own serve.
-    pub(super) fn new(serve: Pair<f64>, format: Format) -> Self {
+    pub(super) fn new(serve: Pair<f64>, format: MatchFormat) -> Self {
         let points = [serve[0], 1.0 - serve[1]];
         let game = points.map(|p| Race::new(4, 3, two_clear(p, p), |_| p));
         let holds = [game[0].table[0][0], game[1].table[0][0]];
@@ -186,7 +186,7 @@ fn two_clear(a: f64, b: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const FORMAT: Format = Format { sets_to_win: 2, final_set: FinalSet::TieBreakTo10 };
+    const FORMAT: MatchFormat = MatchFormat { sets_to_win: 2, final_set: FinalSet::TieBreakTo10 };
 
     #[test]
     fn game_is_won_as_often_as_the_closed_formula_says() {
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn who_serves_first_does_not_matter_for_a_set() {
         for final_set in [FinalSet::TieBreak, FinalSet::TieBreakTo10, FinalSet::Advantage] {
-            let model = Model::new([0.66, 0.58], Format { sets_to_win: 3, final_set });
+            let model = Model::new([0.66, 0.58], MatchFormat { sets_to_win: 3, final_set });
             for races in [&model.tie_break, &model.final_tie_break, &model.set, &model.final_set] {
                 assert!((races[0].at([0, 0]) - races[1].at([0, 0])).abs() < 1e-12);
             }
@@ -220,7 +220,7 @@ mod tests {
     fn probability_is_a_martingale_to_the_end() {
         let serve = [0.64, 0.61];
         for final_set in [FinalSet::TieBreak, FinalSet::TieBreakTo10, FinalSet::Advantage] {
-            let format = Format { sets_to_win: 2, final_set };
+            let format = MatchFormat { sets_to_win: 2, final_set };
             let model = Model::new(serve, format);
             let mut score = TennisScore::start(Side::First);
             // Holds of serve up to six all, then long tie-breaks and games beyond.

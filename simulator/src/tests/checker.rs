@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rust_decimal::Decimal;
 
-use crate::{
+use crate::names;
+use ingest::{
     event::{
         About, Analysis, Ball, Batch, Event, Fact, FootballFact, FootballScore, FootballStatus,
         GoalKind, Half, Id, Incident, IncidentKind, LineUp, MarketChange, MarketStatus,
         MatchMinute, Micros, OddsFact, Pair, PlayerStat, SelectionStatus, Shot, ShotOutcome, Side,
         Situation, Sport, Stat, TennisFact, TennisScore, TennisStatus, Timed,
     },
-    simulator::names,
-    tennis::Format,
+    tennis::MatchFormat,
 };
 
 use super::rules::{Boards, Races};
@@ -33,7 +33,7 @@ pub(super) struct ObservedMatch {
     about: Option<About>,
     /// By bookmaker and market.
     pub(super) markets: BTreeMap<(String, String), Market>,
-    format: Option<Format>,
+    format: Option<MatchFormat>,
 }
 
 #[derive(Debug, Default)]
@@ -343,7 +343,7 @@ impl Football {
 }
 
 impl Tennis {
-    fn apply(&mut self, fact: &TennisFact, format: Option<Format>) {
+    fn apply(&mut self, fact: &TennisFact, format: Option<MatchFormat>) {
         match fact {
             TennisFact::Status(status) => self.statuses.push(*status),
             TennisFact::Score(score) => self.score = score.clone(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::event::{
+use ingest::event::{
     Pair, Race, RaceStatus, RunnerStatus, Scoreboard, ScoreboardStatus, Side, Sport,
 };
 

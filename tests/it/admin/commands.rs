@@ -1,11 +1,11 @@
 //! Commands on the database of a running hub, which notices at once.
 
 use super::{command, hub_on, id, key, refused, run};
-use crate::support::{Client, Closed, TestDatabase, on_each};
+use crate::support::{Client, Closed, TestDatabase, on_sqlite};
 
 #[tokio::test]
 async fn a_block_closes_sockets_and_an_unblock_lets_them_back() {
-    on_each(async |place: TestDatabase| {
+    on_sqlite(async |place: TestDatabase| {
         let hub = hub_on(&place);
         let key = key(&hub, "ann@example.org", &["websocket"]);
         let mut client = Client::connect(&hub.address, &key).await;
@@ -35,7 +35,7 @@ async fn a_deletion_closes_sockets() {
 
 #[tokio::test]
 async fn a_gift_opens_what_it_gives() {
-    on_each(async |place: TestDatabase| {
+    on_sqlite(async |place: TestDatabase| {
         let hub = hub_on(&place);
         let key = key(&hub, "ann@example.org", &[]);
         let mut before = Client::connect(&hub.address, &key).await;
@@ -50,7 +50,7 @@ async fn a_gift_opens_what_it_gives() {
                 let mut client = Client::connect(&hub.address, &key).await;
                 match client.next().await {
                     Ok(frame) if frame["type"] == "hello" => return,
-                    _ => tokio::task::yield_now().await,
+                    _ => crate::support::pause().await,
                 }
             }
         };
@@ -66,7 +66,7 @@ async fn a_gift_opens_what_it_gives() {
 /// SPEC section 3, rule 2: the badge is granted once, and cannot be obtained afterwards.
 #[tokio::test]
 async fn founders_are_granted_once() {
-    on_each(async |place: TestDatabase| {
+    on_sqlite(async |place: TestDatabase| {
         let hub = hub_on(&place);
         key(&hub, "ann@example.org", &[]);
         let shown = command(&hub, &["account", "show", "ann@example.org"]);

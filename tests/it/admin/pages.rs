@@ -1,7 +1,9 @@
 //! The pages under `/admin/`: access, content, and forms.
 
 use super::{PASSWORD, QUICK, command, create_admin, hub, hub_on, id, key, log_in, operator};
-use crate::support::{Browser, Client, Closed, Hub, TestDatabase, between, on_each, request_with};
+use crate::support::{
+    Browser, Client, Closed, Hub, TestDatabase, between, on_sqlite, request_with,
+};
 
 /// Every page, including an account's.
 const PAGES: [&str; 4] =
@@ -30,7 +32,7 @@ async fn customer<'a>(hub: &'a Hub, email: &str) -> Browser<'a> {
             if let Some(link) = links.into_iter().find(|path| path.starts_with("/verify/")) {
                 return link.to_owned();
             }
-            tokio::task::yield_now().await;
+            crate::support::pause().await;
         }
     };
     let link = tokio::time::timeout(crate::support::PATIENCE, mailed).await.expect("a mail");
@@ -178,7 +180,8 @@ async fn figures_are_live() {
     };
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("football/*/odds/*").await;
-    client.next_of("image").await;
+    // Behind the images, which would fill the socket's buffers if they were not read.
+    client.next_of("update").await;
     hub.until_counted("matchwire_deliveries_total").await;
     let json = ada.get("/admin/figures.json").await.json();
     assert_eq!(figure(&json, "sockets"), Some(1.0), "{json}");
@@ -192,7 +195,7 @@ async fn figures_are_live() {
     drop(client);
     let gone = async {
         while hub.metric("matchwire_sockets").await > 0.0 {
-            tokio::task::yield_now().await;
+            crate::support::pause().await;
         }
     };
     tokio::time::timeout(crate::support::PATIENCE, gone).await.expect("the socket is gone");
@@ -230,7 +233,7 @@ async fn accounts_are_searched_a_page_at_a_time() {
 
 #[tokio::test]
 async fn granted_days_are_shown_and_their_note_is_escaped() {
-    on_each(async |place: TestDatabase| {
+    on_sqlite(async |place: TestDatabase| {
         let hub = hub_on(&place);
         key(&hub, "ann@example.org", &[]);
         let page = format!("/admin/accounts/{}/", id(&hub, "ann@example.org"));

@@ -43,7 +43,7 @@ async fn a_founder_sees_the_founder_price() {
          VALUES ($1, 900, $2, $2, $2 + 3600000000)",
     ];
     let hash = sha256(session.as_bytes());
-    let now = matchwire::clock::now();
+    let now = base::clock::now();
     sqlx::query(statements[0]).execute(&pool).await.expect("an account");
     sqlx::query(statements[1]).bind(hash).bind(now).execute(&pool).await.expect("a session");
     let before = browser.get("/pricing/").await.body;

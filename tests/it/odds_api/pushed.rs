@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
-use super::{ask, ok, rows};
-use crate::support::{Hub, PATIENCE, QUIET, asked_until};
+use super::rows;
+use crate::support::{Hub, QUIET};
 
 const HOUR: i64 = 3_600_000_000;
 const DAY: i64 = 24 * HOUR;
@@ -72,16 +71,12 @@ impl Stage {
     }
 
     async fn push(&mut self) {
-        let token = format!("Token {}", self.feed);
-        let body = self.lines.join("\n");
-        let headers = [("authorization", token.as_str())];
-        let answer = self.hub.post("/ingest/v1/acme", &headers, body.as_bytes()).await;
-        assert_eq!(answer.json()["refused"], 0, "{answer:?}");
+        self.hub.push(&self.feed, &self.lines).await;
         self.lines.clear();
     }
 
     async fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        asked_until(path, async || ok(&self.hub, path, &self.key).await, is_so).await
+        self.hub.json_until(&self.key, path, is_so).await
     }
 }
 
@@ -106,14 +101,13 @@ async fn with_enough_results_there_is_a_prediction() {
     let next = rows(&stage.hub, "/api/v2/events/?status=notstarted", &stage.key).await;
     let id = &next["results"][0]["id"];
     let path = format!("/api/v2/events/{id}/prediction/");
-    assert_eq!(ask(&stage.hub, &path, &stage.key).await.status, 503, "one result is missing");
+    assert_eq!(stage.hub.get_as(&stage.key, &path).await.status, 503, "one result is missing");
 
     let (sides, goals) = pairs[0];
     stage.result("m0", sides, 40, goals);
     stage.push().await;
-    let predicted = async { while ask(&stage.hub, &path, &stage.key).await.status == 503 {} };
-    timeout(PATIENCE, predicted).await.expect("no model was made of enough results");
-    let row = ok(&stage.hub, &path, &stage.key).await;
+    // Without a model it is 503.
+    let row = stage.until(&path, |row| row["markets"].is_object()).await;
     let markets = &row["markets"];
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("no number in {row}"));
     let result = &markets["match_result"];
@@ -134,11 +128,11 @@ async fn with_enough_results_there_is_a_prediction() {
     let confidence = number(&row["model"]["confidence"]);
     assert!((confidence - home / 100.0).abs() < 0.001, "{row}");
 
-    let one = ok(&stage.hub, &format!("/api/v2/predictions/{id}/"), &stage.key).await;
+    let one = stage.hub.json(&stage.key, &format!("/api/v2/predictions/{id}/")).await;
     assert_eq!(one, row);
     for list in ["/api/v2/predictions/?upcoming=true", "/api/v2/predictions/", "/api/predictions/"]
     {
-        let page = ok(&stage.hub, list, &stage.key).await;
+        let page = stage.hub.json(&stage.key, list).await;
         assert_eq!((&page["count"], &page["results"][0]["event"]["id"]), (&json!(1), id), "{list}");
     }
     // SERVICE section 8, row 8: a client requests one UTC day, and expects only the rows of that
@@ -153,7 +147,7 @@ async fn with_enough_results_there_is_a_prediction() {
         (format!("league={league},7"), 1),
         ("league=7,8".to_owned(), 0),
     ] {
-        let page = ok(&stage.hub, &format!("/api/predictions/?{query}"), &stage.key).await;
+        let page = stage.hub.json(&stage.key, &format!("/api/predictions/?{query}")).await;
         assert_eq!(page["count"], count, "{query}");
     }
 }
@@ -187,7 +181,7 @@ async fn markets_whose_outcomes_bookmakers_name_themselves() {
     let page = stage.until("/api/v2/odds/?limit=200", |page| page["count"] == 10).await;
     let event = &page["results"][0]["event_id"];
     let list = format!("/api/v2/odds/?event_id={event}&market=double_chance&outcome=1x");
-    let page = ok(&stage.hub, &list, &stage.key).await;
+    let page = stage.hub.json(&stage.key, &list).await;
     assert_eq!(page["count"], 2, "{page}");
     for (row, slug, max) in [(0, "one", false), (1, "two", true)] {
         let row = &page["results"][row];
@@ -196,12 +190,12 @@ async fn markets_whose_outcomes_bookmakers_name_themselves() {
         assert_eq!((&row["is_max_quote"], &row["line"]), (&json!(max), &Value::Null), "{row}");
     }
     let score = format!("/api/v2/odds/?event_id={event}&market=correct_score&outcome=1-0");
-    assert_eq!(ok(&stage.hub, &score, &stage.key).await["count"], 2);
+    assert_eq!(stage.hub.json(&stage.key, &score).await["count"], 2);
     let wrong = format!("/api/v2/odds/?event_id={event}&market=double_chance&outcome=HOME");
-    assert_eq!(ask(&stage.hub, &wrong, &stage.key).await.status, 400);
+    assert_eq!(stage.hub.get_as(&stage.key, &wrong).await.status, 400);
 
     let compared = format!("/api/v2/events/{event}/odds/comparison/");
-    let compared = ok(&stage.hub, &compared, &stage.key).await;
+    let compared = stage.hub.json(&stage.key, &compared).await;
     assert_eq!((&compared["bookmakers_count"], &compared["total_odds"]), (&json!(2), &json!(10)));
     let markets = &compared["markets"];
     let best = |market: &str, outcome: &str| {
@@ -213,7 +207,7 @@ async fn markets_whose_outcomes_bookmakers_name_themselves() {
     assert_eq!(best("correct_score", "1-0"), ("7.5".to_owned(), Some("two".to_owned())));
     assert_eq!(best("correct_score", "2-1"), ("9.5".to_owned(), Some("one".to_owned())));
     let path = "/api/v2/odds/best/?market=double_chance";
-    let page = ok(&stage.hub, path, &stage.key).await;
+    let page = stage.hub.json(&stage.key, path).await;
     let highest: Vec<_> =
         page["results"].as_array().unwrap().iter().map(|row| &row["outcome"]).collect();
     assert_eq!(json!(highest), json!(["1X", "12", "X2"]), "{page}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use percent_encoding::percent_encode_byte;
 
-use super::{PASSWORD, QUICK, customer, demo, log_in, mailed, works};
+use super::{PASSWORD, QUICK, customer, demo, log_in, mailed, register, works};
 use crate::support::{Answer, Browser, Hub};
 
 /// A well-formed session secret that was never issued.
@@ -260,9 +260,7 @@ async fn sql_in_a_field_is_text() {
 #[tokio::test]
 async fn a_guessed_link_does_nothing() {
     let hub = demo();
-    let mut browser = Browser::new(&hub);
-    let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
-    browser.fill("/register/", "/register/", &fields).await;
+    let mut browser = register(&hub, "ann@example.org").await;
     let link = mailed(&hub, "/verify/", 1).await;
     let last = if link.ends_with('0') { "1" } else { "0" };
     let guessed = format!("{}{last}", &link[..link.len() - 1]);

@@ -1,12 +1,11 @@
 //! The life of an account, from registration to deletion.
 
 use serde_json::json;
-use tokio::time::timeout;
 
-use super::{PASSWORD, customer, demo, log_in, mailed, works};
+use super::{PASSWORD, customer, demo, log_in, mailed, register, works};
 use crate::{
     live_sockets::legacy_client::LegacyClient,
-    support::{Browser, Client, Closed, Hub, PATIENCE, between},
+    support::{Browser, Client, Closed, Hub, between, until},
 };
 
 /// SPEC section 3, rule 1, and section 5: inactive until the link is followed, the key created in
@@ -41,9 +40,8 @@ async fn registration_link_leads_to_the_key() {
 #[tokio::test]
 async fn another_browser_confirms_the_address_by_choosing_the_password() {
     let hub = demo();
-    let mut browser = Browser::new(&hub);
+    let mut browser = register(&hub, "ann@example.org").await;
     let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
-    browser.fill("/register/", "/register/", &fields).await;
     let path = mailed(&hub, "/verify/", 1).await;
     let mut other = Browser::new(&hub);
     let answer = other.get(&path).await;
@@ -67,9 +65,8 @@ async fn another_browser_confirms_the_address_by_choosing_the_password() {
 #[tokio::test]
 async fn looking_whether_a_link_leads_anywhere_does_not_use_it_up() {
     let hub = demo();
-    let mut browser = Browser::new(&hub);
+    let mut browser = register(&hub, "ann@example.org").await;
     let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
-    browser.fill("/register/", "/register/", &fields).await;
     let link = mailed(&hub, "/verify/", 1).await;
     assert_eq!(hub.request("HEAD", &link, &[]).await.status, 200);
     for _ in 0..2 {
@@ -103,8 +100,7 @@ async fn give_websocket(hub: &Hub, email: &str, key: &str) {
     let given = command.args(gift).args(["--db", &hub.db()]).output().expect("it runs");
     assert!(given.status.success(), "{}", String::from_utf8_lossy(&given.stderr));
     let path = format!("/stream/v1/channels/feeds?token={key}");
-    let noticed = async { while hub.get(&path).await.status != 200 {} };
-    timeout(PATIENCE, noticed).await.expect("what was given is noticed");
+    until("the gift", async || hub.get(&path).await.status == 200).await;
 }
 
 /// The same for open sockets: each is closed at once, and opens with the new key.
@@ -143,9 +139,7 @@ async fn regenerate_ends_the_sockets_of_the_old_key() {
 #[tokio::test]
 async fn a_page_that_is_fetched_early_does_not_use_up_the_key() {
     let hub = demo();
-    let mut browser = Browser::new(&hub);
-    let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
-    browser.fill("/register/", "/register/", &fields).await;
+    let mut browser = register(&hub, "ann@example.org").await;
     browser.get(&mailed(&hub, "/verify/", 1).await).await;
     let cookie = browser.cookies.iter().map(|(name, value)| format!("{name}={value}"));
     let cookie = cookie.collect::<Vec<_>>().join("; ");

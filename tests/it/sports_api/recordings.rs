@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{ask, each, first_id, until};
+use super::{each, first_id};
 use crate::support::{Hub, shared};
 
 const P: &str = "/tennis/api/v2";
@@ -66,7 +66,7 @@ async fn check_slam(name: &str) {
     let Some((hub, key, sheet)) = played(&file) else { return };
     let all = format!("{P}/matches/?date_from=2000-01-01");
     let has_all = |page: &Value| page["count"] == 1 && page["results"][0]["winner_id"].is_u64();
-    let page = until(&hub, &key, &all, has_all).await;
+    let page = hub.json_until(&key, &all, has_all).await;
     let row = &page["results"][0];
     let retired = sheet["status_in_match_file"] == "Retired";
     assert_eq!(row["status"], if retired { "retired" } else { "finished" });
@@ -97,9 +97,9 @@ async fn check_slam(name: &str) {
     let sets: Vec<_> = sets.map(|games| json!({"p1": games[0], "p2": games[1]})).collect();
     assert_eq!(row["sets_detail"], json!(sets), "sets");
     let id = first_id(&page);
-    let detail = ask(&hub, &key, &format!("{P}/matches/{id}/")).await.json();
+    let detail = hub.get_as(&key, &format!("{P}/matches/{id}/")).await.json();
     assert_eq!(&detail, row, "a match is the same in a list and alone");
-    let answer = ask(&hub, &key, &format!("{P}/matches/{id}/point-by-point/")).await.json();
+    let answer = hub.get_as(&key, &format!("{P}/matches/{id}/point-by-point/")).await.json();
     assert_eq!(
         (&answer["available"], points(&answer).len()),
         (&json!(true), count(&sheet["points"]))
@@ -135,7 +135,7 @@ async fn points_are_strings() {
     let has_all = |page: &Value| {
         page["count"] == told.len() && each(page, "/winner_id").iter().all(Value::is_u64)
     };
-    let page = until(&hub, &key, &all, has_all).await;
+    let page = hub.json_until(&key, &all, has_all).await;
     for sheet in told {
         let rows = page["results"].as_array().expect("rows");
         let row = rows.iter().find(|row| {
@@ -146,7 +146,7 @@ async fn points_are_strings() {
         });
         let row = row.unwrap_or_else(|| panic!("{sheet} is not among {page}"));
         let id = row["id"].as_u64().expect("an id");
-        let answer = ask(&hub, &key, &format!("{P}/matches/{id}/point-by-point/")).await.json();
+        let answer = hub.get_as(&key, &format!("{P}/matches/{id}/point-by-point/")).await.json();
         assert_eq!(points(&answer).len(), count(&sheet["points"]), "{sheet}");
         assert_eq!(won(&answer), sheet["points_won"], "{sheet}");
         check_sets(&answer, sheet, false);
@@ -165,10 +165,10 @@ async fn runners_of_a_market() {
     let name = "betfair-stream/racing-1.241629436.live.jsonl.gz";
     let Some((hub, key, _)) = played(name) else { return };
     let all = "/horseracing/api/v2/races/?date_from=2025-04-01&date_to=2025-04-01";
-    let page = until(&hub, &key, all, |page| page["results"][0]["competitors_count"] == 9).await;
+    let page = hub.json_until(&key, all, |page| page["results"][0]["competitors_count"] == 9).await;
     let race = first_id(&page);
     let list = format!("/horseracing/api/v2/runners/?race={race}");
     let is_settled = |page: &Value| each(page, "/finish_position").contains(&json!(1));
-    let runners = until(&hub, &key, &list, is_settled).await;
+    let runners = hub.json_until(&key, &list, is_settled).await;
     assert_eq!(each(&runners, "/horse"), vec![Value::Null; 9], "Betfair names nobody");
 }

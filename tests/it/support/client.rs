@@ -22,7 +22,7 @@ use tokio_tungstenite::{
     },
 };
 
-use super::PATIENCE;
+use super::{PATIENCE, merge_patch::merge};
 
 pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -246,24 +246,6 @@ impl ChannelState {
             let eid = event["eid"].as_str().expect("an event has an eid").to_owned();
             assert!(self.eids.insert(eid), "{name}: an event came twice: {event}");
             self.events.push(event.clone());
-        }
-    }
-}
-
-/// RFC 7396. A frame without a patch changes nothing.
-pub(crate) fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(fields) = patch else {
-        return;
-    };
-    if !target.is_object() {
-        *target = json!({});
-    }
-    let target = target.as_object_mut().expect("made an object above");
-    for (name, value) in fields {
-        match value {
-            Value::Null => drop(target.remove(name)),
-            Value::Object(_) => merge(target.entry(name.clone()).or_insert(json!({})), value),
-            _ => drop(target.insert(name.clone(), value.clone())),
         }
     }
 }

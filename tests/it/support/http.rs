@@ -23,14 +23,12 @@ pub(crate) struct Answer {
 impl Answer {
     /// A header's value.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let fields = self.head.lines().filter_map(|line| line.split_once(": "));
-        fields.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        self.headers(name).next()
     }
 
     /// The values of a header that may occur several times.
     pub(crate) fn headers(&self, name: &str) -> impl Iterator<Item = &str> {
-        let fields = self.head.lines().filter_map(|line| line.split_once(": "));
-        fields.filter(move |(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        headers(&self.head, name)
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -41,6 +39,11 @@ impl Answer {
     pub(crate) fn fields(&self) -> Vec<String> {
         self.json().as_object().expect("an object").keys().cloned().collect()
     }
+}
+
+fn headers<'a>(head: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let fields = head.lines().filter_map(|line| line.split_once(": "));
+    fields.filter(move |(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
 pub(crate) async fn request(
@@ -88,8 +91,7 @@ pub(crate) struct Raw {
 impl Raw {
     /// A header's value.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let fields = self.head.lines().filter_map(|line| line.split_once(": "));
-        fields.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        headers(&self.head, name).next()
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -127,4 +129,16 @@ async fn try_raw(
     let head = String::from_utf8(bytes).expect("a head is text");
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
     Ok(Raw { status: status.expect("a status"), head, body })
+}
+
+/// Reads until this has arrived; returns everything read.
+pub(crate) async fn read_until(stream: &mut TcpStream, awaited: &str) -> String {
+    let mut seen = Vec::new();
+    let reading = async {
+        while !String::from_utf8_lossy(&seen).contains(awaited) {
+            assert_ne!(stream.read_buf(&mut seen).await.expect("it lasts"), 0, "cut off");
+        }
+    };
+    timeout(PATIENCE, reading).await.expect("what was waited for came in time");
+    String::from_utf8_lossy(&seen).into_owned()
 }

@@ -7,19 +7,19 @@ use std::{
     process::{Child, Command, Output, Stdio},
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
-    time::Duration,
 };
 
+use serde_json::Value;
 use tempfile::TempDir;
+use tokio::time::timeout;
 
 use super::{
     PATIENCE,
     http::{self, Answer},
+    pause,
     test_database::TestDatabase,
+    until,
 };
-
-/// The polling interval for what cannot be awaited.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A running hub. It is stopped, and its folder removed, on drop.
 pub(crate) struct Hub {
@@ -152,6 +152,49 @@ impl Hub {
         self.request("GET", path, &[]).await
     }
 
+    /// The same with this key.
+    pub(crate) async fn get_as(&self, key: &str, path: &str) -> Answer {
+        self.request("GET", path, &[("authorization", &format!("Token {key}"))]).await
+    }
+
+    /// A successful response to a request with this key.
+    pub(crate) async fn json(&self, key: &str, path: &str) -> Value {
+        let answer = self.get_as(key, path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        answer.json()
+    }
+
+    /// The same, repeated until the condition holds: changes become visible with a delay.
+    pub(crate) async fn json_until(
+        &self,
+        key: &str,
+        path: &str,
+        is_so: impl Fn(&Value) -> bool,
+    ) -> Value {
+        let mut last = None;
+        let asking = async {
+            loop {
+                let answer = self.get_as(key, path).await;
+                if answer.status == 200 && is_so(&answer.json()) {
+                    return answer.json();
+                }
+                last = Some(answer);
+                pause().await;
+            }
+        };
+        let asked = timeout(PATIENCE, asking).await;
+        asked.unwrap_or_else(|_| panic!("{path} did not come so far: {last:?}"))
+    }
+
+    /// Pushes lines of facts to the source `acme`, which accepts all of them.
+    pub(crate) async fn push(&self, feed_key: &str, lines: &[String]) {
+        let headers = [("authorization", &*format!("Token {feed_key}"))];
+        let answer = self.post("/ingest/v1/acme", &headers, lines.join("\n").as_bytes()).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let counts = answer.json();
+        assert_eq!(counts["refused"], 0, "{counts}");
+    }
+
     pub(crate) async fn request(
         &self,
         method: &str,
@@ -200,13 +243,7 @@ impl Hub {
 
     /// Waits until this counter has reached a value.
     pub(crate) async fn until_counted_to(&self, name: &str, count: f64) {
-        let counting = async {
-            while self.metric(name).await < count {
-                tokio::task::yield_now().await;
-            }
-        };
-        let counted = tokio::time::timeout(PATIENCE, counting).await;
-        counted.unwrap_or_else(|_| panic!("{name} did not come to {count}"));
+        until(&format!("{name} {count}"), async || self.metric(name).await >= count).await;
     }
 
     /// Its peak memory so far, in bytes.
@@ -235,10 +272,10 @@ impl Hub {
                 if let Some(said) = said.filter(|said| !said.trim().is_empty()) {
                     return said.trim().to_owned();
                 }
-                tokio::task::yield_now().await;
+                pause().await;
             }
         };
-        let said = tokio::time::timeout(PATIENCE, saying).await;
+        let said = timeout(PATIENCE, saying).await;
         said.unwrap_or_else(|_| panic!("{what} was not said: {}", self.printed()))
     }
 
@@ -246,10 +283,10 @@ impl Hub {
     pub(crate) async fn until_printed(&self, text: &str) {
         let printing = async {
             while !self.printed().contains(text) {
-                tokio::time::sleep(LOOK_EVERY).await;
+                pause().await;
             }
         };
-        let printed = tokio::time::timeout(PATIENCE, printing).await;
+        let printed = timeout(PATIENCE, printing).await;
         printed.unwrap_or_else(|_| panic!("{text} was not printed: {}", self.printed()));
     }
 
@@ -257,10 +294,10 @@ impl Hub {
     pub(crate) async fn until_ended(&mut self) -> Option<i32> {
         let ending = async {
             while matches!(self.process.try_wait(), Ok(None)) {
-                tokio::time::sleep(LOOK_EVERY).await;
+                pause().await;
             }
         };
-        let ended = tokio::time::timeout(PATIENCE, ending).await;
+        let ended = timeout(PATIENCE, ending).await;
         ended.unwrap_or_else(|_| panic!("it did not end: {}", self.printed()));
         self.wait()
     }

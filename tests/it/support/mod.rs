@@ -9,6 +9,7 @@ pub(crate) mod feed;
 mod http;
 mod hub;
 pub(crate) mod json_schema;
+mod merge_patch;
 pub(crate) mod shopper;
 #[path = "../../smtp/server.rs"]
 pub(crate) mod smtp;
@@ -22,13 +23,30 @@ use tokio::time::timeout;
 pub(crate) use self::{
     browser::{Browser, between},
     client::{ChannelState, Client, Closed},
-    http::{Answer, Raw, raw, request_with},
+    http::{Answer, Raw, raw, read_until, request_with},
     hub::{ALL_ADDONS, Hub, QUIET, Setting, program},
-    test_database::{TestDatabase, on_each, postgres_or_skipped},
+    test_database::{TestDatabase, is_long, on_each, on_sqlite, postgres_or_skipped},
 };
 
 /// The timeout for an awaited event. Generous: a busy machine is not a failure.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits before another look at what cannot be awaited. Without a pause the test would take the
+/// processor time that the hub needs.
+pub(crate) async fn pause() {
+    tokio::time::sleep(Duration::from_millis(10)).await;
+}
+
+/// Waits until the condition holds. `what` names it in a failure.
+pub(crate) async fn until(what: &str, condition: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !condition().await {
+            pause().await;
+        }
+    };
+    let waited = timeout(PATIENCE, waiting).await;
+    waited.unwrap_or_else(|_| panic!("{what} did not come to be"));
+}
 
 /// Repeats the request until the response fulfils the condition: changes become visible with a
 /// delay. `what` names the expectation in a failure.
@@ -44,6 +62,7 @@ pub(crate) async fn asked_until(
             if is_so(&last) {
                 return;
             }
+            pause().await;
         }
     };
     let asked = timeout(PATIENCE, asking).await;

@@ -43,6 +43,22 @@ pub(crate) async fn on_each(test: impl AsyncFn(TestDatabase)) {
     }
 }
 
+/// Runs a test on SQLite, and in long runs on each kind of database. Unit tests run what such a test
+/// makes of the database on each kind, and `databases` runs the program on each.
+pub(crate) async fn on_sqlite(test: impl AsyncFn(TestDatabase)) {
+    if is_long() {
+        on_each(test).await;
+    } else {
+        test(TestDatabase::file()).await;
+    }
+}
+
+/// Whether this is `make test-long`, in which tests take all the time that they need.
+#[expect(clippy::disallowed_methods, reason = "no setting of the hub's")]
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("TEST_LONG").is_some()
+}
+
 /// The URL of the test's server; `None`, with a message, if it is not set.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn postgres_or_skipped() -> Option<String> {

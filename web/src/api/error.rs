@@ -8,15 +8,14 @@ use hyper::StatusCode;
 use serde::Serialize;
 use tracing::error;
 
-use crate::database;
-
 #[derive(Debug)]
 pub enum ApiError {
     NotFound,
     /// Parameters that this endpoint does not have.
     UnknownParameters {
         unknown: Vec<String>,
-        accepted: &'static [&'static str],
+        /// Those that it has, sorted.
+        accepted: Vec<&'static str>,
     },
     /// A parameter's value is not valid; the problem, as a sentence.
     BadParameter(String),
@@ -96,9 +95,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-fn unknown_of(unknown: &[String], accepted: &'static [&'static str]) -> Response {
-    let mut accepted = accepted.to_vec();
-    accepted.sort_unstable();
+fn unknown_of(unknown: &[String], accepted: Vec<&'static str>) -> Response {
     let suggestion = |name: &String| {
         let like = accepted.iter().map(|own| (strsim::jaro_winkler(name, own), *own));
         let (likeness, suggestion) = like.max_by(|a, b| a.0.total_cmp(&b.0))?;

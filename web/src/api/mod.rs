@@ -1,24 +1,30 @@
 //! The public REST interface over what the hub and the archive know, compatible with existing clients.
 //!
-//! Every request here has passed `http::authorize`. A handler finds matches in the [`Reader`] while the hub
-//! knows them and in the [`Archive`] for ever, and converts them to public shapes, whose source is noted next
-//! to them. Nothing here changes anything.
+//! Every request here has passed `http::authorize`. A handler reads its parameters, asks the query layer
+//! ([`History`]) and converts the answer to public shapes, whose source is noted next to them. Nothing here
+//! changes anything or reads the archive directly.
+
+#[macro_use]
+mod endpoints;
 
 pub mod base;
 pub mod error;
 pub mod football;
 mod index;
+mod match_filter;
 pub mod number;
 pub mod odds;
 pub mod page;
 pub mod params;
 pub mod predictions;
+pub mod request;
 pub mod response;
 pub mod signals;
 pub mod sports;
-pub mod time;
 pub mod v1;
 mod view;
+
+pub use ::base::time_format as time;
 
 use std::{ops::Deref, sync::Arc};
 
@@ -28,21 +34,20 @@ use utoipa::{OpenApi, openapi::OpenApi as Document};
 use utoipa_axum::router::OpenApiRouter;
 
 pub use self::{
-    error::{ApiError, ErrorBody, UnknownParametersBody},
+    error::ApiError,
     number::Number,
     page::{Page, PageUrl},
-    params::{Params, Spec},
+    params::{PageSize, Param, Params, Spec},
+    request::{ApiRequest, ApiResult},
     response::CacheControl,
 };
 use crate::{
-    accounts::Caller,
-    archive::Archive,
     predict::Predictor,
     products::{Catalogue, Product},
-    reader::Reader,
-    record::{Key, MatchRecord},
-    signals::SignalBoard,
 };
+use accounts::Caller;
+use history::{query::History, signal_board::SignalBoard};
+use record::{Key, MatchRecord};
 
 /// What handlers answer from; clones share it. Every request clones it twice, which touches a single
 /// reference count.
@@ -68,8 +73,7 @@ impl From<ApiParts> for Api {
 /// The parts of [`Api`].
 #[derive(Debug)]
 pub struct ApiParts {
-    pub reader: Reader,
-    pub archive: Archive,
+    pub history: History,
     pub signals: SignalBoard,
     pub predictor: Predictor,
     /// Where clients reach the hub, without a trailing slash.
@@ -93,10 +97,7 @@ impl Api {
     ///
     /// If the archive fails.
     pub async fn record(&self, id: Key) -> Result<Option<Arc<MatchRecord>>, ApiError> {
-        match self.reader.get(id) {
-            Some(record) => Ok(Some(record)),
-            None => Ok(self.archive.record(id).await?),
-        }
+        Ok(self.history.record(id).await?)
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Api, Params, base};
-use crate::archive::Window;
+use history::query::Window;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Page<T> {
@@ -36,14 +36,6 @@ impl<T> Page<T> {
         let previous = (offset > 0).then(|| offset.saturating_sub(limit));
         let address = |offset: usize| page_url.address(limit, offset);
         Self { count, next: next.map(address), previous: previous.map(address), results }
-    }
-
-    /// The page in this window of a complete list.
-    #[must_use]
-    pub fn of_all(page_url: &PageUrl<'_>, window: Window, all: Vec<T>) -> Self {
-        let count = all.len();
-        let results = all.into_iter().skip(window.offset).take(window.limit).collect();
-        Self::new(page_url, window, count, results)
     }
 }
 

@@ -4,27 +4,218 @@ use std::borrow::Cow;
 
 use fanout::Micros;
 use ingest::event::Sport;
+use utoipa::openapi::{
+    KnownFormat, ObjectBuilder, Required, SchemaFormat, Type,
+    path::{Parameter, ParameterBuilder, ParameterIn},
+};
 
 use super::{ApiError, time};
-use crate::{archive::Window, record::Key};
+use history::query::Window;
+use record::Key;
 
-/// The parameters of one endpoint.
+/// The parameters of one endpoint: what it accepts, and what the OpenAPI document says of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Spec {
-    pub accepted: &'static [&'static str],
-    /// Other names, mapped to those in `accepted` before any check.
+    pub params: &'static [Param],
+    /// The size of a page, if the endpoint has `limit` and `offset`.
+    pub page: Option<PageSize>,
+    /// Other names, mapped to those in `params` before any check.
     pub aliases: &'static [(&'static str, &'static str)],
-    /// Accepted silently, because old clients send them.
+    /// Accepted without being listed in errors, because old clients send them.
     pub tolerated: &'static [&'static str],
+    /// Whether parameters with other names are ignored instead of refused.
+    pub ignores_others: bool,
+}
+
+/// The number of rows of a page: by default, and at most; a larger number is reduced to it.
+#[derive(Debug, Clone, Copy)]
+pub struct PageSize {
+    pub default: usize,
+    pub max: usize,
+}
+
+impl PageSize {
+    /// The size that most lists have.
+    pub const USUAL: Self = Self { default: 50, max: 200 };
+}
+
+impl Spec {
+    /// Exactly these parameters.
+    #[must_use]
+    pub const fn of(params: &'static [Param]) -> Self {
+        Self { params, page: None, aliases: &[], tolerated: &[], ignores_others: false }
+    }
+
+    /// The same with `limit` and `offset`.
+    #[must_use]
+    pub const fn paged(self) -> Self {
+        self.paged_by(PageSize::USUAL)
+    }
+
+    /// The same with `limit` and `offset`, and with pages of this size.
+    #[must_use]
+    pub const fn paged_by(self, size: PageSize) -> Self {
+        Self { page: Some(size), ..self }
+    }
+
+    /// The accepted parameters, sorted, as errors list them.
+    fn accepted(&self) -> Vec<&'static str> {
+        let paging: &[&str] = if self.page.is_some() { &["limit", "offset"] } else { &[] };
+        let own = self.params.iter().filter(|param| !param.in_path).map(|param| param.name);
+        let own = own.filter(|name| !self.tolerated.contains(name));
+        let mut accepted: Vec<_> = own.chain(paging.iter().copied()).collect();
+        accepted.sort_unstable();
+        accepted.dedup();
+        accepted
+    }
+
+    fn accepts(&self, name: &str) -> bool {
+        self.page.is_some() && matches!(name, "limit" | "offset")
+            || self.params.iter().any(|param| !param.in_path && param.name == name)
+            || self.tolerated.contains(&name)
+    }
+
+    /// The parameters in the OpenAPI document.
+    pub(super) fn documented(&self) -> impl Iterator<Item = Parameter> {
+        self.params.iter().filter(|param| !param.undocumented).map(Param::document)
+    }
+}
+
+/// A parameter of an endpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Param {
+    pub name: &'static str,
+    value: ParamType,
+    /// Empty if the name suffices.
+    description: &'static str,
+    required: bool,
+    in_path: bool,
+    undocumented: bool,
+}
+
+/// The type of a parameter's value in the OpenAPI document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ParamType {
+    Text,
+    Integer,
+    /// Integers, separated by commas.
+    Integers,
+    /// 0 to 100.
+    Percentage,
+    Number,
+    /// 0 to 1.
+    Share,
+    Boolean,
+}
+
+impl Param {
+    /// A text.
+    #[must_use]
+    pub const fn text(name: &'static str, description: &'static str) -> Self {
+        Self::of(ParamType::Text, name, description)
+    }
+
+    /// An id.
+    #[must_use]
+    pub const fn id(name: &'static str, description: &'static str) -> Self {
+        Self::of(ParamType::Integer, name, description)
+    }
+
+    /// Ids, separated by commas.
+    #[must_use]
+    pub const fn ids(name: &'static str, description: &'static str) -> Self {
+        Self::of(ParamType::Integers, name, description)
+    }
+
+    /// A whole number.
+    #[must_use]
+    pub const fn number(name: &'static str, description: &'static str) -> Self {
+        Self::of(ParamType::Integer, name, description)
+    }
+
+    /// A whole number from 0 to 100.
+    #[must_use]
+    pub const fn percentage(name: &'static str, description: &'static str) -> Self {
+        Self::of(ParamType::Percentage, name, description)
+    }
+
+    /// A decimal number.
+    #[must_use]
+    pub const fn decimal(name: &'static str, description: &'static str) -> Self {
+        Self::of(ParamType::Number, name, description)
+    }
+
+    /// A decimal number from 0 to 1.
+    #[must_use]
+    pub const fn share(name: &'static str, description: &'static str) -> Self {
+        Self::of(ParamType::Share, name, description)
+    }
+
+    /// `true` or `false`.
+    #[must_use]
+    pub const fn flag(name: &'static str, description: &'static str) -> Self {
+        Self::of(ParamType::Boolean, name, description)
+    }
+
+    /// Accepted, but absent from the document.
+    #[must_use]
+    pub const fn undocumented(name: &'static str) -> Self {
+        Self { undocumented: true, ..Self::text(name, "") }
+    }
+
+    const fn of(value: ParamType, name: &'static str, description: &'static str) -> Self {
+        let (required, in_path, undocumented) = (false, false, false);
+        Self { name, value, description, required, in_path, undocumented }
+    }
+
+    /// The document calls it required; handlers refuse a request without it.
+    #[must_use]
+    pub const fn required(self) -> Self {
+        Self { required: true, ..self }
+    }
+
+    /// A part of the path, which the query does not have.
+    #[must_use]
+    pub const fn in_path(self) -> Self {
+        Self { in_path: true, required: true, ..self }
+    }
+
+    fn document(&self) -> Parameter {
+        let description = (!self.description.is_empty()).then_some(self.description);
+        ParameterBuilder::new()
+            .name(self.name)
+            .parameter_in(if self.in_path { ParameterIn::Path } else { ParameterIn::Query })
+            .required(if self.required { Required::True } else { Required::False })
+            .description(description)
+            .schema(Some(self.value.schema()))
+            .build()
+    }
+}
+
+impl ParamType {
+    fn schema(self) -> ObjectBuilder {
+        let of = |kind: Type| ObjectBuilder::new().schema_type(kind);
+        let format = |format: KnownFormat| Some(SchemaFormat::KnownFormat(format));
+        match self {
+            Self::Text => of(Type::String),
+            Self::Integer => of(Type::Integer).format(format(KnownFormat::Int64)).minimum(Some(0)),
+            Self::Integers => of(Type::String).pattern(Some("^([0-9]{1,18}(,[0-9]{1,18})*)?$")),
+            Self::Percentage => of(Type::Integer)
+                .format(format(KnownFormat::Int32))
+                .minimum(Some(0))
+                .maximum(Some(100)),
+            Self::Number => of(Type::Number).format(format(KnownFormat::Double)),
+            Self::Share => of(Type::Number)
+                .format(format(KnownFormat::Double))
+                .minimum(Some(0))
+                .maximum(Some(1)),
+            Self::Boolean => of(Type::Boolean),
+        }
+    }
 }
 
 /// Ignored everywhere: SERVICE section 0.
 const NEVER_FILTERS: [&str; 2] = ["token", "format"];
-
-/// Rows per page, unless the request says how many.
-pub const LIMIT_DEFAULT: usize = 50;
-/// The maximum; a larger number is reduced to it.
-pub const LIMIT_MAX: usize = 200;
 
 /// The parameters of one request, in order.
 #[derive(Debug, Clone, Default)]
@@ -46,14 +237,13 @@ impl Params {
             let name = alias.map_or_else(|| name.into_owned(), |(_, own)| (*own).to_owned());
             (name, value.into_owned())
         };
-        let pairs: Vec<_> = pairs.map(own_name).collect();
-        let is_known = |name: &str| spec.accepted.contains(&name) || spec.tolerated.contains(&name);
-        let names = pairs.iter().map(|(name, _)| name);
-        let unknown: Vec<_> = names.filter(|name| !is_known(name)).cloned().collect();
-        if !unknown.is_empty() {
-            return Err(ApiError::UnknownParameters { unknown, accepted: spec.accepted });
+        let (pairs, others): (Vec<_>, Vec<_>) =
+            pairs.map(own_name).partition(|(name, _)| spec.accepts(name));
+        if others.is_empty() || spec.ignores_others {
+            return Ok(Self { pairs });
         }
-        Ok(Self { pairs })
+        let unknown = others.into_iter().map(|(name, _)| name).collect();
+        Err(ApiError::UnknownParameters { unknown, accepted: spec.accepted() })
     }
 
     /// The last value of this name, as web frameworks usually read it; `None` if absent or empty.
@@ -139,19 +329,10 @@ impl Params {
     /// # Errors
     ///
     /// If one of them is not a number.
-    pub fn window(&self) -> Result<Window, ApiError> {
-        self.window_of(LIMIT_DEFAULT, LIMIT_MAX)
-    }
-
-    /// The same with other limits.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::window`].
-    pub fn window_of(&self, default: usize, max: usize) -> Result<Window, ApiError> {
+    pub fn window_of(&self, page: PageSize) -> Result<Window, ApiError> {
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let limit = self.number("limit")?.map_or(default, size);
-        let limit = if limit == 0 { default } else { limit.min(max) };
+        let limit = self.number("limit")?.map_or(page.default, size);
+        let limit = if limit == 0 { page.default } else { limit.min(page.max) };
         Ok(Window { offset: self.number("offset")?.map_or(0, size), limit })
     }
 
@@ -196,9 +377,9 @@ mod tests {
     use super::*;
 
     const SPEC: Spec = Spec {
-        accepted: &["league_id", "limit", "offset", "status"],
         aliases: &[("league", "league_id"), ("page_size", "limit")],
         tolerated: &["tz"],
+        ..Spec::of(&[Param::id("league_id", ""), Param::text("status", "")]).paged()
     };
 
     #[test]
@@ -206,7 +387,10 @@ mod tests {
         let params = Params::read(Some("league=7&page_size=900&tz=x&token=k&status="), SPEC);
         let params = params.unwrap();
         assert_eq!(params.id("league_id").unwrap(), Some(7));
-        assert_eq!(params.window().unwrap(), Window { offset: 0, limit: LIMIT_MAX });
+        assert_eq!(
+            params.window_of(PageSize::USUAL).unwrap(),
+            Window { offset: 0, limit: PageSize::USUAL.max }
+        );
         assert_eq!(params.text("status"), None);
         let Err(ApiError::UnknownParameters { unknown, .. }) = Params::read(Some("foo=1"), SPEC)
         else {
@@ -222,15 +406,19 @@ mod tests {
     #[test]
     fn absurd_pages_are_accepted() {
         let check = |query: &str, offset, limit| {
-            assert_eq!(read(query).window().unwrap(), Window { offset, limit }, "{query}");
+            assert_eq!(
+                read(query).window_of(PageSize::USUAL).unwrap(),
+                Window { offset, limit },
+                "{query}"
+            );
         };
-        check("offset=99999999999999999999999999&limit=0", usize::MAX, LIMIT_DEFAULT);
-        check("offset=007&limit=99999999999999999999999999", 7, LIMIT_MAX);
+        check("offset=99999999999999999999999999&limit=0", usize::MAX, PageSize::USUAL.default);
+        check("offset=007&limit=99999999999999999999999999", 7, PageSize::USUAL.max);
         check("limit=10&limit=20", 0, 20);
-        check("limit=&offset=%20", 0, LIMIT_DEFAULT);
+        check("limit=&offset=%20", 0, PageSize::USUAL.default);
         for query in ["limit=-1", "offset=1.5", "offset=1e3", "limit=%2B1", "offset=٣", "limit=0x1"]
         {
-            let refused = read(query).window();
+            let refused = read(query).window_of(PageSize::USUAL);
             assert!(matches!(refused, Err(ApiError::BadParameter(_))), "{query}: {refused:?}");
         }
     }
@@ -261,7 +449,7 @@ mod tests {
         fn any_query_is_parsed_or_refused(query in ".{0,60}", name in "[a-z_]{0,9}", value in ".{0,30}") {
             for query in [query.clone(), format!("{name}={value}"), format!("status={query}")] {
                 if let Ok(params) = Params::read(Some(&query), SPEC) {
-                    for name in SPEC.accepted {
+                    for name in SPEC.accepted() {
                         let refused = [
                             params.number(name).err(),
                             params.flag(name).err(),
@@ -272,8 +460,8 @@ mod tests {
                             prop_assert!(matches!(error, ApiError::BadParameter(_)), "{error:?}");
                         }
                     }
-                    let window = params.window();
-                    prop_assert!(window.is_err() || window.is_ok_and(|it| (1..=LIMIT_MAX).contains(&it.limit)));
+                    let window = params.window_of(PageSize::USUAL);
+                    prop_assert!(window.is_err() || window.is_ok_and(|it| (1..=PageSize::USUAL.max).contains(&it.limit)));
                 }
             }
         }

@@ -1,34 +1,21 @@
 //! The Signals API, `/signals/api/`: signals from odds and play. docs/SIGNALS.md documents the shapes and the
 //! formulas.
 
-use axum::{
-    Extension,
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
 use fanout::Micros;
-use hyper::HeaderMap;
 use ingest::event::{Outcome, Sport};
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    Api, ApiError, CacheControl, Number, Page, PageUrl, Params, Spec,
-    error::{ErrorBody, UnknownParametersBody},
-    params, time,
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Params, Spec, params,
+    time,
 };
-use crate::{
-    accounts::Caller,
-    clock::now,
-    record::{EntityRef, Key},
-    signals::{Finding, Leg, SignalKind, SignalRecord},
+use crate::clock::now;
+use accounts::Caller;
+use record::{
+    EntityRef, Key,
+    signal::{Finding, Leg, SignalKind, SignalRecord},
 };
-
-pub(super) fn routes() -> OpenApiRouter<Api> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(kinds)).routes(routes!(detail))
-}
 
 /// A signal, from its begin to its end.
 #[derive(Debug, Serialize, ToSchema)]
@@ -133,96 +120,47 @@ pub(super) struct KindRow {
     active: usize,
 }
 
-const LIST: Spec = Spec {
-    accepted: &[
-        "active",
-        "date_from",
-        "date_to",
-        "event_id",
-        "kind",
-        "limit",
-        "min_strength",
-        "offset",
-        "sport",
-    ],
-    aliases: &[],
-    tolerated: &[],
-};
+const LIST: Spec = Spec::of(&[
+    Param::flag("active", "`true`: active signals; `false`: ended ones"),
+    Param::text("date_from", "Started on or after this day (2026-08-30) or timestamp"),
+    Param::text("date_to", "Started on or before this day or timestamp"),
+    Param::id("event_id", ""),
+    Param::text("kind", "arbitrage, price_gap, value, steam, suspended or momentum"),
+    Param::percentage("min_strength", "0 to 100"),
+    Param::text("sport", "football, tennis, csgo, darts, hockey, basketball or horseracing"),
+])
+.paged();
 
-const NONE: Spec = Spec { accepted: &[], aliases: &[], tolerated: &[] };
+const NONE: Spec = Spec::of(&[]);
 
-/// Signals, the newest first.
-#[utoipa::path(
-    get,
-    path = "/signals/api/",
-    tag = "signals",
-    params(
-        ("active" = Option<bool>, Query, description = "`true`: active signals; `false`: ended ones"),
-        ("date_from" = Option<String>, Query, description = "Started on or after this day (2026-08-30) or timestamp"),
-        ("date_to" = Option<String>, Query, description = "Started on or before this day or timestamp"),
-        ("event_id" = Option<u64>, Query),
-        ("kind" = Option<String>, Query, description = "arbitrage, price_gap, value, steam, suspended or momentum"),
-        ("min_strength" = Option<u8>, Query, maximum = 100, description = "0 to 100"),
-        ("sport" = Option<String>, Query, description = "football, tennis, csgo, darts, hockey, basketball or horseracing"),
-        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<u64>, Query)
-    ),
-    responses(
-        (status = 200, body = Page<SignalRow>),
-        (status = 400, body = UnknownParametersBody)
-    )
-)]
-async fn list(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::read(uri.query(), LIST)?;
-    let filter = Filter::of(&params)?;
-    let window = params.window()?;
-    let found = api.signals.find(|record| filter.lets_through(record));
-    let view = View::of(&api, &caller);
-    let rows =
-        found.iter().skip(window.offset).take(window.limit).map(|it| row(it, view)).collect();
-    let page_url = PageUrl { api: &api, headers: &headers, path: "/signals/api/", params: &params };
-    CacheControl::LIVE.answer(&headers, &Page::new(&page_url, window, found.len(), rows))
+endpoints! {
+    /// Signals, the newest first.
+    "/signals/api/", params(LIST), answers(Page<SignalRow>), |request| list(&request);
+
+    /// The kinds of signal, and how many of each are so now.
+    "/signals/api/kinds/", params(NONE), answers(Kinds), |request| kinds(&request);
+
+    /// One signal, for as long as it is remembered.
+    "/signals/api/{id}/", params(NONE), answers(SignalRow), |request| detail(&request);
 }
 
-/// The kinds of signal, and how many of each are so now.
-#[utoipa::path(
-    get,
-    path = "/signals/api/kinds/",
-    tag = "signals",
-    responses((status = 200, body = Kinds))
-)]
-async fn kinds(State(api): State<Api>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
-    Params::read(uri.query(), NONE)?;
-    let active = api.signals.find(|record| record.ended.is_none());
+fn list(request: &ApiRequest) -> ApiResult {
+    let filter = Filter::of(&request.params)?;
+    let found = request.api.signals.find(|record| filter.lets_through(record));
+    let view = View::of(&request.api, request.caller()?);
+    request.page_of(CacheControl::LIVE, &found, |record| row(record, view))
+}
+
+fn kinds(request: &ApiRequest) -> ApiResult {
+    let active = request.api.signals.find(|record| record.ended.is_none());
     let count = |kind| active.iter().filter(|it| it.signal.topic.kind == kind).count();
     let kinds = SignalKind::ALL.map(|kind| KindRow { kind: kind.as_str(), active: count(kind) });
-    CacheControl::LIVE.answer(&headers, &Kinds { count: kinds.len(), kinds: kinds.into() })
+    request.answer(CacheControl::LIVE, &Kinds { count: kinds.len(), kinds: kinds.into() })
 }
 
-/// One signal, for as long as it is remembered.
-#[utoipa::path(
-    get,
-    path = "/signals/api/{id}/",
-    tag = "signals",
-    params(("id" = u64, Path)),
-    responses((status = 200, body = SignalRow), (status = 404, body = ErrorBody))
-)]
-async fn detail(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), NONE)?;
-    let id = id.parse().map_err(|_| ApiError::NotFound)?;
-    let record = api.signals.get(id).ok_or(ApiError::NotFound)?;
-    CacheControl::LIVE.answer(&headers, &row(&record, View::of(&api, &caller)))
+fn detail(request: &ApiRequest) -> ApiResult {
+    let record = request.api.signals.get(request.id()?).ok_or(ApiError::NotFound)?;
+    request.answer(CacheControl::LIVE, &row(&record, View::of(&request.api, request.caller()?)))
 }
 
 struct Filter {
@@ -344,16 +282,8 @@ fn details(sport: Sport, finding: &Finding, view: View) -> Details {
             Details::Suspended { open_bookmakers: *open, suspended_bookmakers: *suspended }
         }
         Finding::Momentum { side, share } => {
-            let names = match sport {
-                Sport::Tennis | Sport::Darts => ["player1", "player2"],
-                Sport::Football
-                | Sport::Cs2
-                | Sport::Hockey
-                | Sport::Basketball
-                | Sport::HorseRacing
-                | Sport::Cricket
-                | Sport::Other => ["home", "away"],
-            };
+            let names =
+                if sport.is_of_players() { ["player1", "player2"] } else { ["home", "away"] };
             Details::Momentum { side: names[usize::from(*side > 0)], share: Number(*share) }
         }
     }

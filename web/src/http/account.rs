@@ -13,10 +13,10 @@ use serde::Serialize;
 
 use super::{Shared, error::HttpError};
 use crate::{
-    accounts::{Addon, Caller, Customer, Micros},
     clock,
     usage::{Counts, DAYS_SHOWN, Day, UsageDay},
 };
+use accounts::{Addon, Caller, Customer, Micros};
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct Account {
@@ -78,7 +78,12 @@ struct DayUsage {
 /// The account of the key.
 ///
 /// Any key will do, whatever its account has paid for; asking is no call that counts.
-#[utoipa::path(get, path = "/api/v2/account/", tag = "account", responses((status = 200, description = "The account's add-ons and its usage in the last 30 days", body = Account)))]
+#[utoipa::path(
+    get, path = "/api/v2/account/",
+    responses(
+        (status = 200, description = "The account's add-ons and its usage in the last 30 days", body = Account),
+    )
+)]
 pub(super) async fn show(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -153,13 +158,12 @@ fn rfc_3339(at: Micros) -> Option<String> {
 mod tests {
     use serde_json::json;
 
+    use accounts::config::AccountsConfig;
+
     use super::*;
-    use crate::{
-        accounts::{AccountId, Accounts},
-        config::AccountsConfig,
-        database::testing::on_each,
-        products::Product,
-    };
+    use crate::products::Product;
+    use accounts::{AccountId, Accounts};
+    use database::testing::on_each;
 
     const NOW: Micros = 1_788_280_000_000_000;
     const DAY_US: Micros = 86_400_000_000;

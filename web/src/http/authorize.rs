@@ -23,12 +23,12 @@ use super::{
     error::{HttpError, MissingAddon},
 };
 use crate::{
-    accounts::{AccountId, Caller, Micros},
     clock,
     limits::{CpuPermit, Quota, QuotaStatus},
     products::Product,
     usage::{Call, Meter},
 };
+use accounts::{AccountId, Caller, Micros};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

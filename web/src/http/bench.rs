@@ -24,7 +24,10 @@ use tokio::{
 };
 use tokio_tungstenite::{
     WebSocketStream,
-    tungstenite::{Message, protocol::Role},
+    tungstenite::{
+        Message,
+        protocol::{Role, WebSocketConfig},
+    },
 };
 use tracing::{debug, warn};
 
@@ -35,6 +38,9 @@ use super::{
 
 /// Bytes read from a publisher at a time.
 const READ_BYTES: usize = 256 * 1024;
+
+/// Bytes that the frame reader takes of them at a time. It clears as many before each read.
+const FRAME_READ_BYTES: usize = 8 * 1024;
 
 const NOT_FOUND: &[u8] =
     b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
@@ -144,7 +150,9 @@ async fn publish(tcp: TcpStream, ahead: Vec<u8>, bench: &BenchListener) {
     // The frame reader asks for a header and a payload at a time; without the buffer that is two system calls
     // per message.
     let tcp = BufReader::with_capacity(READ_BYTES, tcp);
-    let mut socket = WebSocketStream::from_partially_read(tcp, ahead, Role::Server, None).await;
+    let config = WebSocketConfig::default().read_buffer_size(FRAME_READ_BYTES);
+    let mut socket =
+        WebSocketStream::from_partially_read(tcp, ahead, Role::Server, Some(config)).await;
     let ignored = counter!("matchwire_bench_ignored_total");
     while let Some(first) = socket.next().await {
         // Messages that arrive while a batch is written belong to the next one.

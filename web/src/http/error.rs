@@ -12,11 +12,11 @@ use serde::Serialize;
 use tracing::error;
 
 use crate::{
-    accounts::{AccountsError, Addon},
     limits::{QuotaStatus, RetryAfter},
     products::Price,
     usage::UsageError,
 };
+use accounts::{AccountsError, Addon};
 
 #[derive(Debug)]
 pub(super) enum HttpError {

@@ -32,8 +32,10 @@ fn keep_last(headers: &mut HeaderMap, name: &HeaderName, is_believed: impl Fn(&s
 
 #[cfg(test)]
 mod tests {
+    use ::base::config::Network;
+
     use super::*;
-    use crate::{api::base, config::Network};
+    use crate::api::base;
 
     fn check(header: Option<&str>, connection: &str, host: &str, expected: &str) {
         let header = header.map(|name| name.parse().unwrap());

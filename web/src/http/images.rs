@@ -31,9 +31,7 @@ const CACHE_MISSING: HeaderValue = HeaderValue::from_static("public, max-age=300
 /// A drawing that is the same for ever, unless the operator has a picture. Types: `team`, `league`, `player`, `manager`,
 /// `venue`, `tennis-player`, `csgo-team`, `csgo-tournament`, `basketball/team`, `hockey/team`, `csgo/team`.
 #[utoipa::path(
-    get,
-    path = "/img/{type}/{id}/",
-    tag = "images",
+    get, path = "/img/{type}/{id}/",
     params(
         ("type" = String, Path, description = "Type of the image. A type of one sport has the sport as a prefix, as in `basketball/team`", example = "team"),
         ("id" = u64, Path, description = "The ID"),
@@ -104,7 +102,7 @@ fn subject(shared: &Shared, path: &str) -> Option<Subject> {
     let kind = ImageKind::named(kind)?;
     let written = id;
     let id = written.parse().ok().filter(|id: &u64| id.to_string() == written)?;
-    let entity = shared.parts.archive.entity(kind.entity(), id);
+    let entity = shared.parts.history.entity(kind.entity(), id);
     let entity = entity.filter(|it| kind.sport().is_none_or(|sport| it.sport == sport));
     Some(Subject { kind, id, name: entity.map(|it| Arc::clone(&it.name)) })
 }

@@ -50,10 +50,8 @@ use super::{
     push_limits::PushPermit,
     ws::UpgradeRequest,
 };
-use crate::{
-    accounts::FeedGrant,
-    push::{PushError, PushReport, PushSource},
-};
+use crate::push::{PushError, PushReport, PushSource};
+use accounts::FeedGrant;
 
 /// How often a push socket is checked: does its key still work, is the peer alive?
 const CHECK_EVERY: Duration = Duration::from_secs(1);

@@ -10,6 +10,7 @@ mod admin;
 mod asset;
 mod authorize;
 mod bench;
+pub(crate) mod close;
 mod compression;
 mod connections;
 mod cors;
@@ -71,11 +72,8 @@ pub use self::{
     registry::{Registry, SocketPermit},
 };
 use crate::{
-    accounts::Accounts,
     api::{self, ApiParts},
-    archive::Archive,
     clock,
-    config::IngestConfig,
     entitlement::Entitlement,
     images::Images,
     limits::Limits,
@@ -84,14 +82,15 @@ use crate::{
     predict::Predictor,
     products::Catalogue,
     push::PushSources,
-    reader::Reader,
-    signals::SignalBoard,
     usage::Meter,
 };
+use accounts::Accounts;
+use history::{query::History, signal_board::SignalBoard};
+use hub::config::IngestConfig;
 
 /// What requests are answered from.
 #[derive(Debug)]
-pub struct Parts {
+pub struct ServerParts {
     pub accounts: Accounts,
     pub catalogue: Arc<Catalogue>,
     /// What an account may follow on sockets.
@@ -104,11 +103,10 @@ pub struct Parts {
     pub registry: Registry,
     pub meter: Meter,
     pub metrics: PrometheusHandle,
-    pub archive: Archive,
     /// Predicts the results of football matches.
     pub predictor: Predictor,
-    /// The hub's current knowledge of matches.
-    pub reader: Reader,
+    /// All matches: current ones from the hub, others from the archive.
+    pub history: History,
     /// Signals from odds and play.
     pub signals: SignalBoard,
     /// Where clients reach the hub, without a trailing slash.
@@ -142,7 +140,7 @@ pub struct Parts {
 /// Shared by all requests.
 #[derive(Debug)]
 struct Shared {
-    parts: Parts,
+    parts: ServerParts,
     connections: Connections,
     /// The paths below the products.
     paths: KnownPaths,
@@ -177,7 +175,7 @@ impl Shared {
 /// If the listener cannot be registered with the poll.
 pub async fn serve(
     listener: net::TcpListener,
-    parts: Parts,
+    parts: ServerParts,
     stop: watch::Receiver<bool>,
 ) -> io::Result<JoinSet<()>> {
     let shared = Arc::new(Shared {
@@ -238,8 +236,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .merge(site::routes())
         .merge(api::routes(
             ApiParts {
-                reader: shared.parts.reader.clone(),
-                archive: shared.parts.archive.clone(),
+                history: shared.parts.history.clone(),
                 signals: shared.parts.signals.clone(),
                 predictor: shared.parts.predictor.clone(),
                 public_url: shared.parts.public_url.as_str().into(),

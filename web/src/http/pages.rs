@@ -18,15 +18,12 @@ use super::{
     Shared,
     asset::Asset,
     error::HttpError,
-    pricing::{self, Offer},
+    pricing::{self, AddonOffer},
     rest,
     site::{Shell, SignedForm, SignedIn, SiteError, Visit},
 };
-use crate::{
-    accounts::{Addon, Customer},
-    clock::monotonic,
-    images,
-};
+use crate::{clock::monotonic, images};
+use accounts::{Addon, Customer};
 
 /// Scripts, styles and sockets from this host only.
 pub(super) const POLICY: &str = "default-src 'self'; connect-src 'self' ws: wss:; base-uri 'none'; \
@@ -55,7 +52,7 @@ struct LandingPage<'a> {
     /// Whether the day's boards are shown.
     boards: bool,
     /// The price of a free account, in the currency of all prices.
-    offers: Vec<Offer>,
+    offers: Vec<AddonOffer>,
 }
 
 /// `/`: the live page, on a demo and for customers who are logged in; for other visitors the landing page.
@@ -97,7 +94,7 @@ fn live(visit: &Visit, request: &Request) -> Result<Response, SiteError> {
 }
 
 #[derive(Debug, Serialize)]
-struct Ticket {
+struct SessionTicket {
     ticket: String,
 }
 
@@ -112,7 +109,7 @@ pub(super) async fn ticket(form: SignedForm) -> Result<Response, SiteError> {
     let Some(ticket) = visit.shared.tickets.sell(caller, monotonic()) else {
         return Ok(HttpError::Unavailable.into_response());
     };
-    let mut response = Json(Ticket { ticket }).into_response();
+    let mut response = Json(SessionTicket { ticket }).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
@@ -151,7 +148,7 @@ macro_rules! files {
         vec![$(Asset::new(
             $name,
             $kind,
-            include_str!(concat!("../../web/", $name)).as_bytes(),
+            include_str!(concat!("../../assets/", $name)).as_bytes(),
         )),*]
     };
 }
@@ -193,7 +190,7 @@ pub(super) async fn file(
 /// The icon for programs that request it without reading a page.
 static FAVICON: LazyLock<Option<Asset>> = LazyLock::new(|| {
     const SIDE: u8 = 48;
-    let png = images::icon(include_str!("../../web/icon.svg"), SIDE.into());
+    let png = images::icon(include_str!("../../assets/icon.svg"), SIDE.into());
     let png = png.inspect_err(|error| error!(%error, "the icon could not be rendered")).ok()?;
     let length = u32::try_from(png.len()).ok()?.to_le_bytes();
     // One image in the container: width, height, no palette, one plane, 32 bits, its length and its offset.

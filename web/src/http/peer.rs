@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use hyper::{HeaderMap, header::HeaderName};
 
-use crate::config::Network;
+use base::config::Network;
 
 /// The address that a request comes from; an extension of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

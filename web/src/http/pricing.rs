@@ -4,10 +4,8 @@ use askama::Template;
 use axum::response::Response;
 
 use super::site::{AddonStatus, Moment, Shell, SiteError, Visit, last_day, title, unlocks};
-use crate::{
-    accounts::{Addon, Addons},
-    products::{Catalogue, Product, TERMS},
-};
+use crate::products::{Catalogue, Product, TERMS};
+use accounts::{Addon, Addons};
 
 #[derive(Debug, Template)]
 #[template(path = "pricing.html")]
@@ -17,13 +15,13 @@ struct PricingPage<'a> {
     nothing: String,
     signed_in: bool,
     founder: bool,
-    offers: Vec<Offer>,
+    offers: Vec<AddonOffer>,
     terms: [u32; TERMS.len()],
 }
 
 /// An add-on on offer.
 #[derive(Debug)]
-pub(super) struct Offer {
+pub(super) struct AddonOffer {
     pub(super) slug: &'static str,
     pub(super) title: &'static str,
     pub(super) unlocks: &'static str,
@@ -64,7 +62,7 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
 }
 
 /// The offer for a visitor without an account.
-pub(super) fn offers(visit: &Visit) -> Vec<Offer> {
+pub(super) fn offers(visit: &Visit) -> Vec<AddonOffer> {
     let catalogue = &visit.shared.parts.catalogue;
     ORDER.map(|addon| offer(catalogue, addon, false, None, visit.now)).into()
 }
@@ -74,11 +72,11 @@ fn offer(
     addon: Addon,
     founder: bool,
     addons: Option<&Addons>,
-    now: crate::accounts::Micros,
-) -> Offer {
+    now: accounts::Micros,
+) -> AddonOffer {
     let (price, list) = (catalogue.price(addon, founder), catalogue.price(addon, false));
     let is_free = addon == Addon::Odds && catalogue.needs(Product::Odds, now).is_none();
-    Offer {
+    AddonOffer {
         slug: addon.as_str(),
         title: title(addon),
         unlocks: unlocks(addon),

@@ -11,19 +11,17 @@ use std::{
 use dashmap::DashMap;
 use fanout::{Guard, Micros, Permission};
 
-use crate::{
-    accounts::{AccountId, Caller, KeyId},
-    usage::Meter,
-};
+use crate::usage::Meter;
+use accounts::{AccountId, Caller, KeyId};
 
 /// The registry of open sockets; clones share it.
 #[derive(Debug, Clone)]
 pub struct Registry {
-    shared: Arc<Shared>,
+    shared: Arc<RegistryShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct RegistryShared {
     accounts: DashMap<AccountId, usize>,
     callers: DashMap<KeyId, KeySockets>,
     all: AtomicUsize,
@@ -43,7 +41,7 @@ struct KeySockets {
 /// A permit for one open socket, returned to the registry on drop.
 #[derive(Debug)]
 pub struct SocketPermit {
-    shared: Arc<Shared>,
+    shared: Arc<RegistryShared>,
     account: AccountId,
     key: KeyId,
 }
@@ -66,7 +64,7 @@ impl Registry {
     #[must_use]
     pub fn new(account_max: usize, all_max: usize) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(RegistryShared {
                 accounts: DashMap::new(),
                 callers: DashMap::new(),
                 all: AtomicUsize::new(0),

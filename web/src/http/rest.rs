@@ -23,13 +23,13 @@ use super::{
     error::{HttpError, MissingAddon},
 };
 use crate::{
-    accounts::Caller,
     catch_up::ChannelImage,
     clock::{monotonic, wall},
     etag,
     pipeline::Request as Question,
-    supervisor, telemetry,
+    supervisor,
 };
+use accounts::Caller;
 
 /// How long `?at_least=` waits for a sequence that is not published yet.
 const AT_LEAST_WAIT: Duration = Duration::from_secs(5);
@@ -56,7 +56,7 @@ pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<Response
 /// Prometheus text. It counts; it names no account and no key.
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     let text = HeaderValue::from_static("text/plain; version=0.0.4");
-    ([(CONTENT_TYPE, text)], telemetry::render(&shared.parts.metrics))
+    ([(CONTENT_TYPE, text)], all_metrics(&shared.parts.metrics))
 }
 
 #[derive(Debug, Deserialize)]
@@ -68,16 +68,12 @@ pub(super) struct AtLeast {
 ///
 /// The very frame that a socket sends: the whole document, its epoch and its sequence.
 #[utoipa::path(
-    get,
-    path = "/stream/v1/channels/{channel}",
-    tag = "websocket",
+    get, path = "/stream/v1/channels/{channel}",
     params(
         ("channel" = String, Path, description = "The name of one channel; do not escape its slashes", example = "football"),
         ("at_least" = Option<u64>, Query, description = "Wait up to 5 seconds for this sequence"),
     ),
-    responses(
-        (status = 200, description = "The `image` frame", body = ImageFrame),
-    )
+    responses((status = 200, description = "The `image` frame", body = ImageFrame))
 )]
 pub(super) async fn channel(
     State(shared): State<Arc<Shared>>,
@@ -172,7 +168,13 @@ struct Ticket {
 /// A credential for one socket.
 ///
 /// It stands in for the key where an address may end up in a log: it opens one socket within 30 seconds.
-#[utoipa::path(post, path = "/api/v2/stream/ticket/", tag = "websocket", responses((status = 200, description = "A ticket", body = Ticket), (status = 503, description = "Too many unused tickets")))]
+#[utoipa::path(
+    post, path = "/api/v2/stream/ticket/",
+    responses(
+        (status = 200, description = "A ticket", body = Ticket),
+        (status = 503, description = "Too many unused tickets"),
+    )
+)]
 pub(super) async fn ticket(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -181,4 +183,10 @@ pub(super) async fn ticket(
     let mut response = Json(Ticket { ticket, expires_in_ms: 30_000 }).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
+}
+
+/// All metrics, including current process figures, as Prometheus text.
+fn all_metrics(metrics: &metrics_exporter_prometheus::PrometheusHandle) -> String {
+    metrics_process::Collector::default().collect();
+    metrics.render()
 }

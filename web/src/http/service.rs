@@ -17,7 +17,7 @@ use hyper::{
 use hyper_util::service::TowerToHyperService;
 
 use super::{
-    Parts, Peer, Shared, address,
+    Peer, ServerParts, Shared, address,
     authorize::{self, Admission},
     compression::AcceptEncoding,
     cors,
@@ -114,7 +114,7 @@ impl HttpService {
 
 /// `Strict-Transport-Security`, if clients reach the hub over TLS. Never for a loopback name: it would apply
 /// to everything else that a developer serves there.
-fn hsts(parts: &Parts) -> Option<HeaderValue> {
+fn hsts(parts: &ServerParts) -> Option<HeaderValue> {
     let host: Uri = parts.public_url.strip_prefix("https://")?.parse().ok()?;
     let name = host.host()?.trim_matches(['[', ']']);
     let is_loopback = name == "localhost"

@@ -8,7 +8,7 @@ use data_encoding::HEXLOWER;
 use fanout::Micros;
 use sha2::{Digest, Sha256};
 
-use crate::accounts::Caller;
+use accounts::Caller;
 
 /// How long a ticket lives, in microseconds.
 const LIFE_US: Micros = 30_000_000;

@@ -14,7 +14,6 @@ use bytes::Bytes;
 use fanout::{
     Dialect, Owner,
     close::Close,
-    live::{self, Sports},
     protocol::{self, Code, Refusal},
     socket::Stream,
 };
@@ -33,17 +32,16 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tracing::debug;
 
 use super::{
-    Shared,
+    Shared, close,
     credential::{self, Credential, PresentedCredential, QueryCredentials},
     error::HttpError,
     peer::Peer,
     registry::SocketGuard,
     transport::Preread,
 };
-use crate::{
-    accounts::{AccountsError, Addon, Caller},
-    clock::{monotonic, wall},
-};
+use crate::clock::{monotonic, wall};
+use accounts::{AccountsError, Addon, Caller};
+use hub::dialect::live::protocol as live;
 
 /// When the client should reconnect if the database failed during the handshake.
 const RECONNECT_AFTER_MS: u32 = 1_000;
@@ -67,15 +65,12 @@ enum Reason {
     NoSocket,
 }
 
-static FOOTBALL: Sports = Sports(&["football"]);
-static FOOTBALL_OR_TENNIS: Sports = Sports(&["football", "tennis"]);
-
 /// The dialect spoken at a path, with or without a trailing slash; `None` if there is no socket.
 pub(super) fn dialect(path: &str) -> Option<Dialect> {
     match path.strip_suffix('/').unwrap_or(path) {
         "/stream/v1" => Some(Dialect::Stream),
-        "/live/football" => Some(Dialect::Live(&FOOTBALL)),
-        "/ws/live" => Some(Dialect::Live(&FOOTBALL_OR_TENNIS)),
+        "/live/football" => Some(Dialect::Hosted(&live::FOOTBALL)),
+        "/ws/live" => Some(Dialect::Hosted(&live::FOOTBALL_AND_TENNIS)),
         _ => None,
     }
 }
@@ -84,8 +79,8 @@ pub(super) fn dialect(path: &str) -> Option<Dialect> {
 /// which their clients can read.
 fn dialect_near(path: &str) -> Dialect {
     match path.split('/').nth(1) {
-        Some("live") => Dialect::Live(&FOOTBALL),
-        Some("ws") => Dialect::Live(&FOOTBALL_OR_TENNIS),
+        Some("live") => Dialect::Hosted(&live::FOOTBALL),
+        Some("ws") => Dialect::Hosted(&live::FOOTBALL_AND_TENNIS),
         _ => Dialect::Stream,
     }
 }
@@ -221,6 +216,7 @@ pub(super) fn admit(shared: &Shared, caller: Caller, dialect: Dialect) -> Verdic
     let owner = Owner {
         key: caller.key.number(),
         expires: caller.expiry(Addon::Websocket),
+        expiry: close::ADDON_REQUIRED,
         permission,
         guard: Box::new(SocketGuard { permit, meter: shared.parts.meter.clone() }),
     };
@@ -246,29 +242,31 @@ fn refuse_unauthenticated(
     Ok(reason.refuse(dialect))
 }
 
+const AUTH_FAILED: Code = Code::Host("auth_failed");
+
 impl Reason {
     /// The codes of the stream protocol and of the older sockets, the message and the close code.
     fn describe(self) -> (Code, live::Code, &'static str, Close) {
         let key = "send a valid key: header, subprotocol or query";
         match self {
-            Self::NoKey => (Code::AuthFailed, live::Code::AuthRequired, key, Close::Unauthorised),
-            Self::WrongKey => (Code::AuthFailed, live::Code::AuthFailed, key, Close::Unauthorised),
+            Self::NoKey => (AUTH_FAILED, live::Code::AuthRequired, key, close::UNAUTHORISED),
+            Self::WrongKey => (AUTH_FAILED, live::Code::AuthFailed, key, close::UNAUTHORISED),
             Self::DifferentKeys => {
                 let message = credential::DIFFERENT;
-                (Code::AuthFailed, live::Code::AuthFailed, message, Close::Unauthorised)
+                (AUTH_FAILED, live::Code::AuthFailed, message, close::UNAUTHORISED)
             }
             Self::NoAddon => {
                 let message = "the WebSocket add-on is missing";
                 let code = live::Code::SubscriptionRequired;
-                (Code::AddonRequired, code, message, Close::AddonRequired)
+                (Code::Host("addon_required"), code, message, close::ADDON_REQUIRED)
             }
             Self::TooMany => {
                 let message = "the account has as many sockets open as it may";
-                (Code::Limit, live::Code::Limit, message, Close::TooManySockets)
+                (Code::Limit, live::Code::Limit, message, close::TOO_MANY_SOCKETS)
             }
             Self::NoSocket => {
                 let message = "there is no socket at this address";
-                (Code::NotFound, live::Code::NotFound, message, Close::NotFound)
+                (Code::Host("not_found"), live::Code::NotFound, message, close::NOT_FOUND)
             }
         }
     }
@@ -279,7 +277,7 @@ impl Reason {
             Dialect::Stream | Dialect::Bare => {
                 protocol::error(&Refusal::new(&Value::Null, code, message))
             }
-            Dialect::Live(_) => live::error(&live::Refusal::new(live_code, message)),
+            Dialect::Hosted(_) => live::error(&live::Refusal::new(live_code, message)),
         };
         refuse(frame, close)
     }
@@ -340,8 +338,8 @@ pub(super) async fn hand_over(
                     shared.parts.registry.renew(renewed, &permission);
                     fanout.permit(key, &permission, renewed.expiry(Addon::Websocket));
                 }
-                Ok(Some(_)) => fanout.close(key, Close::AddonRequired),
-                Ok(None) => fanout.close(key, Close::TokenRevoked),
+                Ok(Some(_)) => fanout.close(key, close::ADDON_REQUIRED),
+                Ok(None) => fanout.close(key, close::TOKEN_REVOKED),
                 // Without a confirmation the socket may not stay; the client authenticates again when it
                 // reconnects.
                 Err(_) => {

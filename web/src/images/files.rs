@@ -13,7 +13,7 @@ use image_webp::WebPDecoder;
 use resvg::tiny_skia::{IntSize, Pixmap};
 
 use super::{ImageError, ImageKind, ImageOptions, background, render};
-use crate::record::Key;
+use record::Key;
 
 /// Maximum pixels per side. A small file may declare many, and each takes four bytes here.
 const SIDE_MAX: u32 = 4096;

@@ -1,8 +1,7 @@
 //! The types of images, as in their URLs.
 
+use history::query::EntityKind;
 use ingest::event::Sport;
-
-use crate::archive::EntityKind;
 
 /// SERVICE section 4.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -36,7 +36,8 @@ pub use self::{
     kind::ImageKind,
     request::{Format, ImageOptions},
 };
-use crate::{config::ImagesConfig, record::Key};
+use crate::config::ImagesConfig;
+use record::Key;
 
 /// Incremented when drawings change, since clients cache them for a year.
 const VERSION: u8 = 1;

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::ImageKind;
-use crate::record::Key;
+use record::Key;
 
 /// A hash of the id, from which everything is chosen.
 #[derive(Debug, Clone, Copy)]

@@ -5,8 +5,7 @@ use super::*;
 /// Every refusal is the same answer.
 #[tokio::test]
 async fn all_refusals_are_alike() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.active(ME).await;
         life.register("inactive@x.org", PASSWORD, NOW).await;
         let (blocked, _) = life.active("blocked@x.org").await;
@@ -34,8 +33,7 @@ async fn all_refusals_are_alike() {
 
 #[tokio::test]
 async fn each_log_in_has_a_new_session() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         let one = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let other = life.log_in(ME, PASSWORD, NOW).await.unwrap();
@@ -91,8 +89,7 @@ async fn no_password_and_no_session_lies_in_the_database() {
     let life = TestAccounts::of(&database).await;
     let (_, key) = life.active(ME).await;
     let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-    life.request_reset(ME, NOW).await;
-    let link = life.link(ME, MailKind::Reset).await;
+    let link = life.reset_link(ME).await;
     let files = std::fs::read_dir(folder.path()).unwrap();
     let bytes: Vec<u8> =
         files.flat_map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect();

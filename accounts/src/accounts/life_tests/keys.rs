@@ -9,8 +9,7 @@ use super::*;
 /// SPEC section 3, the second row; section 5: after Regenerate the old key stops working immediately.
 #[tokio::test]
 async fn regenerating_makes_the_new_key_valid_and_the_old_one_dead_at_once() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, old) = life.active(ME).await;
         let caller = life.accounts.authenticate(old.expose(), NOW).await.unwrap().unwrap();
         let mut changes = life.accounts.changes();
@@ -56,8 +55,7 @@ async fn many_regenerations_at_once_leave_one_key() {
 
 #[tokio::test]
 async fn only_an_open_account_gets_a_key() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.register("inactive@x.org", PASSWORD, NOW).await;
         let inactive = life.find("inactive@x.org").await.unwrap();
         let (blocked, _) = life.active("blocked@x.org").await;
@@ -74,12 +72,8 @@ async fn only_an_open_account_gets_a_key() {
 
 #[tokio::test]
 async fn a_new_key_is_shown_in_full_once() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
-        life.register(ME, PASSWORD, NOW).await;
-        let link = life.link(ME, MailKind::Verify).await;
-        life.verify(&link, NOW).await;
-        let account = life.find(ME).await.unwrap();
+    on_each_accounts(async |life| {
+        let account = life.confirmed(ME).await;
         assert!(life.accounts.take_new_key(account, NOW).is_some());
         assert_eq!(life.accounts.take_new_key(account, NOW), None);
     })
@@ -88,12 +82,8 @@ async fn a_new_key_is_shown_in_full_once() {
 
 #[tokio::test]
 async fn a_key_that_nobody_looked_at_is_not_shown_when_it_was_replaced() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
-        life.register(ME, PASSWORD, NOW).await;
-        let link = life.link(ME, MailKind::Verify).await;
-        life.verify(&link, NOW).await;
-        let account = life.find(ME).await.unwrap();
+    on_each_accounts(async |life| {
+        let account = life.confirmed(ME).await;
         life.accounts.regenerate_key(account, NOW).await.unwrap();
         assert_eq!(life.accounts.take_new_key(account, NOW), None);
     })

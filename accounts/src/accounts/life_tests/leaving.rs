@@ -4,14 +4,12 @@ use super::*;
 
 #[tokio::test]
 async fn a_deleted_account_is_gone_with_all_it_had() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
         let other = life.accounts.create_key(Some(ME), &[(Addon::Odds, 30)], NOW).await.unwrap();
         let caller = life.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        life.request_reset(ME, NOW).await;
-        let link = life.link(ME, MailKind::Reset).await;
+        let link = life.reset_link(ME).await;
         let mut changes = life.accounts.changes();
 
         let wrong = life.accounts.delete_account(account, password("wrong horse"), NOW).await;
@@ -67,8 +65,7 @@ async fn the_row_of_a_deleted_account_stays_without_a_name_and_so_does_its_ledge
 /// SPEC section 3, rule 2 once more: who comes back is new, and has no badge.
 #[tokio::test]
 async fn the_address_may_register_again_as_somebody_new() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (old, old_key) = life.active(ME).await;
         life.execute("UPDATE accounts SET founder_us = 7").await;
         life.accounts.delete_account(old, password(PASSWORD), NOW).await.unwrap();

@@ -10,10 +10,8 @@ mod registering;
 mod sessions;
 
 use super::*;
-use crate::{
-    database::{Database, testing::on_each},
-    mail::MailKind,
-};
+use crate::mail::MailKind;
+use database::{Database, testing::on_each};
 
 const NOW: Micros = 1_788_280_000_000_000;
 const ME: &str = "me@x.org";
@@ -35,6 +33,11 @@ fn email(text: &str) -> Email {
 
 fn password(text: &str) -> Password {
     Password::parse(text.to_owned()).unwrap()
+}
+
+/// Runs a test on new accounts in a database of each kind.
+async fn on_each_accounts(test: impl AsyncFn(TestAccounts)) {
+    on_each(async |database| test(TestAccounts::of(&database).await).await).await;
 }
 
 /// Accounts, and what came by mail.
@@ -86,13 +89,30 @@ impl TestAccounts {
         self.accounts.request_reset(&email(address), stranger, now).await.unwrap();
     }
 
-    /// An active account and its key.
-    async fn active(&self, address: &str) -> (AccountId, Key) {
+    /// Registers an address; the link that confirms it.
+    async fn verification_link(&self, address: &str) -> String {
         self.register(address, PASSWORD, NOW).await;
-        let link = self.link(address, MailKind::Verify).await;
+        self.link(address, MailKind::Verify).await
+    }
+
+    /// Requests another password; the link to choose it.
+    async fn reset_link(&self, address: &str) -> String {
+        self.request_reset(address, NOW).await;
+        self.link(address, MailKind::Reset).await
+    }
+
+    /// An active account, whose key nobody has looked at.
+    async fn confirmed(&self, address: &str) -> AccountId {
+        let link = self.verification_link(address).await;
         let VerificationOutcome::Now { account } = self.verify(&link, NOW).await else {
             panic!("{address} could not be confirmed");
         };
+        account
+    }
+
+    /// An active account and its key.
+    async fn active(&self, address: &str) -> (AccountId, Key) {
+        let account = self.confirmed(address).await;
         (account, self.accounts.take_new_key(account, NOW).expect("it was just made"))
     }
 

@@ -4,8 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_blocked_account_is_out_at_once_and_comes_back_with_its_key() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
         let caller = life.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
@@ -34,8 +33,7 @@ async fn a_blocked_account_is_out_at_once_and_comes_back_with_its_key() {
 
 #[tokio::test]
 async fn administrators_are_no_customers() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         let new = || life.new_password("an admin's password");
         assert!(life.accounts.create_admin("root", new(), NOW).await.unwrap());

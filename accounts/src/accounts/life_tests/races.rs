@@ -12,8 +12,7 @@ async fn two_who_follow_one_link_use_it_once() {
         let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
         for round in 0..TIMES {
             let address = format!("me{round}@x.org");
-            one.register(&address, PASSWORD, NOW).await;
-            let link = one.link(&address, MailKind::Verify).await;
+            let link = one.verification_link(&address).await;
             let (first, second) = join!(one.verify(&link, NOW), other.verify(&link, NOW));
             let outcomes = [first, second];
             let used =
@@ -34,8 +33,7 @@ async fn two_who_reset_by_one_link_do_so_once() {
         let life = TestAccounts::with(&database, config).await;
         life.active(ME).await;
         for round in 0..TIMES {
-            life.request_reset(ME, NOW).await;
-            let link = life.link(ME, MailKind::Reset).await;
+            let link = life.reset_link(ME).await;
             let typed = [format!("horse number {round}"), format!("mule number {round}")];
             let reset = |typed: &str| life.accounts.reset(&link, life.new_password(typed), NOW);
             let (first, second) = join!(reset(&typed[0]), reset(&typed[1]));
@@ -70,19 +68,16 @@ async fn registering_twice_at_once_makes_one_account() {
     .await;
 }
 
-/// Whichever comes first: afterwards nobody is logged in to an account that is gone.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_session_outlives_an_account_that_is_deleted_during_the_log_in() {
+/// A log-in during a change that ends all sessions: it fails, or its session ends too.
+async fn no_session_outlives(change: impl AsyncFn(&TestAccounts, AccountId) -> ReauthOutcome) {
     on_each(async |database| {
         let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
         for round in 0..TIMES {
             let address = format!("me{round}@x.org");
             let (account, _) = one.active(&address).await;
-            let (entered, deleted) = join!(
-                other.log_in(&address, PASSWORD, NOW),
-                one.accounts.delete_account(account, password(PASSWORD), NOW)
-            );
-            assert_eq!(deleted.unwrap(), ReauthOutcome::Done);
+            let (entered, changed) =
+                join!(other.log_in(&address, PASSWORD, NOW), change(&one, account));
+            assert_eq!(changed, ReauthOutcome::Done);
             if let Some(secret) = entered {
                 assert_eq!(one.session(&secret, NOW).await, None);
             }
@@ -92,25 +87,21 @@ async fn no_session_outlives_an_account_that_is_deleted_during_the_log_in() {
     .await;
 }
 
+/// Whichever comes first: afterwards nobody is logged in to an account that is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_session_outlives_an_account_that_is_deleted_during_the_log_in() {
+    no_session_outlives(async |life, account| {
+        life.accounts.delete_account(account, password(PASSWORD), NOW).await.unwrap()
+    })
+    .await;
+}
+
 /// Whoever knows the old password gets in before the change, and is out after it, or not in at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_session_by_the_old_password_outlives_its_change() {
-    on_each(async |database| {
-        let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
-        for round in 0..TIMES {
-            let address = format!("me{round}@x.org");
-            let (account, _) = one.active(&address).await;
-            let new = one.new_password("another horse");
-            let (entered, changed) = join!(
-                other.log_in(&address, PASSWORD, NOW),
-                one.accounts.change_password(account, password(PASSWORD), new, NOW)
-            );
-            assert_eq!(changed.unwrap(), ReauthOutcome::Done);
-            if let Some(secret) = entered {
-                assert_eq!(one.session(&secret, NOW).await, None);
-            }
-        }
-        assert_eq!(one.count("SELECT count(*) FROM sessions").await, 0);
+    no_session_outlives(async |life, account| {
+        let new = life.new_password("another horse");
+        life.accounts.change_password(account, password(PASSWORD), new, NOW).await.unwrap()
     })
     .await;
 }
@@ -136,8 +127,7 @@ async fn the_mails_of_an_hour_are_counted_right_when_all_ask_at_once() {
 /// The same address for two accounts that change theirs at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_address_goes_to_one_of_those_who_take_it_at_once() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         for round in 0..TIMES {
             let wanted = format!("wanted{round}@x.org");
             let mut links = Vec::new();

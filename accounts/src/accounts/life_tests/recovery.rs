@@ -8,12 +8,10 @@ async fn reset(life: &TestAccounts, link: &str, typed: &str, now: Micros) -> Lin
 
 #[tokio::test]
 async fn a_forgotten_password_is_replaced_by_a_link() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (_, key) = life.active(ME).await;
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        life.request_reset(ME, NOW).await;
-        let link = life.link(ME, MailKind::Reset).await;
+        let link = life.reset_link(ME).await;
         assert!(life.session(&session, NOW).await.is_some(), "asking alone changes nothing");
 
         assert_eq!(reset(&life, &link, "another horse", NOW).await, LinkOutcome::Done);
@@ -31,8 +29,7 @@ async fn a_forgotten_password_is_replaced_by_a_link() {
 
 #[tokio::test]
 async fn reset_links_end_with_their_time_and_with_each_other() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.active(ME).await;
         for _ in 0..3 {
             life.request_reset(ME, NOW).await;
@@ -51,8 +48,7 @@ async fn reset_links_end_with_their_time_and_with_each_other() {
 
 #[tokio::test]
 async fn asking_for_a_reset_helps_whoever_has_an_account() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.request_reset("nobody@x.org", NOW).await;
         assert_eq!(life.mails("nobody@x.org").await, []);
         assert_eq!(life.find("nobody@x.org").await, None);
@@ -62,8 +58,7 @@ async fn asking_for_a_reset_helps_whoever_has_an_account() {
         assert_eq!(life.mails("inactive@x.org").await, [MailKind::Verify, MailKind::Verify]);
 
         let (blocked, _) = life.active("blocked@x.org").await;
-        life.request_reset("blocked@x.org", NOW).await;
-        let link = life.link("blocked@x.org", MailKind::Reset).await;
+        let link = life.reset_link("blocked@x.org").await;
         life.accounts.block(blocked, true, NOW).await.unwrap();
         life.request_reset("blocked@x.org", NOW).await;
         assert_eq!(life.mails("blocked@x.org").await, [MailKind::Verify, MailKind::Reset]);
@@ -74,11 +69,9 @@ async fn asking_for_a_reset_helps_whoever_has_an_account() {
 
 #[tokio::test]
 async fn an_account_made_by_the_operator_gets_its_first_password_by_a_reset() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let key = life.accounts.create_key(Some(ME), &[], NOW).await.unwrap();
-        life.request_reset(ME, NOW).await;
-        let link = life.link(ME, MailKind::Reset).await;
+        let link = life.reset_link(ME).await;
         assert_eq!(reset(&life, &link, PASSWORD, NOW).await, LinkOutcome::Done);
         assert!(life.log_in(ME, PASSWORD, NOW).await.is_some());
         assert!(life.works(&key, NOW).await);
@@ -88,12 +81,10 @@ async fn an_account_made_by_the_operator_gets_its_first_password_by_a_reset() {
 
 #[tokio::test]
 async fn a_password_is_changed_by_whoever_knows_it() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        life.request_reset(ME, NOW).await;
-        let link = life.link(ME, MailKind::Reset).await;
+        let link = life.reset_link(ME).await;
         let change = async |old: &str| {
             let new = life.new_password("another horse");
             life.accounts.change_password(account, password(old), new, NOW).await.unwrap()
@@ -131,11 +122,9 @@ async fn ask_change(life: &TestAccounts, account: AccountId, to: &str) -> EmailC
 
 #[tokio::test]
 async fn an_address_is_changed_by_a_link_to_the_new_one() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
-        life.request_reset(ME, NOW).await;
-        let of_old_address = life.link(ME, MailKind::Reset).await;
+        let of_old_address = life.reset_link(ME).await;
         let wrong = password("wrong horse");
         let asked =
             life.accounts.request_email_change(account, &email("new@x.org"), wrong, NOW).await;
@@ -161,8 +150,7 @@ async fn an_address_is_changed_by_a_link_to_the_new_one() {
 
 #[tokio::test]
 async fn an_address_change_is_over_after_24_hours() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         ask_change(&life, account, "new@x.org").await;
         let link = life.link("new@x.org", MailKind::EmailChange).await;
@@ -174,8 +162,7 @@ async fn an_address_change_is_over_after_24_hours() {
 
 #[tokio::test]
 async fn a_taken_address_stays_its_owners_and_nobody_is_told() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         let (owner, _) = life.active("taken@x.org").await;
         assert_eq!(ask_change(&life, account, "taken@x.org").await, EmailChangeOutcome::Sent);
@@ -197,8 +184,7 @@ async fn a_taken_address_stays_its_owners_and_nobody_is_told() {
 /// Else whoever registers somebody else's address, without ever confirming it, keeps them from it.
 #[tokio::test]
 async fn an_unconfirmed_registration_gives_way_to_the_owner_of_the_address() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         life.register("new@x.org", "a stranger's password", NOW).await;
         let strangers = life.link("new@x.org", MailKind::Verify).await;
@@ -230,16 +216,14 @@ async fn address_changes_cannot_be_used_to_flood_others() {
 /// SPEC section 3, rule 3: the badge is never removed.
 #[tokio::test]
 async fn the_badge_stays_whatever_happens_to_the_account() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         life.execute("UPDATE accounts SET founder_us = 7").await;
         life.accounts.regenerate_key(account, NOW).await.unwrap();
         ask_change(&life, account, "new@x.org").await;
         let link = life.link("new@x.org", MailKind::EmailChange).await;
         life.accounts.follow_email_change(&link, NOW).await.unwrap();
-        life.request_reset("new@x.org", NOW).await;
-        let link = life.link("new@x.org", MailKind::Reset).await;
+        let link = life.reset_link("new@x.org").await;
         reset(&life, &link, "another horse", NOW).await;
         life.accounts.block(account, true, NOW).await.unwrap();
         life.accounts.block(account, false, NOW).await.unwrap();

@@ -5,8 +5,7 @@ use super::*;
 /// SPEC section 3, the first row and rule 1; section 5, obtaining the token, steps 1 to 3.
 #[tokio::test]
 async fn an_account_is_inactive_until_its_link_is_followed_and_has_its_key_from_then_on() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.register("Me@X.org ", PASSWORD, NOW).await;
         let account = life.find(ME).await.unwrap();
         let before = life.customer(account).await.unwrap();
@@ -29,10 +28,8 @@ async fn an_account_is_inactive_until_its_link_is_followed_and_has_its_key_from_
 
 #[tokio::test]
 async fn a_link_is_used_once() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
-        life.register(ME, PASSWORD, NOW).await;
-        let link = life.link(ME, MailKind::Verify).await;
+    on_each_accounts(async |life| {
+        let link = life.verification_link(ME).await;
         assert!(matches!(life.verify(&link, NOW).await, VerificationOutcome::Now { .. }));
         assert_eq!(life.verify(&link, NOW).await, VerificationOutcome::Already);
         assert_eq!(life.verify(&link, NOW + 100 * DAY_US).await, VerificationOutcome::Already);
@@ -44,10 +41,8 @@ async fn a_link_is_used_once() {
 
 #[tokio::test]
 async fn a_link_is_good_for_24_hours_and_is_sent_again_on_demand() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
-        life.register(ME, PASSWORD, NOW).await;
-        let first = life.link(ME, MailKind::Verify).await;
+    on_each_accounts(async |life| {
+        let first = life.verification_link(ME).await;
         let over = NOW + 24 * HOUR_US;
         assert_eq!(life.verify(&first, over).await, VerificationOutcome::Expired);
         life.accounts.resend_verification(&email(ME), over).await.unwrap();
@@ -59,8 +54,7 @@ async fn a_link_is_good_for_24_hours_and_is_sent_again_on_demand() {
         ));
         assert!(life.log_in(ME, PASSWORD, over).await.is_some(), "with the password of then");
 
-        life.register("you@x.org", PASSWORD, NOW).await;
-        let link = life.link("you@x.org", MailKind::Verify).await;
+        let link = life.verification_link("you@x.org").await;
         assert!(matches!(life.verify(&link, over - 1).await, VerificationOutcome::Now { .. }));
     })
     .await;
@@ -68,8 +62,7 @@ async fn a_link_is_good_for_24_hours_and_is_sent_again_on_demand() {
 
 #[tokio::test]
 async fn an_older_link_stops_working_when_a_newer_one_is_used() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.register(ME, "the first password", NOW).await;
         life.register(ME, "the second password", NOW + 1).await;
         let links = life.links(ME, MailKind::Verify).await;
@@ -84,13 +77,10 @@ async fn an_older_link_stops_working_when_a_newer_one_is_used() {
 
 #[tokio::test]
 async fn forged_and_guessed_links_are_refused() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.active("you@x.org").await;
-        life.request_reset("you@x.org", NOW).await;
-        let of_other_kind = life.link("you@x.org", MailKind::Reset).await;
-        life.register(ME, PASSWORD, NOW).await;
-        let good = life.link(ME, MailKind::Verify).await;
+        let of_other_kind = life.reset_link("you@x.org").await;
+        let good = life.verification_link(ME).await;
         let (id, mac) = good.split_once('.').unwrap();
         let flipped = if mac.starts_with('0') { '1' } else { '0' };
         for forged in [
@@ -129,8 +119,7 @@ async fn links_are_signed_with_the_pepper() {
     on_each(async |database| {
         let with = |pepper: &str| AccountsConfig { pepper: pepper.into(), ..quick() };
         let life = TestAccounts::with(&database, with("one")).await;
-        life.register(ME, PASSWORD, NOW).await;
-        let link = life.link(ME, MailKind::Verify).await;
+        let link = life.verification_link(ME).await;
         life.execute("DELETE FROM meta").await;
         let other = TestAccounts::with(&database, with("two")).await;
         assert_eq!(other.verify(&link, NOW).await, VerificationOutcome::Unknown);
@@ -142,8 +131,7 @@ async fn links_are_signed_with_the_pepper() {
 /// Whoever registers a known address gets the same answer; only its owner is told.
 #[tokio::test]
 async fn registering_a_known_address_tells_its_owner_alone_and_changes_nothing() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
         let before = life.customer(account).await;
         life.register(ME, "a stranger's password", NOW + 1).await;
@@ -178,8 +166,7 @@ async fn the_time_of_an_answer_does_not_tell_who_is_registered() {
 async fn no_password_takes_effect_by_a_link_that_another_browser_follows() {
     const MINE: &str = "the password of the owner";
     const STRANGERS: &str = "the password of a stranger";
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (owner, stranger) = (Visitor::generate().unwrap(), Visitor::generate().unwrap());
         for (round, owner_is_first) in [true, false].into_iter().enumerate() {
             for newest in [true, false] {
@@ -208,8 +195,7 @@ async fn no_password_takes_effect_by_a_link_that_another_browser_follows() {
 #[tokio::test]
 async fn a_browser_that_did_not_register_chooses_the_password_itself() {
     const STRANGERS: &str = "the password of a stranger";
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (owner, stranger) = (Visitor::generate().unwrap(), Visitor::generate().unwrap());
         let key = life.accounts.create_key(Some("e@x.org"), &[], NOW).await.unwrap();
         for me in ["c@x.org", "d@x.org", "e@x.org"] {
@@ -284,8 +270,7 @@ async fn strangers_cannot_use_up_the_mails_of_the_owner() {
 /// SPEC section 3, rule 2: the badge cannot be obtained by registering.
 #[tokio::test]
 async fn no_badge_comes_with_registering() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.active("founder@x.org").await;
         life.execute("UPDATE accounts SET founder_us = 1").await;
         let (account, _) = life.active(ME).await;
@@ -297,8 +282,7 @@ async fn no_badge_comes_with_registering() {
 /// Its address is shown to be somebody's by the link, as with any other; its key goes on working.
 #[tokio::test]
 async fn an_account_made_by_the_operator_is_claimed_by_registering() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let month = [(Addon::Odds, 30)];
         let key = life.accounts.create_key(Some("Me@X.org"), &month, NOW).await.unwrap();
         assert_eq!(life.log_in(ME, "", NOW).await, None, "it has no password, not an empty one");
@@ -320,8 +304,7 @@ async fn an_account_made_by_the_operator_is_claimed_by_registering() {
 /// Texts that would mean something to a database or a page mean nothing here.
 #[tokio::test]
 async fn passwords_may_be_any_text() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         for (place, typed) in
             ["'; DROP TABLE accounts; --", "<script>alert(1)</script>", "%s $1 \\\"' \u{202e}end"]
                 .into_iter()

@@ -6,8 +6,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_session_ends_when_nobody_comes() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.active(ME).await;
         let idle = quick().session_idle_max();
         let left = life.log_in(ME, PASSWORD, NOW).await.unwrap();
@@ -21,8 +20,7 @@ async fn a_session_ends_when_nobody_comes() {
 
 #[tokio::test]
 async fn a_session_ends_in_any_case() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.active(ME).await;
         let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let end = NOW + quick().session_age_max();
@@ -39,8 +37,7 @@ async fn a_session_ends_in_any_case() {
 
 #[tokio::test]
 async fn a_visit_is_written_down_once_a_minute_at_most() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.active(ME).await;
         let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let seen = async || life.count("SELECT seen_us FROM sessions").await - NOW;
@@ -94,8 +91,7 @@ async fn the_newest_session_stays_when_all_began_at_once() {
 
 #[tokio::test]
 async fn logging_out_ends_one_session_and_logging_out_everywhere_all() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         life.active("you@x.org").await;
         let others = life.log_in("you@x.org", PASSWORD, NOW).await.unwrap();
@@ -138,8 +134,7 @@ async fn what_is_no_secret_is_no_session() {
 
 #[tokio::test]
 async fn only_an_open_account_gets_a_session() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         assert!(life.accounts.start_session(SessionOwner::Customer(account), NOW).await.is_ok());
         life.accounts.block(account, true, NOW).await.unwrap();
@@ -157,8 +152,7 @@ async fn only_an_open_account_gets_a_session() {
 
 #[tokio::test]
 async fn what_has_ended_is_swept_and_nothing_else() {
-    on_each(async |database| {
-        let life = TestAccounts::of(&database).await;
+    on_each_accounts(async |life| {
         life.active(ME).await;
         life.register("never@x.org", PASSWORD, NOW).await;
         life.log_in(ME, PASSWORD, NOW).await.unwrap();

@@ -2,8 +2,8 @@
 
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
-use super::Store;
-use crate::accounts::{AccountId, Addon, Addons, KeyId, Micros};
+use super::AccountStore;
+use crate::accounts::{AccountId, Addon, Addons, KeyId, Micros, Requester};
 
 /// A stored account.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl FromRow<'_, AnyRow> for StoredAccount {
     }
 }
 
-impl Store {
+impl AccountStore {
     pub(in crate::accounts) async fn account_by_id(
         &self,
         account: AccountId,
@@ -142,49 +142,37 @@ pub(in crate::accounts) async fn lock_or_insert(
     .await
 }
 
-/// Counts a mail requested by a stranger; false if there were too many within an hour.
-pub(in crate::accounts) async fn count_asked(
+/// Counts a mail to the account's address by who requested it; false if there were too many within
+/// an hour.
+pub(in crate::accounts) async fn count_mail_request(
     tx: &mut AnyConnection,
     account: AccountId,
-    asked_max: u32,
+    requester: Requester,
+    requests_max: u32,
     hour_ago: Micros,
     now: Micros,
 ) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query(
-        "UPDATE accounts SET \
-         asked = CASE WHEN asked_us > $2 THEN asked + 1 ELSE 1 END, \
-         asked_us = CASE WHEN asked_us > $2 THEN asked_us ELSE $3 END \
-         WHERE id = $1 AND (asked_us IS NULL OR asked_us <= $2 OR asked < $4)",
-    )
-    .bind(account.0)
-    .bind(hour_ago)
-    .bind(now)
-    .bind(i64::from(asked_max))
-    .execute(tx)
-    .await?;
-    Ok(done.rows_affected() == 1)
-}
-
-/// Counts a mail requested by the owner; false if there were too many within an hour.
-pub(in crate::accounts) async fn count_owner_asked(
-    tx: &mut AnyConnection,
-    account: AccountId,
-    asked_max: u32,
-    hour_ago: Micros,
-    now: Micros,
-) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query(
-        "UPDATE accounts SET \
-         owner_asked = CASE WHEN owner_asked_us > $2 THEN owner_asked + 1 ELSE 1 END, \
-         owner_asked_us = CASE WHEN owner_asked_us > $2 THEN owner_asked_us ELSE $3 END \
-         WHERE id = $1 AND (owner_asked_us IS NULL OR owner_asked_us <= $2 OR owner_asked < $4)",
-    )
-    .bind(account.0)
-    .bind(hour_ago)
-    .bind(now)
-    .bind(i64::from(asked_max))
-    .execute(tx)
-    .await?;
+    let statement = match requester {
+        Requester::Stranger => {
+            "UPDATE accounts SET \
+             asked = CASE WHEN asked_us > $2 THEN asked + 1 ELSE 1 END, \
+             asked_us = CASE WHEN asked_us > $2 THEN asked_us ELSE $3 END \
+             WHERE id = $1 AND (asked_us IS NULL OR asked_us <= $2 OR asked < $4)"
+        }
+        Requester::Owner => {
+            "UPDATE accounts SET \
+             owner_asked = CASE WHEN owner_asked_us > $2 THEN owner_asked + 1 ELSE 1 END, \
+             owner_asked_us = CASE WHEN owner_asked_us > $2 THEN owner_asked_us ELSE $3 END \
+             WHERE id = $1 AND (owner_asked_us IS NULL OR owner_asked_us <= $2 OR owner_asked < $4)"
+        }
+    };
+    let done = sqlx::query(statement)
+        .bind(account.0)
+        .bind(hour_ago)
+        .bind(now)
+        .bind(i64::from(requests_max))
+        .execute(tx)
+        .await?;
     Ok(done.rows_affected() == 1)
 }
 

@@ -2,7 +2,7 @@
 
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
-use super::Store;
+use super::AccountStore;
 use crate::accounts::{AdminId, Micros};
 
 /// A stored administrator.
@@ -26,7 +26,7 @@ impl FromRow<'_, AnyRow> for StoredAdmin {
     }
 }
 
-impl Store {
+impl AccountStore {
     /// False if the name is taken.
     pub(in crate::accounts) async fn insert_admin(
         &self,

@@ -1,9 +1,9 @@
 //! SQL of the operator's directory of accounts.
 
-use sqlx::{Any, AnyPool, FromRow, Row, any::AnyRow, query::Query};
+use sqlx::{FromRow, Row, any::AnyRow};
 
-use super::{Store, StoredKey, addon, gather};
-use crate::accounts::{AccountId, AccountSummary, Addon, Addons, Micros};
+use super::{AccountStore, AddonRow, StoredKey, gather, gather_keys};
+use crate::accounts::{AccountId, AccountSummary, Addons};
 
 /// Maximum rows read of one account's keys, one for each key and add-on.
 const KEY_ROWS_MAX: i64 = 300;
@@ -19,13 +19,13 @@ pub(in crate::accounts) struct Wanted {
     pub(in crate::accounts) limit: i64,
 }
 
-impl Store {
+impl AccountStore {
     /// The newest first.
     pub(in crate::accounts) async fn accounts(
         &self,
         wanted: &Wanted,
     ) -> Result<Vec<AccountSummary>, sqlx::Error> {
-        let query = sqlx::query(
+        let rows = sqlx::query_as(
             "SELECT page.*, addons.addon, addons.expires_us FROM ( \
                  SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us \
                  FROM accounts \
@@ -40,21 +40,25 @@ impl Store {
         .bind(containing(&wanted.part))
         .bind(wanted.id)
         .bind(&wanted.prefix)
-        .bind(wanted.limit);
-        gathered(query, self.database.pool()).await
+        .bind(wanted.limit)
+        .fetch_all(self.database.pool())
+        .await?;
+        Ok(gather_accounts(rows))
     }
 
     pub(in crate::accounts) async fn summary_by_id(
         &self,
         account: AccountId,
     ) -> Result<Option<AccountSummary>, sqlx::Error> {
-        let query = sqlx::query(
+        let rows = sqlx::query_as(
             "SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us, \
              addon, expires_us FROM accounts \
              LEFT JOIN addons ON addons.account_id = accounts.id WHERE accounts.id = $1",
         )
-        .bind(account.0);
-        Ok(gathered(query, self.database.pool()).await?.pop())
+        .bind(account.0)
+        .fetch_all(self.database.pool())
+        .await?;
+        Ok(gather_accounts(rows).pop())
     }
 
     /// `email`: in lower case.
@@ -62,17 +66,19 @@ impl Store {
         &self,
         email: &str,
     ) -> Result<Option<AccountSummary>, sqlx::Error> {
-        let query = sqlx::query(
+        let rows = sqlx::query_as(
             "SELECT id, email, created_us, active_us, blocked_us, deleted_us, founder_us, \
              addon, expires_us FROM accounts \
              LEFT JOIN addons ON addons.account_id = accounts.id WHERE accounts.email = $1",
         )
-        .bind(email);
-        Ok(gathered(query, self.database.pool()).await?.pop())
+        .bind(email)
+        .fetch_all(self.database.pool())
+        .await?;
+        Ok(gather_accounts(rows).pop())
     }
 }
 
-impl Store {
+impl AccountStore {
     /// The keys of an account, the newest first, as many as a page shows.
     pub(in crate::accounts) async fn keys_of(
         &self,
@@ -85,35 +91,17 @@ impl Store {
         .bind(KEY_ROWS_MAX)
         .fetch_all(self.database.pool())
         .await?;
-        Ok(gather(rows))
+        Ok(gather_keys(rows))
     }
 }
 
-type AnyQuery<'q> = Query<'q, Any, <Any as sqlx::Database>::Arguments>;
-
-/// Rows of the same account are adjacent.
-async fn gathered(query: AnyQuery<'_>, pool: &AnyPool) -> Result<Vec<AccountSummary>, sqlx::Error> {
-    let mut all: Vec<AccountSummary> = Vec::new();
-    for row in query.fetch_all(pool).await? {
-        let AccountRow { summary, addon } = AccountRow::from_row(&row)?;
-        if all.last().is_none_or(|last| last.account != summary.account) {
-            all.push(summary);
-        }
-        if let (Some(summary), Some((addon, expiry))) = (all.last_mut(), addon) {
-            summary.addons.set(addon, expiry);
-        }
-    }
-    Ok(all)
+fn gather_accounts(rows: Vec<AddonRow<AccountSummary>>) -> Vec<AccountSummary> {
+    gather(rows, |one, other| one.account == other.account, |account| &mut account.addons)
 }
 
-struct AccountRow {
-    summary: AccountSummary,
-    addon: Option<(Addon, Micros)>,
-}
-
-impl FromRow<'_, AnyRow> for AccountRow {
+impl FromRow<'_, AnyRow> for AccountSummary {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
-        let summary = AccountSummary {
+        Ok(Self {
             account: AccountId(row.try_get("id")?),
             email: row.try_get("email")?,
             created: row.try_get("created_us")?,
@@ -122,8 +110,7 @@ impl FromRow<'_, AnyRow> for AccountRow {
             deleted: row.try_get("deleted_us")?,
             founder: row.try_get("founder_us")?,
             addons: Addons::default(),
-        };
-        Ok(Self { summary, addon: addon(row)? })
+        })
     }
 }
 

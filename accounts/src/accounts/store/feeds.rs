@@ -2,7 +2,7 @@
 
 use sqlx::{FromRow, Row, any::AnyRow};
 
-use super::Store;
+use super::AccountStore;
 use crate::accounts::Micros;
 
 /// A stored feed key.
@@ -31,7 +31,7 @@ impl FromRow<'_, AnyRow> for StoredFeedKey {
     }
 }
 
-impl Store {
+impl AccountStore {
     /// False if another key has the prefix.
     pub(in crate::accounts) async fn insert_feed_key(
         &self,

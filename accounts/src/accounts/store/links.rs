@@ -2,7 +2,7 @@
 
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
-use super::Store;
+use super::AccountStore;
 use crate::accounts::{AccountId, Micros, link::LinkKind};
 
 /// A stored link. The link itself is derived from it and a secret.
@@ -38,7 +38,7 @@ impl FromRow<'_, AnyRow> for StoredLink {
     }
 }
 
-impl Store {
+impl AccountStore {
     pub(in crate::accounts) async fn link(
         &self,
         id: i64,

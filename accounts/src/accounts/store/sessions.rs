@@ -2,7 +2,7 @@
 
 use sqlx::{AnyConnection, FromRow, Row, any::AnyRow};
 
-use super::Store;
+use super::AccountStore;
 use crate::accounts::{AccountId, AdminId, Micros, secret::Hash, session::SessionOwner};
 
 /// A stored session.
@@ -30,7 +30,7 @@ impl FromRow<'_, AnyRow> for StoredSession {
     }
 }
 
-impl Store {
+impl AccountStore {
     /// The session with this digest, unless its account is blocked or deleted.
     pub(in crate::accounts) async fn session(
         &self,
@@ -107,14 +107,14 @@ pub(in crate::accounts) async fn remove_sessions(
 pub(in crate::accounts) async fn keep_newest_sessions(
     tx: &mut AnyConnection,
     account: AccountId,
-    kept: u32,
+    sessions_max: u32,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
         "DELETE FROM sessions WHERE account_id = $1 AND hash NOT IN \
          (SELECT hash FROM sessions WHERE account_id = $1 ORDER BY created_us DESC, hash LIMIT $2)",
     )
     .bind(account.0)
-    .bind(i64::from(kept))
+    .bind(i64::from(sessions_max))
     .execute(tx)
     .await?;
     Ok(())

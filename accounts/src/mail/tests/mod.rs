@@ -2,7 +2,7 @@
 
 mod outbox;
 mod rendering;
-#[path = "../../../tests/smtp/server.rs"]
+#[path = "../../../../tests/smtp/server.rs"]
 mod server;
 mod smtp;
 mod tls;
@@ -71,6 +71,23 @@ impl TestMailer {
     }
 }
 
+/// Sends a mail with a link, and stops the workers; the ids of the mail and the link.
+async fn send_with_link(
+    database: &Database,
+    config: &MailConfig,
+    demo_folder: Option<PathBuf>,
+) -> (i64, i64) {
+    let (stop, tasks) = empty_outbox(database, config, demo_folder);
+    let link = link(database, "verify", now() + DAY_US).await;
+    let mail = put(database, "ann@example.com", MailKind::Verify, Some(link)).await;
+    until(database, mail, |row| row.sent_us.is_some()).await;
+    stop.send_replace(true);
+    for task in tasks {
+        task.await.unwrap();
+    }
+    (mail, link)
+}
+
 /// The text of each link is made up of its number.
 fn empty_outbox(
     database: &Database,
@@ -104,8 +121,8 @@ fn settings(port: u16) -> MailConfig {
     }
 }
 
-fn url(text: &str) -> crate::config::secret::SecretRef {
-    crate::config::secret::SecretRef::Given(text.to_owned().into())
+fn url(text: &str) -> base::config::SecretRef {
+    base::config::SecretRef::Given(text.to_owned().into())
 }
 
 async fn put(database: &Database, address: &str, kind: MailKind, link: Option<i64>) -> i64 {

@@ -1,5 +1,6 @@
 use super::*;
-use crate::{database::testing::on_each, mail::outbox::QueuedEmail};
+use crate::mail::outbox::QueuedEmail;
+use database::testing::on_each;
 
 const T0: Micros = 1_790_000_000_000_000;
 

@@ -3,7 +3,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 use lettre::{Address, message::header::ContentType};
 
 use super::*;
-use crate::mail::render::{EmailContext, Link, RenderedEmail, page, text_part};
+use crate::mail::render::{EmailContext, EmailLink, RenderedEmail, page, text_part};
 
 /// 22 November 2026, 14:05 UTC.
 const T0: Micros = 1_795_356_300_000_000;
@@ -11,7 +11,7 @@ const LINK: &str = "https://hub.example.org/page/?link=7.5ec2e7";
 
 fn render(kind: MailKind, address: &str) -> (RenderedEmail, String) {
     let address: Address = address.parse().unwrap();
-    let link = Link { url: LINK.to_owned(), expires: T0 + DAY_US };
+    let link = EmailLink { url: LINK.to_owned(), expires: T0 + DAY_US };
     let context = EmailContext {
         id: 7,
         kind,
@@ -92,14 +92,7 @@ async fn a_folder_gets_whole_files_for_its_owner_alone() {
     let path = folder.path().join("mails");
     let database = Database::open(&folder.path().join("test.db").into()).await.unwrap();
     let config = MailConfig { poll_ms: 5, ..MailConfig::default() };
-    let (stop, tasks) = empty_outbox(&database, &config, Some(path.clone()));
-    let link = link(&database, "verify", now() + DAY_US).await;
-    let mail = put(&database, "ann@example.com", MailKind::Verify, Some(link)).await;
-    until(&database, mail, |row| row.sent_us.is_some()).await;
-    stop.send_replace(true);
-    for task in tasks {
-        task.await.unwrap();
-    }
+    let (mail, link) = send_with_link(&database, &config, Some(path.clone())).await;
 
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
     let files = fs::read_dir(&path).unwrap().map(|file| file.unwrap().path()).collect::<Vec<_>>();

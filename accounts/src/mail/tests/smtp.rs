@@ -3,7 +3,7 @@
 use tokio::net::TcpListener;
 
 use super::{server::Server, *};
-use crate::database::testing::on_each;
+use database::testing::on_each;
 
 #[tokio::test]
 async fn a_mail_arrives_whole_with_its_link() {
@@ -15,14 +15,7 @@ async fn a_mail_arrives_whole_with_its_link() {
         server
     });
     on_each(async |database| {
-        let (stop, tasks) = empty_outbox(&database, &settings(port), None);
-        let link = link(&database, "verify", now() + DAY_US).await;
-        let mail = put(&database, "ann@example.com", MailKind::Verify, Some(link)).await;
-        until(&database, mail, |row| row.sent_us.is_some()).await;
-        stop.send_replace(true);
-        for task in tasks {
-            task.await.unwrap();
-        }
+        send_with_link(&database, &settings(port), None).await;
     })
     .await;
     let got = rx.recv().await.unwrap();

@@ -4,7 +4,7 @@
 mod token;
 mod webhook;
 
-use ingest::source::secret::Secret;
+use base::secret::Secret;
 use reqwest::{
     RequestBuilder, StatusCode,
     header::{CONTENT_TYPE, HeaderName, HeaderValue},
@@ -19,7 +19,7 @@ use super::{
     Order, ProviderError,
     client::{ProviderClient, ProviderResponse},
     order::ProviderStatus,
-    provider::{NewCheckout, ReturnUrls, new_checkout},
+    provider::{NewCheckout, ReturnUrls, new_checkout, reported_id},
 };
 use crate::{accounts::Micros, config::PaymentsConfig, products::Price};
 
@@ -105,7 +105,7 @@ impl Paypal {
             tokens: Tokens::default(),
             webhook: config.paypal_webhook_id.clone(),
             checks: Semaphore::new(CHECKS_MAX),
-            age_max: Micros::try_from(config.webhook_age_ms).unwrap_or(Micros::MAX / 1_000) * 1_000,
+            age_max: config.webhook_age_max(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Paypal {
         let path = path_of(order)?;
         let response = self.send(self.client.get(&path)).await?;
         if response.status == StatusCode::NOT_FOUND {
-            return Ok(ProviderStatus { closed: true, ..ProviderStatus::default() });
+            return Ok(ProviderStatus::closed());
         }
         let checkout = checkout(response.done(CODE)?)?;
         if checkout.status.as_deref() != Some("APPROVED") {
@@ -170,8 +170,7 @@ impl Paypal {
     }
 
     pub(super) async fn refund(&self, order: &Order, back: Decimal) -> Result<(), ProviderError> {
-        let unknown = ProviderError::Unusable { why: "its name was never told" };
-        let payment = order.payment.as_ref().ok_or(unknown)?;
+        let payment = reported_id(order.payment.as_deref())?;
         let path = format!("/v2/payments/captures/{payment}/refund");
         let price = Price { amount: back, currency: order.price.currency.clone() };
         let key = format!("{}-refund-{}", order.id, order.refunded.normalize());
@@ -197,7 +196,7 @@ impl Paypal {
 
     /// Sends with a token, and again with a new one if the token is refused.
     async fn send(&self, request: RequestBuilder) -> Result<ProviderResponse, ProviderError> {
-        let again = request.try_clone().expect("the body lies in memory");
+        let again = request.try_clone().expect("the body is in memory");
         let token = self.tokens.token(&self.client, &self.credentials).await?;
         let response = self.client.send(request.bearer_auth(token.expose())).await?;
         if response.status != StatusCode::UNAUTHORIZED {
@@ -235,9 +234,7 @@ impl Capture {
                 let paid = self.amount.clone().ok_or(WHY)?.into();
                 ProviderStatus { payment, paid: Some(paid), ..ProviderStatus::default() }
             }
-            Some("DECLINED" | "FAILED") => {
-                ProviderStatus { closed: true, ..ProviderStatus::default() }
-            }
+            Some("DECLINED" | "FAILED") => ProviderStatus::closed(),
             _ => ProviderStatus::default(),
         })
     }
@@ -285,8 +282,7 @@ fn checkout(value: Value) -> Result<PaypalOrder, ProviderError> {
 }
 
 fn path_of(order: &Order) -> Result<String, ProviderError> {
-    let unknown = ProviderError::Unusable { why: "its name was never told" };
-    let checkout = order.checkout.as_ref().ok_or(unknown)?;
+    let checkout = reported_id(order.checkout.as_deref())?;
     Ok(format!("/v2/checkout/orders/{checkout}"))
 }
 

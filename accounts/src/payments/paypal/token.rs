@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ingest::source::secret::Secret;
+use base::secret::Secret;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde::Deserialize;
 use tokio::{sync::Mutex, time::Instant};
@@ -51,11 +51,11 @@ impl Tokens {
         if let Some(token) = current.as_ref().filter(|token| Instant::now() < token.until) {
             return Ok(token.secret.clone());
         }
-        let asked = Instant::now();
+        let requested = Instant::now();
         let response = fetch(client, credentials).await?;
         let lasts = Duration::from_secs(response.expires_in.into()).saturating_sub(MARGIN);
         let secret = Secret::from(response.access_token);
-        *current = Some(Token { secret: secret.clone(), until: asked + lasts });
+        *current = Some(Token { secret: secret.clone(), until: requested + lasts });
         Ok(secret)
     }
 

@@ -19,18 +19,22 @@ use std::{
 
 use axum::{
     Router,
-    http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
+    http::{
+        HeaderMap, HeaderName, HeaderValue,
+        header::{AUTHORIZATION, CONTENT_TYPE},
+    },
+    middleware,
     routing::{get, post},
 };
-use ingest::source::tls::TrustError;
+use base::tls::TrustError;
+use serde_json::Value;
 use tokio::{
     net::TcpListener,
     sync::{mpsc, watch},
 };
 use tracing::{info, warn};
 
-use self::state::SandboxState;
+use self::state::{Refusal, SandboxState};
 use super::{PaymentMethod, client, random_id};
 use crate::{
     config::PaymentsConfig,
@@ -103,7 +107,7 @@ impl Sandbox {
             return Err(SandboxError::NotLoopback { hub });
         }
         let tls = match certificate {
-            Some(path) => ingest::source::tls::client(Some(path))?,
+            Some(path) => base::tls::client(Some(path))?,
             None => client::no_tls(),
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -165,20 +169,26 @@ impl Sandbox {
     }
 
     pub(super) fn router(&self) -> Router {
-        Router::new()
-            .route("/", get(pages::list))
-            .route("/sandbox.css", get(pages::style))
-            .route("/pay/{id}", get(pages::show).post(pages::decide))
+        let stripe = Router::new()
             .route("/v1/checkout/sessions", post(stripe::open))
             .route("/v1/checkout/sessions/{id}", get(stripe::show))
             .route("/v1/checkout/sessions/{id}/expire", post(stripe::expire))
             .route("/v1/refunds", post(stripe::refund))
-            .route("/v1/oauth2/token", post(paypal::token))
+            .route_layer(middleware::from_fn_with_state(self.clone(), stripe::authorize));
+        let paypal = Router::new()
             .route("/v2/checkout/orders", post(paypal::open))
             .route("/v2/checkout/orders/{id}", get(paypal::show))
             .route("/v2/checkout/orders/{id}/capture", post(paypal::capture))
             .route("/v2/payments/captures/{id}/refund", post(paypal::refund))
             .route("/v1/notifications/verify-webhook-signature", post(paypal::verify))
+            .route_layer(middleware::from_fn_with_state(self.clone(), paypal::authorize));
+        Router::new()
+            .route("/", get(pages::list))
+            .route("/sandbox.css", get(pages::style))
+            .route("/pay/{id}", get(pages::show).post(pages::decide))
+            .route("/v1/oauth2/token", post(paypal::token))
+            .merge(stripe)
+            .merge(paypal)
             .with_state(self.clone())
     }
 
@@ -214,6 +224,11 @@ impl Sandbox {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The response to an earlier request with this idempotency key.
+    fn earlier_answer(&self, key: &str) -> Option<Value> {
+        self.state().answers.get(key).cloned()
+    }
+
     fn deliver(&self, delivery: Delivery) {
         if self.shared.deliveries.try_send(delivery).is_err() {
             warn!("a webhook of the payment sandbox was lost");
@@ -227,17 +242,30 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-/// The system gave no random bytes.
-struct RandomError;
-
-impl From<getrandom::Error> for RandomError {
-    fn from(_: getrandom::Error) -> Self {
-        Self
+impl Delivery {
+    /// A webhook in JSON with these headers.
+    fn new(method: PaymentMethod, headers: &[(&'static str, &str)], body: String) -> Self {
+        let mut all = HeaderMap::new();
+        all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in headers {
+            let value = HeaderValue::try_from(*value).expect("plain text is valid in a header");
+            all.insert(HeaderName::from_static(name), value);
+        }
+        Self { method, headers: all, body: body.into_bytes() }
     }
 }
 
-impl IntoResponse for RandomError {
-    fn into_response(self) -> Response {
-        StatusCode::INTERNAL_SERVER_ERROR.into_response()
-    }
+/// A header's value, or nothing if it is missing or no text.
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+/// Whether the request has this bearer token.
+fn has_bearer_token(headers: &HeaderMap, token: &str) -> bool {
+    header(headers, AUTHORIZATION.as_str()).strip_prefix("Bearer ") == Some(token)
+}
+
+/// A random id for a checkout, a payment, a refund or an event.
+fn new_id() -> Result<String, Refusal> {
+    random_id().map_err(|_| Refusal::NoRandomBytes)
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use tracing::error;
 
 use super::{
-    RandomError, Sandbox, paypal,
+    Sandbox, paypal,
     state::{Checkout, CheckoutState, Refusal},
     stripe,
 };
@@ -66,38 +66,38 @@ pub(super) async fn decide(
     State(sandbox): State<Sandbox>,
     Path(id): Path<String>,
     Form(DecisionForm { action }): Form<DecisionForm>,
-) -> Result<Response, RandomError> {
+) -> Response {
     let Some(checkout) = sandbox.state().checkouts.get(&id).cloned() else {
-        return Ok(not_found());
+        return not_found();
     };
-    Ok(match &*action {
-        "pay" => match agree(&sandbox, &checkout)? {
+    match &*action {
+        "pay" => match agree(&sandbox, &checkout) {
             Ok(()) => Redirect::to(&back(&checkout)).into_response(),
             Err(_) => Redirect::to(&format!("/pay/{id}")).into_response(),
         },
         "cancel" => Redirect::to(&checkout.cancel).into_response(),
         "refund" => {
             // A second click refunds nothing more.
-            refund(&sandbox, &checkout)?.ok();
+            refund(&sandbox, &checkout).ok();
             Redirect::to(&format!("/pay/{id}")).into_response()
         }
         _ => StatusCode::BAD_REQUEST.into_response(),
-    })
+    }
 }
 
 pub(super) async fn style() -> impl IntoResponse {
     let css = HeaderValue::from_static("text/css; charset=utf-8");
-    ([(CONTENT_TYPE, css)], include_str!("../../../web/sandbox.css"))
+    ([(CONTENT_TYPE, css)], include_str!("../../../templates/sandbox.css"))
 }
 
-fn agree(sandbox: &Sandbox, checkout: &Checkout) -> Result<Result<(), Refusal>, RandomError> {
+fn agree(sandbox: &Sandbox, checkout: &Checkout) -> Result<(), Refusal> {
     match checkout.method {
         PaymentMethod::Card => stripe::pay(sandbox, &checkout.id),
         PaymentMethod::Paypal => paypal::approve(sandbox, &checkout.id),
     }
 }
 
-fn refund(sandbox: &Sandbox, checkout: &Checkout) -> Result<Result<String, Refusal>, RandomError> {
+fn refund(sandbox: &Sandbox, checkout: &Checkout) -> Result<String, Refusal> {
     let payment = checkout.payment.as_deref().unwrap_or_default();
     match checkout.method {
         PaymentMethod::Card => stripe::refund_of(sandbox, payment, checkout.left()),
@@ -134,7 +134,7 @@ fn page(of: &Checkout) -> CheckoutPage {
 }
 
 fn not_found() -> Response {
-    (StatusCode::NOT_FOUND, "There is no such checkout; the sandbox may have been started anew.")
+    (StatusCode::NOT_FOUND, "There is no such checkout; the sandbox may have been restarted.")
         .into_response()
 }
 

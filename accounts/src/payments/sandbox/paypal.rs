@@ -3,11 +3,9 @@
 use axum::{
     Json,
     body::Bytes,
-    extract::{Path, State},
-    http::{
-        HeaderMap, HeaderName, HeaderValue, StatusCode,
-        header::{AUTHORIZATION, CONTENT_TYPE},
-    },
+    extract::{Path, Request, State},
+    http::{HeaderMap, StatusCode, header::AUTHORIZATION},
+    middleware::Next,
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -16,28 +14,36 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    Delivery, RandomError, Sandbox,
+    Delivery, Sandbox, has_bearer_token, header, new_id,
     state::{Checkout, CheckoutState, Refusal},
-    stripe::header,
 };
 use crate::{
     clock::wall,
-    payments::{PaymentMethod, random_id, stripe::signature},
+    payments::{PaymentMethod, stripe::signature},
     products::Price,
 };
 
+/// The header with the idempotency key of a request.
+const KEY: &str = "paypal-request-id";
 /// Seconds.
 const TOKEN_LASTS: u32 = 9 * 60 * 60;
 
 /// A request to verify a webhook.
 #[derive(Debug, Deserialize)]
-struct VerifyRequest<'a> {
+struct SandboxVerifyRequest<'a> {
     transmission_id: &'a str,
     transmission_sig: &'a str,
     transmission_time: &'a str,
     webhook_id: &'a str,
     #[serde(borrow)]
     webhook_event: &'a RawValue,
+}
+
+/// An error as PayPal reports it.
+#[derive(Debug)]
+pub(super) struct PaypalError {
+    status: StatusCode,
+    issue: &'static str,
 }
 
 pub(super) async fn token(State(sandbox): State<Sandbox>, headers: HeaderMap) -> Response {
@@ -53,40 +59,40 @@ pub(super) async fn token(State(sandbox): State<Sandbox>, headers: HeaderMap) ->
         .into_response()
 }
 
+/// Refuses requests without a token.
+pub(super) async fn authorize(
+    State(sandbox): State<Sandbox>,
+    request: Request,
+    next: Next,
+) -> Result<Response, PaypalError> {
+    if has_bearer_token(request.headers(), &sandbox.shared.secrets.paypal_token) {
+        return Ok(next.run(request).await);
+    }
+    Err(PaypalError { status: StatusCode::UNAUTHORIZED, issue: "INVALID_TOKEN" })
+}
+
 pub(super) async fn open(
     State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Json(body): Json<Value>,
-) -> Result<Response, RandomError> {
-    if let Some(refused) = refused(&sandbox, &headers) {
-        return Ok(refused);
+) -> Result<Json<Value>, PaypalError> {
+    let key = header(&headers, KEY);
+    if let Some(answer) = sandbox.earlier_answer(key) {
+        return Ok(Json(answer));
     }
-    let key = header(&headers, "paypal-request-id");
-    if let Some(answer) = sandbox.state().answers.get(&key) {
-        return Ok(Json(answer.clone()).into_response());
-    }
-    let Some(checkout) = checkout(&body, random_id()?.to_ascii_uppercase()) else {
-        return Ok(error(StatusCode::BAD_REQUEST, "MISSING_REQUIRED_PARAMETER"));
-    };
+    let checkout = checkout(&body, resource_id()?).ok_or(Refusal::Malformed)?;
     let answer = order(&sandbox, &checkout);
-    let mut state = sandbox.state();
-    state.checkouts.insert(&checkout.id.clone(), checkout);
-    state.answers.insert(&key, answer.clone());
-    Ok(Json(answer).into_response())
+    sandbox.state().open(checkout, key, &answer);
+    Ok(Json(answer))
 }
 
 pub(super) async fn show(
     State(sandbox): State<Sandbox>,
-    headers: HeaderMap,
     Path(id): Path<String>,
-) -> Response {
-    if let Some(refused) = refused(&sandbox, &headers) {
-        return refused;
-    }
-    match sandbox.state().checkouts.get(&id).filter(|it| it.method == PaymentMethod::Paypal) {
-        Some(checkout) => Json(order(&sandbox, checkout)).into_response(),
-        None => error(StatusCode::NOT_FOUND, "INVALID_RESOURCE_ID"),
-    }
+) -> Result<Json<Value>, PaypalError> {
+    let state = sandbox.state();
+    let found = state.checkouts.get(&id).filter(|it| it.method == PaymentMethod::Paypal);
+    Ok(Json(order(&sandbox, found.ok_or(Refusal::Unknown)?)))
 }
 
 /// Returns the same response for the same key, and a refusal for another one.
@@ -94,35 +100,22 @@ pub(super) async fn capture(
     State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Path(id): Path<String>,
-) -> Result<Response, RandomError> {
-    if let Some(refused) = refused(&sandbox, &headers) {
-        return Ok(refused);
-    }
-    let key = header(&headers, "paypal-request-id");
-    let payment = random_id()?.to_ascii_uppercase();
-    let captured = {
+) -> Result<Response, PaypalError> {
+    let key = header(&headers, KEY);
+    let payment = resource_id()?;
+    let checkout = {
+        // Both under one lock, so that concurrent requests with the same key get the same response.
         let mut state = sandbox.state();
-        if let Some(answer) = state.answers.get(&key) {
+        if let Some(answer) = state.answers.get(key) {
             return Ok(Json(answer.clone()).into_response());
         }
-        let captured = state.checkout(&id).and_then(|it| it.capture(payment).map(|()| it.clone()));
-        if let Ok(checkout) = &captured {
-            state.answers.insert(&key, order(&sandbox, checkout));
-        }
-        captured
+        let checkout = state.change(&id, |it| it.capture(payment))?;
+        state.answers.insert(key, order(&sandbox, &checkout));
+        checkout
     };
-    Ok(match captured {
-        Ok(checkout) => {
-            let resource = captured_part(&checkout);
-            sandbox.deliver(event(&sandbox, "PAYMENT.CAPTURE.COMPLETED", &resource)?);
-            (StatusCode::CREATED, Json(order(&sandbox, &checkout))).into_response()
-        }
-        Err(Refusal::Unknown) => error(StatusCode::NOT_FOUND, "INVALID_RESOURCE_ID"),
-        Err(Refusal::AlreadyCaptured) => {
-            error(StatusCode::UNPROCESSABLE_ENTITY, "ORDER_ALREADY_CAPTURED")
-        }
-        Err(_) => error(StatusCode::UNPROCESSABLE_ENTITY, "ORDER_NOT_APPROVED"),
-    })
+    let resource = captured_part(&checkout);
+    sandbox.deliver(event(&sandbox, "PAYMENT.CAPTURE.COMPLETED", &resource)?);
+    Ok((StatusCode::CREATED, Json(order(&sandbox, &checkout))).into_response())
 }
 
 pub(super) async fn refund(
@@ -130,24 +123,16 @@ pub(super) async fn refund(
     headers: HeaderMap,
     Path(payment): Path<String>,
     Json(body): Json<Value>,
-) -> Result<Response, RandomError> {
-    if let Some(refused) = refused(&sandbox, &headers) {
-        return Ok(refused);
-    }
-    let key = header(&headers, "paypal-request-id");
-    if let Some(answer) = sandbox.state().answers.get(&key) {
-        return Ok(Json(answer.clone()).into_response());
+) -> Result<Response, PaypalError> {
+    let key = header(&headers, KEY);
+    if let Some(answer) = sandbox.earlier_answer(key) {
+        return Ok(Json(answer).into_response());
     }
     let amount = body["amount"]["value"].as_str().and_then(|value| value.parse().ok());
-    Ok(match refund_of(&sandbox, &payment, amount.unwrap_or_default())? {
-        Ok(id) => {
-            let answer = json!({"id": id, "status": "COMPLETED"});
-            sandbox.state().answers.insert(&key, answer.clone());
-            (StatusCode::CREATED, Json(answer)).into_response()
-        }
-        Err(Refusal::Unknown) => error(StatusCode::NOT_FOUND, "INVALID_RESOURCE_ID"),
-        Err(_) => error(StatusCode::UNPROCESSABLE_ENTITY, "REFUND_AMOUNT_EXCEEDED"),
-    })
+    let id = refund_of(&sandbox, &payment, amount.unwrap_or_default())?;
+    let answer = json!({"id": id, "status": "COMPLETED"});
+    sandbox.state().answers.insert(key, answer.clone());
+    Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
 
 /// Refunds part of a payment, and notifies the hub.
@@ -155,60 +140,38 @@ pub(super) fn refund_of(
     sandbox: &Sandbox,
     payment: &str,
     amount: Decimal,
-) -> Result<Result<String, Refusal>, RandomError> {
-    let id = random_id()?.to_ascii_uppercase();
-    let refunded = {
-        let mut state = sandbox.state();
-        let checkout = state.paid_as(payment);
-        checkout.and_then(|it| it.refund(id.clone(), amount).map(|()| it.clone()))
-    };
-    Ok(match refunded {
-        Ok(checkout) => {
-            let resource = refunded_part(sandbox, &checkout, &id, amount);
-            sandbox.deliver(event(sandbox, "PAYMENT.CAPTURE.REFUNDED", &resource)?);
-            Ok(id)
-        }
-        Err(refusal) => Err(refusal),
-    })
+) -> Result<String, Refusal> {
+    let id = resource_id()?;
+    let checkout = sandbox.state().refund(payment, &id, amount)?;
+    let resource = refunded_part(sandbox, &checkout, &id, amount);
+    sandbox.deliver(event(sandbox, "PAYMENT.CAPTURE.REFUNDED", &resource)?);
+    Ok(id)
 }
 
 /// The customer approves.
-pub(super) fn approve(sandbox: &Sandbox, id: &str) -> Result<Result<(), Refusal>, RandomError> {
-    let approved = {
-        let mut state = sandbox.state();
-        state.checkout(id).and_then(|it| it.agree(String::new()).map(|()| it.clone()))
-    };
-    Ok(match approved {
-        Ok(checkout) => {
-            let resource = order(sandbox, &checkout);
-            sandbox.deliver(event(sandbox, "CHECKOUT.ORDER.APPROVED", &resource)?);
-            Ok(())
-        }
-        Err(refusal) => Err(refusal),
-    })
+pub(super) fn approve(sandbox: &Sandbox, id: &str) -> Result<(), Refusal> {
+    let checkout = sandbox.state().change(id, |it| it.agree(String::new()))?;
+    let resource = order(sandbox, &checkout);
+    sandbox.deliver(event(sandbox, "CHECKOUT.ORDER.APPROVED", &resource)?);
+    Ok(())
 }
 
 pub(super) async fn verify(
     State(sandbox): State<Sandbox>,
-    headers: HeaderMap,
     body: Bytes,
-) -> Response {
-    if let Some(refused) = refused(&sandbox, &headers) {
-        return refused;
-    }
-    let Ok(verify_request) = serde_json::from_slice::<VerifyRequest<'_>>(&body) else {
-        return error(StatusCode::BAD_REQUEST, "VALIDATION_ERROR");
-    };
+) -> Result<Json<Value>, PaypalError> {
+    let verify_request: SandboxVerifyRequest<'_> = serde_json::from_slice(&body)
+        .map_err(|_| PaypalError { status: StatusCode::BAD_REQUEST, issue: "VALIDATION_ERROR" })?;
     let text = signed_text(&verify_request);
     let secret = sandbox.shared.secrets.paypal_signing.as_bytes();
     let own = signature::sum(secret, &text, verify_request.webhook_event.get().as_bytes());
     let is_own = own == verify_request.transmission_sig
         && verify_request.webhook_id == sandbox.shared.secrets.paypal_webhook;
     let status = if is_own { "SUCCESS" } else { "FAILURE" };
-    Json(json!({"verification_status": status})).into_response()
+    Ok(Json(json!({"verification_status": status})))
 }
 
-fn signed_text(of: &VerifyRequest<'_>) -> String {
+fn signed_text(of: &SandboxVerifyRequest<'_>) -> String {
     format!("{}|{}|{}", of.transmission_id, of.transmission_time, of.webhook_id)
 }
 
@@ -297,36 +260,48 @@ fn money(amount: Decimal, of: &Checkout) -> Value {
     json!({"value": format!("{amount:.2}"), "currency_code": of.price.currency})
 }
 
-fn event(sandbox: &Sandbox, kind: &str, resource: &Value) -> Result<Delivery, RandomError> {
+fn event(sandbox: &Sandbox, kind: &str, resource: &Value) -> Result<Delivery, Refusal> {
     let secrets = &sandbox.shared.secrets;
-    let body =
-        json!({"id": format!("WH-{}", random_id()?), "event_type": kind, "resource": resource});
-    let (body, id) = (body.to_string(), random_id()?);
+    let body = json!({"id": format!("WH-{}", new_id()?), "event_type": kind, "resource": resource});
+    let (body, id) = (body.to_string(), new_id()?);
     let time = jiff::Timestamp::from_microsecond(wall()).unwrap_or_default().to_string();
     let text = format!("{id}|{time}|{}", secrets.paypal_webhook);
     let sum = signature::sum(secrets.paypal_signing.as_bytes(), &text, body.as_bytes());
-    let fields = [
+    let headers = [
         ("paypal-auth-algo", "SHA256withRSA"),
         ("paypal-cert-url", &sandbox.shared.url),
         ("paypal-transmission-id", &id),
         ("paypal-transmission-sig", &sum),
         ("paypal-transmission-time", &time),
-        (CONTENT_TYPE.as_str(), "application/json"),
     ];
-    let headers = fields.map(|(name, value)| {
-        let name: HeaderName = name.parse().expect("a name of a header");
-        (name, HeaderValue::try_from(value).expect("plain text can stand in a header"))
-    });
-    let headers = HeaderMap::from_iter(headers);
-    Ok(Delivery { method: PaymentMethod::Paypal, headers, body: body.into_bytes() })
+    Ok(Delivery::new(PaymentMethod::Paypal, &headers, body))
 }
 
-fn refused(sandbox: &Sandbox, headers: &HeaderMap) -> Option<Response> {
-    let token = header(headers, AUTHORIZATION.as_str());
-    let known = token.strip_prefix("Bearer ") == Some(&sandbox.shared.secrets.paypal_token);
-    (!known).then(|| error(StatusCode::UNAUTHORIZED, "INVALID_TOKEN"))
+/// An id in the form of PayPal's orders, captures and refunds.
+fn resource_id() -> Result<String, Refusal> {
+    Ok(new_id()?.to_ascii_uppercase())
 }
 
-fn error(status: StatusCode, issue: &str) -> Response {
-    (status, Json(json!({"details": [{"issue": issue}]}))).into_response()
+impl From<Refusal> for PaypalError {
+    fn from(refusal: Refusal) -> Self {
+        let (status, issue) = match refusal {
+            Refusal::Malformed => (StatusCode::BAD_REQUEST, "MISSING_REQUIRED_PARAMETER"),
+            Refusal::Unknown => (StatusCode::NOT_FOUND, "INVALID_RESOURCE_ID"),
+            Refusal::NotApproved | Refusal::Ended => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "ORDER_NOT_APPROVED")
+            }
+            Refusal::AlreadyCaptured => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "ORDER_ALREADY_CAPTURED")
+            }
+            Refusal::TooMuch => (StatusCode::UNPROCESSABLE_ENTITY, "REFUND_AMOUNT_EXCEEDED"),
+            Refusal::NoRandomBytes => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR"),
+        };
+        Self { status, issue }
+    }
+}
+
+impl IntoResponse for PaypalError {
+    fn into_response(self) -> Response {
+        (self.status, Json(json!({"details": [{"issue": self.issue}]}))).into_response()
+    }
 }

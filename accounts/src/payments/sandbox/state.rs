@@ -46,6 +46,8 @@ pub(super) enum CheckoutState {
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
+    /// Fields are missing or have the wrong form.
+    Malformed,
     Unknown,
     NotApproved,
     AlreadyCaptured,
@@ -53,6 +55,8 @@ pub(super) enum Refusal {
     Ended,
     /// More than the amount left.
     TooMuch,
+    /// The system gave no random bytes.
+    NoRandomBytes,
 }
 
 #[derive(Debug, Default)]
@@ -90,14 +94,35 @@ impl<T> BoundedMap<T> {
 }
 
 impl SandboxState {
-    pub(super) fn checkout(&mut self, id: &str) -> Result<&mut Checkout, Refusal> {
-        self.checkouts.by_name.get_mut(id).ok_or(Refusal::Unknown)
+    /// Stores a new checkout, and the response to the request that opened it.
+    pub(super) fn open(&mut self, checkout: Checkout, key: &str, answer: &serde_json::Value) {
+        self.checkouts.insert(&checkout.id.clone(), checkout);
+        self.answers.insert(key, answer.clone());
     }
 
-    /// The checkout with this payment.
-    pub(super) fn paid_as(&mut self, payment: &str) -> Result<&mut Checkout, Refusal> {
+    /// Changes a checkout, and returns a copy of it.
+    pub(super) fn change(
+        &mut self,
+        id: &str,
+        change: impl FnOnce(&mut Checkout) -> Result<(), Refusal>,
+    ) -> Result<Checkout, Refusal> {
+        let checkout = self.checkouts.by_name.get_mut(id).ok_or(Refusal::Unknown)?;
+        change(checkout)?;
+        Ok(checkout.clone())
+    }
+
+    /// Refunds part of a payment, and returns a copy of its checkout.
+    pub(super) fn refund(
+        &mut self,
+        payment: &str,
+        refund: &str,
+        amount: Decimal,
+    ) -> Result<Checkout, Refusal> {
         let mut all = self.checkouts.by_name.values_mut();
-        all.find(|it| it.payment.as_deref() == Some(payment)).ok_or(Refusal::Unknown)
+        let checkout = all.find(|it| it.payment.as_deref() == Some(payment));
+        let checkout = checkout.ok_or(Refusal::Unknown)?;
+        checkout.refund(refund.to_owned(), amount)?;
+        Ok(checkout.clone())
     }
 }
 
@@ -133,7 +158,7 @@ impl Checkout {
         Ok(())
     }
 
-    pub(super) fn refund(&mut self, refund: String, amount: Decimal) -> Result<(), Refusal> {
+    fn refund(&mut self, refund: String, amount: Decimal) -> Result<(), Refusal> {
         if amount <= Decimal::ZERO || amount > self.left() {
             return Err(Refusal::TooMuch);
         }

@@ -4,112 +4,103 @@ use std::collections::HashMap;
 
 use axum::{
     Form, Json,
-    extract::{Path, Query, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header::AUTHORIZATION},
+    extract::{Path, Query, Request, State},
+    http::{HeaderMap, StatusCode},
+    middleware::Next,
     response::{IntoResponse, Response},
 };
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::{
-    Delivery, RandomError, Sandbox,
+    Delivery, Sandbox, has_bearer_token, header, new_id,
     state::{Checkout, CheckoutState, Refusal},
 };
 use crate::{
     clock::wall,
-    payments::{PaymentMethod, random_id, stripe::signature},
+    payments::{
+        PaymentMethod,
+        stripe::{hundredths, signature},
+    },
     products::Price,
 };
 
+/// The header with the idempotency key of a request.
+const KEY: &str = "idempotency-key";
+
 type Fields = HashMap<String, String>;
+
+/// An error as Stripe reports it.
+#[derive(Debug)]
+pub(super) struct StripeError {
+    status: StatusCode,
+    code: &'static str,
+}
+
+/// Refuses requests without the secret key.
+pub(super) async fn authorize(
+    State(sandbox): State<Sandbox>,
+    request: Request,
+    next: Next,
+) -> Result<Response, StripeError> {
+    if has_bearer_token(request.headers(), &sandbox.shared.secrets.stripe_key) {
+        return Ok(next.run(request).await);
+    }
+    Err(StripeError { status: StatusCode::UNAUTHORIZED, code: "api_key_invalid" })
+}
 
 pub(super) async fn open(
     State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Form(fields): Form<Fields>,
-) -> Result<Response, RandomError> {
-    if let Some(refused) = refused(&sandbox, &headers) {
-        return Ok(refused);
+) -> Result<Json<Value>, StripeError> {
+    let key = header(&headers, KEY);
+    if let Some(answer) = sandbox.earlier_answer(key) {
+        return Ok(Json(answer));
     }
-    let key = header(&headers, "idempotency-key");
-    if let Some(answer) = sandbox.state().answers.get(&key) {
-        return Ok(Json(answer.clone()).into_response());
-    }
-    let Some(checkout) = checkout(&fields, format!("cs_test_{}", random_id()?)) else {
-        return Ok(error(StatusCode::BAD_REQUEST, "parameter_missing"));
-    };
+    let id = format!("cs_test_{}", new_id()?);
+    let checkout = checkout(&fields, id).ok_or(Refusal::Malformed)?;
     let answer = session(&sandbox, &checkout, false);
-    let mut state = sandbox.state();
-    state.checkouts.insert(&checkout.id.clone(), checkout);
-    state.answers.insert(&key, answer.clone());
-    Ok(Json(answer).into_response())
+    sandbox.state().open(checkout, key, &answer);
+    Ok(Json(answer))
 }
 
 pub(super) async fn show(
     State(sandbox): State<Sandbox>,
-    headers: HeaderMap,
     Path(id): Path<String>,
     Query(query): Query<Fields>,
-) -> Response {
-    if let Some(refused) = refused(&sandbox, &headers) {
-        return refused;
-    }
-    let expand = query.contains_key("expand[]");
-    match sandbox.state().checkouts.get(&id).filter(|it| it.method == PaymentMethod::Card) {
-        Some(checkout) => Json(session(&sandbox, checkout, expand)).into_response(),
-        None => error(StatusCode::NOT_FOUND, "resource_missing"),
-    }
+) -> Result<Json<Value>, StripeError> {
+    let state = sandbox.state();
+    let found = state.checkouts.get(&id).filter(|it| it.method == PaymentMethod::Card);
+    let checkout = found.ok_or(Refusal::Unknown)?;
+    Ok(Json(session(&sandbox, checkout, query.contains_key("expand[]"))))
 }
 
 pub(super) async fn expire(
     State(sandbox): State<Sandbox>,
-    headers: HeaderMap,
     Path(id): Path<String>,
-) -> Result<Response, RandomError> {
-    if let Some(refused) = refused(&sandbox, &headers) {
-        return Ok(refused);
-    }
-    let closed = {
-        let mut state = sandbox.state();
-        let checkout = state.checkout(&id);
-        checkout.and_then(|checkout| checkout.close().map(|()| checkout.clone()))
-    };
-    Ok(match closed {
-        Ok(checkout) => {
-            let session = session(&sandbox, &checkout, false);
-            sandbox.deliver(event(&sandbox, "checkout.session.expired", &session)?);
-            Json(session).into_response()
-        }
-        Err(Refusal::Unknown) => error(StatusCode::NOT_FOUND, "resource_missing"),
-        Err(_) => error(StatusCode::BAD_REQUEST, "resource_ended"),
-    })
+) -> Result<Json<Value>, StripeError> {
+    let checkout = sandbox.state().change(&id, Checkout::close)?;
+    let session = session(&sandbox, &checkout, false);
+    sandbox.deliver(event(&sandbox, "checkout.session.expired", &session)?);
+    Ok(Json(session))
 }
 
 pub(super) async fn refund(
     State(sandbox): State<Sandbox>,
     headers: HeaderMap,
     Form(fields): Form<Fields>,
-) -> Result<Response, RandomError> {
-    if let Some(refused) = refused(&sandbox, &headers) {
-        return Ok(refused);
-    }
-    let key = header(&headers, "idempotency-key");
-    if let Some(answer) = sandbox.state().answers.get(&key) {
-        return Ok(Json(answer.clone()).into_response());
+) -> Result<Json<Value>, StripeError> {
+    let key = header(&headers, KEY);
+    if let Some(answer) = sandbox.earlier_answer(key) {
+        return Ok(Json(answer));
     }
     let field = |name| fields.get(name).map(String::as_str).unwrap_or_default();
-    let amount = Decimal::new(field("amount").parse().unwrap_or_default(), 2);
-    Ok(match refund_of(&sandbox, field("payment_intent"), amount)? {
-        Ok(id) => {
-            let amount = cents(amount);
-            let answer =
-                json!({"id": id, "object": "refund", "amount": amount, "status": "succeeded"});
-            sandbox.state().answers.insert(&key, answer.clone());
-            Json(answer).into_response()
-        }
-        Err(Refusal::Unknown) => error(StatusCode::NOT_FOUND, "resource_missing"),
-        Err(_) => error(StatusCode::BAD_REQUEST, "charge_already_refunded"),
-    })
+    let cents: i64 = field("amount").parse().unwrap_or_default();
+    let id = refund_of(&sandbox, field("payment_intent"), Decimal::new(cents, 2))?;
+    let answer = json!({"id": id, "object": "refund", "amount": cents, "status": "succeeded"});
+    sandbox.state().answers.insert(key, answer.clone());
+    Ok(Json(answer))
 }
 
 /// Refunds part of a payment, and notifies the hub.
@@ -117,37 +108,20 @@ pub(super) fn refund_of(
     sandbox: &Sandbox,
     payment: &str,
     amount: Decimal,
-) -> Result<Result<String, Refusal>, RandomError> {
-    let id = format!("re_{}", random_id()?);
-    let refunded = {
-        let mut state = sandbox.state();
-        let checkout = state.paid_as(payment);
-        checkout.and_then(|it| it.refund(id.clone(), amount).map(|()| it.clone()))
-    };
-    Ok(match refunded {
-        Ok(checkout) => {
-            sandbox.deliver(event(sandbox, "charge.refunded", &charge(&checkout))?);
-            Ok(id)
-        }
-        Err(refusal) => Err(refusal),
-    })
+) -> Result<String, Refusal> {
+    let id = format!("re_{}", new_id()?);
+    let checkout = sandbox.state().refund(payment, &id, amount)?;
+    sandbox.deliver(event(sandbox, "charge.refunded", &charge(&checkout))?);
+    Ok(id)
 }
 
 /// The customer pays.
-pub(super) fn pay(sandbox: &Sandbox, id: &str) -> Result<Result<(), Refusal>, RandomError> {
-    let payment = format!("pi_{}", random_id()?);
-    let paid = {
-        let mut state = sandbox.state();
-        state.checkout(id).and_then(|it| it.agree(payment).map(|()| it.clone()))
-    };
-    Ok(match paid {
-        Ok(checkout) => {
-            let session = session(sandbox, &checkout, false);
-            sandbox.deliver(event(sandbox, "checkout.session.completed", &session)?);
-            Ok(())
-        }
-        Err(refusal) => Err(refusal),
-    })
+pub(super) fn pay(sandbox: &Sandbox, id: &str) -> Result<(), Refusal> {
+    let payment = format!("pi_{}", new_id()?);
+    let checkout = sandbox.state().change(id, |it| it.agree(payment))?;
+    let session = session(sandbox, &checkout, false);
+    sandbox.deliver(event(sandbox, "checkout.session.completed", &session)?);
+    Ok(())
 }
 
 fn checkout(fields: &Fields, id: String) -> Option<Checkout> {
@@ -190,7 +164,7 @@ fn session(sandbox: &Sandbox, of: &Checkout, expand: bool) -> Value {
         "mode": "payment",
         "status": status,
         "payment_status": payment_status,
-        "amount_total": cents(of.price.amount),
+        "amount_total": hundredths(of.price.amount),
         "currency": of.price.currency.to_ascii_lowercase(),
         "client_reference_id": of.order,
         "metadata": {"order": of.order},
@@ -202,47 +176,44 @@ fn charge(of: &Checkout) -> Value {
     json!({
         "id": of.payment.as_deref().unwrap_or_default().replacen("pi_", "ch_", 1),
         "object": "charge",
-        "amount": cents(of.price.amount),
-        "amount_refunded": cents(of.refunded()),
+        "amount": hundredths(of.price.amount),
+        "amount_refunded": hundredths(of.refunded()),
         "currency": of.price.currency.to_ascii_lowercase(),
         "payment_intent": of.payment,
         "metadata": {"order": of.order},
     })
 }
 
-fn event(sandbox: &Sandbox, kind: &str, object: &Value) -> Result<Delivery, RandomError> {
+fn event(sandbox: &Sandbox, kind: &str, object: &Value) -> Result<Delivery, Refusal> {
     let seconds = wall() / 1_000_000;
-    let id = format!("evt_{}", random_id()?);
+    let id = format!("evt_{}", new_id()?);
     let body = json!({
         "id": id, "object": "event", "type": kind, "created": seconds, "data": {"object": object},
     });
-    let body = body.to_string().into_bytes();
+    let body = body.to_string();
     let secret = sandbox.shared.secrets.stripe_signing.as_bytes();
-    let signature = HeaderValue::try_from(signature::header(seconds, &body, secret));
-    let signature = signature.expect("digits can stand in a header");
-    let headers = HeaderMap::from_iter([
-        ("stripe-signature".parse().expect("a name of a header"), signature),
-        (axum::http::header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-    ]);
-    Ok(Delivery { method: PaymentMethod::Card, headers, body })
+    let signature = signature::header(seconds, body.as_bytes(), secret);
+    Ok(Delivery::new(PaymentMethod::Card, &[("stripe-signature", &signature)], body))
 }
 
-fn refused(sandbox: &Sandbox, headers: &HeaderMap) -> Option<Response> {
-    let key = header(headers, AUTHORIZATION.as_str());
-    let known = key.strip_prefix("Bearer ") == Some(&sandbox.shared.secrets.stripe_key);
-    (!known).then(|| error(StatusCode::UNAUTHORIZED, "api_key_invalid"))
+impl From<Refusal> for StripeError {
+    fn from(refusal: Refusal) -> Self {
+        let (status, code) = match refusal {
+            Refusal::Malformed => (StatusCode::BAD_REQUEST, "parameter_missing"),
+            Refusal::Unknown => (StatusCode::NOT_FOUND, "resource_missing"),
+            Refusal::NotApproved | Refusal::AlreadyCaptured | Refusal::Ended => {
+                (StatusCode::BAD_REQUEST, "resource_ended")
+            }
+            Refusal::TooMuch => (StatusCode::BAD_REQUEST, "charge_already_refunded"),
+            Refusal::NoRandomBytes => (StatusCode::INTERNAL_SERVER_ERROR, "api_error"),
+        };
+        Self { status, code }
+    }
 }
 
-fn error(status: StatusCode, code: &str) -> Response {
-    (status, Json(json!({"error": {"type": "invalid_request_error", "code": code}})))
-        .into_response()
-}
-
-pub(super) fn header(headers: &HeaderMap, name: &str) -> String {
-    let value = headers.get(name).and_then(|value| value.to_str().ok());
-    value.unwrap_or_default().to_owned()
-}
-
-fn cents(amount: Decimal) -> i64 {
-    super::super::stripe::hundredths(amount)
+impl IntoResponse for StripeError {
+    fn into_response(self) -> Response {
+        let error = json!({"type": "invalid_request_error", "code": self.code});
+        (self.status, Json(json!({"error": error}))).into_response()
+    }
 }

@@ -5,7 +5,7 @@
 pub(super) mod signature;
 mod webhook;
 
-use ingest::source::secret::Secret;
+use base::secret::Secret;
 use reqwest::{
     RequestBuilder, StatusCode, Url,
     header::{CONTENT_TYPE, HeaderName, HeaderValue},
@@ -18,7 +18,7 @@ use super::{
     Order, ProviderError,
     client::{ProviderClient, ProviderResponse},
     order::ProviderStatus,
-    provider::{NewCheckout, ReturnUrls, new_checkout},
+    provider::{NewCheckout, ReturnUrls, new_checkout, reported_id},
 };
 use crate::{accounts::Micros, config::PaymentsConfig, products::Price};
 
@@ -71,8 +71,7 @@ impl Stripe {
         signing: Secret,
         config: &PaymentsConfig,
     ) -> Self {
-        let age_max = Micros::try_from(config.webhook_age_ms).unwrap_or(Micros::MAX / 1000) * 1000;
-        Self { client, key, signing, age_max }
+        Self { client, key, signing, age_max: config.webhook_age_max() }
     }
 
     pub(super) async fn open(
@@ -106,7 +105,7 @@ impl Stripe {
         &self,
         order: &Order,
     ) -> Result<ProviderStatus, ProviderError> {
-        let checkout = name_of(order.checkout.as_ref())?;
+        let checkout = reported_id(order.checkout.as_deref())?;
         let path =
             format!("/v1/checkout/sessions/{checkout}?expand%5B%5D=payment_intent.latest_charge");
         let response = self.client.send(self.authorised(self.client.get(&path))).await?;
@@ -114,7 +113,7 @@ impl Stripe {
     }
 
     pub(super) async fn cancel(&self, order: &Order) -> Result<ProviderStatus, ProviderError> {
-        let checkout = name_of(order.checkout.as_ref())?;
+        let checkout = reported_id(order.checkout.as_deref())?;
         let path = format!("/v1/checkout/sessions/{checkout}/expire");
         let request = self.post(&path, String::new(), &format!("{}-expire", order.id));
         match self.client.send(request).await.and_then(read) {
@@ -125,7 +124,7 @@ impl Stripe {
     }
 
     pub(super) async fn refund(&self, order: &Order, amount: Decimal) -> Result<(), ProviderError> {
-        let payment = name_of(order.payment.as_ref())?;
+        let payment = reported_id(order.payment.as_deref())?;
         let form = form(&[
             ("payment_intent", payment),
             ("amount", &hundredths(amount).to_string()),
@@ -183,7 +182,7 @@ impl CheckoutSession {
 /// A checkout that Stripe no longer knows has ended.
 fn read(response: ProviderResponse) -> Result<ProviderStatus, ProviderError> {
     if response.status == StatusCode::NOT_FOUND {
-        return Ok(ProviderStatus { closed: true, ..ProviderStatus::default() });
+        return Ok(ProviderStatus::closed());
     }
     session(response.done(CODE)?)?.provider_status()
 }
@@ -191,11 +190,6 @@ fn read(response: ProviderResponse) -> Result<ProviderStatus, ProviderError> {
 fn session(value: Value) -> Result<CheckoutSession, ProviderError> {
     serde_json::from_value(value)
         .map_err(|_| ProviderError::Unusable { why: "it is no checkout session" })
-}
-
-fn name_of(name: Option<&String>) -> Result<&str, ProviderError> {
-    let unknown = ProviderError::Unusable { why: "its name was never told" };
-    name.map(String::as_str).ok_or(unknown)
 }
 
 fn price(hundredths: i64, currency: &str) -> Price {

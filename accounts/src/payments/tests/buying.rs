@@ -5,8 +5,7 @@ use crate::accounts::{FounderGrantOutcome, LedgerKind};
 
 #[tokio::test]
 async fn a_card_payment_grants_its_days_once_however_it_is_heard_of() {
-    on_each(async |database| {
-        let mut shop = TestShop::open(&database).await;
+    on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.begin(&customer, Addon::Websocket, 1, PaymentMethod::Card).await;
         assert_eq!((order.state(), order.price.to_string().as_str()), (OrderState::Open, "$3"));
@@ -33,18 +32,16 @@ async fn a_card_payment_grants_its_days_once_however_it_is_heard_of() {
 
 #[tokio::test]
 async fn paypal_is_captured_on_the_way_back_or_when_it_says_that_it_was_approved() {
-    on_each(async |database| {
-        let mut shop = TestShop::open(&database).await;
+    on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         shop.buy(&customer, Addon::Sports, 1, PaymentMethod::Paypal, NOW).await;
         shop.deliver_all().await;
         assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 30);
 
-        let silent = shop.begin(&customer, Addon::Odds, 3, PaymentMethod::Paypal).await;
-        shop.click(&silent, "pay").await;
+        let silent = shop.pay(&customer, Addon::Odds, 3, PaymentMethod::Paypal).await;
         let approved = shop.next_webhook().await;
         shop.deliver(&approved).await.unwrap();
-        let silent = shop.payments.order(&silent.id, customer.account).await.unwrap();
+        let silent = shop.reload(&silent).await;
         assert_eq!(silent.state(), OrderState::Paid);
         // The capture that we asked for is told as well.
         shop.deliver_all().await;
@@ -57,8 +54,7 @@ async fn paypal_is_captured_on_the_way_back_or_when_it_says_that_it_was_approved
 /// SPEC section 3, section 5 rule 3 and section 8: each paid month adds 30 days to the expiry.
 #[tokio::test]
 async fn a_month_bought_with_twelve_days_left_ends_in_forty_two() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
             shop.buy(&customer, Addon::Sports, 1, method, NOW).await;
@@ -78,8 +74,7 @@ async fn a_month_bought_with_twelve_days_left_ends_in_forty_two() {
 
 #[tokio::test]
 async fn one_three_six_and_twelve_months_are_sold_and_nothing_else() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         for (months, price) in [(1, "5.00"), (3, "15.00"), (6, "30.00"), (12, "60.00")] {
             let customer = shop.customer(&months.to_string()).await;
             let order = shop.buy(&customer, Addon::Odds, months, PaymentMethod::Card, NOW).await;
@@ -116,8 +111,7 @@ async fn charged(shop: &TestShop, by: &Customer, addon: Addon, method: PaymentMe
 /// charged without a code, on card and PayPal alike, where there is one; what is shown is what is charged.
 #[tokio::test]
 async fn founders_are_charged_their_own_price_on_both_rails() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let founder = shop.customer("old@b").await;
         let granted = shop.accounts.grant_founders(NOW, NOW + DAY).await.unwrap();
         assert_eq!(granted, FounderGrantOutcome::Now { accounts: 1 });
@@ -142,8 +136,7 @@ async fn founders_are_charged_their_own_price_on_both_rails() {
 /// SPEC section 3, rule 2: granted once, never by registering or subscribing afterwards.
 #[tokio::test]
 async fn the_badge_is_granted_once_and_to_nobody_later() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let founder = shop.customer("old@b").await;
         let early = shop.accounts.grant_founders(NOW + 1, NOW).await.unwrap();
         assert_eq!(early, FounderGrantOutcome::TooEarly);
@@ -168,8 +161,7 @@ async fn the_badge_is_granted_once_and_to_nobody_later() {
 /// SPEC section 3, rule 3: it is never removed. Rule 4: it counts again when they resubscribe.
 #[tokio::test]
 async fn cancelling_running_out_and_refunds_do_not_remove_the_badge() {
-    on_each(async |database| {
-        let mut shop = TestShop::open(&database).await;
+    on_each_shop(async |mut shop| {
         let founder = shop.customer("old@b").await;
         shop.accounts.grant_founders(NOW, NOW).await.unwrap();
         let turned_back = shop.begin(&founder, Addon::Sports, 1, PaymentMethod::Card).await;
@@ -204,13 +196,12 @@ impl TestShop {
 
 #[tokio::test]
 async fn gifts_and_keys_of_the_operator_stand_in_the_ledger() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let days = [(Addon::Odds, 5)];
         let key = shop.accounts.create_key(Some("a@b"), &days, NOW).await.unwrap();
         let caller = shop.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
         let customer = Customer { account: caller.account, key };
-        shop.payments.grant_addon(customer.account, Addon::Odds, 7, "sorry", NOW).await.unwrap();
+        shop.accounts.grant_addon(customer.account, Addon::Odds, 7, "sorry", NOW).await.unwrap();
         assert_eq!(shop.days_left(&customer, Addon::Odds, NOW).await, 12);
         let ledger = shop.payments.ledger(customer.account).await.unwrap();
         let rows: Vec<_> =
@@ -218,10 +209,10 @@ async fn gifts_and_keys_of_the_operator_stand_in_the_ledger() {
         let gift = LedgerKind::Grant;
         assert_eq!(rows, [(gift, 7, "sorry"), (gift, 5, "with a key")]);
 
-        let nobody = shop.payments.grant_addon(AccountId(-1), Addon::Odds, 1, "", NOW).await;
+        let nobody = shop.accounts.grant_addon(AccountId(-1), Addon::Odds, 1, "", NOW).await;
         assert!(nobody.is_err());
         let century =
-            shop.payments.grant_addon(customer.account, Addon::Odds, 36_501, "", NOW).await;
+            shop.accounts.grant_addon(customer.account, Addon::Odds, 36_501, "", NOW).await;
         assert!(century.is_err());
         assert_eq!(shop.days_left(&customer, Addon::Odds, NOW).await, 12);
     })
@@ -266,8 +257,7 @@ async fn who_may_not_buy_is_told_so_before_any_provider_is_asked() {
 
 #[tokio::test]
 async fn an_order_is_its_own_accounts_alone() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let (mine, other) = (shop.customer("a@b").await, shop.customer("c@d").await);
         let order = shop.buy(&mine, Addon::Odds, 1, PaymentMethod::Card, NOW).await;
         let (payments, id) = (&shop.payments, &*order.id);

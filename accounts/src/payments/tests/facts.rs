@@ -13,7 +13,7 @@ use super::*;
 use crate::{
     payments::{
         order::ProviderStatus,
-        store::{EventKey, Store},
+        store::{EventKey, PaymentStore},
     },
     products::{Price, TERMS},
 };
@@ -124,7 +124,7 @@ async fn check(shop: &TestShop, scenario: &Scenario, number: usize) {
             shop.payments.take_order(by, addon, months, PaymentMethod::Card, NOW).await.unwrap();
         orders.push(order);
     }
-    let store = Store::new(shop.accounts.database().clone());
+    let store = PaymentStore::new(shop.accounts.database().clone());
     for report in &scenario.reports {
         let order = &orders[report.order];
         // The same thing under the same name is the same event; each is also told without a name.
@@ -154,8 +154,7 @@ async fn check(shop: &TestShop, scenario: &Scenario, number: usize) {
 /// providers tell, over several orders and accounts.
 #[tokio::test]
 async fn days_granted_are_days_paid_less_those_given_back() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let mut runner = TestRunner::new(Config::default());
         for number in 0..60 {
             let scenario = scenario().new_tree(&mut runner).unwrap().current();
@@ -219,11 +218,9 @@ proptest! {
 /// The same webhook twenty times at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_webhook_that_comes_twenty_times_at_once_counts_once() {
-    on_each(async |database| {
-        let mut shop = TestShop::open(&database).await;
+    on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
-        shop.click(&order, "pay").await;
+        shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         let delivery = shop.next_webhook().await;
         let at_once = (0..20).map(|_| shop.deliver(&delivery));
         for result in futures_util::future::join_all(at_once).await {
@@ -239,14 +236,12 @@ async fn a_webhook_that_comes_twenty_times_at_once_counts_once() {
 /// The way back, the webhooks and the sweeper at once, for many customers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn coming_back_while_the_webhook_arrives_counts_once() {
-    on_each(async |database| {
-        let mut shop = TestShop::open(&database).await;
+    on_each_shop(async |mut shop| {
         let mut customers = Vec::new();
         for number in 0..10 {
             let customer = shop.customer(&format!("{number}@b")).await;
             let method = PaymentMethod::ALL[number % 2];
-            let order = shop.begin(&customer, Addon::Odds, 1, method).await;
-            shop.click(&order, "pay").await;
+            let order = shop.pay(&customer, Addon::Odds, 1, method).await;
             let delivery = shop.next_webhook().await;
             customers.push((customer, order, delivery));
         }
@@ -265,7 +260,7 @@ async fn coming_back_while_the_webhook_arrives_counts_once() {
         futures_util::future::join_all(at_once).await;
         shop.deliver_all().await;
         for (customer, order, _) in &customers {
-            let order = shop.payments.order(&order.id, customer.account).await.unwrap();
+            let order = shop.reload(order).await;
             assert_eq!((order.state(), order.days_granted), (OrderState::Paid, 30));
             assert_eq!(shop.payments.ledger(customer.account).await.unwrap().len(), 1);
             shop.check_ledger(customer).await;

@@ -34,9 +34,9 @@ use crate::{
     accounts::{AccountId, Accounts, Addon, Key, Micros},
     clock::now,
     config::{AccountsConfig, PaymentsConfig},
-    database::{Database, testing::on_each},
     products::Catalogue,
 };
+use database::{Database, testing::on_each};
 
 const DAY: Micros = 24 * 60 * 60 * 1_000_000;
 /// Some moment; what is signed has the time of day instead.
@@ -51,6 +51,15 @@ struct TestShop {
     /// What the sandbox has to tell; nobody brings it but the test.
     deliveries: mpsc::Receiver<Delivery>,
     faults: FaultInjector,
+}
+
+/// Runs a test on a new shop in a database of each kind.
+async fn on_each_shop(test: impl AsyncFn(TestShop)) {
+    on_each_shop_with(&settings(), test).await;
+}
+
+async fn on_each_shop_with(settings: &PaymentsConfig, test: impl AsyncFn(TestShop)) {
+    on_each(async |database| test(TestShop::with(&database, settings).await).await).await;
 }
 
 /// What happens to the next requests to the providers.
@@ -115,6 +124,18 @@ impl TestShop {
         method: PaymentMethod,
     ) -> Order {
         self.payments.begin(by.account, addon, months, method, NOW).await.unwrap()
+    }
+
+    /// Opens a checkout that the customer pays at the provider. The hub has not heard of it yet.
+    async fn pay(&self, by: &Customer, addon: Addon, months: u32, method: PaymentMethod) -> Order {
+        let order = self.begin(by, addon, months, method).await;
+        self.click(&order, "pay").await;
+        order
+    }
+
+    /// The order as it is stored now.
+    async fn reload(&self, order: &Order) -> Order {
+        self.payments.order(&order.id, order.account).await.unwrap()
     }
 
     /// The customer clicks.

@@ -25,8 +25,7 @@ async fn the_sandbox_refuses_to_stand_beside_a_hub_for_all() {
 
 #[tokio::test]
 async fn its_page_says_what_it_is_and_what_is_paid() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.begin(&customer, Addon::Sports, 3, PaymentMethod::Paypal).await;
         let url = order.checkout_url.clone().unwrap();

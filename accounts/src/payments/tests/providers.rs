@@ -6,8 +6,7 @@ const HOUR: Micros = 60 * 60 * 1_000_000;
 
 #[tokio::test]
 async fn a_provider_that_stumbles_is_asked_again_and_opens_one_checkout() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
             // With PayPal the first of them is the token.
@@ -23,9 +22,8 @@ async fn a_provider_that_stumbles_is_asked_again_and_opens_one_checkout() {
 
 #[tokio::test]
 async fn one_that_does_not_answer_costs_the_customer_nothing_and_is_found_out_later() {
-    on_each(async |database| {
-        let impatient = PaymentsConfig { timeout_ms: 2_000, attempts: 1, ..settings() };
-        let shop = TestShop::with(&database, &impatient).await;
+    let impatient = PaymentsConfig { timeout_ms: 2_000, attempts: 1, ..settings() };
+    on_each_shop_with(&impatient, async |shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
             shop.faults.expect([Fault::Silence]);
@@ -63,8 +61,7 @@ async fn what_makes_no_sense_opens_nothing_and_grants_nothing() {
             assert_eq!(latest.state(), OrderState::Closed, "{fault:?}");
             sqlx::query("DELETE FROM orders").execute(database.pool()).await.unwrap();
         }
-        let order = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
-        shop.click(&order, "pay").await;
+        let order = shop.pay(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
         shop.faults.expect([Fault::Garbage]);
         let back = shop.payments.returned(&order.id, customer.account, NOW).await;
         let nonsense = ProviderError::Unusable { why: "it is no JSON" };
@@ -78,8 +75,7 @@ async fn what_makes_no_sense_opens_nothing_and_grants_nothing() {
 
 #[tokio::test]
 async fn a_token_that_is_refused_is_fetched_anew() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
         shop.faults.expect([Fault::Status(401)]);
@@ -100,12 +96,10 @@ async fn a_token_that_is_refused_is_fetched_anew() {
 /// The process died after PayPal took the money: nothing was written down.
 #[tokio::test]
 async fn money_taken_without_our_hearing_of_it_is_found_out() {
-    on_each(async |database| {
-        let once = PaymentsConfig { attempts: 1, ..settings() };
-        let shop = TestShop::with(&database, &once).await;
+    let once = PaymentsConfig { attempts: 1, ..settings() };
+    on_each_shop_with(&once, async |shop| {
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
-        shop.click(&order, "pay").await;
+        let order = shop.pay(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
         shop.faults.expect([Fault::None, Fault::ResponseLost]);
         let lost = shop.payments.returned(&order.id, customer.account, NOW).await;
         assert!(lost.unwrap_err().is_transient());
@@ -113,7 +107,7 @@ async fn money_taken_without_our_hearing_of_it_is_found_out() {
 
         assert_eq!(shop.payments.sweep(NOW + 4 * 60 * 1_000_000).await.unwrap(), 0, "too early");
         assert_eq!(shop.payments.sweep(NOW + HOUR).await.unwrap(), 1);
-        let order = shop.payments.order(&order.id, customer.account).await.unwrap();
+        let order = shop.reload(&order).await;
         assert_eq!(order.state(), OrderState::Paid);
         assert_eq!(shop.days_left(&customer, Addon::Odds, NOW + HOUR).await, 30);
         assert_eq!(shop.payments.sweep(NOW + 2 * HOUR).await.unwrap(), 0, "it is settled");
@@ -123,8 +117,7 @@ async fn money_taken_without_our_hearing_of_it_is_found_out() {
 
 #[tokio::test]
 async fn orders_that_are_never_paid_are_closed_in_the_end() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let forgotten = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
         let turned_back = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
@@ -139,7 +132,7 @@ async fn orders_that_are_never_paid_are_closed_in_the_end() {
         for hour in 1..100 {
             requests += shop.payments.sweep(NOW + hour * HOUR).await.unwrap();
         }
-        let state = shop.payments.order(&forgotten.id, customer.account).await.unwrap().state();
+        let state = shop.reload(&forgotten).await.state();
         assert_eq!(state, OrderState::Closed);
         assert!((2..15).contains(&requests), "it was asked about {requests} times");
     })
@@ -149,18 +142,16 @@ async fn orders_that_are_never_paid_are_closed_in_the_end() {
 /// Cancelled here, paid there: the money counts.
 #[tokio::test]
 async fn what_is_paid_after_turning_back_counts() {
-    on_each(async |database| {
-        let mut shop = TestShop::open(&database).await;
+    on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
-        shop.click(&order, "pay").await;
+        let order = shop.pay(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
         let order = shop.payments.cancelled(&order.id, customer.account, NOW).await.unwrap();
         assert_eq!((order.state(), order.days_granted), (OrderState::Paid, 30));
         let late = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
         shop.payments.cancelled(&late.id, customer.account, NOW).await.unwrap();
         shop.click(&late, "pay").await;
         shop.deliver_all().await;
-        let late = shop.payments.order(&late.id, customer.account).await.unwrap();
+        let late = shop.reload(&late).await;
         assert_eq!((late.state(), late.days_granted), (OrderState::Paid, 30));
     })
     .await;
@@ -168,8 +159,7 @@ async fn what_is_paid_after_turning_back_counts() {
 
 #[tokio::test]
 async fn nothing_that_is_shown_holds_a_secret() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let config = shop.sandbox.settings(&settings());
         let key = config.stripe_key.resolve().unwrap();

@@ -4,8 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn the_operator_gives_back_a_part_and_then_the_rest_on_both_rails() {
-    on_each(async |database| {
-        let mut shop = TestShop::open(&database).await;
+    on_each_shop(async |mut shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
             let order = shop.buy(&customer, Addon::Sports, 3, method, NOW).await;
@@ -31,8 +30,7 @@ async fn the_operator_gives_back_a_part_and_then_the_rest_on_both_rails() {
 
 #[tokio::test]
 async fn a_share_of_a_day_stays_with_the_customer() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.buy(&customer, Addon::Sports, 1, PaymentMethod::Card, NOW).await;
         // A cent of five dollars is six hundredths of a day.
@@ -47,8 +45,7 @@ async fn a_share_of_a_day_stays_with_the_customer() {
 
 #[tokio::test]
 async fn no_more_is_given_back_than_was_paid() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let open = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         let refused = shop.payments.refund(&open.id, None, NOW).await;
@@ -70,17 +67,15 @@ async fn no_more_is_given_back_than_was_paid() {
 /// At the provider's own pages, before we even heard of the payment.
 #[tokio::test]
 async fn a_refund_that_is_told_before_its_payment_leaves_nothing() {
-    on_each(async |database| {
-        let mut shop = TestShop::open(&database).await;
+    on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
-        shop.click(&order, "pay").await;
+        let order = shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         shop.click(&order, "refund").await;
         let (paid, refunded) = (shop.next_webhook().await, shop.next_webhook().await);
         for delivery in [&refunded, &paid, &refunded, &paid] {
             shop.deliver(delivery).await.unwrap();
         }
-        let order = shop.payments.order(&order.id, customer.account).await.unwrap();
+        let order = shop.reload(&order).await;
         assert_eq!((order.state(), order.days_granted), (OrderState::Refunded, 0));
         shop.check_ledger(&customer).await;
     })
@@ -89,8 +84,7 @@ async fn a_refund_that_is_told_before_its_payment_leaves_nothing() {
 
 #[tokio::test]
 async fn a_refund_whose_answer_was_lost_is_not_given_twice() {
-    on_each(async |database| {
-        let mut shop = TestShop::open(&database).await;
+    on_each_shop(async |mut shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
             let order = shop.buy(&customer, Addon::Sports, 1, method, NOW).await;
@@ -98,7 +92,7 @@ async fn a_refund_whose_answer_was_lost_is_not_given_twice() {
             shop.faults.expect([Fault::None, Fault::ResponseLost, Fault::ResponseLost]);
             let order = shop.payments.refund(&order.id, Some(dec!(1)), NOW).await.unwrap();
             shop.deliver_all().await;
-            let order = shop.payments.order(&order.id, customer.account).await.unwrap();
+            let order = shop.reload(&order).await;
             assert_eq!(order.refunded, dec!(1.00), "{method}");
             shop.check_ledger(&customer).await;
         }

@@ -31,8 +31,7 @@ impl TestShop {
 
 #[tokio::test]
 async fn a_wrong_amount_or_currency_is_written_down_and_grants_nothing() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         for (amount, currency) in
@@ -40,7 +39,7 @@ async fn a_wrong_amount_or_currency_is_written_down_and_grants_nothing() {
         {
             shop.deliver(&shop.completed(&order.id, amount, currency)).await.unwrap();
         }
-        let order = shop.payments.order(&order.id, customer.account).await.unwrap();
+        let order = shop.reload(&order).await;
         assert_eq!((order.state(), order.payment.as_deref()), (OrderState::Open, None));
         assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 0);
         let mut outcomes = shop.outcomes().await;
@@ -55,12 +54,10 @@ async fn a_wrong_amount_or_currency_is_written_down_and_grants_nothing() {
 
 #[tokio::test]
 async fn a_forged_or_old_webhook_is_refused() {
-    on_each(async |database| {
-        let mut shop = TestShop::open(&database).await;
+    on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         for method in PaymentMethod::ALL {
-            let order = shop.begin(&customer, Addon::Sports, 1, method).await;
-            shop.click(&order, "pay").await;
+            let order = shop.pay(&customer, Addon::Sports, 1, method).await;
             let good = shop.next_webhook().await;
             let other = shop.begin(&customer, Addon::Sports, 12, method).await;
             let text = String::from_utf8(good.body.clone()).unwrap();
@@ -80,8 +77,7 @@ async fn a_forged_or_old_webhook_is_refused() {
                 );
             }
         }
-        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
-        shop.click(&order, "pay").await;
+        shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         let old = shop.next_webhook().await;
         for later in [-6, 6] {
             let at = now() + later * 60 * 1_000_000;
@@ -96,8 +92,7 @@ async fn a_forged_or_old_webhook_is_refused() {
 
 #[tokio::test]
 async fn what_is_unknown_is_answered_and_changes_nothing() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let unknown = shop.completed("0123456789abcdef", 500, "usd");
         shop.deliver(&unknown).await.unwrap();
         shop.deliver(&unknown).await.unwrap();
@@ -120,13 +115,12 @@ async fn what_is_unknown_is_answered_and_changes_nothing() {
 /// One of PayPal's names for an order must not pay the order of a card.
 #[tokio::test]
 async fn a_provider_speaks_of_its_own_orders_alone() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
         shop.deliver(&shop.completed(&order.id, 500, "usd")).await.unwrap();
         assert_eq!(shop.outcomes().await, ["unknown order"]);
-        let order = shop.payments.order(&order.id, customer.account).await.unwrap();
+        let order = shop.reload(&order).await;
         assert_eq!(order.state(), OrderState::Open);
     })
     .await;
@@ -134,12 +128,10 @@ async fn a_provider_speaks_of_its_own_orders_alone() {
 
 #[tokio::test]
 async fn a_webhook_that_cannot_be_taken_is_to_come_again() {
-    on_each(async |database| {
-        let impatient = PaymentsConfig { attempts: 1, ..settings() };
-        let mut shop = TestShop::with(&database, &impatient).await;
+    let impatient = PaymentsConfig { attempts: 1, ..settings() };
+    on_each_shop_with(&impatient, async |mut shop| {
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
-        shop.click(&order, "pay").await;
+        shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
         let delivery = shop.next_webhook().await;
         // Whether it is PayPal's own; then how things stand, and the capture.
         for before in 0..3 {
@@ -153,8 +145,7 @@ async fn a_webhook_that_cannot_be_taken_is_to_come_again() {
         shop.deliver_all().await;
         assert_eq!(shop.days_left(&customer, Addon::Sports, now()).await, 29);
 
-        let order = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
-        shop.click(&order, "pay").await;
+        shop.pay(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
         let delivery = shop.next_webhook().await;
         shop.accounts.close().await;
         assert!(matches!(shop.deliver(&delivery).await, Err(WebhookError::Store(_))));
@@ -164,8 +155,7 @@ async fn a_webhook_that_cannot_be_taken_is_to_come_again() {
 
 #[tokio::test]
 async fn a_checkout_that_stripe_says_has_expired_is_closed() {
-    on_each(async |database| {
-        let shop = TestShop::open(&database).await;
+    on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
         let event = |kind: &str, status: &str, payment: &str| {
@@ -179,8 +169,7 @@ async fn a_checkout_that_stripe_says_has_expired_is_closed() {
         };
         // Paid by a way that takes days: not yet.
         shop.deliver(&event("checkout.session.completed", "complete", "unpaid")).await.unwrap();
-        let state =
-            async || shop.payments.order(&order.id, customer.account).await.unwrap().state();
+        let state = async || shop.reload(&order).await.state();
         assert_eq!(state().await, OrderState::Open);
         shop.deliver(&event("checkout.session.expired", "expired", "unpaid")).await.unwrap();
         assert_eq!(state().await, OrderState::Closed);
@@ -198,12 +187,10 @@ async fn a_checkout_that_stripe_says_has_expired_is_closed() {
 /// 200 forged webhooks at once, of which PayPal answers none, and a genuine one behind them.
 #[tokio::test]
 async fn forged_webhooks_do_not_delay_a_genuine_one() {
-    on_each(async |database| {
-        let patient = PaymentsConfig { attempts: 1, timeout_ms: 60_000, ..settings() };
-        let mut shop = TestShop::with(&database, &patient).await;
+    let patient = PaymentsConfig { attempts: 1, timeout_ms: 60_000, ..settings() };
+    on_each_shop_with(&patient, async |mut shop| {
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
-        shop.click(&order, "pay").await;
+        let order = shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
         let genuine = shop.next_webhook().await;
         let text = String::from_utf8(genuine.body.clone()).unwrap();
         let text = text.replace(&order.id, "0123456789abcdef");
@@ -246,12 +233,10 @@ async fn forged_webhooks_do_not_delay_a_genuine_one() {
 
 #[tokio::test]
 async fn webhooks_beyond_the_allowance_are_to_come_again() {
-    on_each(async |database| {
-        let few = PaymentsConfig { webhook_checks_per_minute: 2, ..settings() };
-        let mut shop = TestShop::with(&database, &few).await;
+    let few = PaymentsConfig { webhook_checks_per_minute: 2, ..settings() };
+    on_each_shop_with(&few, async |mut shop| {
         let customer = shop.customer("a@b").await;
-        let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
-        shop.click(&order, "pay").await;
+        shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
         let delivery = shop.next_webhook().await;
         let mut forged = delivery.clone();
         forged.headers.insert("paypal-transmission-sig", "00".parse().unwrap());
@@ -264,8 +249,7 @@ async fn webhooks_beyond_the_allowance_are_to_come_again() {
             assert!(matches!(put_off, Err(WebhookError::Busy)), "{put_off:?}");
         }
         let other = shop.customer("c@d").await;
-        let order = shop.begin(&other, Addon::Sports, 1, PaymentMethod::Paypal).await;
-        shop.click(&order, "pay").await;
+        shop.pay(&other, Addon::Sports, 1, PaymentMethod::Paypal).await;
         let delivery = shop.next_webhook().await;
         shop.deliver(&delivery).await.unwrap();
         assert_eq!(shop.days_left(&other, Addon::Sports, now()).await, 29, "another account");

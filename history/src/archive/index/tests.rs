@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use super::*;
-use crate::archive::tests::records;
+use crate::match_query::Window;
+use ingest::event::Sport;
+use record::{Status, testing as records};
 
 /// A change of the index.
 #[derive(Debug, Clone)]
@@ -17,16 +19,19 @@ enum Step {
 const STATUSES: [Status; 4] =
     [Status::NotStarted, Status::FirstHalf, Status::Finished, Status::Unresolved];
 const SPORTS: [Sport; 2] = [Sport::Football, Sport::Tennis];
+const STAGES: [&str; 2] = ["a", "b"];
 
 /// Few distinct values, so that filters match.
 fn briefs() -> impl Strategy<Value = MatchSummary> {
     let few = || option::of(1..4_u64);
     let whose = (few(), few(), few(), few(), [few(), few()], option::of([1..5_u64, 1..5_u64]));
     let when = (0..40_u64, option::of(0..20_i64), option::of(0..3_u16));
-    (when, whose, select(&STATUSES[..]), select(&SPORTS[..])).prop_map(
+    let play = (option::of(select(&STAGES[..])), option::of(Just([1, 0])));
+    (when, whose, play, select(&STATUSES[..]), select(&SPORTS[..])).prop_map(
         |(
             (id, start, round),
             (competition, season, venue, referee, coaches, sides),
+            (group, extra_time),
             status,
             sport,
         )| {
@@ -41,6 +46,8 @@ fn briefs() -> impl Strategy<Value = MatchSummary> {
                 referee,
                 coaches,
                 sides,
+                group: group.map(Into::into),
+                extra_time,
                 ..records::brief(id)
             }
         },
@@ -55,22 +62,26 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 0..8)
 }
 
-fn filters() -> impl Strategy<Value = Filter> {
+fn queries() -> impl Strategy<Value = MatchQuery> {
     let few = || option::weighted(0.2, 1..4_u64);
     let days = (option::weighted(0.3, 0..20_i64), option::weighted(0.3, 0..20_i64));
     let whose = (few(), few(), few(), few(), few(), few());
     let teams = option::weighted(0.2, vec(1..5_u64, 0..3));
     let competitions = option::weighted(0.2, vec(1..5_u64, 0..3));
-    let lists = (teams, competitions);
+    let ids = option::weighted(0.1, vec(0..40_u64, 0..8));
+    let lists = (ids, teams, competitions);
+    let play = (option::weighted(0.1, select(&STAGES[..])), prop::bool::weighted(0.1));
     let statuses = option::weighted(0.3, vec(select(&STATUSES[..]), 0..3));
     let sport = option::weighted(0.5, select(&SPORTS[..]));
     let round = option::weighted(0.2, 0..3_u16);
-    (days, whose, lists, statuses, sport, round, any::<bool>()).prop_map(
-        |(days, whose, (teams, competitions), statuses, sport, round, newest_first)| {
+    (days, whose, lists, play, statuses, sport, round, any::<bool>()).prop_map(
+        |(days, whose, (ids, teams, competitions), play, statuses, sport, round, newest_first)| {
             let (from, before) = days;
             let (competition, season, team, venue, referee, manager) = whose;
-            Filter {
+            let (stage, after_extra_time) = play;
+            MatchQuery {
                 sport,
+                ids,
                 from,
                 before,
                 competition,
@@ -83,32 +94,32 @@ fn filters() -> impl Strategy<Value = Filter> {
                 venue,
                 referee,
                 manager,
+                stage: stage.map(ToOwned::to_owned),
+                after_extra_time,
                 newest_first,
+                ..MatchQuery::default()
             }
         },
     )
 }
 
-fn plainly(
-    briefs: &BTreeMap<Key, MatchSummary>,
-    filter: &Filter,
-    window: Window,
-) -> (usize, Vec<MatchSummary>) {
+fn plainly(briefs: &BTreeMap<Key, MatchSummary>, query: &MatchQuery) -> (usize, Vec<MatchSummary>) {
     let has_day = |brief: &MatchSummary| match brief.start {
         Some(start) => {
-            filter.from.is_none_or(|from| start >= from)
-                && filter.before.is_none_or(|before| start < before)
+            query.from.is_none_or(|from| start >= from)
+                && query.before.is_none_or(|before| start < before)
         }
-        None => filter.from.is_none() && filter.before.is_none(),
+        None => query.from.is_none() && query.before.is_none(),
     };
-    let found = briefs.values().filter(|it| has_day(it) && filter.lets_through(it));
+    let found = briefs.values().filter(|it| has_day(it) && query.selects(it));
     let mut found: Vec<_> = found.cloned().collect();
     found.sort_by_key(SortKey::of);
-    if filter.newest_first {
+    if query.newest_first {
         found.reverse();
     }
     let count = found.len();
-    (count, found.into_iter().skip(window.offset).take(window.limit).collect())
+    let Window { offset, limit } = query.window;
+    (count, found.into_iter().skip(offset).take(limit).collect())
 }
 
 proptest! {
@@ -116,7 +127,7 @@ proptest! {
     fn finds_what_a_plain_list_has(
         first in vec(briefs(), 0..40),
         steps in steps(),
-        filters in vec(filters(), 1..8),
+        queries in vec(queries(), 1..8),
         fresh in vec(briefs(), 0..10),
         (offset, limit) in (0..20_usize, 0..20_usize),
     ) {
@@ -137,29 +148,23 @@ proptest! {
                 }
             }
         }
-        for filter in &filters {
-            for window in [Window { offset, limit }, Window::ALL] {
-                let found = index.find(filter, window);
-                let briefs: Vec<_> = found.briefs.iter().map(|it| MatchSummary::clone(it)).collect();
-                prop_assert_eq!((found.count, briefs), plainly(&plain, filter, window), "{:?}", filter);
-            }
+        let windows = [Window { offset, limit }, Window::ALL];
+        let queries = queries.into_iter().flat_map(|query| windows.map(|window| MatchQuery { window, ..query.clone() }));
+        let queries: Vec<_> = queries.collect();
+        for query in &queries {
+            let found = index.find(query);
+            let briefs: Vec<_> = found.briefs.iter().map(|it| MatchSummary::clone(it)).collect();
+            prop_assert_eq!((found.count, briefs), plainly(&plain, query), "{:?}", query);
         }
         // As if these had been stored.
         let fresh: BTreeMap<_, _> = fresh.into_iter().map(|brief| (brief.id, brief)).collect();
         let mut newest = plain.clone();
         newest.extend(fresh.clone());
         let fresh: Vec<_> = fresh.into_values().map(Arc::new).collect();
-        for filter in &filters {
-            for window in [Window { offset, limit }, Window::ALL] {
-                // A condition that always holds reads every summary, and finds the same.
-                let all: Condition<'_> = &|_| true;
-                for also in [None, Some(all)] {
-                    let found = index.find_under(&fresh, filter, window, also);
-                    let briefs: Vec<_> = found.briefs.iter().map(|it| MatchSummary::clone(it)).collect();
-                    let expected = plainly(&newest, filter, window);
-                    prop_assert_eq!((found.count, briefs), expected, "{:?}", filter);
-                }
-            }
+        for query in &queries {
+            let found = index.find_under(&fresh, query);
+            let briefs: Vec<_> = found.briefs.iter().map(|it| MatchSummary::clone(it)).collect();
+            prop_assert_eq!((found.count, briefs), plainly(&newest, query), "{:?}", query);
         }
         for (one, other) in [(1, 2), (2, 1), (3, 3)] {
             let meet = |it: &&MatchSummary| it.sides.is_some_and(|own| own.contains(&one) && own.contains(&other));
@@ -178,11 +183,11 @@ fn blocks_are_halved_and_emptied() {
     for id in (1..3000).step_by(2) {
         index.extend([brief(id)]);
     }
-    let all = index.find(&Filter::default(), Window::ALL);
+    let all = index.find(&MatchQuery::default());
     assert_eq!(all.count, 3000);
     assert!(all.briefs.is_sorted_by_key(|it| SortKey::of(it)), "in their order");
     let ids: Vec<_> = (0..2999).collect();
     index.remove(&ids);
-    let left = index.find(&Filter::default(), Window::ALL);
+    let left = index.find(&MatchQuery::default());
     assert_eq!(left.briefs.iter().map(|it| it.id).collect::<Vec<_>>(), [2999]);
 }

@@ -2,25 +2,21 @@
 
 use std::sync::Arc;
 
-use fanout::Micros;
+use base::Micros;
 use serde::Deserialize;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
-    ArchiveStore, encode,
-    odds::{bind_ids, whole},
-    signed,
-    statement::{Conditions, IDS_MAX, list, packed, rows, rows_max},
+    ArchiveStore, encode, signed,
+    statement::{Conditions, rows, rows_max, whole},
     unsigned,
 };
 use crate::{
-    archive::{
-        appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
-        index::Window,
-    },
-    database::BatchWriter,
-    record::Key,
+    archive::appearance::{Appearance, AppearanceFilter, Leader, LeaderRow},
+    match_query::Window,
 };
+use database::BatchWriter;
+use record::Key;
 
 const COLUMNS: &str = "public_id, match_id, player, team, season, start_us, starter, played, position, number, \
                        goals, assists, yellow, red, fouls, stats";
@@ -43,21 +39,11 @@ impl ArchiveStore {
         conditions.number("start_us < ?", filter.before);
         let played = "played = 1 AND (start_us IS NULL OR start_us <= ?)";
         conditions.number(played, filter.played_by);
-        let wanted = conditions.text_of_all();
         let count = self.count("archive_appearances", &conditions).await?;
-        let bound = conditions.count();
-        let page = format!(
-            "FROM archive_appearances {wanted}
-             ORDER BY start_us DESC NULLS LAST, match_id, team, starter DESC, number NULLS LAST,
-                 player
-             LIMIT ${} OFFSET ${}",
-            bound + 1,
-            bound + 2
-        );
-        let page = packed(self.database.is_sqlite(), COLUMNS, &page);
-        let page = conditions.bind(sqlx::query(AssertSqlSafe(page)));
-        let page = page.bind(whole(window.limit)).bind(whole(window.offset));
-        let page = self.unpacked(page).await?.map(PackedAppearance::appearance);
+        let order =
+            "start_us DESC NULLS LAST, match_id, team, starter DESC, number NULLS LAST, player";
+        let page = self.page(COLUMNS, "archive_appearances", &conditions, order, window).await?;
+        let page = page.map(PackedAppearance::appearance);
         Ok((count, page.collect::<Result<_, _>>()?))
     }
 
@@ -66,15 +52,9 @@ impl ArchiveStore {
         &self,
         matches: &[Key],
     ) -> Result<Vec<Appearance>, sqlx::Error> {
-        let mut all = Vec::new();
-        for chunk in matches.chunks(IDS_MAX) {
-            let ids = list(1, chunk.len());
-            let found = format!("FROM archive_appearances WHERE match_id IN {ids}");
-            let found = packed(self.database.is_sqlite(), COLUMNS, &found);
-            let found = bind_ids(sqlx::query(AssertSqlSafe(found)), chunk);
-            all.extend(self.unpacked(found).await?.map(PackedAppearance::appearance));
-        }
-        all.into_iter().collect()
+        let ids = ("match_id", matches);
+        let rows = self.rows_with(COLUMNS, "archive_appearances", ids, "").await?;
+        rows.into_iter().map(PackedAppearance::appearance).collect()
     }
 
     /// The players with the highest values first, and among equal values those with fewer matches.
@@ -166,66 +146,47 @@ pub(super) async fn remove(
     Ok(())
 }
 
-/// The columns of a row, in order.
+/// A row as the database packs it: an array of [`COLUMNS`], in this order.
 #[derive(Debug, Deserialize)]
-struct PackedAppearance(
-    Option<i64>,
-    i64,
-    i64,
-    i64,
-    Option<i64>,
-    Option<Micros>,
-    i64,
-    i64,
-    Option<Arc<str>>,
-    Option<u16>,
-    u32,
-    u32,
-    u32,
-    u32,
-    u32,
-    String,
-);
+struct PackedAppearance {
+    public_id: Option<i64>,
+    match_id: i64,
+    player: i64,
+    team: i64,
+    season: Option<i64>,
+    start: Option<Micros>,
+    starter: i64,
+    played: i64,
+    position: Option<Arc<str>>,
+    number: Option<u16>,
+    goals: u32,
+    assists: u32,
+    yellow: u32,
+    red: u32,
+    fouls: u32,
+    stats: String,
+}
 
 impl PackedAppearance {
     fn appearance(self) -> Result<Appearance, sqlx::Error> {
-        let Self(
-            public_id,
-            match_id,
-            player,
-            team,
-            season,
-            start,
-            starter,
-            played,
-            position,
-            number,
-            goals,
-            assists,
-            yellow,
-            red,
-            fouls,
-            stats,
-        ) = self;
-        let stats =
-            serde_json::from_str(&stats).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        let stats = serde_json::from_str(&self.stats);
         Ok(Appearance {
-            public_id: public_id.map(unsigned),
-            match_id: unsigned(match_id),
-            player: unsigned(player),
-            team: unsigned(team),
-            season: season.map(unsigned),
-            start,
-            starter: starter != 0,
-            played: played != 0,
-            position,
-            number,
-            goals,
-            assists,
-            yellow,
-            red,
-            fouls,
-            stats,
+            public_id: self.public_id.map(unsigned),
+            match_id: unsigned(self.match_id),
+            player: unsigned(self.player),
+            team: unsigned(self.team),
+            season: self.season.map(unsigned),
+            start: self.start,
+            starter: self.starter != 0,
+            played: self.played != 0,
+            position: self.position,
+            number: self.number,
+            goals: self.goals,
+            assists: self.assists,
+            yellow: self.yellow,
+            red: self.red,
+            fouls: self.fouls,
+            stats: stats.map_err(|error| sqlx::Error::Decode(Box::new(error)))?,
         })
     }
 }

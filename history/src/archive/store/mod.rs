@@ -8,20 +8,19 @@ mod sweep;
 
 use std::{collections::HashMap, sync::Arc};
 
-use fanout::Micros;
+use base::Micros;
 use ingest::event::Sport;
 use serde::de::DeserializeOwned;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
-use self::statement::{Conditions, Statement};
+use self::statement::{Conditions, Statement, bind_ids, whole};
 use super::{
     entity::{Entity, EntityKind},
     write_cache::PendingRows,
 };
-use crate::{
-    database::{Database, WriteBudget},
-    record::{Key, MatchRecord, MatchSummary},
-};
+use crate::match_query::Window;
+use database::{Database, WriteBudget};
+use record::{Key, MatchRecord, MatchSummary};
 
 #[derive(Debug, Clone)]
 pub(super) struct ArchiveStore {
@@ -94,6 +93,45 @@ impl ArchiveStore {
         json::<Vec<R>>(&found, "packed").map(Vec::into_iter)
     }
 
+    /// The rows of a table that satisfy these conditions, in this order and window.
+    async fn page<R: DeserializeOwned>(
+        &self,
+        columns: &str,
+        table: &str,
+        conditions: &Conditions,
+        order: &str,
+        window: Window,
+    ) -> Result<impl Iterator<Item = R> + use<R>, sqlx::Error> {
+        let bound = conditions.count();
+        let rows = format!(
+            "FROM {table} {} ORDER BY {order} LIMIT ${} OFFSET ${}",
+            conditions.text_of_all(),
+            bound + 1,
+            bound + 2
+        );
+        let rows = statement::packed(self.database.is_sqlite(), columns, &rows);
+        let rows = conditions.bind(sqlx::query(AssertSqlSafe(rows)));
+        self.unpacked(rows.bind(whole(window.limit)).bind(whole(window.offset))).await
+    }
+
+    /// The rows of a table that have one of these ids in this column; `rest` is the end of the query.
+    async fn rows_with<R: DeserializeOwned>(
+        &self,
+        columns: &str,
+        table: &str,
+        (column, ids): (&str, &[Key]),
+        rest: &str,
+    ) -> Result<Vec<R>, sqlx::Error> {
+        let mut all = Vec::new();
+        for chunk in ids.chunks(statement::IDS_MAX) {
+            let wanted = statement::list(1, chunk.len());
+            let rows = format!("FROM {table} WHERE {column} IN {wanted} {rest}");
+            let rows = statement::packed(self.database.is_sqlite(), columns, &rows);
+            all.extend(self.unpacked(bind_ids(sqlx::query(AssertSqlSafe(rows)), chunk)).await?);
+        }
+        Ok(all)
+    }
+
     /// The number of rows of a table that satisfy these conditions.
     async fn count(&self, table: &str, conditions: &Conditions) -> Result<usize, sqlx::Error> {
         let count = format!("SELECT count(*) AS n FROM {table} {}", conditions.text_of_all());
@@ -112,7 +150,7 @@ impl ArchiveStore {
         for chunk in ids.chunks(statement::IDS_MAX) {
             let wanted = statement::list(1, chunk.len());
             let rows = format!("SELECT {columns} FROM archive_matches WHERE id IN {wanted}");
-            let rows = odds::bind_ids(sqlx::query(AssertSqlSafe(rows)), chunk);
+            let rows = bind_ids(sqlx::query(AssertSqlSafe(rows)), chunk);
             let rows = rows.try_map(move |row: AnyRow| {
                 Ok((unsigned(row.try_get("id")?), Arc::new(record(&row)?)))
             });
@@ -250,7 +288,7 @@ fn entity(row: &AnyRow) -> Result<Entity, sqlx::Error> {
     let (kind, sport): (String, String) = (row.try_get("kind")?, row.try_get("sport")?);
     let kinds = EntityKind::ALL.into_iter();
     let kind = kinds.into_iter().find(|known| known.as_str() == kind);
-    let sport = Sport::ALL.into_iter().find(|known| known.as_str() == sport);
+    let sport = Sport::from_word(&sport);
     let id: i64 = row.try_get("id")?;
     let parent: Option<i64> = row.try_get("parent")?;
     let name: String = row.try_get("name")?;

@@ -8,15 +8,14 @@ use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     ArchiveStore,
-    odds::bind_ids,
-    statement::{IDS_MAX, list},
+    statement::{IDS_MAX, bind_ids, list},
     unsigned,
 };
 use crate::{
     archive::write_cache::PendingRows,
     ids::{NUMBERS_MAX, choices},
-    record::Key,
 };
+use record::Key;
 
 impl ArchiveStore {
     /// Gives each new row the first of its choices that no row of its table uses. If another
@@ -94,7 +93,7 @@ impl ArchiveStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::testing::on_each;
+    use database::testing::on_each;
 
     #[tokio::test]
     async fn rows_that_want_one_number_get_different_ones() {

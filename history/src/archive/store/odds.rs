@@ -2,25 +2,25 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use fanout::Micros;
+use base::Micros;
 use rust_decimal::Decimal;
 use serde::Deserialize;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     ArchiveStore, signed,
-    statement::{Conditions, IDS_MAX, Statement, list, packed, rows, rows_max},
+    statement::{Conditions, Statement, packed, rows, rows_max},
     unsigned,
 };
 use crate::{
     archive::{
-        index::Window,
         odds::{Movement, OddsFilter, OddsRow, Period, Tick},
         stored_price::StoredPrice,
     },
-    database::BatchWriter,
-    record::Key,
+    match_query::Window,
 };
+use database::BatchWriter;
+use record::Key;
 
 const COLUMNS: &str = "id, public_id, match_id, bookmaker, market, period, line, outcome, opening, opening_us, \
                        previous, price, price_us, received_us, is_open, is_offered, in_play, \
@@ -34,7 +34,6 @@ impl ArchiveStore {
         window: Window,
     ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
         let conditions = self.odds_conditions(filter);
-        let wanted = conditions.text_of_all();
         let count = match window {
             Window::ALL => None,
             Window { offset, limit } => {
@@ -50,17 +49,8 @@ impl ArchiveStore {
         } else {
             "match_id, market, CAST(line AS DOUBLE PRECISION) NULLS FIRST, outcome, bookmaker, id"
         };
-        let bound = conditions.count();
-        let page = format!(
-            "FROM archive_odds {wanted} ORDER BY {order} LIMIT ${} OFFSET ${}",
-            bound + 1,
-            bound + 2
-        );
-        let page = packed(self.database.is_sqlite(), COLUMNS, &page);
-        let page = conditions.bind(sqlx::query(AssertSqlSafe(page)));
-        let page = page.bind(whole(window.limit)).bind(whole(window.offset));
-        let page = self.unpacked::<PackedPrice>(page).await?;
-        let page: Vec<_> = page.map(|packed| packed.stored_price().row).collect();
+        let page = self.page(COLUMNS, "archive_odds", &conditions, order, window).await?;
+        let page: Vec<_> = page.map(|packed: PackedPrice| packed.stored_price().row).collect();
         Ok((count.unwrap_or(page.len()), page))
     }
 
@@ -129,19 +119,11 @@ impl ArchiveStore {
 
     /// The ticks of these rows, row by row, oldest first.
     pub(in crate::archive) async fn ticks(&self, rows: &[Key]) -> Result<Vec<Tick>, sqlx::Error> {
-        let mut all = Vec::new();
-        for chunk in rows.chunks(IDS_MAX) {
-            let ticks = format!(
-                "FROM archive_ticks WHERE odds IN {} ORDER BY odds, at_us LIMIT {}",
-                list(1, chunk.len()),
-                i64::MAX
-            );
-            let ticks =
-                packed(self.database.is_sqlite(), "odds, at_us, received_us, price", &ticks);
-            let ticks = bind_ids(sqlx::query(AssertSqlSafe(ticks)), chunk);
-            all.extend(self.unpacked(ticks).await?.map(PackedTick::tick));
-        }
-        Ok(all)
+        let columns = "odds, at_us, received_us, price";
+        // SQLite keeps the order of a subquery only if it has a limit.
+        let rest = format!("ORDER BY odds, at_us LIMIT {}", i64::MAX);
+        let ticks = self.rows_with(columns, "archive_ticks", ("odds", rows), &rest).await?;
+        Ok(ticks.into_iter().map(PackedTick::tick).collect())
     }
 
     pub(in crate::archive) async fn bookmakers(&self) -> Result<Vec<Arc<str>>, sqlx::Error> {
@@ -164,27 +146,9 @@ impl ArchiveStore {
         &self,
         matches: &[Key],
     ) -> Result<Vec<StoredPrice>, sqlx::Error> {
-        let mut all = Vec::new();
-        for chunk in matches.chunks(IDS_MAX) {
-            let ids = list(1, chunk.len());
-            let lines = format!("FROM archive_odds WHERE match_id IN {ids}");
-            let lines = packed(self.database.is_sqlite(), COLUMNS, &lines);
-            let lines = bind_ids(sqlx::query(AssertSqlSafe(lines)), chunk);
-            all.extend(self.unpacked(lines).await?.map(PackedPrice::stored_price));
-        }
-        Ok(all)
+        let prices = self.rows_with(COLUMNS, "archive_odds", ("match_id", matches), "").await?;
+        Ok(prices.into_iter().map(PackedPrice::stored_price).collect())
     }
-}
-
-pub(super) fn bind_ids<'q>(mut query: Statement<'q>, ids: &[Key]) -> Statement<'q> {
-    for id in ids {
-        query = query.bind(signed(*id));
-    }
-    query
-}
-
-pub(super) fn whole(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// Writes rows together with their new ticks: no row is ever without its last tick.
@@ -281,83 +245,67 @@ pub(super) async fn put_bookmakers(
     Ok(())
 }
 
-/// The columns of a row, in order.
+/// A row as the database packs it: an array of [`COLUMNS`], in this order.
 #[derive(Debug, Deserialize)]
-struct PackedPrice(
-    i64,
-    Option<i64>,
-    i64,
-    Arc<str>,
-    Arc<str>,
-    Option<Arc<str>>,
-    Option<Decimal>,
-    Arc<str>,
-    Decimal,
-    Micros,
-    Option<Decimal>,
-    Decimal,
-    Micros,
-    Micros,
-    i64,
-    i64,
-    i64,
-    Micros,
-    Micros,
-);
+struct PackedPrice {
+    id: i64,
+    public_id: Option<i64>,
+    match_id: i64,
+    bookmaker: Arc<str>,
+    market: Arc<str>,
+    period: Option<Arc<str>>,
+    line: Option<Decimal>,
+    outcome: Arc<str>,
+    opening: Decimal,
+    opening_us: Micros,
+    previous: Option<Decimal>,
+    price: Decimal,
+    price_us: Micros,
+    received_us: Micros,
+    is_open: i64,
+    is_offered: i64,
+    in_play: i64,
+    ticked_us: Micros,
+    updated_us: Micros,
+}
 
 impl PackedPrice {
     fn stored_price(self) -> StoredPrice {
-        let Self(
-            id,
-            public_id,
-            match_id,
-            bookmaker,
-            market,
-            period,
-            line,
-            outcome,
-            opening,
-            opening_us,
-            previous,
-            price,
-            price_us,
-            received_us,
-            is_open,
-            is_offered,
-            in_play,
-            ticked_us,
-            updated_us,
-        ) = self;
         let row = OddsRow {
-            id: unsigned(id),
-            public_id: public_id.map(unsigned),
-            match_id: unsigned(match_id),
-            bookmaker,
-            market,
-            period,
-            line,
-            outcome,
-            opening,
-            opening_us,
-            previous,
-            price,
-            price_us,
-            received_us,
-            is_open: is_open != 0,
-            in_play: in_play != 0,
-            updated_us,
+            id: unsigned(self.id),
+            public_id: self.public_id.map(unsigned),
+            match_id: unsigned(self.match_id),
+            bookmaker: self.bookmaker,
+            market: self.market,
+            period: self.period,
+            line: self.line,
+            outcome: self.outcome,
+            opening: self.opening,
+            opening_us: self.opening_us,
+            previous: self.previous,
+            price: self.price,
+            price_us: self.price_us,
+            received_us: self.received_us,
+            is_open: self.is_open != 0,
+            in_play: self.in_play != 0,
+            updated_us: self.updated_us,
         };
-        StoredPrice { row, is_offered: is_offered != 0, ticked_us }
+        StoredPrice { row, is_offered: self.is_offered != 0, ticked_us: self.ticked_us }
     }
 }
 
-/// The columns of a tick, in order.
+/// A tick as the database packs it: an array of its columns, in this order.
 #[derive(Debug, Deserialize)]
-struct PackedTick(i64, Micros, Micros, Option<Decimal>);
+struct PackedTick {
+    odds: i64,
+    at_us: Micros,
+    received_us: Micros,
+    price: Option<Decimal>,
+}
 
 impl PackedTick {
     fn tick(self) -> Tick {
-        let Self(odds, at_us, received_us, price) = self;
+        let Self { odds, at_us, received_us, price } = self;
         Tick { odds: unsigned(odds), at_us, received_us, price }
     }
 }

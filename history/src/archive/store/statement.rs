@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use sqlx::{Any, any::AnyArguments, query::Query};
 
+use super::signed;
+use record::Key;
+
 /// Values of one `INSERT`. SQLite resolves the names of all placeholders for each of them: with
 /// 3,600, that was two fifths of the time of writing.
 const VALUES_MAX: usize = 512;
@@ -114,4 +117,15 @@ impl Conditions {
         }
         query
     }
+}
+
+pub(super) fn bind_ids<'q>(mut query: Statement<'q>, ids: &[Key]) -> Statement<'q> {
+    for id in ids {
+        query = query.bind(signed(*id));
+    }
+    query
+}
+
+pub(super) fn whole(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }

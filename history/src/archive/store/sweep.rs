@@ -1,15 +1,14 @@
 //! Closing and deleting rows.
 
-use fanout::Micros;
+use base::Micros;
 use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     ArchiveStore, next_change,
-    odds::{bind_ids, whole},
-    statement::{IDS_MAX, list},
+    statement::{IDS_MAX, bind_ids, list, whole},
     unsigned,
 };
-use crate::record::Key;
+use record::Key;
 
 /// Ticks deleted in one transaction, which other writers have to wait for.
 const TICKS_AT_ONCE: i64 = 10_000;

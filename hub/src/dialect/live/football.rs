@@ -13,8 +13,8 @@ use super::{MatchScene, frame, kickoff, uts};
 use crate::{
     document::{Node, Object},
     hub::state::{Football, IncidentEntry, Match, MatchClock},
-    record::{self, counters::CountedCard},
 };
+use record::{self, Status, Vocabulary, counters::CountedCard};
 
 /// The match clock as frames contain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,24 +76,11 @@ fn period(status: FootballStatus) -> Option<u8> {
     }
 }
 
-/// `time.status`.
+/// `time.status`, in the words of the REST API.
 fn status(scene: &MatchScene<'_>, state: &Football) -> &'static str {
-    match scene.state.football_status(state) {
-        Some(FootballStatus::NotStarted) => "notstarted",
-        Some(FootballStatus::FirstHalf) => "1st_half",
-        Some(FootballStatus::HalfTime) => "halftime",
-        Some(FootballStatus::SecondHalf) => "2nd_half",
-        Some(
-            FootballStatus::ExtraFirst | FootballStatus::ExtraHalf | FootballStatus::ExtraSecond,
-        ) => "extratime",
-        Some(FootballStatus::Penalties) => "penalties",
-        Some(FootballStatus::Finished) => "finished",
-        Some(FootballStatus::Postponed) => "postponed",
-        Some(FootballStatus::Abandoned) => "abandoned",
-        Some(FootballStatus::Cancelled) => "cancelled",
-        // In play, but no feed provides the phase.
-        None => "live",
-    }
+    let status = scene.state.football_status(state).map(Status::from);
+    // In play, but no feed provides the phase.
+    status.map_or("live", |status| status.word(Vocabulary::Football))
 }
 
 pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Football) {
@@ -285,6 +272,31 @@ struct ActionFrame<'a> {
     at: Micros,
 }
 
+impl<'a> ActionFrame<'a> {
+    /// What all frames of an incident have: whose it is and when it was, and the current score.
+    fn of_incident(
+        kind: &'static str,
+        (place, incident): (usize, &'a Incident),
+        football: &Football,
+        at: Micros,
+        until: Micros,
+    ) -> Self {
+        Self {
+            kind,
+            tid: tid(place),
+            place: None,
+            side: incident.side,
+            player: incident.player.as_ref(),
+            score: football.reported_score().map(|it| it.goals),
+            qualifiers: Vec::new(),
+            minute: Some(incident.minute.into()),
+            second: None,
+            period: MatchTime::of(football, until).period,
+            at,
+        }
+    }
+}
+
 fn action(state: &Match, act: &ActionFrame<'_>) -> Object {
     let mut out = frame("action", state);
     out.set("action_type", act.kind);
@@ -322,21 +334,14 @@ pub fn incident_action(
 ) -> Option<Object> {
     let IncidentEntry { incident, .. } = football.incidents.get(place)?;
     let (kind, qualifiers) = incident_kind(incident.kind)?;
-    let current = football.reported_score().map(|it| it.goals);
     // A kick of the shoot-out does not count in the score.
     let own = incident.score.filter(|_| !matches!(incident.kind, IncidentKind::Shootout { .. }));
+    let at_incident = ActionFrame::of_incident(kind, (place, incident), football, at, until);
     let act = ActionFrame {
-        kind,
-        tid: tid(place),
         place: football.ball.and_then(|ball| incident_place(incident, ball)),
-        side: incident.side,
-        player: incident.player.as_ref(),
-        score: own.or(current),
+        score: own.or(at_incident.score),
         qualifiers,
-        minute: Some(incident.minute.into()),
-        second: None,
-        period: MatchTime::of(football, until).period,
-        at,
+        ..at_incident
     };
     let mut out = action(state, &act);
     // The player who comes on, or who gave the assist.
@@ -384,19 +389,7 @@ pub fn deleted_action(
 ) -> Option<Object> {
     let IncidentEntry { incident, retracted, .. } = football.incidents.get(place)?;
     incident_kind(incident.kind)?;
-    let act = ActionFrame {
-        kind: "deleted_event",
-        tid: tid(place),
-        place: None,
-        side: incident.side,
-        player: incident.player.as_ref(),
-        score: football.reported_score().map(|it| it.goals),
-        qualifiers: Vec::new(),
-        minute: Some(incident.minute.into()),
-        second: None,
-        period: MatchTime::of(football, until).period,
-        at,
-    };
+    let act = ActionFrame::of_incident("deleted_event", (place, incident), football, at, until);
     let mut out = action(state, &act);
     out.set_some("reason", retracted.as_ref());
     Some(out)

@@ -1,20 +1,25 @@
 //! The dialect of the older sockets, `/live/football/` and `/ws/live/`: frames about one match,
 //! each self-contained.
 //!
-//! A frame is rendered from the typed state at one time and contains only facts from feeds. The hub
-//! decides when each frame is sent.
+//! [`protocol`] reads commands and renders replies. All other frames are rendered from the typed state at
+//! one time and contain only facts from feeds. The hub decides when each of them is sent.
 
 pub mod football;
 pub mod odds;
+pub mod protocol;
 pub mod tennis;
+
+#[cfg(test)]
+mod tests;
 
 use std::io::Write as _;
 
 use fanout::{Epoch, Micros, Seq, encode::Encode};
 use ingest::event::{Participant, Sport};
 
+use base::time_format as time;
+
 use crate::{
-    api::time,
     document::{Node, Object},
     hub::{
         Header,

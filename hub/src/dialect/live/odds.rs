@@ -7,8 +7,9 @@ use ingest::event::{MarketStatus, Outcome, SelectionStatus, Sport};
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 
 use super::{frame, late, uts};
+use base::time_format as time;
+
 use crate::{
-    api::time,
     document::{Node, Object},
     hub::{
         Header,

@@ -1,18 +1,24 @@
-//! The protocol of the two older sockets, on which a client follows matches by their ids.
+//! The commands of the older sockets, on which a client follows matches by their ids, and the replies.
 //!
-//! The host renders snapshots and events; replies and errors are rendered here. The host also names
-//! the sports of a socket; this module does not know what they mean.
-
-use std::sync::Arc;
+//! To the fan-out a match is a group of channels, and the prices of one bookmaker are its companion.
 
 use bytes::Bytes;
+use fanout::{
+    ChannelId, Epoch, Position,
+    dialect::{Companion, HostDialect, HostedCommand, Notice},
+    encode::text_frame,
+    permission::Offer,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{
-    channel::{ChannelId, Epoch, Position},
-    encode::text_frame,
-};
+use crate::channels::BOOK_PRICES;
+
+/// `/live/football/`.
+pub static FOOTBALL: Sports = Sports(&["football"]);
+
+/// `/ws/live/`.
+pub static FOOTBALL_AND_TENNIS: Sports = Sports(&["football", "tennis"]);
 
 /// The number of matches that one socket may follow at a time.
 pub const EVENTS_MAX: usize = 10;
@@ -29,22 +35,6 @@ pub struct Event {
     /// As named in frames; `None` for the default sport.
     pub sport: Option<&'static str>,
     default_sport: &'static str,
-}
-
-/// A command of a client.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Command {
-    Subscribe {
-        event: Event,
-        /// The bookmaker whose prices the client also wants.
-        book: Option<Arc<str>>,
-        /// The client's position, if it gives one with an epoch.
-        from: Option<Position>,
-    },
-    Unsubscribe {
-        event: Event,
-    },
-    Ping,
 }
 
 /// Why a command cannot be carried out, sent to the client in an `error` frame.
@@ -107,13 +97,13 @@ impl<'a> EventChannel<'a> {
     }
 
     /// The match as commands on a socket with these sports name it.
-    pub(crate) fn event(&self, sports: &'static Sports) -> Option<Event> {
+    fn event(&self, sports: &Sports) -> Option<Event> {
         sports.event(self.id, self.sport)
     }
 }
 
 impl Sports {
-    fn event(&'static self, id: u64, sport: &str) -> Option<Event> {
+    fn event(&self, id: u64, sport: &str) -> Option<Event> {
         let default_sport = self.0.first()?;
         let sport = self.0.iter().find(|name| **name == sport)?;
         Some(Event { id, sport: (sport != default_sport).then_some(sport), default_sport })
@@ -131,7 +121,7 @@ impl Refusal {
         Self { event: Some(event), ..self }
     }
 
-    pub(crate) fn not_tracked(event: Event) -> Self {
+    fn not_tracked(event: Event) -> Self {
         let message = format!("No live tracking for event {}", event.id);
         Self::new(Code::NotTracked, message).about(event)
     }
@@ -140,29 +130,81 @@ impl Refusal {
 /// The longest text from a client that an error repeats, in characters.
 const REPEATED_MAX: usize = 64;
 
-impl Command {
+impl HostDialect for Sports {
+    fn groups_max(&self) -> usize {
+        EVENTS_MAX
+    }
+
+    fn parse(&self, text: &str) -> Result<HostedCommand, Bytes> {
+        self.command(text).map_err(|refusal| error(&refusal))
+    }
+
+    fn render(&self, notice: Notice<'_>) -> Option<Bytes> {
+        let (refusal, channel) = match notice {
+            Notice::BinaryMessage => {
+                (Refusal::new(Code::BadAction, "commands are text messages"), None)
+            }
+            Notice::TooManyGroups { channel } => {
+                let message = format!("At most {EVENTS_MAX} matches at a time on one socket");
+                (Refusal::new(Code::Limit, message), Some(channel))
+            }
+            Notice::NotEntitled { channel, offers } => {
+                let message = format!("Prices of one bookmaker need {}", titles(offers));
+                (Refusal::new(Code::SubscriptionRequired, message), channel)
+            }
+            Notice::NotTracked { channel } => {
+                return Some(error(&Refusal::not_tracked(self.event_of(channel)?)));
+            }
+            Notice::UnknownCompanion { channel, name } => {
+                let message = format!("Unknown bookmaker: {name}");
+                (Refusal::new(Code::UnknownBookmaker, message), Some(channel))
+            }
+            // The prices of a bookmaker end without a frame.
+            Notice::Gone { channel } => {
+                return Some(unsubscribed(self.event_of(channel)?, Some("gone")));
+            }
+            Notice::Closing { message, .. } => {
+                (Refusal::new(Code::SubscriptionRequired, message), None)
+            }
+        };
+        let event = channel.and_then(|channel| self.event_of(channel));
+        Some(error(&Refusal { event, ..refusal }))
+    }
+}
+
+fn titles(offers: &[&Offer]) -> String {
+    offers.iter().map(|offer| &*offer.title).collect::<Vec<_>>().join(" and ")
+}
+
+impl Sports {
     /// Reads one text message.
-    ///
-    /// # Errors
-    ///
-    /// A [`Refusal`] that names what is wrong.
-    pub fn parse(text: &str, sports: &'static Sports) -> Result<Self, Refusal> {
+    fn command(&self, text: &str) -> Result<HostedCommand, Refusal> {
         let Ok(Value::Object(fields)) = serde_json::from_str(text) else {
             return Err(Refusal::new(Code::BadAction, "A message is one JSON object"));
         };
         match fields.get("action") {
-            Some(Value::String(action)) if action == "ping" => Ok(Self::Ping),
+            Some(Value::String(action)) if action == "ping" => Ok(HostedCommand::Reply(pong())),
             Some(Value::String(action)) if action == "subscribe" => {
-                let event = event(&fields, sports)?;
+                let channel = event(&fields, self)?.channel();
                 let book = fields.get("bookmaker_slug").and_then(Value::as_str);
-                let book = book.filter(|slug| !slug.is_empty()).map(Into::into);
-                Ok(Self::Subscribe { event, book, from: position(&fields) })
+                let book = book.filter(|slug| !slug.is_empty());
+                let companion =
+                    book.map(|slug| Companion { name: slug.into(), needs: BOOK_PRICES });
+                Ok(HostedCommand::Follow { channel, companion, from: position(&fields) })
             }
             Some(Value::String(action)) if action == "unsubscribe" => {
-                Ok(Self::Unsubscribe { event: event(&fields, sports)? })
+                let event = event(&fields, self)?;
+                let reply = unsubscribed(event, None);
+                Ok(HostedCommand::Unfollow { channel: event.channel(), reply })
             }
             other => Err(unknown_action(other)),
         }
+    }
+
+    /// The match whose channel this is.
+    fn event_of(&self, channel: &ChannelId) -> Option<Event> {
+        let name = EventChannel::parse(channel.as_str()).filter(|name| name.book.is_none())?;
+        name.event(self)
     }
 }
 
@@ -176,7 +218,7 @@ fn unknown_action(action: Option<&Value>) -> Refusal {
 }
 
 /// An id is an integer or a string that contains one.
-fn event(fields: &Map<String, Value>, sports: &'static Sports) -> Result<Event, Refusal> {
+fn event(fields: &Map<String, Value>, sports: &Sports) -> Result<Event, Refusal> {
     let id = match fields.get("event_id") {
         Some(Value::Number(id)) => id.as_u64(),
         Some(Value::String(id)) => id.trim().parse().ok(),
@@ -255,23 +297,23 @@ pub fn error(refusal: &Refusal) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::encode::payload;
+    use fanout::{Pattern, encode::payload};
 
-    static ONE: Sports = Sports(&["football"]);
-    static BOTH: Sports = Sports(&["football", "tennis"]);
+    use super::{FOOTBALL as ONE, FOOTBALL_AND_TENNIS as BOTH, *};
 
-    fn check(text: &str, sports: &'static Sports, channel: &str) {
-        let event = match Command::parse(text, sports).expect(text) {
-            Command::Subscribe { event, .. } | Command::Unsubscribe { event } => event,
-            Command::Ping => panic!("{text} is no ping"),
+    fn check(text: &str, sports: &Sports, expected: &str) {
+        let channel = match sports.parse(text).expect(text) {
+            HostedCommand::Follow { channel, .. } | HostedCommand::Unfollow { channel, .. } => {
+                channel
+            }
+            HostedCommand::Reply(_) => panic!("{text} is no ping"),
         };
-        assert_eq!(event.channel().as_str(), channel, "{text}");
+        assert_eq!(channel.as_str(), expected, "{text}");
     }
 
-    fn refused(text: &str, sports: &'static Sports, expected: &str) {
-        let refusal = Command::parse(text, sports).expect_err(text);
-        assert_eq!(payload(&error(&refusal)), expected, "{text}");
+    fn refused(text: &str, sports: &Sports, expected: &str) {
+        let refusal = sports.parse(text).expect_err(text);
+        assert_eq!(payload(&refusal), expected, "{text}");
     }
 
     #[test]
@@ -280,14 +322,15 @@ mod tests {
         check(r#"{"action":"subscribe","event_id":"7","sport":null}"#, &ONE, "~football/7");
         check(r#"{"action":"subscribe","event_id":7,"sport":"football"}"#, &BOTH, "~football/7");
         check(r#"{"action":"unsubscribe","event_id":7,"sport":"tennis"}"#, &BOTH, "~tennis/7");
-        assert_eq!(Command::parse(r#"{"action":"ping","more":1}"#, &ONE), Ok(Command::Ping));
+        let ping = ONE.parse(r#"{"action":"ping","more":1}"#);
+        assert_eq!(ping, Ok(HostedCommand::Reply(pong())));
     }
 
     #[test]
     fn position_is_one_only_with_its_epoch() {
         let check = |from: &str, expected: Option<Position>| {
             let text = format!(r#"{{"action":"subscribe","event_id":7,"from":{from}}}"#);
-            let Ok(Command::Subscribe { from, .. }) = Command::parse(&text, &ONE) else {
+            let Ok(HostedCommand::Follow { from, .. }) = ONE.parse(&text) else {
                 panic!("{text} is a subscribe");
             };
             assert_eq!(from, expected, "{text}");
@@ -323,7 +366,7 @@ mod tests {
     #[test]
     fn long_words_are_not_repeated() {
         let text = format!(r#"{{"action":"{}"}}"#, "x".repeat(5000));
-        let refusal = Command::parse(&text, &ONE).expect_err("no such action");
+        let refusal = ONE.command(&text).expect_err("no such action");
         assert!(refusal.message.len() < 100, "{}", refusal.message);
     }
 
@@ -337,6 +380,6 @@ mod tests {
         for other in ["football/7", "~football", "~football/x", "feeds"] {
             assert_eq!(EventChannel::parse(other), None, "{other}");
         }
-        assert!(crate::Pattern::parse(name.as_str()).is_none(), "no pattern matches it");
+        assert!(Pattern::parse(name.as_str()).is_none(), "no pattern matches it");
     }
 }

@@ -1,7 +1,7 @@
 //! Tennis: `event` and `score`.
 
 use fanout::Micros;
-use ingest::event::{PointKind, Side, TennisScore, TennisStatus};
+use ingest::event::{PointKind, Side, Sport, TennisScore};
 
 use super::{MatchScene, frame, kickoff, uts};
 use crate::{
@@ -9,11 +9,13 @@ use crate::{
     hub::state::{Match, Tennis},
     wire::tennis::calls,
 };
+use record::{Status, Vocabulary};
 
 pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Tennis) {
     let score_out = out.object("score");
     score(score_out, state.reported_score());
-    out.object("status").set("name", status(scene.state.tennis_status(state)));
+    let status = Status::from(scene.state.tennis_status(state));
+    out.object("status").set("name", status.word(Vocabulary::Sport(Sport::Tennis)));
     out.set_or_null("kickoff_at", kickoff(scene.state));
     let stats = stats(state);
     out.set("stats", stats);
@@ -27,19 +29,6 @@ pub(super) fn event(out: &mut Object, scene: &MatchScene<'_>, state: &Tennis) {
             out
         }),
     );
-}
-
-/// The status names of the tennis REST API.
-fn status(status: TennisStatus) -> &'static str {
-    match status {
-        TennisStatus::NotStarted => "scheduled",
-        TennisStatus::Live => "live",
-        TennisStatus::Interrupted => "interrupted",
-        TennisStatus::Finished => "finished",
-        TennisStatus::Retired => "retired",
-        TennisStatus::Walkover => "walkover",
-        TennisStatus::Cancelled => "cancelled",
-    }
 }
 
 /// The `score` frame: the score after a point.

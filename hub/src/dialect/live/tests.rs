@@ -1,4 +1,4 @@
-//! The dialect of the older sockets: commands, requests to the host, and its responses.
+//! Sessions on the older sockets: commands, requests to the hub, and its responses.
 
 use std::{
     cell::RefCell,
@@ -12,14 +12,15 @@ use fanout::{
     ChannelId, Dialect, Epoch, Position, Publication, Seq,
     catch_up::{CatchUp, CatchUpFrame, HostRequest, HostResponse, Lease, Verdict},
     channel::{Channel, Rate},
+    dialect::HostDialect,
     encode::text_frame,
-    live::{Command, EVENTS_MAX, Sports},
     outbox::Budget,
     session::Session,
     subscribers::{Effect, SubscriberLimits, Subscribers},
 };
 
-static SPORTS: Sports = Sports(&["football", "tennis"]);
+use super::protocol::{EVENTS_MAX, FOOTBALL_AND_TENNIS};
+
 const LIMITS: SubscriberLimits = SubscriberLimits {
     budget: Budget { bytes: 400, frame_bytes: 0, age_us: 1_000_000 },
     write_bytes: 400,
@@ -69,13 +70,14 @@ impl World {
     fn new() -> Self {
         let (mut subscribers, pipe) = (Subscribers::new(LIMITS), Pipe::default());
         pipe.0.borrow_mut().0 = usize::MAX;
-        subscribers.admit(Session::speaking(Dialect::Live(&SPORTS), 1), pipe.clone());
+        subscribers
+            .admit(Session::speaking(Dialect::Hosted(&FOOTBALL_AND_TENNIS), 1), pipe.clone());
         Self { subscribers, pipe, lease: Lease::default() }
     }
 
     /// Carries out a command and returns its request to the host.
     fn send(&mut self, text: &str) -> Option<HostRequest> {
-        let command = Command::parse(text, &SPORTS).expect("a good command");
+        let command = FOOTBALL_AND_TENNIS.parse(text).expect("a good command");
         self.subscribers.broadcast(1);
         self.subscribers.apply_command(0, command, 1);
         self.next_request()
@@ -113,7 +115,7 @@ impl World {
     fn start(&mut self, id: u32) {
         let text = format!("snapshot {id}");
         let caught_up = self.caught_up(id, &format!("~football/{id}"), &[(&text, 0)], 0);
-        self.subscribers.apply_response(0, HostResponse::EventStarted(caught_up, None), 1);
+        self.subscribers.apply_response(0, HostResponse::GroupStarted(caught_up, None), 1);
     }
 
     fn publish(&mut self, id: u32, name: &str, seq: Seq, text: &str) {
@@ -145,7 +147,7 @@ fn match_is_requested_by_its_id_and_followed_from_the_response_on() {
     let request = world.send(
         r#"{"action":"subscribe","event_id":7,"sport":"tennis","from":{"epoch":"7","seq":3}}"#,
     );
-    let Some(HostRequest::StartEvent { channel, book: None, from, .. }) = request else {
+    let Some(HostRequest::StartGroup { channel, companion: None, from, .. }) = request else {
         panic!("{request:?}");
     };
     assert_eq!(channel.as_str(), "~tennis/7");
@@ -155,7 +157,7 @@ fn match_is_requested_by_its_id_and_followed_from_the_response_on() {
     let texts = [("subscribed", 3), ("frame 4", 4)];
     let mut caught_up = world.caught_up(7, "~tennis/7", &texts, 4);
     caught_up.verdict = Verdict::Resumed;
-    world.subscribers.apply_response(0, HostResponse::EventStarted(caught_up, None), 1);
+    world.subscribers.apply_response(0, HostResponse::GroupStarted(caught_up, None), 1);
     world.publish(7, "~tennis/7", 5, "frame 5");
     assert_eq!(world.received(), ["subscribed", "frame 4", "frame 5"]);
     let left = world.send(r#"{"action":"unsubscribe","event_id":7,"sport":"tennis"}"#);
@@ -171,7 +173,7 @@ fn errors_are_sent_and_pings_answered() {
     assert!(world.subscribe(7).is_some());
     world.subscribers.apply_response(0, HostResponse::NotTracked, 1);
     world.send(r#"{"action":"subscribe","event_id":8,"bookmaker_slug":"nobody"}"#);
-    world.subscribers.apply_response(0, HostResponse::UnknownBook, 1);
+    world.subscribers.apply_response(0, HostResponse::UnknownCompanion, 1);
     let frames = world.received();
     assert_eq!(
         frames,
@@ -194,7 +196,7 @@ fn limit_counts_matches_and_not_their_books() {
         let name = format!("~football/{id}");
         let caught_up = world.caught_up(id, &name, &[("snapshot", 0)], 0);
         let book = (channel(100 + id, &format!("{name}/acme")), 0);
-        world.subscribers.apply_response(0, HostResponse::EventStarted(caught_up, Some(book)), 1);
+        world.subscribers.apply_response(0, HostResponse::GroupStarted(caught_up, Some(book)), 1);
         // The prices are caught up separately.
         let Some(HostRequest::CatchUp { channel, from, .. }) = world.next_request() else {
             panic!("the book is requested");
@@ -223,7 +225,7 @@ fn match_that_ends_sends_a_frame_and_its_book_does_not() {
     let book = channel(8, "~football/7/acme");
     world.subscribers.apply_response(
         0,
-        HostResponse::EventStarted(caught_up, Some((book.clone(), 0))),
+        HostResponse::GroupStarted(caught_up, Some((book.clone(), 0))),
         1,
     );
     let caught_up = world.caught_up(8, "~football/7/acme", &[], 0);

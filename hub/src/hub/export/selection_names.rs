@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ingest::event::Sport;
 
-use crate::hub::state::{Market, Selection};
+use super::super::state::{Market, Selection};
 
 /// The market and the outcome under which the price of a selection is stored.
 pub(super) fn names(sport: Sport, market: &Market, selection: &Selection) -> (Arc<str>, Arc<str>) {

@@ -1,35 +1,46 @@
 //! Records made from the hub's state, sport by sport, and their JSON.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use fanout::Epoch;
-use ingest::{event::Timed, normalize::events::Interpreter, simulator::Simulator};
+use fanout::{Epoch, Micros};
+use ingest::{event::Timed, normalize::events::Interpreter};
+use record::{Key, LiveRecords, MatchRecord, PlayRecord, Status};
+use simulator::Simulator;
 
-use super::{MatchRecord, PlayRecord, Status};
 use crate::{
-    hub::{Epochs, Hub, HubSettings, feeds::SourcePolicy, sequence::TailWindow},
-    identity::Identity,
+    hub::{
+        Epochs, Hub, HubSettings,
+        feeds::{FeedState, Health, SourceNumber, SourcePolicy},
+        sequence::TailWindow,
+        state::Touched,
+    },
+    identity::{Identity, MatchOrder, NumberedOrder, own},
 };
 
 const START: i64 = 1_767_225_600_000_000;
 
-fn records(batches: impl IntoIterator<Item = Timed>) -> Vec<Arc<MatchRecord>> {
+fn new_hub(hold_us: Micros) -> (Hub, SourceNumber) {
     let settings = HubSettings {
         window: TailWindow { bytes: 1, age_us: 1 },
         matches_max: 1_000,
         matches_max_per_source: usize::MAX,
         ended_keep_us: i64::MAX / 4,
         stale_after_ms: 1_000,
-        hold_us: 0,
+        hold_us,
     };
     let epochs = Epochs { matches: Epoch(1), feeds: Epoch(1) };
     let mut hub = Hub::new(settings, epochs, Identity::default());
     let source = hub.source("told".into(), "events", SourcePolicy::default());
+    (hub, source)
+}
+
+fn records(batches: impl IntoIterator<Item = Timed>) -> Vec<Arc<MatchRecord>> {
+    let (mut hub, source) = new_hub(0);
     for Timed { clock_us, batch } in batches {
         let errors = hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new());
         assert_eq!(errors, []);
     }
-    hub.take_changed(START).0
+    LiveRecords::default().apply(hub.take_changed(START)).records
 }
 
 /// The only match of these lines.
@@ -52,6 +63,147 @@ fn check_json(record: &MatchRecord) {
     let json = serde_json::to_string(record).expect("a record is JSON");
     let again: MatchRecord = serde_json::from_str(&json).expect("it is read again");
     assert_eq!(again, MatchRecord { position: None, ..record.clone() }, "{json}");
+}
+
+/// The records of the matches in a hub, as a reader of its exports has them.
+#[derive(Default)]
+struct Exported {
+    live: LiveRecords,
+    records: BTreeMap<Key, Arc<MatchRecord>>,
+}
+
+impl Exported {
+    fn update(&mut self, hub: &mut Hub) {
+        let changed = self.live.apply(hub.take_changed(START));
+        for id in changed.gone {
+            self.records.remove(&id);
+        }
+        self.records.extend(changed.records.into_iter().map(|record| (record.brief.id, record)));
+    }
+
+    /// Compares the records with those of one complete export.
+    fn check(&mut self, hub: &mut Hub) {
+        self.update(hub);
+        for entry in hub.matches.values_mut() {
+            entry.state.touched = Touched { all: true, ..Touched::default() };
+            entry.is_changed = true;
+            hub.changed.push(entry.state.id);
+        }
+        let complete = LiveRecords::default().apply(hub.take_changed(START)).records;
+        assert_eq!(complete.len(), self.records.len());
+        for record in complete {
+            // The position may have advanced without a change of the match.
+            let of_changes = MatchRecord {
+                position: record.position,
+                ..(*self.records[&record.brief.id]).clone()
+            };
+            assert_eq!(of_changes, *record);
+        }
+    }
+}
+
+/// Adds up the exports of a simulated day, in which the source is down for a while.
+#[test]
+fn exports_of_changes_add_up_to_the_complete_state() {
+    let (mut hub, source) = new_hub(10_000_000);
+    let mut exported = Exported::default();
+    for (n, Timed { clock_us, batch }) in Simulator::new(5, START).take(20_000).enumerate() {
+        hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new());
+        if n % 5_000 < 2 {
+            let feed = if n % 5_000 == 0 { FeedState::Down } else { FeedState::Live };
+            let health = Health { feed, why: None };
+            hub.set_source_health(source, &health, clock_us, &mut Vec::new());
+        }
+        if n % 97 == 0 {
+            exported.update(&mut hub);
+        }
+    }
+    exported.check(&mut hub);
+    assert!(exported.records.len() > 10, "only {} matches", exported.records.len());
+}
+
+/// The lines of one provider's match, with two books between which there is an arbitrage.
+fn lines_with_arbitrage(sides: [&str; 2], books: [&str; 2]) -> Vec<String> {
+    let line = |fact: &str| format!(r#"{{"sport":"football","match":"m","fact":{fact}}}"#);
+    let [home, away] = sides;
+    let mut lines = vec![
+        line(&format!(r#"{{"fixture":{{"sides":[{{"name":"{home}"}},{{"name":"{away}"}}]}}}}"#)),
+        line(r#"{"football":{"status":"first_half"}}"#),
+    ];
+    for (book, [home, away]) in books.into_iter().zip([["3", "1.2"], ["1.2", "3"]]) {
+        let change = |change: &str| {
+            line(&format!(r#"{{"odds":{{"book":"{book}","market":"1","change":{change}}}}}"#))
+        };
+        lines.push(change(
+            r#"{"define":{"kind":"match_winner","status":"open","selections":[{"id":"h","status":"active","outcome":"home"},{"id":"a","status":"active","outcome":"away"}]}}"#,
+        ));
+        lines.push(change(&format!(
+            r#"{{"prices":{{"selections":[{{"id":"h","price":"{home}"}},{{"id":"a","price":"{away}"}}]}}}}"#
+        )));
+    }
+    lines
+}
+
+#[test]
+fn match_that_is_joined_with_another_leaves_the_records_until_it_is_split_again() {
+    let (mut hub, first) = new_hub(0);
+    let second = hub.source("second".into(), "events", SourcePolicy::default());
+    let [stays, dropped] = ["one", "two"].map(|provider| own(provider, "m"));
+    let mut exported = Exported::default();
+    for (source, provider, sides, books) in
+        [(first, "one", ["A", "B"], ["x", "y"]), (second, "two", ["C", "D"], ["x", "z"])]
+    {
+        let mut interpreter = Interpreter::new(provider.into());
+        for line in lines_with_arbitrage(sides, books) {
+            let timed = interpreter.line(line.as_bytes(), START).expect("a line").timed;
+            assert_eq!(hub.apply(source, &timed.batch, START, START, &mut Vec::new()), []);
+        }
+    }
+    exported.check(&mut hub);
+    assert_eq!(exported.records.len(), 2);
+    let signals = hub.take_signals();
+    assert!(signals.iter().any(|it| it.match_id == dropped.0 && it.ended.is_none()));
+
+    let (provider, key) = ("two".to_owned(), "m".to_owned());
+    let split = MatchOrder::Split { provider: provider.clone(), key: key.clone() };
+    let join = MatchOrder::Join { provider, key, into: stays, swapped: false, with: None };
+    let mut order = |hub: &mut Hub, number, order| {
+        hub.apply_order(&NumberedOrder { number, order }, START, &mut Vec::new());
+        exported.check(hub);
+        exported.records.keys().copied().collect::<Vec<_>>()
+    };
+    assert_eq!(order(&mut hub, 1, join), [stays.0]);
+    let signals = hub.take_signals();
+    let of_dropped: Vec<_> = signals.iter().filter(|it| it.match_id == dropped.0).collect();
+    assert!(!of_dropped.is_empty() && of_dropped.iter().all(|it| it.ended.is_some()));
+
+    let mut both = [stays.0, dropped.0];
+    both.sort_unstable();
+    assert_eq!(order(&mut hub, 2, split), both);
+}
+
+#[test]
+fn match_without_changes_is_not_exported() {
+    let (mut hub, source) = new_hub(10_000_000);
+    for Timed { clock_us, batch } in Simulator::new(5, START).take(2_000) {
+        hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new());
+    }
+    assert!(hub.export(START).is_some());
+    assert!(hub.export(START).is_none());
+}
+
+#[test]
+fn match_that_is_removed_before_an_export_leaves_its_last_record() {
+    let (mut hub, source) = new_hub(0);
+    for Timed { clock_us, batch } in Simulator::new(5, START).take(50) {
+        hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new());
+    }
+    let matches = hub.matches();
+    assert!(matches > 0);
+    hub.restart_source(source, START, &mut Vec::new());
+    let changed = LiveRecords::default().apply(hub.take_changed(START));
+    let counts = [changed.records.len(), changed.evicted.len(), changed.gone.len()];
+    assert_eq!(counts, [0, matches, matches]);
 }
 
 #[test]

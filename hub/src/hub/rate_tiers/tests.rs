@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     document::{
-        Node,
+        Node, Object,
         tests::{apply, tree},
     },
     hub::sequence::{Sequence, Stamp, TailWindow},
@@ -135,7 +135,7 @@ impl Stage {
             return;
         }
         let stamp = Stamp { source: None, received: self.now, published: self.now };
-        let update = self.sequence.push(stamp, patch, events, WINDOW);
+        let update = self.sequence.push(stamp, patch.into(), events, WINDOW);
         let name = channel.name.clone();
         let body = stream::UpdateFrame { channel: name, prev, update: Arc::clone(&update) };
         let publication = Publication::new(channel, prev, update.seq, Box::new(body));
@@ -241,7 +241,7 @@ impl Stage {
             Some(Kind::Values) => {
                 assert_eq!(publication.seq + 1, self.sequence.head());
                 let run = &self.each[publication.prev as usize..];
-                let mut merged = Object::default();
+                let mut merged = Patch::from(Object::default());
                 let composes = run.iter().all(|it| merged.merge(&it.update.patch).is_ok());
                 assert!(!composes, "{rate:?}: {} comes too soon", publication.seq);
             }
@@ -285,8 +285,6 @@ impl Reader {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
-
     /// Whatever changes and however time passes, readers at all rates end as those do who take each
     /// change, and every frame comes when it should.
     #[test]

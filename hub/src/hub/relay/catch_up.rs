@@ -8,16 +8,17 @@ use fanout::{
     catch_up::{CatchUp, CatchUpFrame, HostResponse, Verdict},
     channel::Channel,
     encode::{Encode, text_frame},
-    live::EventChannel,
 };
 use ingest::event::{Id, Sport};
 
 use super::{LegacyChannel, football};
 use crate::{
-    channels::Channels,
-    dialect::live::{self, NumberedFrame, SubscriptionSnapshot, football::MatchTime, odds},
+    channels::{BOOK_PRICES, Channels},
+    dialect::live::{
+        self, NumberedFrame, SubscriptionSnapshot, football::MatchTime, odds,
+        protocol::EventChannel,
+    },
     document::Object,
-    entitlement,
     hub::{Hub, state::Play},
 };
 
@@ -41,7 +42,7 @@ impl Hub {
         let books = &self.matches[&id].state.books;
         let place = book.map(|slug| books.iter().position(|book| book.slug == *slug));
         if place == Some(None) {
-            return HostResponse::UnknownBook;
+            return HostResponse::UnknownCompanion;
         }
         self.open_channel(id, channel, now);
         let book = place.flatten().map(|place| self.open_book(id, channel, place, now));
@@ -79,7 +80,7 @@ impl Hub {
             }
             caught_up.frames.push(CatchUpFrame { frame, to: head });
         }
-        HostResponse::EventStarted(caught_up, book)
+        HostResponse::GroupStarted(caught_up, book)
     }
 
     /// Lets a reader catch up on a channel of this dialect.
@@ -130,7 +131,7 @@ impl Hub {
     /// The match of a channel of this dialect, if its sport is available in it.
     fn relayed_match(&self, channel: &str) -> Option<Id> {
         let name = EventChannel::parse(channel)?;
-        let state = &self.matches.get(&Id(name.id))?.state;
+        let state = &self.matches.get(Id(name.id))?.state;
         let is_relayed = matches!(state.sport, Sport::Football | Sport::Tennis);
         (is_relayed && state.sport.as_str() == name.sport).then_some(state.id)
     }
@@ -148,15 +149,15 @@ impl Hub {
 
     /// Opens the channel of a bookmaker's prices; returns it with its head.
     fn open_book(&mut self, id: Id, of: &ChannelId, place: usize, now: Micros) -> (Channel, Seq) {
-        let state = &self.matches[&id].state;
-        let book = &state.books[place];
-        let prices = odds::of_book(book, self.book_header(id, book), state.sport);
+        let known = &self.matches[&id];
+        let book = &known.state.books[place];
+        let prices = odds::of_book(book, self.book_header(known, book), known.state.sport);
         let name = ChannelId::new(format!("{of}/{}", book.slug));
         let legacy = self.relay.channels.get_mut(&id).expect("it was opened before");
         // Prices have their own epoch, so that their numbers are never mistaken for those of the match.
         let count = u32::try_from(legacy.books.len()).unwrap_or(u32::MAX);
         let epoch = Epoch(legacy.epoch().0.wrapping_add(count).wrapping_add(1));
-        let channel = new_channel(&mut self.channels, name, (epoch, entitlement::BOOK));
+        let channel = new_channel(&mut self.channels, name, (epoch, BOOK_PRICES));
         let book = legacy.book(book, prices, channel, now);
         (book.channel.clone(), book.head())
     }
@@ -201,9 +202,10 @@ impl Hub {
 
     /// The `odds_book` frame of the book at this index.
     fn book_object(&self, id: Id, place: Option<usize>, now: Micros) -> Option<Object> {
-        let state = &self.matches.get(&id)?.state;
+        let known = self.matches.get(id)?;
+        let state = &known.state;
         let book = state.books.get(place?)?;
-        let header = self.book_header(id, book);
+        let header = self.book_header(known, book);
         let prices = odds::of_book(book, header, state.sport);
         Some(odds::book_frame(state, book, prices, odds::reason(header, "subscribe"), now))
     }

@@ -23,7 +23,7 @@ use self::{
     recent::RecentFrames,
 };
 use super::{
-    Hub, MatchEntry,
+    Hub, MatchEntry, MatchSlot,
     sequence::Stamp,
     state::{Football, FootballEvent, FootballPart, Life, MatchDelta, Moment, Play, TennisPart},
 };
@@ -107,12 +107,13 @@ impl Hub {
     /// Sends what a batch changed in one match.
     pub(super) fn relay(
         &mut self,
-        id: Id,
+        slot: MatchSlot,
         delta: &MatchDelta,
         stamp: Stamp,
         changes: &mut Vec<Change>,
     ) {
-        let Some(known) = self.matches.get(&id) else { return };
+        let known = &self.matches[slot];
+        let id = known.state.id;
         let is_relayed = matches!(known.state.sport, Sport::Football | Sport::Tennis);
         let followed = self.relay.channels.contains_key(&id);
         if !is_relayed || !followed && !happens(delta) {
@@ -140,7 +141,7 @@ impl Hub {
     pub(super) fn relay_due(&mut self, now: Micros, changes: &mut Vec<Change>) {
         let ids: Vec<Id> = self.relay.channels.keys().copied().collect();
         for id in ids {
-            let Some(known) = self.matches.get(&id) else { continue };
+            let Some(known) = self.matches.get(id) else { continue };
             let scene = self.scene(known, now);
             let Some(legacy) = self.relay.channels.get_mut(&id) else { continue };
             if legacy.is_idle(now, LINGER_US) {
@@ -169,7 +170,7 @@ impl Hub {
 
     /// Sends the prices of a match that have changed or are due.
     fn relay_prices(&mut self, id: Id, now: Micros, changes: &mut Vec<Change>) {
-        let Some(known) = self.matches.get(&id) else { return };
+        let Some(known) = self.matches.get(id) else { return };
         let goes_on = self.match_header(known).life != Life::Ended;
         if !self.relay.channels.get(&id).is_some_and(|legacy| legacy.has_prices_due(now, goes_on)) {
             return;
@@ -188,7 +189,7 @@ impl Hub {
         }
         legacy.send_book_prices(now, goes_on, changes, |slug| {
             let place = state.books.iter().position(|book| book.slug == *slug)?;
-            let header = self.channels.get(Subject::Book(id, place))?.header;
+            let header = known.channels.get(Subject::Book(id, place))?.header;
             Some((state, &state.books[place], header))
         });
     }

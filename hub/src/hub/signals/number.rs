@@ -5,10 +5,8 @@ use std::collections::VecDeque;
 use ingest::event::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::{
-    ids::{NUMBERS_MAX, choices},
-    record::Key,
-};
+use crate::ids::{NUMBERS_MAX, choices};
+use record::Key;
 
 /// Signals whose ids are remembered, more than can be requested. About 60 bytes each.
 const REMEMBERED_MAX: usize = 65_536;

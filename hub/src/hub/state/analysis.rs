@@ -99,10 +99,8 @@ impl MatchAnalysis {
 
 #[cfg(test)]
 mod tests {
-    use ingest::{
-        event::{Fact, FootballFact},
-        simulator::Simulator,
-    };
+    use ingest::event::{Fact, FootballFact};
+    use simulator::Simulator;
 
     use super::*;
 

@@ -1,10 +1,10 @@
-//! One bookmaker's book of one match: markets, selections, prices, ladders.
+//! One bookmaker's book of one match: its markets, and what a fact changes in them.
 
 use std::{collections::HashMap, sync::Arc};
 
 use fanout::Micros;
 use ingest::event::{
-    Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, SelectionChange,
+    Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, SelectionChange,
     SelectionDefinition, SelectionStatus,
 };
 use rust_decimal::Decimal;
@@ -12,12 +12,9 @@ use rust_decimal::Decimal;
 use super::{
     Life, Moment,
     guard::{Guard, GuardChange},
+    market::{LadderKind, Market, Selection, Transition},
 };
 use crate::hub::feeds::SourceNumber;
-
-/// No bookmaker offers more, so a higher price is an error of the feed and ignored. This also keeps
-/// computations far from overflow.
-const PRICE_MAX: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
 
 #[derive(Debug)]
 pub struct Book {
@@ -28,69 +25,18 @@ pub struct Book {
     pub guard: Guard,
     pub markets: Vec<Market>,
     places: HashMap<Arc<str>, usize>,
+    tally: MarketTally,
     /// The sequence of the match's channel that these prices reflect.
     pub match_seq: Option<u64>,
 }
 
-#[derive(Debug)]
-pub struct Market {
-    pub id: Arc<str>,
-    pub kind: Arc<str>,
-    pub name: Option<Arc<str>>,
-    pub line: Option<Decimal>,
-    pub period: Option<Arc<str>>,
-    pub status: MarketStatus,
-    pub in_play: bool,
-    pub volume: Option<Decimal>,
-    pub selections: Vec<Selection>,
-    /// Every change of status or of being in play, the last [`Market::TRANSITIONS_MAX`] of them.
-    pub transitions: Vec<Transition>,
-    /// Transitions that are no longer kept.
-    pub transitions_dropped: u32,
-    /// How often it was resettled.
-    resettled: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transition {
-    pub at: Micros,
-    pub status: MarketStatus,
-    pub in_play: bool,
-}
-
-#[derive(Debug)]
-pub struct Selection {
-    pub id: Arc<str>,
-    pub name: Option<Arc<str>>,
-    pub status: SelectionStatus,
-    pub outcome: Option<Outcome>,
-    /// The best price to back: a bookmaker's own, or the top of the ladder.
-    pub price: Option<Decimal>,
-    /// The price before it.
-    pub prev: Option<Decimal>,
-    pub last: Option<Decimal>,
-    pub volume: Option<Decimal>,
-    /// When the price was last reported.
-    pub priced_at: Micros,
-    pub back: Ladder,
-    pub lay: Ladder,
-    pub traded: Ladder,
-}
-
-/// Sizes by price, lowest price first.
-#[derive(Debug, Default, Clone, PartialEq)]
-pub struct Ladder {
-    levels: Vec<Level>,
-    /// Whether a level was ever reported: a ladder that has become empty still exists.
-    present: bool,
-}
-
-/// Which of a selection's ladders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LadderKind {
-    Back,
-    Lay,
-    Traded,
+/// Counts of a book's markets, so that its life is known without a look at each of them.
+#[derive(Debug, Default)]
+struct MarketTally {
+    open: usize,
+    closed: usize,
+    /// In play and not closed.
+    in_play: usize,
 }
 
 /// A part of a book, by indexes into [`Book::markets`] and [`Market::selections`].
@@ -104,7 +50,8 @@ pub enum BookPart {
     Price(usize, usize),
     Last(usize, usize),
     SelectionVolume(usize, usize),
-    Rung(usize, usize, LadderKind, Decimal),
+    /// A level of a ladder as it is now; size 0 means that it is gone.
+    Rung(usize, usize, LadderKind, Level),
 }
 
 impl BookPart {
@@ -119,6 +66,33 @@ impl BookPart {
         | Self::SelectionVolume(market, _)
         | Self::Rung(market, ..)) = self;
         market
+    }
+
+    /// The index of its selection; `None` for a part of the market itself.
+    #[must_use]
+    pub fn selection(self) -> Option<usize> {
+        match self {
+            Self::Price(_, selection)
+            | Self::Last(_, selection)
+            | Self::SelectionVolume(_, selection)
+            | Self::Rung(_, selection, ..) => Some(selection),
+            Self::Definition(_) | Self::Transition(..) | Self::Volume(_) => None,
+        }
+    }
+
+    /// Whether it is of a market's definition and its history, not a price, size or volume.
+    #[must_use]
+    pub fn is_of_definition(self) -> bool {
+        matches!(self, Self::Definition(_) | Self::Transition(..))
+    }
+
+    /// Its ladder, if it is a level of one.
+    #[must_use]
+    pub fn ladder(self) -> Option<LadderKind> {
+        match self {
+            Self::Rung(_, _, ladder, _) => Some(ladder),
+            _ => None,
+        }
     }
 }
 
@@ -145,168 +119,25 @@ pub enum BookEvent {
     Guard(GuardChange),
 }
 
-impl Market {
-    /// Far more than a market suspended at every goal of a high-scoring match needs.
-    pub const TRANSITIONS_MAX: u32 = 64;
-
-    fn new(id: Arc<str>) -> Self {
-        Self {
-            id,
-            kind: Arc::from("unknown"),
-            name: None,
-            line: None,
-            period: None,
-            status: MarketStatus::Inactive,
-            in_play: false,
-            volume: None,
-            selections: Vec::new(),
-            transitions: Vec::new(),
-            transitions_dropped: 0,
-            resettled: 0,
-        }
+impl MarketTally {
+    fn add(&mut self, market: &Market) {
+        let [open, closed, in_play] = Self::counts(market);
+        self.open += open;
+        self.closed += closed;
+        self.in_play += in_play;
     }
 
-    fn transition(&mut self, transition: Transition) -> u32 {
-        if self.transitions.len() == Self::TRANSITIONS_MAX as usize {
-            self.transitions.remove(0);
-            self.transitions_dropped += 1;
-        }
-        self.transitions.push(transition);
-        self.last_number()
+    fn remove(&mut self, market: &Market) {
+        let [open, closed, in_play] = Self::counts(market);
+        self.open -= open;
+        self.closed -= closed;
+        self.in_play -= in_play;
     }
 
-    /// The number of the last transition; 0 before the first.
-    fn last_number(&self) -> u32 {
-        self.transitions_dropped + u32::try_from(self.transitions.len()).unwrap_or(u32::MAX)
-    }
-
-    /// The selections that have won, by place.
-    fn winners(&self) -> Vec<usize> {
-        let all = self.selections.iter().enumerate();
-        let won = all.filter(|(_, selection)| selection.status == SelectionStatus::Winner);
-        won.map(|(place, _)| place).collect()
-    }
-
-    /// Whether the definition equals the current one. False for a market that is not defined yet.
-    fn is_defined_as(&self, definition: &MarketDefinition) -> bool {
-        let MarketDefinition { kind, name, line, period, status, in_play, selections } = definition;
-        let same = |own: &Selection, new: &SelectionDefinition| {
-            own.id == new.id
-                && own.name == new.name
-                && own.status == new.status
-                && own.outcome == new.outcome
-        };
-        !self.transitions.is_empty()
-            && (&self.kind, &self.name, &self.line) == (kind, name, line)
-            && (&self.period, &self.status, &self.in_play) == (period, status, in_play)
-            && selections.iter().all(|new| self.selections.iter().any(|own| same(own, new)))
-            && self.selections.iter().all(|own| {
-                own.status == SelectionStatus::Removed
-                    || selections.iter().any(|new| new.id == own.id)
-            })
-    }
-
-    /// The transition of this number, if it is still kept.
-    #[must_use]
-    pub fn numbered(&self, number: u32) -> Option<&Transition> {
-        let place = number.checked_sub(self.transitions_dropped + 1)?;
-        self.transitions.get(usize::try_from(place).ok()?)
-    }
-
-    /// Finds a selection. Markets have few selections, mostly changed in the order of the
-    /// definition, so a linear search beats a map.
-    fn selection(&self, id: &str) -> Option<usize> {
-        self.selections.iter().position(|selection| &*selection.id == id)
-    }
-}
-
-impl Selection {
-    fn new(id: Arc<str>) -> Self {
-        Self {
-            id,
-            name: None,
-            status: SelectionStatus::Active,
-            outcome: None,
-            price: None,
-            prev: None,
-            last: None,
-            volume: None,
-            priced_at: 0,
-            back: Ladder::default(),
-            lay: Ladder::default(),
-            traded: Ladder::default(),
-        }
-    }
-
-    /// The best price at which one can lay.
-    #[must_use]
-    pub fn best_lay(&self) -> Option<Decimal> {
-        self.lay.levels.first().map(|level| level.price)
-    }
-
-    #[must_use]
-    pub fn ladder(&self, rung: LadderKind) -> &Ladder {
-        match rung {
-            LadderKind::Back => &self.back,
-            LadderKind::Lay => &self.lay,
-            LadderKind::Traded => &self.traded,
-        }
-    }
-
-    /// Sets the price; returns whether it changed.
-    fn set_price(&mut self, price: Option<Decimal>, at: Micros) -> bool {
-        self.priced_at = at;
-        let price = price.filter(|price| price.abs() <= PRICE_MAX);
-        if self.price == price {
-            return false;
-        }
-        self.prev = self.price.or(self.prev);
-        self.price = price;
-        true
-    }
-}
-
-impl Ladder {
-    #[must_use]
-    pub fn levels(&self) -> &[Level] {
-        &self.levels
-    }
-
-    /// Whether the source has this ladder at all, even if it is empty now.
-    #[must_use]
-    pub fn is_present(&self) -> bool {
-        self.present
-    }
-
-    #[must_use]
-    pub fn size(&self, price: Decimal) -> Option<Decimal> {
-        self.find(price).ok().map(|place| self.levels[place].size)
-    }
-
-    fn find(&self, price: Decimal) -> Result<usize, usize> {
-        self.levels.binary_search_by(|level| level.price.cmp(&price))
-    }
-
-    /// Sets or removes a rung; returns whether anything changed.
-    fn set(&mut self, level: Level) -> bool {
-        match self.find(level.price) {
-            Ok(place) if level.size.is_zero() => {
-                self.levels.remove(place);
-                true
-            }
-            // An equal size with other digits is unchanged and keeps the digits that readers have.
-            Ok(place) if self.levels[place].size == level.size => false,
-            Ok(place) => {
-                self.levels[place].size = level.size;
-                true
-            }
-            Err(_) if level.size.is_zero() => false,
-            Err(place) => {
-                self.levels.insert(place, level);
-                self.present = true;
-                true
-            }
-        }
+    fn counts(market: &Market) -> [usize; 3] {
+        let is_closed = market.status == MarketStatus::Closed;
+        [market.status == MarketStatus::Open, is_closed, market.in_play && !is_closed]
+            .map(usize::from)
     }
 }
 
@@ -318,6 +149,7 @@ impl Book {
             guard: Guard::default(),
             markets: Vec::new(),
             places: HashMap::new(),
+            tally: MarketTally::default(),
             match_seq: None,
         }
     }
@@ -331,20 +163,17 @@ impl Book {
 
     /// Whether the bookmaker has suspended every market that is not closed.
     pub(super) fn has_suspended_itself(&self) -> bool {
-        let mut open = self.markets.iter().filter(|m| m.status != MarketStatus::Closed).peekable();
-        open.peek().is_some() && open.all(|market| market.status != MarketStatus::Open)
+        self.tally.closed < self.markets.len() && self.tally.open == 0
     }
 
     #[must_use]
     pub fn is_in_play(&self) -> bool {
-        self.markets.iter().any(|market| market.in_play && market.status != MarketStatus::Closed)
+        self.tally.in_play > 0
     }
 
     #[must_use]
     pub fn life(&self) -> Life {
-        if !self.markets.is_empty()
-            && self.markets.iter().all(|market| market.status == MarketStatus::Closed)
-        {
+        if !self.markets.is_empty() && self.tally.closed == self.markets.len() {
             Life::Ended
         } else if self.guard.holds() || self.has_suspended_itself() {
             Life::Suspended
@@ -383,6 +212,10 @@ impl Book {
             MarketChange::Define(_) => {}
             MarketChange::Clear => self.clear(place, parts),
             MarketChange::Prices { selections, volume } => {
+                // Its levels, and rarely more than the price and its neighbours.
+                let room =
+                    |it: &SelectionChange| it.back.len() + it.lay.len() + it.traded.len() + 3;
+                parts.reserve(selections.iter().map(room).sum());
                 self.volume(place, *volume, parts);
                 for change in selections {
                     self.change(place, change, moment.best(), parts);
@@ -413,12 +246,14 @@ impl Book {
         }
         let before = market.transitions.last().map(|t| (t.status, t.in_play));
         let won_before = market.winners();
+        self.tally.remove(market);
         market.kind = Arc::clone(&definition.kind);
         market.name.clone_from(&definition.name);
         market.line = definition.line;
         market.period.clone_from(&definition.period);
         market.status = definition.status;
         market.in_play = definition.in_play;
+        self.tally.add(market);
         for new in &definition.selections {
             let selection = market.selection(&new.id).unwrap_or_else(|| {
                 market.selections.push(Selection::new(Arc::clone(&new.id)));
@@ -429,8 +264,10 @@ impl Book {
             selection.status = new.status;
             selection.outcome = new.outcome;
         }
-        for selection in &mut market.selections {
-            if !definition.selections.iter().any(|new| new.id == selection.id) {
+        for (index, selection) in market.selections.iter_mut().enumerate() {
+            let is_own = |new: &SelectionDefinition| new.id == selection.id;
+            let in_place = definition.selections.get(index).is_some_and(is_own);
+            if !in_place && !definition.selections.iter().any(is_own) {
                 selection.status = SelectionStatus::Removed;
             }
         }
@@ -457,7 +294,10 @@ impl Book {
             let priced = selection.price.is_some() || selection.best_lay().is_some();
             for rung in [LadderKind::Back, LadderKind::Lay, LadderKind::Traded] {
                 let gone = std::mem::take(&mut selection.ladder_mut(rung).levels);
-                parts.extend(gone.iter().map(|l| BookPart::Rung(market, number, rung, l.price)));
+                parts.extend(gone.into_iter().map(|level| {
+                    let level = Level { size: Decimal::ZERO, ..level };
+                    BookPart::Rung(market, number, rung, level)
+                }));
             }
             selection.price = None;
             if priced {
@@ -498,7 +338,7 @@ impl Book {
             let ladder = selection.ladder_mut(rung);
             for level in levels {
                 if ladder.set(*level) {
-                    parts.push(BookPart::Rung(market, number, rung, level.price));
+                    parts.push(BookPart::Rung(market, number, rung, *level));
                 }
             }
         }
@@ -517,16 +357,6 @@ impl Book {
         if change.volume.is_some() && selection.volume != change.volume {
             selection.volume = change.volume;
             parts.push(BookPart::SelectionVolume(market, number));
-        }
-    }
-}
-
-impl Selection {
-    fn ladder_mut(&mut self, rung: LadderKind) -> &mut Ladder {
-        match rung {
-            LadderKind::Back => &mut self.back,
-            LadderKind::Lay => &mut self.lay,
-            LadderKind::Traded => &mut self.traded,
         }
     }
 }

@@ -9,11 +9,16 @@
 //! outcomes, less 1, to four decimal places. Below 0 it is an arbitrage. It is present if every
 //! outcome has a price.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+    sync::Arc,
+};
 
 use fanout::Micros;
 use ingest::event::{MarketStatus, Outcome, SelectionStatus};
 use rust_decimal::{Decimal, RoundingStrategy};
+use rustc_hash::FxHashMap;
 
 use super::{Book, Market};
 
@@ -21,6 +26,13 @@ use super::{Book, Market};
 #[derive(Debug, Default)]
 pub struct Consensus {
     pub markets: BTreeMap<ConsensusKey, ConsensusEntry>,
+    /// The key of each market of each book that has one.
+    keys: FxHashMap<(usize, usize), ConsensusKey>,
+    /// Keys that a market has left: it was redefined, or another source took over its book.
+    left: BTreeSet<ConsensusKey>,
+    /// How many markets are not closed, and how many of these are open.
+    unclosed: usize,
+    open: usize,
 }
 
 /// The key of a market across bookmakers: its kind, its part of the match, its line.
@@ -35,8 +47,6 @@ pub struct ConsensusKey {
 #[derive(Debug, Default)]
 pub struct ConsensusEntry {
     markets: Vec<(usize, usize)>,
-    /// Whether a market was redefined and now belongs to another key.
-    left: bool,
     pub current: Option<ConsensusMarket>,
     /// The number of the change that settled it last.
     pub settled: Option<u64>,
@@ -89,6 +99,9 @@ impl ConsensusKey {
     /// The market's id on the consensus channel: `over_under@2.5`, `match_winner:1h`.
     #[must_use]
     pub fn id(&self) -> Arc<str> {
+        if self.period.is_none() && self.line.is_none() {
+            return Arc::clone(&self.kind);
+        }
         let mut id = self.kind.to_string();
         if let Some(period) = &self.period {
             id.push(':');
@@ -103,38 +116,52 @@ impl ConsensusKey {
 }
 
 impl Consensus {
+    /// Whether every market is closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.unclosed == 0
+    }
+
+    /// Whether any market is open.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open > 0
+    }
+
     /// Removes all markets of a book that another source has taken over.
     pub(super) fn forget_book(&mut self, book: usize) {
-        for members in self.markets.values_mut() {
-            let count = members.markets.len();
-            members.markets.retain(|(own, _)| *own != book);
-            members.left |= members.markets.len() < count;
+        for (_, key) in self.keys.extract_if(|(own, _), _| *own == book) {
+            if let Some(members) = self.markets.get_mut(&key) {
+                members.markets.retain(|(own, _)| *own != book);
+            }
+            self.left.insert(key);
         }
     }
 
     /// Records that a market of a book was defined, perhaps with another key than before.
     pub(super) fn note(&mut self, market: &Market, book: usize, place: usize) {
         let key = ConsensusKey::of(market);
-        for (_, members) in self.markets.iter_mut().filter(|(own, _)| Some(*own) != key.as_ref()) {
-            let count = members.markets.len();
-            members.markets.retain(|member| *member != (book, place));
-            members.left |= members.markets.len() < count;
+        let member = (book, place);
+        if self.keys.get(&member) == key.as_ref() {
+            return;
         }
-        let Some(key) = key else { return };
-        let members = &mut self.markets.entry(key).or_default().markets;
-        if !members.contains(&(book, place)) {
-            members.push((book, place));
+        if let Some(before) = self.keys.remove(&member) {
+            if let Some(members) = self.markets.get_mut(&before) {
+                members.markets.retain(|own| *own != member);
+            }
+            self.left.insert(before);
+        }
+        if let Some(key) = key {
+            self.markets.entry(key.clone()).or_default().markets.push(member);
+            self.keys.insert(member, key);
         }
     }
 
-    /// The markets that one of `changed_markets` belongs to or has left.
+    /// The markets that one of `changed_markets` belongs to or has left, in their order.
     #[must_use]
-    pub fn keys_touched_by(&self, changed_markets: &[(usize, usize)]) -> Vec<ConsensusKey> {
-        let of = |members: &ConsensusEntry| {
-            changed_markets.iter().any(|market| members.markets.contains(market))
-        };
-        let all = self.markets.iter().filter(|(_, members)| members.left || of(members));
-        all.map(|(key, _)| key.clone()).collect()
+    pub fn keys_touched_by(&self, changed_markets: &[(usize, usize)]) -> BTreeSet<ConsensusKey> {
+        let of_changed = changed_markets.iter().filter_map(|market| self.keys.get(market));
+        of_changed.chain(&self.left).cloned().collect()
     }
 
     /// Which markets of which books belong to it, by their places.
@@ -143,32 +170,44 @@ impl Consensus {
         self.markets.get(key).map_or(&[], |members| members.markets.as_slice())
     }
 
-    /// Recomputes each consensus market that one of `changed_markets` belongs to or has left, and
-    /// returns those that changed. One without markets is removed. `number` is that of the change.
+    /// Recomputes the markets that were touched, and returns those that changed. One without
+    /// members is removed. `number` is that of the change.
     pub fn refresh(
         &mut self,
         books: &[Book],
-        changed_markets: &[(usize, usize)],
+        touched: &BTreeSet<ConsensusKey>,
         number: u64,
     ) -> Vec<ConsensusChange> {
+        self.left.clear();
         let mut changed = Vec::new();
-        for (key, members) in &mut self.markets {
-            let left = std::mem::take(&mut members.left);
-            if !left && !changed_markets.iter().any(|market| members.markets.contains(market)) {
-                continue;
-            }
+        for key in touched {
+            let Some(members) = self.markets.get_mut(key) else { continue };
             let now = (!members.markets.is_empty()).then(|| members.combine(books));
             if members.current != now {
-                let before = std::mem::replace(&mut members.current, now);
+                let before = mem::replace(&mut members.current, now);
+                let [unclosed, open] = counts(members.current.as_ref());
+                let [unclosed_before, open_before] = counts(before.as_ref());
+                self.unclosed = self.unclosed + unclosed - unclosed_before;
+                self.open = self.open + open - open_before;
                 if members.is_closed() && !before.as_ref().is_some_and(ConsensusMarket::is_closed) {
                     members.settled = Some(number);
                 }
                 changed.push(ConsensusChange { key: key.clone(), before });
             }
+            if members.markets.is_empty() {
+                self.markets.remove(key);
+            }
         }
-        self.markets.retain(|_, members| !members.markets.is_empty());
         changed
     }
+}
+
+/// Whether a market counts as not closed, and as open.
+fn counts(market: Option<&ConsensusMarket>) -> [usize; 2] {
+    market.map_or([0, 0], |market| {
+        [market.status != MarketStatus::Closed, market.status == MarketStatus::Open]
+            .map(usize::from)
+    })
 }
 
 impl ConsensusMarket {
@@ -194,8 +233,10 @@ impl ConsensusEntry {
         for outcome in markets().flat_map(|m| m.selections.iter().filter_map(|s| s.outcome)) {
             selections.entry(outcome).or_insert_with(|| self.price(books, outcome));
         }
+        // Often only the time of a price has changed, and a sum of quotients takes long.
+        let before = self.current.as_ref().filter(|it| same_prices(&it.selections, &selections));
         ConsensusMarket {
-            overround: overround(&selections),
+            overround: before.map_or_else(|| overround(&selections), |it| it.overround),
             status: joint_status(self.markets.iter().map(|(book, market)| {
                 let book = &books[*book];
                 book.status(&book.markets[*market])
@@ -252,17 +293,18 @@ fn median(offers: &[(Decimal, &Arc<str>, Micros)]) -> Decimal {
     mean.round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven).normalize()
 }
 
-/// The sets of outcomes of which exactly one comes true.
-const WHOLE: [&[Outcome]; 5] = [
-    &[Outcome::Home, Outcome::Draw, Outcome::Away],
-    &[Outcome::Home, Outcome::Away],
-    &[Outcome::Player1, Outcome::Player2],
-    &[Outcome::Over, Outcome::Under],
-    &[Outcome::Yes, Outcome::No],
-];
+/// Whether both have the same outcomes at the same best prices.
+fn same_prices(
+    one: &BTreeMap<Outcome, ConsensusPrice>,
+    other: &BTreeMap<Outcome, ConsensusPrice>,
+) -> bool {
+    let best = |price: &ConsensusPrice| price.offer.as_ref().map(|offer| offer.price);
+    one.keys().eq(other.keys())
+        && one.values().zip(other.values()).all(|(one, other)| best(one) == best(other))
+}
 
 fn overround(selections: &BTreeMap<Outcome, ConsensusPrice>) -> Option<Decimal> {
-    WHOLE.iter().find(|outcomes| selections.keys().eq(outcomes.iter()))?;
+    Outcome::COMPLETE_SETS.iter().find(|outcomes| selections.keys().eq(outcomes.iter()))?;
     let mut sum = Decimal::ZERO;
     for price in selections.values() {
         sum += Decimal::ONE.checked_div(price.offer.as_ref()?.price)?;

@@ -145,6 +145,7 @@ impl Match {
     }
 
     fn settle_book(&mut self, place: usize, delta: &mut MatchDelta) {
+        self.touched.all = true;
         for (market, own) in self.books[place].markets.iter().enumerate() {
             self.consensus.note(own, place, market);
         }

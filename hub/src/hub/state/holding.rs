@@ -15,9 +15,9 @@ impl Match {
         for place in 0..self.books.len() {
             if self.books[place].source == source {
                 let change = self.books[place].guard.set_feed_sick(sick);
-                let events = change.map(BookEvent::Guard);
-                if let Some(event) = events {
-                    delta.book(place).events.push(event);
+                if let Some(change) = change {
+                    self.touched.all = true;
+                    delta.book(place).events.push(BookEvent::Guard(change));
                 }
             }
         }
@@ -28,6 +28,7 @@ impl Match {
     pub fn guard(&mut self, moment: Moment, hold_us: Micros, delta: &mut MatchDelta) {
         for book in &mut delta.books {
             let change = self.books[book.book].guard.accept_prices(moment, reopened(book));
+            self.touched.all |= change.is_some();
             // A definition alone carries no price.
             book.events.extend(change.map(BookEvent::Guard));
         }
@@ -45,6 +46,7 @@ impl Match {
             for (place, book) in self.books.iter_mut().enumerate() {
                 if can_be_bet_on(book) {
                     let change = book.guard.hold_for_play(hold.clone());
+                    self.touched.all |= change.is_some();
                     delta.book(place).events.extend(change.map(BookEvent::Guard));
                 }
             }

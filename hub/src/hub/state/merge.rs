@@ -95,6 +95,7 @@ impl Match {
 
     fn apply_play(&mut self, fact: &Fact, origin: Origin<'_>, delta: &mut MatchDelta) {
         let kind = kind(fact);
+        self.touched.play = true;
         if self.views.is_empty() {
             if self.is_alone(origin.source) {
                 self.primaries.claim(kind, origin.source);
@@ -171,6 +172,7 @@ impl Match {
     ) {
         let Some(next) = self.primaries.successor(kind, &self.views, sources) else { return };
         self.primaries.set(kind, next);
+        self.touched.play = true;
         let Some(view) = self.views.iter().find(|view| view.source == next) else { return };
         for fact in view.play.facts(kind, moment) {
             if self.is_unconfirmed(&fact, next) {
@@ -244,9 +246,13 @@ impl Match {
         let sick = origin.sources[origin.source.0].is_sick();
         let delta = delta.book(place);
         let own = &mut self.books[place];
-        delta.events.extend(own.guard.set_feed_sick(sick).map(BookEvent::Guard));
+        let guarded = own.guard.set_feed_sick(sick);
+        self.touched.all |= guarded.is_some();
+        delta.events.extend(guarded.map(BookEvent::Guard));
         let market = own.apply(fact, origin.moment, &mut delta.parts, &mut delta.events);
-        if let (Some(market), MarketChange::Define(_)) = (market, &fact.change) {
+        let Some(market) = market else { return };
+        self.touched.markets.insert((place, market));
+        if let MarketChange::Define(_) = &fact.change {
             self.consensus.note(&own.markets[market], place, market);
         }
     }
@@ -282,6 +288,7 @@ impl Match {
         let slug = Arc::clone(&book.slug);
         let standby = self.standby_books.iter().position(|it| it.source == next && it.slug == slug);
         let Some(standby) = standby else { return };
+        self.touched.all = true;
         std::mem::swap(&mut self.books[place], &mut self.standby_books[standby]);
         self.consensus.forget_book(place);
         for (market, own) in self.books[place].markets.iter().enumerate() {
@@ -296,6 +303,7 @@ impl Match {
     /// Drops all facts of a source that restarts. Returns the indexes of its books, which are now
     /// empty.
     pub fn forget_source(&mut self, source: SourceNumber) -> Vec<usize> {
+        self.touched.all = true;
         self.primaries.vacate(source);
         self.views.retain(|view| view.source != source);
         self.standby_books.retain(|book| book.source != source);

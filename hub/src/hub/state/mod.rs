@@ -8,21 +8,24 @@ mod analysis;
 mod book;
 mod consensus;
 mod contribution;
+mod coverage;
 mod football;
 mod goals;
 mod guard;
 mod holding;
+mod market;
 mod merge;
 mod primary;
 mod race;
 mod scoreboard;
 mod tennis;
+mod touched;
 
 use std::sync::Arc;
 
 use fanout::Micros;
 use ingest::event::{
-    About, Fact, Fixture, FootballFact, FootballStatus, Id, Participant, RaceStatus,
+    About, Fact, Fixture, FootballFact, FootballStatus, Id, Participant, PlayKind, RaceStatus,
     ScoreboardStatus, Side, Sport, TennisFact, TennisStatus,
 };
 
@@ -31,7 +34,7 @@ use super::feeds::{FactKind, SourceNumber};
 
 pub use self::{
     analysis::MatchAnalysis,
-    book::{Book, BookEvent, BookPart, Ladder, LadderKind, Market, Selection, Transition},
+    book::{Book, BookEvent, BookPart},
     consensus::{
         Consensus, ConsensusChange, ConsensusEntry, ConsensusKey, ConsensusMarket, ConsensusOffer,
         ConsensusPrice,
@@ -39,11 +42,13 @@ pub use self::{
     contribution::{MatchMember, ProviderContribution},
     football::{Football, FootballEvent, FootballPart, IncidentEntry, MatchClock, PlayerTally},
     guard::{Guard, GuardChange, HoldReason},
+    market::{Ladder, LadderKind, Market, Selection, Transition},
     merge::Origin,
     primary::{PrimarySources, SourceView},
     race::{RaceEvent, RacePart, Racing},
     scoreboard::{ScoreboardEvent, ScoreboardPart, Scores},
     tennis::{PlayedPoint, PointEndings, Tennis, TennisEvent, TennisPart, number},
+    touched::Touched,
 };
 
 /// One match: its fixture, its state of play, and the bookmakers' books.
@@ -67,6 +72,8 @@ pub struct Match {
     pub consensus: Consensus,
     /// When it ended.
     pub ended_at: Option<Micros>,
+    /// What has changed since the last export.
+    pub touched: Touched,
 }
 
 /// The state of play, by sport.
@@ -157,6 +164,20 @@ pub struct BookDelta {
 }
 
 impl MatchDelta {
+    /// Whether anything but books changed.
+    #[must_use]
+    pub fn changes_play(&self) -> bool {
+        self.fixture
+            || !self.football.is_empty()
+            || !self.football_events.is_empty()
+            || !self.tennis.is_empty()
+            || !self.tennis_events.is_empty()
+            || !self.scoreboard.is_empty()
+            || !self.scoreboard_events.is_empty()
+            || !self.race.is_empty()
+            || !self.race_events.is_empty()
+    }
+
     fn book(&mut self, book: usize) -> &mut BookDelta {
         let place = self.books.iter().position(|delta| delta.book == book);
         let place = place.unwrap_or_else(|| {
@@ -186,6 +207,7 @@ impl Match {
             standby_books: Vec::new(),
             consensus: Consensus::default(),
             ended_at: None,
+            touched: Touched::all(),
         }
     }
 
@@ -258,14 +280,12 @@ impl Match {
 
 impl Play {
     fn new(sport: Sport) -> Self {
-        match sport {
-            Sport::Football => Self::Football(Football::default()),
-            Sport::Tennis => Self::Tennis(Tennis::default()),
-            Sport::Cs2 | Sport::Darts | Sport::Hockey | Sport::Basketball => {
-                Self::Scoreboard(Scores::default())
-            }
-            Sport::HorseRacing => Self::Race(Racing::default()),
-            Sport::Cricket | Sport::Other => Self::None,
+        match sport.play() {
+            PlayKind::Football => Self::Football(Football::default()),
+            PlayKind::Tennis => Self::Tennis(Tennis::default()),
+            PlayKind::Scoreboard => Self::Scoreboard(Scores::default()),
+            PlayKind::Race => Self::Race(Racing::default()),
+            PlayKind::None => Self::None,
         }
     }
 

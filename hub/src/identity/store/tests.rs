@@ -4,10 +4,8 @@ use ingest::event::{Fixture, Participant, Sport};
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::{
-    database::testing::on_each,
-    identity::{DecisionWriter, Identity, own, watch},
-};
+use crate::identity::{DecisionWriter, Identity, own, watch};
+use database::testing::on_each;
 
 const NOW: Micros = 1_788_280_000_000_000;
 

@@ -12,7 +12,7 @@ use super::{
 use crate::error::DecodeError;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct ApiFootballEvent {
     pub kind: Kind,
     /// The minute shown, and the added one; of a kick of a shoot-out `extra` is which kick it was.
     pub elapsed: u16,
@@ -69,12 +69,12 @@ struct RawTime {
     extra: Option<u64>,
 }
 
-pub(super) fn parse(text: &str) -> Result<Event, DecodeError> {
+pub(super) fn parse(text: &str) -> Result<ApiFootballEvent, DecodeError> {
     let raw: Raw = serde_json::from_str(text).map_err(|error| json_error(&error))?;
     let missing = |what: &str| value(format!("event without {what}"));
     let kind = raw.kind()?;
     let time = raw.time.ok_or_else(|| missing("a time"))?;
-    Ok(Event {
+    Ok(ApiFootballEvent {
         kind,
         elapsed: small(time.elapsed).ok_or_else(|| missing("a minute"))?,
         extra: small(time.extra).filter(|extra| *extra > 0),

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     super::{json, json_error},
-    event::{self, Event},
+    event::{self, ApiFootballEvent},
     people::{self, PlayerStatistics, Sheet},
     value,
 };
@@ -17,12 +17,12 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fixture {
+pub struct ApiFootballFixture {
     pub id: Arc<str>,
     pub start: Option<Micros>,
     pub status: Status,
     pub league: Option<League>,
-    pub venue: Option<Venue>,
+    pub venue: Option<FixtureVenue>,
     pub referee: Option<Arc<str>>,
     /// Home, then away, as everywhere here.
     pub teams: Pair<NamedEntity>,
@@ -31,7 +31,7 @@ pub struct Fixture {
     pub score: Score,
     /// Absent where the answer does not carry any, which is so unless fixtures are requested by id
     /// or live.
-    pub events: Option<Vec<Event>>,
+    pub events: Option<Vec<ApiFootballEvent>>,
     pub statistics: Vec<TeamStatistics>,
     pub line_ups: Vec<Sheet>,
     pub players: Vec<PlayerStatistics>,
@@ -61,7 +61,7 @@ pub struct League {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Venue {
+pub struct FixtureVenue {
     /// Absent for one that the provider has no record of.
     pub id: Option<Arc<str>>,
     pub name: Arc<str>,
@@ -95,7 +95,7 @@ pub struct TeamStatistics {
 /// A match has some thirty events; an answer that has so many more of one is no match.
 const EVENTS_MAX: usize = 1000;
 
-impl Fixture {
+impl ApiFootballFixture {
     pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
         let raw: Raw<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let missing = |what: &str| value(format!("fixture without {what}"));
@@ -137,7 +137,7 @@ impl Fixture {
     }
 }
 
-fn events(text: &str, notices: &mut Vec<DecodeError>) -> Option<Vec<Event>> {
+fn events(text: &str, notices: &mut Vec<DecodeError>) -> Option<Vec<ApiFootballEvent>> {
     let all: Vec<&RawValue> = serde_json::from_str(text).ok()?;
     if all.len() > EVENTS_MAX {
         notices.push(value(format!("{} events of one fixture", all.len())));
@@ -292,8 +292,8 @@ impl RawLeague {
 }
 
 impl RawVenue {
-    fn read(self) -> Option<Venue> {
-        Some(Venue { id: self.id, name: self.name?, city: self.city })
+    fn read(self) -> Option<FixtureVenue> {
+        Some(FixtureVenue { id: self.id, name: self.name?, city: self.city })
     }
 }
 

@@ -18,15 +18,17 @@ use super::{
 use crate::error::{DecodeError, RefusalKind};
 
 pub use self::{
-    event::{Event, Kind},
-    fixture::{Fixture, League, NamedEntity, Score, Status, TeamStatistics, Venue},
+    event::{ApiFootballEvent, Kind},
+    fixture::{
+        ApiFootballFixture, FixtureVenue, League, NamedEntity, Score, Status, TeamStatistics,
+    },
     people::{PlayerStatistics, Sheet, SheetPlayer},
 };
 
 /// One response, as far as it could be read.
 #[derive(Debug, Default)]
 pub struct Answer {
-    pub fixtures: Vec<Result<Fixture, RefusedItem>>,
+    pub fixtures: Vec<Result<ApiFootballFixture, RefusedItem>>,
     /// Whether it is complete: read to its end, and the last page.
     pub whole: bool,
     /// Why it ends before its end, if it does.
@@ -62,7 +64,7 @@ struct Envelope {
     endpoint: Option<String>,
     /// As they stand, if there are any, cut to [`ERRORS_BYTES_MAX`].
     errors: Option<String>,
-    fixtures: Option<Vec<Result<Fixture, RefusedItem>>>,
+    fixtures: Option<Vec<Result<ApiFootballFixture, RefusedItem>>>,
     last_page: bool,
 }
 
@@ -88,8 +90,10 @@ impl Fill for Envelope {
             "response" => {
                 let fixtures = self.fixtures.get_or_insert_default();
                 value.each(|text| {
-                    fixtures
-                        .push(Fixture::parse(text).map_err(|error| RefusedItem::new(error, text)));
+                    fixtures.push(
+                        ApiFootballFixture::parse(text)
+                            .map_err(|error| RefusedItem::new(error, text)),
+                    );
                 })?;
             }
             _ => value.skip()?,

@@ -25,7 +25,7 @@ pub struct MarketMessage<'a> {
     pub segment: Option<Segment>,
     /// 503 while Betfair's own source lags behind.
     pub status: Option<u64>,
-    pub mc: Vec<MarketChange<'a>>,
+    pub mc: Vec<StreamMarketChange<'a>>,
     /// Elements of the six ladders of offers and last traded prices, those refused included.
     pub price_changes: u32,
     /// What could not be used; the rest of the message can. Never more than
@@ -57,7 +57,7 @@ pub enum Segment {
 
 /// What changed on one market.
 #[derive(Debug, Default)]
-pub struct MarketChange<'a> {
+pub struct StreamMarketChange<'a> {
     pub id: Cow<'a, str>,
     /// The whole market follows: forget what was known of it.
     pub img: bool,
@@ -66,13 +66,13 @@ pub struct MarketChange<'a> {
     /// Matched on the whole market so far.
     pub tv: Option<Decimal>,
     /// Boxed, because few changes have one and every change is moved.
-    pub definition: Option<Box<MarketDefinition<'a>>>,
+    pub definition: Option<Box<StreamMarketDefinition<'a>>>,
     pub rc: Vec<RunnerChange>,
 }
 
 /// All that is said of a market except its prices; always complete.
 #[derive(Debug, Default)]
-pub struct MarketDefinition<'a> {
+pub struct StreamMarketDefinition<'a> {
     pub event_id: Option<Cow<'a, str>>,
     pub event_type_id: Option<Cow<'a, str>>,
     pub market_type: Option<Cow<'a, str>>,

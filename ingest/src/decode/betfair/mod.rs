@@ -7,7 +7,7 @@
 //! has no known `op`, is refused whole.
 //!
 //! Ignored: orders (`ocm`), starting prices (`spb`, `spl`, `spn`, `spf`, `bsp`), and what else there
-//! is of a definition that [`MarketDefinition`] does not name. The connection's own messages
+//! is of a definition that [`StreamMarketDefinition`] does not name. The connection's own messages
 //! (`connection`, `status`), which recordings do not have, are read by [`control`].
 
 pub mod book;
@@ -24,8 +24,8 @@ use rust_decimal::{Decimal, prelude::ToPrimitive};
 
 use self::json::{BoxedDecodeError, Json};
 pub use self::message::{
-    ChangeType, LevelPriceSize, MarketChange, MarketDefinition, MarketMessage, PriceSize,
-    RunnerChange, RunnerDefinition, RunnerKey, Segment,
+    ChangeType, LevelPriceSize, MarketMessage, PriceSize, RunnerChange, RunnerDefinition,
+    RunnerKey, Segment, StreamMarketChange, StreamMarketDefinition,
 };
 use crate::error::{DecodeError, RefusalKind};
 
@@ -116,9 +116,9 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn market_change(&mut self) -> Read<Option<MarketChange<'a>>> {
+    fn market_change(&mut self) -> Read<Option<StreamMarketChange<'a>>> {
         let mut id = None;
-        let mut change = MarketChange::default();
+        let mut change = StreamMarketChange::default();
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
             match key {
@@ -136,11 +136,11 @@ impl<'a> Decoder<'a> {
         Ok(Some(change))
     }
 
-    fn definition(&mut self) -> Read<Option<Box<MarketDefinition<'a>>>> {
+    fn definition(&mut self) -> Read<Option<Box<StreamMarketDefinition<'a>>>> {
         if !self.is(b'{', "marketDefinition")? {
             return Ok(None);
         }
-        let mut definition = Box::<MarketDefinition<'a>>::default();
+        let mut definition = Box::<StreamMarketDefinition<'a>>::default();
         self.json.open(b'{')?;
         while let Some(key) = self.json.key()? {
             match key {
@@ -273,7 +273,9 @@ impl<'a> Decoder<'a> {
         }
         self.json.open(b'[')?;
         while self.json.element()? {
-            list.extend(element(self)?);
+            if let Some(element) = element(self)? {
+                list.push(element);
+            }
         }
         Ok(list)
     }

@@ -6,7 +6,7 @@ use super::fields::Fields;
 
 /// One update of a tennis match.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Incident {
+pub struct TennisIncident {
     /// Its number, which orders; shared by incidents and scores.
     pub sequence: u64,
     /// `lastUpdated`, ISO 8601 in UTC, in whole seconds.
@@ -61,7 +61,7 @@ pub enum DisplayedPoints {
 const POINTS_MAX: u16 = 999;
 
 /// All incidents of a match in order, each number once. One without a number is passed over.
-pub(super) fn all(incidents: Fields<'_>) -> Vec<Incident> {
+pub(super) fn all(incidents: Fields<'_>) -> Vec<TennisIncident> {
     let entry = |(key, value): (&String, &Value)| one(Fields::of(value)?, key.parse().ok());
     let mut all: Vec<_> = incidents.entries().filter_map(entry).collect();
     all.sort_by_key(|incident| incident.sequence);
@@ -69,13 +69,13 @@ pub(super) fn all(incidents: Fields<'_>) -> Vec<Incident> {
     all
 }
 
-pub(super) fn one(fields: Fields<'_>, key: Option<u64>) -> Option<Incident> {
+pub(super) fn one(fields: Fields<'_>, key: Option<u64>) -> Option<TennisIncident> {
     let context = fields.object("updateContext");
     let sequence = key.or_else(|| context?.number("updateSequence"))?;
     let kind = context.and_then(|it| it.text("updateType")).map_or(Kind::Other, |it| kind(&it));
     let updated = context.and_then(|it| it.owned("lastUpdated"));
     let reading = fields.object("values").map(reading).unwrap_or_default();
-    Some(Incident { sequence, updated, kind, reading })
+    Some(TennisIncident { sequence, updated, kind, reading })
 }
 
 fn kind(text: &str) -> Kind {

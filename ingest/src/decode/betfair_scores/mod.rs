@@ -22,19 +22,19 @@ use crate::error::{DecodeError, RefusalKind};
 
 pub use self::{
     board::{Board, Team, Update},
-    incident::{DisplayedPoints, Incident, Kind, Reading},
+    incident::{DisplayedPoints, Kind, Reading, TennisIncident},
 };
 
 /// One response, event by event.
 #[derive(Debug, Default)]
 pub struct Answer {
-    pub events: Vec<Event>,
+    pub events: Vec<ScoresEvent>,
     /// Events that could not be used.
     pub refused: Vec<DecodeError>,
 }
 
 #[derive(Debug)]
-pub struct Event {
+pub struct ScoresEvent {
     /// `eventId`, the same as in the stream.
     pub id: String,
     /// `eventTypeId`: "1" is football, "2" tennis.
@@ -45,9 +45,9 @@ pub struct Event {
 #[derive(Debug)]
 pub enum EventContent {
     /// A tennis match stroke by stroke, in order.
-    Incidents { incidents: Vec<Incident>, status: Option<String> },
+    Incidents { incidents: Vec<TennisIncident>, status: Option<String> },
     /// The current state of a tennis match.
-    Score { incident: Box<Incident>, status: Option<String> },
+    Score { incident: Box<TennisIncident>, status: Option<String> },
     /// The current state of a match of any sport, with the updates so far if it is a timeline.
     Board(Box<Board>),
     /// There is no data about the event.
@@ -113,7 +113,7 @@ impl Answer {
     }
 }
 
-fn event(value: &Value) -> Result<Event, DecodeError> {
+fn event(value: &Value) -> Result<ScoresEvent, DecodeError> {
     let missing = |what: &str| value_error(format!("{what} is missing"));
     let fields = Fields::of(value).ok_or_else(|| missing("an event"))?;
     let id = fields.owned("eventId").ok_or_else(|| missing("eventId"))?;
@@ -131,7 +131,7 @@ fn event(value: &Value) -> Result<Event, DecodeError> {
     } else {
         return Err(missing(&format!("what is known of event {id}")));
     };
-    Ok(Event { id, event_type: fields.owned("eventTypeId"), content })
+    Ok(ScoresEvent { id, event_type: fields.owned("eventTypeId"), content })
 }
 
 fn value_error(reason: String) -> DecodeError {

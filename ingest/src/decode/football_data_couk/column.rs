@@ -17,15 +17,15 @@ const BOOKS: [&str; 21] = [
 /// What is bet on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bet {
-    Result(Side),
+    Result(BetSide),
     /// More than two and a half goals, or fewer.
     Over,
     Under,
-    Handicap(Side),
+    Handicap(BetSide),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
+pub enum BetSide {
     Home,
     Draw,
     Away,
@@ -151,13 +151,13 @@ fn price(name: &str) -> Option<(&'static str, bool, Bet)> {
 
 fn bet(text: &str) -> Option<Bet> {
     Some(match text {
-        "H" => Bet::Result(Side::Home),
-        "D" => Bet::Result(Side::Draw),
-        "A" => Bet::Result(Side::Away),
+        "H" => Bet::Result(BetSide::Home),
+        "D" => Bet::Result(BetSide::Draw),
+        "A" => Bet::Result(BetSide::Away),
         ">2.5" => Bet::Over,
         "<2.5" => Bet::Under,
-        "AHH" => Bet::Handicap(Side::Home),
-        "AHA" => Bet::Handicap(Side::Away),
+        "AHH" => Bet::Handicap(BetSide::Home),
+        "AHA" => Bet::Handicap(BetSide::Away),
         _ => return None,
     })
 }
@@ -179,22 +179,22 @@ mod tests {
     #[test]
     fn columns_are_told_apart() {
         for (name, expected) in [
-            ("B365H", Some(("B365", false, Bet::Result(Side::Home)))),
-            ("B365CA", Some(("B365", true, Bet::Result(Side::Away)))),
-            ("PSH", Some(("PS", false, Bet::Result(Side::Home)))),
-            ("PSCD", Some(("PS", true, Bet::Result(Side::Draw)))),
-            ("PH", Some(("P", false, Bet::Result(Side::Home)))),
+            ("B365H", Some(("B365", false, Bet::Result(BetSide::Home)))),
+            ("B365CA", Some(("B365", true, Bet::Result(BetSide::Away)))),
+            ("PSH", Some(("PS", false, Bet::Result(BetSide::Home)))),
+            ("PSCD", Some(("PS", true, Bet::Result(BetSide::Draw)))),
+            ("PH", Some(("P", false, Bet::Result(BetSide::Home)))),
             ("PC>2.5", Some(("P", true, Bet::Over))),
-            ("PCAHA", Some(("P", true, Bet::Handicap(Side::Away)))),
-            ("VCH", Some(("VC", false, Bet::Result(Side::Home)))),
-            ("VCCH", Some(("VC", true, Bet::Result(Side::Home)))),
-            ("BFD", Some(("BF", false, Bet::Result(Side::Draw)))),
-            ("BFCD", Some(("BF", true, Bet::Result(Side::Draw)))),
-            ("BFDD", Some(("BFD", false, Bet::Result(Side::Draw)))),
-            ("BFDCH", Some(("BFD", true, Bet::Result(Side::Home)))),
-            ("BFECAHH", Some(("BFE", true, Bet::Handicap(Side::Home)))),
+            ("PCAHA", Some(("P", true, Bet::Handicap(BetSide::Away)))),
+            ("VCH", Some(("VC", false, Bet::Result(BetSide::Home)))),
+            ("VCCH", Some(("VC", true, Bet::Result(BetSide::Home)))),
+            ("BFD", Some(("BF", false, Bet::Result(BetSide::Draw)))),
+            ("BFCD", Some(("BF", true, Bet::Result(BetSide::Draw)))),
+            ("BFDD", Some(("BFD", false, Bet::Result(BetSide::Draw)))),
+            ("BFDCH", Some(("BFD", true, Bet::Result(BetSide::Home)))),
+            ("BFECAHH", Some(("BFE", true, Bet::Handicap(BetSide::Home)))),
             ("GB<2.5", Some(("GB", false, Bet::Under))),
-            ("1XBCA", Some(("1XB", true, Bet::Result(Side::Away)))),
+            ("1XBCA", Some(("1XB", true, Bet::Result(BetSide::Away)))),
             ("BbMxH", None),
             ("BbAvAHH", None),
             ("BbAHh", None),

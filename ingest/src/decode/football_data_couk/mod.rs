@@ -17,13 +17,13 @@ use rust_decimal::Decimal;
 
 use self::column::{Columns, Role};
 pub use self::{
-    column::{Bet, Side},
+    column::{Bet, BetSide},
     when::london,
 };
-use super::decimal;
+use super::{csv_error, decimal};
 use crate::{
     error::{DecodeError, RefusalKind},
-    event::Micros,
+    event::{Micros, Pair},
 };
 
 /// Rows of one file that are read: a season has 552 at most, the extra leagues 12 seasons in one.
@@ -39,9 +39,6 @@ pub struct Season {
     /// What in it could not be used.
     pub notices: Vec<DecodeError>,
 }
-
-/// A value of the home side and of the away side.
-pub type Pair<T> = [T; 2];
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Row {
@@ -94,7 +91,7 @@ pub struct Price {
 pub fn decode(bytes: &[u8]) -> Result<Season, DecodeError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
-    let columns = Columns::of(reader.byte_headers().map_err(|error| syntax(&error))?)?;
+    let columns = Columns::of(reader.byte_headers().map_err(|error| csv_error(&error))?)?;
     let mut season = Season::default();
     for (index, record) in reader.byte_records().enumerate() {
         if index >= ROWS_MAX {
@@ -102,7 +99,7 @@ pub fn decode(bytes: &[u8]) -> Result<Season, DecodeError> {
             season.notice(DecodeError::new(RefusalKind::TooLong, reason));
             break;
         }
-        match record.map_err(|error| syntax(&error)) {
+        match record.map_err(|error| csv_error(&error)) {
             Ok(record) if is_blank(&record) => {}
             Ok(record) => season.row(&columns, &record, index as u64 + 2),
             Err(error) => season.notice(error),
@@ -142,11 +139,12 @@ struct Fields<'a> {
 impl Fields<'_> {
     fn row(&mut self, line: u64) -> Result<Row, DecodeError> {
         let date_text = self.text(Role::Date);
-        let date = when::date(&date_text)
-            .ok_or_else(|| value(format!("date {:?} is none", shortened(&date_text))))?;
+        let date = when::date(&date_text).ok_or_else(|| {
+            DecodeError::value(format!("date {:?} is none", shortened(&date_text)))
+        })?;
         let teams = [Role::Home, Role::Away].map(|role| self.text(role).into_owned());
         if teams.iter().any(String::is_empty) {
-            return Err(value("a team has no name".to_owned()));
+            return Err(DecodeError::value("a team has no name"));
         }
         let division = [self.text(Role::Country), self.text(Role::Division)].join(" ");
         let season = self.text(Role::Season).into_owned();
@@ -179,7 +177,7 @@ impl Fields<'_> {
         let text = self.text(Role::Time).into_owned();
         let start = when::time(&text).and_then(|time| london(date, time));
         if start.is_none() && !text.is_empty() {
-            self.notices.push(value(format!("time {:?} is none", shortened(&text))));
+            self.notices.push(DecodeError::value(format!("time {:?} is none", shortened(&text))));
         }
         start
     }
@@ -193,7 +191,8 @@ impl Fields<'_> {
             }
             let number = decimal::exact(&text).filter(Decimal::is_integer);
             let count = number.and_then(|number| T::try_from(number).ok());
-            let reason = || value(format!("{name} {:?} is no count", shortened(&text)));
+            let reason =
+                || DecodeError::value(format!("{name} {:?} is no count", shortened(&text)));
             if count.is_none() {
                 self.notices.push(reason());
             }
@@ -210,7 +209,8 @@ impl Fields<'_> {
                 continue;
             }
             if price < Decimal::ONE {
-                self.notices.push(value(format!("{price} of {} is no price", column.book)));
+                self.notices
+                    .push(DecodeError::value(format!("{price} of {} is no price", column.book)));
                 continue;
             }
             let (book, closing, bet) = (column.book, column.closing, column.bet);
@@ -231,7 +231,7 @@ impl Fields<'_> {
         }
         let number = decimal::exact(&text);
         if number.is_none() {
-            self.notices.push(value(format!("{:?} is no number", shortened(&text))));
+            self.notices.push(DecodeError::value(format!("{:?} is no number", shortened(&text))));
         }
         number
     }
@@ -261,14 +261,6 @@ fn is_blank(record: &ByteRecord) -> bool {
 
 fn shortened(text: &str) -> String {
     text.chars().take(40).collect()
-}
-
-fn syntax(error: &csv::Error) -> DecodeError {
-    DecodeError::new(RefusalKind::Syntax, error.to_string())
-}
-
-fn value(reason: String) -> DecodeError {
-    DecodeError::new(RefusalKind::Value, reason)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::{
 use crate::event::Micros;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Fixture {
+pub struct UofFixture {
     pub event: String,
     pub start: Option<Micros>,
     /// `sr:sport:1`.
@@ -27,7 +27,7 @@ pub struct Competitor {
     pub away: bool,
 }
 
-impl Fixture {
+impl UofFixture {
     pub(super) fn of(event: String, element: &Element, notices: &mut Notices) -> Self {
         let start = ["start_time", "scheduled"];
         let start = start.iter().find_map(|name| moment(element, name, notices));

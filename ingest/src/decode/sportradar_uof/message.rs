@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 
 use super::{
     Element,
-    fixture::Fixture,
+    fixture::UofFixture,
     status::Status,
     value::{exact, id, is_true, number, value},
 };
@@ -21,7 +21,7 @@ pub struct Message {
     pub timestamp_ms: Option<i64>,
     pub markets: Vec<Market>,
     pub status: Option<Status>,
-    pub fixtures: Vec<Fixture>,
+    pub fixtures: Vec<UofFixture>,
     /// What in it could not be used.
     pub notices: Vec<DecodeError>,
 }
@@ -64,11 +64,11 @@ pub struct Market {
     /// `total=2.5|...`, sorted: their order means nothing.
     pub specifiers: String,
     pub status: Option<i32>,
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<UofOutcome>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Outcome {
+pub struct UofOutcome {
     pub id: String,
     pub odds: Option<Decimal>,
     pub active: Option<bool>,
@@ -169,7 +169,7 @@ impl Message {
         if market.outcomes.len() >= ITEMS_MAX {
             return;
         }
-        market.outcomes.push(Outcome {
+        market.outcomes.push(UofOutcome {
             id,
             odds: exact(element, "odds", notices),
             active: element.get("active").map(is_true),
@@ -182,7 +182,7 @@ impl Message {
     fn fixture(&mut self, path: &[String], parent: &str, element: &Element, notices: &mut Notices) {
         if matches!(element.name.as_str(), "fixture" | "sport_event") {
             if let Some(event) = id(element, notices).filter(|_| self.fixtures.len() < ITEMS_MAX) {
-                self.fixtures.push(Fixture::of(event, element, notices));
+                self.fixtures.push(UofFixture::of(event, element, notices));
             }
             return;
         }

@@ -14,8 +14,8 @@ mod xml;
 
 use self::xml::Element;
 pub use self::{
-    fixture::{Competitor, Fixture},
-    message::{Kind, Market, Message, Outcome, Range},
+    fixture::{Competitor, UofFixture},
+    message::{Kind, Market, Message, Range, UofOutcome},
     status::{Clock, PeriodScore, Status},
 };
 use crate::error::{DecodeError, RefusalKind};

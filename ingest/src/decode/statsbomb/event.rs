@@ -7,13 +7,13 @@ use super::{
     raw::{Raw, RawEvent},
 };
 use crate::{
-    error::{DecodeError, RefusalKind},
+    error::DecodeError,
     event::{BodyPart, ExpectedGoals, Micros, ShotSituation},
     football::Period,
 };
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct StatsBombEvent {
     /// A UUID.
     pub id: Arc<str>,
     /// 1, 2, ...: the order of play, which the time stamps do not quite tell.
@@ -55,7 +55,7 @@ pub enum Kind {
     HalfStart,
     HalfEnd,
     Pass(Pass),
-    Shot(Shot),
+    Shot(StatsBombShot),
     /// The team gets the goal; it names no player.
     OwnGoalFor,
     /// The other half of the pair, with the player.
@@ -127,7 +127,7 @@ pub enum SetPiece {
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Shot {
+pub struct StatsBombShot {
     pub goal: bool,
     /// Saved by the goalkeeper or by a player on the line.
     pub saved: bool,
@@ -164,10 +164,10 @@ pub enum Card {
     Red,
 }
 
-impl Event {
+impl StatsBombEvent {
     pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
         let raw: RawEvent = serde_json::from_str(text).map_err(|error| json_error(&error))?;
-        let missing = |what: &str| value(format!("event without {what}"));
+        let missing = |what: &str| DecodeError::value(format!("event without {what}"));
         let kind = raw.kind.as_ref().and_then(|kind| kind.name.as_deref());
         let kind = raw.kind(kind.ok_or_else(|| missing("a type"))?);
         let aerial_won = raw.aerial_won();
@@ -218,10 +218,6 @@ pub(super) fn position(location: &[f64]) -> Option<Position> {
     let [x, y, ..] = location else { return None };
     let tenths = |part: f64| (part * 1000.0).round().clamp(0.0, 1000.0) as u16;
     Some(Position { x: tenths(x / 120.0), y: tenths(y / 80.0) })
-}
-
-fn value(reason: String) -> DecodeError {
-    DecodeError::new(RefusalKind::Value, reason)
 }
 
 #[cfg(test)]

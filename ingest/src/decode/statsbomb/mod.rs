@@ -15,8 +15,8 @@ use crate::error::DecodeError;
 
 pub use self::{
     event::{
-        Card, Event, Goalkeeping, Kind, NamedEntity, Pass, Position, SetPiece, Shot, ShotEnd,
-        Starter, Tactics,
+        Card, Goalkeeping, Kind, NamedEntity, Pass, Position, SetPiece, ShotEnd, Starter,
+        StatsBombEvent, StatsBombShot, Tactics,
     },
     squad::{Squad, squads},
 };
@@ -25,7 +25,7 @@ pub use self::{
 #[derive(Debug, Default)]
 pub struct Document {
     /// By `index`, which is the order of play; those that cannot be used come first.
-    pub events: Vec<Result<Event, RefusedItem>>,
+    pub events: Vec<Result<StatsBombEvent, RefusedItem>>,
     /// Why the document ends before its end, if it does.
     pub broken: Option<DecodeError>,
 }
@@ -35,7 +35,7 @@ pub struct Document {
 pub fn decode(bytes: &[u8]) -> Document {
     let mut events = Vec::new();
     let take = |text: &str| {
-        events.push(Event::parse(text).map_err(|error| RefusedItem::new(error, text)));
+        events.push(StatsBombEvent::parse(text).map_err(|error| RefusedItem::new(error, text)));
     };
     let broken = json::each(bytes, take).err();
     events.sort_by_key(|event| event.as_ref().ok().map(|event| event.index));

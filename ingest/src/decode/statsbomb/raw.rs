@@ -7,7 +7,8 @@ use serde::Deserialize;
 use super::{
     super::json,
     event::{
-        self, Card, Goalkeeping, Kind, NamedEntity, Pass, SetPiece, Shot, ShotEnd, Starter, Tactics,
+        self, Card, Goalkeeping, Kind, NamedEntity, Pass, SetPiece, ShotEnd, Starter,
+        StatsBombShot, Tactics,
     },
 };
 use crate::event::{BodyPart, ExpectedGoals, ShotSituation};
@@ -226,9 +227,9 @@ impl RawEvent {
         }
     }
 
-    fn shot(&self) -> Shot {
+    fn shot(&self) -> StatsBombShot {
         let pattern = name(self.play_pattern.as_ref());
-        self.shot.as_ref().map_or_else(Shot::default, |shot| shot.read(pattern))
+        self.shot.as_ref().map_or_else(StatsBombShot::default, |shot| shot.read(pattern))
     }
 
     fn replacement(&self) -> Option<NamedEntity> {
@@ -292,9 +293,9 @@ impl RawPass {
 
 impl RawShot {
     /// `pattern` is how the possession began that the shot is of.
-    fn read(&self, pattern: &str) -> Shot {
+    fn read(&self, pattern: &str) -> StatsBombShot {
         let outcome = name(self.outcome.as_ref());
-        Shot {
+        StatsBombShot {
             goal: outcome == "Goal",
             saved: matches!(outcome, "Saved" | "Saved to Post" | "Saved To Post"),
             blocked: outcome == "Blocked",

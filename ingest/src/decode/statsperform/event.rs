@@ -13,7 +13,7 @@ use super::{
 use crate::{error::DecodeError, event::Micros, football::Period};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct StatsPerformEvent {
     /// Unique, and no order.
     pub id: Arc<str>,
     /// A number of its own for each team, by which its events name each other.
@@ -125,7 +125,7 @@ pub enum Kind {
 /// What an element of the list of events is.
 #[derive(Debug)]
 pub(super) enum Element {
-    Event(Event),
+    Event(StatsPerformEvent),
     /// The players of a team, given before the match.
     Sheet(Sheet),
 }
@@ -137,7 +137,7 @@ const LINE_UP: u64 = 34;
 /// The periods between the periods, and the one after the match.
 const BREAKS: std::ops::RangeInclusive<u64> = 10..=14;
 
-impl Event {
+impl StatsPerformEvent {
     /// `None` for an event that was deleted, for one that is no team's, and for one outside of
     /// play. Only who is booked or changed in a break or after the match counts: as of `last`, the
     /// moment of the last event before it.

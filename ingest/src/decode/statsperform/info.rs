@@ -38,12 +38,12 @@ pub struct Details {
     /// `Played`, `Playing`, `Postponed`, ..., as it stands.
     pub status: Option<String>,
     /// Every period begun.
-    pub halves: Vec<Half>,
+    pub halves: Vec<PlayedPeriod>,
     pub scores: Scores,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Half {
+pub struct PlayedPeriod {
     pub period: Period,
     pub start: Option<Micros>,
     /// How long it took.
@@ -253,13 +253,13 @@ struct RawScore {
 }
 
 impl RawPeriod {
-    fn read(&self) -> Option<Half> {
+    fn read(&self) -> Option<PlayedPeriod> {
         let period = self.id.and_then(Period::numbered)?;
         let minutes = self.length_min.filter(|minutes| *minutes <= MINUTES_MAX);
         let seconds = self.length_sec.filter(|seconds| *seconds < 60).unwrap_or(0);
         let length_us = minutes.map(|minutes| (minutes * 60 + seconds) as Micros * 1_000_000);
         let start = self.start.as_deref().and_then(time::instant);
-        Some(Half { period, start, length_us })
+        Some(PlayedPeriod { period, start, length_us })
     }
 }
 

@@ -24,8 +24,8 @@ use super::{
 use crate::error::{DecodeError, RefusalKind};
 
 pub use self::{
-    event::{Event, Kind, Position, Qualifier, qualifier},
-    info::{Details, Half, MatchInfo, Scores},
+    event::{Kind, Position, Qualifier, StatsPerformEvent, qualifier},
+    info::{Details, MatchInfo, PlayedPeriod, Scores},
     sheet::{Extra, Sheet, SheetPlayer},
     summary::{Card, GoalType, Moment, MomentKind},
 };
@@ -46,7 +46,7 @@ pub struct Document {
     /// One for each team, where there are any.
     pub sheets: Vec<Sheet>,
     /// MA3, by the match clock, which is the order; those that cannot be used come first.
-    pub events: Vec<Result<Event, RefusedItem>>,
+    pub events: Vec<Result<StatsPerformEvent, RefusedItem>>,
     /// MA1, likewise.
     pub moments: Vec<Result<Moment, RefusedItem>>,
     /// Why the document ends before its end, if it does.
@@ -58,7 +58,7 @@ pub struct Document {
 pub fn decode(bytes: &[u8]) -> Document {
     let mut document = Document::default();
     document.broken = json::fill(bytes, &mut document).err();
-    document.events.sort_by_key(|event| event.as_ref().ok().map(Event::moment));
+    document.events.sort_by_key(|event| event.as_ref().ok().map(StatsPerformEvent::moment));
     document
         .moments
         .sort_by_key(|it| it.as_ref().ok().map(|it| (it.period, it.since_start_us, it.at)));
@@ -93,7 +93,7 @@ impl Fill for LiveData<'_> {
             "matchDetails" => *details = Details::parse(value.text()?),
             "event" => {
                 let mut last = None;
-                value.each(|text| match Event::parse(text, last) {
+                value.each(|text| match StatsPerformEvent::parse(text, last) {
                     Ok(Some(Element::Event(event))) => {
                         last = last.max(Some(event.moment()));
                         events.push(Ok(event));

@@ -23,7 +23,7 @@ pub struct Answer {
     pub is_list: bool,
     /// An event of the list could not be used: then it does not say what is no longer offered.
     pub has_gaps: bool,
-    pub events: Vec<Event>,
+    pub events: Vec<OddsApiEvent>,
     /// What in it could not be used; never more than [`NOTICES_MAX`].
     pub notices: Vec<DecodeError>,
 }
@@ -32,7 +32,7 @@ pub struct Answer {
 pub const NOTICES_MAX: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Event {
+pub struct OddsApiEvent {
     pub id: String,
     pub sport_key: String,
     pub sport_title: Option<String>,
@@ -43,7 +43,7 @@ pub struct Event {
     /// `None` where the answer is not about odds.
     pub bookmakers: Option<Vec<Bookmaker>>,
     /// `None` where the answer is not about scores.
-    pub result: Option<Result>,
+    pub result: Option<EventResult>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -60,11 +60,11 @@ pub struct Market {
     pub key: String,
     /// Absent in older historical answers.
     pub last_update: Option<Micros>,
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<OddsApiOutcome>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Outcome {
+pub struct OddsApiOutcome {
     pub name: String,
     /// Whom a player's market is about.
     pub description: Option<String>,
@@ -74,7 +74,7 @@ pub struct Outcome {
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Result {
+pub struct EventResult {
     pub completed: bool,
     /// By name of the side; `None` before the start.
     pub scores: Option<Vec<(String, String)>>,
@@ -86,7 +86,7 @@ pub struct Result {
 /// # Errors
 ///
 /// If it is not JSON of one of the shapes, or says that the request was refused.
-pub fn decode(body: &[u8]) -> std::result::Result<Answer, DecodeError> {
+pub fn decode(body: &[u8]) -> Result<Answer, DecodeError> {
     let mut answer = wire::answer(body)?;
     let dropped = answer.notices.len().saturating_sub(NOTICES_MAX);
     if dropped > 0 {

@@ -10,10 +10,10 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{Answer, Bookmaker, Event, Market, Outcome, Result as EventResult};
+use super::{Answer, Bookmaker, EventResult, Market, OddsApiEvent, OddsApiOutcome};
 use crate::{
     decode::{decimal, json_error},
-    error::{DecodeError, RefusalKind},
+    error::DecodeError,
     event::Micros,
 };
 
@@ -107,8 +107,10 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, DecodeError> {
     }
     match (object.id, object.message) {
         (Some(_), _) => single(body, None),
-        (None, Some(message)) => Err(value(format!("the answer is {}", shortened(message.get())))),
-        (None, None) => Err(value("the answer is of no known shape".to_owned())),
+        (None, Some(message)) => {
+            Err(DecodeError::value(format!("the answer is {}", shortened(message.get()))))
+        }
+        (None, None) => Err(DecodeError::value("the answer is of no known shape")),
     }
 }
 
@@ -131,10 +133,10 @@ fn single(body: &[u8], timestamp: Option<Micros>) -> Result<Answer, DecodeError>
     Ok(answer)
 }
 
-fn event(item: EventItem<'_>, notices: &mut Notices) -> Event {
+fn event(item: EventItem<'_>, notices: &mut Notices) -> OddsApiEvent {
     let bookmakers = item.bookmakers.map(|each| each.used(notices));
     let bookmaker = |it, notices: &mut Notices| bookmaker(it, notices);
-    Event {
+    OddsApiEvent {
         commence: moment("commence_time", item.commence_time, notices),
         bookmakers: bookmakers
             .map(|all| all.into_iter().map(|it| bookmaker(it, notices)).collect()),
@@ -165,7 +167,7 @@ fn bookmaker(item: BookmakerItem<'_>, notices: &mut Notices) -> Bookmaker {
 
 fn market(item: MarketItem<'_>, notices: &mut Notices) -> Market {
     let outcomes = item.outcomes.map(|each| each.used(notices)).unwrap_or_default();
-    let outcome = |it: OutcomeItem<'_>, notices: &mut Notices| Outcome {
+    let outcome = |it: OutcomeItem<'_>, notices: &mut Notices| OddsApiOutcome {
         price: number("price", it.price, notices),
         point: number("point", it.point, notices),
         name: it.name,
@@ -182,7 +184,10 @@ fn number(what: &str, json: Option<&RawValue>, notices: &mut Notices) -> Option<
     let json = json?;
     let number = decimal::exact(unquoted(json));
     if number.is_none() {
-        notices.push(value(format!("{what} {} is no number that fits", shortened(json.get()))));
+        notices.push(DecodeError::value(format!(
+            "{what} {} is no number that fits",
+            shortened(json.get())
+        )));
     }
     number
 }
@@ -194,7 +199,7 @@ fn moment(what: &str, json: Option<&RawValue>, notices: &mut Notices) -> Option<
     let seconds = || text.parse::<i64>().ok()?.checked_mul(1_000_000);
     let time = text.parse::<Timestamp>().ok().map(Timestamp::as_microsecond).or_else(seconds);
     if time.is_none() {
-        notices.push(value(format!("{what} {} is no time", shortened(json.get()))));
+        notices.push(DecodeError::value(format!("{what} {} is no time", shortened(json.get()))));
     }
     time
 }
@@ -214,10 +219,6 @@ fn shortened(text: &str) -> String {
 
 fn item<'a, T: Deserialize<'a>>(json: &'a RawValue) -> Result<T, DecodeError> {
     serde_json::from_str(json.get()).map_err(|error| json_error(&error))
-}
-
-fn value(reason: String) -> DecodeError {
-    DecodeError::new(RefusalKind::Value, reason)
 }
 
 /// A list of which each item is read for itself.

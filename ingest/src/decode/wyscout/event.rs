@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct WyscoutEvent {
     pub id: u64,
     pub match_id: u64,
     pub period: Period,
@@ -99,7 +99,7 @@ pub enum Tag {
     Blocked = 2101,
 }
 
-impl Event {
+impl WyscoutEvent {
     pub(super) fn parse(text: &str) -> Result<Self, DecodeError> {
         let raw: RawEvent<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
         let period = period(&raw.match_period)

@@ -14,7 +14,7 @@ pub(super) fn whole<'de, D: Deserializer<'de>>(json: D) -> Result<u64, D::Error>
 
 /// A number that may be missing.
 pub(super) fn perhaps<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u64>, D::Error> {
-    json.deserialize_any(Number)
+    json.deserialize_any(NumberOrText)
 }
 
 /// A score or a minute that may be missing.
@@ -25,9 +25,9 @@ pub(super) fn small<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u16>, D
     perhaps(json)?.map(fitted).transpose()
 }
 
-struct Number;
+struct NumberOrText;
 
-impl Visitor<'_> for Number {
+impl Visitor<'_> for NumberOrText {
     type Value = Option<u64>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

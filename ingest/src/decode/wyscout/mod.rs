@@ -19,17 +19,17 @@ use self::names::Object;
 use super::json::{self, Fill, Value};
 use crate::error::DecodeError;
 
-pub use self::event::{Detail, Event, Kind, Position, SetPiece, Tag};
+pub use self::event::{Detail, Kind, Position, SetPiece, Tag, WyscoutEvent};
 pub use super::RefusedItem;
 
 /// One match as far as the bytes tell it.
 #[derive(Debug, Default)]
 pub struct Document {
     /// In the order of the document, those that cannot be used in their places.
-    pub events: Vec<Result<Event, RefusedItem>>,
+    pub events: Vec<Result<WyscoutEvent, RefusedItem>>,
     /// In the order of the document, which the format does not explain.
     pub teams: Vec<NamedEntity>,
-    pub players: Vec<Player>,
+    pub players: Vec<NamedPlayer>,
     /// Why the document ends before its end, if it does.
     pub broken: Option<DecodeError>,
 }
@@ -42,7 +42,7 @@ pub struct NamedEntity {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Player {
+pub struct NamedPlayer {
     pub named: NamedEntity,
     /// `GK`, `DF`, `MD`, `FW`: where he usually plays.
     pub role: Option<Arc<str>>,
@@ -72,7 +72,8 @@ impl Fill for Document {
     ) -> Result<(), A::Error> {
         match key {
             "events" => value.each(|text| {
-                self.events.push(Event::parse(text).map_err(|error| RefusedItem::new(error, text)));
+                self.events
+                    .push(WyscoutEvent::parse(text).map_err(|error| RefusedItem::new(error, text)));
             })?,
             "teams" => self.teams = value.read::<Object<'de>>()?.teams(),
             "players" => self.players = value.read::<Object<'de>>()?.players(),

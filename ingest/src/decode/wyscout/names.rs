@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{NamedEntity, Player as NamedPlayer, lenient};
+use super::{NamedEntity, NamedPlayer, lenient};
 
 /// An object whose keys are ids, in its own order, which a map would lose.
 pub(super) struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
@@ -72,11 +72,11 @@ fn player(text: &str) -> Option<NamedPlayer> {
     #[derive(Deserialize)]
     struct Entry<'a> {
         #[serde(borrow)]
-        player: Player<'a>,
+        player: RawPlayer<'a>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Player<'a> {
+    struct RawPlayer<'a> {
         #[serde(deserialize_with = "lenient::whole")]
         wy_id: u64,
         #[serde(borrow)]

@@ -6,7 +6,7 @@ use super::{
     PROVIDER, image, incident_history::IncidentHistory, people::People, statistics, status,
 };
 use crate::{
-    decode::api_football::{self, NamedEntity},
+    decode::api_football::{ApiFootballFixture, NamedEntity, TeamStatistics},
     error::{DecodeError, RefusalKind},
     event::{
         Competition, ExpectedGoals, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id,
@@ -54,7 +54,7 @@ impl FixtureState {
     /// Applies an image and returns the facts that are new.
     pub(super) fn update(
         &mut self,
-        mut image: api_football::Fixture,
+        mut image: ApiFootballFixture,
         notices: &mut Vec<DecodeError>,
     ) -> Vec<Fact> {
         let mut wrong = std::mem::take(&mut image.notices);
@@ -81,7 +81,7 @@ impl FixtureState {
         facts
     }
 
-    fn fixture(&mut self, image: &api_football::Fixture) -> Option<Fixture> {
+    fn fixture(&mut self, image: &ApiFootballFixture) -> Option<Fixture> {
         let fixture = fixture(image);
         let new = self.fixture.as_ref() != Some(&fixture);
         self.fixture = Some(fixture);
@@ -91,7 +91,7 @@ impl FixtureState {
     /// The incidents of the image, if it contains any information about them.
     fn read_incidents(
         &self,
-        image: &mut api_football::Fixture,
+        image: &mut ApiFootballFixture,
         wrong: &mut Vec<DecodeError>,
     ) -> Option<Vec<image::IncidentImage>> {
         let events = image.events.take()?;
@@ -106,7 +106,7 @@ impl FixtureState {
 
     fn status(
         &mut self,
-        image: &api_football::Fixture,
+        image: &ApiFootballFixture,
         wrong: &mut Vec<DecodeError>,
     ) -> Vec<FootballFact> {
         let Some(short) = image.status.short.as_deref() else { return Vec::new() };
@@ -126,7 +126,7 @@ impl FixtureState {
 
     /// The clock has whole minutes and is emitted when they change. Between two images with the same
     /// minute it keeps running.
-    fn clock(&mut self, image: &api_football::Fixture, running: bool) -> Option<FootballFact> {
+    fn clock(&mut self, image: &ApiFootballFixture, running: bool) -> Option<FootballFact> {
         let elapsed = u32::from(image.status.elapsed?);
         let extra = u32::from(image.status.extra.filter(|_| running).unwrap_or(0));
         let second = (elapsed + extra) * 60;
@@ -137,7 +137,7 @@ impl FixtureState {
     /// There is no score before the kick-off. Fields missing from the image keep their last value.
     fn score(
         &mut self,
-        image: &api_football::Fixture,
+        image: &ApiFootballFixture,
         incidents: Option<&[image::IncidentImage]>,
     ) -> Vec<FootballFact> {
         let last = self.score.unwrap_or_default();
@@ -166,8 +166,8 @@ impl FixtureState {
         new.then_some(FootballFact::Score(score)).into_iter().collect()
     }
 
-    fn statistics(&mut self, image: &api_football::Fixture) -> Vec<FootballFact> {
-        let of_side = |statistics: &api_football::TeamStatistics| {
+    fn statistics(&mut self, image: &ApiFootballFixture) -> Vec<FootballFact> {
+        let of_side = |statistics: &TeamStatistics| {
             let is = |side: &Side| image.teams[side.index()].id.as_ref() == Some(&statistics.team);
             let side = Side::BOTH.into_iter().find(is)?;
             let counts = statistics::changed(statistics, side, &mut self.stats[side.index()]);
@@ -178,7 +178,7 @@ impl FixtureState {
     }
 }
 
-fn fixture(image: &api_football::Fixture) -> Fixture {
+fn fixture(image: &ApiFootballFixture) -> Fixture {
     let competition = image.league.as_ref().map(|league| Competition {
         id: Id::derive(PROVIDER, "competition", &league.id),
         name: league.name.clone(),
@@ -226,14 +226,6 @@ fn whistle(status: FootballStatus, elapsed: Option<u16>) -> Option<Incident> {
             return None;
         }
     };
-    Some(Incident {
-        eid: format!("period-{}", period_name(status)).into(),
-        kind: IncidentKind::Period(status),
-        minute,
-        added: None,
-        side: None,
-        player: None,
-        assist: None,
-        score: None,
-    })
+    let eid = format!("period-{}", period_name(status));
+    Some(Incident::new(eid, IncidentKind::Period(status), (minute, None), None))
 }

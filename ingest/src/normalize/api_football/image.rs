@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::PROVIDER;
 use crate::{
-    decode::api_football::{Event, Kind, NamedEntity},
+    decode::api_football::{ApiFootballEvent, Kind, NamedEntity},
     error::{DecodeError, RefusalKind},
     event::{GoalKind, Id, Incident, IncidentKind, Pair, Participant, Side, VarDecision},
     normalize::football::add,
@@ -36,7 +36,7 @@ pub(super) enum IncidentClass {
 
 /// The incidents of an image. Those of a team that does not play are skipped with a notice.
 pub(super) fn incidents(
-    mut events: Vec<Event>,
+    mut events: Vec<ApiFootballEvent>,
     teams: &Pair<NamedEntity>,
     notices: &mut Vec<DecodeError>,
 ) -> Vec<IncidentImage> {
@@ -70,7 +70,7 @@ pub(super) fn incidents(
 
 /// By the minute. The kicks of a shoot-out come last, by their number: the provider lists them in
 /// any order.
-fn sort(events: &mut [Event]) {
+fn sort(events: &mut [ApiFootballEvent]) {
     events.sort_by_key(|event| match event.kind {
         Kind::Kick { .. } => (true, 0, event.extra),
         _ => (false, event.elapsed, event.extra),
@@ -78,18 +78,15 @@ fn sort(events: &mut [Event]) {
 }
 
 impl IncidentImage {
-    fn of(event: &Event, side: Side, score: Option<Pair<u16>>) -> Self {
+    fn of(event: &ApiFootballEvent, side: Side, score: Option<Pair<u16>>) -> Self {
         let class = class(event.kind);
         let kick = event.extra.filter(|_| class == IncidentClass::Kick);
+        let added = event.extra.filter(|_| class != IncidentClass::Kick);
         let incident = Incident {
-            eid: "".into(),
-            kind: kind(event),
-            minute: event.elapsed.max(1),
-            added: event.extra.filter(|_| class != IncidentClass::Kick),
-            side: Some(side),
             player: event.player.as_ref().map(player),
             assist: event.assist.as_ref().map(player),
             score,
+            ..Incident::new("", kind(event), (event.elapsed.max(1), added), Some(side))
         };
         Self { class, side, kick, detail: event.detail.clone(), incident }
     }
@@ -152,7 +149,7 @@ fn class(kind: Kind) -> IncidentClass {
     }
 }
 
-fn kind(event: &Event) -> IncidentKind {
+fn kind(event: &ApiFootballEvent) -> IncidentKind {
     match event.kind {
         Kind::Goal => IncidentKind::Goal(GoalKind::Regular),
         Kind::OwnGoal => IncidentKind::Goal(GoalKind::OwnGoal),

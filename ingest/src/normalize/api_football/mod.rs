@@ -19,7 +19,7 @@ use std::{collections::HashMap, sync::Arc};
 use self::fixture_state::FixtureState;
 use super::{Interpret, Interpretation, Signal, batch};
 use crate::{
-    decode::api_football::{self, Fixture},
+    decode::api_football::{self, ApiFootballFixture},
     error::DecodeError,
     event::{Micros, Sport},
 };
@@ -72,7 +72,7 @@ impl Interpret for Interpreter {
 }
 
 impl Interpreter {
-    fn fixture(&mut self, fixture: Fixture, out: &mut Interpretation) {
+    fn fixture(&mut self, fixture: ApiFootballFixture, out: &mut Interpretation) {
         self.updates += 1;
         let state = self
             .fixtures

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{PROVIDER, image::player};
 use crate::{
-    decode::api_football::{Fixture, NamedEntity, PlayerStatistics, Sheet, SheetPlayer},
+    decode::api_football::{ApiFootballFixture, NamedEntity, PlayerStatistics, Sheet, SheetPlayer},
     event::{
         About, Analysis, FootballFact, Id, LineUp, LineUpPlayer, Pair, Participant, PlayerPosition,
         PlayerRating, PlayerStat, Side, Venue,
@@ -22,7 +22,7 @@ pub(super) struct People {
 
 impl People {
     /// What an image says of the match apart from its fixture, if that is new.
-    pub(super) fn about(&mut self, image: &Fixture) -> Option<About> {
+    pub(super) fn about(&mut self, image: &ApiFootballFixture) -> Option<About> {
         let mut about = about(image);
         // A list of a day's fixtures knows nothing of the coaches.
         about.fill_from(&self.about);
@@ -31,7 +31,7 @@ impl People {
         new.then(|| self.about.clone())
     }
 
-    pub(super) fn line_ups(&mut self, image: &Fixture) -> Vec<FootballFact> {
+    pub(super) fn line_ups(&mut self, image: &ApiFootballFixture) -> Vec<FootballFact> {
         let mut facts = Vec::new();
         for sheet in &image.line_ups {
             let Some(side) = side(image, &sheet.team) else { continue };
@@ -45,7 +45,7 @@ impl People {
         facts
     }
 
-    pub(super) fn statistics(&mut self, image: &Fixture) -> Vec<FootballFact> {
+    pub(super) fn statistics(&mut self, image: &ApiFootballFixture) -> Vec<FootballFact> {
         let mut facts = Vec::new();
         for statistics in &image.players {
             let Some(side) = side(image, &statistics.team) else { continue };
@@ -60,7 +60,7 @@ impl People {
         facts
     }
 
-    fn ratings(&mut self, image: &Fixture) -> Vec<FootballFact> {
+    fn ratings(&mut self, image: &ApiFootballFixture) -> Vec<FootballFact> {
         let mut changed: Pair<Vec<PlayerRating>> = Pair::default();
         for statistics in &image.players {
             let Some(side) = side(image, &statistics.team) else { continue };
@@ -78,7 +78,7 @@ impl People {
     }
 }
 
-fn side(image: &Fixture, team: &Arc<str>) -> Option<Side> {
+fn side(image: &ApiFootballFixture, team: &Arc<str>) -> Option<Side> {
     let is = |side: &Side| image.teams[side.index()].id.as_ref() == Some(team);
     Side::BOTH.into_iter().find(is)
 }
@@ -88,7 +88,7 @@ fn person(kind: &str, named: &NamedEntity) -> Participant {
     Participant { id: Id::derive(PROVIDER, kind, &key), name: named.name.clone() }
 }
 
-fn about(image: &Fixture) -> About {
+fn about(image: &ApiFootballFixture) -> About {
     let round = image.league.as_ref().and_then(|league| league.round.as_deref());
     let (stage, number) = round.map_or((None, None), numbered);
     let country = image.league.as_ref().and_then(|league| league.country.clone());
@@ -102,6 +102,7 @@ fn about(image: &Fixture) -> About {
         let Participant { id, name } = person("venue", &named);
         Venue { id, name, city: venue.city.clone() }
     });
+    let [home_coach, away_coach] = Side::BOTH.map(coach);
     About {
         round: number,
         round_name: round.map(Into::into),
@@ -113,7 +114,8 @@ fn about(image: &Fixture) -> About {
             let name: Arc<str> = name.split(',').next().unwrap_or(name).trim().into();
             person("referee", &NamedEntity { id: None, name })
         }),
-        coaches: Side::BOTH.map(coach),
+        home_coach,
+        away_coach,
         ..About::default()
     }
 }

@@ -27,12 +27,14 @@ use super::{
 };
 use crate::{
     decode::betfair::{
-        MarketDefinition, PriceSize, REFUSED_MAX, RunnerChange, RunnerDefinition,
+        PriceSize, REFUSED_MAX, RunnerChange, RunnerDefinition, StreamMarketDefinition,
         book::{self as decode, MarketBook, RunnerBook},
         quoted,
     },
     error::{DecodeError, RefusalKind},
-    event::{self, Batch, Event, Fact, MarketChange, Micros, OddsFact},
+    event::{
+        Batch, Event, Fact, MarketChange, MarketDefinition, Micros, OddsFact, SelectionChange,
+    },
     normalize::{Interpret, Interpretation, Signal},
 };
 
@@ -74,7 +76,7 @@ struct TrackedMarket {
 
 #[derive(Debug, Default)]
 struct MarketImage {
-    definition: Option<event::MarketDefinition>,
+    definition: Option<MarketDefinition>,
     volume: Option<Decimal>,
     runners: HashMap<(u64, Decimal), RunnerImage>,
 }
@@ -201,7 +203,7 @@ impl TrackedMarket {
     /// What an answer says that the one before did not.
     fn changes(
         &mut self,
-        definition: &MarketDefinition<'_>,
+        definition: &StreamMarketDefinition<'_>,
         runners: Vec<RunnerBook<'_>>,
         volume: Option<Decimal>,
         notices: &mut Vec<DecodeError>,
@@ -217,9 +219,10 @@ impl TrackedMarket {
             last.definition = Some(defined.clone());
             changes.push(MarketChange::Define(defined));
         }
-        let news = runners.into_iter().filter_map(|runner| last.news(runner)).collect();
+        let news = runners.into_iter().filter_map(|runner| last.news(runner));
+        let mut news: Vec<RunnerChange> = news.collect();
         let volume = news_of(&mut last.volume, volume);
-        changes.extend(self.market.prices(news, volume, notices));
+        changes.extend(self.market.prices(&mut news, volume, notices));
         changes
     }
 }
@@ -271,13 +274,15 @@ fn difference(last: &mut Rungs, now: Option<Vec<PriceSize>>) -> Vec<PriceSize> {
 /// As the stream's: elements of the ladders of offers, and last traded prices.
 fn price_changes(change: &MarketChange) -> u32 {
     let MarketChange::Prices { selections, .. } = change else { return 0 };
-    let of =
-        |it: &event::SelectionChange| it.back.len() + it.lay.len() + usize::from(it.last.is_some());
+    let of = |it: &SelectionChange| it.back.len() + it.lay.len() + usize::from(it.last.is_some());
     u32::try_from(selections.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
 }
 
 /// What the stream would say of the market in its definition.
-fn definition<'a>(book: &MarketBook<'a>, listing: Option<&'a Listing>) -> MarketDefinition<'a> {
+fn definition<'a>(
+    book: &MarketBook<'a>,
+    listing: Option<&'a Listing>,
+) -> StreamMarketDefinition<'a> {
     let listed = |field: fn(&Listing) -> Option<&String>| {
         listing.and_then(field).map(|text| Cow::Borrowed(text.as_str()))
     };
@@ -287,7 +292,7 @@ fn definition<'a>(book: &MarketBook<'a>, listing: Option<&'a Listing>) -> Market
         status: it.status.clone(),
         sort_priority: listing.and_then(|listing| priority(listing, it.key.id)),
     };
-    MarketDefinition {
+    StreamMarketDefinition {
         event_type_id: listed(|it| it.event_type_id.as_ref()),
         event_name: listed(|it| it.event_name.as_ref()),
         open_date: listed(|it| it.open_date.as_ref()),
@@ -297,7 +302,7 @@ fn definition<'a>(book: &MarketBook<'a>, listing: Option<&'a Listing>) -> Market
         status: book.status.clone(),
         in_play: book.in_play,
         runners: book.runners.iter().map(runner).collect(),
-        ..MarketDefinition::default()
+        ..StreamMarketDefinition::default()
     }
 }
 

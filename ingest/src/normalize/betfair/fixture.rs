@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::time;
 use crate::{
-    decode::betfair::{MarketDefinition, quoted},
+    decode::betfair::{StreamMarketDefinition, quoted},
     error::{DecodeError, RefusalKind},
     event::{Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport},
 };
@@ -44,7 +44,7 @@ impl Match {
     /// is, as the first one did.
     pub(super) fn define(
         &mut self,
-        definition: &MarketDefinition<'_>,
+        definition: &StreamMarketDefinition<'_>,
         notices: &mut Vec<DecodeError>,
     ) -> Option<Event> {
         if let Some(event_type) = &definition.event_type_id {

@@ -8,7 +8,7 @@ use std::{borrow::Cow, sync::Arc};
 use rust_decimal::Decimal;
 
 use crate::{
-    decode::betfair::{MarketDefinition, RunnerDefinition, RunnerKey},
+    decode::betfair::{RunnerDefinition, RunnerKey, StreamMarketDefinition},
     event::{Outcome, Sport},
 };
 
@@ -40,7 +40,7 @@ enum Runners {
 }
 
 impl Kind {
-    pub(super) fn of(definition: &MarketDefinition<'_>) -> Self {
+    pub(super) fn of(definition: &StreamMarketDefinition<'_>) -> Self {
         match definition.market_type.as_deref() {
             Some(market_type) => Self::of_type(market_type, definition.name.as_deref()),
             // Two markets of one recorded match have a name alone.
@@ -95,7 +95,7 @@ impl Kind {
     /// What each runner of the definition stands for, in its order.
     pub(super) fn outcomes(
         &self,
-        definition: &MarketDefinition<'_>,
+        definition: &StreamMarketDefinition<'_>,
         sport: Sport,
     ) -> Vec<Option<Outcome>> {
         let runners = &definition.runners;
@@ -191,10 +191,10 @@ mod tests {
 
     /// What a market is about, from its type and name: `kind line period`.
     fn check(market_type: Option<&str>, name: Option<&str>, expected: &str) {
-        let definition = MarketDefinition {
+        let definition = StreamMarketDefinition {
             market_type: market_type.map(Cow::Borrowed),
             name: name.map(Cow::Borrowed),
-            ..MarketDefinition::default()
+            ..StreamMarketDefinition::default()
         };
         let kind = Kind::of(&definition);
         let line = kind.line.map_or_else(|| "-".to_owned(), |line| line.to_string());
@@ -237,11 +237,11 @@ mod tests {
 
     /// Runners written `id name priority`, with `-` for no name.
     fn check_outcomes(market_type: &str, betting_type: &str, runners: &[&str], expected: &str) {
-        let definition = MarketDefinition {
+        let definition = StreamMarketDefinition {
             market_type: Some(market_type.into()),
             betting_type: Some(betting_type.into()),
             runners: runners.iter().map(|text| runner(text)).collect(),
-            ..MarketDefinition::default()
+            ..StreamMarketDefinition::default()
         };
         let outcomes = Kind::of(&definition).outcomes(&definition, Sport::Football);
         let names: Vec<_> = outcomes.iter().map(|o| o.map_or("-", |o| o.as_str())).collect();

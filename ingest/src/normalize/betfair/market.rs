@@ -11,7 +11,7 @@
 //! The volume of a runner is its `tv`, or what its `trd` come to where that is more (`traded.rs`).
 //! The market's is only its `tv`: PRO files have none, and none is reported.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use rust_decimal::Decimal;
 
@@ -22,11 +22,11 @@ use super::{
     traded::Traded,
 };
 use crate::{
-    decode::betfair::{MarketDefinition, RunnerChange, RunnerDefinition, RunnerKey, quoted},
+    decode::betfair::{RunnerChange, RunnerDefinition, RunnerKey, StreamMarketDefinition, quoted},
     error::{DecodeError, RefusalKind},
     event::{
-        self, Id, MarketChange, MarketStatus, Outcome, SelectionChange, SelectionDefinition,
-        SelectionStatus, Sport,
+        Id, MarketChange, MarketDefinition, MarketStatus, Outcome, SelectionChange,
+        SelectionDefinition, SelectionStatus, Sport,
     },
 };
 
@@ -44,7 +44,7 @@ pub(super) struct Market {
     /// The image of the subscription in which it came last.
     pub(super) image: u64,
     /// How it is defined, where that is kept.
-    pub(super) defined: Option<event::MarketDefinition>,
+    pub(super) defined: Option<MarketDefinition>,
     status: MarketStatus,
     /// Few enough in nearly all markets that looking from the start is the fastest.
     runners: Vec<Runner>,
@@ -113,9 +113,9 @@ impl Market {
 
     pub(super) fn define(
         &mut self,
-        definition: &MarketDefinition<'_>,
+        definition: &StreamMarketDefinition<'_>,
         notices: &mut Vec<DecodeError>,
-    ) -> event::MarketDefinition {
+    ) -> MarketDefinition {
         self.status = market_status(definition.status.as_deref(), notices);
         let kind = Kind::of(definition);
         let outcomes = kind.outcomes(definition, self.sport);
@@ -126,7 +126,7 @@ impl Market {
                 Err(refused) => notices.push(refused),
             }
         }
-        event::MarketDefinition {
+        MarketDefinition {
             name: definition.name.as_deref().map(Arc::from),
             kind: kind.name,
             line: kind.line,
@@ -137,17 +137,17 @@ impl Market {
         }
     }
 
-    /// The changes of the runners as ours, or `None` when they come to nothing.
+    /// The changes of the runners as ours, or `None` when they come to nothing. Takes their ladders.
     pub(super) fn prices(
         &mut self,
-        changes: Vec<RunnerChange>,
+        changes: &mut [RunnerChange],
         volume: Option<Decimal>,
         notices: &mut Vec<DecodeError>,
     ) -> Option<MarketChange> {
         let mut selections = Vec::with_capacity(changes.len());
         for change in changes {
             match self.runner(change.key) {
-                Ok(runner) => selections.extend(runner.apply(change)),
+                Ok(runner) => runner.apply(change, &mut selections),
                 Err(refused) => notices.push(refused),
             }
         }
@@ -181,23 +181,22 @@ impl Runner {
         Self { key, id: id.into(), trading: Trading::Unheard, back, lay, traded }
     }
 
-    fn apply(&mut self, change: RunnerChange) -> Option<SelectionChange> {
+    /// Adds what the change comes to, if it is anything.
+    fn apply(&mut self, change: &mut RunnerChange, selections: &mut Vec<SelectionChange>) {
         if let Some(tv) = change.tv {
             self.trading = self.trading.after(tv);
         }
         self.traded.apply(&change.trd);
-        let ours = SelectionChange {
-            id: self.id.clone(),
-            price: None,
-            last: change.ltp.filter(|_| self.trading != Trading::Wiped),
-            volume: change.tv.map(|tv| self.traded.volume(tv)),
-            back: self.back.apply(change.atb, &change.bdatb, &change.batb),
-            lay: self.lay.apply(change.atl, &change.bdatl, &change.batl),
-            traded: ladder::rungs(change.trd),
-        };
-        let ladders = [&ours.back, &ours.lay, &ours.traded];
-        let says_something = ours.last.is_some() || ours.volume.is_some();
-        (says_something || ladders.iter().any(|ladder| !ladder.is_empty())).then_some(ours)
+        let last = change.ltp.filter(|_| self.trading != Trading::Wiped);
+        let volume = change.tv.map(|tv| self.traded.volume(tv));
+        let back = self.back.apply(mem::take(&mut change.atb), &change.bdatb, &change.batb);
+        let lay = self.lay.apply(mem::take(&mut change.atl), &change.bdatl, &change.batl);
+        let traded = ladder::rungs(mem::take(&mut change.trd));
+        let has_levels = [&back, &lay, &traded].into_iter().any(|ladder| !ladder.is_empty());
+        if last.is_some() || volume.is_some() || has_levels {
+            let id = self.id.clone();
+            selections.push(SelectionChange { id, price: None, last, volume, back, lay, traded });
+        }
     }
 }
 

@@ -37,7 +37,10 @@ use self::{
     retired_markets::RetiredMarkets,
 };
 use crate::{
-    decode::betfair::{self as decode, ChangeType, MarketMessage, REFUSED_MAX, quoted},
+    decode::betfair::{
+        self as decode, ChangeType, MarketMessage, REFUSED_MAX, StreamMarketChange,
+        StreamMarketDefinition, quoted,
+    },
     error::{DecodeError, RefusalKind},
     event::{Batch, Event, Fact, MarketChange, MarketDefinition, MarketStatus, Micros, OddsFact},
 };
@@ -110,7 +113,7 @@ impl Normalizer {
         let mut closed = Vec::new();
         for mut change in message.mc {
             change.img |= message.ct == ChangeType::SubImage;
-            match self.market(change, &mut out) {
+            match self.market(&mut change, &mut out) {
                 Ok(Closing::Stays) => {}
                 Ok(Closing::Closed(id)) => closed.push(id),
                 Err(refused) => out.notices.push(refused),
@@ -143,14 +146,14 @@ impl Normalizer {
 
     fn market(
         &mut self,
-        change: decode::MarketChange<'_>,
+        change: &mut StreamMarketChange<'_>,
         out: &mut Normalized,
     ) -> Result<Closing, DecodeError> {
         if let Some(definition) = &change.definition {
             self.introduce(&change.id, definition, out)?;
         }
         let Some(market) = self.markets.get_mut(&*change.id) else {
-            self.miss(&change);
+            self.miss(change);
             return Err(unknown(&change.id));
         };
         let (sport, match_id) = (market.sport, market.match_id);
@@ -168,7 +171,7 @@ impl Normalizer {
             market.defined = self.keeps_definitions.then(|| defined.clone());
             push(&market.id, MarketChange::Define(defined));
         }
-        if let Some(prices) = market.prices(change.rc, change.tv, &mut out.notices) {
+        if let Some(prices) = market.prices(&mut change.rc, change.tv, &mut out.notices) {
             push(&market.id, prices);
         }
         Ok(market.closing())
@@ -176,7 +179,7 @@ impl Normalizer {
 
     /// A market is not known that this change is about. Where there is no room for more, or it came
     /// without a definition before, that is no news.
-    fn miss(&mut self, change: &decode::MarketChange<'_>) {
+    fn miss(&mut self, change: &StreamMarketChange<'_>) {
         if change.img {
             self.retired.insert((&*change.id).into());
         }
@@ -189,7 +192,7 @@ impl Normalizer {
     fn introduce(
         &mut self,
         id: &str,
-        definition: &decode::MarketDefinition<'_>,
+        definition: &StreamMarketDefinition<'_>,
         out: &mut Normalized,
     ) -> Result<(), DecodeError> {
         let known = self.markets.get(id).map(|market| market.event_id.clone());
@@ -210,7 +213,7 @@ impl Normalizer {
     fn admit(
         &mut self,
         id: &str,
-        definition: &decode::MarketDefinition<'_>,
+        definition: &StreamMarketDefinition<'_>,
     ) -> Result<Arc<str>, DecodeError> {
         if self.markets.len() >= MARKETS_MAX {
             let reason = format!("market {} is one more than {MARKETS_MAX}", quoted(id));

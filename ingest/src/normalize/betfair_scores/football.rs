@@ -226,13 +226,12 @@ impl Football {
     ) {
         let side = side(update);
         self.timeline.push(TimelineEntry { eid: eid.clone(), kind, side, retracted: false });
-        let (minute, added) = minute(update, self.status);
+        let at = minute(update, self.status);
         let player = update.player.as_deref().map(|name| Participant {
             id: Id::derive(PROVIDER, "player", name),
             name: name.into(),
         });
-        let eid = eid.clone();
-        let incident = Incident { eid, kind, minute, added, side, player, assist: None, score };
+        let incident = Incident { player, score, ..Incident::new(eid.clone(), kind, at, side) };
         facts.push(FootballFact::Incident(incident));
     }
 

@@ -22,7 +22,7 @@ use super::{
     betfair::fixture::{self, PROVIDER},
 };
 use crate::{
-    decode::betfair_scores::{self as decode, EventContent},
+    decode::betfair_scores::{self as decode, EventContent, ScoresEvent},
     error::{DecodeError, RefusalKind},
     event::{Batch, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport, Timed},
 };
@@ -92,7 +92,7 @@ impl Interpret for Interpreter {
 impl Interpreter {
     fn event(
         &mut self,
-        event: &decode::Event,
+        event: &ScoresEvent,
         received: Micros,
         out: &mut Interpretation,
     ) -> Result<(), DecodeError> {
@@ -127,7 +127,7 @@ impl Interpreter {
         Ok(())
     }
 
-    fn tracked_event(&mut self, event: &decode::Event) -> Result<&mut TrackedEvent, DecodeError> {
+    fn tracked_event(&mut self, event: &ScoresEvent) -> Result<&mut TrackedEvent, DecodeError> {
         self.taken += 1;
         if !self.events.contains_key(&event.id) {
             let sport = sport(event)?;
@@ -149,7 +149,7 @@ impl Interpreter {
 }
 
 /// By its type, or, if that is missing, by its content.
-fn sport(event: &decode::Event) -> Result<Sport, DecodeError> {
+fn sport(event: &ScoresEvent) -> Result<Sport, DecodeError> {
     let by_type = event.event_type.as_deref().map(fixture::sport);
     let sport = by_type.unwrap_or(match &event.content {
         EventContent::Board(_) | EventContent::Nothing => Sport::Football,

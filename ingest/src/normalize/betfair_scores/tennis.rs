@@ -12,13 +12,13 @@ use std::collections::VecDeque;
 
 use super::{Match, reading, status};
 use crate::{
-    decode::betfair_scores::{Board, Incident, Kind, Reading},
+    decode::betfair_scores::{Board, Kind, Reading, TennisIncident},
     error::DecodeError,
     event::{
         Eid, Fact, Micros, Point, PointKind, SetScore, Side, TennisFact, TennisScore, TennisStatus,
     },
     normalize::{Interpretation, betfair::time},
-    tennis::{FinalSet, Format},
+    tennis::{FinalSet, MatchFormat},
 };
 
 /// The most points that can still be retracted. Only one of the last few is ever undone.
@@ -36,7 +36,7 @@ pub(super) struct Tennis {
     sequence: Option<u64>,
     /// The last reported points, the newest at the back.
     points: VecDeque<PointEntry>,
-    format: Format,
+    format: MatchFormat,
     /// The clock of the batches, which never falls.
     clock_us: Option<Micros>,
 }
@@ -56,7 +56,7 @@ impl Default for Tennis {
             sequence: None,
             points: VecDeque::new(),
             // Until it is known: best of five, so that no set counts as the last too early.
-            format: Format { sets_to_win: 3, final_set: FinalSet::TieBreak },
+            format: MatchFormat { sets_to_win: 3, final_set: FinalSet::TieBreak },
             clock_us: None,
         }
     }
@@ -67,7 +67,7 @@ impl Tennis {
     pub(super) fn incidents(
         &mut self,
         of: &mut Match,
-        incidents: &[Incident],
+        incidents: &[TennisIncident],
         whole: bool,
         event_status: Option<&str>,
         received: Micros,
@@ -93,7 +93,7 @@ impl Tennis {
     fn incident(
         &mut self,
         of: &mut Match,
-        incident: &Incident,
+        incident: &TennisIncident,
         strokes: bool,
         facts: &mut Vec<Fact>,
     ) -> Result<(), DecodeError> {
@@ -162,7 +162,11 @@ impl Tennis {
         }
     }
 
-    fn point(&mut self, incident: &Incident, facts: &mut Vec<Fact>) -> Result<(), DecodeError> {
+    fn point(
+        &mut self,
+        incident: &TennisIncident,
+        facts: &mut Vec<Fact>,
+    ) -> Result<(), DecodeError> {
         let (number, reading) = (incident.sequence, &incident.reading);
         let winner = side(reading.won_by);
         let winner = winner.ok_or_else(|| super::value(format!("nobody won point {number}")))?;
@@ -207,7 +211,7 @@ impl Tennis {
         }
     }
 
-    fn undo(&mut self, incident: &Incident, facts: &mut Vec<Fact>) {
+    fn undo(&mut self, incident: &TennisIncident, facts: &mut Vec<Fact>) {
         let Some(last) = self.points.back() else { return };
         let reading = &incident.reading;
         if !reading::agrees(&last.before, reading) {
@@ -229,7 +233,7 @@ impl Tennis {
     }
 
     /// Undoes an incident that was already processed.
-    fn undo_known(&mut self, incident: &Incident, facts: &mut Vec<Fact>) {
+    fn undo_known(&mut self, incident: &TennisIncident, facts: &mut Vec<Fact>) {
         if !incident.reading.undo {
             return;
         }

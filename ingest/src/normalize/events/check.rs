@@ -1,12 +1,24 @@
-//! What the values of a line may be, beyond their types.
+//! The values that a line may have, beyond their types.
 
 use rust_decimal::Decimal;
 
 use crate::{
-    decode::events::Number,
     error::{DecodeError, RefusalKind},
+    event::{
+        About, Analysis, Event, Fact, Fixture, FootballFact, GameScore, Level, LineUp,
+        MarketChange, MarketDefinition, OddsFact, PitchPlace, PlayKind, PlayerRating, Race,
+        Scoreboard, SelectionChange, Shot, TennisFact, TennisScore,
+    },
 };
 
+/// Sets of a match: five are played; more are no score.
+const SETS_MAX: usize = 9;
+/// Parts of a scoreboard and runners of a race: what is more is no scoreboard.
+const PARTS_MAX: usize = 200;
+/// More than any rules allow in a squad.
+const PLAYERS_MAX: usize = 60;
+/// The end of the pitch, in tenths of a percent.
+const PITCH_MAX: u16 = 1_000;
 /// Bytes of a key: of a match, an incident, a market, a selection, a message.
 const KEY_BYTES_MAX: usize = 200;
 /// Bytes of a name or of a reason.
@@ -18,11 +30,13 @@ const MOMENT_MAX: i64 = 253_402_300_799_999_999;
 /// Ids are exact in every JSON reader.
 const ID_MAX: u64 = (1 << 53) - 1;
 
+pub(super) type Result<T = ()> = std::result::Result<T, DecodeError>;
+
 pub(super) fn wrong(reason: impl Into<String>) -> DecodeError {
     DecodeError::new(RefusalKind::Value, reason)
 }
 
-pub(super) fn moment(name: &str, at: Option<i64>) -> Result<(), DecodeError> {
+pub(super) fn moment(name: &str, at: Option<i64>) -> Result {
     match at {
         Some(at) if !(0..=MOMENT_MAX).contains(&at) => {
             Err(wrong(format!("{name} {at} is no moment in microseconds since 1970")))
@@ -31,25 +45,33 @@ pub(super) fn moment(name: &str, at: Option<i64>) -> Result<(), DecodeError> {
     }
 }
 
-pub(super) fn key(name: &str, key: &str) -> Result<(), DecodeError> {
+pub(super) fn key(name: &str, key: &str) -> Result {
     if key.is_empty() {
         return Err(wrong(format!("{name} is empty")));
     }
     at_most(name, key, KEY_BYTES_MAX)
 }
 
-pub(super) fn text(name: &str, text: &str) -> Result<(), DecodeError> {
+fn text(name: &str, text: &str) -> Result {
     at_most(name, text, TEXT_BYTES_MAX)
 }
 
-fn at_most(name: &str, text: &str, bytes_max: usize) -> Result<(), DecodeError> {
+fn optional_text(name: &str, it: Option<&str>) -> Result {
+    it.map_or(Ok(()), |it| text(name, it))
+}
+
+fn few(name: &str, count: usize, max: usize) -> Result {
+    if count <= max { Ok(()) } else { Err(wrong(format!("{count} {name} are more than {max}"))) }
+}
+
+fn at_most(name: &str, text: &str, bytes_max: usize) -> Result {
     if text.len() <= bytes_max {
         return Ok(());
     }
     Err(wrong(format!("{name} has {} bytes, more than {bytes_max}", text.len())))
 }
 
-pub(super) fn slug(name: &str, slug: &str) -> Result<(), DecodeError> {
+pub(super) fn slug(name: &str, slug: &str) -> Result {
     let of_a_slug = |b: u8| b.is_ascii_alphanumeric() || b"-_.:".contains(&b);
     let fits = !slug.is_empty() && slug.len() <= SLUG_BYTES_MAX && slug.bytes().all(of_a_slug);
     fits.then_some(()).ok_or_else(|| {
@@ -59,7 +81,7 @@ pub(super) fn slug(name: &str, slug: &str) -> Result<(), DecodeError> {
 }
 
 /// A minute of a match: extra time ends with the 120th.
-pub(super) fn match_minute(minute: u16) -> Result<(), DecodeError> {
+fn match_minute(minute: u16) -> Result {
     if (1..=120).contains(&minute) {
         return Ok(());
     }
@@ -67,7 +89,7 @@ pub(super) fn match_minute(minute: u16) -> Result<(), DecodeError> {
 }
 
 /// A bookmaker: a slug without upper case, so that one bookmaker has one channel.
-pub(super) fn book(book: &str) -> Result<(), DecodeError> {
+fn book(book: &str) -> Result {
     slug("book", book)?;
     if book.bytes().any(|b| b.is_ascii_uppercase()) {
         return Err(wrong(format!("book {book:?} has upper-case letters")));
@@ -75,14 +97,210 @@ pub(super) fn book(book: &str) -> Result<(), DecodeError> {
     Ok(())
 }
 
-pub(super) fn id(id: u64) -> Result<u64, DecodeError> {
+pub(super) fn id(id: u64) -> Result<u64> {
     if (1..=ID_MAX).contains(&id) { Ok(id) } else { Err(wrong(format!("{id} is no id"))) }
 }
 
 /// A price or a size.
-pub(super) fn amount(name: &str, Number(value): Number) -> Result<Decimal, DecodeError> {
+fn amount(name: &str, value: Decimal) -> Result {
     if value.is_sign_negative() && !value.is_zero() {
         return Err(wrong(format!("{name} {value} is negative")));
     }
-    Ok(value)
+    Ok(())
+}
+
+/// Whether a match of the sport can have such a fact.
+pub(super) fn sport(event: &Event) -> Result {
+    let wanted = match event.fact {
+        Fact::Fixture(_) | Fact::About(_) | Fact::Odds(_) => return Ok(()),
+        Fact::Football(_) => PlayKind::Football,
+        Fact::Tennis(_) => PlayKind::Tennis,
+        Fact::Race(_) => PlayKind::Race,
+        Fact::Scoreboard(_) => PlayKind::Scoreboard,
+    };
+    if event.sport.play() == wanted {
+        return Ok(());
+    }
+    Err(wrong(format!("a match of {} has no fact of this kind", event.sport.as_str())))
+}
+
+/// Checks the values of a fact, and writes the rungs of its ladders without trailing zeros, so that
+/// one price is one rung.
+pub(super) fn values(fact: &mut Fact) -> Result {
+    match fact {
+        Fact::Fixture(it) => fixture(it),
+        Fact::About(it) => about(it),
+        Fact::Football(it) => football(it),
+        Fact::Tennis(it) => tennis(it),
+        Fact::Scoreboard(it) => scoreboard(it),
+        Fact::Race(it) => race(it),
+        Fact::Odds(it) => odds(it),
+    }
+}
+
+fn fixture(fixture: &Fixture) -> Result {
+    moment("start", fixture.start)?;
+    let season = fixture.competition.as_ref().and_then(|it| it.season.as_deref());
+    optional_text("season", season)
+}
+
+fn about(about: &About) -> Result {
+    optional_text("round_name", about.round_name.as_deref())?;
+    optional_text("group", about.group.as_deref())?;
+    optional_text("country", about.country.as_deref())?;
+    optional_text("city", about.venue.as_ref().and_then(|it| it.city.as_deref()))?;
+    optional_text("surface", about.surface.as_deref())?;
+    optional_text("category", about.category.as_deref())?;
+    optional_text("home_country", about.home_country.as_deref())?;
+    optional_text("away_country", about.away_country.as_deref())
+}
+
+fn football(fact: &FootballFact) -> Result {
+    match fact {
+        FootballFact::Incident(incident) | FootballFact::Correct(incident) => {
+            key("eid", &incident.eid)
+        }
+        FootballFact::Retract { of, why, .. } => {
+            key("eid", of)?;
+            text("why", why)
+        }
+        FootballFact::Ball(ball) if ball.x > PITCH_MAX || ball.y > PITCH_MAX => {
+            let reason =
+                format!("ball at {}, {} is beyond 1000, the end of the pitch", ball.x, ball.y);
+            Err(wrong(reason))
+        }
+        FootballFact::LineUp { line_up: it, .. } => line_up(it),
+        FootballFact::Analysis(it) => analysis(it),
+        FootballFact::Status(_)
+        | FootballFact::Clock { .. }
+        | FootballFact::Score(_)
+        | FootballFact::Stats { .. }
+        | FootballFact::Ball(_)
+        | FootballFact::PlayerStats { .. } => Ok(()),
+    }
+}
+
+fn line_up(line_up: &LineUp) -> Result {
+    few("players", line_up.players.len(), PLAYERS_MAX)?;
+    optional_text("formation", line_up.formation.as_deref())?;
+    line_up.players.iter().try_for_each(|it| optional_text("country", it.country.as_deref()))
+}
+
+fn analysis(analysis: &Analysis) -> Result {
+    match analysis {
+        Analysis::Shot(it) => shot(it),
+        Analysis::Momentum(it) => {
+            if !(-100..=100).contains(&it.value) {
+                return Err(wrong(format!("momentum {} is not from -100 to 100", it.value)));
+            }
+            match_minute(it.minute.minute)
+        }
+        Analysis::AveragePositions { players, .. } => {
+            few("players", players.len(), PLAYERS_MAX)?;
+            players.iter().try_for_each(|it| place(it.place))
+        }
+        Analysis::Ratings { players, .. } => {
+            few("players", players.len(), PLAYERS_MAX)?;
+            match players.iter().find(|it| it.rating > PlayerRating::RATING_MAX) {
+                Some(it) => Err(wrong(format!("rating {} is beyond 1000", it.rating))),
+                None => Ok(()),
+            }
+        }
+        Analysis::ExpectedGoals { .. } | Analysis::HalfStats { .. } => Ok(()),
+    }
+}
+
+fn shot(shot: &Shot) -> Result {
+    match_minute(shot.minute)?;
+    key("eid", &shot.eid)?;
+    shot.place.map_or(Ok(()), place)?;
+    match shot.goal_mouth {
+        Some(mouth) if mouth.y > PITCH_MAX => {
+            let y = mouth.y;
+            Err(wrong(format!("goal mouth at {y} is beyond 1000, the end of the pitch")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn place(PitchPlace { x, y }: PitchPlace) -> Result {
+    if x > PITCH_MAX || y > PITCH_MAX {
+        return Err(wrong(format!("place {x}, {y} is beyond 1000, the end of the pitch")));
+    }
+    Ok(())
+}
+
+fn tennis(fact: &TennisFact) -> Result {
+    match fact {
+        TennisFact::Status(_) => Ok(()),
+        TennisFact::Point(point) => {
+            key("eid", &point.eid)?;
+            tennis_score(&point.score)
+        }
+        TennisFact::Score(score) => tennis_score(score),
+        TennisFact::Retract { of, why, score } => {
+            key("eid", of)?;
+            text("why", why)?;
+            tennis_score(score)
+        }
+    }
+}
+
+fn tennis_score(score: &TennisScore) -> Result {
+    few("sets", score.sets.len(), SETS_MAX)?;
+    match score.game {
+        GameScore::Points(points) if points.iter().any(|own| *own > 4) => {
+            Err(wrong(format!("points {points:?} of a game go to 4")))
+        }
+        GameScore::Points(_) | GameScore::TieBreak(_) => Ok(()),
+    }
+}
+
+fn scoreboard(board: &Scoreboard) -> Result {
+    few("periods", board.periods.len(), PARTS_MAX)?;
+    optional_text("period", board.period.as_deref())
+}
+
+fn race(race: &Race) -> Result {
+    few("runners", race.runners.len(), PARTS_MAX)?;
+    race.runners.iter().try_for_each(|it| optional_text("jockey", it.jockey.as_deref()))
+}
+
+fn odds(fact: &mut OddsFact) -> Result {
+    book(&fact.book)?;
+    key("market", &fact.market)?;
+    match &mut fact.change {
+        MarketChange::Define(it) => definition(it),
+        MarketChange::Clear => Ok(()),
+        MarketChange::Prices { selections, volume } => {
+            selections.iter_mut().try_for_each(prices)?;
+            volume.map_or(Ok(()), |it| amount("volume", it))
+        }
+    }
+}
+
+fn definition(definition: &MarketDefinition) -> Result {
+    key("kind", &definition.kind)?;
+    optional_text("name", definition.name.as_deref())?;
+    optional_text("period", definition.period.as_deref())?;
+    definition.selections.iter().try_for_each(|it| {
+        key("selection", &it.id)?;
+        optional_text("name", it.name.as_deref())
+    })
+}
+
+fn prices(selection: &mut SelectionChange) -> Result {
+    let SelectionChange { id, price, last, volume, back, lay, traded } = selection;
+    key("selection", id)?;
+    for (name, value) in [("price", price), ("last", last), ("volume", volume)] {
+        value.map_or(Ok(()), |it| amount(name, it))?;
+    }
+    back.iter_mut().chain(lay).chain(traded).try_for_each(level)
+}
+
+fn level(Level { price, size }: &mut Level) -> Result {
+    amount("price", *price)?;
+    amount("size", *size)?;
+    (*price, *size) = (price.normalize(), size.normalize());
+    Ok(())
 }

@@ -1,14 +1,11 @@
 //! Lines of Matchwire's own format to facts, and facts to such lines.
 //!
-//! The vocabulary is the same; this module adds the validation of values, and ids: a match is
-//! identified by its key and the provider of the key, which is the source's name unless the line
+//! Lines contain the events themselves; this module adds the validation of values, and ids: a match
+//! is identified by its key and the provider of the key, which is the source's name unless the line
 //! names another provider. No state is kept between lines except the clock for those without `at`.
 
-mod analysis;
 mod check;
-mod player_words;
-mod read;
-mod words;
+mod resolve;
 mod write;
 
 use std::sync::Arc;
@@ -18,7 +15,10 @@ use super::{Interpret, Interpretation};
 use crate::{
     decode::events::{self as decode, Line},
     error::{DecodeError, RefusalKind},
-    event::{Batch, Micros, Timed},
+    event::{
+        Batch, Event, Fact, Id, MarketChange, Micros, OddsFact, SelectionChange, Timed,
+        references::Reference,
+    },
 };
 
 /// Reads the lines of one source.
@@ -58,7 +58,8 @@ impl Interpreter {
     ///
     /// When it is not of the format, or a value of it cannot be.
     pub fn line(&mut self, bytes: &[u8], received: Micros) -> Result<ReadLine, DecodeError> {
-        let (at, id, facts) = match decode::line(bytes)? {
+        let (line, references) = decode::line(bytes)?;
+        let (at, id, facts) = match line {
             Line::One(line) => {
                 let decode::Message { at, id, provider, sport, r#match, fact } = *line;
                 (at, id, vec![decode::BatchFact { provider, sport, r#match, fact }])
@@ -69,9 +70,9 @@ impl Interpreter {
         id.as_deref().map_or(Ok(()), |id| check::key("id", id))?;
         let mut batch = Batch { at, ..Batch::default() };
         for fact in facts {
-            batch.price_changes =
-                batch.price_changes.saturating_add(read::price_changes(&fact.fact));
-            batch.events.push(self.event(fact)?);
+            let event = self.event(fact, &references)?;
+            batch.price_changes = batch.price_changes.saturating_add(price_changes(&event.fact));
+            batch.events.push(event);
         }
         let before = self.clock_us.or(at).unwrap_or(received);
         let clock_us = at.unwrap_or(before).max(before);
@@ -79,8 +80,13 @@ impl Interpreter {
         Ok(ReadLine { id, timed: Timed { clock_us, batch } })
     }
 
-    fn event(&self, fact: decode::BatchFact) -> Result<crate::event::Event, DecodeError> {
-        let provider = match fact.provider {
+    fn event(
+        &self,
+        fact: decode::BatchFact<'_>,
+        references: &[Reference],
+    ) -> Result<Event, DecodeError> {
+        let decode::BatchFact { provider, sport, r#match, fact } = fact;
+        let provider = match provider {
             Some(other) if *other != *self.provider && !self.foreign => {
                 let reason = format!("provider {other:?} is not this source, {:?}", self.provider);
                 return Err(DecodeError::new(RefusalKind::Value, reason));
@@ -91,12 +97,38 @@ impl Interpreter {
             }
             None => Arc::clone(&self.provider),
         };
-        if matches!(fact.r#match, decode::MatchName::Id(_)) && !self.foreign {
-            let reason = "this source names its matches by keys of its own, as text";
-            return Err(DecodeError::new(RefusalKind::Value, reason));
+        let (match_id, key) = match r#match {
+            decode::MatchName::Id(_) if !self.foreign => {
+                let reason = "this source names its matches by keys of its own, as text";
+                return Err(DecodeError::new(RefusalKind::Value, reason));
+            }
+            decode::MatchName::Key(key) => {
+                check::key("match", &key)?;
+                (Id::derive(&provider, "match", &key), key)
+            }
+            decode::MatchName::Id(id) => (Id(check::id(id)?), id.to_string()),
+        };
+        let mut event = Event { sport, match_id, fact: fact.into_owned() };
+        check::sport(&event)?;
+        resolve::references(&mut event, &provider, references)?;
+        check::values(&mut event.fact)?;
+        if let Fact::Fixture(fixture) = &mut event.fact {
+            (fixture.provider, fixture.provider_key) = (provider, key.into());
         }
-        read::event(&provider, fact.sport, &fact.r#match, fact.fact)
+        Ok(event)
     }
+}
+
+/// The number of prices and rungs that a fact changes.
+fn price_changes(fact: &Fact) -> u32 {
+    let Fact::Odds(OddsFact { change: MarketChange::Prices { selections, .. }, .. }) = fact else {
+        return 0;
+    };
+    let of = |it: &SelectionChange| {
+        let ladders = it.back.len() + it.lay.len() + it.traded.len();
+        ladders + usize::from(it.price.is_some()) + usize::from(it.last.is_some())
+    };
+    u32::try_from(selections.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
 }
 
 impl Interpret for Interpreter {

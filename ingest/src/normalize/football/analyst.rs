@@ -193,7 +193,7 @@ fn share([first, second]: Pair<Micros>) -> Option<u32> {
 }
 
 /// What a situation is worth to the side that has the ball.
-pub(crate) fn pressure(situation: Situation) -> u32 {
+pub fn pressure(situation: Situation) -> u32 {
     match situation {
         Situation::Attack | Situation::Offside => 1,
         Situation::Dangerous => 3,
@@ -213,7 +213,7 @@ pub(crate) fn pressure(situation: Situation) -> u32 {
 
 /// From -100 to 100: the difference of what a minute was worth to both. A little of it is worth
 /// little, although the other side had nothing.
-pub(crate) fn momentum([first, second]: Pair<u32>) -> i8 {
+pub fn momentum([first, second]: Pair<u32>) -> i8 {
     const STEADY: i64 = 20;
     let (first, second) = (i64::from(first), i64::from(second));
     let value = 100 * (first - second) / (first + second + STEADY);

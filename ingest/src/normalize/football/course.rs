@@ -193,8 +193,7 @@ impl Course {
         kind: IncidentKind,
         side: Option<Side>,
     ) -> Incident {
-        let (minute, added) = self.timeline.minute();
-        Incident { eid, kind, minute, added, side, player: None, assist: None, score: None }
+        Incident::new(eid, kind, self.timeline.minute(), side)
     }
 
     /// What an event tells: the clock, what happened, and what it counts for its side.

@@ -1,7 +1,7 @@
 //! What the football feeds share that tell a match event by event: where in the match we are, the
 //! score, the counts of sides and players, the whistles, and how a match is opened and ended.
 //!
-//! It knows no provider. Those say what an event is; the [`Course`] says what follows of it.
+//! It knows no provider. Those say what an event is; `Course` says what follows of it.
 
 mod analyst;
 mod course;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::event::{FootballStatus, Pair, Side};
 
-pub(crate) use self::analyst::{momentum, pressure};
+pub use self::analyst::{momentum, pressure};
 pub(super) use self::{
     course::{Course, Recorded},
     pitch::open_play,

@@ -126,15 +126,11 @@ mod tests {
         };
         let line_up = LineUp { formation: None, players: vec![starter(1), starter(2)] };
         players.start(Side::First, &line_up);
+        let side = Some(Side::First);
         let change = Incident {
-            eid: "s".into(),
-            kind: IncidentKind::Substitution,
-            minute: 64,
-            added: None,
-            side: Some(Side::First),
             player: Some(player(1)),
             assist: Some(player(3)),
-            score: None,
+            ..Incident::new("s", IncidentKind::Substitution, (64, None), side)
         };
         assert_eq!(minutes(&players.incident(&change, 63)), [(1, 63)]);
         assert_eq!(minutes(&players.end(90)), [(2, 90), (3, 27)]);

@@ -5,7 +5,7 @@ use std::{cmp::Ordering, sync::Arc};
 use rust_decimal::Decimal;
 
 use crate::{
-    decode::football_data_couk::{Bet, Price, Side},
+    decode::football_data_couk::{Bet, BetSide, Price},
     event::{MarketDefinition, MarketStatus, Outcome, Pair, SelectionDefinition, SelectionStatus},
 };
 
@@ -27,9 +27,9 @@ pub(super) fn selection_id(bet: Bet) -> Arc<str> {
 
 fn outcome(bet: Bet) -> Outcome {
     match bet {
-        Bet::Result(Side::Home) | Bet::Handicap(Side::Home) => Outcome::Home,
-        Bet::Result(Side::Draw) | Bet::Handicap(Side::Draw) => Outcome::Draw,
-        Bet::Result(Side::Away) | Bet::Handicap(Side::Away) => Outcome::Away,
+        Bet::Result(BetSide::Home) | Bet::Handicap(BetSide::Home) => Outcome::Home,
+        Bet::Result(BetSide::Draw) | Bet::Handicap(BetSide::Draw) => Outcome::Draw,
+        Bet::Result(BetSide::Away) | Bet::Handicap(BetSide::Away) => Outcome::Away,
         Bet::Over => Outcome::Over,
         Bet::Under => Outcome::Under,
     }

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use rust_decimal::Decimal;
 use serde_json::{Map, Value};
 
-use super::field::{self, decimal, flag, shared, text, word};
+use super::field::{self, decimal, flag, shared, text};
 use crate::event::{
     Level, MarketChange, MarketDefinition, MarketStatus, Outcome, SelectionChange,
     SelectionDefinition, SelectionStatus,
@@ -190,7 +190,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn market(&mut self, node: &Value, trusted: bool) -> Option<Market> {
-        let Some(status) = word(&STATUSES, MarketStatus::as_str, text(node, "status")?) else {
+        let Some(status) = MarketStatus::from_word(text(node, "status")?) else {
             self.wrong.push(format!("market {}: unknown status {}", self.market, node["status"]));
             return None;
         };
@@ -264,9 +264,8 @@ impl Reader<'_> {
 }
 
 fn definition(id: &str, node: &Value) -> SelectionDefinition {
-    let status = text(node, "status");
-    let status = status.and_then(|it| word(&SELECTION_STATUSES, SelectionStatus::as_str, it));
-    let outcome = text(node, "outcome").and_then(|it| word(&OUTCOMES, Outcome::as_str, it));
+    let status = text(node, "status").and_then(SelectionStatus::from_word);
+    let outcome = text(node, "outcome").and_then(Outcome::from_word);
     SelectionDefinition {
         id: id.into(),
         name: shared(node, "name"),
@@ -274,25 +273,3 @@ fn definition(id: &str, node: &Value) -> SelectionDefinition {
         outcome,
     }
 }
-
-const STATUSES: [MarketStatus; 4] =
-    [MarketStatus::Inactive, MarketStatus::Open, MarketStatus::Suspended, MarketStatus::Closed];
-
-const SELECTION_STATUSES: [SelectionStatus; 4] = [
-    SelectionStatus::Active,
-    SelectionStatus::Winner,
-    SelectionStatus::Loser,
-    SelectionStatus::Removed,
-];
-
-const OUTCOMES: [Outcome; 9] = [
-    Outcome::Home,
-    Outcome::Draw,
-    Outcome::Away,
-    Outcome::Player1,
-    Outcome::Player2,
-    Outcome::Over,
-    Outcome::Under,
-    Outcome::Yes,
-    Outcome::No,
-];

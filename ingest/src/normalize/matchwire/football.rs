@@ -90,7 +90,7 @@ impl Football {
             let all = all.into_iter().flatten();
             let last = &mut self.stats[side.index()];
             let all = all.filter_map(|(name, value)| {
-                let stat = word(&STATS, Stat::as_str, name)?;
+                let stat = Stat::from_word(name)?;
                 let value = u32::try_from(value.as_u64()?).ok()?;
                 (last.insert(stat, value) != Some(value)).then_some((stat, value))
             });
@@ -133,7 +133,7 @@ fn became(
 }
 
 fn status(document: &Value) -> Option<FootballStatus> {
-    word(&STATUSES, FootballStatus::as_str, text(document, "status")?)
+    FootballStatus::from_word(text(document, "status")?)
 }
 
 fn score(document: &Value) -> Option<FootballScore> {
@@ -148,35 +148,26 @@ fn score(document: &Value) -> Option<FootballScore> {
 }
 
 fn incident_state(eid: &Eid, node: &Value) -> Option<IncidentState> {
+    let at = (number(node, "minute")?, number(node, "added"));
     let incident = Incident {
-        eid: Arc::clone(eid),
-        kind: kind(node)?,
-        minute: number(node, "minute")?,
-        added: number(node, "added"),
-        side: text(node, "side").and_then(side),
         player: participant(node, "player", "player"),
         assist: participant(node, "assist", "player"),
         score: node.get("score").and_then(|score| pair(score, SIDES)),
+        ..Incident::new(Arc::clone(eid), kind(node)?, at, text(node, "side").and_then(side))
     };
     let why = || shared(node, "why").unwrap_or_else(|| "retracted".into());
     Some(IncidentState { incident, retracted: flag(node, "retracted").then(why) })
 }
 
 fn kind(node: &Value) -> Option<IncidentKind> {
-    let goals = [GoalKind::Regular, GoalKind::Penalty, GoalKind::OwnGoal];
     Some(match text(node, "kind")? {
-        "goal" => IncidentKind::Goal(word(&goals, GoalKind::as_str, text(node, "type")?)?),
+        "goal" => IncidentKind::Goal(GoalKind::from_word(text(node, "type")?)?),
         "yellow" => IncidentKind::Yellow,
         "second_yellow" => IncidentKind::SecondYellow,
         "red" => IncidentKind::Red,
         "substitution" => IncidentKind::Substitution,
         "penalty_missed" => IncidentKind::PenaltyMissed,
-        "var" => IncidentKind::Var(match text(node, "decision")? {
-            "checking" => VarDecision::Checking,
-            "confirmed" => VarDecision::Confirmed,
-            "overturned" => VarDecision::Overturned,
-            _ => return None,
-        }),
+        "var" => IncidentKind::Var(VarDecision::from_word(text(node, "decision")?)?),
         "period" => IncidentKind::Period(status(node)?),
         "shootout" => IncidentKind::Shootout { scored: flag(node, "scored") },
         _ => return None,
@@ -202,42 +193,6 @@ fn tenths(value: &Value) -> Option<u16> {
     let percent = value.as_f64().filter(|percent| (0.0..=100.0).contains(percent))?;
     u16::try_from((percent * 10.0).round() as i64).ok()
 }
-
-const STATUSES: [FootballStatus; 12] = [
-    FootballStatus::NotStarted,
-    FootballStatus::FirstHalf,
-    FootballStatus::HalfTime,
-    FootballStatus::SecondHalf,
-    FootballStatus::ExtraFirst,
-    FootballStatus::ExtraHalf,
-    FootballStatus::ExtraSecond,
-    FootballStatus::Penalties,
-    FootballStatus::Finished,
-    FootballStatus::Postponed,
-    FootballStatus::Abandoned,
-    FootballStatus::Cancelled,
-];
-
-const STATS: [Stat; 18] = [
-    Stat::BallPossession,
-    Stat::TotalShots,
-    Stat::ShotsOnTarget,
-    Stat::ShotsOffTarget,
-    Stat::BlockedShots,
-    Stat::CornerKicks,
-    Stat::Fouls,
-    Stat::Offsides,
-    Stat::YellowCards,
-    Stat::RedCards,
-    Stat::Saves,
-    Stat::Passes,
-    Stat::AccuratePasses,
-    Stat::ThrowIns,
-    Stat::GoalKicks,
-    Stat::FreeKicks,
-    Stat::Attacks,
-    Stat::DangerousAttacks,
-];
 
 const SITUATIONS: [Situation; 15] = [
     Situation::Possession,

@@ -245,7 +245,7 @@ impl Matchwire {
 /// Parses the name of a channel: `football/7`, `football/7/odds/amberline`.
 fn channel(ch: &str) -> Option<(ChannelMatch, DocumentState)> {
     let mut segments = ch.split('/');
-    let sport = sport(segments.next()?)?;
+    let sport = Sport::from_word(segments.next()?)?;
     let about = ChannelMatch { sport, key: segments.next()?.parse().ok()? };
     let state = match (segments.next(), segments.next(), segments.next()) {
         (None, ..) if matches!(sport, Sport::Football | Sport::Tennis) => {
@@ -354,21 +354,6 @@ fn price_changes(fact: &Fact) -> u32 {
         rungs + usize::from(it.price.is_some()) + usize::from(it.last.is_some())
     });
     u32::try_from(changes.sum::<usize>()).unwrap_or(u32::MAX)
-}
-
-fn sport(name: &str) -> Option<Sport> {
-    let all = [
-        Sport::Football,
-        Sport::Tennis,
-        Sport::Cs2,
-        Sport::Darts,
-        Sport::Hockey,
-        Sport::Basketball,
-        Sport::HorseRacing,
-        Sport::Cricket,
-        Sport::Other,
-    ];
-    field::word(&all, Sport::as_str, name)
 }
 
 /// RFC 7396.

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::{
-    field::{number, pair, shared, text, word},
+    field::{number, pair, shared, text},
     football::replace_if_changed,
 };
 use crate::event::{
@@ -25,7 +25,7 @@ impl Tennis {
     pub(super) fn diff(&mut self, document: &Value, events: &[Value]) -> Vec<TennisFact> {
         let mut facts = Vec::new();
         let status = text(document, "status");
-        let status = status.and_then(|it| word(&STATUSES, TennisStatus::as_str, it));
+        let status = status.and_then(TennisStatus::from_word);
         if let Some(status) = replace_if_changed(&mut self.status, status) {
             facts.push(TennisFact::Status(status));
         }
@@ -49,11 +49,7 @@ fn happened(event: &Value, score: &TennisScore) -> Option<TennisFact> {
             eid: shared(event, "eid")?,
             winner: side(event, "winner")?,
             server: side(event, "server")?,
-            how: match text(event, "how") {
-                Some("ace") => Some(PointKind::Ace),
-                Some("double_fault") => Some(PointKind::DoubleFault),
-                _ => None,
-            },
+            how: text(event, "how").and_then(PointKind::from_word),
             score,
         })),
         "retract" => {
@@ -109,13 +105,3 @@ fn side(node: &Value, name: &str) -> Option<Side> {
         _ => None,
     }
 }
-
-const STATUSES: [TennisStatus; 7] = [
-    TennisStatus::NotStarted,
-    TennisStatus::Live,
-    TennisStatus::Interrupted,
-    TennisStatus::Finished,
-    TennisStatus::Retired,
-    TennisStatus::Walkover,
-    TennisStatus::Cancelled,
-];

@@ -26,7 +26,7 @@ use crate::{
         Competition, Eid, Fact, Fixture, GameScore, Id, Micros, Pair, Participant, Point,
         PointKind, SetScore, Side, Sport, TennisFact, TennisScore, TennisStatus,
     },
-    tennis::Format,
+    tennis::MatchFormat,
 };
 
 const PROVIDER: &str = "pointbypoint-strings";
@@ -48,7 +48,7 @@ struct Match {
     row: Row,
     id: Id,
     fixture: Fixture,
-    format: Format,
+    format: MatchFormat,
     score: TennisScore,
     /// Who serves the game in progress, in a tie-break its first point.
     serves_game: Side,

@@ -6,7 +6,7 @@
 use crate::{
     decode::point_strings::Row,
     normalize::slam::{fixture, format},
-    tennis::{FinalSet, Format},
+    tennis::{FinalSet, MatchFormat},
 };
 
 /// What the names of the majors hold, in small letters, and what the rules call them.
@@ -38,11 +38,11 @@ impl Tournament {
 
     /// The format of its matches. Three sets to win are known from the string where it has more
     /// than three.
-    pub(super) fn format(&self, row: &Row, year: u16, sets: usize) -> Format {
-        let other = Format { sets_to_win: 2, final_set: FinalSet::TieBreak };
+    pub(super) fn format(&self, row: &Row, year: u16, sets: usize) -> MatchFormat {
+        let other = MatchFormat { sets_to_win: 2, final_set: FinalSet::TieBreak };
         let format = self.major.map_or(other, |major| format::in_major(major, year, draw(row)));
         let sets_to_win = if sets > 3 { 3 } else { format.sets_to_win };
-        Format { sets_to_win, ..format }
+        MatchFormat { sets_to_win, ..format }
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
     fn check(name: &str, tour: &str, year: u16, expected: (&str, u8, FinalSet)) {
         let row = Row { tour: tour.into(), draw: "Main".into(), ..Row::default() };
         let tournament = Tournament::of(name);
-        let Format { sets_to_win, final_set } = tournament.format(&row, year, 2);
+        let MatchFormat { sets_to_win, final_set } = tournament.format(&row, year, 2);
         assert_eq!((&*tournament.name, sets_to_win, final_set), expected, "{name}");
     }
 

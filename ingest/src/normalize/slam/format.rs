@@ -4,10 +4,10 @@
 //! The rows do not give it, and without it the end of a match could not be distinguished from a
 //! pause. It is only an expectation: if the columns continue, the match continues.
 
-use crate::tennis::{FinalSet, Format};
+use crate::tennis::{FinalSet, MatchFormat};
 
 /// The format of a match; best of three with tie-breaks where the key does not tell.
-pub(super) fn of(match_key: &str) -> Format {
+pub(super) fn of(match_key: &str) -> MatchFormat {
     let mut parts = match_key.split('-');
     let year = parts.next().and_then(|year| year.parse().ok()).unwrap_or(0);
     let slam = parts.next().unwrap_or_default();
@@ -17,8 +17,11 @@ pub(super) fn of(match_key: &str) -> Format {
 
 /// The format of a match of a major, named as in the keys, in a draw with the first digit of its
 /// numbers.
-pub(in crate::normalize) fn in_major(slam: &str, year: u16, draw: char) -> Format {
-    Format { sets_to_win: sets_to_win(draw, slam, year), final_set: final_set(draw, slam, year) }
+pub(in crate::normalize) fn in_major(slam: &str, year: u16, draw: char) -> MatchFormat {
+    MatchFormat {
+        sets_to_win: sets_to_win(draw, slam, year),
+        final_set: final_set(draw, slam, year),
+    }
 }
 
 /// Men's doubles were best of five at Wimbledon alone, until 2022.
@@ -50,7 +53,7 @@ mod tests {
 
     #[track_caller]
     fn check(match_key: &str, sets_to_win: u8, final_set: FinalSet) {
-        assert_eq!(of(match_key), Format { sets_to_win, final_set }, "of {match_key}");
+        assert_eq!(of(match_key), MatchFormat { sets_to_win, final_set }, "of {match_key}");
     }
 
     #[test]

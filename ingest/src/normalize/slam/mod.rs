@@ -18,7 +18,7 @@ use crate::{
         Fact, GameScore, Id, Micros, Pair, Point, PointKind, SetScore, Side, Sport, TennisFact,
         TennisScore, TennisStatus,
     },
-    tennis::Format,
+    tennis::MatchFormat,
 };
 
 const PROVIDER: &str = "slam-pointbypoint";
@@ -29,7 +29,7 @@ const SECOND_US: Micros = 1_000_000;
 pub struct Normalizer {
     match_key: Arc<str>,
     match_id: Id,
-    format: Format,
+    format: MatchFormat,
     record: Option<MatchRow>,
     start: Micros,
     /// The recording's clock when the match starts.

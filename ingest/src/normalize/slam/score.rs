@@ -3,7 +3,7 @@
 use crate::{
     decode::slam::{PointRow, PointsCell},
     event::{GameScore, Pair, SetScore, Side, TennisScore},
-    tennis::{FinalSet, Format},
+    tennis::{FinalSet, MatchFormat},
 };
 
 /// Whether a score is the one that a row shows after its point.
@@ -26,7 +26,7 @@ pub(super) fn by_columns(
     after: &TennisScore,
     row: &PointRow,
     winner: Side,
-    format: Format,
+    format: MatchFormat,
 ) -> TennisScore {
     let at = usize::from(row.set) - 1;
     let mut score = TennisScore { points: after.points, ..before.clone() };
@@ -83,7 +83,7 @@ fn one_more(mut points: Pair<u16>, winner: Side) -> Pair<u16> {
     points
 }
 
-fn ends_in_tie_break(set: usize, format: Format) -> bool {
+fn ends_in_tie_break(set: usize, format: MatchFormat) -> bool {
     let last = usize::from(format.sets_to_win) * 2 - 1;
     set + 1 < last || format.final_set != FinalSet::Advantage
 }

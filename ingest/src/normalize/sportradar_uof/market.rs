@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 
 use super::kind::Kind;
 use crate::{
-    decode::sportradar_uof::{self as decode, Outcome},
+    decode::sportradar_uof::{self as decode, UofOutcome},
     event::{Fact, MarketDefinition, MarketStatus, SelectionDefinition, SelectionStatus, Sport},
     normalize::market_state::{MarketRef, MarketState},
 };
@@ -151,7 +151,7 @@ impl Market {
     /// The outcome's selection, made known if it is not. Outcomes that a message does not name stay.
     fn selection<'a>(
         &mut self,
-        outcome: &Outcome,
+        outcome: &UofOutcome,
         definition: &'a mut MarketDefinition,
     ) -> Option<&'a mut SelectionDefinition> {
         let place = self.places.get(outcome.id.as_str()).copied();
@@ -187,7 +187,7 @@ fn status(change: &decode::Market, known: Option<MarketStatus>) -> Option<Market
     })
 }
 
-fn result(outcome: &Outcome) -> Option<SelectionStatus> {
+fn result(outcome: &UofOutcome) -> Option<SelectionStatus> {
     let returned = outcome.void_factor.is_some_and(|factor| factor >= Decimal::ONE);
     Some(match outcome.result? {
         _ if returned => SelectionStatus::Removed,

@@ -26,7 +26,7 @@ use self::market::{ClosedBy, Market};
 use super::{Interpret, Interpretation, Signal, batch};
 pub use crate::decode::sportradar_uof::{Control, control};
 use crate::{
-    decode::sportradar_uof::{self as decode, Kind, Message, Range},
+    decode::sportradar_uof::{self as decode, Kind, Message, Range, UofFixture},
     error::{DecodeError, RefusalKind},
     event::{Competition, Fact, Fixture, Id, MarketStatus, Micros, Participant, Sport},
 };
@@ -115,7 +115,7 @@ impl Interpreter {
 
     fn fixture(
         &mut self,
-        fixture: &decode::Fixture,
+        fixture: &UofFixture,
         played: &mut Interpretation,
     ) -> Result<(), DecodeError> {
         let by_fixture = fixture.sport.as_deref().map(sport);
@@ -184,8 +184,7 @@ impl Interpret for Interpreter {
 
 impl EventState {
     fn new(event: &str) -> Self {
-        let fixture =
-            fixture_of(&decode::Fixture { event: event.to_owned(), ..Default::default() });
+        let fixture = fixture_of(&UofFixture { event: event.to_owned(), ..Default::default() });
         Self {
             id: Id::derive(PROVIDER, "match", event),
             sport: None,
@@ -314,7 +313,7 @@ pub fn sport(urn: &str) -> Sport {
     }
 }
 
-fn fixture_of(fixture: &decode::Fixture) -> Fixture {
+fn fixture_of(fixture: &UofFixture) -> Fixture {
     let competition = fixture.tournament.as_ref().map(|(id, name)| Competition {
         id: Id::derive(PROVIDER, "competition", id),
         name: name.as_str().into(),

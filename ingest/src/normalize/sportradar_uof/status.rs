@@ -8,8 +8,9 @@
 use crate::{
     decode::sportradar_uof::{PeriodScore, Status},
     event::{
-        Fact, FootballFact, FootballScore, FootballStatus, GameScore, MatchClock, Pair, Scoreboard,
-        ScoreboardStatus, SetScore, Side, Sport, Stat, TennisFact, TennisScore, TennisStatus,
+        Fact, FootballFact, FootballScore, FootballStatus, GameScore, MatchClock, Pair, PlayKind,
+        Scoreboard, ScoreboardStatus, SetScore, Side, Sport, Stat, TennisFact, TennisScore,
+        TennisStatus,
     },
 };
 
@@ -19,13 +20,11 @@ pub(super) fn in_play(status: &Status) -> Option<bool> {
 }
 
 pub(super) fn facts(status: &Status, sport: Sport) -> Vec<Fact> {
-    match sport {
-        Sport::Football => football(status),
-        Sport::Tennis => tennis(status).into_iter().map(Fact::Tennis).collect(),
-        Sport::Hockey | Sport::Basketball | Sport::Darts | Sport::Cs2 => {
-            scoreboard(status).map(Fact::Scoreboard).into_iter().collect()
-        }
-        Sport::HorseRacing | Sport::Cricket | Sport::Other => Vec::new(),
+    match sport.play() {
+        PlayKind::Football => football(status),
+        PlayKind::Tennis => tennis(status).into_iter().map(Fact::Tennis).collect(),
+        PlayKind::Scoreboard => scoreboard(status).map(Fact::Scoreboard).into_iter().collect(),
+        PlayKind::Race | PlayKind::None => Vec::new(),
     }
 }
 

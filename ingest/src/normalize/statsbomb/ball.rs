@@ -4,14 +4,14 @@
 
 use super::count;
 use crate::{
-    decode::statsbomb::{Event, Kind, Position, SetPiece, Shot},
+    decode::statsbomb::{Kind, Position, SetPiece, StatsBombEvent, StatsBombShot},
     event::{Ball, Side, Situation, Stat},
     football::Period,
     normalize::football::open_play,
 };
 
 /// The ball at an event of a side, if the event tells it.
-pub(super) fn at(event: &Event, side: Side) -> Option<Ball> {
+pub(super) fn at(event: &StatsBombEvent, side: Side) -> Option<Ball> {
     let Position { x, y } = event.location.filter(|_| event.period != Period::Shootout)?;
     Some(Ball { x, y, side, situation: situation(&event.kind, x)? })
 }
@@ -38,7 +38,7 @@ fn restart(set_piece: SetPiece) -> Situation {
     }
 }
 
-fn shot_situation(shot: &Shot) -> Situation {
+fn shot_situation(shot: &StatsBombShot) -> Situation {
     match count::outcome(shot) {
         _ if shot.goal => Situation::Goal,
         _ if shot.penalty => Situation::Penalty,

@@ -4,11 +4,11 @@
 //! a second yellow card the red one is counted. Possession cannot be derived from single events.
 
 use crate::{
-    decode::statsbomb::{Card, Event, Goalkeeping, Kind, Pass, SetPiece, Shot},
+    decode::statsbomb::{Card, Goalkeeping, Kind, Pass, SetPiece, StatsBombEvent, StatsBombShot},
     event::{PlayerStat, Stat},
 };
 
-pub(super) fn stats(event: &Event) -> [Option<Stat>; 4] {
+pub(super) fn stats(event: &StatsBombEvent) -> [Option<Stat>; 4] {
     match &event.kind {
         Kind::Pass(pass) => passed(*pass),
         Kind::Shot(shot) => [Some(Stat::TotalShots), Some(outcome(shot)), None, None],
@@ -36,7 +36,7 @@ fn passed(pass: Pass) -> [Option<Stat>; 4] {
 
 /// What an event counts for the player who acts. Goals, assists and cards count as incidents; who was
 /// offside is not among it, because the events name who passed.
-pub(super) fn of_player(event: &Event) -> Vec<PlayerStat> {
+pub(super) fn of_player(event: &StatsBombEvent) -> Vec<PlayerStat> {
     let mut stats = match &event.kind {
         Kind::Pass(pass) => passed_by(*pass),
         Kind::Shot(shot) => {
@@ -93,7 +93,7 @@ fn passed_by(pass: Pass) -> Vec<PlayerStat> {
 }
 
 /// What became of a shot.
-pub(super) fn outcome(shot: &Shot) -> Stat {
+pub(super) fn outcome(shot: &StatsBombShot) -> Stat {
     if shot.blocked {
         Stat::BlockedShots
     } else if shot.goal || shot.saved {

@@ -2,14 +2,14 @@
 
 use super::{Normalizer, roster::player};
 use crate::{
-    decode::statsbomb::{Card, Event, Kind, NamedEntity, Shot},
+    decode::statsbomb::{Card, Kind, NamedEntity, StatsBombEvent, StatsBombShot},
     event::{GoalKind, Incident, IncidentKind, Side},
     football::Period,
 };
 
 impl Normalizer {
     /// The incident that an event is, if it is one; the score has moved with it.
-    pub(super) fn incident(&mut self, event: &Event, side: Side) -> Option<Incident> {
+    pub(super) fn incident(&mut self, event: &StatsBombEvent, side: Side) -> Option<Incident> {
         match &event.kind {
             Kind::Shot(shot) if event.period == Period::Shootout => self.kick(event, shot, side),
             Kind::Shot(shot) => self.shot(event, shot, side),
@@ -28,7 +28,12 @@ impl Normalizer {
         }
     }
 
-    fn shot(&mut self, event: &Event, shot: &Shot, side: Side) -> Option<Incident> {
+    fn shot(
+        &mut self,
+        event: &StatsBombEvent,
+        shot: &StatsBombShot,
+        side: Side,
+    ) -> Option<Incident> {
         if !shot.goal {
             return shot
                 .penalty
@@ -40,7 +45,7 @@ impl Normalizer {
         Some(Incident { score, assist, ..self.new_incident(event, IncidentKind::Goal(kind), side) })
     }
 
-    fn own_goal(&mut self, event: &Event, side: Side) -> Incident {
+    fn own_goal(&mut self, event: &StatsBombEvent, side: Side) -> Incident {
         let score = Some(self.course.goal(side));
         let scorer =
             event.related.iter().find_map(|id| self.own_goals.get(id.as_str())).map(player);
@@ -48,7 +53,12 @@ impl Normalizer {
         Incident { score, player: scorer, ..own_goal }
     }
 
-    fn kick(&mut self, event: &Event, shot: &Shot, side: Side) -> Option<Incident> {
+    fn kick(
+        &mut self,
+        event: &StatsBombEvent,
+        shot: &StatsBombShot,
+        side: Side,
+    ) -> Option<Incident> {
         let scored = shot.goal;
         let score = Some(self.course.kick(side, scored));
         Some(Incident {
@@ -57,7 +67,7 @@ impl Normalizer {
         })
     }
 
-    fn new_incident(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
+    fn new_incident(&self, event: &StatsBombEvent, kind: IncidentKind, side: Side) -> Incident {
         let player = event.player.as_ref().map(|named: &NamedEntity| player(named));
         Incident { player, ..self.course.incident(event.id.clone(), kind, Some(side)) }
     }

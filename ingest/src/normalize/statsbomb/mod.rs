@@ -23,7 +23,7 @@ use super::{
     football::{Course, Recorded},
 };
 use crate::{
-    decode::statsbomb::{Document, Event, Kind, NamedEntity, Squad},
+    decode::statsbomb::{Document, Kind, NamedEntity, Squad, StatsBombEvent},
     error::{DecodeError, RefusalKind},
     event::{Analysis, Fixture, FootballFact, FootballStatus, Id, Micros, Side},
     football::Period,
@@ -96,7 +96,11 @@ impl Normalizer {
     /// # Errors
     ///
     /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
+    pub fn event(
+        &mut self,
+        event: &StatsBombEvent,
+        out: &mut Interpretation,
+    ) -> Result<(), DecodeError> {
         let side = self.check(event)?;
         self.seen.insert(event.id.clone());
         self.course.enter(event.period, None, out);
@@ -121,7 +125,7 @@ impl Normalizer {
         self.course.finish(status, &Recorded::default(), out);
     }
 
-    fn check(&self, event: &Event) -> Result<Side, DecodeError> {
+    fn check(&self, event: &StatsBombEvent) -> Result<Side, DecodeError> {
         let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
         if self.seen.contains(&event.id) {
             return refuse(RefusalKind::Value, format!("event {} comes twice", event.id));
@@ -137,14 +141,14 @@ impl Normalizer {
     }
 
     /// The possession that an event is of, as the provider says it.
-    fn held_by(&mut self, event: &Event) {
+    fn held_by(&mut self, event: &StatsBombEvent) {
         let team = event.possession_team.as_deref();
         if let Some(side) = team.and_then(|team| self.roster.side(team)) {
             self.course.held_by(side);
         }
     }
 
-    fn facts(&mut self, event: &Event, side: Side) -> Vec<FootballFact> {
+    fn facts(&mut self, event: &StatsBombEvent, side: Side) -> Vec<FootballFact> {
         let player = event.player.as_ref().map(roster::player);
         let incident = self.incident(event, side);
         let counted = (event.period != Period::Shootout)

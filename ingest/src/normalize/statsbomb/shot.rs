@@ -2,7 +2,7 @@
 
 use super::roster;
 use crate::{
-    decode::statsbomb::{Event, Shot as RawShot},
+    decode::statsbomb::{StatsBombEvent, StatsBombShot},
     event::{GoalMouth, PitchPlace, Shot, ShotOutcome, Side},
     normalize::football::Course,
 };
@@ -11,7 +11,12 @@ use crate::{
 /// percent of the length of the pitch; others were stopped before.
 const GOAL_LINE: u16 = 980;
 
-pub(super) fn new_shot(course: &Course, event: &Event, shot: &RawShot, side: Side) -> Shot {
+pub(super) fn new_shot(
+    course: &Course,
+    event: &StatsBombEvent,
+    shot: &StatsBombShot,
+    side: Side,
+) -> Shot {
     let place = event.location.map(|it| PitchPlace { x: it.x, y: it.y });
     let end = shot.end.filter(|end| !shot.blocked && end.place.x >= GOAL_LINE);
     Shot {
@@ -25,7 +30,7 @@ pub(super) fn new_shot(course: &Course, event: &Event, shot: &RawShot, side: Sid
     }
 }
 
-fn outcome(shot: &RawShot) -> ShotOutcome {
+fn outcome(shot: &StatsBombShot) -> ShotOutcome {
     if shot.goal {
         ShotOutcome::Goal
     } else if shot.blocked {

@@ -3,14 +3,14 @@
 
 use super::count;
 use crate::{
-    decode::statsperform::{Event, Kind, Position, qualifier},
+    decode::statsperform::{Kind, Position, StatsPerformEvent, qualifier},
     event::{Ball, Side, Situation, Stat},
     football::Period,
     normalize::football::open_play,
 };
 
 /// The ball at an event of a side, if the event tells it.
-pub(super) fn at(event: &Event, side: Side) -> Option<Ball> {
+pub(super) fn at(event: &StatsPerformEvent, side: Side) -> Option<Ball> {
     let Position { x, y } = event.position.filter(|_| event.period != Period::Shootout)?;
     if event.kind == Kind::Goal && event.has(qualifier::OWN_GOAL) {
         // Seen from the other side, for which it is a goal.
@@ -21,7 +21,7 @@ pub(super) fn at(event: &Event, side: Side) -> Option<Ball> {
     Some(Ball { x, y, side, situation: situation(event, x)? })
 }
 
-fn situation(event: &Event, x: u16) -> Option<Situation> {
+fn situation(event: &StatsPerformEvent, x: u16) -> Option<Situation> {
     match event.kind {
         Kind::Pass => Some(restart(event).unwrap_or_else(|| open_play(x))),
         Kind::OffsidePass => Some(Situation::Offside),
@@ -32,7 +32,7 @@ fn situation(event: &Event, x: u16) -> Option<Situation> {
     }
 }
 
-fn restart(event: &Event) -> Option<Situation> {
+fn restart(event: &StatsPerformEvent) -> Option<Situation> {
     let restarts = [
         (qualifier::CORNER, Situation::Corner),
         (qualifier::FREE_KICK, Situation::FreeKick),
@@ -42,7 +42,7 @@ fn restart(event: &Event) -> Option<Situation> {
     restarts.into_iter().find(|(it, _)| event.has(*it)).map(|(_, situation)| situation)
 }
 
-fn shot(event: &Event) -> Situation {
+fn shot(event: &StatsPerformEvent) -> Situation {
     match count::outcome(event) {
         _ if event.has(qualifier::PENALTY) => Situation::Penalty,
         Stat::ShotsOnTarget => Situation::ShotOnTarget,

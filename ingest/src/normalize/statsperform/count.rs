@@ -5,11 +5,11 @@
 //! be derived from single events.
 
 use crate::{
-    decode::statsperform::{Event, Kind, qualifier},
+    decode::statsperform::{Kind, StatsPerformEvent, qualifier},
     event::{PlayerStat, Stat},
 };
 
-pub(super) fn stats(event: &Event) -> [Option<Stat>; 3] {
+pub(super) fn stats(event: &StatsPerformEvent) -> [Option<Stat>; 3] {
     match event.kind {
         Kind::Pass => passed(event),
         Kind::OffsidePass => [Some(Stat::Passes), Some(Stat::Offsides), None],
@@ -39,7 +39,7 @@ pub(super) fn stats(event: &Event) -> [Option<Stat>; 3] {
 /// What an event counts for the player who acts. Goals, assists and cards count as incidents;
 /// offsides do not, because the event names the player who passed. Duels are counted as the
 /// provider does: a tackle wins the duel, whichever side gets the ball.
-pub(super) fn of_player(event: &Event) -> Vec<PlayerStat> {
+pub(super) fn of_player(event: &StatsPerformEvent) -> Vec<PlayerStat> {
     use PlayerStat as P;
     let own_goal = event.has(qualifier::OWN_GOAL);
     match (event.kind, event.success) {
@@ -79,7 +79,7 @@ pub(super) fn of_player(event: &Event) -> Vec<PlayerStat> {
 }
 
 /// Crosses are those of open play.
-fn passed_by(event: &Event, complete: bool) -> Vec<PlayerStat> {
+fn passed_by(event: &StatsPerformEvent, complete: bool) -> Vec<PlayerStat> {
     let is_pass = !event.has(qualifier::THROW_IN);
     let is_cross = event.has(qualifier::CROSS) && is_pass && restart(event).is_none();
     let counted = [
@@ -92,14 +92,14 @@ fn passed_by(event: &Event, complete: bool) -> Vec<PlayerStat> {
     counted.into_iter().filter(|(it, _)| *it).map(|(_, stat)| stat).collect()
 }
 
-fn passed(event: &Event) -> [Option<Stat>; 3] {
+fn passed(event: &StatsPerformEvent) -> [Option<Stat>; 3] {
     if event.has(qualifier::THROW_IN) {
         return [Some(Stat::ThrowIns), None, None];
     }
     [Some(Stat::Passes), event.success.then_some(Stat::AccuratePasses), restart(event)]
 }
 
-fn restart(event: &Event) -> Option<Stat> {
+fn restart(event: &StatsPerformEvent) -> Option<Stat> {
     let restarts = [
         (qualifier::CORNER, Stat::CornerKicks),
         (qualifier::FREE_KICK, Stat::FreeKicks),
@@ -108,12 +108,12 @@ fn restart(event: &Event) -> Option<Stat> {
     restarts.into_iter().find(|(it, _)| event.has(*it)).map(|(_, stat)| stat)
 }
 
-fn saved(event: &Event) -> bool {
+fn saved(event: &StatsPerformEvent) -> bool {
     event.success && !event.has(qualifier::OUTFIELD_BLOCK)
 }
 
 /// What became of a shot that was no goal.
-pub(super) fn outcome(event: &Event) -> Stat {
+pub(super) fn outcome(event: &StatsPerformEvent) -> Stat {
     if event.kind == Kind::Miss {
         Stat::ShotsOffTarget
     } else if event.has(qualifier::BLOCKED) {
@@ -123,7 +123,7 @@ pub(super) fn outcome(event: &Event) -> Stat {
     }
 }
 
-fn booking(event: &Event) -> Option<Stat> {
+fn booking(event: &StatsPerformEvent) -> Option<Stat> {
     if event.has(qualifier::RED) || event.has(qualifier::SECOND_YELLOW) {
         Some(Stat::RedCards)
     } else {

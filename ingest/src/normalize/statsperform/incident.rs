@@ -2,14 +2,14 @@
 
 use super::{Normalizer, roster::player};
 use crate::{
-    decode::statsperform::{Event, Kind, NamedEntity, qualifier},
+    decode::statsperform::{Kind, NamedEntity, StatsPerformEvent, qualifier},
     event::{GoalKind, Incident, IncidentKind, Side},
     football::Period,
 };
 
 impl Normalizer {
     /// The incident that an event is, if it is one; the score has moved with it.
-    pub(super) fn incident(&mut self, event: &Event, side: Side) -> Option<Incident> {
+    pub(super) fn incident(&mut self, event: &StatsPerformEvent, side: Side) -> Option<Incident> {
         match event.kind {
             Kind::Goal | Kind::Miss | Kind::AttemptSaved if event.period == Period::Shootout => {
                 self.kick(event, side)
@@ -25,7 +25,7 @@ impl Normalizer {
         }
     }
 
-    fn goal(&mut self, event: &Event, side: Side) -> Incident {
+    fn goal(&mut self, event: &StatsPerformEvent, side: Side) -> Incident {
         let (kind, scorer) = match () {
             () if event.has(qualifier::OWN_GOAL) => (GoalKind::OwnGoal, side.other()),
             () if event.has(qualifier::PENALTY) => (GoalKind::Penalty, side),
@@ -36,13 +36,13 @@ impl Normalizer {
         Incident { score, assist, ..self.new_incident(event, IncidentKind::Goal(kind), scorer) }
     }
 
-    fn assist(&self, goal: &Event) -> Option<&NamedEntity> {
+    fn assist(&self, goal: &StatsPerformEvent) -> Option<&NamedEntity> {
         let related = goal.number(qualifier::RELATED);
         let pass = related.and_then(|pass| self.passes.get(&(goal.contestant.clone(), pass)));
         pass.or_else(|| self.assists.get(&goal.id))
     }
 
-    fn kick(&mut self, event: &Event, side: Side) -> Option<Incident> {
+    fn kick(&mut self, event: &StatsPerformEvent, side: Side) -> Option<Incident> {
         let scored = event.kind == Kind::Goal && event.success;
         let score = Some(self.course.kick(side, scored));
         Some(Incident {
@@ -51,7 +51,7 @@ impl Normalizer {
         })
     }
 
-    fn substitution(&self, event: &Event, side: Side) -> Incident {
+    fn substitution(&self, event: &StatsPerformEvent, side: Side) -> Incident {
         Incident {
             player: self.off.get(&event.id).map(player),
             assist: event.player.as_ref().map(player),
@@ -59,13 +59,13 @@ impl Normalizer {
         }
     }
 
-    fn new_incident(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
+    fn new_incident(&self, event: &StatsPerformEvent, kind: IncidentKind, side: Side) -> Incident {
         let player = event.player.as_ref().map(player);
         Incident { player, ..self.course.incident(event.id.clone(), kind, Some(side)) }
     }
 }
 
-fn card(event: &Event) -> Option<IncidentKind> {
+fn card(event: &StatsPerformEvent) -> Option<IncidentKind> {
     let cards = [
         (qualifier::SECOND_YELLOW, IncidentKind::SecondYellow),
         (qualifier::RED, IncidentKind::Red),

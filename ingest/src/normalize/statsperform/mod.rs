@@ -23,7 +23,7 @@ use self::roster::Roster;
 use super::{Interpretation, football::Course};
 use crate::{
     decode::statsperform::{
-        Details, Document, Event, Kind, Moment, MomentKind, NamedEntity, qualifier,
+        Details, Document, Kind, Moment, MomentKind, NamedEntity, StatsPerformEvent, qualifier,
     },
     error::{DecodeError, RefusalKind},
     event::{Analysis, FootballFact, Id, Micros, Side},
@@ -92,7 +92,11 @@ impl Normalizer {
     /// # Errors
     ///
     /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
+    pub fn event(
+        &mut self,
+        event: &StatsPerformEvent,
+        out: &mut Interpretation,
+    ) -> Result<(), DecodeError> {
         let side = self.check(event)?;
         self.seen.insert(event.id.clone());
         self.course.at = event.at;
@@ -111,7 +115,7 @@ impl Normalizer {
         played::finish(&mut self.course, &self.details, out);
     }
 
-    fn check(&self, event: &Event) -> Result<Side, DecodeError> {
+    fn check(&self, event: &StatsPerformEvent) -> Result<Side, DecodeError> {
         let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
         if self.seen.contains(&event.id) {
             return refuse(RefusalKind::Value, format!("event {} comes twice", event.id));
@@ -123,7 +127,7 @@ impl Normalizer {
         self.roster.check(&event.contestant)
     }
 
-    fn facts(&mut self, event: &Event, side: Side) -> Vec<FootballFact> {
+    fn facts(&mut self, event: &StatsPerformEvent, side: Side) -> Vec<FootballFact> {
         let player = event.player.as_ref().map(roster::player);
         let incident = self.incident(event, side);
         let in_play = event.period != Period::Shootout;
@@ -160,9 +164,10 @@ fn off(document: &Document) -> HashMap<Arc<str>, NamedEntity> {
     let mut off = HashMap::new();
     for coming in of(Kind::On) {
         let related = coming.number(qualifier::RELATED);
-        let of_team = |it: &&Event| it.contestant == coming.contestant;
-        let named = |it: &&Event| of_team(it) && related.is_some() && it.event_id == related;
-        let at_once = |it: &&Event| of_team(it) && it.moment() == coming.moment();
+        let of_team = |it: &&StatsPerformEvent| it.contestant == coming.contestant;
+        let named =
+            |it: &&StatsPerformEvent| of_team(it) && related.is_some() && it.event_id == related;
+        let at_once = |it: &&StatsPerformEvent| of_team(it) && it.moment() == coming.moment();
         let at = leaving.iter().position(named).or_else(|| leaving.iter().position(at_once));
         if let Some(player) = at.and_then(|at| leaving.remove(at).player.clone()) {
             off.insert(coming.id.clone(), player);
@@ -180,8 +185,9 @@ fn passes(document: &Document) -> HashMap<(Arc<str>, u64), NamedEntity> {
         .iter()
         .flatten()
         .filter(|event| matches!(event.kind, Kind::Pass) && event.has(qualifier::SHOT_ASSIST));
-    let named =
-        |event: &Event| Some(((event.contestant.clone(), event.event_id?), event.player.clone()?));
+    let named = |event: &StatsPerformEvent| {
+        Some(((event.contestant.clone(), event.event_id?), event.player.clone()?))
+    };
     passes.filter_map(named).collect()
 }
 

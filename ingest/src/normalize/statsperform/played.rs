@@ -52,6 +52,7 @@ pub(super) fn about(info: &MatchInfo, roster: &Roster, documents: &[&Document]) 
         let mut own = sheets.filter(|sheet| roster.check(&sheet.contestant) == Ok(side));
         own.find_map(|sheet| Some(person("manager", sheet.manager.as_ref()?)))
     };
+    let [home_coach, away_coach] = Side::BOTH.map(coach);
     About {
         round: info.week,
         // The stage of a league, which has weeks, is the whole season.
@@ -64,7 +65,8 @@ pub(super) fn about(info: &MatchInfo, roster: &Roster, documents: &[&Document]) 
             city: None,
         }),
         referee: extra().find_map(|it| Some(person("referee", it.referee.as_ref()?))),
-        coaches: Side::BOTH.map(coach),
+        home_coach,
+        away_coach,
         attendance: extra().find_map(|it| it.attendance),
         neutral: info.neutral,
         ..About::default()

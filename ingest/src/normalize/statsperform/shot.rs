@@ -2,7 +2,7 @@
 
 use super::{count, roster};
 use crate::{
-    decode::statsperform::{Event, Kind, qualifier},
+    decode::statsperform::{Kind, StatsPerformEvent, qualifier},
     event::{BodyPart, GoalMouth, PitchPlace, Shot, ShotOutcome, ShotSituation, Side, Stat},
     normalize::football::Course,
 };
@@ -11,7 +11,7 @@ use crate::{
 const CROSSBAR: f64 = 38.0;
 
 /// The shot that an event is, if it is one.
-pub(super) fn new_shot(course: &Course, event: &Event, side: Side) -> Option<Shot> {
+pub(super) fn new_shot(course: &Course, event: &StatsPerformEvent, side: Side) -> Option<Shot> {
     let own_goal = event.has(qualifier::OWN_GOAL);
     let outcome = match event.kind {
         Kind::Goal if event.success && !own_goal => ShotOutcome::Goal,
@@ -31,7 +31,7 @@ pub(super) fn new_shot(course: &Course, event: &Event, side: Side) -> Option<Sho
     })
 }
 
-fn situation(event: &Event) -> ShotSituation {
+fn situation(event: &StatsPerformEvent) -> ShotSituation {
     let mapping = [
         (qualifier::PENALTY, ShotSituation::Penalty),
         (qualifier::DIRECT_FREE_KICK, ShotSituation::FreeKick),
@@ -45,7 +45,7 @@ fn situation(event: &Event) -> ShotSituation {
     own.map_or(ShotSituation::Regular, |(_, situation)| situation)
 }
 
-fn body_part(event: &Event) -> Option<BodyPart> {
+fn body_part(event: &StatsPerformEvent) -> Option<BodyPart> {
     let mapping = [
         (qualifier::HEAD, BodyPart::Head),
         (qualifier::RIGHT_FOOT, BodyPart::RightFoot),
@@ -56,7 +56,7 @@ fn body_part(event: &Event) -> Option<BodyPart> {
 }
 
 /// The provider counts `y` from the right.
-fn goal_mouth(event: &Event) -> Option<GoalMouth> {
+fn goal_mouth(event: &StatsPerformEvent) -> Option<GoalMouth> {
     let y = event.decimal(qualifier::GOAL_MOUTH_Y)?;
     let z = event.decimal(qualifier::GOAL_MOUTH_Z)?;
     let tenths = |value: f64, max: f64| (value * 10.0).round().clamp(0.0, max) as u16;

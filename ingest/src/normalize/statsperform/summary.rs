@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     decode::statsperform::{
-        Card, Details, Document, GoalType, Half, Moment, MomentKind, NamedEntity,
+        Card, Details, Document, GoalType, Moment, MomentKind, NamedEntity, PlayedPeriod,
     },
     error::{DecodeError, RefusalKind},
     event::{Eid, GoalKind, Id, Incident, IncidentKind, Micros, Pair, Side, Stat, VarDecision},
@@ -113,7 +113,7 @@ impl Summary {
         }
     }
 
-    fn half(&self, period: Period) -> Option<Half> {
+    fn half(&self, period: Period) -> Option<PlayedPeriod> {
         self.details.halves.iter().find(|half| half.period == period).copied()
     }
 

@@ -8,7 +8,7 @@ use super::{
     score,
 };
 use crate::{
-    decode::the_odds_api::{self as decode, Bookmaker},
+    decode::the_odds_api::{Bookmaker, OddsApiEvent},
     error::DecodeError,
     event::{Batch, Event, Fact, Fixture, Id, Micros, Sport},
     normalize::market_state::{MarketRef, MarketState},
@@ -34,7 +34,7 @@ struct BookMarket {
 }
 
 impl EventState {
-    pub(super) fn new(event: &decode::Event) -> Self {
+    pub(super) fn new(event: &OddsApiEvent) -> Self {
         Self {
             id: fixture::id(event),
             sport: fixture::sport(&event.sport_key),
@@ -49,7 +49,7 @@ impl EventState {
     /// The batches for what changed in a response.
     pub(super) fn event(
         &mut self,
-        event: &decode::Event,
+        event: &OddsApiEvent,
         moment: ResponseContext,
         notices: &mut Vec<DecodeError>,
     ) -> Vec<Batch> {
@@ -75,7 +75,7 @@ impl EventState {
     }
 
     /// The fixture, if it is new or has changed.
-    fn introduce(&mut self, event: &decode::Event) -> Vec<Fact> {
+    fn introduce(&mut self, event: &OddsApiEvent) -> Vec<Fact> {
         let fixture = fixture::of(event);
         if self.fixture.as_ref() == Some(&fixture) {
             return Vec::new();
@@ -138,7 +138,7 @@ impl EventState {
         batches.batches
     }
 
-    fn result(&mut self, event: &decode::Event, moment: ResponseContext, batches: &mut Batches) {
+    fn result(&mut self, event: &OddsApiEvent, moment: ResponseContext, batches: &mut Batches) {
         let Some(result) = &event.result else { return };
         let facts = score::facts(event, result, self.sport);
         if facts != self.score {

@@ -1,7 +1,7 @@
 //! An event of the API as our match.
 
 use crate::{
-    decode::the_odds_api::Event,
+    decode::the_odds_api::OddsApiEvent,
     event::{Competition, Fixture, Id, Participant, Sport},
 };
 
@@ -21,11 +21,11 @@ pub(super) fn sport(sport_key: &str) -> Sport {
     }
 }
 
-pub(super) fn id(event: &Event) -> Id {
+pub(super) fn id(event: &OddsApiEvent) -> Id {
     Id::derive(PROVIDER, "match", &event.id)
 }
 
-pub(super) fn of(event: &Event) -> Fixture {
+pub(super) fn of(event: &OddsApiEvent) -> Fixture {
     let side = |name: &Option<String>| {
         let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty())?;
         Some(participant(&event.sport_key, name))

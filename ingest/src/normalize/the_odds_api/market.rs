@@ -19,7 +19,7 @@ use rust_decimal::Decimal;
 
 use super::price::PriceFormat;
 use crate::{
-    decode::the_odds_api::{self as decode, Event},
+    decode::the_odds_api::{self as decode, OddsApiEvent, OddsApiOutcome},
     error::{DecodeError, RefusalKind},
     event::{MarketDefinition, MarketStatus, Outcome, SelectionDefinition, SelectionStatus, Sport},
 };
@@ -35,7 +35,7 @@ pub(super) struct MarketOffer {
 /// What applies to all markets of one event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventContext<'a> {
-    pub(super) event: &'a Event,
+    pub(super) event: &'a OddsApiEvent,
     pub(super) sport: Sport,
     pub(super) in_play: bool,
     pub(super) format: PriceFormat,
@@ -98,7 +98,7 @@ pub(super) fn offers(
     notices: &mut Vec<DecodeError>,
 ) -> Vec<MarketOffer> {
     let kind = MarketKind::of(&market.key, context.sport);
-    let mut lines: BTreeMap<Option<Decimal>, Vec<&decode::Outcome>> = BTreeMap::new();
+    let mut lines: BTreeMap<Option<Decimal>, Vec<&OddsApiOutcome>> = BTreeMap::new();
     for outcome in &market.outcomes {
         lines.entry(kind.line(outcome, context.event)).or_default().push(outcome);
     }
@@ -110,7 +110,7 @@ pub(super) fn offers(
 
 impl MarketKind {
     /// The line of the market that an outcome belongs to: for a spread that of the home side.
-    fn line(&self, outcome: &decode::Outcome, event: &Event) -> Option<Decimal> {
+    fn line(&self, outcome: &OddsApiOutcome, event: &OddsApiEvent) -> Option<Decimal> {
         match self.rule {
             Rule::Total => outcome.point,
             Rule::Spread if event.away.as_ref() == Some(&outcome.name) => {
@@ -125,7 +125,7 @@ impl MarketKind {
         &self,
         key: &str,
         line: Option<Decimal>,
-        outcomes: &[&decode::Outcome],
+        outcomes: &[&OddsApiOutcome],
         context: EventContext<'_>,
         notices: &mut Vec<DecodeError>,
     ) -> MarketOffer {
@@ -160,7 +160,7 @@ impl MarketKind {
 
     /// By name, which is all that the provider has; in a market of our own with what else tells it
     /// apart.
-    fn selection_id(&self, outcome: &decode::Outcome) -> Arc<str> {
+    fn selection_id(&self, outcome: &OddsApiOutcome) -> Arc<str> {
         let name = &outcome.name;
         match (self.rule, outcome.description.as_deref(), outcome.point) {
             (Rule::Own, Some(of), Some(point)) => format!("{of}/{name}@{point}").into(),
@@ -170,7 +170,7 @@ impl MarketKind {
         }
     }
 
-    fn outcome(&self, outcome: &decode::Outcome, context: EventContext<'_>) -> Option<Outcome> {
+    fn outcome(&self, outcome: &OddsApiOutcome, context: EventContext<'_>) -> Option<Outcome> {
         let name = outcome.name.as_str();
         let is = |word: &str| name.eq_ignore_ascii_case(word);
         match self.rule {
@@ -195,7 +195,7 @@ fn side(name: &str, context: EventContext<'_>) -> Option<Outcome> {
 }
 
 fn price(
-    outcome: &decode::Outcome,
+    outcome: &OddsApiOutcome,
     format: PriceFormat,
     notices: &mut Vec<DecodeError>,
 ) -> Option<Decimal> {

@@ -26,7 +26,7 @@ use self::event_state::EventState;
 pub use self::price::PriceFormat;
 use super::{Interpret, Interpretation, Signal};
 use crate::{
-    decode::the_odds_api::{self as decode, Answer, Bookmaker},
+    decode::the_odds_api::{self as decode, Answer, Bookmaker, OddsApiEvent},
     error::{DecodeError, RefusalKind},
     event::{Batch, Micros},
 };
@@ -92,7 +92,7 @@ impl Interpreter {
 
     fn event(
         &mut self,
-        event: &decode::Event,
+        event: &OddsApiEvent,
         kind: ResponseKind,
         moment: ResponseContext,
         played: &mut Interpretation,
@@ -218,7 +218,7 @@ impl ResponseKind {
 }
 
 fn newest_update(answer: &Answer) -> Option<Micros> {
-    let of_event = |event: &decode::Event| {
+    let of_event = |event: &OddsApiEvent| {
         let of_result = event.result.as_ref().and_then(|it| it.last_update);
         let bookmakers = event.bookmakers.iter().flatten();
         let of_bookmaker = |it: &Bookmaker| {

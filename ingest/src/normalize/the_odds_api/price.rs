@@ -5,7 +5,7 @@
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
-use crate::decode::the_odds_api::{Answer, Outcome};
+use crate::decode::the_odds_api::{Answer, OddsApiOutcome};
 
 /// How the prices of an answer are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,7 +54,7 @@ fn is_american(answer: &Answer) -> bool {
 fn prices(answer: &Answer) -> impl Iterator<Item = Decimal> {
     let bookmakers = answer.events.iter().flat_map(|event| event.bookmakers.iter().flatten());
     let outcomes = bookmakers.flat_map(|it| &it.markets).flat_map(|market| &market.outcomes);
-    outcomes.filter_map(|outcome: &Outcome| outcome.price)
+    outcomes.filter_map(|outcome: &OddsApiOutcome| outcome.price)
 }
 
 fn from_american(price: Decimal) -> Option<Decimal> {

@@ -6,10 +6,10 @@
 //! status is reported.
 
 use crate::{
-    decode::the_odds_api::{Event, Result as EventResult},
+    decode::the_odds_api::{EventResult, OddsApiEvent},
     event::{
-        Fact, FootballFact, FootballScore, FootballStatus, Pair, Scoreboard, ScoreboardStatus,
-        Side, Sport, TennisFact, TennisStatus,
+        Fact, FootballFact, FootballScore, FootballStatus, Pair, PlayKind, Scoreboard,
+        ScoreboardStatus, Side, Sport, TennisFact, TennisStatus,
     },
 };
 
@@ -21,24 +21,22 @@ enum Phase {
     Completed,
 }
 
-pub(super) fn facts(event: &Event, result: &EventResult, sport: Sport) -> Vec<Fact> {
+pub(super) fn facts(event: &OddsApiEvent, result: &EventResult, sport: Sport) -> Vec<Fact> {
     let phase = match (result.completed, &result.scores) {
         (true, _) => Phase::Completed,
         (false, Some(scores)) if !scores.is_empty() => Phase::Live,
         (false, _) => Phase::NotStarted,
     };
     let score = score(event, result);
-    match sport {
-        Sport::Football => football(phase, score),
-        Sport::Tennis => vec![Fact::Tennis(TennisFact::Status(tennis(phase)))],
-        Sport::Hockey | Sport::Basketball | Sport::Darts | Sport::Cs2 => {
-            vec![Fact::Scoreboard(scoreboard(phase, score))]
-        }
-        Sport::HorseRacing | Sport::Cricket | Sport::Other => Vec::new(),
+    match sport.play() {
+        PlayKind::Football => football(phase, score),
+        PlayKind::Tennis => vec![Fact::Tennis(TennisFact::Status(tennis(phase)))],
+        PlayKind::Scoreboard => vec![Fact::Scoreboard(scoreboard(phase, score))],
+        PlayKind::Race | PlayKind::None => Vec::new(),
     }
 }
 
-fn score(event: &Event, result: &EventResult) -> Option<Pair<u32>> {
+fn score(event: &OddsApiEvent, result: &EventResult) -> Option<Pair<u32>> {
     let scores = result.scores.as_ref()?;
     let of = |side: &Option<String>| {
         let side = side.as_ref()?;

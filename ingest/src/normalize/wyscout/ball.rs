@@ -6,14 +6,14 @@
 
 use super::tally;
 use crate::{
-    decode::wyscout::{Event, Kind, Position, SetPiece, Tag},
+    decode::wyscout::{Kind, Position, SetPiece, Tag, WyscoutEvent},
     event::{Ball, Side, Situation, Stat},
     football::Period,
     normalize::football::open_play,
 };
 
 /// The ball at an event of a side, if the event tells it.
-pub(super) fn at(event: &Event, side: Side) -> Option<Ball> {
+pub(super) fn at(event: &WyscoutEvent, side: Side) -> Option<Ball> {
     if event.period == Period::Shootout {
         return None;
     }
@@ -26,7 +26,7 @@ pub(super) fn at(event: &Event, side: Side) -> Option<Ball> {
     Some(Ball { x, y, side, situation: situation(event, x)? })
 }
 
-fn situation(event: &Event, x: u16) -> Option<Situation> {
+fn situation(event: &WyscoutEvent, x: u16) -> Option<Situation> {
     match event.kind {
         Kind::Shot => Some(shot(event)),
         Kind::FreeKick(set_piece) => Some(restart(event, set_piece)),
@@ -36,7 +36,7 @@ fn situation(event: &Event, x: u16) -> Option<Situation> {
     }
 }
 
-fn shot(event: &Event) -> Situation {
+fn shot(event: &WyscoutEvent) -> Situation {
     match tally::outcome(event) {
         _ if event.has(Tag::Goal) => Situation::Goal,
         Stat::ShotsOnTarget => Situation::ShotOnTarget,
@@ -44,7 +44,7 @@ fn shot(event: &Event) -> Situation {
     }
 }
 
-fn restart(event: &Event, set_piece: SetPiece) -> Situation {
+fn restart(event: &WyscoutEvent, set_piece: SetPiece) -> Situation {
     match set_piece {
         _ if event.has(Tag::Goal) => Situation::Goal,
         SetPiece::FreeKick | SetPiece::FreeKickShot => Situation::FreeKick,

@@ -2,7 +2,7 @@
 
 use super::Normalizer;
 use crate::{
-    decode::wyscout::{Event, Kind, SetPiece, Tag},
+    decode::wyscout::{Kind, SetPiece, Tag, WyscoutEvent},
     event::{GoalKind, Incident, IncidentKind, Micros, Participant, Side},
     football::Period,
 };
@@ -21,7 +21,7 @@ pub(super) struct Assist {
 
 impl Normalizer {
     /// The incident that an event is, if it is one; the score has moved with it.
-    pub(super) fn incident(&mut self, event: &Event, side: Side) -> Option<Incident> {
+    pub(super) fn incident(&mut self, event: &WyscoutEvent, side: Side) -> Option<Incident> {
         if event.period == Period::Shootout {
             return self.shootout_kick(event, side);
         }
@@ -39,7 +39,7 @@ impl Normalizer {
         Some(self.new_incident(event, kind, side))
     }
 
-    fn goal(&mut self, event: &Event, side: Side, kind: GoalKind) -> Incident {
+    fn goal(&mut self, event: &WyscoutEvent, side: Side, kind: GoalKind) -> Incident {
         let scorer = if kind == GoalKind::OwnGoal { side.other() } else { side };
         let score = Some(self.course.goal(scorer));
         let assist = self.assist_of(scorer);
@@ -53,7 +53,7 @@ impl Normalizer {
         Some(self.roster.player(player))
     }
 
-    fn shootout_kick(&mut self, event: &Event, side: Side) -> Option<Incident> {
+    fn shootout_kick(&mut self, event: &WyscoutEvent, side: Side) -> Option<Incident> {
         if event.kind != Kind::FreeKick(SetPiece::Penalty) {
             return card(event).map(|kind| self.new_incident(event, kind, side));
         }
@@ -65,7 +65,7 @@ impl Normalizer {
         })
     }
 
-    fn new_incident(&self, event: &Event, kind: IncidentKind, side: Side) -> Incident {
+    fn new_incident(&self, event: &WyscoutEvent, kind: IncidentKind, side: Side) -> Incident {
         let player = event.player.map(|player| self.roster.player(player));
         let eid = event.id.to_string().into();
         Incident { player, ..self.course.incident(eid, kind, Some(side)) }
@@ -73,7 +73,7 @@ impl Normalizer {
 }
 
 /// The tag of a goal also sits on the save attempt that follows it, which is not one.
-fn goal(event: &Event) -> Option<GoalKind> {
+fn goal(event: &WyscoutEvent) -> Option<GoalKind> {
     if event.has(Tag::OwnGoal) {
         return Some(GoalKind::OwnGoal);
     }
@@ -85,7 +85,7 @@ fn goal(event: &Event) -> Option<GoalKind> {
     }
 }
 
-fn card(event: &Event) -> Option<IncidentKind> {
+fn card(event: &WyscoutEvent) -> Option<IncidentKind> {
     let cards = [
         (Tag::SecondYellow, IncidentKind::SecondYellow),
         (Tag::Red, IncidentKind::Red),

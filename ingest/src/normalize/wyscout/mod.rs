@@ -19,7 +19,7 @@ use super::{
     football::{Course, Recorded},
 };
 use crate::{
-    decode::wyscout::{Document, Event, record::MatchRecord},
+    decode::wyscout::{Document, WyscoutEvent, record::MatchRecord},
     error::{DecodeError, RefusalKind},
     event::{Analysis, FootballFact, FootballStatus, Id, Micros, Side},
     football::Period,
@@ -83,7 +83,11 @@ impl Normalizer {
     /// # Errors
     ///
     /// If it does not belong to the match, or is one that was already taken.
-    pub fn event(&mut self, event: &Event, out: &mut Interpretation) -> Result<(), DecodeError> {
+    pub fn event(
+        &mut self,
+        event: &WyscoutEvent,
+        out: &mut Interpretation,
+    ) -> Result<(), DecodeError> {
         let side = self.check(event)?;
         self.seen.insert(event.id);
         self.substitute_until(event.period, event.since_start_us, out);
@@ -106,7 +110,7 @@ impl Normalizer {
         self.course.finish(FootballStatus::Finished, &self.recorded, out);
     }
 
-    fn check(&self, event: &Event) -> Result<Side, DecodeError> {
+    fn check(&self, event: &WyscoutEvent) -> Result<Side, DecodeError> {
         let refuse = |kind, reason| Err(DecodeError::new(kind, reason));
         if event.match_id != self.match_key {
             let reason = format!("event of match {} in match {}", event.match_id, self.match_key);
@@ -144,7 +148,7 @@ impl Normalizer {
         }
     }
 
-    fn facts(&mut self, event: &Event, side: Side) -> Vec<FootballFact> {
+    fn facts(&mut self, event: &WyscoutEvent, side: Side) -> Vec<FootballFact> {
         let player = event.player.map(|player| self.roster.player(player));
         let incident = self.incident(event, side);
         let counted = (event.period != Period::Shootout)

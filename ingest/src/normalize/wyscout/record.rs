@@ -102,16 +102,12 @@ impl Substitution {
     }
 
     pub(super) fn incident(&self, roster: &Roster) -> Incident {
-        let (minute, added) = self.period.minute(self.since_start_us);
+        let eid = format!("sub-{}-{}", self.minute, self.player_out);
+        let at = self.period.minute(self.since_start_us);
         Incident {
-            eid: format!("sub-{}-{}", self.minute, self.player_out).into(),
-            kind: IncidentKind::Substitution,
-            minute,
-            added,
-            side: Some(self.side),
             player: Some(roster.player(self.player_out)),
             assist: Some(roster.player(self.player_in)),
-            score: None,
+            ..Incident::new(eid, IncidentKind::Substitution, at, Some(self.side))
         }
     }
 }

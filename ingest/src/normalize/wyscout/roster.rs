@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::PROVIDER;
 use crate::{
     decode::wyscout::{
-        Document, NamedEntity, Player,
+        Document, NamedEntity, NamedPlayer,
         record::{MatchRecord, TeamRecord},
     },
     error::{DecodeError, RefusalKind},
@@ -35,7 +35,7 @@ impl Roster {
         };
         let sides = teams.map(|team| participant("team", team, name_of(team, &document.teams)));
         let players = document.players.iter();
-        let players = players.map(|Player { named, role }| {
+        let players = players.map(|NamedPlayer { named, role }| {
             let player = participant("player", named.id, Some(named));
             (named.id, (player, role.as_deref().and_then(position)))
         });

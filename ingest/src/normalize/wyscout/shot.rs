@@ -2,7 +2,7 @@
 
 use super::tally;
 use crate::{
-    decode::wyscout::{Event, Kind, SetPiece, Tag},
+    decode::wyscout::{Kind, SetPiece, Tag, WyscoutEvent},
     event::{BodyPart, Participant, PitchPlace, Shot, ShotOutcome, ShotSituation, Side, Stat},
     football::Period,
     normalize::football::Course,
@@ -11,7 +11,7 @@ use crate::{
 /// The shot that an event is, if it is one.
 pub(super) fn new_shot(
     course: &Course,
-    event: &Event,
+    event: &WyscoutEvent,
     player: Option<Participant>,
     side: Side,
 ) -> Option<Shot> {
@@ -33,7 +33,7 @@ pub(super) fn new_shot(
     })
 }
 
-fn outcome(event: &Event) -> ShotOutcome {
+fn outcome(event: &WyscoutEvent) -> ShotOutcome {
     if event.has(Tag::Goal) {
         return ShotOutcome::Goal;
     }
@@ -45,7 +45,7 @@ fn outcome(event: &Event) -> ShotOutcome {
     }
 }
 
-fn body_part(event: &Event) -> Option<BodyPart> {
+fn body_part(event: &WyscoutEvent) -> Option<BodyPart> {
     let parts = [
         (Tag::LeftFoot, BodyPart::LeftFoot),
         (Tag::RightFoot, BodyPart::RightFoot),

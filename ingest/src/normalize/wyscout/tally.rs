@@ -4,11 +4,11 @@
 //! to neither side. Of a second yellow card the red one is counted, as every table does.
 
 use crate::{
-    decode::wyscout::{Detail, Event, Kind, SetPiece, Tag},
+    decode::wyscout::{Detail, Kind, SetPiece, Tag, WyscoutEvent},
     event::{PlayerStat, Stat},
 };
 
-pub(super) fn stats(event: &Event) -> [Option<Stat>; 2] {
+pub(super) fn stats(event: &WyscoutEvent) -> [Option<Stat>; 2] {
     match event.kind {
         Kind::Pass => {
             [Some(Stat::Passes), event.has(Tag::Accurate).then_some(Stat::AccuratePasses)]
@@ -22,7 +22,7 @@ pub(super) fn stats(event: &Event) -> [Option<Stat>; 2] {
     }
 }
 
-fn restart(event: &Event, set_piece: SetPiece) -> [Option<Stat>; 2] {
+fn restart(event: &WyscoutEvent, set_piece: SetPiece) -> [Option<Stat>; 2] {
     match set_piece {
         SetPiece::FreeKick => [Some(Stat::FreeKicks), None],
         // A free kick at goal is counted as the shot that it is.
@@ -36,7 +36,7 @@ fn restart(event: &Event, set_piece: SetPiece) -> [Option<Stat>; 2] {
 }
 
 /// What an event counts for the player who acts. Goals, assists and cards count as incidents.
-pub(super) fn of_player(event: &Event) -> Vec<PlayerStat> {
+pub(super) fn of_player(event: &WyscoutEvent) -> Vec<PlayerStat> {
     let is_pass = event.kind == Kind::Pass;
     let is_cross = event.detail == Some(Detail::Cross);
     let is_shot = stats(event).contains(&Some(Stat::TotalShots));
@@ -70,7 +70,7 @@ pub(super) fn of_player(event: &Event) -> Vec<PlayerStat> {
 }
 
 /// What became of a shot.
-pub(super) fn outcome(shot: &Event) -> Stat {
+pub(super) fn outcome(shot: &WyscoutEvent) -> Stat {
     if shot.has(Tag::Blocked) {
         Stat::BlockedShots
     } else if shot.has(Tag::Goal) || shot.has(Tag::Accurate) || shot.within_frame() {
@@ -80,7 +80,7 @@ pub(super) fn outcome(shot: &Event) -> Stat {
     }
 }
 
-fn card(event: &Event) -> Option<Stat> {
+fn card(event: &WyscoutEvent) -> Option<Stat> {
     if event.has(Tag::Red) || event.has(Tag::SecondYellow) {
         Some(Stat::RedCards)
     } else {

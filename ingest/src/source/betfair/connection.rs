@@ -16,7 +16,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use super::{
     error::{ConnectionError, ErrorCode},
     request,
-    settings::Settings,
+    settings::BetfairSettings,
 };
 use crate::{
     decode::betfair::{
@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-pub(super) struct Connection {
+pub(super) struct StreamConnection {
     lines: AsyncLineReader<TlsStream<TcpStream>>,
     /// The id of the last request.
     request: u64,
@@ -44,10 +44,10 @@ pub(super) struct StatusReply {
     pub(super) closed: bool,
 }
 
-impl Connection {
+impl StreamConnection {
     /// Connects and waits for the greeting. `name` is the name of the source, for the log.
     pub(super) async fn open(
-        settings: &Settings,
+        settings: &BetfairSettings,
         tls: Arc<ClientConfig>,
         host: ServerName<'static>,
         name: &str,
@@ -109,7 +109,7 @@ impl Connection {
     /// id, which the reply and all messages of the subscription carry.
     pub(super) async fn subscribe(
         &mut self,
-        settings: &Settings,
+        settings: &BetfairSettings,
         resume: Option<[&str; 2]>,
     ) -> Result<u64, ConnectionError> {
         self.request += 1;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::settings::{Field, Settings};
+use super::settings::{BetfairSettings, Field};
 use crate::source::secret::Secret;
 
 /// Definitions are always requested: no fact about a market can be produced without one.
@@ -51,7 +51,11 @@ pub(super) fn authentication(id: u64, app_key: &Secret, session: &Secret) -> Zer
 }
 
 /// Betfair resumes only an identical subscription, so the request is the same each time.
-pub(super) fn subscription(id: u64, settings: &Settings, resume: Option<[&str; 2]>) -> Vec<u8> {
+pub(super) fn subscription(
+    id: u64,
+    settings: &BetfairSettings,
+    resume: Option<[&str; 2]>,
+) -> Vec<u8> {
     let fields = settings.fields.iter().copied().map(Field::as_str).chain([DEFINITION]);
     let mut line = Vec::new();
     let subscription = SubscriptionRequest {
@@ -91,7 +95,8 @@ mod tests {
                         \"session\":\"to\\\"ken\"}\r\n";
         assert_eq!(**authentication(1, &key, &token), *expected.as_bytes());
 
-        let settings = Settings::new(key, Session::Token(token), json!({"eventTypeIds": ["1"]}));
+        let settings =
+            BetfairSettings::new(key, Session::Token(token), json!({"eventTypeIds": ["1"]}));
         let mut expected = json!({
             "op": "marketSubscription", "id": 2, "segmentationEnabled": true,
             "conflateMs": 0, "heartbeatMs": 2000, "marketFilter": {"eventTypeIds": ["1"]},

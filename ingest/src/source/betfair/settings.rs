@@ -10,7 +10,7 @@ use crate::source::{secret::Secret, tls::TrustError};
 
 /// How to reach Betfair, what to subscribe to, and the timeouts.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct BetfairSettings {
     /// Default `stream-api.betfair.com`. The certificate must be issued for this name.
     pub host: String,
     /// Default 443.
@@ -84,7 +84,7 @@ pub enum SettingsError {
     Trust(#[from] TrustError),
 }
 
-impl Settings {
+impl BetfairSettings {
     /// All defaults, for one subscription.
     #[must_use]
     pub fn new(app_key: Secret, session: Session, market_filter: Value) -> Self {
@@ -186,9 +186,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(spoil: impl FnOnce(&mut Settings), expected: &str) {
+    fn check(spoil: impl FnOnce(&mut BetfairSettings), expected: &str) {
         let session = Session::Token(secret("token"));
-        let mut settings = Settings::new(secret("key"), session, json!({}));
+        let mut settings = BetfairSettings::new(secret("key"), session, json!({}));
         spoil(&mut settings);
         let found = settings.check().map_or_else(|error| error.to_string(), |_| String::new());
         assert_eq!(found, expected);
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn secrets_are_not_shown() {
         let session = Session::Token(secret("TOKEN"));
-        let shown = format!("{:?}", Settings::new(secret("KEY"), session, json!({})));
+        let shown = format!("{:?}", BetfairSettings::new(secret("KEY"), session, json!({})));
         assert!(!shown.contains("TOKEN") && !shown.contains("KEY"), "{shown}");
     }
 }

@@ -12,7 +12,7 @@ use reqwest::{
     redirect,
 };
 
-use super::{Request, Settings};
+use super::{PollSettings, Request};
 
 /// The longest honoured Retry-After: a day, within which every daily quota is reset.
 const RETRY_AFTER_MOST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -69,7 +69,7 @@ impl fmt::Display for Failure {
 }
 
 impl Fetcher {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &PollSettings) -> Self {
         let client = Client::builder()
             .tls_backend_preconfigured(settings.tls.as_ref().clone())
             .user_agent(concat!("matchwire/", env!("CARGO_PKG_VERSION")))

@@ -24,7 +24,7 @@ use self::{
 };
 pub use self::{
     quota::Quota,
-    request::{AddressError, Credential, Request},
+    request::{Credential, Request, RequestError},
 };
 use super::{
     ReceiverClosed, Report, ReportSender,
@@ -35,7 +35,7 @@ use crate::normalize::{Interpret, Signal};
 
 /// The requests and their limits.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct PollSettings {
     pub requests: Vec<Request>,
     /// The trusted authorities; see [`super::tls::client`].
     pub tls: Arc<ClientConfig>,
@@ -55,7 +55,7 @@ pub struct Settings {
     pub backoff_most: Duration,
 }
 
-impl Settings {
+impl PollSettings {
     #[must_use]
     pub fn new(requests: Vec<Request>, tls: Arc<ClientConfig>) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Settings {
 }
 
 /// Polls the provider until the receiver is dropped.
-pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
+pub async fn run(settings: PollSettings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
     let mut poller = Poller::new(settings, interpreter, &reports);
     reports.until_closed(poller.follow()).await;
 }
@@ -119,10 +119,14 @@ enum Completeness {
 }
 
 impl<'a> Poller<'a> {
-    fn new(settings: Settings, interpreter: Box<dyn Interpret>, reports: &'a ReportSender) -> Self {
+    fn new(
+        settings: PollSettings,
+        interpreter: Box<dyn Interpret>,
+        reports: &'a ReportSender,
+    ) -> Self {
         let now = Instant::now();
         let fetcher = Fetcher::new(&settings);
-        let Settings { requests, quotas, backoff_first, backoff_most, .. } = settings;
+        let PollSettings { requests, quotas, backoff_first, backoff_most, .. } = settings;
         let backoff = Backoff::new(backoff_first, backoff_most);
         let states =
             requests.into_iter().map(|request| RequestState::new(request, backoff.clone(), now));

@@ -28,7 +28,7 @@ pub enum Credential {
 
 /// Why an address cannot be polled. It does not repeat the address, which may contain a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum AddressError {
+pub enum RequestError {
     #[error("is no URL")]
     NotUrl,
     #[error("is neither http nor https")]
@@ -48,17 +48,17 @@ impl Request {
         query: &[(&str, &str)],
         credential: Option<Credential>,
         interval: Duration,
-    ) -> Result<Self, AddressError> {
-        let mut url = Url::parse(url).map_err(|_| AddressError::NotUrl)?;
+    ) -> Result<Self, RequestError> {
+        let mut url = Url::parse(url).map_err(|_| RequestError::NotUrl)?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(AddressError::Scheme);
+            return Err(RequestError::Scheme);
         }
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
         let request = Self { url, credential, interval };
         if matches!(request.credential, Some(Credential::Header(..))) {
-            request.header().ok_or(AddressError::Header)?;
+            request.header().ok_or(RequestError::Header)?;
         }
         Ok(request)
     }
@@ -129,12 +129,12 @@ mod tests {
             let error = Request::new(url, &[], credential, MINUTE).map(|_| ()).unwrap_err();
             assert_eq!(error, expected, "{url}");
         };
-        check("here", None, AddressError::NotUrl);
-        check("ftp://example.com/", None, AddressError::Scheme);
+        check("here", None, RequestError::NotUrl);
+        check("ftp://example.com/", None, RequestError::Scheme);
         let header = |name: &str, secret: &str| {
             Some(Credential::Header(name.to_owned(), Secret::from(secret.to_owned())))
         };
-        check("http://example.com/", header("no header", "a"), AddressError::Header);
-        check("http://example.com/", header("x-key", "a\nb"), AddressError::Header);
+        check("http://example.com/", header("no header", "a"), RequestError::Header);
+        check("http://example.com/", header("x-key", "a\nb"), RequestError::Header);
     }
 }

@@ -48,7 +48,7 @@ use crate::{
 
 /// How to reach the feed, and its time limits.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct UofSettings {
     pub broker: Broker,
     pub api: Api,
     pub products: Vec<Product>,
@@ -66,7 +66,7 @@ pub struct Settings {
     pub backoff_most: Duration,
 }
 
-impl Settings {
+impl UofSettings {
     #[must_use]
     pub fn new(broker: Broker, api: Api, products: Vec<Product>) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Settings {
 /// key of each message before the interpreter gets the body: only the key says which sport it is
 /// about.
 pub async fn run(
-    settings: Settings,
+    settings: UofSettings,
     interpreter: Box<dyn Interpret>,
     route: impl FnMut(&str) + Send,
     reports: ReportSender,
@@ -103,7 +103,7 @@ pub async fn run(
 }
 
 struct OddsFeed<'a, R> {
-    settings: &'a Settings,
+    settings: &'a UofSettings,
     reports: &'a ReportSender,
     interpreter: SignalCapture,
     route: R,
@@ -123,12 +123,12 @@ type RecoveryResult = (RecoveryRequest, Result<(), RecoveryError>);
 
 impl<'a, R: FnMut(&str) + Send> OddsFeed<'a, R> {
     fn new(
-        settings: &'a Settings,
+        settings: &'a UofSettings,
         interpreter: Box<dyn Interpret>,
         route: R,
         reports: &'a ReportSender,
     ) -> Self {
-        let Settings { products, alive_within, recovery_within, .. } = settings.clone();
+        let UofSettings { products, alive_within, recovery_within, .. } = settings.clone();
         let mut rng = backoff::rng();
         // Random, so that the end of a recovery that an earlier run requested is not mistaken for ours.
         let first_id = rng.random_range(1..=0x3fff_ffff);

@@ -23,13 +23,13 @@ pub(super) struct FrameHeader {
     pub(super) more: bool,
     pub(super) code: Option<String>,
     pub(super) beat_ms: Option<u64>,
-    pub(super) limits: Limits,
+    pub(super) limits: SessionLimits,
     pub(super) reconnect_after_ms: u64,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Limits {
+pub(super) struct SessionLimits {
     pub(super) command_bytes: Option<usize>,
     pub(super) from_bytes: Option<usize>,
 }

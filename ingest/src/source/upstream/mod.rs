@@ -16,14 +16,14 @@ use serde_json::json;
 
 use self::{
     frame::FrameHeader,
-    position::{FrameEffect, Positions},
+    position::{ChannelPositions, FrameEffect},
 };
 use super::{
     ReceiverClosed, Report, ReportSender,
     reconnect::{ConnectionEnd, Disconnect, Reconnector},
     secret::Secret,
     signal_capture::SignalCapture,
-    websocket::{Address, AddressError, Incoming, Limits, Socket},
+    websocket::{Address, AddressError, Incoming, Socket, SocketLimits},
 };
 use crate::normalize::Interpret;
 
@@ -34,9 +34,9 @@ const BEAT_MARGIN: Duration = Duration::from_secs(2);
 
 /// The address of the other hub, and the channels to subscribe to.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct UpstreamSettings {
     address: Address,
-    pub limits: Limits,
+    pub limits: SocketLimits,
     /// Channels and patterns: `football/*`, `*/*/odds/*`. Together they must not cover more
     /// channels than the other hub allows per socket, 1,000 unless configured otherwise.
     pub channels: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Settings {
     pub every_ms: u64,
 }
 
-impl Settings {
+impl UpstreamSettings {
     /// `url`: `wss://hub.example.com/stream/v1`. `token`: an API key of the other hub.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Settings {
         url: &str,
         token: &Secret,
         channels: Vec<String>,
-        limits: Limits,
+        limits: SocketLimits,
     ) -> Result<Self, AddressError> {
         let key = Secret::from(format!("Token {}", token.expose()));
         let address = Address::new(url, &[("authorization".to_owned(), key)])?;
@@ -64,12 +64,16 @@ impl Settings {
 }
 
 /// Follows the other hub until the receiver is dropped.
-pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
+pub async fn run(
+    settings: UpstreamSettings,
+    interpreter: Box<dyn Interpret>,
+    reports: ReportSender,
+) {
     let mut client = UpstreamClient {
         settings: &settings,
         reports: &reports,
         interpreter: SignalCapture::new(interpreter),
-        positions: Positions::new(settings.channels.clone(), settings.every_ms),
+        positions: ChannelPositions::new(settings.channels.clone(), settings.every_ms),
         live: false,
         number: 0,
     };
@@ -84,10 +88,10 @@ pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: R
 }
 
 struct UpstreamClient<'a> {
-    settings: &'a Settings,
+    settings: &'a UpstreamSettings,
     reports: &'a ReportSender,
     interpreter: SignalCapture,
-    positions: Positions,
+    positions: ChannelPositions,
     /// The state reported last.
     live: bool,
     /// Messages so far, for the place in a refusal.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::frame::{FrameHeader, Limits};
+use super::frame::{FrameHeader, SessionLimits};
 
 /// The other hub's limit if `hello` gives none.
 const COMMAND_BYTES: usize = 16_384;
@@ -29,7 +29,7 @@ pub(super) struct FrameEffect {
 }
 
 #[derive(Debug)]
-pub(super) struct Positions {
+pub(super) struct ChannelPositions {
     every_ms: u64,
     subscriptions: Vec<ChannelSubscription>,
     all: HashMap<String, ChannelPosition>,
@@ -59,7 +59,7 @@ struct ChannelPosition {
     seq: u64,
 }
 
-impl Positions {
+impl ChannelPositions {
     pub(super) fn new(channels: Vec<String>, every_ms: u64) -> Self {
         let subscription = |ch| ChannelSubscription { ch, covers: None, is_missing: false };
         Self {
@@ -112,7 +112,7 @@ impl Positions {
     }
 
     fn hello(&mut self, frame: &FrameHeader) -> FrameEffect {
-        let Limits { command_bytes, from_bytes } = frame.limits;
+        let SessionLimits { command_bytes, from_bytes } = frame.limits;
         self.command_bytes = from_bytes.or(command_bytes).unwrap_or(COMMAND_BYTES);
         let mut resumed = HashSet::new();
         let all = 0..self.subscriptions.len();
@@ -322,19 +322,19 @@ fn covers(pattern: &str, ch: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn handle(positions: &mut Positions, frame: &str) -> FrameEffect {
+    fn handle(positions: &mut ChannelPositions, frame: &str) -> FrameEffect {
         positions.handle(&serde_json::from_str(frame).unwrap())
     }
 
     /// A connection with two matches subscribed by a pattern, at 10 and 20.
-    fn following() -> Positions {
-        let mut positions = Positions::new(vec!["football/*".to_owned()], 0);
+    fn following() -> ChannelPositions {
+        let mut positions = ChannelPositions::new(vec!["football/*".to_owned()], 0);
         positions.connected();
         join(&mut positions);
         positions
     }
 
-    fn join(positions: &mut Positions) {
+    fn join(positions: &mut ChannelPositions) {
         handle(positions, r#"{"type":"subscribed","id":1,"ch":"football/*","channels":2}"#);
         for (ch, seq) in [("football/1", 10), ("football/2", 20)] {
             let image =
@@ -348,7 +348,8 @@ mod tests {
 
     #[test]
     fn hello_subscribes_and_a_beat_that_confirms_all_channels_completes() {
-        let mut positions = Positions::new(vec!["football/*".to_owned(), "feeds".to_owned()], 250);
+        let mut positions =
+            ChannelPositions::new(vec!["football/*".to_owned(), "feeds".to_owned()], 250);
         positions.connected();
         let effect = handle(&mut positions, r#"{"type":"hello","beat_ms":5000,"limits":{}}"#);
         let expected = [
@@ -442,7 +443,7 @@ mod tests {
 
     #[test]
     fn a_command_is_never_longer_than_the_hub_takes() {
-        let mut positions = Positions::new(vec!["football/*".to_owned()], 0);
+        let mut positions = ChannelPositions::new(vec!["football/*".to_owned()], 0);
         for match_id in 0..1000 {
             let frame =
                 format!(r#"{{"type":"image","ch":"football/{match_id}","epoch":"e","seq":1}}"#);
@@ -491,7 +492,7 @@ mod tests {
 
     #[test]
     fn a_missing_channel_is_retried_with_each_beat() {
-        let mut positions = Positions::new(vec!["football/7".to_owned()], 0);
+        let mut positions = ChannelPositions::new(vec!["football/7".to_owned()], 0);
         let error =
             r#"{"type":"error","id":1,"ch":"football/7","code":"not_tracked","retry":true}"#;
         assert_eq!(handle(&mut positions, error), FrameEffect::default());

@@ -8,7 +8,7 @@ mod socket;
 
 use std::convert::Infallible;
 
-pub use self::socket::{Address, AddressError, Limits};
+pub use self::socket::{Address, AddressError, SocketLimits};
 pub(super) use self::socket::{Incoming, Socket};
 use super::{
     ReceiverClosed, Report, ReportSender,
@@ -19,9 +19,9 @@ use crate::normalize::Interpret;
 
 /// The address of the provider and its conventions.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct WebSocketSettings {
     pub address: Address,
-    pub limits: Limits,
+    pub limits: SocketLimits,
     /// Text messages to send, in order, as soon as the socket is open: log in, subscribe.
     /// Default: none.
     pub first: Vec<Secret>,
@@ -40,15 +40,19 @@ pub enum LiveWhen {
     FirstMessage,
 }
 
-impl Settings {
+impl WebSocketSettings {
     #[must_use]
-    pub fn new(address: Address, limits: Limits) -> Self {
+    pub fn new(address: Address, limits: SocketLimits) -> Self {
         Self { address, limits, first: Vec::new(), lines: false, live: LiveWhen::default() }
     }
 }
 
 /// Follows the provider until the receiver is dropped.
-pub async fn run(settings: Settings, interpreter: Box<dyn Interpret>, reports: ReportSender) {
+pub async fn run(
+    settings: WebSocketSettings,
+    interpreter: Box<dyn Interpret>,
+    reports: ReportSender,
+) {
     let mut feed = WebSocketFeed { interpreter, number: 0 };
     let source = async {
         let mut reconnector = settings.limits.reconnector();
@@ -69,7 +73,7 @@ struct WebSocketFeed {
 impl WebSocketFeed {
     async fn follow(
         &mut self,
-        settings: &Settings,
+        settings: &WebSocketSettings,
         reports: &ReportSender,
         reconnector: &mut Reconnector,
     ) -> Result<Infallible, ConnectionEnd> {

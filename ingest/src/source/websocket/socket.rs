@@ -112,7 +112,7 @@ impl fmt::Debug for Address {
 
 /// The limits of a socket.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct SocketLimits {
     /// The trusted authorities; see [`crate::source::tls::client`].
     pub tls: Arc<ClientConfig>,
     /// The time limit for connecting and the handshake together. Default: 10 s.
@@ -129,7 +129,7 @@ pub struct Limits {
     pub backoff_most: Duration,
 }
 
-impl Limits {
+impl SocketLimits {
     #[must_use]
     pub fn new(tls: Arc<ClientConfig>) -> Self {
         Self {
@@ -168,7 +168,7 @@ pub(in crate::source) struct Socket {
 impl Socket {
     pub(in crate::source) async fn connect(
         address: &Address,
-        limits: &Limits,
+        limits: &SocketLimits,
     ) -> Result<Self, Disconnect> {
         let connecting = Self::open(address, limits);
         let stream = timeout(limits.connect_timeout, connecting)
@@ -179,7 +179,7 @@ impl Socket {
 
     async fn open(
         address: &Address,
-        limits: &Limits,
+        limits: &SocketLimits,
     ) -> Result<WebSocketStream<Box<dyn Transport>>, Disconnect> {
         let connect_error =
             |error: &dyn fmt::Display| Disconnect::Broken(format!("cannot connect: {error}"));

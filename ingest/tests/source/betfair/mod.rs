@@ -9,7 +9,7 @@ use std::fs;
 
 use ingest::source::{
     ReportSender,
-    betfair::{Session, Settings, SettingsError, run},
+    betfair::{BetfairSettings, Session, SettingsError, run},
     secret::Secret,
 };
 use serde_json::{Value, json};
@@ -35,12 +35,12 @@ impl Rig {
         Self::start_with(|_| {}).await
     }
 
-    async fn start_with(adjust: impl FnOnce(&mut Settings)) -> Self {
+    async fn start_with(adjust: impl FnOnce(&mut BetfairSettings)) -> Self {
         Self::start_tapped(adjust, |reports| reports).await
     }
 
     async fn start_tapped(
-        adjust: impl FnOnce(&mut Settings),
+        adjust: impl FnOnce(&mut BetfairSettings),
         tap: impl FnOnce(ReportSender) -> ReportSender,
     ) -> Self {
         let peer = Peer::bind("127.0.0.1:0").await.expect("a port");
@@ -85,11 +85,11 @@ fn secret(text: &str) -> Secret {
 }
 
 /// The reports of a source that follows the peer, with short waits.
-fn settings(peer: &Peer, folder: &TempDir) -> Settings {
+fn settings(peer: &Peer, folder: &TempDir) -> BetfairSettings {
     let authority = folder.path().join("peer.pem");
     fs::write(&authority, &peer.identity().certificate).expect("a file");
     let [app_key, session] = SECRETS.map(secret);
-    Settings {
+    BetfairSettings {
         host: "localhost".to_owned(),
         port: peer.address().port(),
         authority: Some(authority),
@@ -98,6 +98,6 @@ fn settings(peer: &Peer, folder: &TempDir) -> Settings {
         silence_ms: 300_000,
         backoff_first_ms: 1,
         backoff_most_ms: 20,
-        ..Settings::new(app_key, Session::Token(session), json!({"eventTypeIds": ["2"]}))
+        ..BetfairSettings::new(app_key, Session::Token(session), json!({"eventTypeIds": ["2"]}))
     }
 }

@@ -9,9 +9,7 @@ use ingest::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::record::{
-    AnalysisRecord, FootballRecord, Key, LineUpRecord, PositionRecord, ShotRecord,
-};
+use record::{AnalysisRecord, FootballRecord, Key, LineUpRecord, PositionRecord, ShotRecord};
 
 /// A shot. `null` and absent is what the feed does not tell.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]

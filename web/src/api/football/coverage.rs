@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use axum::{extract::State, http::Uri, response::Response};
 use fanout::Micros;
-use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::request::TOLERATED;
 use crate::{
-    api::{Api, ApiError, CacheControl, Params, Spec, UnknownParametersBody, time, view::View},
-    archive::{Filter, Window},
+    api::{Api, ApiRequest, ApiResult, CacheControl, Param, Spec, time, view::View},
     clock::now,
     products::Product,
-    record::{MatchRecord, MatchSummary, Status},
 };
+use history::query::{MatchQuery, Window};
+use record::{MatchRecord, MatchSummary, Status};
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
@@ -44,33 +42,25 @@ pub(super) struct SportCoverage {
     last_match: Option<String>,
 }
 
-const SPEC: Spec = Spec { accepted: &["sport"], aliases: &[], tolerated: TOLERATED };
+const SPEC: Spec = Spec {
+    tolerated: TOLERATED,
+    ..Spec::of(&[Param::text("sport", "Only this sport, by its name in channels")])
+};
 
-/// What there is of each sport. No key is needed.
-#[utoipa::path(
-    get,
-    path = "/api/v2/coverage/",
-    tag = "football v2",
-    params(("sport" = Option<String>, Query, description = "Only this sport, by its name in channels")),
-    responses(
-        (status = 200, body = Coverage),
-        (status = 400, body = UnknownParametersBody),
-    ),
-    security(()),
-)]
-pub(super) async fn coverage(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::read(uri.query(), SPEC)?;
+endpoints! {
+    /// What there is of each sport. No key is needed.
+    "/api/v2/coverage/", params(SPEC), answers(Coverage), |request| coverage(&request);
+}
+
+fn coverage(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
     let names: Vec<_> = covered().map(Sport::as_str).collect();
     let expected = format!("one of {}", names.join(", "));
     let named = |name: &str| covered().find(|sport| sport.as_str().eq_ignore_ascii_case(name));
     let wanted = params.parsed("sport", &expected, named)?;
     let sports = covered().filter(|sport| wanted.is_none_or(|it| it == *sport));
-    let sports: Vec<_> = sports.map(|sport| of_sport(&api, sport, now())).collect();
-    CacheControl::PREDICTIONS.answer(&headers, &Coverage { count: sports.len(), sports })
+    let sports: Vec<_> = sports.map(|sport| of_sport(&request.api, sport, now())).collect();
+    request.answer(CacheControl::PREDICTIONS, &Coverage { count: sports.len(), sports })
 }
 
 /// The sports that are part of a product.
@@ -79,18 +69,17 @@ fn covered() -> impl Iterator<Item = Sport> {
 }
 
 fn of_sport(api: &Api, sport: Sport, now: Micros) -> SportCoverage {
-    let view = View::now(api, Some(sport));
-    let find = |filter: Filter, window: Window| view.find(&filter, window);
-    const FIRST: Window = Window { offset: 0, limit: 1 };
-    let ahead = |days: Micros, window| {
-        let statuses = Some(vec![Status::NotStarted, Status::AtThePost]);
+    let view = View::now(&api.history, Some(sport));
+    let first = MatchQuery { window: Window::FIRST, ..MatchQuery::default() };
+    let ahead = |days: Micros| {
+        let statuses = Some(Status::UPCOMING.to_vec());
         let before = Some(now.saturating_add(days.saturating_mul(DAY_US)));
-        find(Filter { from: Some(now), before, statuses, ..Filter::default() }, window)
+        view.find(&MatchQuery { from: Some(now), before, statuses, ..first.clone() })
     };
     let start = |brief: &Arc<MatchSummary>| brief.start;
-    let next = ahead(100 * 365, FIRST).briefs.first().and_then(start);
-    let past = Filter { before: Some(now), newest_first: true, ..Filter::default() };
-    let last = find(past, FIRST).briefs.first().and_then(start);
+    let next = ahead(100 * 365).briefs.first().and_then(start);
+    let past = MatchQuery { before: Some(now), newest_first: true, ..first.clone() };
+    let last = view.find(&past).briefs.first().and_then(start);
     let is_near = |at: Micros| (at - now).abs() <= SEASON_DAYS * DAY_US;
     let season_state = match [next, last].into_iter().flatten().any(is_near) {
         true => "in_season",
@@ -107,8 +96,8 @@ fn of_sport(api: &Api, sport: Sport, now: Micros) -> SportCoverage {
         sport: sport.as_str(),
         season_state,
         live_matches: view.all_fresh().filter(|record| record.brief.status.is_live()).count(),
-        matches_next_7_days: ahead(7, FIRST).count,
-        matches_next_30_days: ahead(30, FIRST).count,
+        matches_next_7_days: ahead(7).count,
+        matches_next_30_days: ahead(30).count,
         priced_matches: view.all_fresh().filter(|record| is_priced(record)).count(),
         next_match: next.and_then(time::offset),
         last_match: last.and_then(time::offset),

@@ -5,13 +5,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{head_to_head::HeadToHead, matches::Matches};
-use crate::{
-    api::{odds::status, time},
-    archive::EntityKind,
-    record::{ClockRecord, FootballRecord, Key, MatchRecord, MatchSummary, Status},
-};
+use crate::api::time;
+use history::query::{EntityKind, GROUP_STAGE, regulation};
+use record::{ClockRecord, FootballRecord, Key, MatchRecord, MatchSummary, Status, Vocabulary};
 
-/// `null` is what no feed of ours tells; docs/API.md says of which field that is always so.
+/// What no feed provides is `null`; docs/API.md lists the fields that always are.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(super) struct Event {
     pub id: Key,
@@ -52,7 +50,7 @@ pub(super) struct Event {
     pub attendance: Option<u32>,
     /// Whether the match can be followed on a socket now.
     pub live_websocket: bool,
-    /// Whether its feed tells where the ball is, or who did what.
+    /// Whether its feed reports the position of the ball or the actions of players.
     pub websocket_plus: bool,
     pub highlights: Vec<Highlight>,
     pub head_to_head: HeadToHead,
@@ -69,7 +67,7 @@ pub(super) struct Sides {
     pub away: u16,
 }
 
-/// The weather at the ground, where a feed tells it.
+/// The weather at the ground, if a feed reports it.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(super) struct Weather {
     /// 1 clear, 2 partly cloudy, 3 cloudy, 4 fog, 5 light rain, 6 rain, 7 snow, 8 thunderstorm.
@@ -102,7 +100,7 @@ impl Weather {
     }
 }
 
-/// As no feed of ours tells of highlights, never there.
+/// Never present, since no feed provides highlights.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Highlight {
     pub kind: String,
@@ -127,8 +125,8 @@ impl LiveEvent {
     pub(super) fn of(matches: &Matches<'_>, brief: &MatchSummary, event: Event) -> Self {
         Self {
             event: Event {
-                status: status::live_word(brief.status),
-                period: status::live_period(brief.status),
+                status: brief.status.live_word(),
+                period: brief.status.live_period(),
                 ..event
             },
             league_name: league_name(matches, brief),
@@ -181,11 +179,11 @@ impl Event {
             referee_id: brief.referee,
             venue_id: brief.venue,
             event_date: brief.start.and_then(time::offset),
-            status: status::word(brief.status),
+            status: brief.status.word(Vocabulary::FootballV2),
             replaced_by: None,
             round_number: brief.round,
             group_name: brief.group.as_deref().map(ToOwned::to_owned),
-            period: status::period(brief.status),
+            period: brief.status.period(),
             current_minute: football.and_then(|it| minute(it.clock?, brief.status, now)),
             home_score: goals.map(|goals| goals[0]),
             away_score: goals.map(|goals| goals[1]),
@@ -216,9 +214,6 @@ impl Event {
     }
 }
 
-/// The one stage that can be told from what feeds say.
-pub(super) const GROUP_STAGE: &str = "group";
-
 /// The group, else the name of the round.
 pub(super) fn stage_name(brief: &MatchSummary) -> Option<&str> {
     brief.group.as_deref().or(brief.round_name.as_deref())
@@ -226,33 +221,6 @@ pub(super) fn stage_name(brief: &MatchSummary) -> Option<&str> {
 
 fn sides(goals: [u16; 2]) -> Sides {
     Sides { home: goals[0], away: goals[1] }
-}
-
-/// The goals of both halves. What has not begun has no score, and not 0-0, whatever a feed says.
-pub(in crate::api) fn regulation(brief: &MatchSummary) -> Option<[u32; 2]> {
-    match brief.status {
-        Status::NotStarted
-        | Status::AtThePost
-        | Status::Postponed
-        | Status::Cancelled
-        | Status::Unresolved => return None,
-        Status::Live
-        | Status::FirstHalf
-        | Status::HalfTime
-        | Status::SecondHalf
-        | Status::ExtraFirst
-        | Status::ExtraHalf
-        | Status::ExtraSecond
-        | Status::Penalties
-        | Status::Interrupted
-        | Status::Finished
-        | Status::Retired
-        | Status::Walkover
-        | Status::Abandoned => {}
-    }
-    let extra = brief.extra_time.unwrap_or_default().map(u32::from);
-    let goals = brief.score?;
-    Some([goals[0].saturating_sub(extra[0]), goals[1].saturating_sub(extra[1])])
 }
 
 /// Stoppage time stays at the last minute of its part, as the next one begins there.
@@ -278,7 +246,7 @@ pub(super) fn minute(clock: ClockRecord, status: Status, now: Micros) -> Option<
     }
 }
 
-/// `2026-07-31`, UTC. Moments of matches are told in full; this is for the days of a season.
+/// `2026-07-31`, UTC. Times of matches are full timestamps; this is for the days of a season.
 pub(super) fn day(at: Micros) -> Option<String> {
     let mut moment = time::offset(at)?;
     moment.truncate("2026-07-31".len());

@@ -6,15 +6,14 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::matches::Matches;
-use crate::{
-    api::time,
-    record::{Key, MatchSummary},
-};
+use crate::api::time;
+use history::query::{self, DecidedBy, SideMatch};
+use record::{Key, MatchSummary};
 
-/// As many of the last meetings are told one by one.
+/// The number of latest meetings that are listed.
 const RECENT: usize = 5;
 
-/// Seen from the home side of the match that is asked about; all `null` where they never met.
+/// From the perspective of the home side of the requested match; all `null` without a meeting.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
 pub(super) struct HeadToHead {
     pub total_matches: Option<usize>,
@@ -46,64 +45,46 @@ pub(super) struct Meeting {
     pub away_team_id: Key,
 }
 
-/// A meeting in the past.
-struct PastMeeting<'a> {
-    brief: &'a MatchSummary,
-    sides: [Key; 2],
-    goals: [u32; 2],
-}
-
 impl HeadToHead {
-    /// Of the matches of these two, in their order in time, those before this one.
+    /// Of the meetings of these two sides, in order of start, those before this match.
     pub(super) fn of(matches: &Matches<'_>, of: &MatchSummary, met: &[Arc<MatchSummary>]) -> Self {
-        let Some(sides) = of.sides else { return Self::default() };
+        let Some([home, _]) = of.sides else { return Self::default() };
         let earlier = met.iter().filter(|brief| brief.id != of.id && brief.start < of.start);
-        let met: Vec<_> = earlier
-            .filter_map(|brief| {
-                Some(PastMeeting { brief, sides: brief.sides?, goals: brief.score? })
-            })
-            .collect();
-        if met.is_empty() {
+        let meetings = earlier.filter_map(|brief| SideMatch::of(Arc::clone(brief), home));
+        let record = query::HeadToHead::of(meetings, DecidedBy::Goals);
+        let total = record.meetings.len();
+        if total == 0 {
             return Self::default();
         }
-        // Home and away are those of the match that is asked about.
-        let goals = met.iter().map(|met| match met.sides == sides {
-            true => met.goals,
-            false => [met.goals[1], met.goals[0]],
-        });
-        let goals: Vec<_> = goals.collect();
-        let count = |is: fn(&&[u32; 2]) -> bool| goals.iter().filter(is).count();
-        let [home_wins, away_wins] = [count(|[a, b]| a > b), count(|[a, b]| a < b)];
-        let sum = |side: usize| goals.iter().map(|goals| goals[side]).sum::<u32>();
-        let [home_goals, away_goals] = [sum(0), sum(1)];
-        let total = met.len();
-        let recent = met.iter().rev().take(RECENT).map(|met| meeting(matches, met));
+        let [home_goals, away_goals] = record.goals;
+        let recent = record.meetings.iter().rev().take(RECENT);
         Self {
             total_matches: Some(total),
-            home_wins: Some(home_wins),
-            draws: Some(total - home_wins - away_wins),
-            away_wins: Some(away_wins),
+            home_wins: Some(record.wins),
+            draws: Some(record.draws),
+            away_wins: Some(record.losses),
             home_goals: Some(home_goals),
             away_goals: Some(away_goals),
             avg_total_goals: ratio(f64::from(home_goals + away_goals), total, 2),
-            home_win_rate: ratio(as_float(home_wins), total, 3),
-            away_win_rate: ratio(as_float(away_wins), total, 3),
-            recent_matches: Some(recent.collect()),
+            home_win_rate: ratio(as_float(record.wins), total, 3),
+            away_win_rate: ratio(as_float(record.losses), total, 3),
+            recent_matches: Some(recent.filter_map(|it| meeting(matches, &it.brief)).collect()),
         }
     }
 }
 
-fn meeting(matches: &Matches<'_>, met: &PastMeeting<'_>) -> Meeting {
-    let [home, away] = met.sides.map(|team| matches.team_name(team));
-    Meeting {
-        date: met.brief.start.and_then(time::offset),
+fn meeting(matches: &Matches<'_>, brief: &MatchSummary) -> Option<Meeting> {
+    let (sides, goals) = (brief.sides?, brief.score?);
+    let [home, away] = sides.map(|team| matches.team_name(team));
+    Some(Meeting {
+        date: brief.start.and_then(time::offset),
         home,
         away,
-        score: format!("{}-{}", met.goals[0], met.goals[1]),
-        event_id: met.brief.id,
-        home_team_id: met.sides[0],
-        away_team_id: met.sides[1],
-    }
+        score: format!("{}-{}", goals[0], goals[1]),
+        event_id: brief.id,
+        home_team_id: sides[0],
+        away_team_id: sides[1],
+    })
 }
 
 /// A count as a number with a fraction; counts here are far below where that loses anything.

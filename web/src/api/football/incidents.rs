@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::record::{EntityRef, IncidentRecord, Key, MatchRecord};
+use record::{EntityRef, IncidentRecord, Key, MatchRecord};
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Incidents {
@@ -42,7 +42,7 @@ pub(super) enum Incident {
 pub(super) struct IncidentTime {
     minute: u16,
     added_time: Option<u16>,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     period_second: Option<u32>,
     is_home: Option<bool>,
 }
@@ -63,7 +63,7 @@ pub(super) struct Goal {
     /// After it.
     home_score: Option<u16>,
     away_score: Option<u16>,
-    /// How it came about, touch by touch: no feed of ours tells it.
+    /// How it came about, touch by touch: no feed provides it.
     sequence: Vec<Touch>,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct VarDecision {
     happened: IncidentTime,
     player: Option<String>,
     player_id: Option<Key>,
-    /// `checking`, `confirmed` or `overturned`: no feed of ours tells what was looked at.
+    /// `checking`, `confirmed` or `overturned`: no feed reports what was reviewed.
     decision: String,
     /// Whether the referee's decision stands; `null` while it is looked at.
     confirmed: Option<bool>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fanout::Micros;
 
-use crate::record::{Key, MatchSummary};
+use record::{Key, MatchSummary};
 
 /// The maximum time between two legs. The longest pause is over the winter.
 const APART_MAX: Micros = 100 * 86_400_000_000;
@@ -48,7 +48,8 @@ fn are_legs(first: &MatchSummary, second: &MatchSummary) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{api::football::tests::brief, record::Status};
+    use crate::api::football::tests::brief;
+    use record::Status;
 
     const DAY: Micros = 86_400_000_000;
 

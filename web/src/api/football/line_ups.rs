@@ -3,15 +3,15 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::record::{EntityRef, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord};
+use record::{EntityRef, Key, LineUpPlayerRecord, LineUpRecord, MatchRecord};
 
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct LineUps {
     event_id: Key,
-    /// `confirmed` once a feed has told them, else `unavailable`: nobody here predicts any.
+    /// `confirmed` once a feed has reported them, else `unavailable`: none are predicted.
     lineup_status: &'static str,
     lineups: Option<BothLineUps>,
-    /// No feed of ours tells who is missing.
+    /// No feed reports who is missing.
     unavailable_players: Unavailable,
 }
 

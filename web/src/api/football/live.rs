@@ -2,11 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Extension,
-    extract::{Path, Request, State},
-    response::Response,
-};
 use fanout::Micros;
 use hyper::header::{HeaderName, HeaderValue};
 use ingest::event::Sport;
@@ -18,16 +13,13 @@ use super::{
     event::{Event, LiveEvent},
     live_cache::{ResponseCache, ResponseSource},
     matches::Matches,
-    request::{self, key},
+    request::{self, NONE},
 };
-use crate::{
-    api::{
-        Api, ApiError, CacheControl, ErrorBody, Params, Spec, UnknownParametersBody,
-        response::SharedBody,
-    },
-    archive::{Filter, Window},
-    record::{Key, MatchRecord, MatchSummary, Status},
+use crate::api::{
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, response::SharedBody,
 };
+use history::query::{MatchQuery, Window};
+use record::{MatchRecord, MatchSummary, Status};
 
 /// The position of the match's channel when the response was made, as `EPOCH:SEQ`.
 const POSITION: HeaderName = HeaderName::from_static("x-matchwire-seq");
@@ -43,8 +35,6 @@ const LENGTH_US_MAX: Micros = 6 * 60 * MINUTE_US;
 
 const MINUTE_US: Micros = 60 * 1_000_000;
 
-const LIVE: Spec = request::spec(&["league_id", "limit", "offset", "season_id", "team_id"]);
-
 /// SERVICE section 1.2: no envelope of pages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Live {
@@ -54,94 +44,73 @@ pub(super) struct Live {
 }
 
 /// The filters and the window of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct LiveFilter {
-    league: Option<Key>,
-    season: Option<Key>,
-    team: Option<Key>,
-    window: Window,
+fn query(request: &ApiRequest) -> Result<MatchQuery, ApiError> {
+    let params = &request.params;
+    let is_page = ["limit", "offset"].iter().any(|name| params.text(name).is_some());
+    Ok(MatchQuery {
+        competition: params.id("league_id")?,
+        season: params.id("season_id")?,
+        team: params.id("team_id")?,
+        window: if is_page { request.window } else { Window::ALL },
+        ..request::football()
+    })
 }
 
-impl LiveFilter {
-    const ALL: Self = Self { league: None, season: None, team: None, window: Window::ALL };
+const LIVE: Spec = request::spec(&[
+    Param::id("league_id", "Filter by league; also `league`"),
+    Param::id("season_id", "Filter by season; also `season`"),
+    Param::id("team_id", "Team, home or away; also `team`"),
+    Param::number("limit", "Page size (max 200); without `limit` and `offset`, all rows"),
+    Param::number("offset", "Number of rows to skip"),
+])
+.paged();
 
-    fn read(params: &Params) -> Result<Self, ApiError> {
-        let is_page = ["limit", "offset"].iter().any(|name| params.text(name).is_some());
-        let window = params.window()?;
-        Ok(Self {
-            league: params.id("league_id")?,
-            season: params.id("season_id")?,
-            team: params.id("team_id")?,
-            window: if is_page { window } else { Window::ALL },
-        })
-    }
+endpoints! {
+    /// Matches in play, those that kick off within five minutes, and those that ended less than ten minutes
+    /// ago: in this order, and each of them the earliest first.
+    "/api/v2/events/live/", params(LIVE),
+        answers(Live, headers(("X-Cache-Status" = String, description = "HIT or MISS"))),
+        |request| live(&request).await;
 
-    fn lets_through(&self, brief: &MatchSummary) -> bool {
-        let is = |expected: Option<Key>, own| expected.is_none() || expected == own;
-        let plays = |team| brief.sides.is_some_and(|sides| sides.contains(&team));
-        is(self.league, brief.competition)
-            && is(self.season, brief.season)
-            && self.team.is_none_or(plays)
-    }
+    /// A match.
+    "/api/v2/events/{id}/", params(NONE),
+        answers(Event, headers(
+            ("X-Cache-Status" = String, description = "HIT or MISS"),
+            ("X-Matchwire-Seq" = String, description = "EPOCH:SEQ of the match's channel, while it has one"),
+        )),
+        |request| detail(&request);
 }
 
-/// Matches in play, those that kick off within five minutes, and those that ended less than ten minutes
-/// ago: in this order, and each of them the earliest first.
-#[utoipa::path(
-    get,
-    path = "/api/v2/events/live/",
-    tag = "football v2",
-    params(
-        ("league_id" = Option<u64>, Query, description = "Filter by league; also `league`"),
-        ("season_id" = Option<u64>, Query, description = "Filter by season; also `season`"),
-        ("team_id" = Option<u64>, Query, description = "Team, home or away; also `team`"),
-        ("limit" = Option<usize>, Query, description = "Page size (max 200); without `limit` and `offset`, all rows"),
-        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
-    ),
-    responses(
-        (status = 200, body = Live, headers(("X-Cache-Status" = String, description = "HIT or MISS"))),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-    ),
-)]
-pub(super) async fn live(
-    State(api): State<Api>,
-    Extension(cache): Extension<ResponseCache>,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let params = Params::read(request.uri().query(), LIVE)?;
-    let filter = LiveFilter::read(&params)?;
-    if filter != LiveFilter::ALL {
-        return CacheControl::LIVE.answer(request.headers(), &listed(&api, &filter));
+async fn live(request: &ApiRequest) -> ApiResult {
+    let query = query(request)?;
+    if query != request::football() {
+        return request.answer(CacheControl::LIVE, &listed(&request.api, &query));
     }
-    let reader = api.reader.clone();
-    let make = move || SharedBody::json(&listed(&api, &filter));
-    let lookup = cache.live(|| reader.version(), make).await?;
+    let api = request.api.clone();
+    let version = || request.api.history.version();
+    let make = move || SharedBody::json(&listed(&api, &query));
+    let cache: &ResponseCache = request.extension()?;
+    let lookup = cache.live(version, make).await?;
     Ok(lookup.answer(CacheControl::LIVE, request.headers()))
 }
 
-fn listed(api: &Api, filter: &LiveFilter) -> Live {
+fn listed(api: &Api, query: &MatchQuery) -> Live {
     let matches = Matches::now(api);
-    let fresh = matches.all_fresh().filter(|record| filter.lets_through(&record.brief));
+    let fresh = matches.all_fresh().filter(|record| query.selects(&record.brief));
     let fresh = fresh.filter(|record| rank(&record.brief, matches.now).is_some());
     let mut briefs: Vec<_> = fresh.map(|record| Arc::clone(&record.brief)).collect();
     // The hub may no longer know a match that has just ended, especially after a restart.
-    let ended = Filter {
+    let ended = MatchQuery {
         from: Some(matches.now - LENGTH_US_MAX),
         before: Some(matches.now),
-        competition: filter.league,
         statuses: Some(Status::RESULTS.to_vec()),
-        ..request::football()
+        ..query.clone()
     };
-    let also = |brief: &MatchSummary| {
-        matches.fresh(brief.id).is_none()
-            && filter.lets_through(brief)
-            && rank(brief, matches.now).is_some()
-    };
-    briefs.extend(matches.find_with(&ended, Window::ALL, Some(&also)).briefs);
+    let is_listed = |brief: &Arc<MatchSummary>| rank(brief, matches.now).is_some();
+    briefs.extend(matches.archived(&ended).into_iter().filter(is_listed));
     briefs.sort_by_key(|brief| (rank(brief, matches.now), brief.start, brief.id));
     let count = briefs.len();
-    let Window { offset, limit } = filter.window;
+    let Window { offset, limit } = query.window;
     let briefs: Vec<_> = briefs.into_iter().skip(offset).take(limit).collect();
     let rows = matches.rows(&briefs).into_iter().zip(&briefs);
     let events = rows.map(|(event, brief)| LiveEvent::of(&matches, brief, event));
@@ -164,39 +133,18 @@ fn rank(brief: &MatchSummary, now: Micros) -> Option<u8> {
     }
 }
 
-/// A match.
-#[utoipa::path(
-    get,
-    path = "/api/v2/events/{id}/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The match")),
-    responses(
-        (status = 200, body = Event, headers(
-            ("X-Cache-Status" = String, description = "HIT or MISS"),
-            ("X-Matchwire-Seq" = String, description = "EPOCH:SEQ of the match's channel, while it has one"),
-        )),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    Extension(cache): Extension<ResponseCache>,
-    Path(id): Path<String>,
-    request: Request,
-) -> Result<Response, ApiError> {
-    Params::read(request.uri().query(), request::NONE)?;
-    let id = key(&id)?;
-    let found = match api.reader.get(id) {
+fn detail(request: &ApiRequest) -> ApiResult {
+    let id = request.id()?;
+    let found = match request.api.history.current(id) {
         Some(record) => MatchLookup::Fresh(record),
-        None => MatchLookup::Archived(api.archive.brief(id).ok_or(ApiError::NotFound)?),
+        None => MatchLookup::Archived(request.api.history.brief(id).ok_or(ApiError::NotFound)?),
     };
     let brief = found.brief();
     if brief.sport != Sport::Football {
         return Err(ApiError::NotFound);
     }
-    let make = || SharedBody::json(&found.event(&api));
+    let make = || SharedBody::json(&found.event(&request.api));
+    let cache: &ResponseCache = request.extension()?;
     let lookup = cache.detail(id, found.source(), Instant::now(), make)?;
     let cache_control =
         if brief.status.is_live() { CacheControl::LIVE } else { CacheControl::LIST };
@@ -248,5 +196,5 @@ impl MatchLookup {
 
 fn position(record: &MatchRecord) -> Option<HeaderValue> {
     let position = record.position?;
-    HeaderValue::try_from(format!("{}:{}", position.epoch, position.seq)).ok()
+    HeaderValue::try_from(format!("{}:{}", fanout::Epoch(position.epoch), position.seq)).ok()
 }

@@ -13,13 +13,11 @@ use axum::response::Response;
 use hyper::{HeaderMap, header::HeaderValue};
 use tokio::time::Instant;
 
-use crate::{
-    api::{
-        ApiError, CacheControl,
-        response::{CACHE_STATUS, SharedBody},
-    },
-    record::{Key, MatchRecord, MatchSummary},
+use crate::api::{
+    ApiError, CacheControl,
+    response::{CACHE_STATUS, SharedBody},
 };
+use record::{Key, MatchRecord, MatchSummary};
 
 /// The maximum number of cached details; each has a few kilobytes.
 const DETAILS_MAX: usize = 4096;

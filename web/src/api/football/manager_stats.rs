@@ -13,10 +13,8 @@ use super::{
     request::most_frequent,
     tenure,
 };
-use crate::{
-    api::{Api, ApiError},
-    record::{Key, MatchSummary},
-};
+use crate::api::{Api, ApiError};
+use record::{Key, MatchSummary};
 
 /// Covers the matches with a result. Rates are in percent with one decimal place, and means are per match
 /// with two; `None` means that no feed provides the numbers.

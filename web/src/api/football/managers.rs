@@ -2,13 +2,6 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use axum::{
-    Extension,
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,21 +10,17 @@ use super::{
     event::Event,
     line_ups::short_name,
     manager_stats::ManagerStats,
-    match_stats::{MatchStats, MatchStatsCache},
+    match_stats::MatchStats,
     matches::Matches,
     people::{self, Person, Role},
-    request::{self, ListQuery, key},
+    request::{self, MIN_MATCHES, NAME, NONE, PAGE},
     tenure::{self, Tenure},
 };
-use crate::{
-    api::{
-        Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody, time,
-    },
-    archive::{Entity, EntityKind},
-    record::{Key, MatchSummary},
-};
+use crate::api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec, time};
+use history::query::{Entity, EntityKind};
+use record::{Key, MatchSummary};
 
-/// SERVICE section 1.9. Sums are of the matches that we know the result of; what no feed of ours tells
+/// SERVICE section 1.9. Sums cover matches with a known result; what no feed provides
 /// is `null`, or an empty text where that page has one.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(super) struct Manager {
@@ -94,80 +83,44 @@ impl Person for Manager {
 }
 
 const LIST: Spec = request::spec(&[
-    "league_id",
-    "limit",
-    "min_matches",
-    "name",
-    "nationality_code",
-    "offset",
-    "tactical_profile",
-    "team_id",
-    "team_style",
-]);
+    NAME,
+    Param::id("team_id", "Current team, by the manager's last match"),
+    Param::id("league_id", "Managed a team in this league"),
+    Param::text("nationality_code", "Country code (ISO 3166-1 alpha-2)"),
+    Param::text("tactical_profile", "Not provided by any feed: always empty"),
+    Param::text("team_style", "Not provided by any feed: always empty"),
+    MIN_MATCHES,
+])
+.paged();
 
-/// Managers, by name.
-#[utoipa::path(
-    get,
-    path = "/api/v2/managers/",
-    tag = "football v2",
-    params(
-        ("name" = Option<String>, Query, description = "Part of the name"),
-        ("team_id" = Option<u64>, Query, description = "Current team, by the manager's last match"),
-        ("league_id" = Option<u64>, Query, description = "Managed a team in this league"),
-        ("nationality_code" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2)"),
-        ("tactical_profile" = Option<String>, Query, description = "Not provided by any feed: always empty"),
-        ("team_style" = Option<String>, Query, description = "Not provided by any feed: always empty"),
-        ("min_matches" = Option<u64>, Query, description = "Minimum number of matches with a result"),
-        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
-    ),
-    responses(
-        (status = 200, body = Page<Manager>),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-    ),
-)]
-pub(super) async fn list(
-    State(api): State<Api>,
-    Extension(match_stats): Extension<MatchStatsCache>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
-    let params = &query.params;
+endpoints! {
+    /// Managers, by name.
+    "/api/v2/managers/", params(LIST), answers(Page<Manager>), |request| list(&request).await;
+
+    /// A manager.
+    "/api/v2/managers/{id}/", params(NONE), answers(Manager),
+        |request| people::detail::<Manager>(&request).await;
+
+    /// The manager's times with teams.
+    "/api/v2/managers/{id}/career/", params(NONE), answers(Career), |request| career(&request);
+
+    /// The matches that the manager leads and led, the latest first.
+    "/api/v2/managers/{id}/matches/", params(PAGE), answers(Page<Event>),
+        |request| people::matches(&request, Role::Manager);
+}
+
+async fn list(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
     let team = params.id("team_id")?;
     let code = params.text("nationality_code");
     let is_told = ["tactical_profile", "team_style"].iter().all(|name| params.text(name).is_none());
     let passes_filter = |manager: &Entity| {
         is_told
-            && query.has_part("name", &manager.name)
+            && request.has_part("name", &manager.name)
             && team.is_none_or(|team| manager.parent == Some(team))
             && code.is_none_or(|code| country::has_code(manager.country.as_deref(), code))
     };
-    people::list::<Manager>(&query, &match_stats, passes_filter).await
-}
-
-/// A manager.
-#[utoipa::path(
-    get,
-    path = "/api/v2/managers/{id}/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The manager")),
-    responses(
-        (status = 200, body = Manager),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    Extension(match_stats): Extension<MatchStatsCache>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    people::detail::<Manager>(&api, &match_stats, &id, &uri, &headers).await
+    people::list::<Manager>(request, passes_filter).await
 }
 
 /// In the manner of the lists below a team.
@@ -180,56 +133,10 @@ pub(super) struct Career {
     tenures: Vec<Tenure>,
 }
 
-/// The manager's times with teams.
-#[utoipa::path(
-    get,
-    path = "/api/v2/managers/{id}/career/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The manager")),
-    responses(
-        (status = 200, body = Career),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn career(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let matches = Matches::now(&api);
-    let manager = matches.entity(EntityKind::Manager, key(&id)?)?;
+fn career(request: &ApiRequest) -> ApiResult {
+    let (matches, manager) = Matches::for_entity(request, EntityKind::Manager)?;
     let briefs = matches.all(&Role::Manager.results(manager.id));
     let tenures = tenure::tenures(&matches, manager.id, &briefs);
     let body = Career { manager_id: manager.id, count: tenures.len(), tenures };
-    CacheControl::REFERENCE.answer(&headers, &body)
-}
-
-/// The matches that the manager leads and led, the latest first.
-#[utoipa::path(
-    get,
-    path = "/api/v2/managers/{id}/matches/",
-    tag = "football v2",
-    params(
-        ("id" = u64, Path, description = "The manager"),
-        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
-    ),
-    responses(
-        (status = 200, body = Page<Event>),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn matches(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    people::matches(&api, Role::Manager, &id, &uri, &headers)
+    request.answer(CacheControl::REFERENCE, &body)
 }

@@ -9,10 +9,8 @@ use std::{
 use fanout::Micros;
 
 use super::matches::Matches;
-use crate::{
-    api::ApiError,
-    record::{FootballRecord, Key, MatchRecord, MatchSummary},
-};
+use crate::api::ApiError;
+use record::{FootballRecord, Key, MatchRecord, MatchSummary};
 
 /// The maximum number of cached matches; each takes a few hundred bytes. Beyond it the cache is cleared and
 /// filled again.

@@ -13,14 +13,11 @@ use ingest::event::Sport;
 
 use super::{event::Event, head_to_head::HeadToHead, leg};
 use crate::{
-    api::{
-        Api, ApiError,
-        view::{View, pair},
-    },
-    archive::{Entity, EntityKind},
+    api::{Api, ApiError, ApiRequest},
     clock::now,
-    record::{Key, MatchRecord, MatchSummary},
 };
+use history::query::{Entity, EntityKind, View, pair};
+use record::{Key, MatchRecord, MatchSummary};
 
 /// The [`View`] of football.
 #[derive(Debug)]
@@ -40,7 +37,21 @@ impl<'a> Deref for Matches<'a> {
 
 impl<'a> Matches<'a> {
     pub(super) fn now(api: &'a Api) -> Self {
-        Self { api, now: now(), view: View::now(api, Some(Sport::Football)) }
+        Self { api, now: now(), view: View::now(&api.history, Some(Sport::Football)) }
+    }
+
+    /// The same, and the entity in the path of a request.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub(super) fn for_entity(
+        request: &'a ApiRequest,
+        kind: EntityKind,
+    ) -> Result<(Self, Arc<Entity>), ApiError> {
+        let matches = Self::now(&request.api);
+        let entity = matches.entity(kind, request.id()?)?;
+        Ok((matches, entity))
     }
 
     /// A view in which one match is as it is handed in, so that an answer is of the state that its
@@ -97,7 +108,7 @@ impl<'a> Matches<'a> {
     ///
     /// If there is none.
     pub(super) fn entity(&self, kind: EntityKind, id: Key) -> Result<Arc<Entity>, ApiError> {
-        let entity = self.api.archive.entity(kind, id);
+        let entity = self.api.history.entity(kind, id);
         entity.filter(|it| it.sport == Sport::Football).ok_or(ApiError::NotFound)
     }
 
@@ -107,14 +118,12 @@ impl<'a> Matches<'a> {
         kind: EntityKind,
         condition: impl Fn(&Entity) -> bool,
     ) -> Vec<Arc<Entity>> {
-        let archive = &self.api.archive;
-        archive.entities(kind, |it| it.sport == Sport::Football && condition(it))
+        self.api.history.entities(kind, |it| it.sport == Sport::Football && condition(it))
     }
 
     /// What somebody or something is called, or an empty text.
     pub(super) fn name(&self, kind: EntityKind, id: Key) -> String {
-        let entity = self.api.archive.entity(kind, id);
-        entity.map(|it| it.name.to_string()).unwrap_or_default()
+        self.api.history.name(kind, id).unwrap_or_default()
     }
 
     pub(super) fn team_name(&self, id: Key) -> String {

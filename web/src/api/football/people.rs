@@ -2,20 +2,16 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use axum::{http::Uri, response::Response};
-use hyper::HeaderMap;
 use serde::Serialize;
 
 use super::{
     match_stats::{MatchStats, MatchStatsCache},
     matches::Matches,
-    request::{self, ListQuery, football, key, with_result},
+    request::{football, with_result},
 };
-use crate::{
-    api::{Api, ApiError, CacheControl, Params, Spec},
-    archive::{Entity, EntityKind, Filter, Window},
-    record::{Key, MatchSummary},
-};
+use crate::api::{ApiRequest, ApiResult, CacheControl};
+use history::query::{Entity, EntityKind, MatchQuery, Window};
+use record::{Key, MatchSummary};
 
 /// A person's role in a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,16 +29,16 @@ impl Role {
     }
 
     /// The matches of a person in this role.
-    fn of(self, id: Key) -> Filter {
+    fn of(self, id: Key) -> MatchQuery {
         match self {
-            Self::Manager => Filter { manager: Some(id), ..football() },
-            Self::Referee => Filter { referee: Some(id), ..football() },
+            Self::Manager => MatchQuery { manager: Some(id), ..football() },
+            Self::Referee => MatchQuery { referee: Some(id), ..football() },
         }
     }
 
     /// Those of them with a result.
-    pub(super) fn results(self, id: Key) -> Filter {
-        Filter { statuses: with_result().statuses, ..self.of(id) }
+    pub(super) fn results(self, id: Key) -> MatchQuery {
+        MatchQuery { statuses: with_result().statuses, ..self.of(id) }
     }
 
     /// The people with this role in a match.
@@ -68,14 +64,13 @@ pub(super) trait Person: Serialize {
 
 /// Everybody with a role who passes a condition and the filters `league_id` and `min_matches`.
 pub(super) async fn list<T: Person>(
-    query: &ListQuery<'_>,
-    match_stats: &MatchStatsCache,
+    request: &ApiRequest,
     passes_filter: impl Fn(&Entity) -> bool,
-) -> Result<Response, ApiError> {
-    let params = &query.params;
+) -> ApiResult {
+    let params = &request.params;
     let (league, least) = (params.id("league_id")?, params.number("min_matches")?);
     let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
-    let matches = Matches::now(query.api);
+    let matches = Matches::now(&request.api);
     let mut own: HashMap<Key, Vec<Arc<MatchSummary>>> = HashMap::new();
     for brief in matches.all(&with_result()) {
         for id in T::ROLE.in_match(&brief) {
@@ -89,44 +84,26 @@ pub(super) async fn list<T: Person>(
             && least.is_none_or(|least| own.len() >= least)
             && league.is_none_or(|it| own.iter().any(|brief| brief.competition == Some(it)))
     });
-    let Window { offset, limit } = query.window;
+    let Window { offset, limit } = request.window;
     let page: Vec<_> = people.iter().skip(offset).take(limit).collect();
     let needed: Vec<_> = page.iter().flat_map(|it| of(it.id)).map(Arc::clone).collect();
-    let match_stats = match_stats.of(&matches, &needed).await?;
+    let match_stats = request.extension::<MatchStatsCache>()?.of(&matches, &needed).await?;
     let rows = page.into_iter().map(|it| T::of(it, of(it.id), &match_stats)).collect();
-    CacheControl::REFERENCE.answer(query.headers, &query.page(people.len(), rows))
+    request.page(CacheControl::REFERENCE, people.len(), rows)
 }
 
 /// One person.
-pub(super) async fn detail<T: Person>(
-    api: &Api,
-    match_stats: &MatchStatsCache,
-    id: &str,
-    uri: &Uri,
-    headers: &HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let matches = Matches::now(api);
-    let person = matches.entity(T::ROLE.kind(), key(id)?)?;
+pub(super) async fn detail<T: Person>(request: &ApiRequest) -> ApiResult {
+    let (matches, person) = Matches::for_entity(request, T::ROLE.kind())?;
     let own = matches.all(&T::ROLE.results(person.id));
-    let match_stats = match_stats.of(&matches, &own).await?;
-    CacheControl::REFERENCE.answer(headers, &T::of(&person, &own, &match_stats))
+    let match_stats = request.extension::<MatchStatsCache>()?.of(&matches, &own).await?;
+    request.answer(CacheControl::REFERENCE, &T::of(&person, &own, &match_stats))
 }
 
-const MATCHES: Spec = request::spec(&["limit", "offset"]);
-
 /// A person's matches, past and future, the latest first.
-pub(super) fn matches(
-    api: &Api,
-    role: Role,
-    id: &str,
-    uri: &Uri,
-    headers: &HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = ListQuery::read(api, uri, headers, MATCHES)?;
-    let matches = Matches::now(api);
-    let person = matches.entity(role.kind(), key(id)?)?;
-    let filter = Filter { newest_first: true, ..role.of(person.id) };
-    let found = matches.find(&filter, query.window);
-    CacheControl::LIST.answer(headers, &query.page(found.count, matches.rows(&found.briefs)))
+pub(super) fn matches(request: &ApiRequest, role: Role) -> ApiResult {
+    let (matches, person) = Matches::for_entity(request, role.kind())?;
+    let list = MatchQuery { newest_first: true, window: request.window, ..role.of(person.id) };
+    let found = matches.find(&list);
+    request.page(CacheControl::LIST, found.count, matches.rows(&found.briefs))
 }

@@ -6,10 +6,8 @@ use ingest::event::ExpectedGoals;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-use crate::{
-    archive::Appearance,
-    record::{Key, MatchRecord},
-};
+use history::query::Appearance;
+use record::{Key, MatchRecord};
 
 /// SERVICE section 1.2: no envelope of pages.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
@@ -19,31 +17,31 @@ pub(super) struct MatchPlayerStats {
     player_stats: Vec<PlayerStats>,
 }
 
-/// A value as a feed tells it, or does not.
+/// A value as a feed reports it, or `null`.
 trait FromCount {
     fn from_count(count: Option<u32>) -> Self;
 }
 
-/// Who is not counted to have done it has done it no time.
+/// A counter that no feed reports is 0.
 impl FromCount for u32 {
     fn from_count(count: Option<u32>) -> Self {
         count.unwrap_or_default()
     }
 }
 
-/// Not known unless it is told.
+/// `null` unless a feed reports it.
 impl FromCount for Option<u32> {
     fn from_count(count: Option<u32>) -> Self {
         count
     }
 }
 
-/// The row: after whom it is of come counters, each by the name under which feeds tell it. Some no
-/// feed of ours tells; they are there since clients read them.
+/// The row: the player and the match, then counters, each by the name that feeds use. No feed
+/// reports some of them; they are present because clients read them.
 macro_rules! row {
     ($($(#[$attribute:meta])* $counter:ident: $kind:ty,)+) => {
-        /// Counters are numbers: what was not counted is 0. Ratings, expected goals and values are
-        /// `null` unless a feed tells them.
+        /// Counters are numbers, 0 if not counted. Ratings, expected goals and values are `null`
+        /// unless a feed reports them.
         #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, ToSchema)]
         pub(in crate::api) struct PlayerStats {
             pub id: Key,
@@ -54,7 +52,7 @@ macro_rules! row {
         }
 
         impl PlayerStats {
-            fn of_counters(values: &Counters) -> Self {
+            fn of_counters(values: &CountsByName) -> Self {
                 Self {
                     $($counter: FromCount::from_count(values.get(stringify!($counter)).copied()),)+
                     ..Self::default()
@@ -158,7 +156,7 @@ fn expected_goals<S: Serializer>(value: &OptionalCount, out: S) -> Result<S::Ok,
 }
 
 /// By the names of `ingest::event::PlayerStat`.
-type Counters = BTreeMap<Arc<str>, u32>;
+type CountsByName = BTreeMap<Arc<str>, u32>;
 
 impl PlayerStats {
     pub(in crate::api) fn of(it: &Appearance) -> Self {

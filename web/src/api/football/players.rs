@@ -1,11 +1,5 @@
 //! `/api/v2/players/` and the endpoints below one player.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -13,17 +7,17 @@ use super::{
     country, line_ups,
     matches::Matches,
     player_stats::PlayerStats,
-    request::{self, ListQuery, key},
+    request::{self, DATE_FROM, DATE_TO, NAME, NONE},
     teams,
 };
 use crate::{
-    api::{Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody},
-    archive::{Appearance, AppearanceFilter, Entity, EntityKind, Window},
+    api::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec},
     clock::now,
-    record::Key,
 };
+use history::query::{Appearance, AppearanceFilter, Entity, EntityKind, Window};
+use record::Key;
 
-/// SERVICE section 1.9. What no feed of ours tells is `null`, or an empty text where that page has
+/// SERVICE section 1.9. What no feed provides is `null`, or an empty text where that page has
 /// one.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(super) struct Player {
@@ -63,7 +57,7 @@ pub(super) struct TeamOfPlayer {
     short_name: String,
 }
 
-/// As no feed of ours rates players, never there.
+/// Never present, since no feed rates players.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Attributes {
     attacking: u32,
@@ -161,127 +155,69 @@ impl Player {
 }
 
 const LIST: Spec = request::spec(&[
-    "limit",
-    "name",
-    "national_team_id",
-    "nationality_code",
-    "offset",
-    "position",
-    "team_id",
-]);
+    NAME,
+    Param::id("team_id", "Current team, by the player's last match"),
+    Param::id("national_team_id", "Not provided by any feed: always empty"),
+    Param::text("nationality_code", "Country code (ISO 3166-1 alpha-2)"),
+    Param::text("position", "G, D, M or F"),
+])
+.paged();
 
-/// Players, by name.
-#[utoipa::path(
-    get,
-    path = "/api/v2/players/",
-    tag = "football v2",
-    params(
-        ("name" = Option<String>, Query, description = "Part of the name"),
-        ("team_id" = Option<u64>, Query, description = "Current team, by the player's last match"),
-        ("national_team_id" = Option<u64>, Query, description = "Not provided by any feed: always empty"),
-        ("nationality_code" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2)"),
-        ("position" = Option<String>, Query, description = "G, D, M or F"),
-        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
-    ),
-    responses(
-        (status = 200, body = Page<Player>),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-    ),
-)]
-pub(super) async fn list(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
-    let params = &query.params;
+const STATS: Spec = request::spec(&[
+    Param::id("season_id", "Filter by season"),
+    Param::id("team_id", "Filter by team"),
+    Param::id("league_id", "Filter by league"),
+    DATE_FROM,
+    DATE_TO,
+])
+.paged();
+
+endpoints! {
+    /// Players, by name.
+    "/api/v2/players/", params(LIST), answers(Page<Player>), |request| list(&request);
+
+    /// A player.
+    "/api/v2/players/{id}/", params(NONE), answers(Player), |request| detail(&request);
+
+    /// What the player did, match by match, the latest first.
+    "/api/v2/players/{id}/stats/", params(STATS), answers(Page<PlayerStats>),
+        or(status = 400, description = "`event_id` is not supported here; use `events/{id}/player-stats/`"),
+        |request| stats(&request).await;
+
+    /// The seasons that the player was seen in, the latest first.
+    "/api/v2/players/{id}/career/", params(NONE), answers(Career), |request| career(&request).await;
+
+    /// The player's national team.
+    "/api/v2/players/{id}/national-team/", params(NONE), answers(NationalTeam),
+        |request| national_team(&request);
+}
+
+fn list(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
     let (team, national) = (params.id("team_id")?, params.id("national_team_id")?);
     let (code, position) = (params.text("nationality_code"), params.text("position"));
-    let matches = Matches::now(&api);
+    let matches = Matches::now(&request.api);
     let players = matches.entities(EntityKind::Player, |player| {
         national.is_none()
-            && query.has_part("name", &player.name)
+            && request.has_part("name", &player.name)
             && team.is_none_or(|team| player.parent == Some(team))
             && code.is_none_or(|code| country::has_code(player.country.as_deref(), code))
             && position.is_none_or(|wanted| {
                 text(player, "position").is_some_and(|own| own.eq_ignore_ascii_case(wanted))
             })
     });
-    let Window { offset, limit } = query.window;
-    let rows = players.iter().skip(offset).take(limit).map(|it| Player::of(&matches, it));
-    CacheControl::REFERENCE.answer(&headers, &query.page(players.len(), rows.collect()))
+    request.page_of(CacheControl::REFERENCE, &players, |it| Player::of(&matches, it))
 }
 
-/// A player.
-#[utoipa::path(
-    get,
-    path = "/api/v2/players/{id}/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The player")),
-    responses(
-        (status = 200, body = Player),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let matches = Matches::now(&api);
-    let player = matches.entity(EntityKind::Player, key(&id)?)?;
-    CacheControl::REFERENCE.answer(&headers, &Player::of(&matches, &player))
+fn detail(request: &ApiRequest) -> ApiResult {
+    let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
+    request.answer(CacheControl::REFERENCE, &Player::of(&matches, &player))
 }
 
-const STATS: Spec = request::spec(&[
-    "date_from",
-    "date_to",
-    "league_id",
-    "limit",
-    "offset",
-    "season_id",
-    "team_id",
-]);
-
-/// What the player did, match by match, the latest first.
-#[utoipa::path(
-    get,
-    path = "/api/v2/players/{id}/stats/",
-    tag = "football v2",
-    params(
-        ("id" = u64, Path, description = "The player"),
-        ("season_id" = Option<u64>, Query, description = "Filter by season"),
-        ("team_id" = Option<u64>, Query, description = "Filter by team"),
-        ("league_id" = Option<u64>, Query, description = "Filter by league"),
-        ("date_from" = Option<String>, Query, description = "From this day or timestamp, UTC"),
-        ("date_to" = Option<String>, Query, description = "Up to the end of this day, or this timestamp, UTC"),
-        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
-    ),
-    responses(
-        (status = 200, body = Page<PlayerStats>),
-        (status = 400, body = UnknownParametersBody, description = "`event_id` is not supported here; use `events/{id}/player-stats/`"),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn stats(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = ListQuery::read(&api, &uri, &headers, STATS)?;
-    let params = &query.params;
+async fn stats(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
     let league = params.id("league_id")?;
-    let matches = Matches::now(&api);
-    let player = matches.entity(EntityKind::Player, key(&id)?)?;
+    let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
     let filter = AppearanceFilter {
         player: Some(player.id),
         team: params.id("team_id")?,
@@ -292,20 +228,20 @@ pub(super) async fn stats(
     };
     let is_of_league =
         |it: &Appearance| league.is_none_or(|league| competition(&matches, it) == Some(league));
-    let played = appearances(&api, filter).await?;
-    let played = played.iter().filter(|it| is_of_league(it));
-    CacheControl::LIST.answer(&headers, &query.page_of(played.map(PlayerStats::of).collect()))
+    let played = appearances(&request.api, filter).await?;
+    let played: Vec<_> = played.iter().filter(|it| is_of_league(it)).collect();
+    request.page_of(CacheControl::LIST, played, PlayerStats::of)
 }
 
 /// The matches in which the player was on the pitch, the latest first.
 async fn appearances(api: &Api, filter: AppearanceFilter) -> Result<Vec<Appearance>, ApiError> {
     let filter = AppearanceFilter { played_by: Some(now()), ..filter };
-    Ok(api.archive.appearances(&filter, Window::ALL).await?.1)
+    Ok(api.history.appearances(&filter, Window::ALL).await?.1)
 }
 
 /// The league of an appearance.
 fn competition(matches: &Matches<'_>, it: &Appearance) -> Option<Key> {
-    matches.api.archive.brief(it.match_id)?.competition
+    matches.api.history.brief(it.match_id)?.competition
 }
 
 /// In the manner of the lists below a team.
@@ -336,31 +272,11 @@ pub(super) struct Stage {
     red_cards: u32,
 }
 
-/// The seasons that the player was seen in, the latest first.
-#[utoipa::path(
-    get,
-    path = "/api/v2/players/{id}/career/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The player")),
-    responses(
-        (status = 200, body = Career),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn career(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let matches = Matches::now(&api);
-    let player = matches.entity(EntityKind::Player, key(&id)?)?;
+async fn career(request: &ApiRequest) -> ApiResult {
+    let (matches, player) = Matches::for_entity(request, EntityKind::Player)?;
     let filter = AppearanceFilter { player: Some(player.id), ..AppearanceFilter::default() };
     let mut stages: Vec<Stage> = Vec::new();
-    for it in appearances(&api, filter).await? {
+    for it in appearances(&request.api, filter).await? {
         let league = competition(&matches, &it);
         let key = (it.season, league, it.team);
         let own = stages.iter_mut().find(|own| (own.season_id, own.league_id, own.team_id) == key);
@@ -374,7 +290,7 @@ pub(super) async fn career(
         }
     }
     let body = Career { player_id: player.id, count: stages.len(), career: stages };
-    CacheControl::REFERENCE.answer(&headers, &body)
+    request.answer(CacheControl::REFERENCE, &body)
 }
 
 impl Stage {
@@ -409,7 +325,7 @@ impl Stage {
     }
 }
 
-/// No feed of ours tells which team is a nation's.
+/// No feed reports which team is a nation's.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct NationalTeam {
     player_id: Key,
@@ -418,27 +334,8 @@ pub(super) struct NationalTeam {
     goals: Option<u32>,
 }
 
-/// The player's national team.
-#[utoipa::path(
-    get,
-    path = "/api/v2/players/{id}/national-team/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The player")),
-    responses(
-        (status = 200, body = NationalTeam),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn national_team(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let player = Matches::now(&api).entity(EntityKind::Player, key(&id)?)?;
+fn national_team(request: &ApiRequest) -> ApiResult {
+    let (_, player) = Matches::for_entity(request, EntityKind::Player)?;
     let body = NationalTeam { player_id: player.id, national_team: None, caps: None, goals: None };
-    CacheControl::REFERENCE.answer(&headers, &body)
+    request.answer(CacheControl::REFERENCE, &body)
 }

@@ -2,13 +2,6 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use axum::{
-    Extension,
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,17 +9,15 @@ use super::{
     country,
     event::Event,
     head_to_head::ratio,
-    match_stats::{MatchStats, MatchStatsCache},
+    match_stats::MatchStats,
     people::{self, Person, Role},
-    request::{self, ListQuery},
+    request::{self, COUNTRY_CODE, MIN_MATCHES, NAME, NONE, PAGE},
 };
-use crate::{
-    api::{Api, ApiError, ErrorBody, Page, Spec, UnknownParametersBody},
-    archive::Entity,
-    record::{Key, MatchSummary},
-};
+use crate::api::{ApiRequest, ApiResult, Page, Param, Spec};
+use history::query::Entity;
+use record::{Key, MatchSummary};
 
-/// SERVICE section 1.9. Sums are of the matches that we know the result of; what no feed of ours tells
+/// SERVICE section 1.9. Sums cover matches with a known result; what no feed provides
 /// is `null`.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(super) struct Referee {
@@ -104,88 +95,32 @@ impl StatTotal {
     }
 }
 
-const LIST: Spec =
-    request::spec(&["country_code", "league_id", "limit", "min_matches", "name", "offset"]);
+const LIST: Spec = request::spec(&[
+    NAME,
+    COUNTRY_CODE,
+    Param::id("league_id", "Refereed a match in this league"),
+    MIN_MATCHES,
+])
+.paged();
 
-/// Referees, by name.
-#[utoipa::path(
-    get,
-    path = "/api/v2/referees/",
-    tag = "football v2",
-    params(
-        ("name" = Option<String>, Query, description = "Part of the name"),
-        ("country_code" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2)"),
-        ("league_id" = Option<u64>, Query, description = "Refereed a match in this league"),
-        ("min_matches" = Option<u64>, Query, description = "Minimum number of matches with a result"),
-        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
-    ),
-    responses(
-        (status = 200, body = Page<Referee>),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-    ),
-)]
-pub(super) async fn list(
-    State(api): State<Api>,
-    Extension(match_stats): Extension<MatchStatsCache>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
-    let code = query.params.text("country_code");
+endpoints! {
+    /// Referees, by name.
+    "/api/v2/referees/", params(LIST), answers(Page<Referee>), |request| list(&request).await;
+
+    /// A referee.
+    "/api/v2/referees/{id}/", params(NONE), answers(Referee),
+        |request| people::detail::<Referee>(&request).await;
+
+    /// The matches that the referee judges and judged, the latest first.
+    "/api/v2/referees/{id}/matches/", params(PAGE), answers(Page<Event>),
+        |request| people::matches(&request, Role::Referee);
+}
+
+async fn list(request: &ApiRequest) -> ApiResult {
+    let code = request.params.text("country_code");
     let passes_filter = |referee: &Entity| {
-        query.has_part("name", &referee.name)
+        request.has_part("name", &referee.name)
             && code.is_none_or(|code| country::has_code(referee.country.as_deref(), code))
     };
-    people::list::<Referee>(&query, &match_stats, passes_filter).await
-}
-
-/// A referee.
-#[utoipa::path(
-    get,
-    path = "/api/v2/referees/{id}/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The referee")),
-    responses(
-        (status = 200, body = Referee),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    Extension(match_stats): Extension<MatchStatsCache>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    people::detail::<Referee>(&api, &match_stats, &id, &uri, &headers).await
-}
-
-/// The matches that the referee judges and judged, the latest first.
-#[utoipa::path(
-    get,
-    path = "/api/v2/referees/{id}/matches/",
-    tag = "football v2",
-    params(
-        ("id" = u64, Path, description = "The referee"),
-        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
-    ),
-    responses(
-        (status = 200, body = Page<Event>),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn matches(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    people::matches(&api, Role::Referee, &id, &uri, &headers)
+    people::list::<Referee>(request, passes_filter).await
 }

@@ -2,17 +2,11 @@
 
 use std::collections::HashMap;
 
-use axum::http::Uri;
-use hyper::HeaderMap;
 use ingest::event::Sport;
-use serde::Serialize;
 
-use super::vocabulary::StatusFilter;
-use crate::{
-    api::{Api, ApiError, Page, PageUrl, Params, Spec},
-    archive::{Filter, Window},
-    record::{Key, Status},
-};
+use crate::api::{ApiError, ApiRequest, Param, Spec, match_filter};
+use history::query::MatchQuery;
+use record::{Status, Vocabulary};
 
 /// Accepted and ignored everywhere: SERVICE section 1.3.
 pub(super) const TOLERATED: &[&str] = &["tz", "full", "ordering"];
@@ -26,74 +20,62 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
     ("page", "offset"),
 ];
 
+pub(super) const NAME: Param = Param::text("name", "Part of the name");
+pub(super) const COUNTRY_CODE: Param =
+    Param::text("country_code", "Country code (ISO 3166-1 alpha-2)");
+pub(super) const DATE_FROM: Param = Param::text("date_from", "From this day or timestamp, UTC");
+pub(super) const DATE_TO: Param =
+    Param::text("date_to", "Up to the end of this day, or this timestamp, UTC");
+pub(super) const MIN_MATCHES: Param =
+    Param::number("min_matches", "Minimum number of matches with a result");
+
 /// The parameters of an endpoint without any.
 pub(super) const NONE: Spec = spec(&[]);
 
+/// Those of a list without filters.
+pub(super) const PAGE: Spec = NONE.paged();
+
 /// The parameters of an endpoint.
-pub(super) const fn spec(accepted: &'static [&'static str]) -> Spec {
-    Spec { accepted, aliases: ALIASES, tolerated: TOLERATED }
+pub(in crate::api) const fn spec(params: &'static [Param]) -> Spec {
+    Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::of(params) }
 }
 
-/// An id in a path; an invalid one is not found.
-pub(super) fn key(text: &str) -> Result<Key, ApiError> {
-    text.parse().map_err(|_| ApiError::NotFound)
-}
-
-/// A request for a list.
-#[derive(Debug)]
-pub(super) struct ListQuery<'a> {
-    pub api: &'a Api,
-    pub uri: &'a Uri,
-    pub headers: &'a HeaderMap,
-    pub params: Params,
-    pub window: Window,
-}
-
-impl<'a> ListQuery<'a> {
-    pub(super) fn read(
-        api: &'a Api,
-        uri: &'a Uri,
-        headers: &'a HeaderMap,
-        spec: Spec,
-    ) -> Result<Self, ApiError> {
-        let params = Params::read(uri.query(), spec)?;
-        let window = params.window()?;
-        Ok(Self { api, uri, headers, params, window })
-    }
-
-    /// The requested page of a complete list.
-    pub(super) fn page_of<T: Serialize>(&self, all: Vec<T>) -> Page<T> {
-        Page::of_all(&self.page_url(), self.window, all)
-    }
-
-    /// The requested page, given its rows and the number of rows of all pages.
-    pub(super) fn page<T: Serialize>(&self, count: usize, rows: Vec<T>) -> Page<T> {
-        Page::new(&self.page_url(), self.window, count, rows)
-    }
-
-    fn page_url(&self) -> PageUrl<'_> {
-        let Self { api, uri, headers, params, .. } = self;
-        PageUrl { api, headers, path: uri.path(), params }
-    }
-
+impl ApiRequest {
     /// Whether a text contains the value of this parameter, ignoring case.
     pub(super) fn has_part(&self, name: &str, text: &str) -> bool {
         self.params.text(name).is_none_or(|part| holds(text, part))
     }
 
-    /// `date_from` and `date_to`, or the single day of `date`.
-    pub(super) fn days(&self, filter: &mut Filter) -> Result<(), ApiError> {
-        let earlier = [self.params.from("date_from")?, self.params.from("date")?];
-        let later = [self.params.before("date_to")?, self.params.before("date")?];
-        filter.from = earlier.into_iter().flatten().max().or(filter.from);
-        filter.before = later.into_iter().flatten().min().or(filter.before);
-        Ok(())
+    /// The requested list of matches: every filter that the endpoint accepts, and the page.
+    ///
+    /// # Errors
+    ///
+    /// If a value is not valid.
+    pub(super) fn match_query(&self) -> Result<MatchQuery, ApiError> {
+        let params = &self.params;
+        let mut query = match_filter::read(params, Some(Sport::Football))?;
+        // `date` is a single day.
+        query.from = query.from.max(params.from("date")?);
+        query.before = query.before.into_iter().chain(params.before("date")?).min();
+        if let Some(status) = params.text("status") {
+            query.statuses = Vocabulary::FootballV2.parse(status);
+            query.after_extra_time = is_after_extra_time(status);
+        }
+        // A number, else a name.
+        query.round = params.text("round").and_then(|round| round.parse().ok());
+        let round_name = params.text("round").filter(|_| query.round.is_none());
+        query.round_name = round_name.map(ToOwned::to_owned);
+        query.stage = params.text("stage").map(ToOwned::to_owned);
+        query.window = self.window;
+        Ok(query)
     }
+}
 
-    /// `status`.
-    pub(super) fn status(&self) -> Option<StatusFilter> {
-        self.params.text("status").and_then(StatusFilter::read)
-    }
+/// Whether `aet`, decided in extra time or after it, is the only known word of the filter `status=`.
+fn is_after_extra_time(status: &str) -> bool {
+    let words = status.split(',').map(str::trim);
+    let mut known = words.filter(|word| Vocabulary::FootballV2.parse(word).is_some()).peekable();
+    known.peek().is_some() && known.all(|word| word.eq_ignore_ascii_case("aet"))
 }
 
 pub(super) fn holds(text: &str, part: &str) -> bool {
@@ -101,13 +83,13 @@ pub(super) fn holds(text: &str, part: &str) -> bool {
 }
 
 /// A filter of football matches.
-pub(super) fn football() -> Filter {
-    Filter { sport: Some(Sport::Football), ..Filter::default() }
+pub(super) fn football() -> MatchQuery {
+    MatchQuery::of_sport(Sport::Football)
 }
 
 /// A filter of football matches with a result.
-pub(super) fn with_result() -> Filter {
-    Filter { statuses: Some(Status::RESULTS.to_vec()), ..football() }
+pub(super) fn with_result() -> MatchQuery {
+    MatchQuery { statuses: Some(Status::RESULTS.to_vec()), ..football() }
 }
 
 /// The most frequent value; among equals the smallest.

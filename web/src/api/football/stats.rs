@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::analysis::{self, MinuteXg, Momentum, Positions, Shot, Xg};
-use crate::record::{AnalysisRecord, FootballRecord, Key, MatchRecord, ShotRecord, counters};
+use record::{AnalysisRecord, FootballRecord, Key, MatchRecord, ShotRecord, counters};
 
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(super) struct Stats {

@@ -5,13 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
 use fanout::Micros;
-use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -21,14 +15,12 @@ use super::{
     leagues::is_women,
     matches::Matches,
     players::SquadPlayer,
-    request::{self, ListQuery, football, key, most_frequent},
-    seasons::Calendar,
+    request::{self, DATE_FROM, DATE_TO, NAME, NONE, football, most_frequent},
+    seasons::calendar,
 };
-use crate::{
-    api::{Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody},
-    archive::{Entity, EntityKind, Filter, Window},
-    record::{Key, MatchSummary},
-};
+use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use history::query::{Entity, EntityKind, MatchQuery, Window};
+use record::{Key, MatchSummary};
 
 const HOUR_US: Micros = 60 * 60 * 1_000_000;
 
@@ -67,65 +59,67 @@ pub(super) fn short_name(team: &Entity) -> String {
 }
 
 const LIST: Spec = request::spec(&[
-    "country_code",
-    "in_competition",
-    "is_women",
-    "league_id",
-    "limit",
-    "name",
-    "offset",
-    "season_id",
-]);
+    NAME,
+    Param::text(
+        "country_code",
+        "Country code (ISO 3166-1 alpha-2); an unknown code matches no team",
+    ),
+    Param::id("league_id", "Has a match in this league"),
+    Param::id("season_id", "Has a match in this season"),
+    Param::flag(
+        "in_competition",
+        "Whether the team has a match in the current season of `league_id`",
+    ),
+    Param::flag("is_women", "Requires `league_id` or `season_id`"),
+])
+.paged();
 
-/// Teams, by name.
-#[utoipa::path(
-    get,
-    path = "/api/v2/teams/",
-    tag = "football v2",
-    params(
-        ("name" = Option<String>, Query, description = "Part of the name"),
-        ("country_code" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2); an unknown code matches no team"),
-        ("league_id" = Option<u64>, Query, description = "Has a match in this league"),
-        ("season_id" = Option<u64>, Query, description = "Has a match in this season"),
-        ("in_competition" = Option<bool>, Query, description = "Whether the team has a match in the current season of `league_id`"),
-        ("is_women" = Option<bool>, Query, description = "Requires `league_id` or `season_id`"),
-        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
-    ),
-    responses(
-        (status = 200, body = Page<Team>),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-    ),
-)]
-pub(super) async fn list(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
-    let code = query.params.text("country_code");
-    let matches = Matches::now(&api);
-    let members = members(&query, &matches)?;
+const FIXTURES: Spec = request::spec(&[
+    DATE_FROM,
+    DATE_TO,
+    Param::id("league_id", "Filter by league"),
+    Param::text("status", "As for matches"),
+])
+.paged();
+
+endpoints! {
+    /// Teams, by name.
+    "/api/v2/teams/", params(LIST), answers(Page<Team>), |request| list(&request);
+
+    /// A team.
+    "/api/v2/teams/{id}/", params(NONE), answers(Team), |request| detail(&request);
+
+    /// Its matches. The default range is from three hours ago to seven days ahead.
+    "/api/v2/teams/{id}/fixtures/", params(FIXTURES), answers(Page<Event>),
+        |request| fixtures(&request);
+
+    /// The players whose last match was for it.
+    "/api/v2/teams/{id}/squad/", params(NONE), answers(Squad), |request| squad(&request);
+}
+
+fn list(request: &ApiRequest) -> ApiResult {
+    let code = request.params.text("country_code");
+    let matches = Matches::now(&request.api);
+    let members = members(request, &matches)?;
     let teams = matches.entities(EntityKind::Team, |team| {
-        query.has_part("name", &team.name)
+        request.has_part("name", &team.name)
             && code.is_none_or(|code| country::has_code(team.country.as_deref(), code))
             && members.as_ref().is_none_or(|members| members.contains(&team.id))
     });
-    let Window { offset, limit } = query.window;
+    let Window { offset, limit } = request.window;
     let page: Vec<_> = teams.iter().skip(offset).take(limit).collect();
     let home = home_matches(&matches, page.iter().map(|team| team.id).collect());
     let row = |team: &Arc<Entity>| {
         Team::of(team, home.get(&team.id).map(Vec::as_slice).unwrap_or_default())
     };
     let rows = page.into_iter().map(row).collect();
-    CacheControl::LIST.answer(&headers, &query.page(teams.len(), rows))
+    request.page(CacheControl::LIST, teams.len(), rows)
 }
 
 /// For at least these teams.
 fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<MatchSummary>>> {
     let mut home: HashMap<Key, Vec<_>> = HashMap::new();
-    for brief in matches.all(&Filter { teams: Some(teams), ..football() }) {
+    for brief in matches.all(&MatchQuery { teams: Some(teams), ..football() }) {
         if let (Some([team, _]), Some(_)) = (brief.sides, brief.venue) {
             home.entry(team).or_default().push(brief);
         }
@@ -134,11 +128,8 @@ fn home_matches(matches: &Matches<'_>, teams: Vec<Key>) -> HashMap<Key, Vec<Arc<
 }
 
 /// The teams of a league or a season; `None` if the request names neither.
-fn members(
-    query: &ListQuery<'_>,
-    matches: &Matches<'_>,
-) -> Result<Option<BTreeSet<Key>>, ApiError> {
-    let params = &query.params;
+fn members(request: &ApiRequest, matches: &Matches<'_>) -> Result<Option<BTreeSet<Key>>, ApiError> {
+    let params = &request.params;
     let (league, season) = (params.id("league_id")?, params.id("season_id")?);
     let (inside, women) = (params.flag("in_competition")?, params.flag("is_women")?);
     if inside.is_some() && league.is_none() {
@@ -154,13 +145,13 @@ fn members(
             None => Ok(None),
         };
     }
-    let of = |filter: &Filter| -> BTreeSet<Key> {
+    let of = |filter: &MatchQuery| -> BTreeSet<Key> {
         matches.all(filter).iter().filter_map(|brief| brief.sides).flatten().collect()
     };
-    let mut members = of(&Filter { competition: league, season, ..football() });
+    let mut members = of(&MatchQuery { competition: league, season, ..football() });
     if let (Some(inside), Some(league)) = (inside, league) {
-        let current = Calendar::of(matches, Some(league)).current(league);
-        let playing = current.map(|season| of(&Filter { season: Some(season), ..football() }));
+        let current = calendar(matches, Some(league)).current(league);
+        let playing = current.map(|season| of(&MatchQuery { season: Some(season), ..football() }));
         let playing = playing.unwrap_or_default();
         members.retain(|team| playing.contains(team) == inside);
     }
@@ -175,83 +166,24 @@ fn members(
     Ok(Some(members))
 }
 
-/// A team.
-#[utoipa::path(
-    get,
-    path = "/api/v2/teams/{id}/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The team")),
-    responses(
-        (status = 200, body = Team),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let matches = Matches::now(&api);
-    let team = matches.entity(EntityKind::Team, key(&id)?)?;
-    let mut home = matches.all(&Filter { team: Some(team.id), ..football() });
+fn detail(request: &ApiRequest) -> ApiResult {
+    let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
+    let mut home = matches.all(&MatchQuery { team: Some(team.id), ..football() });
     home.retain(|brief| brief.sides.is_some_and(|sides| sides[0] == team.id));
-    CacheControl::REFERENCE.answer(&headers, &Team::of(&team, &home))
+    request.answer(CacheControl::REFERENCE, &Team::of(&team, &home))
 }
 
-const FIXTURES: Spec =
-    request::spec(&["date_from", "date_to", "league_id", "limit", "offset", "status"]);
-
-/// Its matches, from three hours ago to seven days ahead unless other days are asked for.
-#[utoipa::path(
-    get,
-    path = "/api/v2/teams/{id}/fixtures/",
-    tag = "football v2",
-    params(
-        ("id" = u64, Path, description = "The team"),
-        ("date_from" = Option<String>, Query, description = "From this day or timestamp, UTC"),
-        ("date_to" = Option<String>, Query, description = "Up to the end of this day, or this timestamp, UTC"),
-        ("league_id" = Option<u64>, Query, description = "Filter by league"),
-        ("status" = Option<String>, Query, description = "As for matches"),
-        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
-    ),
-    responses(
-        (status = 200, body = Page<Event>),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn fixtures(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = ListQuery::read(&api, &uri, &headers, FIXTURES)?;
-    let matches = Matches::now(&api);
-    let team = matches.entity(EntityKind::Team, key(&id)?)?;
-    let wanted = query.status();
-    let mut filter = Filter {
-        team: Some(team.id),
-        competition: query.params.id("league_id")?,
-        statuses: wanted.as_ref().map(|wanted| wanted.statuses.clone()),
-        ..football()
-    };
-    query.days(&mut filter)?;
+fn fixtures(request: &ApiRequest) -> ApiResult {
+    let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
+    let mut list = request.match_query()?;
+    list.team = Some(team.id);
     // A single bound leaves the other side open.
-    if filter.from.is_none() && filter.before.is_none() {
-        filter.from = Some(matches.now - FIXTURES_BACK_US);
-        filter.before = Some(matches.now + FIXTURES_AHEAD_US);
+    if list.from.is_none() && list.before.is_none() {
+        list.from = Some(matches.now - FIXTURES_BACK_US);
+        list.before = Some(matches.now + FIXTURES_AHEAD_US);
     }
-    let also =
-        |brief: &MatchSummary| wanted.as_ref().is_none_or(|wanted| wanted.lets_through(brief));
-    let found = matches.find_with(&filter, query.window, Some(&also));
-    CacheControl::LIST.answer(&headers, &query.page(found.count, matches.rows(&found.briefs)))
+    let found = matches.find(&list);
+    request.page(CacheControl::LIST, found.count, matches.rows(&found.briefs))
 }
 
 /// SERVICE section 1.2: no envelope of pages.
@@ -262,30 +194,10 @@ pub(super) struct Squad {
     players: Vec<SquadPlayer>,
 }
 
-/// The players whose last match was for it.
-#[utoipa::path(
-    get,
-    path = "/api/v2/teams/{id}/squad/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The team")),
-    responses(
-        (status = 200, body = Squad),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn squad(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let matches = Matches::now(&api);
-    let team = matches.entity(EntityKind::Team, key(&id)?)?;
+fn squad(request: &ApiRequest) -> ApiResult {
+    let (matches, team) = Matches::for_entity(request, EntityKind::Team)?;
     let players = matches.entities(EntityKind::Player, |player| player.parent == Some(team.id));
     let players: Vec<_> = players.iter().map(|player| SquadPlayer::of(player)).collect();
-    CacheControl::REFERENCE
-        .answer(&headers, &Squad { team_id: team.id, count: players.len(), players })
+    request
+        .answer(CacheControl::REFERENCE, &Squad { team_id: team.id, count: players.len(), players })
 }

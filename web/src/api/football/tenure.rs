@@ -5,16 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{
-    event::{day, regulation},
-    head_to_head::ratio,
-    matches::Matches,
-    request::with_result,
-};
-use crate::{
-    archive::Filter,
-    record::{Key, MatchSummary},
-};
+use super::{event::day, head_to_head::ratio, matches::Matches, request::with_result};
+use history::query::{MatchQuery, regulation};
+use record::{Key, MatchSummary};
 
 /// The number of matches compared before and after an appointment.
 const EFFECT: usize = 10;
@@ -94,7 +87,7 @@ impl Tenure {
         let [wins, draws, losses] = balance(&goals);
         let start = run.first().and_then(|brief| brief.start);
         let end = run.last().and_then(|brief| brief.start);
-        let before = Filter { team: Some(team), before: start, ..with_result() };
+        let before = MatchQuery { team: Some(team), before: start, ..with_result() };
         let before = matches.all(&before);
         let last = before.len().saturating_sub(EFFECT);
         let before = self::goals(team, before[last..].iter().map(AsRef::as_ref));

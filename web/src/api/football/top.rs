@@ -1,29 +1,19 @@
 //! `leagues/{id}/top/{stat}/`: the leaders of a season.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     matches::Matches,
-    players,
-    request::{self, key},
-    seasons::{Calendar, Season},
+    players, request,
+    seasons::{Season, calendar},
 };
-use crate::{
-    api::{Api, ApiError, CacheControl, ErrorBody, Params, Spec, UnknownParametersBody},
-    archive::{EntityKind, Leader, LeaderRow},
-    record::Key,
-};
+use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, PageSize, Param, Spec};
+use history::query::{EntityKind, Leader, LeaderRow};
+use record::Key;
 
 /// SERVICE section 1.8.
-const LIMIT_DEFAULT: usize = 20;
-const LIMIT_MAX: usize = 50;
+const LEADERS: PageSize = PageSize { default: 20, max: 50 };
 
 /// SERVICE section 1.2: no envelope of pages.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -49,8 +39,6 @@ pub(super) struct Leading {
     matches: u64,
 }
 
-const SPEC: Spec = request::spec(&["limit", "season_id"]);
-
 /// The word in the path, its title, and the statistic.
 const STATS: [(&str, &str, Leader); 5] = [
     ("scorers", "Goals", Leader::Goals),
@@ -60,44 +48,31 @@ const STATS: [(&str, &str, Leader); 5] = [
     ("fouls", "Fouls", Leader::Fouls),
 ];
 
-/// Who leads a season.
-#[utoipa::path(
-    get,
-    path = "/api/v2/leagues/{id}/top/{stat}/",
-    tag = "football v2",
-    params(
-        ("id" = u64, Path, description = "The league"),
-        ("stat" = String, Path, description = "scorers, assists, yellowcards, redcards or fouls"),
-        ("season_id" = Option<u64>, Query, description = "The season (default: the current one)"),
-        ("limit" = Option<usize>, Query, description = "Number of rows (default 20, max 50)"),
-    ),
-    responses(
-        (status = 200, body = Top),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn top(
-    State(api): State<Api>,
-    Path((id, stat)): Path<(String, String)>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::read(uri.query(), SPEC)?;
-    let known = STATS.iter().find(|(word, ..)| *word == stat);
+const SPEC: Spec = request::spec(&[
+    Param::text("stat", "scorers, assists, yellowcards, redcards or fouls").in_path(),
+    Param::id("season_id", "The season (default: the current one)"),
+    Param::number("limit", "Number of rows (default 20, max 50)"),
+]);
+
+endpoints! {
+    /// Who leads a season.
+    "/api/v2/leagues/{id}/top/{stat}/", params(SPEC), answers(Top), |request| top(&request).await;
+}
+
+async fn top(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
+    let known = STATS.iter().find(|(word, ..)| *word == request.path("stat"));
     let (stat, label, leader) = *known.ok_or(ApiError::NotFound)?;
-    let matches = Matches::now(&api);
-    let league = matches.entity(EntityKind::Competition, key(&id)?)?;
-    let calendar = Calendar::of(&matches, Some(league.id));
-    let season = calendar.season(&matches, league.id, params.id("season_id")?)?;
-    let limit = params.window_of(LIMIT_DEFAULT, LIMIT_MAX)?.limit;
+    let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
+    let calendar = calendar(&matches, Some(league.id));
+    let season = Season::requested(&matches, &calendar, league.id, params.id("season_id")?)?;
+    let limit = params.window_of(LEADERS)?.limit;
     let rows = match &season {
-        Some(season) => api.archive.leaders(season.id, leader, limit).await?,
+        Some(season) => request.api.history.leaders(season.id, leader, limit).await?,
         None => Vec::new(),
     };
     let leaders = ranked(&matches, &rows);
-    CacheControl::LIST.answer(&headers, &Top { league_id: league.id, season, stat, label, leaders })
+    request.answer(CacheControl::LIST, &Top { league_id: league.id, season, stat, label, leaders })
 }
 
 fn ranked(matches: &Matches<'_>, rows: &[LeaderRow]) -> Vec<Leading> {

@@ -5,27 +5,19 @@ use std::{
     sync::Arc,
 };
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     country,
     matches::Matches,
-    request::{self, ListQuery, football, key, most_frequent},
+    request::{self, COUNTRY_CODE, NAME, NONE, football, most_frequent},
 };
-use crate::{
-    api::{Api, ApiError, CacheControl, ErrorBody, Page, Params, Spec, UnknownParametersBody},
-    archive::{Entity, EntityKind, Filter},
-    record::{Key, MatchSummary},
-};
+use crate::api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use history::query::{Entity, EntityKind, MatchQuery};
+use record::{Key, MatchSummary};
 
-/// SERVICE section 1.9. What no feed of ours tells is `null`.
+/// SERVICE section 1.9. What no feed provides is `null`.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(super) struct Venue {
     id: Key,
@@ -109,75 +101,48 @@ fn assignments(matches: &Matches<'_>, played: &[Arc<MatchSummary>]) -> Vec<Assig
     counts.into_iter().map(assignment).collect()
 }
 
-const LIST: Spec =
-    request::spec(&["city", "country_code", "limit", "min_capacity", "name", "offset", "team_id"]);
+const LIST: Spec = request::spec(&[
+    NAME,
+    Param::text("city", "Part of the city's name"),
+    COUNTRY_CODE,
+    Param::number("min_capacity", "Minimum capacity"),
+    Param::id("team_id", "Home venue of this team"),
+])
+.paged();
 
-/// Venues, by name.
-#[utoipa::path(
-    get,
-    path = "/api/v2/venues/",
-    tag = "football v2",
-    params(
-        ("name" = Option<String>, Query, description = "Part of the name"),
-        ("city" = Option<String>, Query, description = "Part of the city's name"),
-        ("country_code" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2)"),
-        ("min_capacity" = Option<u64>, Query, description = "Minimum capacity"),
-        ("team_id" = Option<u64>, Query, description = "Home venue of this team"),
-        ("limit" = Option<usize>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<usize>, Query, description = "Number of rows to skip"),
-    ),
-    responses(
-        (status = 200, body = Page<Venue>),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-    ),
-)]
-pub(super) async fn list(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = ListQuery::read(&api, &uri, &headers, LIST)?;
-    let params = &query.params;
+endpoints! {
+    /// Venues, by name.
+    "/api/v2/venues/", params(LIST), answers(Page<Venue>), |request| list(&request);
+
+    /// A venue.
+    "/api/v2/venues/{id}/", params(NONE), answers(Venue), |request| detail(&request);
+
+    /// The seasons of leagues that are played there.
+    "/api/v2/venues/{id}/competitions/", params(NONE), answers(Competitions),
+        |request| competitions(&request);
+}
+
+fn list(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
     let (least, team) = (params.number("min_capacity")?, params.id("team_id")?);
     let code = params.text("country_code");
-    let matches = Matches::now(&api);
+    let matches = Matches::now(&request.api);
     let mut venues = Venue::all(&matches, |venue| {
-        query.has_part("name", &venue.name)
+        request.has_part("name", &venue.name)
             && code.is_none_or(|code| country::has_code(venue.country.as_deref(), code))
     });
     venues.retain(|venue| {
-        query.has_part("city", venue.city.as_deref().unwrap_or_default())
+        request.has_part("city", venue.city.as_deref().unwrap_or_default())
             && least.is_none_or(|least| venue.capacity.is_some_and(|it| it >= least))
             && team.is_none_or(|team| venue.home_team_id == Some(team))
     });
-    CacheControl::REFERENCE.answer(&headers, &query.page_of(venues))
+    request.page_of(CacheControl::REFERENCE, venues, |row| row)
 }
 
-/// A venue.
-#[utoipa::path(
-    get,
-    path = "/api/v2/venues/{id}/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The venue")),
-    responses(
-        (status = 200, body = Venue),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let matches = Matches::now(&api);
-    let venue = matches.entity(EntityKind::Venue, key(&id)?)?;
-    let played = matches.all(&Filter { venue: Some(venue.id), ..football() });
-    CacheControl::REFERENCE.answer(&headers, &Venue::of(&matches, &venue, &played))
+fn detail(request: &ApiRequest) -> ApiResult {
+    let (matches, venue) = Matches::for_entity(request, EntityKind::Venue)?;
+    let played = matches.all(&MatchQuery { venue: Some(venue.id), ..football() });
+    request.answer(CacheControl::REFERENCE, &Venue::of(&matches, &venue, &played))
 }
 
 /// In the manner of the lists below a league.
@@ -188,30 +153,10 @@ pub(super) struct Competitions {
     competitions: Vec<Assignment>,
 }
 
-/// The seasons of leagues that are played there.
-#[utoipa::path(
-    get,
-    path = "/api/v2/venues/{id}/competitions/",
-    tag = "football v2",
-    params(("id" = u64, Path, description = "The venue")),
-    responses(
-        (status = 200, body = Competitions),
-        (status = 400, body = UnknownParametersBody),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-    ),
-)]
-pub(super) async fn competitions(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), request::NONE)?;
-    let matches = Matches::now(&api);
-    let venue = matches.entity(EntityKind::Venue, key(&id)?)?;
-    let played = matches.all(&Filter { venue: Some(venue.id), ..football() });
+fn competitions(request: &ApiRequest) -> ApiResult {
+    let (matches, venue) = Matches::for_entity(request, EntityKind::Venue)?;
+    let played = matches.all(&MatchQuery { venue: Some(venue.id), ..football() });
     let competitions = assignments(&matches, &played);
     let body = Competitions { venue_id: venue.id, count: competitions.len(), competitions };
-    CacheControl::REFERENCE.answer(&headers, &body)
+    request.answer(CacheControl::REFERENCE, &body)
 }

@@ -1,9 +1,7 @@
 //! `/api/v2/odds/best/`: the highest price of each outcome. SERVICE section 3.4, which does not say what
 //! a row has: ours is named as in the comparison.
 
-use axum::{Extension, extract::State, http::Uri, response::Response};
 use fanout::Micros;
-use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,41 +11,19 @@ use super::{
     market::{self, Market},
     needs_bookmakers,
     quote::{self, OutcomeKey},
-    status,
 };
 use crate::{
-    accounts::Caller,
-    api::{Api, ApiError, CacheControl, Number, Page, PageUrl, Params, Spec, time},
-    archive::{EntityKind, Filter, OddsFilter, OddsRow, Period, Window},
+    api::{
+        Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Params, Spec,
+        match_filter, time,
+    },
     clock::now,
-    record::{Key, MatchSummary},
 };
+use history::query::{EntityKind, MatchQuery, OddsFilter, OddsRow, Period, Window};
+use record::{Key, MatchSummary, Status};
 
-/// How far it looks ahead, unless told.
+/// How far it looks ahead by default.
 const AHEAD_US: Micros = 7 * 24 * 3600 * 1_000_000;
-
-const LIST: Spec = Spec {
-    accepted: &[
-        "date_from",
-        "date_to",
-        "event_id",
-        "league_id",
-        "limit",
-        "market",
-        "offset",
-        "season_id",
-        "team_id",
-    ],
-    aliases: &[
-        ("event", "event_id"),
-        ("league", "league_id"),
-        ("season", "season_id"),
-        ("team", "team_id"),
-        ("page_size", "limit"),
-        ("page", "offset"),
-    ],
-    tolerated: &["tz", "full", "ordering"],
-};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::api) struct BestOdds {
@@ -73,7 +49,7 @@ impl BestOdds {
     fn new(api: &Api, brief: &MatchSummary, row: &OddsRow) -> Self {
         let (market, outcome) = quote::football(row);
         let name = |kind, id: Option<Key>| {
-            api.archive.entity(kind, id?).map(|entity| entity.name.to_string())
+            api.history.entity(kind, id?).map(|entity| entity.name.to_string())
         };
         let side = |place: usize| brief.sides.map(|sides| sides[place]);
         Self {
@@ -100,12 +76,10 @@ impl BestOdds {
 /// The highest price on offer of each outcome of a market, by the start of the matches.
 pub(in crate::api) async fn rows(
     api: &Api,
-    filter: &Filter,
-    event: Option<Key>,
+    filter: &MatchQuery,
     market: Market,
 ) -> Result<Vec<BestOdds>, ApiError> {
-    let mut matches = api.archive.find(filter, Window::ALL).briefs;
-    matches.retain(|brief| event.is_none_or(|event| event == brief.id));
+    let matches = api.history.find(filter).briefs;
     let odds_filter = OddsFilter {
         matches: Some(matches.iter().map(|brief| brief.id).collect()),
         market: Some(market.kind.to_owned()),
@@ -113,7 +87,7 @@ pub(in crate::api) async fn rows(
         period: Period::WholeMatch,
         ..OddsFilter::default()
     };
-    let (_, prices) = api.archive.odds(&odds_filter, Window::ALL).await?;
+    let (_, prices) = api.history.odds(&odds_filter, Window::ALL).await?;
     let best = quote::best(prices.iter().filter(|row| row.is_open));
     let mut best: Vec<(OutcomeKey, &OddsRow)> = best.into_iter().collect();
     best.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -128,50 +102,55 @@ pub(in crate::api) async fn rows(
     Ok(rows)
 }
 
-/// Matches that have not begun, a week ahead unless told.
-fn filter(params: &Params) -> Result<Filter, ApiError> {
+/// Matches that have not started; by default those of the next week.
+fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
     let now = now();
-    let from = params.from("date_from")?.unwrap_or(now);
+    let filter = match_filter::read(params, Some(Sport::Football))?;
+    let from = filter.from.unwrap_or(now);
     let ahead = from.max(now).saturating_add(AHEAD_US);
-    Ok(Filter {
-        sport: Some(Sport::Football),
+    Ok(MatchQuery {
         from: Some(from),
-        before: Some(params.before("date_to")?.unwrap_or(ahead)),
-        competition: params.id("league_id")?,
-        season: params.id("season_id")?,
-        team: params.id("team_id")?,
-        statuses: status::parse("upcoming"),
-        ..Filter::default()
+        before: Some(filter.before.unwrap_or(ahead)),
+        statuses: Some(Status::UPCOMING.to_vec()),
+        ids: params.id("event_id")?.map(|event| vec![event]),
+        ..filter
     })
 }
 
-/// The highest price of each outcome of a market, over the matches of the next days.
-#[utoipa::path(
-    get, path = "/api/v2/odds/best/", tag = "football v2",
-    params(
-        ("market" = Option<String>, Query, description = "The market (default: 1x2)"),
-        ("date_from" = Option<String>, Query, description = "A day or a timestamp (default: now)"),
-        ("date_to" = Option<String>, Query, description = "A day (inclusive) or a timestamp (default: seven days later)"),
-        ("event_id" = Option<u64>, Query),
-        ("league_id" = Option<u64>, Query),
-        ("season_id" = Option<u64>, Query),
-        ("team_id" = Option<u64>, Query),
-        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<u64>, Query),
-    ),
-    responses((status = 200, body = Page<BestOdds>), (status = 400, description = "Unknown parameter or invalid value"), (status = 403, description = "The account does not include prices by bookmaker"))
-)]
-pub(super) async fn best(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::read(uri.query(), LIST)?;
-    needs_bookmakers(&api, &caller)?;
+const LIST: Spec = Spec {
+    aliases: &[
+        ("event", "event_id"),
+        ("league", "league_id"),
+        ("season", "season_id"),
+        ("team", "team_id"),
+        ("page_size", "limit"),
+        ("page", "offset"),
+    ],
+    tolerated: &["tz", "full", "ordering"],
+    ..Spec::of(&[
+        Param::text("market", "The market (default: 1x2)"),
+        Param::text("date_from", "A day or a timestamp (default: now)"),
+        Param::text("date_to", "A day (inclusive) or a timestamp (default: seven days later)"),
+        Param::id("event_id", ""),
+        Param::id("league_id", ""),
+        Param::id("season_id", ""),
+        Param::id("team_id", ""),
+    ])
+    .paged()
+};
+
+endpoints! {
+    /// The highest price of each outcome of a market, over the matches of the next days.
+    "/api/v2/odds/best/", params(LIST), answers(Page<BestOdds>),
+        or(status = 403, description = "The account does not include prices by bookmaker"),
+        |request| best(&request).await;
+}
+
+async fn best(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
+    needs_bookmakers(&request.api, request.caller()?)?;
     let market = params.parsed("market", &format!("one of {}", market::names()), Market::named)?;
     let market = market.unwrap_or(Market::RESULT);
-    let rows = rows(&api, &filter(&params)?, params.id("event_id")?, market).await?;
-    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
-    CacheControl::ODDS.answer(&headers, &Page::of_all(&page_url, params.window()?, rows))
+    let rows = rows(&request.api, &filter(params)?, market).await?;
+    request.page_of(CacheControl::ODDS, rows, |row| row)
 }

@@ -2,15 +2,11 @@
 
 use std::borrow::Cow;
 
-use axum::{extract::State, http::Uri, response::Response};
-use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{
-    api::{Api, ApiError, CacheControl, Page, PageUrl, Params, Spec},
-    record::CONSENSUS,
-};
+use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Spec};
+use record::CONSENSUS;
 
 /// Our slugs, what the houses call themselves, and the slug under which clients of this interface know
 /// them where that is another one.
@@ -130,30 +126,19 @@ impl Bookmaker {
 }
 
 const LIST: Spec = Spec {
-    accepted: &["limit", "offset"],
     aliases: &[("page_size", "limit"), ("page", "offset")],
     tolerated: &["tz", "full", "ordering"],
+    ..Spec::of(&[]).paged()
 };
 
-/// Every bookmaker of whom there is a price, and the consensus.
-#[utoipa::path(
-    get, path = "/api/v2/bookmakers/", tag = "football v2",
-    params(
-        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<u64>, Query),
-    ),
-    responses((status = 200, body = Page<Bookmaker>), (status = 400, description = "Unknown parameter or invalid value"))
-)]
-pub(super) async fn bookmakers(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::read(uri.query(), LIST)?;
-    let window = params.window()?;
-    let all = api.archive.bookmakers().iter().map(|slug| Bookmaker::of(slug)).collect();
-    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
-    CacheControl::REFERENCE.answer(&headers, &Page::of_all(&page_url, window, all))
+endpoints! {
+    /// Every bookmaker with a price, and the consensus.
+    "/api/v2/bookmakers/", params(LIST), answers(Page<Bookmaker>), |request| bookmakers(&request);
+}
+
+fn bookmakers(request: &ApiRequest) -> ApiResult {
+    let bookmakers = request.api.history.bookmakers();
+    request.page_of(CacheControl::REFERENCE, &bookmakers, |slug| Bookmaker::of(slug))
 }
 
 #[cfg(test)]

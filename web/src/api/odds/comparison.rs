@@ -2,27 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::{
-    Extension,
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    OF_EVENT, bookmaker, football_record, id_of, needs_bookmakers,
+    OF_EVENT, bookmaker, football_record, needs_bookmakers,
     quote::{self, is_consensus, on_offer},
     quotes,
 };
-use crate::{
-    accounts::Caller,
-    api::{Api, ApiError, CacheControl, Number, Params, time},
-    archive::OddsRow,
-    record::{EntityRef, Key, MatchRecord},
-};
+use crate::api::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, time};
+use history::query::OddsRow;
+use record::{EntityRef, Key, MatchRecord};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::api) struct Comparison {
@@ -124,22 +114,18 @@ impl Comparison {
     }
 }
 
-/// Every bookmaker's price of every outcome of a match, side by side.
-#[utoipa::path(
-    get, path = "/api/v2/events/{id}/odds/comparison/", tag = "football v2",
-    params(("id" = u64, Path, description = "The event's ID")),
-    responses((status = 200, body = Comparison), (status = 400, description = "Unknown parameter"), (status = 403, description = "The account does not include prices by bookmaker"), (status = 404, description = "No such event"))
-)]
-pub(super) async fn comparison(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), OF_EVENT)?;
-    needs_bookmakers(&api, &caller)?;
-    CacheControl::ODDS.answer(&headers, &compare(&api, id_of(&id)?).await?)
+endpoints! {
+    /// Every bookmaker's price of every outcome of a match, side by side.
+    "/api/v2/events/{id}/odds/comparison/", params(OF_EVENT), answers(Comparison),
+        or(status = 400, description = "Unknown parameter"),
+        or(status = 403, description = "The account does not include prices by bookmaker"),
+        or(status = 404, description = "No such event"),
+        |request| comparison(&request).await;
+}
+
+async fn comparison(request: &ApiRequest) -> ApiResult {
+    needs_bookmakers(&request.api, request.caller()?)?;
+    request.answer(CacheControl::ODDS, &compare(&request.api, request.id()?).await?)
 }
 
 /// The prices of a match side by side.

@@ -1,25 +1,17 @@
 //! `/api/v2/events/{id}/odds/`: what all bookmakers together say, for everybody. SERVICE section 3.1.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
 use rust_decimal::{Decimal, dec};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    OF_EVENT, football_record, id_of,
+    OF_EVENT, football_record,
     quote::{is_consensus, on_offer},
     quotes,
 };
-use crate::{
-    api::{Api, ApiError, CacheControl, Number, Params, time},
-    archive::OddsRow,
-    record::{MatchRecord, Status},
-};
+use crate::api::{ApiRequest, ApiResult, CacheControl, Number, time};
+use history::query::OddsRow;
+use record::{MatchRecord, Status};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::api) struct ConsensusOdds {
@@ -112,20 +104,16 @@ fn reason(status: Status, is_empty: bool) -> &'static str {
     }
 }
 
-/// Consensus odds of a match: the median of what bookmakers offer.
-#[utoipa::path(
-    get, path = "/api/v2/events/{id}/odds/", tag = "football v2",
-    params(("id" = u64, Path, description = "The event's ID")),
-    responses((status = 200, body = ConsensusOdds), (status = 400, description = "Unknown parameter"), (status = 404, description = "No such event"))
-)]
-pub(super) async fn odds(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), OF_EVENT)?;
-    let record = football_record(&api, id_of(&id)?).await?;
-    let quotes = quotes(&api, &record).await?;
-    CacheControl::ODDS.answer(&headers, &ConsensusOdds::of(&record, &quotes))
+endpoints! {
+    /// Consensus odds of a match: the median of what bookmakers offer.
+    "/api/v2/events/{id}/odds/", params(OF_EVENT), answers(ConsensusOdds),
+        or(status = 400, description = "Unknown parameter"),
+        or(status = 404, description = "No such event"),
+        |request| odds(&request).await;
+}
+
+async fn odds(request: &ApiRequest) -> ApiResult {
+    let record = football_record(&request.api, request.id()?).await?;
+    let quotes = quotes(&request.api, &record).await?;
+    request.answer(CacheControl::ODDS, &ConsensusOdds::of(&record, &quotes))
 }

@@ -2,34 +2,30 @@
 
 use std::collections::{HashMap, HashSet};
 
-use axum::{
-    Extension,
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
 use fanout::Micros;
-use hyper::HeaderMap;
 use ingest::event::Sport;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    OF_EVENT, bookmaker, id_of,
+    bookmaker,
     market::{self, Market},
     needs_bookmakers,
     quote::{self, OutcomeKey},
 };
 use crate::{
-    accounts::Caller,
-    api::{Api, ApiError, CacheControl, Number, Page, PageUrl, Params, Spec, time},
-    archive::{Filter, Movement, OddsFilter, OddsRow, Period, Window},
+    api::{
+        Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Params, Spec,
+        match_filter, time,
+    },
     clock::{now, wall},
-    record::{CONSENSUS, Key},
 };
+use accounts::Caller;
+use history::query::{Movement, OddsFilter, OddsRow, Period, Window};
+use record::{CONSENSUS, Key};
 
-/// Without a filter that says of which matches, prices that were told this long ago or later.
+/// Without a filter for matches, prices that were reported within this time.
 const RECENT_US: Micros = 48 * 3600 * 1_000_000;
 
 /// A change of a match is in the archive by then.
@@ -39,37 +35,6 @@ const WRITTEN_WITHIN_US: Micros = 3600 * 1_000_000;
 const COMPARED_MAX: usize = 200_000;
 /// Matches whose prices are compared at a time: a few thousand prices.
 const MATCHES_AT_A_TIME: usize = 100;
-
-pub(in crate::api) const ACCEPTED: &[&str] = &[
-    "bookmaker_slug",
-    "event_id",
-    "is_max_quote",
-    "league_id",
-    "limit",
-    "market",
-    "max_decimal_odds",
-    "min_decimal_odds",
-    "movement",
-    "offset",
-    "outcome",
-    "season_id",
-    "team_id",
-    "updated_after",
-];
-
-const LIST: Spec = Spec {
-    accepted: ACCEPTED,
-    aliases: &[
-        ("bookmaker", "bookmaker_slug"),
-        ("event", "event_id"),
-        ("league", "league_id"),
-        ("season", "season_id"),
-        ("team", "team_id"),
-        ("page_size", "limit"),
-        ("page", "offset"),
-    ],
-    tolerated: &["tz", "full", "ordering"],
-};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::api) struct Odds {
@@ -122,7 +87,7 @@ impl Odds {
     }
 }
 
-/// What is asked for.
+/// The requested prices.
 #[derive(Debug)]
 pub(in crate::api) struct OddsQuery {
     pub(in crate::api) filter: OddsFilter,
@@ -169,7 +134,7 @@ impl OddsQuery {
         if let Some(is_max) = self.is_max_quote {
             return self.compared(api, is_max, window).await;
         }
-        let (count, rows) = api.archive.odds(&self.filter, window).await?;
+        let (count, rows) = api.history.odds(&self.filter, window).await?;
         let max = highest(api, &rows).await?;
         let rows = rows.iter().map(|row| Odds::new(row, max.contains(&row.id)));
         Ok((count, rows.collect()))
@@ -183,7 +148,7 @@ impl OddsQuery {
         is_max: bool,
         window: Window,
     ) -> Result<(usize, Vec<Odds>), ApiError> {
-        let (all, _) = api.archive.odds(&self.filter, Window { offset: 0, limit: 0 }).await?;
+        let (all, _) = api.history.odds(&self.filter, Window { offset: 0, limit: 0 }).await?;
         if all > COMPARED_MAX {
             return Err(ApiError::BadParameter(format!(
                 "is_max_quote is found out of at most {COMPARED_MAX} prices, and there are {all}: \
@@ -195,7 +160,7 @@ impl OddsQuery {
         let (mut count, mut page) = (0, Vec::new());
         for some in matches.chunks(MATCHES_AT_A_TIME) {
             let filter = OddsFilter { matches: Some(some.to_vec()), ..self.filter.clone() };
-            let (_, rows) = api.archive.odds(&filter, Window::ALL).await?;
+            let (_, rows) = api.history.odds(&filter, Window::ALL).await?;
             let max = highest(api, &rows).await?;
             for row in rows.iter().filter(|row| max.contains(&row.id) == is_max) {
                 if count >= window.offset && page.len() < window.limit {
@@ -216,7 +181,7 @@ async fn highest(api: &Api, rows: &[OddsRow]) -> Result<HashSet<Key>, ApiError> 
     }
     let filter =
         OddsFilter { matches: Some(matches.into_iter().collect()), ..OddsFilter::default() };
-    let (_, all) = api.archive.odds(&filter, Window::ALL).await?;
+    let (_, all) = api.history.odds(&filter, Window::ALL).await?;
     let best: HashMap<OutcomeKey, Decimal> =
         quote::best(all.iter()).into_iter().map(|(thing, row)| (thing, row.price)).collect();
     let is_highest = |row: &&OddsRow| {
@@ -269,20 +234,14 @@ fn bookmakers(
     }
 }
 
-/// The football matches whose prices are asked for.
+/// The football matches whose prices are requested.
 fn matches(
     api: &Api,
     params: &Params,
     updated_after: &mut Option<Micros>,
     now: Micros,
 ) -> Result<Vec<Key>, ApiError> {
-    let filter = Filter {
-        sport: Some(Sport::Football),
-        competition: params.id("league_id")?,
-        season: params.id("season_id")?,
-        team: params.id("team_id")?,
-        ..Filter::default()
-    };
+    let filter = match_filter::read(params, Some(Sport::Football))?;
     let event = params.id("event_id")?;
     let is_narrow =
         filter.competition.is_some() || filter.season.is_some() || filter.team.is_some();
@@ -293,10 +252,10 @@ fn matches(
     let found = match event {
         // One match need not be looked for among all.
         Some(event) if !is_narrow => {
-            let brief = api.archive.brief(event);
+            let brief = api.history.brief(event);
             brief.into_iter().filter(|brief| brief.sport == Sport::Football).collect()
         }
-        Some(_) | None => api.archive.find(&filter, Window::ALL).briefs,
+        Some(_) | None => api.history.find(&filter).briefs,
     };
     // A price that was written is of a match that changed a moment before.
     let is_meant = |id: Key, updated: Micros| {
@@ -318,44 +277,66 @@ fn movement(text: &str) -> Option<Movement> {
     }
 }
 
-/// Prices, by match, market, line, outcome and bookmaker.
-#[utoipa::path(
-    get, path = "/api/v2/odds/", tag = "football v2",
-    params(
-        ("bookmaker_slug" = Option<String>, Query, description = "One or more slugs, separated by commas; all except consensus need the Odds API add-on"),
-        ("event_id" = Option<u64>, Query),
-        ("league_id" = Option<u64>, Query),
-        ("season_id" = Option<u64>, Query),
-        ("team_id" = Option<u64>, Query),
-        ("market" = Option<String>, Query, description = "1x2, btts, over_under_25, asian_handicap, .."),
-        ("outcome" = Option<String>, Query, description = "An outcome of the market"),
-        ("is_max_quote" = Option<bool>, Query),
-        ("movement" = Option<String>, Query, description = "SHORTENING or DRIFTING"),
-        ("min_decimal_odds" = Option<f64>, Query),
-        ("max_decimal_odds" = Option<f64>, Query),
-        ("updated_after" = Option<String>, Query, description = "A day or a timestamp. Without it and without a filter by match, the last 48 hours"),
-        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<u64>, Query),
-    ),
-    responses((status = 200, body = Page<Odds>), (status = 400, description = "Unknown parameter, invalid value, or an outcome that the market does not have"), (status = 403, description = "The account does not include prices by bookmaker"))
-)]
-pub(super) async fn list(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::read(uri.query(), LIST)?;
-    let query = OddsQuery::read(&api, &caller, &params, now())?;
-    let window = params.window()?;
-    let (count, rows) = query.rows(&api, window).await?;
-    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
-    CacheControl::ODDS.answer(&headers, &Page::new(&page_url, window, count, rows))
+const LIST: Spec = Spec {
+    aliases: &[
+        ("bookmaker", "bookmaker_slug"),
+        ("event", "event_id"),
+        ("league", "league_id"),
+        ("season", "season_id"),
+        ("team", "team_id"),
+        ("page_size", "limit"),
+        ("page", "offset"),
+    ],
+    tolerated: &["tz", "full", "ordering"],
+    ..Spec::of(&[
+        Param::text(
+            "bookmaker_slug",
+            "One or more slugs, separated by commas; all except consensus need the Odds API add-on",
+        ),
+        Param::id("event_id", ""),
+        Param::id("league_id", ""),
+        Param::id("season_id", ""),
+        Param::id("team_id", ""),
+        Param::text("market", "1x2, btts, over_under_25, asian_handicap, .."),
+        Param::text("outcome", "An outcome of the market"),
+        Param::flag("is_max_quote", ""),
+        Param::text("movement", "SHORTENING or DRIFTING"),
+        Param::decimal("min_decimal_odds", ""),
+        Param::decimal("max_decimal_odds", ""),
+        Param::text(
+            "updated_after",
+            "A day or a timestamp. Without it and without a filter by match, the last 48 hours",
+        ),
+    ])
+    .paged()
+};
+
+const ONE: Spec = super::one(&[Param::id("id", "The price's ID").in_path()]);
+
+endpoints! {
+    /// Prices, by match, market, line, outcome and bookmaker.
+    "/api/v2/odds/", params(LIST), answers(Page<Odds>),
+        or(status = 400, description = "Unknown parameter, invalid value, or an outcome that the market does not have"),
+        or(status = 403, description = "The account does not include prices by bookmaker"),
+        |request| list(&request).await;
+
+    /// One price.
+    "/api/v2/odds/{id}/", params(ONE), answers(Odds),
+        or(status = 400, description = "Unknown parameter"),
+        or(status = 403, description = "The account does not include prices by bookmaker"),
+        or(status = 404, description = "No such price"),
+        |request| detail(&request).await;
+}
+
+async fn list(request: &ApiRequest) -> ApiResult {
+    let query = OddsQuery::read(&request.api, request.caller()?, &request.params, now())?;
+    let (count, rows) = query.rows(&request.api, request.window).await?;
+    request.page(CacheControl::ODDS, count, rows)
 }
 
 /// One price of football, as a row.
 pub(in crate::api) async fn one(api: &Api, caller: &Caller, id: Key) -> Result<Odds, ApiError> {
-    let row = api.archive.odds_row(id).await?.ok_or(ApiError::NotFound)?;
+    let row = api.history.odds_row(id).await?.ok_or(ApiError::NotFound)?;
     super::football_record(api, row.match_id).await?;
     if !quote::is_consensus(&row) {
         needs_bookmakers(api, caller)?;
@@ -364,19 +345,6 @@ pub(in crate::api) async fn one(api: &Api, caller: &Caller, id: Key) -> Result<O
     Ok(Odds::new(&row, max.contains(&row.id)))
 }
 
-/// One price.
-#[utoipa::path(
-    get, path = "/api/v2/odds/{id}/", tag = "football v2",
-    params(("id" = u64, Path, description = "The price's ID")),
-    responses((status = 200, body = Odds), (status = 400, description = "Unknown parameter"), (status = 403, description = "The account does not include prices by bookmaker"), (status = 404, description = "No such price"))
-)]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    Params::read(uri.query(), OF_EVENT)?;
-    CacheControl::ODDS.answer(&headers, &one(&api, &caller, id_of(&id)?).await?)
+async fn detail(request: &ApiRequest) -> ApiResult {
+    request.answer(CacheControl::ODDS, &one(&request.api, request.caller()?, request.id()?).await?)
 }

@@ -12,38 +12,34 @@ mod feed;
 pub(in crate::api) mod list;
 pub(crate) mod market;
 pub(in crate::api) mod quote;
-pub(in crate::api) mod status;
 
 use std::sync::Arc;
 
 use ingest::event::Sport;
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::router::OpenApiRouter;
 
-use super::{Api, ApiError, Spec};
-use crate::{
-    accounts::Caller,
-    archive::{OddsFilter, OddsRow, Period, Window},
-    clock::wall,
-    record::{Key, MatchRecord},
-};
+use super::{Api, ApiError, Param, Spec};
+use crate::clock::wall;
+use accounts::Caller;
+use history::query::{OddsFilter, OddsRow, Period, Window};
+use record::{Key, MatchRecord};
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
-        .routes(routes!(consensus::odds))
-        .routes(routes!(comparison::comparison))
-        .routes(routes!(list::list))
-        .routes(routes!(list::detail))
-        .routes(routes!(best::best))
-        .routes(routes!(bookmaker::bookmakers))
+        .merge(best::routes())
+        .merge(bookmaker::routes())
+        .merge(comparison::routes())
+        .merge(consensus::routes())
         .merge(feed::routes())
+        .merge(list::routes())
 }
 
-/// The parameters of what is asked of one event: none that do anything.
-const OF_EVENT: Spec = Spec { accepted: &[], aliases: &[], tolerated: &["tz", "full"] };
+/// The parameters of an endpoint of one event: none that have an effect.
+pub(in crate::api) const OF_EVENT: Spec = one(&[Param::id("id", "The event's ID").in_path()]);
 
-/// An id in a path; what is none is not found.
-pub(in crate::api) fn id_of(text: &str) -> Result<Key, ApiError> {
-    text.parse().map_err(|_| ApiError::NotFound)
+/// The parameters of an endpoint of one event, price or prediction.
+pub(in crate::api) const fn one(params: &'static [Param]) -> Spec {
+    Spec { tolerated: &["tz", "full"], ..Spec::of(params) }
 }
 
 /// A football match.
@@ -65,7 +61,7 @@ pub(in crate::api) async fn quotes(
         period: Period::Any,
         ..OddsFilter::default()
     };
-    let (_, kept) = api.archive.odds(&filter, Window::ALL).await?;
+    let (_, kept) = api.history.odds(&filter, Window::ALL).await?;
     Ok(quote::up_to_date(record, kept))
 }
 

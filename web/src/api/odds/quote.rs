@@ -5,13 +5,11 @@ use std::{borrow::Cow, cmp::Reverse, collections::HashMap, sync::Arc};
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::market::{self, Market};
-use crate::{
-    api::Number,
-    archive::{Movement, OddsRow},
-    record::{CONSENSUS, Key, MatchRecord, PriceRecord, odds_id},
-};
+use crate::api::Number;
+use history::query::{Movement, OddsRow};
+use record::{CONSENSUS, Key, MatchRecord, PriceRecord, odds_id};
 
-/// A price that the archive has not been told yet. It begins with this.
+/// A price that the archive does not have yet. Its history begins with this.
 fn new(record: &MatchRecord, told: &PriceRecord) -> Option<OddsRow> {
     let price = told.price?;
     let match_id = record.brief.id;

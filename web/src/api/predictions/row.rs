@@ -5,10 +5,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{odds::status, time},
+    api::time,
     predict::{self, FittedModel, Forecast},
-    record::{Key, MatchSummary},
 };
+use record::{Key, MatchSummary, Vocabulary};
 
 /// The probability from which a bet is recommended, in percent: clearly more likely than not.
 const RECOMMENDED_FROM: f64 = 60.0;
@@ -147,7 +147,7 @@ impl Prediction {
             away_team,
             event_date: brief.start.and_then(time::offset),
             start: brief.start,
-            status: status::word(brief.status),
+            status: brief.status.word(Vocabulary::Football),
         };
         Self {
             id: brief.id,

@@ -9,10 +9,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{price, sport_stats::SportStats};
-use crate::{
-    rating,
-    record::{Key, MatchRecord, Status},
-};
+use crate::rating;
+use record::{Key, MatchRecord, Status};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

@@ -3,23 +3,16 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{
-    meetings::{self, SideMatch},
-    shape,
-};
-use crate::{
-    api::{Api, time},
-    record::MatchRecord,
-};
-
-/// The number of results that make up a form.
-const LAST: usize = 5;
+use super::meetings::{self, SideMatch};
+use crate::api::{Api, time};
+use history::query::{self, DecidedBy, FORM};
+use record::MatchRecord;
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SportsHeadToHead)]
 pub(super) struct HeadToHead {
     pub(super) total_matches: usize,
-    /// Of the team that is at home in the match that was asked for.
+    /// Of the home team of the requested match.
     pub(super) home_wins: usize,
     pub(super) away_wins: usize,
     home_goals: u32,
@@ -33,7 +26,7 @@ pub(super) struct HeadToHead {
 #[schema(as = SportsMeeting)]
 struct Meeting {
     date: Option<String>,
-    /// `home` or `away`: the team that is so in the match that was asked for.
+    /// `home` or `away`: the team of the requested match.
     winner: Option<&'static str>,
     home_goals: Option<u32>,
     away_goals: Option<u32>,
@@ -73,9 +66,10 @@ impl Report {
         let sides = record.brief.sides;
         let results = sides.map(|sides| sides.map(|side| meetings::results(api, record, side)));
         let results = results.unwrap_or_default();
-        let between = sides.into_iter().flat_map(|[_, away]| meetings::between(&results[0], away));
+        let record =
+            sides.map(|[_, away]| query::HeadToHead::against(away, &results[0], DecidedBy::Winner));
         Self {
-            head_to_head: HeadToHead::of(between),
+            head_to_head: HeadToHead::of(&record.unwrap_or_default()),
             forms: results.each_ref().map(|results| TeamForm::of(results)),
             results,
         }
@@ -83,24 +77,21 @@ impl Report {
 }
 
 impl HeadToHead {
-    fn of<'a>(between: impl Iterator<Item = &'a SideMatch>) -> Self {
-        let all: Vec<_> = between.collect();
-        let scores = || all.iter().filter_map(|side_match| side_match.score());
-        let goals = |side: usize| shape::total(scores().map(|score| score[side]));
-        let (home_goals, away_goals) = (goals(0), goals(1));
-        let recent = all.iter().take(LAST).map(|side_match| Meeting {
+    fn of(record: &query::HeadToHead) -> Self {
+        let [home_goals, away_goals] = record.goals;
+        let recent = record.meetings.iter().take(FORM).map(|side_match| Meeting {
             date: side_match.brief.start.and_then(time::offset),
             winner: side_match.won().map(|won| if won { "home" } else { "away" }),
             home_goals: side_match.score().map(|score| score[0]),
             away_goals: side_match.score().map(|score| score[1]),
         });
         Self {
-            total_matches: all.len(),
-            home_wins: all.iter().filter(|side_match| side_match.won() == Some(true)).count(),
-            away_wins: all.iter().filter(|side_match| side_match.won() == Some(false)).count(),
+            total_matches: record.meetings.len(),
+            home_wins: record.wins,
+            away_wins: record.losses,
             home_goals,
             away_goals,
-            avg_total_goals: ratio(f64::from(home_goals) + f64::from(away_goals), scores().count()),
+            avg_total_goals: ratio(f64::from(home_goals) + f64::from(away_goals), record.scored),
             recent_matches: recent.collect(),
         }
     }
@@ -108,7 +99,7 @@ impl HeadToHead {
 
 impl TeamForm {
     fn of(results: &[SideMatch]) -> Self {
-        let last = &results[..results.len().min(LAST)];
+        let last = &results[..results.len().min(FORM)];
         let form: String = last.iter().map(letter).collect();
         let points = form.chars().map(|letter| match letter {
             'W' => 2,
@@ -143,11 +134,7 @@ impl PlaceForm {
 
 /// `W`, `D` or `L`.
 pub(super) fn letter(side_match: &SideMatch) -> char {
-    match side_match.won() {
-        Some(true) => 'W',
-        Some(false) => 'L',
-        None => 'D',
-    }
+    side_match.outcome().letter()
 }
 
 /// To four decimal places; `None` without a value.

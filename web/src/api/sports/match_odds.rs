@@ -8,13 +8,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    price::{self, Movement, Movements, Price, Source},
+    price::{self, Movement, Movements, Price, Source, WinnerPrices},
     shape,
 };
-use crate::{
-    api::number::Number,
-    record::{Key, MatchRecord, PriceRecord},
-};
+use crate::api::number::Number;
+use record::{Key, MatchRecord, PriceRecord};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct StickOdds {
@@ -120,10 +118,7 @@ impl IdName {
 impl StickOdds {
     pub(super) fn of(record: &MatchRecord, movements: &Movements) -> Self {
         let (source, books) = price::offered(price::winner(record));
-        let side = |side: usize| {
-            let named = record.names.sides.as_ref().and_then(|sides| sides.get(side));
-            named.map(|named| named.name.to_string())
-        };
+        let [home, away] = shape::side_names(record);
         let id = record.brief.id;
         let name = IdName::of(record.brief.sport);
         let bookmakers: Vec<_> =
@@ -132,10 +127,10 @@ impl StickOdds {
             event_id: (name == IdName::Event).then_some(id),
             match_id: (name == IdName::Match).then_some(id),
             event_date: shape::start(record),
-            home_team_name: side(0),
-            away_team_name: side(1),
             players: (record.brief.sport == Sport::Darts)
-                .then(|| PlayerNames { player1_name: side(0), player2_name: side(1) }),
+                .then(|| PlayerNames { player1_name: home.clone(), player2_name: away.clone() }),
+            home_team_name: home,
+            away_team_name: away,
             bookmakers_count: bookmakers.len(),
             source,
             bookmakers,
@@ -150,23 +145,21 @@ fn book(
     prices: &[&PriceRecord],
     movements: &Movements,
 ) -> StickBook {
-    let own = |outcomes| price::of(prices.iter().copied(), outcomes);
-    let odds = |outcomes| own(outcomes).and_then(|it| it.price).map(Number);
-    let movement = |outcomes| movements.get(&own(outcomes)?.id(record.brief.id)).copied();
+    let own = WinnerPrices { match_id: record.brief.id, prices, movements };
     StickBook {
         bookmaker: price::book_name(slug),
         bookmaker_slug: slug.to_owned(),
-        odds_home: odds(price::FIRST),
-        odds_draw: odds(price::DRAW),
-        odds_away: odds(price::SECOND),
-        movement_home: movement(price::FIRST),
-        movement_draw: movement(price::DRAW),
-        movement_away: movement(price::SECOND),
+        odds_home: own.odds(price::FIRST),
+        odds_draw: own.odds(price::DRAW),
+        odds_away: own.odds(price::SECOND),
+        movement_home: own.movement(price::FIRST),
+        movement_draw: own.movement(price::DRAW),
+        movement_away: own.movement(price::SECOND),
         players: (record.brief.sport == Sport::Darts).then(|| PlayerOdds {
-            odds_player1: odds(price::FIRST),
-            odds_player2: odds(price::SECOND),
-            movement_player1: movement(price::FIRST),
-            movement_player2: movement(price::SECOND),
+            odds_player1: own.odds(price::FIRST),
+            odds_player2: own.odds(price::SECOND),
+            movement_player1: own.movement(price::FIRST),
+            movement_player2: own.movement(price::SECOND),
         }),
         updated_at: price::updated(prices),
     }

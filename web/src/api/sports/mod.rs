@@ -1,7 +1,7 @@
 //! Tennis, CS2, darts, hockey, basketball and horse racing: SERVICE section 2.
 //!
-//! One folder per sport, next to what they share: `status` has the statuses of each sport, `sport_stats` the
-//! statistics over all its matches, and `forecast` the win probabilities.
+//! One folder per sport, next to what they share: `sport_stats` has the statistics over all its matches, and
+//! `forecast` the win probabilities.
 
 mod basketball;
 mod csgo;
@@ -20,7 +20,6 @@ mod request;
 mod shape;
 mod sport_stats;
 mod standings;
-mod status;
 mod team_prediction;
 mod tennis;
 
@@ -37,5 +36,5 @@ pub(super) fn routes() -> OpenApiRouter<Api> {
         .merge(hockey::routes())
         .merge(basketball::routes())
         .merge(horseracing::routes())
-        .layer(Extension(sport_stats::SportStatsCache::default()))
+        .layer(Extension(request::SportsCaches::default()))
 }

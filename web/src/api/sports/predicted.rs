@@ -4,92 +4,70 @@ use std::sync::Arc;
 
 use ingest::event::Sport;
 use serde::Serialize;
-use utoipa::IntoParams;
 
 use super::{
-    request::{self, ApiResult, DAY, SportsQuery, SportsRequest},
+    request::{self, DATE, DATE_FROM, DATE_TO, DAY, PLAYER, TEAM},
     sport_stats::SportStats,
 };
 use crate::{
-    api::{Api, ApiError, CacheControl, Spec, view::View},
-    archive::Filter,
-    record::{MatchRecord, Status},
+    api::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, view::View},
+    clock::now,
 };
+use history::query::MatchQuery;
+use record::{MatchRecord, Status};
 
 /// The parameters of lists of predictions.
-const SPEC: Spec = request::spec(&[
-    "date_from",
-    "date_to",
-    "days",
-    "league",
-    "limit",
-    "match",
-    "offset",
-    "player",
-    "status",
-    "team",
-    "tournament",
-    "upcoming",
-]);
-
-/// Which predictions.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "only the OpenAPI document names it")]
-pub(super) struct Predicted {
-    /// `true`: matches that have not started, the default without a match, dates or a status. `false`:
-    /// matches with a result.
-    upcoming: Option<bool>,
-    /// Filter by match.
-    r#match: Option<u64>,
-    /// Upcoming matches of this many days.
-    days: Option<u64>,
-    /// Filter by league or tournament.
-    league: Option<u64>,
-    /// Same as `league`.
-    tournament: Option<u64>,
-    /// Filter by team: its ID or part of its name.
-    team: Option<String>,
-    /// Filter by player.
-    player: Option<u64>,
-    /// One or more match statuses, separated by commas.
-    status: Option<String>,
-}
+pub(super) const PREDICTIONS: Spec = request::spec(&[
+    Param::flag(
+        "upcoming",
+        "`true`: matches that have not started, the default without a match, dates or a status. `false`:\n\
+         matches with a result.",
+    ),
+    Param::id("match", "Filter by match."),
+    Param::number("days", "Upcoming matches of this many days."),
+    Param::id("league", "Filter by league or tournament."),
+    Param::id("tournament", "Same as `league`."),
+    TEAM,
+    PLAYER,
+    Param::text("status", "One or more match statuses, separated by commas."),
+    DATE_FROM,
+    DATE_TO,
+    DATE,
+])
+.paged();
 
 /// The requested page of predictions.
 pub(super) async fn list<T: Serialize>(
-    request: &SportsRequest,
+    request: &ApiRequest,
     sport: Sport,
     row: impl Fn(&Api, &MatchRecord, &SportStats) -> T,
 ) -> ApiResult {
-    let query = request.read(SPEC)?;
-    let filter = filter(&query, sport)?;
+    let filter = filter(request, sport)?;
     let sport_stats = request.sport_stats(sport).await?;
-    let (count, records) = match query.params.id("match")? {
+    let (count, records) = match request.params.id("match")? {
         Some(id) => {
-            let record = query.api.record(id).await?;
+            let record = request.api.record(id).await?;
             let record = record.filter(|record| record.brief.sport == sport);
-            let window = query.params.window()?;
-            let page = record.iter().skip(window.offset).map(Arc::clone).collect();
+            let page = record.iter().skip(request.window.offset).map(Arc::clone).collect();
             (usize::from(record.is_some()), page)
         }
         None => {
-            let view = View::now(query.api, Some(sport));
-            let found = view.find(&filter, query.params.window()?);
+            let view = View::now(&request.api.history, Some(sport));
+            let found = view.find(&filter);
             (found.count, view.records(&found.briefs).await?)
         }
     };
-    let rows = records.iter().map(|record| row(query.api, record, &sport_stats)).collect();
-    query.found(CacheControl::PREDICTIONS, count, rows)
+    let rows = records.iter().map(|record| row(&request.api, record, &sport_stats)).collect();
+    request.page(CacheControl::PREDICTIONS, count, rows)
 }
 
-fn filter(query: &SportsQuery<'_>, sport: Sport) -> Result<Filter, ApiError> {
-    let mut filter = query.filter(sport)?;
-    let days = query.params.number("days")?;
+fn filter(request: &ApiRequest, sport: Sport) -> Result<MatchQuery, ApiError> {
+    let mut filter = request.filter(sport)?;
+    let days = request.params.number("days")?;
     let is_free = filter.from.is_none() && filter.before.is_none() && filter.statuses.is_none();
-    match query.params.flag("upcoming")? {
-        Some(true) => upcoming(&mut filter, query, days),
-        None if is_free || days.is_some() => upcoming(&mut filter, query, days),
+    match request.params.flag("upcoming")? {
+        Some(true) => upcoming(&mut filter, days),
+        None if is_free || days.is_some() => upcoming(&mut filter, days),
         Some(false) if filter.statuses.is_none() => {
             filter.statuses = Some(Status::RESULTS.to_vec());
         }
@@ -98,11 +76,12 @@ fn filter(query: &SportsQuery<'_>, sport: Sport) -> Result<Filter, ApiError> {
     Ok(filter)
 }
 
-fn upcoming(filter: &mut Filter, query: &SportsQuery<'_>, days: Option<u64>) {
+fn upcoming(filter: &mut MatchQuery, days: Option<u64>) {
+    let now = now();
     filter.statuses.get_or_insert_with(|| vec![Status::NotStarted]);
-    filter.from = Some(filter.from.map_or(query.now, |from| from.max(query.now)));
+    filter.from = Some(filter.from.map_or(now, |from| from.max(now)));
     let days = days.and_then(|days| i64::try_from(days).ok());
-    let end = days.and_then(|days| query.now.checked_add(days.checked_mul(DAY)?));
+    let end = days.and_then(|days| now.checked_add(days.checked_mul(DAY)?));
     filter.before = filter.before.or(end);
     filter.newest_first = false;
 }

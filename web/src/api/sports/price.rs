@@ -8,11 +8,9 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{
-    api::{Api, ApiError, number::Number, odds::bookmaker, time},
-    archive::{self, OddsFilter, OddsRow, Period, Window},
-    record::{CONSENSUS, Key, MatchRecord, PriceRecord},
-};
+use crate::api::{Api, ApiError, number::Number, odds::bookmaker, time};
+use history::query::{self, OddsFilter, OddsRow, Period, Window};
+use record::{CONSENSUS, Key, MatchRecord, PriceRecord};
 
 /// The match-winner market.
 pub(super) const WINNER: &str = "match_winner";
@@ -48,10 +46,10 @@ pub(super) type Movements = BTreeMap<Key, Movement>;
 pub(super) async fn movements(api: &Api, id: Key) -> Result<Movements, ApiError> {
     let filter =
         OddsFilter { matches: Some(vec![id]), period: Period::Any, ..OddsFilter::default() };
-    let (_, rows) = api.archive.odds(&filter, Window::ALL).await?;
+    let (_, rows) = api.history.odds(&filter, Window::ALL).await?;
     let movement = |row: &OddsRow| match row.movement() {
-        Some(archive::Movement::Shortening) => Movement::Shortening,
-        Some(archive::Movement::Drifting) => Movement::Drifting,
+        Some(query::Movement::Shortening) => Movement::Shortening,
+        Some(query::Movement::Drifting) => Movement::Drifting,
         None => Movement::Stable,
     };
     Ok(rows.iter().map(|row| (row.id, movement(row))).collect())
@@ -111,6 +109,27 @@ pub(super) fn of<'a>(
 pub(super) const FIRST: &[&str] = &["home", "p1"];
 pub(super) const DRAW: &[&str] = &["draw"];
 pub(super) const SECOND: &[&str] = &["away", "p2"];
+
+/// The prices of one bookmaker for who wins a match.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WinnerPrices<'a> {
+    pub(super) match_id: Key,
+    pub(super) prices: &'a [&'a PriceRecord],
+    pub(super) movements: &'a Movements,
+}
+
+impl WinnerPrices<'_> {
+    /// The price of an outcome, under any of these names.
+    pub(super) fn odds(&self, outcomes: &[&str]) -> Option<Number> {
+        of(self.prices.iter().copied(), outcomes)?.price.map(Number)
+    }
+
+    /// How it last moved.
+    pub(super) fn movement(&self, outcomes: &[&str]) -> Option<Movement> {
+        let price = of(self.prices.iter().copied(), outcomes)?;
+        self.movements.get(&price.id(self.match_id)).copied()
+    }
+}
 
 /// The consensus on the winner: first side, draw, second side.
 pub(super) fn consensus(record: &MatchRecord) -> [Option<Decimal>; 3] {

@@ -2,27 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::FromRequestParts,
-    http::{Uri, request::Parts},
-    response::Response,
-};
 use fanout::Micros;
-use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
-use utoipa::IntoParams;
 
 use super::{
+    horseracing::{RaceCardCache, RaceCards},
     sport_stats::{SportStats, SportStatsCache},
-    status,
 };
-use crate::{
-    api::{Api, ApiError, CacheControl, Page, PageUrl, Params, Spec, view::View},
-    archive::{Entity, EntityKind, Filter, Window},
-    clock,
-    record::{Key, MatchRecord},
-};
+use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, Param, Spec, view::View};
+use history::query::{Entity, EntityKind, MatchQuery};
+use record::{Key, MatchRecord, Vocabulary};
 
 /// Aliases of parameters, from clients of older interfaces.
 pub(super) const ALIASES: &[(&str, &str)] = &[
@@ -43,104 +33,62 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
 pub(super) const TOLERATED: &[&str] = &["date", "full", "ordering", "tz"];
 
 /// The parameters of an endpoint.
-pub(super) const fn spec(accepted: &'static [&'static str]) -> Spec {
-    Spec { accepted, aliases: ALIASES, tolerated: TOLERATED }
+pub(super) const fn spec(params: &'static [Param]) -> Spec {
+    Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::of(params) }
 }
 
 /// The parameters of an endpoint without any of its own.
 pub(super) const NONE: Spec = spec(&[]);
 
-/// Of a page.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "only the OpenAPI document names it")]
-pub(super) struct PageParams {
-    /// Page size (default 50, max 200).
-    limit: Option<u64>,
-    /// Number of rows to skip.
-    offset: Option<u64>,
-}
+/// Those of a list without filters.
+pub(super) const PAGE: Spec = NONE.paged();
 
-/// Of a span of days.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "only the OpenAPI document names it")]
-pub(super) struct DateParams {
-    /// From this day or timestamp, UTC.
-    date_from: Option<String>,
-    /// Up to the end of this day, or this timestamp, UTC.
-    date_to: Option<String>,
-    /// Only this day, UTC.
-    date: Option<String>,
-}
+pub(super) const DATE_FROM: Param = Param::text("date_from", "From this day or timestamp, UTC.");
+pub(super) const DATE_TO: Param =
+    Param::text("date_to", "Up to the end of this day, or this timestamp, UTC.");
+pub(super) const DATE: Param = Param::text("date", "Only this day, UTC.");
+pub(super) const LEAGUE: Param = Param::id("league", "Filter by league.");
+pub(super) const PLAYER: Param = Param::id("player", "Filter by player.");
+pub(super) const SEARCH: Param = Param::text("search", "Part of the name, case-insensitive.");
+pub(super) const TEAM: Param = Param::text("team", "Filter by team: its ID or part of its name.");
+pub(super) const TOURNAMENT: Param = Param::id("tournament", "Filter by tournament.");
 
 /// One day, in microseconds.
 pub(super) const DAY: Micros = 24 * 60 * 60 * 1_000_000;
 
-/// The result of a handler.
-pub(super) type ApiResult = Result<Response, ApiError>;
-
-/// A request, with everything that handlers need.
-pub(super) struct SportsRequest {
-    pub(super) api: Api,
-    sport_stats_cache: SportStatsCache,
-    uri: Uri,
-    headers: HeaderMap,
+/// What the handlers of these sports compute once for many requests; clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SportsCaches {
+    pub(super) sport_stats: SportStatsCache,
+    pub(super) race_cards: RaceCardCache,
 }
 
-impl FromRequestParts<Api> for SportsRequest {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, ApiError> {
-        // The router adds it to every route of these sports.
-        let sport_stats_cache =
-            parts.extensions.get::<SportStatsCache>().ok_or(ApiError::Internal)?.clone();
-        let (uri, headers) = (parts.uri.clone(), parts.headers.clone());
-        Ok(Self { api: api.clone(), sport_stats_cache, uri, headers })
-    }
-}
-
-impl SportsRequest {
-    /// Reads the parameters that an endpoint accepts.
-    pub(super) fn read(&self, spec: Spec) -> Result<SportsQuery<'_>, ApiError> {
-        let params = Params::read(self.uri.query(), spec)?;
-        Ok(SportsQuery { request: self, api: &self.api, params, now: clock::now() })
-    }
-
+impl ApiRequest {
     /// The statistics over all matches of a sport.
     pub(super) async fn sport_stats(&self, sport: Sport) -> Result<Arc<SportStats>, ApiError> {
-        self.sport_stats_cache.of(&self.api, sport).await
+        self.extension::<SportsCaches>()?.sport_stats.of(&self.api, sport).await
     }
 
-    pub(super) fn answer(&self, cache: CacheControl, value: &impl Serialize) -> ApiResult {
-        cache.answer(&self.headers, value)
+    /// All races.
+    pub(super) async fn race_cards(&self) -> Result<Arc<RaceCards>, ApiError> {
+        self.extension::<SportsCaches>()?.race_cards.all(&self.api).await
     }
-}
 
-/// A request with its parameters.
-pub(super) struct SportsQuery<'a> {
-    request: &'a SportsRequest,
-    pub(super) api: &'a Api,
-    pub(super) params: Params,
-    pub(super) now: Micros,
-}
-
-impl SportsQuery<'_> {
     /// The filters that lists of matches share. The newest come first, unless the request has a start date.
-    pub(super) fn filter(&self, sport: Sport) -> Result<Filter, ApiError> {
+    pub(super) fn filter(&self, sport: Sport) -> Result<MatchQuery, ApiError> {
         let params = &self.params;
-        let statuses = params.text("status").and_then(|text| status::read(sport, text));
+        let statuses = params.text("status").and_then(|it| Vocabulary::Sport(sport).parse(it));
         let (from, before) = self.days()?;
         let league = params.id("league")?;
-        let mut filter = Filter {
-            sport: Some(sport),
+        let mut filter = MatchQuery {
             from,
             before,
             competition: params.id("tournament")?.or(league),
             team: params.id("player")?,
             statuses,
             newest_first: from.is_none(),
-            ..Filter::default()
+            window: self.window,
+            ..MatchQuery::of_sport(sport)
         };
         if let Some(team) = params.text("team") {
             match team.parse() {
@@ -160,7 +108,7 @@ impl SportsQuery<'_> {
     fn teams_like(&self, sport: Sport, name: &str) -> Vec<Key> {
         let is_like = search(name);
         let teams = [EntityKind::Team, EntityKind::Player].into_iter().flat_map(|kind| {
-            self.api.archive.entities(kind, |it| it.sport == sport && is_like(&it.name))
+            self.api.history.entities(kind, |it| it.sport == sport && is_like(&it.name))
         });
         teams.map(|team| team.id).collect()
     }
@@ -168,81 +116,27 @@ impl SportsQuery<'_> {
     /// The page of the matches that pass a filter.
     pub(super) async fn matches<T: Serialize>(
         &self,
-        filter: &Filter,
+        filter: &MatchQuery,
         row: impl Fn(&MatchRecord) -> T,
     ) -> ApiResult {
-        let window = self.params.window()?;
-        let view = View::now(self.api, filter.sport);
-        let found = view.find(filter, window);
+        let view = View::now(&self.api.history, filter.sport);
+        let found = view.find(filter);
         let records = view.records(&found.briefs).await?;
         let rows = records.iter().map(|record| row(record)).collect();
-        let page = Page::new(&self.page_url(), window, found.count, rows);
-        self.request.answer(CacheControl::LIST, &page)
+        self.page(CacheControl::LIST, found.count, rows)
     }
 
-    /// The page of a complete list, whose rows are converted to their public shape.
-    pub(super) fn page<S, T: Serialize>(
-        &self,
-        cache: CacheControl,
-        all: &[S],
-        row: impl Fn(&S) -> T,
-    ) -> ApiResult {
-        self.page_of(cache, self.params.window()?, all, row)
+    /// The match in the path, which must be of this sport.
+    pub(super) async fn record(&self, sport: Sport) -> Result<Arc<MatchRecord>, ApiError> {
+        let record = self.api.record(self.id()?).await?;
+        record.filter(|record| record.brief.sport == sport).ok_or(ApiError::NotFound)
     }
 
-    pub(super) fn page_of<S, T: Serialize>(
-        &self,
-        cache: CacheControl,
-        window: Window,
-        all: &[S],
-        row: impl Fn(&S) -> T,
-    ) -> ApiResult {
-        let rows = all.iter().skip(window.offset).take(window.limit).map(row).collect();
-        let page = Page::new(&self.page_url(), window, all.len(), rows);
-        self.request.answer(cache, &page)
+    /// The entity in the path, which must be of this sport.
+    pub(super) fn entity(&self, kind: EntityKind, sport: Sport) -> Result<Arc<Entity>, ApiError> {
+        let entity = self.api.history.entity(kind, self.id()?);
+        entity.filter(|entity| entity.sport == sport).ok_or(ApiError::NotFound)
     }
-
-    /// The page of these rows out of a list of `count`.
-    pub(super) fn found<T: Serialize>(
-        &self,
-        cache: CacheControl,
-        count: usize,
-        rows: Vec<T>,
-    ) -> ApiResult {
-        let page = Page::new(&self.page_url(), self.params.window()?, count, rows);
-        self.request.answer(cache, &page)
-    }
-
-    fn page_url(&self) -> PageUrl<'_> {
-        let SportsRequest { api, uri, headers, .. } = self.request;
-        PageUrl { api, headers, path: uri.path(), params: &self.params }
-    }
-}
-
-/// The match in a path, which must be of this sport.
-pub(super) async fn record(
-    api: &Api,
-    sport: Sport,
-    id: &str,
-) -> Result<Arc<MatchRecord>, ApiError> {
-    let record = api.record(key(id)?).await?;
-    record.filter(|record| record.brief.sport == sport).ok_or(ApiError::NotFound)
-}
-
-/// The entity in a path, which must be of this sport.
-pub(super) fn entity(
-    api: &Api,
-    kind: EntityKind,
-    sport: Sport,
-    id: &str,
-) -> Result<Arc<Entity>, ApiError> {
-    let entity = api.archive.entity(kind, key(id)?);
-    entity.filter(|entity| entity.sport == sport).ok_or(ApiError::NotFound)
-}
-
-/// An id in a path; an invalid one is not found.
-pub(super) fn key(id: &str) -> Result<Key, ApiError> {
-    id.parse().map_err(|_| ApiError::NotFound)
 }
 
 /// Whether a name contains a text, ignoring case.

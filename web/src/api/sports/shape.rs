@@ -7,11 +7,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::sport_stats::SportStats;
-use crate::{
-    api::{Api, football::country, time},
-    archive::{Entity, EntityKind},
-    record::{EntityRef, Key, MatchRecord},
-};
+use crate::api::{Api, football::country, time};
+use history::query::{Entity, EntityKind};
+use record::{EntityRef, Key, MatchRecord};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(super) struct NamedRow {
@@ -24,7 +22,7 @@ pub(super) struct NamedRow {
 pub(super) struct LeagueBrief {
     pub(super) id: Key,
     pub(super) name: String,
-    /// Its name; empty where no feed tells it.
+    /// Its name; empty if no feed reports it.
     pub(super) country: String,
 }
 
@@ -33,10 +31,10 @@ pub(super) struct LeagueBrief {
 pub(super) struct TeamBrief {
     pub(super) id: Key,
     pub(super) name: String,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     pub(super) short_name: Option<String>,
     pub(super) country_code: Option<String>,
-    /// Our own, from the results that are kept; null where there is none of the team.
+    /// Calculated from stored results; null if the team has none.
     pub(super) elo_rating: Option<i64>,
 }
 
@@ -45,7 +43,7 @@ pub(super) struct TeamBrief {
 pub(super) struct LeagueRow {
     pub(super) id: Key,
     pub(super) name: String,
-    /// Its name; empty where no feed tells it.
+    /// Its name; empty if no feed reports it.
     pub(super) country: String,
     pub(super) country_code: Option<String>,
     pub(super) active: bool,
@@ -55,15 +53,15 @@ pub(super) struct LeagueRow {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(super) struct TeamRow {
     pub(super) id: Key,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     pub(super) api_id: Option<u64>,
     pub(super) name: String,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     pub(super) short_name: Option<String>,
-    /// Its name; empty where no feed tells it.
+    /// Its name; empty if no feed reports it.
     pub(super) country: String,
     pub(super) country_code: Option<String>,
-    /// Our own, from the results that are kept; null where there is none of the team.
+    /// Calculated from stored results; null if the team has none.
     pub(super) elo_rating: Option<i64>,
     /// The same under the name that basketball has for it.
     pub(super) elo: Option<i64>,
@@ -72,7 +70,7 @@ pub(super) struct TeamRow {
     pub(super) games_played: u32,
 }
 
-/// One of a list of people who are told by no feed of ours.
+/// One of a list of people that no feed provides.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(super) struct PersonRow {
     pub(super) id: Key,
@@ -81,7 +79,7 @@ pub(super) struct PersonRow {
     pub(super) position: Option<String>,
     pub(super) jersey_number: Option<String>,
     pub(super) height_cm: Option<u32>,
-    /// Its name; empty where no feed tells it.
+    /// Its name; empty if no feed reports it.
     pub(super) country: String,
     pub(super) country_code: Option<String>,
     pub(super) date_of_birth: Option<String>,
@@ -123,8 +121,7 @@ impl TeamBrief {
                 elo_rating: sport_stats.elo(named.id),
             }
         };
-        let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(team));
-        both.map_or([None, None], |both| both.map(Some))
+        both(record, team)
     }
 }
 
@@ -169,7 +166,7 @@ impl PersonRow {
             serde_json::Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
         };
-        let team = entity.parent.and_then(|team| api.archive.entity(EntityKind::Team, team));
+        let team = entity.parent.and_then(|team| api.history.entity(EntityKind::Team, team));
         Self {
             id,
             name,
@@ -185,23 +182,25 @@ impl PersonRow {
     }
 }
 
+/// Both sides of a match in a public shape, if known.
+pub(super) fn both<T>(record: &MatchRecord, of: impl Fn(&EntityRef) -> T) -> [Option<T>; 2] {
+    let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(of));
+    both.map_or([None, None], |both| both.map(Some))
+}
+
+/// The names of both sides, if known.
+pub(super) fn side_names(record: &MatchRecord) -> [Option<String>; 2] {
+    both(record, |side| side.name.to_string())
+}
+
 /// The side of a match of this sport.
 pub(super) fn entity_of(api: &Api, sport: Sport, id: Key) -> Option<Arc<Entity>> {
-    api.archive.entity(side_kind(sport), id)
+    api.history.entity(side_kind(sport), id)
 }
 
 /// The kind of entity that plays matches of a sport.
 pub(super) fn side_kind(sport: Sport) -> EntityKind {
-    match sport {
-        Sport::Tennis | Sport::Darts => EntityKind::Player,
-        Sport::Football
-        | Sport::Cs2
-        | Sport::Hockey
-        | Sport::Basketball
-        | Sport::HorseRacing
-        | Sport::Cricket
-        | Sport::Other => EntityKind::Team,
-    }
+    if sport.is_of_players() { EntityKind::Player } else { EntityKind::Team }
 }
 
 /// The ISO 3166-1 alpha-2 code of a country that a feed gives as a code or a name.

@@ -13,11 +13,11 @@ use tracing::error;
 use super::request::DAY;
 use crate::{
     api::{Api, ApiError},
-    archive::{Archive, EntityKind, Filter, Window},
     clock,
     rating::RatingTable,
-    record::{Key, MatchSummary},
 };
+use history::query::{EntityKind, History, MatchQuery};
+use record::{Key, MatchSummary};
 
 /// How long statistics are reused, in microseconds: as long as clients cache lists.
 const FRESH: Micros = 5_000_000;
@@ -71,7 +71,7 @@ impl SportStatsCache {
         {
             return Ok(Arc::clone(sport_stats));
         }
-        let sport_stats = SportStats::before(&api.archive, sport, None).await?;
+        let sport_stats = SportStats::before(&api.history, sport, None).await?;
         *known = Some((now, Arc::clone(&sport_stats)));
         Ok(sport_stats)
     }
@@ -80,25 +80,28 @@ impl SportStatsCache {
 impl SportStats {
     /// The statistics before a given time; over everything without one.
     pub(super) async fn before(
-        archive: &Archive,
+        history: &History,
         sport: Sport,
         before: Option<Micros>,
     ) -> Result<Arc<Self>, ApiError> {
-        let filter = Filter { sport: Some(sport), before, ..Filter::default() };
-        Self::under(archive, filter).await
+        let filter = MatchQuery { before, ..MatchQuery::of_sport(sport) };
+        Self::under(history, filter).await
     }
 
     /// The statistics over the matches that pass a filter.
-    pub(super) async fn under(archive: &Archive, filter: Filter) -> Result<Arc<Self>, ApiError> {
-        let archive = archive.clone();
+    pub(super) async fn under(
+        history: &History,
+        filter: MatchQuery,
+    ) -> Result<Arc<Self>, ApiError> {
+        let history = history.clone();
         // Thousands of matches take milliseconds, which must not delay other requests.
         let computing = tokio::task::spawn_blocking(move || {
-            let found = archive.find(&filter, Window::ALL);
+            let found = history.find(&filter);
             let has_circuits = filter.sport == Some(Sport::Tennis);
             let mut known = HashMap::new();
             let circuit = |competition: Key| {
                 let found = known.entry(competition);
-                *found.or_insert_with(|| has_circuits.then(|| circuit(&archive, competition))?)
+                *found.or_insert_with(|| has_circuits.then(|| circuit(&history, competition))?)
             };
             Self::of(found.briefs.iter().map(AsRef::as_ref), circuit)
         });
@@ -176,8 +179,8 @@ impl Edition {
 }
 
 /// The circuit of a tennis tournament.
-fn circuit(archive: &Archive, competition: Key) -> Option<&'static str> {
-    let tournament = archive.entity(EntityKind::Competition, competition)?;
+fn circuit(history: &History, competition: Key) -> Option<&'static str> {
+    let tournament = history.entity(EntityKind::Competition, competition)?;
     let category = tournament.about.get("category").and_then(|it| it.as_str());
     super::tennis::circuit(&tournament.name, category)
 }

@@ -8,13 +8,9 @@ use super::{
     match_odds::IdName,
     shape::{self, LeagueBrief, TeamBrief},
     sport_stats::SportStats,
-    status,
 };
-use crate::{
-    api::Api,
-    rating,
-    record::{Key, MatchRecord},
-};
+use crate::{api::Api, rating};
+use record::{Key, MatchRecord, Vocabulary};
 
 /// The same id as its match: there is one prediction of each.
 #[derive(Debug, Serialize, ToSchema)]
@@ -63,7 +59,7 @@ impl TeamPrediction {
             home_team,
             away_team,
             event_date: shape::start(record),
-            status: status::word(sport, record.brief.status),
+            status: record.brief.status.word(Vocabulary::Sport(sport)),
             home_win_prob: forecast.map(|it| rounded(it.first)),
             draw_prob: forecast.and_then(|it| it.draw).map(rounded),
             away_win_prob: forecast.map(|it| rounded(it.second)),

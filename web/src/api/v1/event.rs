@@ -7,15 +7,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{league::LeagueRow, request::V1Query};
-use crate::{
-    api::{
-        Number,
-        football::{country, regulation, share, short_name},
-        odds::{consensus::MainOdds, status},
-    },
-    archive::EntityKind,
-    record::{ClockRecord, FootballRecord, IncidentRecord, Key, MatchRecord, Status},
+use crate::api::{
+    Number,
+    football::{country, share, short_name},
+    odds::consensus::MainOdds,
 };
+use history::query::{EntityKind, regulation};
+use record::{ClockRecord, FootballRecord, IncidentRecord, Key, MatchRecord, Status, Vocabulary};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1Event)]
@@ -26,7 +24,7 @@ pub(super) struct Event {
     away_team: Option<String>,
     home_team_obj: Option<TeamBrief>,
     away_team_obj: Option<TeamBrief>,
-    /// In the zone that was asked for.
+    /// In the requested time zone.
     event_date: Option<String>,
     status: &'static str,
     /// Without extra time and the shoot-out; null before the kick-off.
@@ -47,9 +45,9 @@ pub(super) struct Event {
     odds_btts_yes: Option<Number>,
     odds_btts_no: Option<Number>,
     live_stats: SideStats,
-    /// Possession and attacks, each with both sides. Null where none are told.
+    /// Possession and attacks, each with both sides. Null if no feed reports them.
     sr_stats: Option<Pressures>,
-    /// No feed of ours tells a colour: null.
+    /// No feed provides a colour: null.
     jerseys: Option<Jerseys>,
     venue: Option<PlaceBrief>,
     incidents: Vec<Incident>,
@@ -68,7 +66,7 @@ pub(super) struct Event {
 pub(super) struct TeamBrief {
     id: u64,
     name: String,
-    /// No feed of ours has one: the name.
+    /// No feed provides one: the name.
     short_name: String,
 }
 
@@ -84,9 +82,9 @@ struct CoachBrief {
     id: u64,
     name: String,
     short_name: String,
-    /// Empty where no feed tells it.
+    /// Empty if no feed reports it.
     country: String,
-    /// No feed of ours tells what follows: `/api/managers/{id}/` has what matches tell.
+    /// No feed provides the following fields: `/api/managers/{id}/` has what follows from matches.
     profile: &'static str,
     preferred_formation: &'static str,
     pressing_intensity: Option<f64>,
@@ -94,7 +92,7 @@ struct CoachBrief {
     top_styles: Vec<String>,
 }
 
-/// Each counter with both sides: SERVICE section 8, row 15. Null is what was not told.
+/// Each counter with both sides: SERVICE section 8, row 15. Null is what no feed reported.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1Pressures)]
 struct Pressures {
@@ -102,7 +100,7 @@ struct Pressures {
     possession: Option<BothSides>,
     attack: Option<BothSides>,
     dangerous_attack: Option<BothSides>,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     ball_safe: Option<BothSides>,
     attack_pct: Option<BothSides>,
     dangerous_attack_pct: Option<BothSides>,
@@ -142,7 +140,7 @@ struct SideStats {
     away: BTreeMap<String, u32>,
 }
 
-/// No feed of ours tells of them.
+/// No feed provides them.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 #[schema(as = V1Unavailable)]
 struct Unavailable {
@@ -209,7 +207,7 @@ impl Event {
         };
         let coach = |place: usize| {
             let coach = names.coaches[place].as_ref()?;
-            let known = query.api.archive.entity(EntityKind::Manager, coach.id);
+            let known = query.api.history.entity(EntityKind::Manager, coach.id);
             Some(CoachBrief {
                 id: coach.id,
                 name: coach.name.to_string(),
@@ -233,11 +231,11 @@ impl Event {
             home_team_obj: team(0),
             away_team_obj: team(1),
             event_date: brief.start.and_then(|at| query.date(at)),
-            status: status::word(brief.status),
+            status: brief.status.word(Vocabulary::Football),
             home_score: score.map(|score| score[0]),
             away_score: score.map(|score| score[1]),
             current_minute: football.and_then(|it| minute(brief.status, it.clock?, now)),
-            period: status::period(brief.status),
+            period: brief.status.period(),
             odds_home: odds.home_win,
             odds_draw: odds.draw,
             odds_away: odds.away_win,

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use axum::{extract::State, http::Uri, response::Response};
-use hyper::HeaderMap;
-
-use crate::api::{Api, ApiError, CacheControl, PageUrl, Params};
+use super::request::NONE;
+use crate::api::{ApiRequest, ApiResult, CacheControl};
 
 /// The endpoints of this version, by the names that clients know.
 const NAMES: [&str; 14] = [
@@ -25,20 +23,14 @@ const NAMES: [&str; 14] = [
     "venues",
 ];
 
-/// The lists of this version, by their names.
-#[utoipa::path(
-    get, path = "/api/", tag = "football v1",
-    responses((status = 200, body = BTreeMap<String, String>))
-)]
-pub(super) async fn index(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::default();
-    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
-    let base = page_url.base();
+endpoints! {
+    /// The lists of this version, by their names.
+    "/api/", params(NONE), answers(BTreeMap<String, String>), |request| index(&request);
+}
+
+fn index(request: &ApiRequest) -> ApiResult {
+    let base = request.page_url().base();
     let all: BTreeMap<_, _> =
         NAMES.into_iter().map(|name| (name, format!("{base}/api/{name}/"))).collect();
-    CacheControl::REFERENCE.answer(&headers, &all)
+    request.answer(CacheControl::REFERENCE, &all)
 }

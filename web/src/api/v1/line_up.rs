@@ -1,21 +1,12 @@
 //! `/api/predicted-lineup/{event_id}/`: the line-ups from feeds, or 404 before they are known. The hub does
 //! not predict line-ups.
 
-use axum::{
-    extract::{Path, State},
-    response::Response,
-};
-use hyper::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{
-    api::{
-        Api, ApiError, CacheControl,
-        odds::{football_record, id_of},
-    },
-    record::{EntityRef, LineUpPlayerRecord, LineUpRecord},
-};
+use super::request::NONE;
+use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, odds::football_record};
+use record::{EntityRef, LineUpPlayerRecord, LineUpRecord};
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = V1LineUps)]
@@ -82,18 +73,15 @@ impl LineUpPlayer {
     }
 }
 
-/// The line-ups of an event, once they are known.
-#[utoipa::path(
-    get, path = "/api/predicted-lineup/{event_id}/", tag = "football v1",
-    params(("event_id" = u64, Path)),
-    responses((status = 200, body = LineUps), (status = 404, description = "No such event, or its line-ups are not known"))
-)]
-pub(super) async fn line_ups(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let record = football_record(&api, id_of(&id)?).await?;
+endpoints! {
+    /// The line-ups of an event, once they are known.
+    "/api/predicted-lineup/{event_id}/", params(NONE), answers(LineUps),
+        or(status = 404, description = "No such event, or its line-ups are not known"),
+        |request| line_ups(&request).await;
+}
+
+async fn line_ups(request: &ApiRequest) -> ApiResult {
+    let record = football_record(&request.api, request.key("event_id")?).await?;
     let football = record.play.football().ok_or(ApiError::NotFound)?;
     let side = |place: usize| {
         let team = record.names.sides.as_ref().map(|sides| &sides[place]);
@@ -104,5 +92,5 @@ pub(super) async fn line_ups(
         return Err(ApiError::NotFound);
     }
     let answer = LineUps { event_id: record.brief.id, lineup_status: "confirmed", lineups };
-    CacheControl::LIST.answer(&headers, &answer)
+    request.answer(CacheControl::LIST, &answer)
 }

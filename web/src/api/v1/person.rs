@@ -3,13 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    Extension,
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,15 +10,14 @@ use utoipa::ToSchema;
 use super::{
     event::{TeamBrief, team_brief},
     league::{football_entities, football_entity},
-    request::V1Query,
+    request::{self, NONE, V1Query},
 };
-use crate::{
-    api::{
-        Api, ApiError, CacheControl, Page,
-        football::{ManagerStats, MatchStatsCache, country, short_name},
-    },
-    archive::{Entity, EntityKind, Filter, Window},
+use crate::api::{
+    ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+    football::{ManagerStats, country, short_name},
 };
+use history::query::{Entity, EntityKind, MatchQuery, View};
+use record::Key;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1Player)]
@@ -44,7 +36,7 @@ pub(super) struct Player {
     height: Option<u32>,
     weight: Option<u32>,
     date_of_birth: Option<String>,
-    /// The name of a country; empty where no feed tells it.
+    /// The name of a country; empty if no feed reports it.
     nationality: String,
     preferred_foot: &'static str,
     contract_until: Option<String>,
@@ -58,7 +50,7 @@ pub(super) struct Player {
     transfers: Vec<String>,
 }
 
-/// 0 to 100 each. As no feed of ours rates players, never there.
+/// 0 to 100 each. Never present, since no feed rates players.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1Attributes)]
 struct Attributes {
@@ -105,44 +97,50 @@ impl Player {
     }
 }
 
-/// Players, by their names.
-#[utoipa::path(
-    get, path = "/api/players/", tag = "football v1",
-    params(("team" = Option<u64>, Query), ("nationality" = Option<String>, Query), ("position" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
-    responses((status = 200, body = Page<Player>), (status = 400, description = "Invalid parameter value"))
-)]
-pub(super) async fn players(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = V1Query::pages(&api, &uri, &headers, &["team", "nationality", "position"])?;
+const PLAYERS: Spec = request::spec(&[
+    Param::id("team", ""),
+    Param::text("nationality", ""),
+    Param::text("position", ""),
+]);
+
+const MANAGERS: Spec = request::spec(&[Param::id("team", "")]);
+
+endpoints! {
+    /// Players, by their names.
+    "/api/players/", params(PLAYERS), answers(Page<Player>), |request| players(&request);
+
+    /// A player.
+    "/api/players/{id}/", params(NONE), answers(Player),
+        or(status = 404, description = "No such player"),
+        |request| player(&request);
+
+    /// Managers, by their names.
+    "/api/managers/", params(MANAGERS), answers(Page<Manager>), |request| managers(&request).await;
+
+    /// A manager.
+    "/api/managers/{id}/", params(NONE), answers(Manager),
+        or(status = 404, description = "No such manager"),
+        |request| manager(&request).await;
+
+    /// Referees, by their names.
+    "/api/referees/", params(NONE), answers(Page<Referee>), |request| referees(&request);
+}
+
+fn players(request: &ApiRequest) -> ApiResult {
+    let query = V1Query::pages(request)?;
     let team = query.params.id("team")?;
-    let all = football_entities(&api, EntityKind::Player, |it| {
+    let all = football_entities(&request.api, EntityKind::Player, |it| {
         team.is_none_or(|team| it.parent == Some(team))
             && query.is_country("nationality", it.country.as_deref())
             && query.says("position", about(it, "position"))
     });
-    let window = query.window();
-    let page = all.iter().skip(window.offset).take(window.limit);
-    let rows = page.map(|player| Player::of(&query, player)).collect();
-    CacheControl::REFERENCE.answer(&headers, &query.page(all.len(), rows))
+    query.page_of(CacheControl::REFERENCE, &all, |player| Player::of(&query, player))
 }
 
-/// A player.
-#[utoipa::path(
-    get, path = "/api/players/{id}/", tag = "football v1", params(("id" = u64, Path)),
-    responses((status = 200, body = Player), (status = 404, description = "No such player"))
-)]
-pub(super) async fn player(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = V1Query::pages(&api, &uri, &headers, &[])?;
-    let player = football_entity(&api, EntityKind::Player, &id)?;
-    CacheControl::REFERENCE.answer(&headers, &Player::of(&query, &player))
+fn player(request: &ApiRequest) -> ApiResult {
+    let query = V1Query::pages(request)?;
+    let player = football_entity(request, EntityKind::Player)?;
+    request.answer(CacheControl::REFERENCE, &Player::of(&query, &player))
 }
 
 /// A manager, and how the matches ended that we have of them. Shares are percentages; null without a
@@ -153,14 +151,14 @@ pub(super) struct Manager {
     id: u64,
     name: String,
     short_name: String,
-    /// Its name; empty where no feed tells it.
+    /// Its name; empty if no feed reports it.
     country: String,
     current_team: Option<TeamBrief>,
     /// The formation of most line-ups that are known.
     preferred_formation: String,
     /// How often each was in a line-up that is known.
     formations_used: BTreeMap<String, u32>,
-    /// Of what has no number no feed of ours tells anything.
+    /// No feed provides anything that has no number.
     profile: &'static str,
     team_style: &'static str,
     pressing_intensity: Option<f64>,
@@ -191,7 +189,7 @@ pub(super) struct Manager {
     avg_goals_conceded_1h: Option<f64>,
 }
 
-/// No feed of ours tells one.
+/// No feed provides one.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 struct TacticalStyle {
     rank: u32,
@@ -245,52 +243,29 @@ impl Manager {
     }
 }
 
-/// Managers, by their names.
-#[utoipa::path(
-    get, path = "/api/managers/", tag = "football v1",
-    params(("team" = Option<u64>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
-    responses((status = 200, body = Page<Manager>), (status = 400, description = "Invalid parameter value"))
-)]
-pub(super) async fn managers(
-    State(api): State<Api>,
-    Extension(match_stats): Extension<MatchStatsCache>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = V1Query::pages(&api, &uri, &headers, &["team"])?;
+async fn managers(request: &ApiRequest) -> ApiResult {
+    let query = V1Query::pages(request)?;
     let team = query.params.id("team")?;
-    let all = football_entities(&api, EntityKind::Manager, |it| {
+    let all = football_entities(&request.api, EntityKind::Manager, |it| {
         team.is_none_or(|team| it.parent == Some(team))
     });
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
     let ids: Vec<_> = page.iter().map(|manager| manager.id).collect();
-    let mut stats = ManagerStats::of_all(&api, &match_stats, &ids).await?;
+    let mut stats = ManagerStats::of_all(&request.api, request.extension()?, &ids).await?;
     let rows = page.into_iter().map(|it| {
         let stats = stats.remove(&it.id).unwrap_or_default();
         Manager::of(&query, it, stats)
     });
-    let rows = rows.collect();
-    CacheControl::REFERENCE.answer(&headers, &query.page(all.len(), rows))
+    query.page(CacheControl::REFERENCE, all.len(), rows.collect())
 }
 
-/// A manager.
-#[utoipa::path(
-    get, path = "/api/managers/{id}/", tag = "football v1", params(("id" = u64, Path)),
-    responses((status = 200, body = Manager), (status = 404, description = "No such manager"))
-)]
-pub(super) async fn manager(
-    State(api): State<Api>,
-    Extension(match_stats): Extension<MatchStatsCache>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = V1Query::pages(&api, &uri, &headers, &[])?;
-    let manager = football_entity(&api, EntityKind::Manager, &id)?;
-    let stats = ManagerStats::of_all(&api, &match_stats, &[manager.id]).await?.remove(&manager.id);
-    CacheControl::REFERENCE
-        .answer(&headers, &Manager::of(&query, &manager, stats.unwrap_or_default()))
+async fn manager(request: &ApiRequest) -> ApiResult {
+    let query = V1Query::pages(request)?;
+    let manager = football_entity(request, EntityKind::Manager)?;
+    let mut stats = ManagerStats::of_all(&request.api, request.extension()?, &[manager.id]).await?;
+    let stats = stats.remove(&manager.id).unwrap_or_default();
+    request.answer(CacheControl::REFERENCE, &Manager::of(&query, &manager, stats))
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -298,42 +273,22 @@ pub(super) async fn manager(
 pub(super) struct Referee {
     id: u64,
     name: String,
-    /// Its name; empty where no feed tells it.
+    /// Its name; empty if no feed reports it.
     country: String,
     /// That we have.
     matches: usize,
 }
 
-/// Referees, by their names.
-#[utoipa::path(
-    get, path = "/api/referees/", tag = "football v1",
-    params(("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
-    responses((status = 200, body = Page<Referee>), (status = 400, description = "Invalid parameter value"))
-)]
-pub(super) async fn referees(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = V1Query::pages(&api, &uri, &headers, &[])?;
-    let all = football_entities(&api, EntityKind::Referee, |_| true);
-    let window = query.window();
+fn referees(request: &ApiRequest) -> ApiResult {
+    let query = V1Query::pages(request)?;
+    let all = football_entities(&request.api, EntityKind::Referee, |_| true);
+    let view = View::now(&request.api.history, Some(Sport::Football));
+    let of = |referee: Key| MatchQuery { referee: Some(referee), ..MatchQuery::default() };
     let row = |referee: &std::sync::Arc<Entity>| Referee {
         id: referee.id,
         name: referee.name.to_string(),
         country: country::name_or_empty(referee.country.as_deref()),
-        matches: api
-            .archive
-            .find(
-                &Filter {
-                    sport: Some(Sport::Football),
-                    referee: Some(referee.id),
-                    ..Filter::default()
-                },
-                Window { offset: 0, limit: 0 },
-            )
-            .count,
+        matches: view.count(&of(referee.id)),
     };
-    let rows = all.iter().skip(window.offset).take(window.limit).map(row).collect();
-    CacheControl::REFERENCE.answer(&headers, &query.page(all.len(), rows))
+    query.page_of(CacheControl::REFERENCE, &all, row)
 }

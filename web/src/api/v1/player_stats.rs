@@ -1,25 +1,19 @@
 //! Statistics of players in single matches.
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
+use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request::V1Query;
+use super::request::{self, DATE_FROM, DATE_TO, TZ, V1Query};
 use crate::{
     api::{
-        Api, ApiError, CacheControl, Page,
-        football::{player_stats::PlayerStats as Counters, regulation, short_name},
-        odds::id_of,
+        ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec,
+        football::{player_stats::PlayerStats as PlayerCounters, short_name},
     },
-    archive::{Appearance, AppearanceFilter, EntityKind, Window},
     clock::now,
-    record::{Key, MatchRecord},
 };
+use history::query::{Appearance, AppearanceFilter, EntityKind, View, Window, regulation};
+use record::{Key, MatchRecord};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1PlayerStats)]
@@ -29,11 +23,11 @@ pub(super) struct PlayerStats {
     /// The row of version 2, with its id.
     #[serde(flatten)]
     #[schema(inline)]
-    counters: Counters,
+    counters: PlayerCounters,
     /// The same as `total_contest` and `won_contest`.
     dribble_attempted: u32,
     dribble_won: u32,
-    /// No feed of ours counts what follows: 0.
+    /// No feed counts the following: 0.
     penalty_won: u32,
     penalty_miss: u32,
     penalty_conceded: u32,
@@ -78,7 +72,7 @@ impl PlayerStats {
         let side = |place: usize| sides.map(|sides| sides[place].name.to_string());
         let score = brief.and_then(regulation);
         let name = query.name(EntityKind::Player, Some(it.player));
-        let counters = Counters::of(it);
+        let counters = PlayerCounters::of(it);
         Self {
             event: StatsEvent {
                 id: it.match_id,
@@ -110,19 +104,30 @@ impl PlayerStats {
     }
 }
 
-/// What players did, the latest match first.
-#[utoipa::path(
-    get, path = "/api/player-stats/", tag = "football v1",
-    params(("player" = Option<u64>, Query), ("event" = Option<u64>, Query), ("team" = Option<u64>, Query), ("date_from" = Option<String>, Query, description = "Matches from this day in the time zone, or this timestamp"), ("date_to" = Option<String>, Query, description = "Up to the end of this day in the time zone, or this timestamp"), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
-    responses((status = 200, body = Page<PlayerStats>), (status = 400, description = "Invalid parameter value"))
-)]
-pub(super) async fn list(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query =
-        V1Query::pages(&api, &uri, &headers, &["player", "event", "team", "date_from", "date_to"])?;
+const LIST: Spec = request::spec(&[
+    Param::id("player", ""),
+    Param::id("event", ""),
+    Param::id("team", ""),
+    DATE_FROM,
+    DATE_TO,
+    TZ,
+]);
+
+const DETAIL: Spec =
+    request::spec(&[Param::id("id", "The row's ID, as in lists").in_path(), Param::text("tz", "")]);
+
+endpoints! {
+    /// What players did, the latest match first.
+    "/api/player-stats/", params(LIST), answers(Page<PlayerStats>), |request| list(&request).await;
+
+    /// What one player did in one match.
+    "/api/player-stats/{id}/", params(DETAIL), answers(PlayerStats),
+        or(status = 404, description = "No such row"),
+        |request| detail(&request).await;
+}
+
+async fn list(request: &ApiRequest) -> ApiResult {
+    let query = V1Query::pages(request)?;
     let filter = AppearanceFilter {
         match_id: query.params.id("event")?,
         player: query.params.id("player")?,
@@ -132,32 +137,23 @@ pub(super) async fn list(
         played_by: Some(now()),
         ..AppearanceFilter::default()
     };
-    let (count, found) = api.archive.appearances(&filter, query.window()).await?;
+    let (count, found) = request.api.history.appearances(&filter, query.window()).await?;
     let mut ids: Vec<Key> = found.iter().map(|it| it.match_id).collect();
     ids.sort_unstable();
     ids.dedup();
-    let records = api.archive.records_without_detail(&ids).await?;
+    let view = View::now(&request.api.history, Some(Sport::Football));
+    let records = view.records_without_detail(&ids).await?;
     let record = |id: Key| records.iter().find(|record| record.brief.id == id).map(|it| &**it);
     let rows = found.iter().map(|it| PlayerStats::new(&query, it, record(it.match_id))).collect();
-    CacheControl::LIST.answer(&headers, &query.page(count, rows))
+    query.page(CacheControl::LIST, count, rows)
 }
 
-/// What one player did in one match.
-#[utoipa::path(
-    get, path = "/api/player-stats/{id}/", tag = "football v1",
-    params(("id" = u64, Path, description = "The row's ID, as in lists"), ("tz" = Option<String>, Query)),
-    responses((status = 200, body = PlayerStats), (status = 404, description = "No such row"))
-)]
-pub(super) async fn detail(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = V1Query::pages(&api, &uri, &headers, &[])?;
-    let filter = AppearanceFilter { id: Some(id_of(&id)?), ..AppearanceFilter::default() };
-    let (_, found) = api.archive.appearances(&filter, Window { offset: 0, limit: 1 }).await?;
+async fn detail(request: &ApiRequest) -> ApiResult {
+    let query = V1Query::pages(request)?;
+    let filter = AppearanceFilter { id: Some(request.id()?), ..AppearanceFilter::default() };
+    let (_, found) =
+        request.api.history.appearances(&filter, Window { offset: 0, limit: 1 }).await?;
     let own = found.first().ok_or(ApiError::NotFound)?;
-    let record = api.archive.record(own.match_id).await?;
-    CacheControl::LIST.answer(&headers, &PlayerStats::new(&query, own, record.as_deref()))
+    let record = request.api.history.record(own.match_id).await?;
+    request.answer(CacheControl::LIST, &PlayerStats::new(&query, own, record.as_deref()))
 }

@@ -1,15 +1,16 @@
 //! Reading requests of version 1: SERVICE sections 1.2, 1.3 and 1.6.
 
-use axum::http::Uri;
 use fanout::Micros;
-use hyper::HeaderMap;
+use ingest::event::Sport;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use serde::Serialize;
 
-use crate::{
-    api::{Api, ApiError, Page, PageUrl, Params, Spec, football::country, odds::status, time},
-    archive::{EntityKind, Window},
-    record::{Key, Status},
+use crate::api::{
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Params, Spec,
+    football::country, time,
 };
+use history::query::{EntityKind, MatchQuery, Window};
+use record::{Key, Vocabulary};
 
 /// The default time zone of this version.
 const ZONE: &str = "Asia/Dubai";
@@ -26,30 +27,46 @@ enum PageStyle {
     Page { page: usize, size: usize },
 }
 
+/// The parameters of an endpoint without any of its own.
+pub(super) const NONE: Spec = spec(&[]);
+
+/// Those of an endpoint of one event, whose answer has dates.
+pub(super) const ONE: Spec = spec(&[TZ]);
+
+pub(super) const LEAGUE: Param = Param::ids("league", "One or more IDs, separated by commas");
+pub(super) const TZ: Param = Param::text("tz", "");
+pub(super) const DATE_FROM: Param =
+    Param::text("date_from", "Matches from this day in the time zone, or this timestamp");
+pub(super) const DATE_TO: Param =
+    Param::text("date_to", "Up to the end of this day in the time zone, or this timestamp");
+
+/// The parameters of an endpoint. Others are ignored.
+pub(super) const fn spec(params: &'static [Param]) -> Spec {
+    Spec {
+        tolerated: &["limit", "offset", "page", "page_size", "tz"],
+        ignores_others: true,
+        ..Spec::of(params)
+    }
+}
+
 /// A request of version 1.
 #[derive(Debug)]
 pub(super) struct V1Query<'a> {
+    request: &'a ApiRequest,
     pub(super) api: &'a Api,
-    uri: &'a Uri,
-    headers: &'a HeaderMap,
-    pub(super) params: Params,
+    pub(super) params: &'a Params,
     zone: TimeZone,
     paging: PageStyle,
 }
 
 impl<'a> V1Query<'a> {
-    /// Reads a request for a list with numbered pages. Names that are not `accepted` are ignored.
+    /// Reads a request for a list with numbered pages.
     ///
     /// # Errors
     ///
     /// If a value is not valid.
-    pub(super) fn pages(
-        api: &'a Api,
-        uri: &'a Uri,
-        headers: &'a HeaderMap,
-        accepted: &'static [&'static str],
-    ) -> Result<Self, ApiError> {
-        let mut query = Self::windows(api, uri, headers, accepted)?;
+    pub(super) fn pages(request: &'a ApiRequest) -> Result<Self, ApiError> {
+        let mut query = Self::windows(request)?;
         let number = |name: &str| -> Result<Option<usize>, ApiError> {
             let number = query.params.number(name)?.filter(|number| *number > 0);
             Ok(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
@@ -66,17 +83,12 @@ impl<'a> V1Query<'a> {
     /// # Errors
     ///
     /// If a value is not valid.
-    pub(super) fn windows(
-        api: &'a Api,
-        uri: &'a Uri,
-        headers: &'a HeaderMap,
-        accepted: &'static [&'static str],
-    ) -> Result<Self, ApiError> {
-        let params = known(uri, accepted)?;
+    pub(super) fn windows(request: &'a ApiRequest) -> Result<Self, ApiError> {
+        let ApiRequest { api, params, .. } = request;
         let zone = params.text("tz").and_then(|name| TimeZone::get(name).ok());
         let zone = zone.or_else(|| TimeZone::get(ZONE).ok()).unwrap_or(TimeZone::UTC);
-        let paging = PageStyle::Window(params.window()?);
-        Ok(Self { api, uri, headers, params, zone, paging })
+        let paging = PageStyle::Window(params.window_of(PageSize::USUAL)?);
+        Ok(Self { request, api, params, zone, paging })
     }
 
     pub(super) fn window(&self) -> Window {
@@ -88,29 +100,40 @@ impl<'a> V1Query<'a> {
         }
     }
 
-    /// The requested page, of `count` rows.
-    pub(super) fn page<T>(&self, count: usize, results: Vec<T>) -> Page<T> {
-        let Self { api, headers, params, .. } = self;
-        let page_url = PageUrl { api, headers, path: self.uri.path(), params };
+    /// Responds with the requested page, of `count` rows.
+    pub(super) fn page<T: Serialize>(
+        &self,
+        cache: CacheControl,
+        count: usize,
+        results: Vec<T>,
+    ) -> ApiResult {
+        let page_url = self.request.page_url();
         let PageStyle::Page { page, size } = self.paging else {
-            return Page::new(&page_url, self.window(), count, results);
+            let page = Page::new(&page_url, self.window(), count, results);
+            return self.request.answer(cache, &page);
         };
         let address = |page: usize| {
             let mut query = form_urlencoded::Serializer::new(String::new());
-            query.extend_pairs(params.filters());
+            query.extend_pairs(self.params.filters());
             query.append_pair("page", &page.to_string());
             query.append_pair("page_size", &size.to_string());
             format!("{}{}?{}", page_url.base(), page_url.path, query.finish())
         };
         let next = page.checked_mul(size).filter(|end| *end < count).map(|_| address(page + 1));
         let previous = (page > 1).then(|| address(page - 1));
-        Page { count, next, previous, results }
+        self.request.answer(cache, &Page { count, next, previous, results })
     }
 
-    /// The requested page of a complete list.
-    pub(super) fn page_of<T>(&self, all: Vec<T>) -> Page<T> {
-        let (count, window) = (all.len(), self.window());
-        self.page(count, all.into_iter().skip(window.offset).take(window.limit).collect())
+    /// Responds with the requested page of a complete list, whose rows are converted to their public shape.
+    pub(super) fn page_of<S, T: Serialize>(
+        &self,
+        cache: CacheControl,
+        all: impl IntoIterator<Item = S, IntoIter: ExactSizeIterator>,
+        row: impl FnMut(S) -> T,
+    ) -> ApiResult {
+        let (all, window) = (all.into_iter(), self.window());
+        let count = all.len();
+        self.page(cache, count, all.skip(window.offset).take(window.limit).map(row).collect())
     }
 
     /// `2026-07-31T04:30:00+04:00`, in the requested time zone.
@@ -139,9 +162,23 @@ impl<'a> V1Query<'a> {
         Some(day.to_zoned(self.zone.clone()).ok()?.timestamp().as_microsecond())
     }
 
-    /// `status`; unknown words filter nothing in this version.
-    pub(super) fn statuses(&self) -> Option<Vec<Status>> {
-        self.params.text("status").and_then(status::parse)
+    /// The requested list of matches: every filter that the endpoint accepts, and the page.
+    ///
+    /// # Errors
+    ///
+    /// If a value is not valid.
+    pub(super) fn matches(&self) -> Result<MatchQuery, ApiError> {
+        Ok(MatchQuery {
+            from: self.from()?,
+            before: self.before()?,
+            competitions: self.params.ids("league")?,
+            season: self.params.id("season")?,
+            team: self.params.id("team")?,
+            // Unknown words filter nothing in this version.
+            statuses: self.params.text("status").and_then(|it| Vocabulary::Football.parse(it)),
+            window: self.window(),
+            ..MatchQuery::of_sport(Sport::Football)
+        })
     }
 
     /// Whether a text equals the value of this parameter, ignoring case; true without the parameter.
@@ -158,17 +195,6 @@ impl<'a> V1Query<'a> {
     }
 
     pub(super) fn name(&self, kind: EntityKind, id: Option<Key>) -> Option<String> {
-        self.api.archive.entity(kind, id?).map(|entity| entity.name.to_string())
+        self.api.history.name(kind, id?)
     }
-}
-
-/// Keeps the parameters with these names and those of paging; ignores others.
-fn known(uri: &Uri, accepted: &'static [&'static str]) -> Result<Params, ApiError> {
-    const OF_PAGES: [&str; 5] = ["limit", "offset", "page", "page_size", "tz"];
-    let query = uri.query().unwrap_or_default();
-    let pairs = form_urlencoded::parse(query.as_bytes());
-    let is_known = |name: &str| accepted.contains(&name) || OF_PAGES.contains(&name);
-    let pairs = pairs.filter(|(name, _)| is_known(name));
-    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-    Params::read(Some(&query), Spec { accepted, aliases: &[], tolerated: &OF_PAGES })
 }

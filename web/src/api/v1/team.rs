@@ -2,12 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -16,22 +10,20 @@ use super::{
     event::Event,
     events,
     league::{football_entities, football_entity},
-    request::V1Query,
+    request::{self, NONE, TZ, V1Query},
 };
-use crate::{
-    api::{Api, ApiError, CacheControl, Page, football::country},
-    archive::{Entity, EntityKind, Filter, Window},
-    record::{Key, MatchSummary},
-};
+use crate::api::{Api, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, football::country};
+use history::query::{Entity, EntityKind, MatchQuery};
+use record::{Key, MatchSummary};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = V1Team)]
 pub(super) struct Team {
     id: u64,
-    /// An id of the feed's, which is not told.
+    /// An id of the feed, which is not public.
     api_id: Option<u64>,
     name: String,
-    /// No feed of ours has one: the name.
+    /// No feed provides one: the name.
     short_name: String,
     /// That of the leagues it plays in, where all are of one; else empty.
     country: String,
@@ -71,9 +63,9 @@ impl Venue {
 
 /// The country of each of these teams, or of all teams: that of its leagues, unless they have several.
 fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>> {
-    let filter = Filter { sport: Some(Sport::Football), teams, ..Filter::default() };
+    let filter = MatchQuery { teams, ..MatchQuery::of_sport(Sport::Football) };
     let mut countries: BTreeMap<Key, Option<String>> = BTreeMap::new();
-    for brief in &api.archive.find(&filter, Window::ALL).briefs {
+    for brief in &api.history.find(&filter).briefs {
         let country = country_of(api, brief);
         for side in brief.sides.iter().flatten() {
             let known = countries.entry(*side).or_insert_with(|| country.clone());
@@ -86,7 +78,7 @@ fn countries(api: &Api, teams: Option<Vec<Key>>) -> BTreeMap<Key, Option<String>
 }
 
 fn country_of(api: &Api, brief: &MatchSummary) -> Option<String> {
-    let league = api.archive.entity(EntityKind::Competition, brief.competition?)?;
+    let league = api.history.entity(EntityKind::Competition, brief.competition?)?;
     league.country.as_ref().map(|it| it.to_string())
 }
 
@@ -100,48 +92,62 @@ fn row(team: &Entity, countries: &BTreeMap<Key, Option<String>>) -> Team {
     }
 }
 
-/// Teams, by their names.
-#[utoipa::path(
-    get, path = "/api/teams/", tag = "football v1",
-    params(("country" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
-    responses((status = 200, body = Page<Team>), (status = 400, description = "Invalid parameter value"))
-)]
-pub(super) async fn teams(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = V1Query::pages(&api, &uri, &headers, &["country"])?;
+const TEAMS: Spec = request::spec(&[Param::text("country", "")]);
+
+const TEAM_MATCHES: Spec = request::spec(&[
+    Param::text("date_from", ""),
+    Param::text("date_to", ""),
+    Param::text("status", ""),
+    TZ,
+]);
+
+endpoints! {
+    /// Teams, by their names.
+    "/api/teams/", params(TEAMS), answers(Page<Team>), |request| teams(&request);
+
+    /// A team.
+    "/api/teams/{id}/", params(NONE), answers(TeamDetail),
+        or(status = 404, description = "No such team"),
+        |request| team(&request);
+
+    /// Matches of a team, by their start.
+    "/api/teams/{id}/matches/", params(TEAM_MATCHES), answers(Page<Event>),
+        or(status = 404, description = "No such team"),
+        |request| team_matches(&request).await;
+
+    /// Venues, by their names.
+    "/api/venues/", params(NONE), answers(Page<Venue>), |request| venues(&request);
+
+    /// A venue.
+    "/api/venues/{id}/", params(NONE), answers(Venue),
+        or(status = 404, description = "No such venue"),
+        |request| venue(&request);
+}
+
+fn teams(request: &ApiRequest) -> ApiResult {
+    let query = V1Query::pages(request)?;
     // The countries of all teams are only needed for a filter by country.
-    let of_all = query.params.text("country").map(|_| countries(&api, None));
-    let all = football_entities(&api, EntityKind::Team, |team| {
+    let of_all = query.params.text("country").map(|_| countries(&request.api, None));
+    let all = football_entities(&request.api, EntityKind::Team, |team| {
         let known = of_all.as_ref().and_then(|known| known.get(&team.id)?.as_deref());
         query.is_country("country", known)
     });
     let window = query.window();
     let page: Vec<_> = all.iter().skip(window.offset).take(window.limit).collect();
-    let countries =
-        of_all.unwrap_or_else(|| countries(&api, Some(page.iter().map(|team| team.id).collect())));
+    let countries = of_all.unwrap_or_else(|| {
+        countries(&request.api, Some(page.iter().map(|team| team.id).collect()))
+    });
     let rows = page.into_iter().map(|team| row(team, &countries)).collect();
-    CacheControl::REFERENCE.answer(&headers, &query.page(all.len(), rows))
+    query.page(CacheControl::REFERENCE, all.len(), rows)
 }
 
-/// A team.
-#[utoipa::path(
-    get, path = "/api/teams/{id}/", tag = "football v1", params(("id" = u64, Path)),
-    responses((status = 200, body = TeamDetail), (status = 404, description = "No such team"))
-)]
-pub(super) async fn team(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let team = football_entity(&api, EntityKind::Team, &id)?;
-    let filter = Filter { sport: Some(Sport::Football), team: Some(team.id), ..Filter::default() };
-    let matches = api.archive.find(&filter, Window::ALL).briefs;
+fn team(request: &ApiRequest) -> ApiResult {
+    let team = football_entity(request, EntityKind::Team)?;
+    let filter = MatchQuery { team: Some(team.id), ..MatchQuery::of_sport(Sport::Football) };
+    let matches = request.api.history.find(&filter).briefs;
     let place = |brief: &MatchSummary| brief.sides.map(|sides| usize::from(sides[1] == team.id));
     let coach = matches.iter().rev().find_map(|brief| brief.coaches[place(brief)?]);
-    let coach = coach.and_then(|id| api.archive.entity(EntityKind::Manager, id));
+    let coach = coach.and_then(|id| request.api.history.entity(EntityKind::Manager, id));
     let mut venues: BTreeMap<Key, usize> = BTreeMap::new();
     for brief in matches.iter().filter(|brief| place(brief) == Some(0)) {
         if let Some(venue) = brief.venue {
@@ -149,70 +155,33 @@ pub(super) async fn team(
         }
     }
     let home = venues.into_iter().max_by_key(|(_, times)| *times);
-    let home = home.and_then(|(id, _)| api.archive.entity(EntityKind::Venue, id));
+    let home = home.and_then(|(id, _)| request.api.history.entity(EntityKind::Venue, id));
     let detail = TeamDetail {
-        team: row(&team, &countries(&api, Some(vec![team.id]))),
+        team: row(&team, &countries(&request.api, Some(vec![team.id]))),
         coach: coach.map(|coach| Coach {
             name: coach.name.to_string(),
             short_name: coach.name.to_string(),
         }),
         venue: home.map(|venue| Venue::of(&venue)),
     };
-    CacheControl::REFERENCE.answer(&headers, &detail)
+    request.answer(CacheControl::REFERENCE, &detail)
 }
 
-/// Matches of a team, by their start.
-#[utoipa::path(
-    get, path = "/api/teams/{id}/matches/", tag = "football v1",
-    params(("id" = u64, Path), ("date_from" = Option<String>, Query), ("date_to" = Option<String>, Query), ("status" = Option<String>, Query), ("tz" = Option<String>, Query), ("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
-    responses((status = 200, body = Page<Event>), (status = 400, description = "Invalid parameter value"), (status = 404, description = "No such team"))
-)]
-pub(super) async fn team_matches(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let team = football_entity(&api, EntityKind::Team, &id)?;
-    let query = V1Query::pages(&api, &uri, &headers, &["date_from", "date_to", "status"])?;
-    let filter = Filter {
-        sport: Some(Sport::Football),
-        team: Some(team.id),
-        from: query.from()?,
-        before: query.before()?,
-        statuses: query.statuses(),
-        ..Filter::default()
-    };
-    CacheControl::LIST.answer(&headers, &events::page(&query, &filter).await?)
+async fn team_matches(request: &ApiRequest) -> ApiResult {
+    let team = football_entity(request, EntityKind::Team)?;
+    let query = V1Query::pages(request)?;
+    let mut list = query.matches()?;
+    list.team = Some(team.id);
+    events::page(&query, &list).await
 }
 
-/// Venues, by their names.
-#[utoipa::path(
-    get, path = "/api/venues/", tag = "football v1",
-    params(("page" = Option<u64>, Query), ("page_size" = Option<u64>, Query, description = "Page size (default 100, max 500)")),
-    responses((status = 200, body = Page<Venue>), (status = 400, description = "Invalid parameter value"))
-)]
-pub(super) async fn venues(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let query = V1Query::pages(&api, &uri, &headers, &[])?;
-    let all = football_entities(&api, EntityKind::Venue, |_| true);
-    let rows = all.iter().map(|venue| Venue::of(venue)).collect();
-    CacheControl::REFERENCE.answer(&headers, &query.page_of(rows))
+fn venues(request: &ApiRequest) -> ApiResult {
+    let query = V1Query::pages(request)?;
+    let all = football_entities(&request.api, EntityKind::Venue, |_| true);
+    query.page_of(CacheControl::REFERENCE, &all, |venue| Venue::of(venue))
 }
 
-/// A venue.
-#[utoipa::path(
-    get, path = "/api/venues/{id}/", tag = "football v1", params(("id" = u64, Path)),
-    responses((status = 200, body = Venue), (status = 404, description = "No such venue"))
-)]
-pub(super) async fn venue(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let venue = football_entity(&api, EntityKind::Venue, &id)?;
-    CacheControl::REFERENCE.answer(&headers, &Venue::of(&venue))
+fn venue(request: &ApiRequest) -> ApiResult {
+    let venue = football_entity(request, EntityKind::Venue)?;
+    request.answer(CacheControl::REFERENCE, &Venue::of(&venue))
 }

@@ -15,13 +15,13 @@ use super::{
     operator::{Operator, OperatorForm},
 };
 use crate::{
-    accounts::{
-        AccountId, AccountState, AccountSummary, Accounts, Addon, KeySummary, LedgerEntry, Micros,
-    },
     http::site::{AddonStatus, Fields, Moment, Shell, SiteError, html, see_other, title},
-    operator::{LedgerFilter, LedgerStore, LedgerSum},
     payments::{Order, OrderState, PaymentError},
     usage::{Counts, UsageDay},
+};
+use accounts::{
+    AccountId, AccountState, AccountSummary, Accounts, Addon, KeySummary, LedgerEntry, Micros,
+    books::{LedgerFilter, LedgerStore, LedgerSum},
 };
 
 #[derive(Debug, Deserialize)]
@@ -47,8 +47,8 @@ struct AccountPage<'a> {
     keys: Vec<KeyRow>,
     addons: Vec<AddonStatus>,
     days_max: u32,
-    orders: Vec<OrderRow>,
-    ledger: Vec<LedgerRow>,
+    orders: Vec<AdminOrderRow>,
+    ledger: Vec<AdminLedgerRow>,
     sums: Vec<SumRow>,
     usage: Vec<UsageRow>,
 }
@@ -61,7 +61,7 @@ struct KeyRow {
 }
 
 #[derive(Debug)]
-struct OrderRow {
+struct AdminOrderRow {
     id: String,
     created: Moment,
     what: String,
@@ -75,7 +75,7 @@ struct OrderRow {
 }
 
 #[derive(Debug)]
-struct LedgerRow {
+struct AdminLedgerRow {
     at: Moment,
     addon: &'static str,
     kind: &'static str,
@@ -126,7 +126,7 @@ pub(super) async fn gift(
         let why = format!("Enter a number of days between 1 and {}.", Accounts::DAYS_MAX);
         return page(&operator, id, None, Some(why)).await;
     };
-    let Ok(note) = crate::cli::accounts::note(fields.text("note")) else {
+    let Ok(note) = accounts::books::note(fields.text("note")) else {
         let why = "Enter a reason: one line of at most 500 bytes.".to_owned();
         return page(&operator, id, None, Some(why)).await;
     };
@@ -187,7 +187,7 @@ pub(super) async fn refund(
         Err(PaymentError::NoOrder) => return Err(SiteError::NotFound),
         order => order?,
     };
-    let Ok(amount) = crate::cli::orders::amount(fields.text("amount")) else {
+    let Ok(amount) = accounts::books::amount(fields.text("amount")) else {
         let why = "Enter an amount such as 2.50.".to_owned();
         return page(&operator, order.account, None, Some(why)).await;
     };
@@ -235,7 +235,7 @@ fn describe(error: &dyn std::error::Error) -> String {
 /// again, with the field `confirmed`.
 #[derive(Debug, Template)]
 #[template(path = "admin/confirm.html")]
-struct ConfirmPage<'a> {
+struct AdminConfirmPage<'a> {
     shell: Shell<'a>,
     id: AccountId,
     question: Confirmation,
@@ -261,7 +261,7 @@ fn confirm(
     question: Confirmation,
 ) -> Result<Response, SiteError> {
     let shell = operator.shell("/admin/accounts/");
-    html(StatusCode::OK, &ConfirmPage { shell, id, question })
+    html(StatusCode::OK, &AdminConfirmPage { shell, id, question })
 }
 
 fn done(id: AccountId, what: &str) -> Response {
@@ -303,8 +303,8 @@ async fn page(
         keys: parts.accounts.keys_of(id).await?.into_iter().map(KeyRow::from).collect(),
         addons: Addon::ALL.map(standing).into(),
         days_max: Accounts::DAYS_MAX,
-        orders: parts.payments.orders(id).await?.iter().map(OrderRow::from).collect(),
-        ledger: parts.payments.ledger(id).await?.into_iter().map(LedgerRow::from).collect(),
+        orders: parts.payments.orders(id).await?.iter().map(AdminOrderRow::from).collect(),
+        ledger: parts.payments.ledger(id).await?.into_iter().map(AdminLedgerRow::from).collect(),
         sums: sums.iter().map(SumRow::from).collect(),
         usage: usage(&parts.meter.last_30_days(id, operator.now).await?),
     };
@@ -337,7 +337,7 @@ impl From<KeySummary> for KeyRow {
     }
 }
 
-impl From<&Order> for OrderRow {
+impl From<&Order> for AdminOrderRow {
     fn from(order: &Order) -> Self {
         let Order { price, addon, months, days, .. } = order;
         let founder = if order.founder { ", Founder price" } else { "" };
@@ -364,7 +364,7 @@ impl From<&Order> for OrderRow {
     }
 }
 
-impl From<LedgerEntry> for LedgerRow {
+impl From<LedgerEntry> for AdminLedgerRow {
     fn from(entry: LedgerEntry) -> Self {
         Self {
             at: Moment::minute(entry.at),

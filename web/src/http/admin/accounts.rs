@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use super::operator::Operator;
 use crate::{
-    accounts::{AccountId, AccountSearch, AccountState, AccountSummary, Addon, Micros},
     http::site::{Moment, Shell, SiteError, html, title},
     percent,
 };
+use accounts::{AccountId, AccountSearch, AccountState, AccountSummary, Addon, Micros};
 use hyper::StatusCode;
 
 /// Accounts on one page.
@@ -27,14 +27,14 @@ pub(super) struct AccountListQuery {
 struct AccountsPage<'a> {
     shell: Shell<'a>,
     search: String,
-    rows: Vec<Row>,
+    rows: Vec<AccountRow>,
     is_later_page: bool,
     /// The URL of the next page.
     next: Option<String>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct AccountRow {
     id: AccountId,
     name: String,
     founder: bool,
@@ -69,7 +69,7 @@ pub(super) async fn show(
     let next = last.map(|last| next(&query.search, last.account));
     let page = AccountsPage {
         shell: operator.shell("/admin/accounts/"),
-        rows: found.into_iter().map(|it| Row::of(&it, operator.now)).collect(),
+        rows: found.into_iter().map(|it| AccountRow::of(&it, operator.now)).collect(),
         is_later_page: query.before.is_some(),
         search: query.search,
         next,
@@ -77,7 +77,7 @@ pub(super) async fn show(
     html(StatusCode::OK, &page)
 }
 
-impl Row {
+impl AccountRow {
     fn of(account: &AccountSummary, now: Micros) -> Self {
         let addons = account.addons.iter();
         Self {

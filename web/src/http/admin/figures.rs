@@ -12,11 +12,8 @@ use super::{
     rate::{CounterRate, READING_INTERVAL_MIN},
     samples::{Histogram, Samples},
 };
-use crate::{
-    accounts::Micros,
-    http::{Shared, rest},
-    operator::DailyFigures,
-};
+use crate::http::{Shared, rest};
+use accounts::{Micros, books::DailyFigures};
 
 /// How long the store's figures are cached: several operators may poll every two seconds.
 const TODAY_CACHED_FOR: Micros = 5_000_000;

@@ -28,7 +28,7 @@ use crate::{
 
 #[derive(Debug, Template)]
 #[template(path = "admin/live.html")]
-struct LivePage<'a> {
+struct AdminLivePage<'a> {
     shell: Shell<'a>,
     at: Moment,
     tiles: &'a [Tile],
@@ -60,7 +60,7 @@ pub(super) async fn show(operator: Operator) -> Result<Response, SiteError> {
         by,
         rows: figures.tables.get(name).map(Vec::as_slice).unwrap_or_default(),
     };
-    let page = LivePage {
+    let page = AdminLivePage {
         shell: operator.shell("/admin/"),
         at: Moment::minute(figures.at),
         tiles: &figures.tiles,

@@ -9,13 +9,11 @@ use hyper::{
 use tracing::info;
 
 use super::operator::{Operator, OperatorForm};
-use crate::{
-    accounts::{LogInOutcome, Password, SessionSecret},
-    http::{
-        Peer,
-        site::{CookieName, FormSubmission, Shell, SiteError, Visit, see_other},
-    },
+use crate::http::{
+    Peer,
+    site::{CookieName, FormSubmission, Shell, SiteError, Visit, see_other},
 };
+use accounts::{LogInOutcome, Password, SessionSecret};
 
 const REFUSED: &str = "Wrong name or password.";
 /// Prefix of names in the throttle, which separates operators from customers. No email address begins with
@@ -26,7 +24,7 @@ const NAME_MAX: usize = 64;
 
 #[derive(Debug, Template)]
 #[template(path = "admin/login.html")]
-struct LogInPage<'a> {
+struct AdminLogInPage<'a> {
     shell: Shell<'a>,
     name: &'a str,
     problem: Option<&'static str>,
@@ -34,7 +32,7 @@ struct LogInPage<'a> {
 
 /// `/admin/login/`
 pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
-    visit.show(&LogInPage { shell: visit.shell(""), name: "", problem: None })
+    visit.show(&AdminLogInPage { shell: visit.shell(""), name: "", problem: None })
 }
 
 /// The form of `/admin/login/`. It takes the same time whether the operator exists or not.
@@ -66,7 +64,7 @@ async fn entered(visit: &Visit, secret: &SessionSecret) -> Result<Response, Site
 }
 
 fn refused(visit: &Visit, name: &str) -> Result<Response, SiteError> {
-    let page = LogInPage { shell: visit.shell(""), name, problem: Some(REFUSED) };
+    let page = AdminLogInPage { shell: visit.shell(""), name, problem: Some(REFUSED) };
     visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Operators have their own table, log-in and cookie, so that neither kind of session opens the other's
 //! pages. Forms are checked like customers' forms. Nothing here decides about accounts or money: it calls
-//! [`crate::accounts`], [`crate::payments`] and [`crate::operator`].
+//! [`accounts`], [`accounts::payments`] and [`accounts::books`].
 //!
 //! In reading order: `operator`, `log_in`, then `figures` with `samples`, `rate` and `memory`, `live`,
 //! `accounts` and `account`.

@@ -9,13 +9,13 @@ use axum::{
 use hyper::{HeaderMap, http::request::Parts};
 
 use crate::{
-    accounts::{AdminId, Micros, SessionOwner, SessionSecret},
     clock,
     http::{
         Shared,
         site::{self, CookieName, Fields, Holder, Shell, SiteError, may_be_ours, see_other},
     },
 };
+use accounts::{AdminId, Micros, SessionOwner, SessionSecret};
 
 /// An operator who is logged in. Everybody else, including customers, is redirected to the operators' log-in.
 pub(super) struct Operator {

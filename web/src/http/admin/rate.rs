@@ -1,6 +1,6 @@
 //! The growth rate of a counter, from readings over time. Pure: time comes in as `now`.
 
-use crate::accounts::Micros;
+use accounts::Micros;
 
 /// Readings closer together than this count as one: a rate over a shorter time says little.
 pub(super) const READING_INTERVAL_MIN: Micros = 1_000_000;

@@ -17,7 +17,7 @@ use super::{
     Shared,
     site::{Shell, SiteError, Visit},
 };
-use crate::accounts::Addon;
+use accounts::Addon;
 
 /// Where the pages are.
 pub(super) fn routes() -> Router<Arc<Shared>> {

@@ -1,6 +1,12 @@
 //! The configured limits that the documentation shows.
 
-use crate::{config::Config, http::site::grouped};
+use accounts::config::LimitsConfig;
+use hub::config::HubConfig;
+
+use crate::{
+    config::{FanoutConfig, ServerConfig},
+    http::site::grouped,
+};
 
 /// The settings that concern customers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,8 +42,12 @@ pub(in crate::http) struct Limit {
 impl Numbers {
     /// Reads them from the settings.
     #[must_use]
-    pub fn of(config: &Config) -> Self {
-        let Config { server, fanout, hub, limits, .. } = config;
+    pub fn of(
+        server: &ServerConfig,
+        fanout: &FanoutConfig,
+        hub: &HubConfig,
+        limits: &LimitsConfig,
+    ) -> Self {
         Self {
             channels_max: fanout.channels_max,
             patterns_max: fanout.patterns_max,
@@ -172,6 +182,10 @@ fn decimal(number: u64, unit: u64) -> String {
 mod tests {
     use super::*;
 
+    fn numbers(fanout: &FanoutConfig, limits: &LimitsConfig) -> Numbers {
+        Numbers::of(&ServerConfig::default(), fanout, &HubConfig::default(), limits)
+    }
+
     #[test]
     fn numbers_are_written_for_people() {
         assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
@@ -185,29 +199,30 @@ mod tests {
 
     #[test]
     fn a_limit_that_is_off_is_not_shown() {
-        let mut config = Config::default();
-        config.limits.football_per_day = 7500;
-        config.limits.tennis_taster_per_day = 0;
-        let rest_limits = Numbers::of(&config).rest();
+        let mut limits = LimitsConfig {
+            football_per_day: 7500,
+            tennis_taster_per_day: 0,
+            ..LimitsConfig::default()
+        };
+        let rest_limits = numbers(&FanoutConfig::default(), &limits).rest();
         assert!(rest_limits.iter().any(|it| it.much == "7,500 per day"), "{rest_limits:?}");
         assert!(rest_limits.iter().all(|it| !it.what.starts_with("Tennis")), "{rest_limits:?}");
-        config.limits.football_per_day = 0;
-        assert_eq!(Numbers::of(&config).football_per_day(), None);
+        limits.football_per_day = 0;
+        assert_eq!(numbers(&FanoutConfig::default(), &limits).football_per_day(), None);
     }
 
     #[test]
     fn limits_are_those_of_the_settings() {
-        let mut config = Config::default();
-        config.fanout.channels_max = 1234;
-        config.fanout.idle_ms = 0;
-        let numbers = Numbers::of(&config);
-        assert_eq!((numbers.channels_max, &*numbers.beat_s()), (1234, "5"));
+        let mut fanout = FanoutConfig { channels_max: 1234, idle_ms: 0, ..FanoutConfig::default() };
+        let default = LimitsConfig::default();
+        let numbers_now = numbers(&fanout, &default);
+        assert_eq!((numbers_now.channels_max, &*numbers_now.beat_s()), (1234, "5"));
         let socket_limits =
             |numbers: &Numbers| numbers.sockets().iter().map(|it| it.much.clone()).collect();
-        let limits: Vec<String> = socket_limits(&numbers);
+        let limits: Vec<String> = socket_limits(&numbers_now);
         assert!(limits.contains(&"1,234".to_owned()), "{limits:?}");
-        config.fanout.idle_ms = 90_000;
-        let more: Vec<String> = socket_limits(&Numbers::of(&config));
+        fanout.idle_ms = 90_000;
+        let more: Vec<String> = socket_limits(&numbers(&fanout, &default));
         assert_eq!(more.len(), limits.len() + 1, "a limit that is off is not shown");
     }
 }

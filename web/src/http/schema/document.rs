@@ -28,13 +28,16 @@ use crate::{
 )]
 struct HttpDocument;
 
-/// The tags of handlers, in the order in which they are shown.
+const FOOTBALL_V1: &str = "football v1";
+const FOOTBALL_V2: &str = "football v2";
+
+/// The tags of endpoints, in the order in which they are shown.
 const TAGS: [(&str, &str); 18] = [
     (
-        "football v2",
+        FOOTBALL_V2,
         "Football: matches, leagues, teams, people, venues. Endpoints without a key say so.",
     ),
-    ("football v1", "Football, version 1, for existing clients."),
+    (FOOTBALL_V1, "Football, version 1, for existing clients."),
     (
         "tennis",
         "Tennis. Needs the Sports add-on, unless the operator allows some requests per day without it.",
@@ -57,6 +60,7 @@ const TAGS: [(&str, &str); 18] = [
 ];
 
 const ACCOUNT: &str = "/api/v2/account/";
+const STREAM: &str = "/api/v2/stream/";
 
 /// The whole document without `servers`.
 pub(super) fn openapi() -> Value {
@@ -160,11 +164,15 @@ fn responses() -> Value {
     })
 }
 
-/// Completes an operation: its id, who may call it, and the responses of the steps before the handler.
+/// Completes an operation: its id, its tag, who may call it, the parameters that its path and its answer imply,
+/// and the responses of the steps before the handler.
 fn complete(path: &str, method: &str, operation: &mut Value) {
     operation["operationId"] = operation_id(path, method).into();
     let product = Product::of_path(path);
     operation["security"] = if product.is_some() { keys() } else { json!([]) };
+    let tag = tag(path);
+    operation["tags"] = json!([tag]);
+    parameter::add_implied(path, tag, operation);
     let mut has_parameters = false;
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
@@ -193,7 +201,11 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         // The endpoint's own description goes with the shared shape.
         let description = own
             .and_then(|own| own["description"].as_str())
-            .filter(|description| !description.is_empty());
+            .filter(|description| !description.is_empty())
+            // Version 1 ignores unknown parameters.
+            .or_else(|| {
+                (status == "400" && tag == FOOTBALL_V1).then_some("Invalid parameter value")
+            });
         let mut response = json!({"$ref": format!("#/components/responses/{name}")});
         if let Some(description) = description {
             response["description"] = description.into();
@@ -212,6 +224,20 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
 /// The alternative ways to send a key.
 fn keys() -> Value {
     json!([{"token": []}, {"bearer": []}, {"query": []}])
+}
+
+/// The tag of the endpoints at this path: what it starts with, or else its first segment.
+fn tag(path: &str) -> &str {
+    const PREFIXES: [(&str, &str); 6] = [
+        (ACCOUNT, "account"),
+        (STREAM, "websocket"),
+        ("/stream/", "websocket"),
+        ("/img/", "images"),
+        ("/api/v2/", FOOTBALL_V2),
+        ("/api/", FOOTBALL_V1),
+    ];
+    let prefix = PREFIXES.into_iter().find(|(prefix, _)| path.starts_with(prefix));
+    prefix.map_or_else(|| path.split('/').nth(1).unwrap_or_default(), |(_, tag)| tag)
 }
 
 /// What every account may use without an add-on.

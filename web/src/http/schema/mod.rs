@@ -69,7 +69,7 @@ static OPENAPI: LazyLock<Texts> = LazyLock::new(|| {
 });
 
 static ASYNCAPI: LazyLock<Texts> = LazyLock::new(|| {
-    let text = include_str!("../../../docs/asyncapi.json");
+    let text = include_str!("../../../../docs/asyncapi.json");
     let mut document: Value =
         serde_json::from_str(text).expect("a file of this program, which tests read");
     document["servers"]["hub"]["host"] = HOST.into();

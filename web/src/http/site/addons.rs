@@ -14,11 +14,11 @@ use super::{
     visit::SignedIn,
 };
 use crate::{
-    accounts::{Addon, LedgerEntry, LedgerKind},
-    http::Parts,
+    http::ServerParts,
     payments::{Order, OrderState, PaymentError, PaymentMethod},
     products::{Price, Product, TERMS},
 };
+use accounts::{Addon, LedgerEntry, LedgerKind};
 
 #[derive(Debug, Template)]
 #[template(path = "addons.html")]
@@ -27,7 +27,7 @@ struct AddonsPage<'a> {
     founder: bool,
     blocked: bool,
     problem: Option<String>,
-    offers: Vec<Offer>,
+    offers: Vec<AddonPrices>,
     rails: Vec<RailButton>,
     orders: Vec<OrderRow>,
     ledger: Vec<LedgerRow>,
@@ -35,7 +35,7 @@ struct AddonsPage<'a> {
 
 /// An add-on with its prices.
 #[derive(Debug)]
-struct Offer {
+struct AddonPrices {
     standing: AddonStatus,
     unlocks: &'static str,
     /// The regular price, if this account pays less.
@@ -103,12 +103,16 @@ async fn page(signed_in: &SignedIn, problem: Option<String>) -> Result<AddonsPag
     })
 }
 
-fn offer(SignedIn { visit, customer }: &SignedIn, parts: &Parts, addon: Addon) -> Offer {
+fn offer(
+    SignedIn { visit, customer }: &SignedIn,
+    parts: &ServerParts,
+    addon: Addon,
+) -> AddonPrices {
     let (catalogue, founder) = (&parts.catalogue, customer.founder.is_some());
     let price = catalogue.price(addon, founder);
     let list = catalogue.price(addon, false);
     let is_free = addon == Addon::Odds && catalogue.needs(Product::Odds, visit.now).is_none();
-    Offer {
+    AddonPrices {
         standing: AddonStatus::new(catalogue, addon, founder, &customer.addons, visit.now),
         unlocks: offer::unlocks(addon),
         list_price: (list != price).then(|| list.to_string()),

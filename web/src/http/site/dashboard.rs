@@ -17,10 +17,10 @@ use super::{
     visit::SignedIn,
 };
 use crate::{
-    accounts::{Addon, Key},
     products::Product,
     usage::{Counts, Day, UsageDay},
 };
+use accounts::{Addon, Key};
 
 #[derive(Debug, Template)]
 #[template(path = "dashboard.html")]
@@ -38,14 +38,14 @@ struct DashboardPage<'a> {
     sockets: usize,
     charts: Vec<Chart>,
     /// By product and day, by product, and in total.
-    usage: Vec<Row>,
-    products: Vec<Row>,
-    total: Row,
+    usage: Vec<UsageTableRow>,
+    products: Vec<UsageTableRow>,
+    total: UsageTableRow,
 }
 
 /// A row of a table of usage.
 #[derive(Debug)]
-struct Row {
+struct UsageTableRow {
     day: String,
     name: &'static str,
     calls: String,
@@ -53,7 +53,7 @@ struct Row {
     messages: String,
 }
 
-impl Row {
+impl UsageTableRow {
     fn new(day: String, name: &'static str, counts: Counts) -> Self {
         Self {
             day,
@@ -96,7 +96,7 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
         sockets: parts.registry.sockets_of(customer.account),
         charts: charts(&usage, Day::of(visit.now)),
         products: by_product(&usage),
-        total: Row::new(String::new(), "All products", UsageDay::sum(&usage)),
+        total: UsageTableRow::new(String::new(), "All products", UsageDay::sum(&usage)),
         usage: by_day(&usage),
     })
 }
@@ -123,14 +123,16 @@ fn charts(usage: &[UsageDay], today: Day) -> Vec<Chart> {
     vec![of_calls, of_messages]
 }
 
-fn by_day(usage: &[UsageDay]) -> Vec<Row> {
-    let row = |it: &UsageDay| Row::new(chart::date(it.day), it.product.title(), it.counts);
+fn by_day(usage: &[UsageDay]) -> Vec<UsageTableRow> {
+    let row =
+        |it: &UsageDay| UsageTableRow::new(chart::date(it.day), it.product.title(), it.counts);
     usage.iter().map(row).collect()
 }
 
-fn by_product(usage: &[UsageDay]) -> Vec<Row> {
-    let row =
-        |(product, counts): (Product, Counts)| Row::new(String::new(), product.title(), counts);
+fn by_product(usage: &[UsageDay]) -> Vec<UsageTableRow> {
+    let row = |(product, counts): (Product, Counts)| {
+        UsageTableRow::new(String::new(), product.title(), counts)
+    };
     UsageDay::by_product(usage).into_iter().map(row).collect()
 }
 

@@ -11,13 +11,8 @@ use hyper::{
 use tracing::{error, warn};
 
 use super::page::{self, Shell};
-use crate::{
-    accounts::{AccountsError, EntropyError},
-    limits::RetryAfter,
-    payments::PaymentError,
-    percent,
-    usage::UsageError,
-};
+use crate::{limits::RetryAfter, payments::PaymentError, percent, usage::UsageError};
+use accounts::{AccountsError, EntropyError};
 
 /// Why a page is not shown.
 #[derive(Debug)]

@@ -13,10 +13,8 @@ use super::{
     page::Shell,
     visit::Visit,
 };
-use crate::{
-    accounts::{Email, LogInOutcome, Password},
-    http::Peer,
-};
+use crate::http::Peer;
+use accounts::{Email, LogInOutcome, Password};
 
 const REFUSED: &str = "Wrong email address or password, or the email address is not confirmed yet.";
 

@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, tz::TimeZone};
 
-use crate::accounts::Micros;
+use accounts::Micros;
 
 const HOUR_US: Micros = 60 * 60 * 1_000_000;
 const DAY_US: Micros = 24 * HOUR_US;

@@ -2,10 +2,8 @@
 //! price list.
 
 use super::moment::{Moment, left};
-use crate::{
-    accounts::{Addon, Addons, Micros},
-    products::Catalogue,
-};
+use crate::products::Catalogue;
+use accounts::{Addon, Addons, Micros};
 
 /// An add-on for one account.
 #[derive(Debug)]

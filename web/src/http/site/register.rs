@@ -14,10 +14,8 @@ use super::{
     page::Shell,
     visit::Visit,
 };
-use crate::{
-    accounts::{Email, SessionOwner, VerificationOutcome},
-    http::Peer,
-};
+use crate::http::Peer;
+use accounts::{Email, SessionOwner, VerificationOutcome};
 
 /// The message for an invalid address.
 pub(super) const NO_ADDRESS: &str = "Enter a valid email address.";

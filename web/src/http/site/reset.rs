@@ -12,10 +12,8 @@ use super::{
     register::{NO_ADDRESS, sentence},
     visit::Visit,
 };
-use crate::{
-    accounts::{Email, LinkOutcome, Requester},
-    http::Peer,
-};
+use crate::http::Peer;
+use accounts::{Email, LinkOutcome, Requester};
 
 #[derive(Debug, Template)]
 #[template(path = "reset_ask.html")]

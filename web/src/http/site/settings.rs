@@ -11,10 +11,8 @@ use super::{
     register::{NO_ADDRESS, sentence},
     visit::SignedIn,
 };
-use crate::{
-    accounts::{Email, EmailChangeOutcome, Password, ReauthOutcome, SessionOwner},
-    http::Peer,
-};
+use crate::http::Peer;
+use accounts::{Email, EmailChangeOutcome, Password, ReauthOutcome, SessionOwner};
 
 const WRONG_PASSWORD: &str = "Wrong password. Nothing was changed.";
 

@@ -17,11 +17,8 @@ use super::{
     form::Fields,
     page::{self, Shell, Who},
 };
-use crate::{
-    accounts::{self, Customer, Device, Email, Micros, Session, SessionSecret, Visitor},
-    clock,
-    http::Shared,
-};
+use crate::{clock, http::Shared};
+use accounts::{self, Customer, Device, Email, Micros, Session, SessionSecret, Visitor};
 
 /// A browser that requests a page.
 pub(in crate::http) struct Visit {

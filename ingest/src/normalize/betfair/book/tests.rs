@@ -1,7 +1,7 @@
 //! Answers in, facts out, written down in short.
 
 use super::*;
-use crate::event::{Id, Sport};
+use crate::event::{Id, Level, Sport};
 
 fn book(status: &str, runner: &str) -> String {
     format!(
@@ -35,10 +35,10 @@ fn changes(event: &Event) -> Option<String> {
         MarketChange::Clear => "clear".to_owned(),
         MarketChange::Define(it) => format!("{} {:?}", it.kind, it.status),
         MarketChange::Prices { selections, volume } => {
-            let rungs = |of: &[event::Level]| {
+            let rungs = |of: &[Level]| {
                 of.iter().map(|it| format!(" {}x{}", it.price, it.size)).collect::<String>()
             };
-            let selection = |it: &event::SelectionChange| {
+            let selection = |it: &SelectionChange| {
                 format!(
                     "{} {:?}{}|{}|{}",
                     it.id,

@@ -6,10 +6,10 @@ mod world;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use crate::record::{MatchSummary, Status};
+use record::{MatchSummary, Status, testing::SEASON};
 
 pub(super) use self::world::brief;
-use self::world::{ALPHA, BETA, LEAGUE, MANAGER, REFEREE, SCORER, SEASON, VENUE, World};
+use self::world::{ALPHA, BETA, LEAGUE, MANAGER, REFEREE, SCORER, VENUE, World};
 
 fn ids(answer: &Value) -> Vec<u64> {
     let rows = answer["results"].as_array().or_else(|| answer["events"].as_array()).expect("rows");
@@ -339,7 +339,7 @@ async fn empty_archive_has_empty_lists() {
     assert_eq!(sports["sports"][0]["season_state"], "none", "{sports}");
     assert_eq!(world.get("coverage/?sport=tennis").await.body["count"], 1);
     assert_eq!(world.get("coverage/?sport=chess").await.status, StatusCode::BAD_REQUEST);
-    assert_eq!(crate::api::odds::status::period(Status::Live), "");
+    assert_eq!(Status::Live.period(), "");
 }
 
 /// SERVICE section 8, rows 8, 15 and 20, of version 1.

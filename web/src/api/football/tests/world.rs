@@ -3,29 +3,26 @@
 use std::sync::Arc;
 
 use axum::{Router, body::Body};
-use fanout::{Epoch, Micros};
+use fanout::Micros;
 use hyper::{HeaderMap, Request, StatusCode, service::Service};
 use hyper_util::service::TowerToHyperService;
-use ingest::event::Sport;
 use serde_json::Value;
 
 use crate::{
     api::{self, ApiParts},
-    archive::Archive,
     clock::now,
-    database::{Database, DatabaseName},
     predict::Predictor,
     products::Catalogue,
-    reader::Reader,
-    record::{
-        ClockRecord, EntityRef, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord,
-        LineUpRecord, MatchRecord, MatchSummary, Names, PlayRecord, Position, Status,
-    },
-    signals::SignalBoard,
+};
+use database::{Database, DatabaseName};
+use history::{archive::Archive, query::History, reader::Reader, signal_board::SignalBoard};
+use record::{
+    ClockRecord, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord,
+    MatchRecord, MatchSummary, Names, PlayRecord, Position, Status,
+    testing::{self, SEASON, named},
 };
 
 pub(super) const LEAGUE: Key = 5;
-pub(super) const SEASON: Key = 50;
 pub(super) const ALPHA: Key = 100;
 pub(super) const BETA: Key = 200;
 const GAMMA: Key = 300;
@@ -105,8 +102,7 @@ impl World {
             odds_free_until: None,
         };
         let api = ApiParts {
-            reader: reader.clone(),
-            archive,
+            history: History::new(reader.clone(), archive),
             signals: SignalBoard::default(),
             predictor: Predictor::default(),
             public_url: "http://hub.example".into(),
@@ -166,10 +162,6 @@ impl World {
     }
 }
 
-pub(super) fn named(id: Key) -> EntityRef {
-    EntityRef { id, name: format!("name {id}").into() }
-}
-
 pub(in crate::api::football) fn brief(
     id: Key,
     sides: [Key; 2],
@@ -177,32 +169,11 @@ pub(in crate::api::football) fn brief(
     status: Status,
 ) -> MatchSummary {
     MatchSummary {
-        id,
-        sport: Sport::Football,
-        competition: Some(LEAGUE),
-        season: Some(SEASON),
         start: Some(start),
         status,
         sides: Some(sides),
-        round: None,
-        round_name: None,
-        group: None,
-        venue: None,
-        referee: None,
-        coaches: [None, None],
-        attendance: None,
-        neutral: None,
-        score: None,
-        half_time: None,
-        extra_time: None,
-        penalties: None,
-        parts: Vec::new(),
-        winner: None,
-        best_of: None,
-        ended: None,
-        expected_goals: None,
-        weather: None,
         updated: start,
+        ..testing::brief(id)
     }
 }
 
@@ -239,7 +210,7 @@ fn live(now: Micros, status: Status) -> MatchRecord {
         }
         .into(),
         play: PlayRecord::Football(Box::new(football)),
-        position: Some(Position { epoch: Epoch(10), seq: 12 }),
+        position: Some(Position { epoch: 10, seq: 12 }),
         ..record(3, [ALPHA, GAMMA])
     }
 }
@@ -251,12 +222,9 @@ pub(super) fn first(start: Micros) -> MatchRecord {
         kind: kind.into(),
         detail: detail.map(Into::into),
         minute,
-        added: None,
         side: Some(side),
         player: Some(named(player)),
-        assist: None,
-        score: None,
-        retracted: None,
+        ..IncidentRecord::default()
     };
     let goal = IncidentRecord {
         assist: Some(named(1002)),

@@ -5,12 +5,6 @@ use std::{
     sync::Arc,
 };
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
-use hyper::HeaderMap;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -19,18 +13,16 @@ use super::{
     events::OddsEvent,
     history::{TickRow, exact, ids_of},
 };
-use crate::{
-    api::{
-        Api, ApiError, CacheControl, Number, Params, Spec,
-        odds::{
-            bookmaker, id_of,
-            quote::{self, OutcomeKey},
-            quotes,
-        },
+use crate::api::{
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Number, Param, Params, Spec,
+    odds::{
+        bookmaker,
+        quote::{self, OutcomeKey},
+        quotes,
     },
-    archive::OddsRow,
-    record::{Key, MatchRecord},
 };
+use history::query::OddsRow;
+use record::{Key, MatchRecord};
 
 /// Ticks of each price that are shown beside it, the last ones; all are in the history.
 const TICKS_SHOWN: usize = 100;
@@ -76,7 +68,7 @@ struct PriceRow {
     price: Number,
     /// The one before it.
     previous: Option<Number>,
-    /// The first that we were told.
+    /// The first reported price.
     opening: Number,
     opening_at: Option<String>,
     /// `SHORTENING`, `DRIFTING` or nothing.
@@ -97,7 +89,15 @@ struct PriceRow {
     history: Option<Vec<TickRow>>,
 }
 
-/// Which prices of a match are asked for.
+/// The parameters that [`choose`] reads.
+pub(super) const BOOKMAKER: Param =
+    Param::text("bookmaker", "One or more slugs, separated by commas");
+pub(super) const MARKET: Param = Param::text("market", "match_winner, over_under, ..");
+pub(super) const OUTCOME: Param = Param::text("outcome", "");
+pub(super) const PERIOD: Param = Param::text("period", "Period of the match");
+pub(super) const LINE: Param = Param::decimal("line", "");
+
+/// The requested prices of a match.
 pub(super) fn choose(params: &Params, rows: &mut Vec<OddsRow>) -> Result<(), ApiError> {
     let slugs = params.text("bookmaker").map(|text| {
         text.split(',').map(|slug| bookmaker::slug(slug.trim())).collect::<Result<Vec<_>, _>>()
@@ -197,48 +197,47 @@ impl PriceRow {
 }
 
 const ONE: Spec = Spec {
-    accepted: &["bookmaker", "history", "line", "market", "outcome", "period"],
     aliases: &[("bookmaker_slug", "bookmaker")],
     tolerated: &["tz"],
+    ..Spec::of(&[
+        BOOKMAKER,
+        MARKET,
+        OUTCOME,
+        PERIOD,
+        LINE,
+        Param::flag(
+            "history",
+            "Include the last 100 changes of each price, for at most 500 prices",
+        ),
+    ])
 };
 
-/// Every price of every bookmaker of a match, with the consensus.
-#[utoipa::path(
-    get, path = "/odds/api/events/{event_id}/", tag = "odds",
-    params(
-        ("event_id" = u64, Path),
-        ("bookmaker" = Option<String>, Query, description = "One or more slugs, separated by commas"),
-        ("market" = Option<String>, Query, description = "match_winner, over_under, .."),
-        ("outcome" = Option<String>, Query),
-        ("period" = Option<String>, Query, description = "Period of the match"),
-        ("line" = Option<f64>, Query),
-        ("history" = Option<bool>, Query, description = "Include the last 100 changes of each price, for at most 500 prices"),
-    ),
-    responses((status = 200, body = EventOdds), (status = 400, description = "Unknown parameter, invalid value, or the history of too many prices"), (status = 404, description = "No such event"))
-)]
-pub(super) async fn event(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::read(uri.query(), ONE)?;
-    let record = api.record(id_of(&id)?).await?.ok_or(ApiError::NotFound)?;
-    let mut rows = quotes(&api, &record).await?;
+endpoints! {
+    /// Every price of every bookmaker of a match, with the consensus.
+    "/odds/api/events/{event_id}/", params(ONE), answers(EventOdds),
+        or(status = 400, description = "Unknown parameter, invalid value, or the history of too many prices"),
+        or(status = 404, description = "No such event"),
+        |request| event(&request).await;
+}
+
+async fn event(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
+    let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
+    let mut rows = quotes(&request.api, &record).await?;
     let highest = quote::highest(&rows);
-    choose(&params, &mut rows)?;
+    choose(params, &mut rows)?;
     let history = if params.flag("history")? == Some(true) {
-        Some(last_ticks(&api, &rows).await?)
+        Some(last_ticks(&request.api, &rows).await?)
     } else {
         None
     };
-    CacheControl::ODDS.answer(&headers, &EventOdds::new(&record, &rows, &highest, history))
+    request.answer(CacheControl::ODDS, &EventOdds::new(&record, &rows, &highest, history))
 }
 
 async fn last_ticks(api: &Api, rows: &[OddsRow]) -> Result<HashMap<Key, Vec<TickRow>>, ApiError> {
     let ids = ids_of(rows)?;
     let mut all: HashMap<Key, Vec<TickRow>> = HashMap::new();
-    for tick in api.archive.ticks(&ids).await? {
+    for tick in api.history.ticks(&ids).await? {
         all.entry(tick.odds).or_default().push(TickRow::of(&tick));
     }
     for ticks in all.values_mut() {

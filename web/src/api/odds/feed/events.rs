@@ -1,19 +1,14 @@
 //! `/odds/api/events/`.
 
-use axum::{extract::State, http::Uri, response::Response};
-use hyper::HeaderMap;
-use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{
-    api::{
-        Api, ApiError, CacheControl, Page, PageUrl, Params, Spec, odds::status, params, time,
-        view::View,
-    },
-    archive::{EntityKind, Filter},
-    record::{Key, MatchRecord, MatchSummary},
+use crate::api::{
+    Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Params, Spec, match_filter,
+    params, time,
 };
+use history::query::{EntityKind, MatchQuery};
+use record::{Key, MatchRecord, MatchSummary, Vocabulary};
 
 /// A match, as the other shapes of the Odds API begin.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -49,7 +44,7 @@ impl OddsEvent {
             away_team_id: brief.sides.map(|sides| sides[1]),
             away_team: away,
             event_date: brief.start.and_then(time::zulu),
-            status: status::word(brief.status),
+            status: brief.status.word(Vocabulary::Football),
             home_score: brief.score.map(|score| score[0]),
             away_score: brief.score.map(|score| score[1]),
         }
@@ -63,13 +58,9 @@ impl OddsEvent {
     }
 
     fn of_brief(api: &Api, brief: &MatchSummary) -> Self {
-        let sides = if matches!(brief.sport, Sport::Tennis | Sport::Darts) {
-            EntityKind::Player
-        } else {
-            EntityKind::Team
-        };
+        let sides = if brief.sport.is_of_players() { EntityKind::Player } else { EntityKind::Team };
         let name = |kind, id: Option<Key>| {
-            api.archive.entity(kind, id?).map(|entity| entity.name.to_string())
+            api.history.entity(kind, id?).map(|entity| entity.name.to_string())
         };
         let league = name(EntityKind::Competition, brief.competition);
         let side = |place: usize| name(sides, brief.sides.map(|sides| sides[place]));
@@ -77,59 +68,40 @@ impl OddsEvent {
     }
 }
 
-/// Which matches are asked for.
-pub(super) fn filter(params: &Params) -> Result<Filter, ApiError> {
+/// The parameters that [`filter`] reads.
+pub(super) const SPORT: Param = Param::text(
+    "sport",
+    "football, tennis, csgo, darts, hockey, basketball, horseracing, cricket, other",
+);
+pub(super) const LEAGUE_ID: Param = Param::id("league_id", "");
+pub(super) const TEAM_ID: Param = Param::id("team_id", "Team or player, on either side");
+pub(super) const DATE_FROM: Param = Param::text("date_from", "A day or a timestamp");
+pub(super) const DATE_TO: Param = Param::text("date_to", "A day (inclusive) or a timestamp");
+pub(super) const STATUS: Param =
+    Param::text("status", "notstarted, inprogress, finished, ..; separate several with commas");
+
+/// The requested matches.
+pub(super) fn filter(params: &Params) -> Result<MatchQuery, ApiError> {
     let sport = |text: &str| params::sport(&text.to_ascii_lowercase());
-    Ok(Filter {
-        sport: params.parsed("sport", "one of /odds/api/sports/", sport)?,
-        competition: params.id("league_id")?,
-        team: params.id("team_id")?,
-        from: params.from("date_from")?,
-        before: params.before("date_to")?,
-        statuses: params.text("status").and_then(status::parse),
-        ..Filter::default()
-    })
+    let sport = params.parsed("sport", "one of /odds/api/sports/", sport)?;
+    let statuses = params.text("status").and_then(|it| Vocabulary::Football.parse(it));
+    Ok(MatchQuery { statuses, ..match_filter::read(params, sport)? })
 }
 
 const LIST: Spec = Spec {
-    accepted: &[
-        "date_from",
-        "date_to",
-        "league_id",
-        "limit",
-        "offset",
-        "sport",
-        "status",
-        "team_id",
-    ],
     aliases: &[("league", "league_id"), ("team", "team_id"), ("page_size", "limit")],
     tolerated: &["tz", "ordering"],
+    ..Spec::of(&[SPORT, LEAGUE_ID, TEAM_ID, DATE_FROM, DATE_TO, STATUS]).paged()
 };
 
-/// Matches of all sports, by their start.
-#[utoipa::path(
-    get, path = "/odds/api/events/", tag = "odds",
-    params(
-        ("sport" = Option<String>, Query, description = "football, tennis, csgo, darts, hockey, basketball, horseracing, cricket, other"),
-        ("league_id" = Option<u64>, Query),
-        ("team_id" = Option<u64>, Query, description = "Team or player, on either side"),
-        ("date_from" = Option<String>, Query, description = "A day or a timestamp"),
-        ("date_to" = Option<String>, Query, description = "A day (inclusive) or a timestamp"),
-        ("status" = Option<String>, Query, description = "notstarted, inprogress, finished, ..; separate several with commas"),
-        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<u64>, Query),
-    ),
-    responses((status = 200, body = Page<OddsEvent>), (status = 400, description = "Unknown parameter or invalid value"))
-)]
-pub(super) async fn events(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::read(uri.query(), LIST)?;
-    let window = params.window()?;
-    let found = View::now(&api, None).find(&filter(&params)?, window);
-    let rows = found.briefs.iter().map(|brief| OddsEvent::of_brief(&api, brief)).collect();
-    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
-    CacheControl::LIST.answer(&headers, &Page::new(&page_url, window, found.count, rows))
+endpoints! {
+    /// Matches of all sports, by their start.
+    "/odds/api/events/", params(LIST), answers(Page<OddsEvent>), |request| events(&request);
+}
+
+fn events(request: &ApiRequest) -> ApiResult {
+    let query = MatchQuery { window: request.window, ..filter(&request.params)? };
+    let found = request.api.history.find(&query);
+    let rows = found.briefs.iter().map(|brief| OddsEvent::of_brief(&request.api, brief)).collect();
+    request.page(CacheControl::LIST, found.count, rows)
 }

@@ -2,28 +2,19 @@
 
 use std::collections::HashMap;
 
-use axum::{
-    extract::{Path, State},
-    http::Uri,
-    response::Response,
-};
 use fanout::Micros;
-use hyper::HeaderMap;
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::event::choose;
-use crate::{
-    api::{
-        Api, ApiError, CacheControl, Number, Page, PageUrl, Params, Spec,
-        odds::{id_of, quotes},
-    },
-    archive::{OddsRow, Tick},
-    record::Key,
+use super::event::{BOOKMAKER, LINE, MARKET, OUTCOME, PERIOD, choose};
+use crate::api::{
+    ApiError, ApiRequest, ApiResult, CacheControl, Number, Page, Param, Spec, odds::quotes,
 };
+use history::query::{OddsRow, Tick};
+use record::Key;
 
-/// Prices of which the history is told at once; in play, each may have thousands of changes.
+/// Prices whose history is returned in one response; in play, each may have thousands of changes.
 const PRICES_MAX: usize = 500;
 
 /// A change of a price.
@@ -94,59 +85,42 @@ pub(super) fn ids_of(rows: &[OddsRow]) -> Result<Vec<Key>, ApiError> {
 }
 
 const LIST: Spec = Spec {
-    accepted: &[
-        "bookmaker",
-        "date_from",
-        "date_to",
-        "limit",
-        "line",
-        "market",
-        "offset",
-        "outcome",
-        "period",
-    ],
     aliases: &[("bookmaker_slug", "bookmaker"), ("page_size", "limit")],
     tolerated: &["tz"],
+    ..Spec::of(&[
+        BOOKMAKER,
+        MARKET,
+        OUTCOME,
+        PERIOD,
+        LINE,
+        Param::text("date_from", "A day or a timestamp, by the source's clock"),
+        Param::text("date_to", "A day (inclusive) or a timestamp"),
+    ])
+    .paged()
 };
 
-/// Changes of prices, the oldest first.
-#[utoipa::path(
-    get, path = "/odds/api/events/{event_id}/history/", tag = "odds",
-    params(
-        ("event_id" = u64, Path),
-        ("bookmaker" = Option<String>, Query, description = "One or more slugs, separated by commas"),
-        ("market" = Option<String>, Query, description = "match_winner, over_under, .."),
-        ("outcome" = Option<String>, Query),
-        ("period" = Option<String>, Query, description = "Period of the match"),
-        ("line" = Option<f64>, Query),
-        ("date_from" = Option<String>, Query, description = "A day or a timestamp, by the source's clock"),
-        ("date_to" = Option<String>, Query, description = "A day (inclusive) or a timestamp"),
-        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<u64>, Query),
-    ),
-    responses((status = 200, body = Page<HistoryRow>), (status = 400, description = "Unknown parameter, invalid value, or the history of too many prices"), (status = 404, description = "No such event"))
-)]
-pub(super) async fn history(
-    State(api): State<Api>,
-    Path(id): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::read(uri.query(), LIST)?;
+endpoints! {
+    /// Changes of prices, the oldest first.
+    "/odds/api/events/{event_id}/history/", params(LIST), answers(Page<HistoryRow>),
+        or(status = 400, description = "Unknown parameter, invalid value, or the history of too many prices"),
+        or(status = 404, description = "No such event"),
+        |request| history(&request).await;
+}
+
+async fn history(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
     let (from, before) = (params.from("date_from")?, params.before("date_to")?);
-    let window = params.window()?;
-    let record = api.record(id_of(&id)?).await?.ok_or(ApiError::NotFound)?;
-    let mut rows = quotes(&api, &record).await?;
-    choose(&params, &mut rows)?;
-    let mut ticks = api.archive.ticks(&ids_of(&rows)?).await?;
+    let record = request.api.record(request.key("event_id")?).await?.ok_or(ApiError::NotFound)?;
+    let mut rows = quotes(&request.api, &record).await?;
+    choose(params, &mut rows)?;
+    let mut ticks = request.api.history.ticks(&ids_of(&rows)?).await?;
     ticks.retain(|tick| {
         from.is_none_or(|from| tick.at_us >= from)
             && before.is_none_or(|before| tick.at_us < before)
     });
     ticks.sort_by_key(|tick| (tick.at_us, tick.odds));
     let rows: HashMap<Key, &OddsRow> = rows.iter().map(|row| (row.id, row)).collect();
-    let page = ticks.iter().skip(window.offset).take(window.limit);
+    let page = ticks.iter().skip(request.window.offset).take(request.window.limit);
     let page = page.filter_map(|tick| Some(HistoryRow::new(rows.get(&tick.odds)?, tick))).collect();
-    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
-    CacheControl::ODDS.answer(&headers, &Page::new(&page_url, window, ticks.len(), page))
+    request.page(CacheControl::ODDS, ticks.len(), page)
 }

@@ -8,15 +8,15 @@ mod events;
 mod history;
 mod sports;
 
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::router::OpenApiRouter;
 
 use crate::api::Api;
 
 pub(super) fn routes() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
-        .routes(routes!(board::board))
-        .routes(routes!(sports::sports))
-        .routes(routes!(events::events))
-        .routes(routes!(event::event))
-        .routes(routes!(history::history))
+        .merge(board::routes())
+        .merge(event::routes())
+        .merge(events::routes())
+        .merge(history::routes())
+        .merge(sports::routes())
 }

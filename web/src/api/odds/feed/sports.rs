@@ -1,16 +1,15 @@
 //! `/odds/api/sports/`.
 
-use axum::{extract::State, http::Uri, response::Response};
-use hyper::HeaderMap;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{Api, ApiError, CacheControl, Page, PageUrl, Params, Spec, odds::status, view::View},
-    archive::{Filter, Window},
+    api::{Api, ApiRequest, ApiResult, CacheControl, Page, Spec, view::View},
     clock::now,
 };
+use history::query::MatchQuery;
+use record::Status;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct SportRow {
@@ -25,19 +24,16 @@ pub(super) struct SportRow {
 
 impl SportRow {
     fn new(api: &Api, sport: Sport) -> Self {
-        let filter = Filter {
-            sport: Some(sport),
-            statuses: status::parse("upcoming"),
+        let filter = MatchQuery {
+            statuses: Some(Status::UPCOMING.to_vec()),
             from: Some(now()),
-            ..Filter::default()
+            ..MatchQuery::of_sport(sport)
         };
         Self {
             sport: sport.as_str(),
             name: name(sport),
-            live: api.reader.live(sport).len(),
-            upcoming: View::now(api, Some(sport))
-                .find(&filter, Window { offset: 0, limit: 0 })
-                .count,
+            live: api.history.live(sport).len(),
+            upcoming: View::now(&api.history, Some(sport)).count(&filter),
         }
     }
 }
@@ -56,24 +52,13 @@ fn name(sport: Sport) -> &'static str {
     }
 }
 
-const LIST: Spec = Spec { accepted: &["limit", "offset"], aliases: &[], tolerated: &["tz"] };
+const LIST: Spec = Spec { tolerated: &["tz"], ..Spec::of(&[]).paged() };
 
-/// The sports that prices are told of.
-#[utoipa::path(
-    get, path = "/odds/api/sports/", tag = "odds",
-    params(
-        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 200)"),
-        ("offset" = Option<u64>, Query),
-    ),
-    responses((status = 200, body = Page<SportRow>), (status = 400, description = "Unknown parameter or invalid value"))
-)]
-pub(super) async fn sports(
-    State(api): State<Api>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let params = Params::read(uri.query(), LIST)?;
-    let all = Sport::ALL.into_iter().map(|sport| SportRow::new(&api, sport)).collect();
-    let page_url = PageUrl { api: &api, headers: &headers, path: uri.path(), params: &params };
-    CacheControl::LIST.answer(&headers, &Page::of_all(&page_url, params.window()?, all))
+endpoints! {
+    /// The sports with prices.
+    "/odds/api/sports/", params(LIST), answers(Page<SportRow>), |request| sports(&request);
+}
+
+fn sports(request: &ApiRequest) -> ApiResult {
+    request.page_of(CacheControl::LIST, Sport::ALL, |sport| SportRow::new(&request.api, sport))
 }

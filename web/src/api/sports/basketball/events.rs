@@ -1,6 +1,5 @@
 //! `/basketball/api/v2/events/`.
 
-use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,23 +8,37 @@ use super::super::{
     form::{HeadToHead, Report, TeamForm},
     match_odds::StickOdds,
     matches,
-    request::{self, ApiResult, DateParams, PageParams, SportsRequest},
+    request::{self, DATE, DATE_FROM, DATE_TO, LEAGUE, NONE, TEAM},
     shape::{self, LeagueBrief, TeamBrief},
     sport_stats::SportStats,
-    status,
 };
-use crate::{
-    api::{
-        Api, CacheControl, Page, Spec,
-        error::{ErrorBody, UnknownParametersBody},
-    },
-    record::{Key, MatchRecord},
-};
+use crate::api::{Api, CacheControl, Page, Param, Spec};
+use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Basketball;
 
-const MATCHES: Spec =
-    request::spec(&["date_from", "date_to", "league", "limit", "offset", "status", "team"]);
+const MATCHES: Spec = request::spec(&[
+    DATE_FROM,
+    DATE_TO,
+    DATE,
+    LEAGUE,
+    TEAM,
+    Param::text(
+        "status",
+        "One or more statuses, separated by commas: scheduled, live, finished, postponed, \
+         cancelled, unresolved.",
+    ),
+])
+.paged();
+
+const LIVE: Spec = request::spec(&[
+    LEAGUE,
+    TEAM,
+    Param::undocumented("date_from"),
+    Param::undocumented("date_to"),
+    Param::undocumented("status"),
+])
+.paged();
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct BasketballEvent {
@@ -49,7 +62,7 @@ struct QuarterPoints {
     away: u32,
 }
 
-/// What each player did. No feed of ours tells it: the lists are empty.
+/// What each player did. No feed provides it: the lists are empty.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(super) struct BoxScore {
     home: Vec<BoxLine>,
@@ -76,7 +89,7 @@ pub(super) struct Pregame {
     away_form: TeamForm,
 }
 
-/// What is counted of each team: the points alone.
+/// The statistics of each team: points only.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TeamStats {
     event_id: Key,
@@ -90,113 +103,35 @@ struct TeamPoints {
     points_by_period: Vec<u32>,
 }
 
-/// Matches: the newest first, unless the request says from when on.
-#[utoipa::path(get, path = "/basketball/api/v2/events/", tag = "basketball",
-    params(
-        DateParams,
-        ("league" = Option<u64>, Query, description = "Filter by league."),
-        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
-        ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, live, finished, postponed, cancelled, unresolved."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<BasketballEvent>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn list(request: SportsRequest) -> ApiResult {
-    matches::list(&request, SPORT, MATCHES, BasketballEvent::of).await
-}
+endpoints! {
+    /// Matches, the newest first; with a start date, the earliest first.
+    "/basketball/api/v2/events/", params(MATCHES), answers(Page<BasketballEvent>),
+        |request| matches::list(&request, SPORT, BasketballEvent::of).await;
 
-/// Matches in play.
-#[utoipa::path(get, path = "/basketball/api/v2/events/live/", tag = "basketball",
-    params(
-        ("league" = Option<u64>, Query, description = "Filter by league."),
-        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<BasketballEvent>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn live(request: SportsRequest) -> ApiResult {
-    matches::live(&request, SPORT, MATCHES, BasketballEvent::of).await
-}
+    /// Matches in play.
+    "/basketball/api/v2/events/live/", params(LIVE), answers(Page<BasketballEvent>),
+        |request| matches::live(&request, SPORT, BasketballEvent::of).await;
 
-/// One match.
-#[utoipa::path(get, path = "/basketball/api/v2/events/{id}/", tag = "basketball",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = BasketballEvent),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::one(&request, SPORT, &id, CacheControl::LIST, BasketballEvent::of).await
-}
+    /// One match.
+    "/basketball/api/v2/events/{id}/", params(NONE), answers(BasketballEvent),
+        |request| matches::one(&request, SPORT, CacheControl::LIST, BasketballEvent::of).await;
 
-/// What each player did, as far as a feed tells it.
-#[utoipa::path(get, path = "/basketball/api/v2/events/{id}/box-score/", tag = "basketball",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = BoxScore),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn box_score(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::part(&request, SPORT, &id, CacheControl::LIST, |_, _| BoxScore::default()).await
-}
+    /// The statistics of each player, if a feed reports them.
+    "/basketball/api/v2/events/{id}/box-score/", params(NONE), answers(BoxScore), |request| {
+            matches::part(&request, SPORT, CacheControl::LIST, |_, _| BoxScore::default()).await
+        };
 
-/// What each bookmaker gives. Who may ask sees them by name.
-#[utoipa::path(get, path = "/basketball/api/v2/events/{id}/odds/", tag = "basketball",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = StickOdds),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn odds(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::odds(&request, SPORT, &id).await
-}
+    /// The prices of each bookmaker.
+    "/basketball/api/v2/events/{id}/odds/", params(NONE), answers(StickOdds),
+        |request| matches::odds(&request, SPORT).await;
 
-/// How the two teams stand before a match.
-#[utoipa::path(get, path = "/basketball/api/v2/events/{id}/pregame/", tag = "basketball",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = Pregame),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn pregame(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::part(&request, SPORT, &id, CacheControl::REFERENCE, Pregame::of).await
-}
+    /// The form of both teams before a match.
+    "/basketball/api/v2/events/{id}/pregame/", params(NONE), answers(Pregame),
+        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, Pregame::of).await;
 
-/// What is counted of each team.
-#[utoipa::path(get, path = "/basketball/api/v2/events/{id}/team-stats/", tag = "basketball",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = TeamStats),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn team_stats(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::part(&request, SPORT, &id, CacheControl::LIST, TeamStats::of).await
+    /// The statistics of each team.
+    "/basketball/api/v2/events/{id}/team-stats/", params(NONE), answers(TeamStats),
+        |request| matches::part(&request, SPORT, CacheControl::LIST, TeamStats::of).await;
 }
 
 impl Pregame {
@@ -228,7 +163,7 @@ impl BasketballEvent {
             home_team,
             away_team,
             event_date: shape::start(record),
-            status: status::word(SPORT, brief.status),
+            status: brief.status.word(Vocabulary::Sport(SPORT)),
             home_score: shape::of_pair(brief.score, 0),
             away_score: shape::of_pair(brief.score, 1),
             periods: quarters

@@ -1,6 +1,5 @@
 //! `/csgo/api/v2/matches/`.
 
-use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,23 +9,37 @@ use super::super::{
     match_odds::StickOdds,
     matches,
     meetings::SideMatch,
-    request::{self, ApiResult, DateParams, PageParams, SportsRequest},
+    request::{self, DATE, DATE_FROM, DATE_TO, NONE, TEAM, TOURNAMENT},
     shape::{self, NamedRow, TeamBrief},
     sport_stats::SportStats,
-    status,
 };
-use crate::{
-    api::{
-        Api, CacheControl, Page, Spec,
-        error::{ErrorBody, UnknownParametersBody},
-    },
-    record::{Key, MatchRecord},
-};
+use crate::api::{Api, CacheControl, Page, Param, Spec};
+use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Cs2;
 
-const MATCHES: Spec =
-    request::spec(&["date_from", "date_to", "limit", "offset", "status", "team", "tournament"]);
+const MATCHES: Spec = request::spec(&[
+    DATE_FROM,
+    DATE_TO,
+    DATE,
+    TOURNAMENT,
+    TEAM,
+    Param::text(
+        "status",
+        "One or more statuses, separated by commas: notstarted, inprogress, finished, \
+         postponed, cancelled, unresolved.",
+    ),
+])
+.paged();
+
+const LIVE: Spec = request::spec(&[
+    TOURNAMENT,
+    TEAM,
+    Param::undocumented("date_from"),
+    Param::undocumented("date_to"),
+    Param::undocumented("status"),
+])
+.paged();
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct CsgoMatch {
@@ -52,7 +65,7 @@ pub(super) struct CsgoDetail {
 
 #[derive(Debug, Serialize, ToSchema)]
 struct CsgoMap {
-    /// By its number, `map 1`: no feed of ours tells what a map is called.
+    /// By its number, `map 1`: no feed names the map.
     map: String,
     map_name: Option<String>,
     home_rounds: u32,
@@ -73,7 +86,7 @@ struct CsgoTeamStats {
     /// 0 to 1.
     map_winrate: Option<f64>,
     round_winrate_all: Option<f64>,
-    /// What no feed of ours tells.
+    /// What no feed provides.
     round_winrate_t: Option<f64>,
     round_winrate_ct: Option<f64>,
     pistol_winrate: Option<f64>,
@@ -83,7 +96,7 @@ struct CsgoTeamStats {
     form_results: Vec<String>,
 }
 
-/// No feed of ours tells what players do: the list is empty.
+/// No feed reports what players do: the list is empty.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct CsgoPlayerStats {
     match_id: Key,
@@ -91,98 +104,30 @@ pub(super) struct CsgoPlayerStats {
     player_stats: Vec<NamedRow>,
 }
 
-/// Matches: the newest first, unless the request says from when on.
-#[utoipa::path(get, path = "/csgo/api/v2/matches/", tag = "csgo",
-    params(
-        DateParams,
-        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
-        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
-        ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: notstarted, inprogress, finished, postponed, cancelled, unresolved."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<CsgoMatch>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn list(request: SportsRequest) -> ApiResult {
-    matches::list(&request, SPORT, MATCHES, CsgoMatch::of).await
-}
+endpoints! {
+    /// Matches, the newest first; with a start date, the earliest first.
+    "/csgo/api/v2/matches/", params(MATCHES), answers(Page<CsgoMatch>),
+        |request| matches::list(&request, SPORT, CsgoMatch::of).await;
 
-/// Matches in play.
-#[utoipa::path(get, path = "/csgo/api/v2/matches/live/", tag = "csgo",
-    params(
-        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
-        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<CsgoMatch>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn live(request: SportsRequest) -> ApiResult {
-    matches::live(&request, SPORT, MATCHES, CsgoMatch::of).await
-}
+    /// Matches in play.
+    "/csgo/api/v2/matches/live/", params(LIVE), answers(Page<CsgoMatch>),
+        |request| matches::live(&request, SPORT, CsgoMatch::of).await;
 
-/// One match.
-#[utoipa::path(get, path = "/csgo/api/v2/matches/{id}/", tag = "csgo",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = CsgoDetail),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::one(&request, SPORT, &id, CacheControl::LIST, CsgoDetail::of).await
-}
+    /// One match.
+    "/csgo/api/v2/matches/{id}/", params(NONE), answers(CsgoDetail),
+        |request| matches::one(&request, SPORT, CacheControl::LIST, CsgoDetail::of).await;
 
-/// What each bookmaker gives. Who may ask sees them by name.
-#[utoipa::path(get, path = "/csgo/api/v2/matches/{id}/odds/", tag = "csgo",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = StickOdds),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn odds(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::odds(&request, SPORT, &id).await
-}
+    /// The prices of each bookmaker.
+    "/csgo/api/v2/matches/{id}/odds/", params(NONE), answers(StickOdds),
+        |request| matches::odds(&request, SPORT).await;
 
-/// What each player did, as far as a feed tells it.
-#[utoipa::path(get, path = "/csgo/api/v2/matches/{id}/player-stats/", tag = "csgo",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = CsgoPlayerStats),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn player_stats(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::part(&request, SPORT, &id, CacheControl::LIST, CsgoPlayerStats::of).await
-}
+    /// The statistics of each player, if a feed reports them.
+    "/csgo/api/v2/matches/{id}/player-stats/", params(NONE), answers(CsgoPlayerStats),
+        |request| matches::part(&request, SPORT, CacheControl::LIST, CsgoPlayerStats::of).await;
 
-/// How both teams did before the match, by the results that are kept.
-#[utoipa::path(get, path = "/csgo/api/v2/matches/{id}/stats/", tag = "csgo",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = CsgoStats),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn stats(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::part(&request, SPORT, &id, CacheControl::REFERENCE, CsgoStats::of).await
+    /// The form of both teams before the match, calculated from stored results.
+    "/csgo/api/v2/matches/{id}/stats/", params(NONE), answers(CsgoStats),
+        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, CsgoStats::of).await;
 }
 
 impl CsgoMatch {
@@ -196,7 +141,7 @@ impl CsgoMatch {
             home_team,
             away_team,
             start_time: shape::start(record),
-            status: status::word(SPORT, brief.status),
+            status: brief.status.word(Vocabulary::Sport(SPORT)),
             best_of: brief.best_of,
             home_score: shape::of_pair(brief.score, 0),
             away_score: shape::of_pair(brief.score, 1),

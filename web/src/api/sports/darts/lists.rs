@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,25 +9,21 @@ use utoipa::ToSchema;
 use super::{
     super::{
         forecast::{Forecast, Model, percent},
-        lists::{self, Inactive, Named},
+        lists::{self, LEAGUES, NAMED},
         matches,
-        predicted::{self, Predicted},
-        request::{self, ApiResult, DateParams, PageParams, SportsRequest},
+        predicted::{self, PREDICTIONS},
+        request::{self, NONE},
         shape::{self, LeagueRow, NamedRow},
         sport_stats::{self, SportStats},
-        status,
     },
     matches::{DartsPlayerBrief, DartsTournament},
 };
 use crate::{
-    api::{
-        Api, ApiError, CacheControl, Page,
-        error::{ErrorBody, UnknownParametersBody},
-    },
-    archive::{Entity, EntityKind, Filter},
+    api::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec},
     rating::{self, Rating},
-    record::{Key, MatchRecord},
 };
+use history::query::{Entity, EntityKind, MatchQuery};
+use record::{Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Darts;
 
@@ -39,7 +34,7 @@ const TYPES: [&str; 2] = ["PDC", "ProTour"];
 /// Words in the names of the tour's tournaments, in lower case.
 const TOUR: [&str; 4] = ["protour", "pro tour", "players championship", "european tour"];
 
-/// What no feed of ours tells of players is null.
+/// What no feed provides of players is null.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DartsPlayer {
     id: Key,
@@ -48,7 +43,7 @@ pub(super) struct DartsPlayer {
     short_name: Option<String>,
     country_code: Option<String>,
     country_name: String,
-    /// Our own, from the results that are kept; null where there is none.
+    /// Calculated from stored results; null if there are none.
     elo_overall: Option<i64>,
     elo_major: Option<i64>,
     elo_protour: Option<i64>,
@@ -61,7 +56,7 @@ pub(super) struct DartsPlayer {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DartsRanking {
     position: usize,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     prize_money: Option<u64>,
     /// The rating, rounded.
     points: i64,
@@ -94,159 +89,82 @@ pub(super) struct DartsPrediction {
     was_winner_correct: Option<bool>,
 }
 
-/// Players, by name.
-#[utoipa::path(get, path = "/darts/api/v2/players/", tag = "darts",
-    params(
-        Named,
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<DartsPlayer>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn players(request: SportsRequest) -> ApiResult {
-    lists::sides(&request, SPORT, DartsPlayer::of).await
+const RANKINGS: Spec =
+    request::spec(&[Param::text("type", "`PDC` (default) or `ProTour`, case-insensitive.")])
+        .paged();
+
+endpoints! {
+    /// Players, by name.
+    "/darts/api/v2/players/", params(NAMED), answers(Page<DartsPlayer>),
+        |request| lists::sides(&request, SPORT, DartsPlayer::of).await;
+
+    /// One player.
+    "/darts/api/v2/players/{id}/", params(NONE), answers(DartsPlayer),
+        |request| lists::side(&request, SPORT, DartsPlayer::of).await;
+
+    /// The ranking of all players who have a result, the strongest first. A ranking of another type is
+    /// empty. Where no tournament is known to be of the tour, `ProTour` is of all results, too.
+    "/darts/api/v2/rankings/", params(RANKINGS), answers(Page<DartsRanking>),
+        |request| rankings(&request).await;
+
+    /// One row of the ranking, by the player's id.
+    "/darts/api/v2/rankings/{id}/", params(NONE), answers(DartsRanking),
+        |request| ranking(&request).await;
+
+    /// Tournaments: those of which most is played first.
+    "/darts/api/v2/tournaments/", params(LEAGUES), answers(Page<LeagueRow>),
+        |request| lists::leagues(&request, SPORT).await;
+
+    /// One tournament.
+    "/darts/api/v2/tournaments/{id}/", params(NONE), answers(LeagueRow),
+        |request| lists::league(&request, SPORT).await;
+
+    /// Predictions; by default for matches that have not started.
+    "/darts/api/v2/predictions/", params(PREDICTIONS), answers(Page<DartsPrediction>),
+        |request| predicted::list(&request, SPORT, DartsPrediction::of).await;
+
+    /// The prediction of one match, by the match's id.
+    "/darts/api/v2/predictions/{id}/", params(NONE), answers(DartsPrediction), |request| {
+            matches::one(&request, SPORT, CacheControl::PREDICTIONS, DartsPrediction::of).await
+        };
 }
 
-/// One player.
-#[utoipa::path(get, path = "/darts/api/v2/players/{id}/", tag = "darts",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = DartsPlayer),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn player(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    lists::side(&request, SPORT, &id, DartsPlayer::of).await
-}
-
-/// The ranking of all players who have a result, the strongest first. A ranking of another type is
-/// empty. Where no tournament is known to be of the tour, `ProTour` is of all results, too.
-#[utoipa::path(get, path = "/darts/api/v2/rankings/", tag = "darts",
-    params(
-        ("type" = Option<String>, Query, description = "`PDC` (default) or `ProTour`, case-insensitive."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<DartsRanking>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn rankings(request: SportsRequest) -> ApiResult {
-    let query = request.read(request::spec(&["limit", "offset", "type"]))?;
-    let wanted = query.params.text("type").unwrap_or(TYPES[0]);
+async fn rankings(request: &ApiRequest) -> ApiResult {
+    let wanted = request.params.text("type").unwrap_or(TYPES[0]);
     let kind = TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(wanted));
     let (kind, ranked) = match kind {
-        Some(kind) if kind == TYPES[1] => (kind, tour(&request).await?.table.ranked()),
+        Some(kind) if kind == TYPES[1] => (kind, tour(request).await?.table.ranked()),
         Some(kind) => (kind, request.sport_stats(SPORT).await?.table.ranked()),
         None => (TYPES[0], Vec::new()),
     };
     let rows: Vec<_> = (1..).zip(ranked).collect();
-    query.page(CacheControl::REFERENCE, &rows, |row| DartsRanking::of(&request.api, row, kind))
+    request.page_of(CacheControl::REFERENCE, &rows, |row| DartsRanking::of(&request.api, row, kind))
 }
 
 /// The statistics over the tour's results; over all tournaments if none is known to be part of the tour.
-async fn tour(request: &SportsRequest) -> Result<Arc<SportStats>, ApiError> {
-    let archive = &request.api.archive;
+async fn tour(request: &ApiRequest) -> Result<Arc<SportStats>, ApiError> {
+    let history = &request.api.history;
     let is_of_tour = |it: &Entity| {
         let category = it.about.get("category").and_then(|category| category.as_str());
         let texts = [&*it.name, category.unwrap_or_default()].map(str::to_lowercase);
         TOUR.iter().any(|word| texts.iter().any(|text| text.contains(word)))
     };
     let of_tour =
-        archive.entities(EntityKind::Competition, |it| it.sport == SPORT && is_of_tour(it));
+        history.entities(EntityKind::Competition, |it| it.sport == SPORT && is_of_tour(it));
     if of_tour.is_empty() {
         return request.sport_stats(SPORT).await;
     }
     let competitions = Some(of_tour.iter().map(|it| it.id).collect());
-    let filter = Filter { sport: Some(SPORT), competitions, ..Filter::default() };
-    SportStats::under(archive, filter).await
+    let filter = MatchQuery { competitions, ..MatchQuery::of_sport(SPORT) };
+    SportStats::under(history, filter).await
 }
 
-/// One row of the ranking, by the player's id.
-#[utoipa::path(get, path = "/darts/api/v2/rankings/{id}/", tag = "darts",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = DartsRanking),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn ranking(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    request.read(request::NONE)?;
+async fn ranking(request: &ApiRequest) -> ApiResult {
     let sport_stats = request.sport_stats(SPORT).await?;
-    let player = request::key(&id)?;
+    let player = request.id()?;
     let mut rows = (1..).zip(sport_stats.table.ranked());
     let row = rows.find(|(_, (own, _))| *own == player).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::REFERENCE, &DartsRanking::of(&request.api, &row, TYPES[0]))
-}
-
-/// Tournaments: those of which most is played first.
-#[utoipa::path(get, path = "/darts/api/v2/tournaments/", tag = "darts",
-    params(
-        Named,
-        Inactive,
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<LeagueRow>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn tournaments(request: SportsRequest) -> ApiResult {
-    lists::leagues(&request, SPORT).await
-}
-
-/// One tournament.
-#[utoipa::path(get, path = "/darts/api/v2/tournaments/{id}/", tag = "darts",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = LeagueRow),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn tournament(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    lists::league(&request, SPORT, &id).await
-}
-
-/// Predictions: unless something else is asked for, of matches that are still to begin.
-#[utoipa::path(get, path = "/darts/api/v2/predictions/", tag = "darts",
-    params(
-        Predicted,
-        DateParams,
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<DartsPrediction>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn predictions(request: SportsRequest) -> ApiResult {
-    predicted::list(&request, SPORT, DartsPrediction::of).await
-}
-
-/// The prediction of one match, by the match's id.
-#[utoipa::path(get, path = "/darts/api/v2/predictions/{id}/", tag = "darts",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = DartsPrediction),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn prediction(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::one(&request, SPORT, &id, CacheControl::PREDICTIONS, DartsPrediction::of).await
 }
 
 impl DartsPlayer {
@@ -275,7 +193,7 @@ impl DartsRanking {
         (position, (player, rated)): &(usize, (Key, Rating)),
         kind: &'static str,
     ) -> Self {
-        let entity = api.archive.entity(EntityKind::Player, *player);
+        let entity = api.history.entity(EntityKind::Player, *player);
         Self {
             position: *position,
             prize_money: None,
@@ -299,7 +217,7 @@ impl DartsPrediction {
             player1,
             player2,
             match_date: shape::start(record),
-            status: status::word(SPORT, record.brief.status),
+            status: record.brief.status.word(Vocabulary::Sport(SPORT)),
             prob_player1_wins: forecast.map(|it| percent(it.first)),
             prob_player2_wins: forecast.map(|it| percent(it.second)),
             predicted_winner: predicted,

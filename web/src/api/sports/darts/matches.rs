@@ -1,6 +1,5 @@
 //! `/darts/api/v2/matches/`.
 
-use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,25 +8,39 @@ use super::super::{
     match_odds::StickOdds,
     matches,
     meetings::{self, SideMatch},
-    request::{self, ApiResult, DateParams, PageParams, SportsRequest},
+    request::{self, DATE, DATE_FROM, DATE_TO, NONE, PLAYER, TOURNAMENT},
     shape,
     sport_stats::SportStats,
-    status, team_prediction,
+    team_prediction,
 };
-use crate::{
-    api::{
-        Api, CacheControl, Page, Spec,
-        error::{ErrorBody, UnknownParametersBody},
-        time,
-    },
-    archive::EntityKind,
-    record::{EntityRef, Key, MatchRecord},
-};
+use crate::api::{Api, CacheControl, Page, Param, Spec, time};
+use history::query::{DecidedBy, EntityKind, HeadToHead};
+use record::{EntityRef, Key, MatchRecord, Vocabulary};
 
 const SPORT: Sport = Sport::Darts;
 
-const MATCHES: Spec =
-    request::spec(&["date_from", "date_to", "limit", "offset", "player", "status", "tournament"]);
+const MATCHES: Spec = request::spec(&[
+    DATE_FROM,
+    DATE_TO,
+    DATE,
+    TOURNAMENT,
+    PLAYER,
+    Param::text(
+        "status",
+        "One or more statuses, separated by commas: scheduled, live, finished, walkover, \
+         postponed, cancelled, unresolved.",
+    ),
+])
+.paged();
+
+const LIVE: Spec = request::spec(&[
+    TOURNAMENT,
+    PLAYER,
+    Param::undocumented("date_from"),
+    Param::undocumented("date_to"),
+    Param::undocumented("status"),
+])
+.paged();
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct DartsMatch {
@@ -71,7 +84,7 @@ struct DartsStats {
     player2: DartsThrows,
 }
 
-/// No feed of ours tells what was thrown.
+/// No feed reports the throws.
 #[derive(Debug, Default, Serialize, ToSchema)]
 struct DartsThrows {
     average: Option<f64>,
@@ -99,7 +112,7 @@ pub(super) struct DartsPlayerBrief {
     short_name: Option<String>,
     country_code: Option<String>,
     country_name: String,
-    /// Our own, from the results that are kept; null where there is none.
+    /// Calculated from stored results; null if there are none.
     elo_overall: Option<i64>,
 }
 
@@ -109,7 +122,7 @@ pub(super) struct DartsH2h {
     total_matches: usize,
     player1_wins: usize,
     player2_wins: usize,
-    /// No feed of ours tells what was thrown.
+    /// No feed reports the throws.
     player1_avg: Option<f64>,
     player2_avg: Option<f64>,
     /// The latest first, ten at most.
@@ -121,90 +134,33 @@ struct DartsMeeting {
     date: Option<String>,
     tournament: Option<String>,
     round_name: Option<String>,
-    /// `player1` or `player2`: who is so in the match that was asked for.
+    /// `player1` or `player2` of the requested match.
     winner: Option<&'static str>,
-    /// Legs where it was played in legs alone.
+    /// Legs if the match was played in legs only.
     player1_sets: Option<u32>,
     player2_sets: Option<u32>,
 }
 
-/// Matches: the newest first, unless the request says from when on.
-#[utoipa::path(get, path = "/darts/api/v2/matches/", tag = "darts",
-    params(
-        DateParams,
-        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
-        ("player" = Option<u64>, Query, description = "Filter by player."),
-        ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, live, finished, walkover, postponed, cancelled, unresolved."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<DartsMatch>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn list(request: SportsRequest) -> ApiResult {
-    matches::list(&request, SPORT, MATCHES, DartsMatch::of).await
-}
+endpoints! {
+    /// Matches, the newest first; with a start date, the earliest first.
+    "/darts/api/v2/matches/", params(MATCHES), answers(Page<DartsMatch>),
+        |request| matches::list(&request, SPORT, DartsMatch::of).await;
 
-/// Matches in play.
-#[utoipa::path(get, path = "/darts/api/v2/matches/live/", tag = "darts",
-    params(
-        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
-        ("player" = Option<u64>, Query, description = "Filter by player."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<DartsMatch>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn live(request: SportsRequest) -> ApiResult {
-    matches::live(&request, SPORT, MATCHES, DartsMatch::of).await
-}
+    /// Matches in play.
+    "/darts/api/v2/matches/live/", params(LIVE), answers(Page<DartsMatch>),
+        |request| matches::live(&request, SPORT, DartsMatch::of).await;
 
-/// One match.
-#[utoipa::path(get, path = "/darts/api/v2/matches/{id}/", tag = "darts",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = DartsDetail),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::one(&request, SPORT, &id, CacheControl::LIST, DartsDetail::of).await
-}
+    /// One match.
+    "/darts/api/v2/matches/{id}/", params(NONE), answers(DartsDetail),
+        |request| matches::one(&request, SPORT, CacheControl::LIST, DartsDetail::of).await;
 
-/// What each bookmaker gives. Who may ask sees them by name.
-#[utoipa::path(get, path = "/darts/api/v2/matches/{id}/odds/", tag = "darts",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = StickOdds),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn odds(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::odds(&request, SPORT, &id).await
-}
+    /// The prices of each bookmaker.
+    "/darts/api/v2/matches/{id}/odds/", params(NONE), answers(StickOdds),
+        |request| matches::odds(&request, SPORT).await;
 
-/// What the two made of each other before.
-#[utoipa::path(get, path = "/darts/api/v2/matches/{id}/h2h/", tag = "darts",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = DartsH2h),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn h2h(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::part(&request, SPORT, &id, CacheControl::REFERENCE, DartsH2h::of).await
+    /// Their earlier meetings.
+    "/darts/api/v2/matches/{id}/h2h/", params(NONE), answers(DartsH2h),
+        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, DartsH2h::of).await;
 }
 
 impl DartsMatch {
@@ -228,7 +184,7 @@ impl DartsMatch {
             player1,
             player2,
             match_date: shape::start(record),
-            status: status::word(SPORT, brief.status),
+            status: brief.status.word(Vocabulary::Sport(SPORT)),
             round_name: shape::text(brief.round_name.as_ref()),
             player1_sets: shape::of_pair(sets, 0),
             player2_sets: shape::of_pair(sets, 1),
@@ -264,7 +220,7 @@ impl DartsPlayerBrief {
         sport_stats: &SportStats,
     ) -> [Option<Self>; 2] {
         let player = |named: &EntityRef| {
-            let entity = api.archive.entity(EntityKind::Player, named.id);
+            let entity = api.history.entity(EntityKind::Player, named.id);
             let country = entity.and_then(|entity| entity.country.clone());
             Self {
                 id: named.id,
@@ -275,32 +231,26 @@ impl DartsPlayerBrief {
                 elo_overall: sport_stats.elo(named.id),
             }
         };
-        let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(player));
-        both.map_or([None, None], |both| both.map(Some))
+        shape::both(record, player)
     }
 }
 
 impl DartsH2h {
     fn of(api: &Api, record: &MatchRecord) -> Self {
-        let sides = record.brief.sides;
-        let results = sides.map(|[first, _]| meetings::results(api, record, first));
-        let results = results.unwrap_or_default();
-        let between = sides.into_iter().flat_map(|[_, other]| meetings::between(&results, other));
-        let all: Vec<_> = between.collect();
-        let wins =
-            |won: bool| all.iter().filter(|side_match| side_match.won() == Some(won)).count();
+        let against = |[first, second]: [Key; 2]| {
+            let results = meetings::results(api, record, first);
+            HeadToHead::against(second, &results, DecidedBy::Winner)
+        };
+        let h2h = record.brief.sides.map(against).unwrap_or_default();
+        let recent = h2h.meetings.iter().take(10);
         Self {
             match_id: record.brief.id,
-            total_matches: all.len(),
-            player1_wins: wins(true),
-            player2_wins: wins(false),
+            total_matches: h2h.meetings.len(),
+            player1_wins: h2h.wins,
+            player2_wins: h2h.losses,
             player1_avg: None,
             player2_avg: None,
-            recent_matches: all
-                .iter()
-                .take(10)
-                .map(|side_match| DartsMeeting::of(api, side_match))
-                .collect(),
+            recent_matches: recent.map(|it| DartsMeeting::of(api, it)).collect(),
         }
     }
 }
@@ -308,7 +258,7 @@ impl DartsH2h {
 impl DartsMeeting {
     fn of(api: &Api, side_match: &SideMatch) -> Self {
         let tournament = side_match.brief.competition;
-        let tournament = tournament.and_then(|id| api.archive.entity(EntityKind::Competition, id));
+        let tournament = tournament.and_then(|id| api.history.entity(EntityKind::Competition, id));
         Self {
             date: side_match.brief.start.and_then(time::offset),
             tournament: tournament.map(|it| it.name.to_string()),

@@ -1,6 +1,5 @@
 //! `/hockey/api/v2/matches/`.
 
-use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,23 +8,38 @@ use super::super::{
     form::{HeadToHead, Report, TeamForm},
     match_odds::StickOdds,
     matches,
-    request::{self, ApiResult, DateParams, PageParams, SportsRequest},
+    request::{self, DATE, DATE_FROM, DATE_TO, LEAGUE, NONE, TEAM},
     shape::{self, LeagueBrief, TeamBrief},
     sport_stats::SportStats,
-    status, team_prediction,
+    team_prediction,
 };
-use crate::{
-    api::{
-        Api, CacheControl, Page, Spec,
-        error::{ErrorBody, UnknownParametersBody},
-    },
-    record::{Key, MatchRecord, MatchSummary},
-};
+use crate::api::{Api, CacheControl, Page, Param, Spec};
+use record::{Key, MatchRecord, MatchSummary, Vocabulary};
 
 const SPORT: Sport = Sport::Hockey;
 
-const MATCHES: Spec =
-    request::spec(&["date_from", "date_to", "league", "limit", "offset", "status", "team"]);
+const MATCHES: Spec = request::spec(&[
+    DATE_FROM,
+    DATE_TO,
+    DATE,
+    LEAGUE,
+    TEAM,
+    Param::text(
+        "status",
+        "One or more statuses, separated by commas: scheduled, live, finished, awarded, \
+         postponed, cancelled, unresolved.",
+    ),
+])
+.paged();
+
+const LIVE: Spec = request::spec(&[
+    LEAGUE,
+    TEAM,
+    Param::undocumented("date_from"),
+    Param::undocumented("date_to"),
+    Param::undocumented("status"),
+])
+.paged();
 
 /// Periods of regular time; a fourth is overtime, a fifth the shoot-out.
 const PERIODS: usize = 3;
@@ -54,7 +68,7 @@ pub(super) struct HockeyDetail {
     periods_score: Option<String>,
     /// As the feed names it: `p2`.
     current_period: Option<String>,
-    /// What the clock of the match showed when it was told last.
+    /// The match clock as last reported.
     current_minute: Option<u32>,
 }
 
@@ -66,83 +80,26 @@ pub(super) struct HockeyH2h {
     away_form: TeamForm,
 }
 
-/// Matches: the newest first, unless the request says from when on.
-#[utoipa::path(get, path = "/hockey/api/v2/matches/", tag = "hockey",
-    params(
-        DateParams,
-        ("league" = Option<u64>, Query, description = "Filter by league."),
-        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
-        ("status" = Option<String>, Query, description = "One or more statuses, separated by commas: scheduled, live, finished, awarded, postponed, cancelled, unresolved."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<HockeyMatch>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn list(request: SportsRequest) -> ApiResult {
-    matches::list(&request, SPORT, MATCHES, HockeyMatch::of).await
-}
+endpoints! {
+    /// Matches, the newest first; with a start date, the earliest first.
+    "/hockey/api/v2/matches/", params(MATCHES), answers(Page<HockeyMatch>),
+        |request| matches::list(&request, SPORT, HockeyMatch::of).await;
 
-/// Matches in play.
-#[utoipa::path(get, path = "/hockey/api/v2/matches/live/", tag = "hockey",
-    params(
-        ("league" = Option<u64>, Query, description = "Filter by league."),
-        ("team" = Option<String>, Query, description = "Filter by team: its ID or part of its name."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<HockeyMatch>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn live(request: SportsRequest) -> ApiResult {
-    matches::live(&request, SPORT, MATCHES, HockeyMatch::of).await
-}
+    /// Matches in play.
+    "/hockey/api/v2/matches/live/", params(LIVE), answers(Page<HockeyMatch>),
+        |request| matches::live(&request, SPORT, HockeyMatch::of).await;
 
-/// One match.
-#[utoipa::path(get, path = "/hockey/api/v2/matches/{id}/", tag = "hockey",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = HockeyDetail),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::one(&request, SPORT, &id, CacheControl::LIST, HockeyDetail::of).await
-}
+    /// One match.
+    "/hockey/api/v2/matches/{id}/", params(NONE), answers(HockeyDetail),
+        |request| matches::one(&request, SPORT, CacheControl::LIST, HockeyDetail::of).await;
 
-/// What each bookmaker gives. Who may ask sees them by name.
-#[utoipa::path(get, path = "/hockey/api/v2/matches/{id}/odds/", tag = "hockey",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = StickOdds),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn odds(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::odds(&request, SPORT, &id).await
-}
+    /// The prices of each bookmaker.
+    "/hockey/api/v2/matches/{id}/odds/", params(NONE), answers(StickOdds),
+        |request| matches::odds(&request, SPORT).await;
 
-/// What the two made of each other before, and each of others lately.
-#[utoipa::path(get, path = "/hockey/api/v2/matches/{id}/h2h/", tag = "hockey",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = HockeyH2h),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn h2h(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::part(&request, SPORT, &id, CacheControl::REFERENCE, HockeyH2h::of).await
+    /// Their earlier meetings, and the recent form of both.
+    "/hockey/api/v2/matches/{id}/h2h/", params(NONE), answers(HockeyH2h),
+        |request| matches::part(&request, SPORT, CacheControl::REFERENCE, HockeyH2h::of).await;
 }
 
 /// Whether overtime or a shoot-out decided it.
@@ -169,7 +126,7 @@ impl HockeyMatch {
             home_team,
             away_team,
             match_date: shape::start(record),
-            status: status::word(SPORT, brief.status),
+            status: brief.status.word(Vocabulary::Sport(SPORT)),
             home_score: shape::of_pair(brief.score, 0),
             away_score: shape::of_pair(brief.score, 1),
             is_overtime: is_known.then(|| had_overtime(brief)),

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use fanout::Micros;
 
 use super::super::shape::NamedRow;
-use crate::record::{
-    Key, MatchRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, Status, fold_name,
-};
+use record::{Key, MatchRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, Status, fold_name};
 
 /// The card of a race, as used by lists and filters.
 #[derive(Debug, Clone)]
-pub(super) struct Card {
+pub(super) struct RaceCard {
     pub(super) race: Key,
     pub(super) start: Option<Micros>,
     pub(super) status: Status,
@@ -36,7 +34,7 @@ pub(super) struct Runner {
     pub(super) position: Option<u16>,
 }
 
-impl Card {
+impl RaceCard {
     /// `None` if the match is not a race.
     pub(super) fn of(record: &MatchRecord) -> Option<Self> {
         let race = record.play.race()?;

@@ -7,18 +7,17 @@ use std::{
     sync::Arc,
 };
 
-use axum::Extension;
 use fanout::Micros;
 use ingest::event::Sport;
 use tokio::sync::Mutex;
 
-use super::card::Card;
+use super::card::RaceCard;
 use crate::{
     api::{Api, ApiError, view::View},
-    archive::Filter,
     clock,
-    record::Key,
 };
+use history::query::MatchQuery;
+use record::Key;
 
 /// How long the cards are reused, in microseconds.
 const FRESH: Micros = 1_000_000;
@@ -32,9 +31,6 @@ pub(in super::super) struct RaceCardCache {
     cached: Arc<Mutex<CachedCards>>,
 }
 
-/// The extractor with which handlers access it.
-pub(super) type CardsExtension = Extension<RaceCardCache>;
-
 #[derive(Debug, Default)]
 struct CachedCards {
     at: Micros,
@@ -43,24 +39,23 @@ struct CachedCards {
 
 /// Every race.
 #[derive(Debug, Clone, Default)]
-pub(super) struct RaceCards {
-    cards: HashMap<Key, Arc<Card>>,
+pub(in super::super) struct RaceCards {
+    cards: HashMap<Key, Arc<RaceCard>>,
     /// By start; races without one come last.
-    order: BTreeMap<(Micros, Key), Arc<Card>>,
+    order: BTreeMap<(Micros, Key), Arc<RaceCard>>,
     /// The race of each runner.
     runners: HashMap<Key, Key>,
 }
 
 impl RaceCardCache {
-    pub(super) async fn all(&self, api: &Api) -> Result<Arc<RaceCards>, ApiError> {
+    pub(in super::super) async fn all(&self, api: &Api) -> Result<Arc<RaceCards>, ApiError> {
         let mut cached = self.cached.lock().await;
         let now = clock::now();
         if (cached.at..cached.at.saturating_add(FRESH)).contains(&now) {
             return Ok(Arc::clone(&cached.all));
         }
-        let filter = Filter { sport: Some(Sport::HorseRacing), ..Filter::default() };
-        let view = View::now(api, Some(Sport::HorseRacing));
-        let briefs = view.all(&filter);
+        let view = View::now(&api.history, Some(Sport::HorseRacing));
+        let briefs = view.all(&MatchQuery::default());
         let is_known =
             |id, updated| cached.all.cards.get(&id).is_some_and(|card| card.updated >= updated);
         let new = briefs.iter().filter(|brief| !is_known(brief.id, brief.updated));
@@ -69,7 +64,7 @@ impl RaceCardCache {
             let mut all = RaceCards::clone(&cached.all);
             for briefs in new.chunks(BATCH) {
                 let records = view.records(briefs).await?;
-                records.iter().filter_map(|record| Card::of(record)).for_each(|it| all.put(it));
+                records.iter().filter_map(|record| RaceCard::of(record)).for_each(|it| all.put(it));
             }
             cached.all = Arc::new(all);
         }
@@ -79,7 +74,7 @@ impl RaceCardCache {
 }
 
 impl RaceCards {
-    fn put(&mut self, card: Card) {
+    fn put(&mut self, card: RaceCard) {
         let card = Arc::new(card);
         if let Some(before) = self.cards.insert(card.race, Arc::clone(&card)) {
             self.order.remove(&place(&before));
@@ -92,21 +87,21 @@ impl RaceCards {
     }
 
     /// All races, by start.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Card>> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<RaceCard>> {
         self.order.values()
     }
 
     /// The race with this id.
-    pub(super) fn get(&self, race: Key) -> Option<&Arc<Card>> {
+    pub(super) fn get(&self, race: Key) -> Option<&Arc<RaceCard>> {
         self.cards.get(&race)
     }
 
     /// The race of this runner.
-    pub(super) fn of_runner(&self, runner: Key) -> Option<&Arc<Card>> {
+    pub(super) fn of_runner(&self, runner: Key) -> Option<&Arc<RaceCard>> {
         self.get(*self.runners.get(&runner)?)
     }
 }
 
-fn place(card: &Card) -> (Micros, Key) {
+fn place(card: &RaceCard) -> (Micros, Key) {
     (card.start.unwrap_or(Micros::MAX), card.race)
 }

@@ -4,12 +4,9 @@ use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{
-    super::{shape::NamedRow, status},
-    card::Card,
-    runners::RunnerRow,
-};
-use crate::{api::time, record::Key};
+use super::{super::shape::NamedRow, card::RaceCard, runners::RunnerRow};
+use crate::api::time;
+use record::{Key, Vocabulary};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(super) struct RaceRow {
@@ -22,7 +19,7 @@ pub(super) struct RaceRow {
     /// `prematch`, `idle` (at the post), `live`, `archived`, `cancelled`.
     state: &'static str,
     starts_at: Option<String>,
-    /// No feed of ours tells them.
+    /// No feed provides them.
     on_line_at: Option<String>,
     off_line_at: Option<String>,
     provider: Option<String>,
@@ -48,7 +45,7 @@ pub(super) struct TrackBrief {
 pub(super) struct TrackRow {
     #[serde(flatten)]
     pub(super) brief: TrackBrief,
-    /// No feed of ours tells them.
+    /// No feed provides them.
     tier: Option<u32>,
     sort_score: Option<f64>,
 }
@@ -67,7 +64,7 @@ pub(super) struct MeetingRow {
 }
 
 impl RaceRow {
-    pub(super) fn of(card: &Card) -> Self {
+    pub(super) fn of(card: &RaceCard) -> Self {
         let starts_at = card.start.and_then(time::offset);
         let by_time = || {
             let time = starts_at.as_ref()?.get(11..16)?;
@@ -84,7 +81,7 @@ impl RaceRow {
             name,
             track: TrackBrief::of(card),
             region: card.region.clone(),
-            state: status::word(Sport::HorseRacing, card.status),
+            state: card.status.word(Vocabulary::Sport(Sport::HorseRacing)),
             starts_at,
             on_line_at: None,
             off_line_at: None,
@@ -95,27 +92,27 @@ impl RaceRow {
 }
 
 impl RaceDetail {
-    pub(super) fn of(card: &Card) -> Self {
+    pub(super) fn of(card: &RaceCard) -> Self {
         let runners = card.runners.iter().map(|runner| RunnerRow::of(card, runner)).collect();
         Self { row: RaceRow::of(card), runners }
     }
 }
 
 impl TrackBrief {
-    fn of(card: &Card) -> Option<Self> {
+    fn of(card: &RaceCard) -> Option<Self> {
         let NamedRow { id, name } = card.track.clone()?;
         Some(Self { id, slug: slug(&name), name, region: card.region.clone() })
     }
 }
 
 impl TrackRow {
-    pub(super) fn of(card: &Card) -> Option<Self> {
+    pub(super) fn of(card: &RaceCard) -> Option<Self> {
         Some(Self { brief: TrackBrief::of(card)?, tier: None, sort_score: None })
     }
 }
 
 impl MeetingRow {
-    pub(super) fn of(card: &Card) -> Option<Self> {
+    pub(super) fn of(card: &RaceCard) -> Option<Self> {
         let track = TrackBrief::of(card)?;
         let at = card.start.and_then(time::offset)?;
         let date = at.get(..10)?.to_owned();

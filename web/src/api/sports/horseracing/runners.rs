@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::Path;
 use fanout::Micros;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,26 +9,17 @@ use utoipa::ToSchema;
 use super::{
     super::{
         price::{self, Movement, Source},
-        request::{self, ApiResult, DAY, PageParams, SportsRequest},
+        request::{self, DAY, NONE, SEARCH},
         shape::NamedRow,
     },
-    card::{self, Card, Runner},
-    cards::CardsExtension,
+    card::{self, RaceCard, Runner},
     races::{COMING_DAYS, PAST_DAYS},
 };
 use crate::{
-    api::{
-        ApiError, CacheControl, Page, Spec,
-        error::{ErrorBody, UnknownParametersBody},
-        number::Number,
-        time,
-    },
-    record::{Key, RunnerPriceRecord},
+    api::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec, number::Number, time},
+    clock::now,
 };
-
-const RUNNERS: Spec = request::spec(&["horse", "jockey", "limit", "offset", "race"]);
-
-const NAMED: Spec = request::spec(&["limit", "offset", "search"]);
+use record::{Key, RunnerPriceRecord};
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(super) struct RunnerRow {
@@ -37,10 +27,10 @@ pub(super) struct RunnerRow {
     id: Key,
     race_id: Key,
     starts_at: Option<String>,
-    /// Null where no feed tells what it is called.
+    /// Null if no feed reports its name.
     horse: Option<NamedRow>,
     jockey: Option<NamedRow>,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     trainer: Option<NamedRow>,
     program_number: Option<u16>,
     /// `active`, `non_runner`, `fell`, `pulled_up`, `disqualified`, `finished`; where bookmakers alone
@@ -53,7 +43,7 @@ pub(super) struct RunnerRow {
 pub(super) struct HorseRow {
     id: Key,
     name: String,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     grade: Option<String>,
     /// The start of the last race that it is in.
     last_seen_at: Option<String>,
@@ -83,29 +73,59 @@ struct RunnerBook {
     updated_at: Option<String>,
 }
 
-/// Horses in races: of races of the last three days and of the next seven, unless a race, a horse
-/// or a jockey is asked for.
-#[utoipa::path(get, path = "/horseracing/api/v2/runners/", tag = "horseracing",
-    params(
-        ("race" = Option<u64>, Query, description = "Filter by race."),
-        ("horse" = Option<u64>, Query, description = "Filter by horse."),
-        ("jockey" = Option<u64>, Query, description = "Filter by jockey."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<RunnerRow>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn list(cards: CardsExtension, request: SportsRequest) -> ApiResult {
-    let query = request.read(RUNNERS)?;
-    let (race, horse) = (query.params.id("race")?, query.params.id("horse")?);
-    let jockey = query.params.id("jockey")?;
-    let all = cards.all(&request.api).await?;
+const RUNNERS: Spec = request::spec(&[
+    Param::id("race", "Filter by race."),
+    Param::id("horse", "Filter by horse."),
+    Param::id("jockey", "Filter by jockey."),
+])
+.paged();
+
+const NAMED: Spec = request::spec(&[SEARCH]).paged();
+
+const TRAINERS: Spec = request::spec(&[Param::undocumented("search")]).paged();
+
+endpoints! {
+    /// Horses in races. Without a race, horse or jockey: races of the last three and the next seven
+    /// days.
+    "/horseracing/api/v2/runners/", params(RUNNERS), answers(Page<RunnerRow>),
+        |request| list(&request).await;
+
+    /// One horse in one race.
+    "/horseracing/api/v2/runners/{id}/", params(NONE), answers(RunnerRow),
+        |request| detail(&request).await;
+
+    /// The price of each bookmaker for a horse in a race.
+    "/horseracing/api/v2/runners/{id}/odds/", params(NONE), answers(RunnerOdds),
+        |request| odds(&request).await;
+
+    /// Horses, by name.
+    "/horseracing/api/v2/horses/", params(NAMED), answers(Page<HorseRow>),
+        |request| horses(&request).await;
+
+    /// One horse.
+    "/horseracing/api/v2/horses/{id}/", params(NONE), answers(HorseRow),
+        |request| horse(&request).await;
+
+    /// Jockeys, by name.
+    "/horseracing/api/v2/jockeys/", params(NAMED), answers(Page<NamedRow>),
+        |request| jockeys(&request).await;
+
+    /// One jockey.
+    "/horseracing/api/v2/jockeys/{id}/", params(NONE), answers(NamedRow),
+        |request| jockey(&request).await;
+
+    /// Trainers: none, since no feed provides them.
+    "/horseracing/api/v2/trainers/", params(TRAINERS), answers(Page<NamedRow>),
+        |request| trainers(&request);
+}
+
+async fn list(request: &ApiRequest) -> ApiResult {
+    let (race, horse) = (request.params.id("race")?, request.params.id("horse")?);
+    let jockey = request.params.id("jockey")?;
+    let all = request.race_cards().await?;
     let is_free = race.is_none() && horse.is_none() && jockey.is_none();
-    let is_near = |start: Micros| {
-        (query.now - PAST_DAYS * DAY..query.now + COMING_DAYS * DAY).contains(&start)
-    };
+    let near = now() - PAST_DAYS * DAY..now() + COMING_DAYS * DAY;
+    let is_near = |start: Micros| near.contains(&start);
     let cards = all.iter().filter(|card| match race {
         Some(race) => card.race == race,
         None => !is_free || card.start.is_some_and(is_near),
@@ -117,52 +137,20 @@ pub(super) async fn list(cards: CardsExtension, request: SportsRequest) -> ApiRe
     let runners: Vec<_> = runners
         .filter(|(_, it)| is(it.horse.as_ref(), horse) && is(it.jockey.as_ref(), jockey))
         .collect();
-    query.page(CacheControl::LIST, &runners, |(card, runner)| RunnerRow::of(card, runner))
+    request.page_of(CacheControl::LIST, &runners, |(card, runner)| RunnerRow::of(card, runner))
 }
 
-/// One horse in one race.
-#[utoipa::path(get, path = "/horseracing/api/v2/runners/{id}/", tag = "horseracing",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = RunnerRow),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn detail(
-    cards: CardsExtension,
-    Path(id): Path<String>,
-    request: SportsRequest,
-) -> ApiResult {
-    request.read(request::NONE)?;
-    let id = request::key(&id)?;
-    let all = cards.all(&request.api).await?;
+async fn detail(request: &ApiRequest) -> ApiResult {
+    let id = request.id()?;
+    let all = request.race_cards().await?;
     let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
     let runner = card.runners.iter().find(|runner| runner.id == id).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::LIST, &RunnerRow::of(card, runner))
 }
 
-/// What each bookmaker gives for a horse in a race. Who may ask sees them by name.
-#[utoipa::path(get, path = "/horseracing/api/v2/runners/{id}/odds/", tag = "horseracing",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = RunnerOdds),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn odds(
-    cards: CardsExtension,
-    Path(id): Path<String>,
-    request: SportsRequest,
-) -> ApiResult {
-    request.read(request::NONE)?;
-    let id = request::key(&id)?;
-    let all = cards.all(&request.api).await?;
+async fn odds(request: &ApiRequest) -> ApiResult {
+    let id = request.id()?;
+    let all = request.race_cards().await?;
     let card = all.of_runner(id).ok_or(ApiError::NotFound)?;
     let record = request.api.record(card.race).await?.ok_or(ApiError::NotFound)?;
     let race = record.play.race().ok_or(ApiError::NotFound)?;
@@ -171,111 +159,46 @@ pub(super) async fn odds(
     request.answer(CacheControl::ODDS, &RunnerOdds::of(card, own))
 }
 
-/// Horses, by name.
-#[utoipa::path(get, path = "/horseracing/api/v2/horses/", tag = "horseracing",
-    params(
-        ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<HorseRow>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn horses(cards: CardsExtension, request: SportsRequest) -> ApiResult {
-    let query = request.read(NAMED)?;
-    let all = cards.all(&request.api).await?;
-    let is_like = request::search(query.params.text("search").unwrap_or_default());
+async fn horses(request: &ApiRequest) -> ApiResult {
+    let all = request.race_cards().await?;
+    let is_like = request::search(request.params.text("search").unwrap_or_default());
     let horses = known_horses(all.iter().map(AsRef::as_ref));
     let horses: Vec<_> = horses.into_iter().filter(|(horse, _)| is_like(&horse.name)).collect();
-    query.page(CacheControl::REFERENCE, &horses, |(horse, start)| HorseRow::of(horse, *start))
+    request.page_of(CacheControl::REFERENCE, &horses, |(horse, start)| HorseRow::of(horse, *start))
 }
 
-/// One horse.
-#[utoipa::path(get, path = "/horseracing/api/v2/horses/{id}/", tag = "horseracing",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = HorseRow),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn horse(
-    cards: CardsExtension,
-    Path(id): Path<String>,
-    request: SportsRequest,
-) -> ApiResult {
-    request.read(request::NONE)?;
-    let id = request::key(&id)?;
-    let all = cards.all(&request.api).await?;
+async fn horse(request: &ApiRequest) -> ApiResult {
+    let id = request.id()?;
+    let all = request.race_cards().await?;
     let mut horses = known_horses(all.iter().map(AsRef::as_ref)).into_iter();
     let (horse, start) = horses.find(|(horse, _)| horse.id == id).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::REFERENCE, &HorseRow::of(horse, start))
 }
 
-/// Jockeys, by name.
-#[utoipa::path(get, path = "/horseracing/api/v2/jockeys/", tag = "horseracing",
-    params(
-        ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<NamedRow>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn jockeys(cards: CardsExtension, request: SportsRequest) -> ApiResult {
-    let query = request.read(NAMED)?;
-    let all = cards.all(&request.api).await?;
-    let is_like = request::search(query.params.text("search").unwrap_or_default());
+async fn jockeys(request: &ApiRequest) -> ApiResult {
+    let all = request.race_cards().await?;
+    let is_like = request::search(request.params.text("search").unwrap_or_default());
     let jockeys = known_jockeys(all.iter().map(AsRef::as_ref));
     let jockeys: Vec<_> = jockeys.into_iter().filter(|jockey| is_like(&jockey.name)).collect();
-    query.page(CacheControl::REFERENCE, &jockeys, Clone::clone)
+    request.page_of(CacheControl::REFERENCE, jockeys, |row| row)
 }
 
-/// One jockey.
-#[utoipa::path(get, path = "/horseracing/api/v2/jockeys/{id}/", tag = "horseracing",
-    params(
-        ("id" = u64, Path),
-    ),
-    responses(
-        (status = 200, body = NamedRow),
-        (status = 400, body = UnknownParametersBody),
-        (status = 404, body = ErrorBody),
-    )
-)]
-pub(super) async fn jockey(
-    cards: CardsExtension,
-    Path(id): Path<String>,
-    request: SportsRequest,
-) -> ApiResult {
-    request.read(request::NONE)?;
-    let id = request::key(&id)?;
-    let all = cards.all(&request.api).await?;
+async fn jockey(request: &ApiRequest) -> ApiResult {
+    let id = request.id()?;
+    let all = request.race_cards().await?;
     let mut jockeys = known_jockeys(all.iter().map(AsRef::as_ref)).into_iter();
     let jockey = jockeys.find(|jockey| jockey.id == id).ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::REFERENCE, &jockey)
 }
 
-/// Trainers: none, since no feed of ours tells them.
-#[utoipa::path(get, path = "/horseracing/api/v2/trainers/", tag = "horseracing",
-    params(
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<NamedRow>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn trainers(request: SportsRequest) -> ApiResult {
-    let query = request.read(NAMED)?;
-    query.page(CacheControl::REFERENCE, &Vec::<NamedRow>::new(), Clone::clone)
+fn trainers(request: &ApiRequest) -> ApiResult {
+    request.page_of(CacheControl::REFERENCE, Vec::<NamedRow>::new(), |row| row)
 }
 
 /// By name; each with the start of its last race.
-fn known_horses<'a>(cards: impl Iterator<Item = &'a Card>) -> Vec<(&'a NamedRow, Option<Micros>)> {
+fn known_horses<'a>(
+    cards: impl Iterator<Item = &'a RaceCard>,
+) -> Vec<(&'a NamedRow, Option<Micros>)> {
     let mut horses = BTreeMap::new();
     for card in cards {
         for horse in card.runners.iter().filter_map(|runner| runner.horse.as_ref()) {
@@ -286,7 +209,7 @@ fn known_horses<'a>(cards: impl Iterator<Item = &'a Card>) -> Vec<(&'a NamedRow,
 }
 
 /// By name.
-fn known_jockeys<'a>(cards: impl Iterator<Item = &'a Card>) -> Vec<NamedRow> {
+fn known_jockeys<'a>(cards: impl Iterator<Item = &'a RaceCard>) -> Vec<NamedRow> {
     let jockeys = cards.flat_map(|card| &card.runners).filter_map(|it| it.jockey.as_ref());
     let jockeys: BTreeMap<_, _> = jockeys.map(|it| ((&it.name, it.id), it)).collect();
     jockeys.into_values().cloned().collect()
@@ -304,7 +227,7 @@ impl HorseRow {
 }
 
 impl RunnerRow {
-    pub(super) fn of(card: &Card, runner: &Runner) -> Self {
+    pub(super) fn of(card: &RaceCard, runner: &Runner) -> Self {
         Self {
             id: runner.id,
             race_id: card.race,
@@ -320,7 +243,7 @@ impl RunnerRow {
 }
 
 impl RunnerOdds {
-    fn of(card: &Card, (runner, prices): &(Runner, Vec<&RunnerPriceRecord>)) -> Self {
+    fn of(card: &RaceCard, (runner, prices): &(Runner, Vec<&RunnerPriceRecord>)) -> Self {
         let mut books: BTreeMap<&str, Vec<&RunnerPriceRecord>> = BTreeMap::new();
         for price in prices.iter().filter(|price| price.price.is_some()) {
             books.entry(&price.bookmaker).or_default().push(price);

@@ -1,10 +1,10 @@
 //! Serve and return statistics of each player, counted from the games and points of a match.
 
-use crate::record::{MatchRecord, PointRecord, TennisRecord};
+use record::{MatchRecord, PointRecord, TennisRecord};
 
 /// The statistics of one player. `None` means that the feed's data is not sufficient.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Figures {
+pub(super) struct PlayerFigures {
     pub(super) games_won: Option<u32>,
     /// Without tie-breaks.
     pub(super) service_games: Option<u32>,
@@ -16,14 +16,14 @@ pub(super) struct Figures {
 }
 
 /// The statistics of both players.
-pub(super) fn of(record: &MatchRecord) -> [Figures; 2] {
+pub(super) fn of(record: &MatchRecord) -> [PlayerFigures; 2] {
     let parts = &record.brief.parts;
     let games = |side: usize| parts.iter().map(|set| set[side]).fold(0, u32::saturating_add);
     let served = record.play.tennis().filter(|it| is_complete(it, parts)).map(ServeCounts::of);
     [0, 1].map(|side| {
         let counted = served.as_ref();
         let chances = |it: &ServeCounts, side: usize| percent(it.breaks[side], it.chances[side]);
-        Figures {
+        PlayerFigures {
             games_won: (!parts.is_empty()).then(|| games(side)),
             service_games: counted.map(|it| it.games[side]),
             service_games_won: counted.map(|it| it.held[side]),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -11,16 +10,14 @@ use super::{
     super::{
         matches,
         meetings::{self, SideMatch},
-        request::{ApiResult, SportsRequest},
+        request::NONE,
         sport_stats::SportStats,
     },
     row::{PlayerBrief, SetGames, TournamentBrief},
 };
-use crate::{
-    api::{Api, CacheControl, error::ErrorBody, time},
-    archive::EntityKind,
-    record::{EntityRef, Key, MatchRecord},
-};
+use crate::api::{Api, CacheControl, time};
+use history::query::{DecidedBy, EntityKind, HeadToHead};
+use record::{EntityRef, Key, MatchRecord};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TennisH2h {
@@ -34,7 +31,7 @@ pub(super) struct TennisH2h {
     player2_last5: Vec<TennisResult>,
 }
 
-#[derive(Debug, Default, Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 struct TennisMeetings {
     total_matches: usize,
     player1_wins: usize,
@@ -43,7 +40,7 @@ struct TennisMeetings {
     by_surface: BTreeMap<String, SurfaceWins>,
 }
 
-#[derive(Debug, Clone, Copy, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 struct SurfaceWins {
     player1_wins: usize,
     player2_wins: usize,
@@ -66,13 +63,11 @@ struct TennisResult {
     sets_lost: Option<u32>,
 }
 
-/// What the two made of each other before, and each of others lately.
-#[utoipa::path(get, path = "/tennis/api/v2/matches/{id}/h2h/", tag = "tennis",
-    params(("id" = u64, Path)),
-    responses((status = 200, body = TennisH2h), (status = 404, body = ErrorBody))
-)]
-pub(super) async fn h2h(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::one(&request, Sport::Tennis, &id, CacheControl::REFERENCE, TennisH2h::of).await
+endpoints! {
+    /// Their earlier meetings, and the recent form of both.
+    "/tennis/api/v2/matches/{id}/h2h/", params(NONE), answers(TennisH2h), |request| {
+            matches::one(&request, Sport::Tennis, CacheControl::REFERENCE, TennisH2h::of).await
+        };
 }
 
 impl TennisH2h {
@@ -88,7 +83,8 @@ impl TennisH2h {
         };
         if let Some([first, second]) = record.brief.sides {
             let results = [first, second].map(|side| meetings::results(api, record, side));
-            answer.h2h = TennisMeetings::of(api, meetings::between(&results[0], second));
+            let record = HeadToHead::against(second, &results[0], DecidedBy::Winner);
+            answer.h2h = TennisMeetings::of(api, &record);
             let [last5, other] = results.map(|all| {
                 all.iter()
                     .take(5)
@@ -102,38 +98,41 @@ impl TennisH2h {
 }
 
 impl TennisMeetings {
-    fn of<'a>(api: &Api, between: impl Iterator<Item = &'a SideMatch>) -> Option<Self> {
-        let mut own = Self::default();
-        for side_match in between {
-            let wins =
-                [side_match.won() == Some(true), side_match.won() == Some(false)].map(usize::from);
-            own.total_matches += 1;
-            own.player1_wins += wins[0];
-            own.player2_wins += wins[1];
-            let tournament = side_match.brief.competition;
-            let tournament =
-                tournament.and_then(|id| api.archive.entity(EntityKind::Competition, id));
-            let surface =
-                tournament.and_then(|it| it.about.get("surface")?.as_str().map(str::to_lowercase));
-            if let Some(surface) = surface {
-                let on = own.by_surface.entry(surface).or_default();
-                on.player1_wins += wins[0];
-                on.player2_wins += wins[1];
+    fn of(api: &Api, record: &HeadToHead) -> Option<Self> {
+        let mut on_surface: BTreeMap<String, Vec<SideMatch>> = BTreeMap::new();
+        for meeting in &record.meetings {
+            if let Some(surface) = surface(api, meeting) {
+                on_surface.entry(surface).or_default().push(meeting.clone());
             }
         }
-        (own.total_matches > 0).then_some(own)
+        let by_surface = on_surface.into_iter().map(|(surface, meetings)| {
+            let record = HeadToHead::of(meetings, DecidedBy::Winner);
+            (surface, SurfaceWins { player1_wins: record.wins, player2_wins: record.losses })
+        });
+        (!record.meetings.is_empty()).then(|| Self {
+            total_matches: record.meetings.len(),
+            player1_wins: record.wins,
+            player2_wins: record.losses,
+            by_surface: by_surface.collect(),
+        })
     }
+}
+
+/// The surface of a match's tournament, in lower case.
+fn surface(api: &Api, meeting: &SideMatch) -> Option<String> {
+    let tournament = api.history.entity(EntityKind::Competition, meeting.brief.competition?)?;
+    tournament.about.get("surface")?.as_str().map(str::to_lowercase)
 }
 
 impl TennisResult {
     fn of(api: &Api, side_match: &SideMatch, sport_stats: &SportStats) -> Self {
         let brief = &side_match.brief;
         let tournament = brief.competition;
-        let tournament = tournament.and_then(|id| api.archive.entity(EntityKind::Competition, id));
+        let tournament = tournament.and_then(|id| api.history.entity(EntityKind::Competition, id));
         let tournament = tournament.map(|entity| TournamentBrief::of_entity(&entity));
         let circuit = tournament.as_ref().and_then(|tournament| tournament.circuit);
         let opponent =
-            side_match.opponent().and_then(|id| api.archive.entity(EntityKind::Player, id));
+            side_match.opponent().and_then(|id| api.history.entity(EntityKind::Player, id));
         let opponent = opponent.map(|it| EntityRef { id: it.id, name: it.name.clone() });
         let score = side_match.score();
         Self {

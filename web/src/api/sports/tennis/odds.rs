@@ -1,28 +1,23 @@
 //! `/tennis/api/v2/matches/{id}/odds/` and `/tennis/api/v2/odds/best/`.
 
-use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        price::{self, Movement, Movements, Source},
-        request::{self, ApiResult, DAY, DateParams, PageParams, SportsRequest},
+        price::{self, Movement, Movements, Source, WinnerPrices},
+        request::{self, DATE, DATE_FROM, DATE_TO, DAY, NONE, PLAYER, TOURNAMENT},
         shape,
     },
     row::TournamentBrief,
 };
 use crate::{
-    api::{
-        CacheControl, Page, Spec,
-        error::{ErrorBody, UnknownParametersBody},
-        number::Number,
-        view::View,
-    },
-    archive::Filter,
-    record::{Key, MatchRecord, PriceRecord, Status},
+    api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec, number::Number, view::View},
+    clock::now,
 };
+use history::query::MatchQuery;
+use record::{Key, MatchRecord, PriceRecord, Status};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TennisOdds {
@@ -46,14 +41,29 @@ struct TennisBook {
     updated_at: Option<String>,
 }
 
-/// What each bookmaker gives for the winner. Who may ask sees them by name.
-#[utoipa::path(get, path = "/tennis/api/v2/matches/{id}/odds/", tag = "tennis",
-    params(("id" = u64, Path)),
-    responses((status = 200, body = TennisOdds), (status = 404, body = ErrorBody))
-)]
-pub(super) async fn odds(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    request.read(request::NONE)?;
-    let record = request::record(&request.api, Sport::Tennis, &id).await?;
+const BEST: Spec = request::spec(&[
+    DATE_FROM,
+    DATE_TO,
+    DATE,
+    Param::id("match", "Filter by match."),
+    TOURNAMENT,
+    PLAYER,
+])
+.paged();
+
+endpoints! {
+    /// The price of each bookmaker for the winner.
+    "/tennis/api/v2/matches/{id}/odds/", params(NONE), answers(TennisOdds),
+        |request| odds(&request).await;
+
+    /// The highest prices for the winners of matches that have not started; by default those of the
+    /// next seven days.
+    "/tennis/api/v2/odds/best/", params(BEST), answers(Page<TennisBestOdds>),
+        |request| best(&request).await;
+}
+
+async fn odds(request: &ApiRequest) -> ApiResult {
+    let record = request.record(Sport::Tennis).await?;
     let movements = price::movements(&request.api, record.brief.id).await?;
     request.answer(CacheControl::ODDS, &TennisOdds::of(&record, &movements))
 }
@@ -76,55 +86,29 @@ pub(super) struct TennisBestOdds {
     bookmakers_count: usize,
 }
 
-const BEST: Spec =
-    request::spec(&["date_from", "date_to", "limit", "match", "offset", "player", "tournament"]);
-
-/// The highest prices for the winners of matches that are still to begin: of the next seven days,
-/// unless dates are asked for. Who may ask sees the bookmakers by name.
-#[utoipa::path(get, path = "/tennis/api/v2/odds/best/", tag = "tennis",
-    params(
-        DateParams,
-        ("match" = Option<u64>, Query, description = "Filter by match."),
-        ("tournament" = Option<u64>, Query, description = "Filter by tournament."),
-        ("player" = Option<u64>, Query, description = "Filter by player."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<TennisBestOdds>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn best(request: SportsRequest) -> ApiResult {
-    let query = request.read(BEST)?;
-    let (from, before) = query.days()?;
-    let from = from.unwrap_or(query.now);
-    let filter = Filter {
+async fn best(request: &ApiRequest) -> ApiResult {
+    let (from, before) = request.days()?;
+    let from = from.unwrap_or_else(now);
+    let filter = MatchQuery {
         from: Some(from),
         before: Some(before.unwrap_or_else(|| from.saturating_add(7 * DAY))),
-        competition: query.params.id("tournament")?,
-        team: query.params.id("player")?,
+        competition: request.params.id("tournament")?,
+        team: request.params.id("player")?,
         statuses: Some(vec![Status::NotStarted]),
-        ..Filter::default()
+        ids: request.params.id("match")?.map(|of_match| vec![of_match]),
+        ..MatchQuery::default()
     };
-    let of_match = query.params.id("match")?;
-    let view = View::now(&request.api, Some(Sport::Tennis));
-    let mut briefs = view.all(&filter);
-    briefs.retain(|brief| of_match.is_none_or(|of_match| of_match == brief.id));
-    let records = view.records(&briefs).await?;
+    let view = View::now(&request.api.history, Some(Sport::Tennis));
+    let records = view.records(&view.all(&filter)).await?;
     let rows: Vec<_> = records.iter().filter_map(|it| TennisBestOdds::of(it)).collect();
-    let (window, count) = (query.params.window()?, rows.len());
-    let page = rows.into_iter().skip(window.offset).take(window.limit);
-    query.found(CacheControl::ODDS, count, page.collect())
+    request.page_of(CacheControl::ODDS, rows, |row| row)
 }
 
 impl TennisBestOdds {
     /// `None` without a price of either player.
     fn of(record: &MatchRecord) -> Option<Self> {
         let (_, books) = price::offered(price::winner(record).filter(|price| price.open));
-        let name = |side: usize| {
-            let named = record.names.sides.as_ref().and_then(|sides| sides.get(side));
-            named.map(|named| named.name.to_string())
-        };
+        let [player1_name, player2_name] = shape::side_names(record);
         let highest = |outcomes| {
             let own = books.values().filter_map(|book| price::of(book.iter().copied(), outcomes));
             own.max_by_key(|price| price.price)
@@ -136,8 +120,8 @@ impl TennisBestOdds {
             match_id: record.brief.id,
             match_date: shape::start(record),
             tournament: TournamentBrief::of(record),
-            player1_name: name(0),
-            player2_name: name(1),
+            player1_name,
+            player2_name,
             odds_player1: odds(first),
             bookmaker_player1: slug(first).map(|slug| price::book_name(&slug)),
             bookmaker_slug_player1: slug(first),
@@ -152,17 +136,14 @@ impl TennisBestOdds {
 impl TennisOdds {
     fn of(record: &MatchRecord, movements: &Movements) -> Self {
         let (source, books) = price::offered(price::winner(record));
-        let name = |side: usize| {
-            let named = record.names.sides.as_ref().and_then(|sides| sides.get(side));
-            named.map(|named| named.name.to_string())
-        };
+        let [player1_name, player2_name] = shape::side_names(record);
         let books = books.iter().map(|(slug, prices)| book(record, slug, prices, movements));
         let bookmakers: Vec<_> = books.collect();
         Self {
             match_id: record.brief.id,
             match_date: shape::start(record),
-            player1_name: name(0),
-            player2_name: name(1),
+            player1_name,
+            player2_name,
             bookmakers_count: bookmakers.len(),
             source,
             bookmakers,
@@ -176,16 +157,14 @@ fn book(
     prices: &[&PriceRecord],
     movements: &Movements,
 ) -> TennisBook {
-    let own = |outcomes| price::of(prices.iter().copied(), outcomes);
-    let odds = |outcomes| own(outcomes).and_then(|it| it.price).map(Number);
-    let movement = |outcomes| movements.get(&own(outcomes)?.id(record.brief.id)).copied();
+    let own = WinnerPrices { match_id: record.brief.id, prices, movements };
     TennisBook {
         bookmaker: price::book_name(slug),
         bookmaker_slug: slug.to_owned(),
-        odds_player1: odds(price::FIRST),
-        odds_player2: odds(price::SECOND),
-        movement_player1: movement(price::FIRST),
-        movement_player2: movement(price::SECOND),
+        odds_player1: own.odds(price::FIRST),
+        odds_player2: own.odds(price::SECOND),
+        movement_player1: own.movement(price::FIRST),
+        movement_player2: own.movement(price::SECOND),
         updated_at: price::updated(prices),
     }
 }

@@ -1,6 +1,5 @@
 //! `/tennis/api/v2/players/`.
 
-use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,22 +7,17 @@ use utoipa::ToSchema;
 use super::{
     super::{
         lists,
-        request::{self, ApiResult, PageParams, SportsRequest},
+        request::{self, NONE, SEARCH},
         shape,
         sport_stats::SportStats,
     },
     row::{self, CurrentRanking},
 };
-use crate::{
-    api::{
-        Api, CacheControl, Page,
-        error::{ErrorBody, UnknownParametersBody},
-    },
-    archive::{Entity, EntityKind, Filter, Window},
-    record::Key,
-};
+use crate::api::{Api, ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use history::query::{Entity, EntityKind, MatchQuery, Window};
+use record::Key;
 
-/// What no feed of ours tells of players is null.
+/// What no feed provides of players is null.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TennisPlayer {
     pub(super) id: Key,
@@ -43,33 +37,39 @@ pub(super) struct TennisPlayer {
     residence: Option<String>,
     prize_current_usd: Option<u64>,
     prize_total_usd: Option<u64>,
-    /// Ours, of the results that are kept.
+    /// Calculated from stored results.
     current_ranking: Option<CurrentRanking>,
 }
 
-/// Players, by name.
-#[utoipa::path(get, path = "/tennis/api/v2/players/", tag = "tennis",
-    params(
-        ("gender" = Option<String>, Query, description = "`M` or `F`."),
-        ("country" = Option<String>, Query, description = "Country code (ISO 3166-1 alpha-2)."),
-        ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<TennisPlayer>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn list(request: SportsRequest) -> ApiResult {
-    let spec = request::spec(&["country", "gender", "limit", "offset", "search"]);
-    let query = request.read(spec)?;
-    let gender = query.params.parsed("gender", "M or F", |text| {
+const LIST: Spec = request::spec(&[
+    Param::text("gender", "`M` or `F`."),
+    Param::text("country", "Country code (ISO 3166-1 alpha-2)."),
+    SEARCH,
+])
+.paged();
+
+endpoints! {
+    /// Players, by name.
+    "/tennis/api/v2/players/", params(LIST), answers(Page<TennisPlayer>),
+        |request| list(&request).await;
+
+    /// One player.
+    "/tennis/api/v2/players/{id}/", params(NONE), answers(TennisPlayer), |request| {
+            lists::side(&request, Sport::Tennis, |player, sport_stats| {
+                TennisPlayer::of(&request.api, player, sport_stats)
+            })
+            .await
+        };
+}
+
+async fn list(request: &ApiRequest) -> ApiResult {
+    let gender = request.params.parsed("gender", "M or F", |text| {
         ["M", "F"].into_iter().find(|known| known.eq_ignore_ascii_case(text))
     })?;
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
-    let country = query.params.text("country");
-    let is_like = request::search(query.params.text("search").unwrap_or_default());
-    let players = request.api.archive.entities(EntityKind::Player, |player| {
+    let country = request.params.text("country");
+    let is_like = request::search(request.params.text("search").unwrap_or_default());
+    let players = request.api.history.entities(EntityKind::Player, |player| {
         player.sport == Sport::Tennis
             && is_like(&player.name)
             && country.is_none_or(|country| shape::is_country(player.country.as_deref(), country))
@@ -80,21 +80,9 @@ pub(super) async fn list(request: SportsRequest) -> ApiResult {
             gender.is_none() || self::gender(&request.api, player.id, &sport_stats) == gender
         })
         .collect();
-    query.page(CacheControl::REFERENCE, &players, |player| {
+    request.page_of(CacheControl::REFERENCE, &players, |player| {
         TennisPlayer::of(&request.api, player, &sport_stats)
     })
-}
-
-/// One player.
-#[utoipa::path(get, path = "/tennis/api/v2/players/{id}/", tag = "tennis",
-    params(("id" = u64, Path)),
-    responses((status = 200, body = TennisPlayer), (status = 404, body = ErrorBody))
-)]
-pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    lists::side(&request, Sport::Tennis, &id, |player, sport_stats| {
-        TennisPlayer::of(&request.api, player, sport_stats)
-    })
-    .await
 }
 
 impl TennisPlayer {
@@ -126,19 +114,18 @@ fn gender(api: &Api, player: Key, sport_stats: &SportStats) -> Option<&'static s
     }
     let played = sport_stats.table.get(player).and_then(|row| row.competition);
     let tournament = played.or_else(|| entered(api, player))?;
-    let tournament = api.archive.entity(EntityKind::Competition, tournament)?;
+    let tournament = api.history.entity(EntityKind::Competition, tournament)?;
     let category = tournament.about.get("category").and_then(|it| it.as_str());
     row::gender(row::circuit(&tournament.name, category))
 }
 
 /// The tournament of the player's last known match, played or not.
 fn entered(api: &Api, player: Key) -> Option<Key> {
-    let filter = Filter {
-        sport: Some(Sport::Tennis),
+    let last = api.history.find(&MatchQuery {
         team: Some(player),
         newest_first: true,
-        ..Filter::default()
-    };
-    let last = api.archive.find(&filter, Window { offset: 0, limit: 1 });
+        window: Window::FIRST,
+        ..MatchQuery::of_sport(Sport::Tennis)
+    });
     last.briefs.first()?.competition
 }

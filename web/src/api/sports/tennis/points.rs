@@ -1,23 +1,17 @@
 //! `/tennis/api/v2/matches/{id}/point-by-point/`.
 
-use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::super::{
-    matches,
-    request::{ApiResult, SportsRequest},
-};
-use crate::{
-    api::{Api, CacheControl, error::ErrorBody},
-    record::{Key, MatchRecord, PointRecord, SetRecord},
-};
+use super::super::{matches, request::NONE};
+use crate::api::{Api, CacheControl};
+use record::{Key, MatchRecord, PointRecord, SetRecord};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct PointByPoint {
     match_id: Key,
-    /// False where no feed told the points.
+    /// False if no feed reported the points.
     available: bool,
     sets: Vec<PlayedSet>,
 }
@@ -26,7 +20,7 @@ pub(super) struct PointByPoint {
 struct PlayedSet {
     /// From 1.
     set: u8,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     duration_seconds: Option<u32>,
     games: Vec<PlayedGame>,
 }
@@ -57,13 +51,11 @@ struct PlayedPoint {
     winner: u8,
 }
 
-/// Every point of a match, by set and game.
-#[utoipa::path(get, path = "/tennis/api/v2/matches/{id}/point-by-point/", tag = "tennis",
-    params(("id" = u64, Path)),
-    responses((status = 200, body = PointByPoint), (status = 404, body = ErrorBody))
-)]
-pub(super) async fn point_by_point(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::part(&request, Sport::Tennis, &id, CacheControl::LIVE, PointByPoint::of).await
+endpoints! {
+    /// Every point of a match, by set and game.
+    "/tennis/api/v2/matches/{id}/point-by-point/", params(NONE), answers(PointByPoint), |request| {
+            matches::part(&request, Sport::Tennis, CacheControl::LIVE, PointByPoint::of).await
+        };
 }
 
 impl PointByPoint {

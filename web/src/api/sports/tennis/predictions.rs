@@ -1,6 +1,5 @@
 //! `/tennis/api/v2/predictions/`.
 
-use axum::extract::Path;
 use ingest::event::Sport;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,22 +8,18 @@ use super::{
     super::{
         forecast::{Forecast, Model, percent},
         matches,
-        predicted::{self, Predicted},
-        request::{ApiResult, DateParams, PageParams, SportsRequest},
+        predicted::{self, PREDICTIONS},
+        request::NONE,
         shape,
         sport_stats::SportStats,
-        status,
     },
     row::{PlayerBrief, TournamentBrief},
 };
 use crate::{
-    api::{
-        Api, CacheControl, Page,
-        error::{ErrorBody, UnknownParametersBody},
-    },
+    api::{Api, CacheControl, Page},
     rating,
-    record::{Key, MatchRecord},
 };
+use record::{Key, MatchRecord, Vocabulary};
 
 /// The same id as its match: there is one prediction of each.
 #[derive(Debug, Serialize, ToSchema)]
@@ -67,16 +62,19 @@ struct PredictedTennis {
     status: &'static str,
 }
 
-/// Predictions: unless something else is asked for, of matches that are still to begin.
-#[utoipa::path(get, path = "/tennis/api/v2/predictions/", tag = "tennis",
-    params(Predicted, DateParams, PageParams),
-    responses(
-        (status = 200, body = Page<TennisPrediction>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn list(request: SportsRequest) -> ApiResult {
-    predicted::list(&request, Sport::Tennis, TennisPrediction::of).await
+endpoints! {
+    /// Predictions; by default for matches that have not started.
+    "/tennis/api/v2/predictions/", params(PREDICTIONS), answers(Page<TennisPrediction>),
+        |request| predicted::list(&request, Sport::Tennis, TennisPrediction::of).await;
+
+    /// The same at the address without a version, for clients of old.
+    "/tennis/api/predictions/", params(PREDICTIONS), answers(Page<OldTennisPrediction>),
+        |request| predicted::list(&request, Sport::Tennis, OldTennisPrediction::of).await;
+
+    /// The prediction of one match, by the match's id.
+    "/tennis/api/v2/predictions/{id}/", params(NONE), answers(TennisPrediction), |request| {
+            matches::one(&request, Sport::Tennis, CacheControl::PREDICTIONS, TennisPrediction::of).await
+        };
 }
 
 /// A prediction as the interface without a version had it.
@@ -86,28 +84,6 @@ pub(super) struct OldTennisPrediction {
     row: TennisPrediction,
     player1_obj: Option<PlayerBrief>,
     player2_obj: Option<PlayerBrief>,
-}
-
-/// The same at the address without a version, for clients of old.
-#[utoipa::path(get, path = "/tennis/api/predictions/", tag = "tennis",
-    params(Predicted, DateParams, PageParams),
-    responses(
-        (status = 200, body = Page<OldTennisPrediction>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn old_list(request: SportsRequest) -> ApiResult {
-    predicted::list(&request, Sport::Tennis, OldTennisPrediction::of).await
-}
-
-/// The prediction of one match, by the match's id.
-#[utoipa::path(get, path = "/tennis/api/v2/predictions/{id}/", tag = "tennis",
-    params(("id" = u64, Path)),
-    responses((status = 200, body = TennisPrediction), (status = 404, body = ErrorBody))
-)]
-pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    matches::one(&request, Sport::Tennis, &id, CacheControl::PREDICTIONS, TennisPrediction::of)
-        .await
 }
 
 impl OldTennisPrediction {
@@ -132,7 +108,7 @@ impl TennisPrediction {
                 player1,
                 player2,
                 match_date: shape::start(record),
-                status: status::word(Sport::Tennis, record.brief.status),
+                status: record.brief.status.word(Vocabulary::Sport(Sport::Tennis)),
             },
             prob_player1_wins: forecast.map(|it| percent(it.first)),
             prob_player2_wins: forecast.map(|it| percent(it.second)),

@@ -1,6 +1,5 @@
 //! `/tennis/api/v2/rankings/`: the hub's own rankings, since no feed provides the circuits'.
 
-use axum::extract::Path;
 use fanout::Micros;
 use ingest::event::Sport;
 use serde::Serialize;
@@ -8,21 +7,17 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        request::{self, ApiResult, DAY, SportsRequest},
+        request::{self, DAY, NONE},
         sport_stats::{self, SportStats},
     },
     people::TennisPlayer,
 };
 use crate::{
-    api::{
-        Api, ApiError, CacheControl, Page,
-        error::{ErrorBody, UnknownParametersBody},
-        time,
-    },
-    archive::EntityKind,
+    api::{Api, ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec, time},
     rating::Rating,
-    record::Key,
 };
+use history::query::EntityKind;
+use record::Key;
 
 /// The types of rankings, in the order of their rows: Elo over archived results, of the players of each
 /// circuit, and of those with an unknown circuit.
@@ -55,43 +50,42 @@ pub(super) struct TennisRanking {
     date: Option<String>,
 }
 
-/// The rankings of all players who have a result: those of ATP, of WTA, and of no known circuit, each
-/// with the strongest first. A ranking of another type is empty.
-#[utoipa::path(get, path = "/tennis/api/v2/rankings/", tag = "tennis",
-    params(
-        ("type" = Option<String>, Query, description = "`ATP`, `WTA`, or `results` for players whose tour is not known; case-insensitive."),
-        ("date" = Option<String>, Query, description = "Ranking at the end of this day, UTC."),
-        ("limit" = Option<u64>, Query, description = "Page size (default 50, max 500)."),
-        ("offset" = Option<u64>, Query, description = "Number of rows to skip."),
-    ),
-    responses(
-        (status = 200, body = Page<TennisRanking>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn list(request: SportsRequest) -> ApiResult {
-    let spec = request::spec(&["date", "limit", "offset", "type"]);
-    let query = request.read(spec)?;
-    let window = query.params.window_of(crate::api::params::LIMIT_DEFAULT, LIMIT_MAX)?;
-    let date = query.params.before("date")?;
-    let mut ranking = Ranking::at(&request, date, query.now).await?;
-    if let Some(wanted) = query.params.text("type") {
-        ranking.rows.retain(|row| row.kind.eq_ignore_ascii_case(wanted));
-    }
-    query.page_of(CacheControl::REFERENCE, window, &ranking.rows, |row| {
-        ranking.row(&request.api, row)
-    })
+const RANKINGS: Spec = Spec {
+    tolerated: &["full", "ordering", "tz"],
+    ..request::spec(&[
+        Param::text(
+            "type",
+            "`ATP`, `WTA`, or `results` for players whose tour is not known; case-insensitive.",
+        ),
+        Param::text("date", "Ranking at the end of this day, UTC."),
+        Param::number("limit", "Page size (default 50, max 500)."),
+    ])
+    .paged_by(PageSize { max: LIMIT_MAX, ..PageSize::USUAL })
+};
+
+endpoints! {
+    /// The rankings of all players who have a result: those of ATP, of WTA, and of no known circuit, each
+    /// with the strongest first. A ranking of another type is empty.
+    "/tennis/api/v2/rankings/", params(RANKINGS), answers(Page<TennisRanking>),
+        |request| list(&request).await;
+
+    /// One row of a ranking as it is now, by its id or by that of the player.
+    "/tennis/api/v2/rankings/{id}/", params(NONE), answers(TennisRanking),
+        |request| detail(&request).await;
 }
 
-/// One row of a ranking as it is now, by its id or by that of the player.
-#[utoipa::path(get, path = "/tennis/api/v2/rankings/{id}/", tag = "tennis",
-    params(("id" = u64, Path)),
-    responses((status = 200, body = TennisRanking), (status = 404, body = ErrorBody))
-)]
-pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    request.read(request::NONE)?;
-    let id = request::key(&id)?;
-    let ranking = Ranking::at(&request, None, crate::clock::now()).await?;
+async fn list(request: &ApiRequest) -> ApiResult {
+    let date = request.params.before("date")?;
+    let mut ranking = Ranking::at(request, date, crate::clock::now()).await?;
+    if let Some(wanted) = request.params.text("type") {
+        ranking.rows.retain(|row| row.kind.eq_ignore_ascii_case(wanted));
+    }
+    request.page_of(CacheControl::REFERENCE, &ranking.rows, |row| ranking.row(&request.api, row))
+}
+
+async fn detail(request: &ApiRequest) -> ApiResult {
+    let id = request.id()?;
+    let ranking = Ranking::at(request, None, crate::clock::now()).await?;
     let row = ranking.rows.iter().find(|row| [self::id(row.player), row.player].contains(&id));
     let row = row.ok_or(ApiError::NotFound)?;
     request.answer(CacheControl::REFERENCE, &ranking.row(&request.api, row))
@@ -121,20 +115,16 @@ struct RankedPlayer {
 }
 
 impl Ranking {
-    async fn at(
-        request: &SportsRequest,
-        date: Option<Micros>,
-        now: Micros,
-    ) -> Result<Self, ApiError> {
+    async fn at(request: &ApiRequest, date: Option<Micros>, now: Micros) -> Result<Self, ApiError> {
         let sport_stats = match date {
             Some(date) => {
-                SportStats::before(&request.api.archive, Sport::Tennis, Some(date)).await?
+                SportStats::before(&request.api.history, Sport::Tennis, Some(date)).await?
             }
             None => request.sport_stats(Sport::Tennis).await?,
         };
         let end = date.unwrap_or(now);
         let week =
-            SportStats::before(&request.api.archive, Sport::Tennis, Some(end - 7 * DAY)).await?;
+            SportStats::before(&request.api.history, Sport::Tennis, Some(end - 7 * DAY)).await?;
         let row = |(player, rated): (Key, Rating)| {
             let position = sport_stats.position(player)?;
             Some(RankedPlayer { kind: kind(player, &sport_stats), position, player, rated })
@@ -151,7 +141,7 @@ impl Ranking {
     }
 
     fn row(&self, api: &Api, row: &RankedPlayer) -> TennisRanking {
-        let entity = api.archive.entity(EntityKind::Player, row.player);
+        let entity = api.history.entity(EntityKind::Player, row.player);
         TennisRanking {
             id: id(row.player),
             position: row.position,

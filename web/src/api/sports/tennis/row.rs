@@ -5,15 +5,15 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{
-    super::{price, shape, sport_stats::SportStats, status},
+    super::{price, shape, sport_stats::SportStats},
     figures,
 };
 use crate::{
     api::{Api, number::Number},
-    archive::{Entity, EntityKind},
     rating,
-    record::{EntityRef, Key, MatchRecord, TennisRecord},
 };
+use history::query::{Entity, EntityKind};
+use record::{EntityRef, Key, MatchRecord, TennisRecord, Vocabulary};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct TennisMatch {
@@ -31,8 +31,8 @@ pub(super) struct TennisMatch {
     /// What the bookmakers together give, while they do.
     odds_player1: Option<Number>,
     odds_player2: Option<Number>,
-    /// Counted from the points, from the first of a match of which one is told as an ace or a double
-    /// fault; null before, since many feeds never tell them.
+    /// Counted from the points, once a feed has reported an ace or a double fault of the match; null
+    /// before, because many feeds never report them.
     p1_aces: Option<u32>,
     p1_double_faults: Option<u32>,
     p1_first_serve_pct: Option<f64>,
@@ -98,7 +98,7 @@ pub(super) struct PlayerBrief {
     /// By the circuit.
     pub(super) gender: Option<&'static str>,
     pub(super) country_code: Option<String>,
-    /// Ours, of the results that are kept.
+    /// Calculated from stored results.
     pub(super) current_ranking: Option<CurrentRanking>,
 }
 
@@ -106,8 +106,8 @@ pub(super) struct PlayerBrief {
 pub(super) struct CurrentRanking {
     pub(super) position: usize,
     pub(super) points: i64,
-    /// `ATP` or `WTA`: the circuit whose players it ranks; `results` for players whose circuit nobody
-    /// tells. It is made from the results that are kept.
+    /// `ATP` or `WTA`: the circuit whose players it ranks; `results` for players whose circuit is
+    /// unknown. Calculated from stored results.
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
 }
@@ -128,7 +128,7 @@ impl TennisMatch {
             player1,
             player2,
             match_date: shape::start(record),
-            status: status::word(Sport::Tennis, brief.status),
+            status: brief.status.word(Vocabulary::Sport(Sport::Tennis)),
             round_name: brief.round_name.as_ref().map(|name| name.to_string()),
             player1_sets: shape::of_pair(brief.score, 0),
             player2_sets: shape::of_pair(brief.score, 1),
@@ -211,7 +211,7 @@ impl PlayerBrief {
         circuit: Option<&'static str>,
         sport_stats: &SportStats,
     ) -> Self {
-        let entity = api.archive.entity(EntityKind::Player, named.id);
+        let entity = api.history.entity(EntityKind::Player, named.id);
         let country = entity.and_then(|entity| entity.country.clone());
         Self {
             id: named.id,
@@ -229,9 +229,7 @@ impl PlayerBrief {
         sport_stats: &SportStats,
     ) -> [Option<Self>; 2] {
         let circuit = TournamentBrief::of(record).and_then(|tournament| tournament.circuit);
-        let player = |named: &EntityRef| Self::of(api, named, circuit, sport_stats);
-        let both = record.names.sides.as_ref().map(|sides| sides.each_ref().map(player));
-        both.map_or([None, None], |both| both.map(Some))
+        shape::both(record, |named| Self::of(api, named, circuit, sport_stats))
     }
 }
 

@@ -1,6 +1,5 @@
 //! `/tennis/api/v2/tournaments/`.
 
-use axum::extract::Path;
 use fanout::Micros;
 use ingest::event::Sport;
 use serde::Serialize;
@@ -8,22 +7,18 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        request::{self, ApiResult, PageParams, SportsRequest},
+        request::{self, NONE, SEARCH},
         shape,
         sport_stats::SportStats,
     },
     row,
 };
 use crate::{
-    api::{
-        CacheControl, Page,
-        error::{ErrorBody, UnknownParametersBody},
-        time,
-    },
-    archive::{Entity, EntityKind},
+    api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec, time},
     clock,
-    record::Key,
 };
+use history::query::{Entity, EntityKind};
+use record::Key;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(super) struct TennisTournament {
@@ -33,48 +28,44 @@ pub(super) struct TennisTournament {
     circuit: Option<&'static str>,
     category: Option<String>,
     surface: Option<String>,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     location: Option<String>,
-    /// Its name; empty where no feed tells it.
+    /// Its name; empty if no feed reports it.
     country: String,
     /// Of its latest edition: the days of the first and the last match that are known.
     start_date: Option<String>,
     end_date: Option<String>,
-    /// No feed of ours tells it.
+    /// No feed provides it.
     winner_points: Option<u32>,
     /// Whether a match of it is still to be played, or was within a year.
     active: bool,
 }
 
-/// Tournaments, by name.
-#[utoipa::path(get, path = "/tennis/api/v2/tournaments/", tag = "tennis",
-    params(
-        ("circuit" = Option<String>, Query, description = "`ATP` or `WTA`, case-insensitive."),
-        ("category" = Option<String>, Query, description = "`grand_slam`, `masters_1000`, `atp_500`, \
-            `atp_250`, `wta_1000`, `wta_500`, `wta_250`."),
-        ("surface" = Option<String>, Query, description = "`hard`, `clay`, `grass` or `carpet`."),
-        ("include_inactive" = Option<bool>, Query, description = "Include tournaments without a match in the last year."),
-        ("search" = Option<String>, Query, description = "Part of the name, case-insensitive."),
-        PageParams,
-    ),
-    responses(
-        (status = 200, body = Page<TennisTournament>),
-        (status = 400, body = UnknownParametersBody),
-    )
-)]
-pub(super) async fn list(request: SportsRequest) -> ApiResult {
-    let spec = request::spec(&[
+const LIST: Spec = request::spec(&[
+    Param::text("circuit", "`ATP` or `WTA`, case-insensitive."),
+    Param::text(
         "category",
-        "circuit",
-        "include_inactive",
-        "limit",
-        "offset",
-        "search",
-        "surface",
-    ]);
-    let query = request.read(spec)?;
+        "`grand_slam`, `masters_1000`, `atp_500`, `atp_250`, `wta_1000`, `wta_500`, `wta_250`.",
+    ),
+    Param::text("surface", "`hard`, `clay`, `grass` or `carpet`."),
+    Param::flag("include_inactive", "Include tournaments without a match in the last year."),
+    SEARCH,
+])
+.paged();
+
+endpoints! {
+    /// Tournaments, by name.
+    "/tennis/api/v2/tournaments/", params(LIST), answers(Page<TennisTournament>),
+        |request| list(&request).await;
+
+    /// One tournament.
+    "/tennis/api/v2/tournaments/{id}/", params(NONE), answers(TennisTournament),
+        |request| detail(&request).await;
+}
+
+async fn list(request: &ApiRequest) -> ApiResult {
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
-    let params = &query.params;
+    let params = &request.params;
     let all = params.flag("include_inactive")?.unwrap_or(false);
     let is_like = request::search(params.text("search").unwrap_or_default());
     let is = |own: Option<&str>, name: &str| {
@@ -82,9 +73,10 @@ pub(super) async fn list(request: SportsRequest) -> ApiResult {
     };
     let tournaments = request
         .api
-        .archive
+        .history
         .entities(EntityKind::Competition, |it| it.sport == Sport::Tennis && is_like(&it.name));
-    let rows = tournaments.iter().map(|it| TennisTournament::of(it, &sport_stats, query.now));
+    let now = clock::now();
+    let rows = tournaments.iter().map(|it| TennisTournament::of(it, &sport_stats, now));
     let rows: Vec<_> = rows
         .filter(|row| {
             (all || row.active)
@@ -93,17 +85,11 @@ pub(super) async fn list(request: SportsRequest) -> ApiResult {
                 && is(row.surface.as_deref(), "surface")
         })
         .collect();
-    query.page(CacheControl::LIST, &rows, Clone::clone)
+    request.page_of(CacheControl::LIST, rows, |row| row)
 }
 
-/// One tournament.
-#[utoipa::path(get, path = "/tennis/api/v2/tournaments/{id}/", tag = "tennis",
-    params(("id" = u64, Path)),
-    responses((status = 200, body = TennisTournament), (status = 404, body = ErrorBody))
-)]
-pub(super) async fn detail(Path(id): Path<String>, request: SportsRequest) -> ApiResult {
-    request.read(request::NONE)?;
-    let tournament = request::entity(&request.api, EntityKind::Competition, Sport::Tennis, &id)?;
+async fn detail(request: &ApiRequest) -> ApiResult {
+    let tournament = request.entity(EntityKind::Competition, Sport::Tennis)?;
     let sport_stats = request.sport_stats(Sport::Tennis).await?;
     request.answer(
         CacheControl::REFERENCE,

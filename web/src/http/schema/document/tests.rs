@@ -126,6 +126,37 @@ fn shared_responses_of_a_product_apply_to_all_paths_below_it() {
 }
 
 #[test]
+fn parameters_that_a_path_or_a_page_implies_are_added() {
+    let document = openapi();
+    let check = |path: &str, expected: &[&str]| {
+        let all = document["paths"][path]["get"]["parameters"].as_array();
+        let names = all.into_iter().flatten().filter_map(|it| it["name"].as_str());
+        assert_eq!(names.collect::<Vec<_>>(), expected, "{path}");
+    };
+    check("/api/v2/leagues/{id}/venues/", &["id", "limit", "offset"]);
+    check("/api/v2/leagues/{id}/top/{stat}/", &["stat", "season_id", "limit", "id"]);
+    check("/hockey/api/v2/matches/{id}/odds/", &["id"]);
+    check("/api/venues/", &["page", "page_size"]);
+    check("/api/live/", &["tz", "limit", "offset"]);
+    check("/api/v2/coverage/", &["sport"]);
+}
+
+#[test]
+fn tags_follow_from_paths() {
+    let tags = [
+        ("/api/v2/account/", "account"),
+        ("/api/v2/events/{id}/", FOOTBALL_V2),
+        ("/api/venues/", FOOTBALL_V1),
+        ("/stream/v1/channels/{channel}", "websocket"),
+        ("/img/{type}/{id}/", "images"),
+        ("/tennis/api/predictions/", "tennis"),
+    ];
+    for (path, expected) in tags {
+        assert_eq!(tag(path), expected, "{path}");
+    }
+}
+
+#[test]
 fn parameters_take_what_is_said_of_them() {
     let document = openapi();
     let schema = |path: &str, name: &str| {

@@ -1,0 +1,139 @@
+//! A list of matches as a client requests it, in every interface.
+
+use std::sync::Arc;
+
+use base::Micros;
+use ingest::event::Sport;
+
+use record::{Key, MatchSummary, Status};
+
+/// The name of the stage that contains all groups.
+pub const GROUP_STAGE: &str = "group";
+
+/// The filters, the order and the page of a list of matches. Absent filters match everything.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MatchQuery {
+    pub sport: Option<Sport>,
+    /// One of these matches.
+    pub ids: Option<Vec<Key>>,
+    /// From this time on. Matches without a start are on no day.
+    pub from: Option<Micros>,
+    /// Before this time.
+    pub before: Option<Micros>,
+    pub competition: Option<Key>,
+    /// In one of these competitions.
+    pub competitions: Option<Vec<Key>>,
+    pub season: Option<Key>,
+    /// Either side.
+    pub team: Option<Key>,
+    /// Either side is one of these teams, which were found by a part of their names.
+    pub teams: Option<Vec<Key>>,
+    /// One of these.
+    pub statuses: Option<Vec<Status>>,
+    pub round: Option<u16>,
+    /// The name of the round, in any case.
+    pub round_name: Option<String>,
+    /// The name of the group or the round, in any case; [`GROUP_STAGE`] selects all groups.
+    pub stage: Option<String>,
+    /// Only matches with extra time.
+    pub after_extra_time: bool,
+    pub venue: Option<Key>,
+    pub referee: Option<Key>,
+    pub manager: Option<Key>,
+    /// Newest first; otherwise oldest first.
+    pub newest_first: bool,
+    pub window: Window,
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    pub offset: usize,
+    pub limit: usize,
+}
+
+impl Window {
+    /// All rows.
+    pub const ALL: Self = Self { offset: 0, limit: usize::MAX };
+    /// No rows, only their number.
+    pub const COUNT: Self = Self { offset: 0, limit: 0 };
+    /// The first row.
+    pub const FIRST: Self = Self { offset: 0, limit: 1 };
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+/// The number of matches that a query selects, and those in its window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchPage {
+    pub count: usize,
+    pub briefs: Vec<Arc<MatchSummary>>,
+}
+
+impl MatchQuery {
+    /// All matches of a sport.
+    #[must_use]
+    pub fn of_sport(sport: Sport) -> Self {
+        Self { sport: Some(sport), ..Self::default() }
+    }
+
+    /// Whether a match passes all filters.
+    #[must_use]
+    pub fn selects(&self, brief: &MatchSummary) -> bool {
+        let plays = |team: &Key| brief.sides.is_some_and(|sides| sides.contains(team));
+        is_or_any(self.sport, Some(brief.sport))
+            && is_among(self.ids.as_deref(), Some(brief.id))
+            && self.is_on_day(brief)
+            && is_or_any(self.competition, brief.competition)
+            && is_among(self.competitions.as_deref(), brief.competition)
+            && is_or_any(self.season, brief.season)
+            && self.team.as_ref().is_none_or(plays)
+            && self.teams.as_ref().is_none_or(|teams| teams.iter().any(plays))
+            && is_among(self.statuses.as_deref(), Some(brief.status))
+            && is_or_any(self.round, brief.round)
+            && self.round_name.as_deref().is_none_or(|name| is_round(brief, name))
+            && self.stage.as_deref().is_none_or(|stage| is_stage(brief, stage))
+            && (!self.after_extra_time || brief.extra_time.is_some())
+            && is_or_any(self.venue, brief.venue)
+            && is_or_any(self.referee, brief.referee)
+            && self.manager.is_none_or(|manager| brief.coaches.contains(&Some(manager)))
+    }
+
+    fn is_on_day(&self, brief: &MatchSummary) -> bool {
+        match brief.start {
+            Some(start) => {
+                self.from.is_none_or(|from| from <= start)
+                    && self.before.is_none_or(|before| start < before)
+            }
+            None => self.from.is_none() && self.before.is_none(),
+        }
+    }
+
+    /// Whether it has a filter by a field that neither the rows nor the postings of the index have, so that
+    /// the summary of each match must be read.
+    pub(crate) fn reads_summaries(&self) -> bool {
+        self.round_name.is_some() || self.stage.is_some() || self.after_extra_time
+    }
+}
+
+fn is_or_any<T: PartialEq + Copy>(requested: Option<T>, own: Option<T>) -> bool {
+    requested.is_none() || requested == own
+}
+
+fn is_among<T: PartialEq>(requested: Option<&[T]>, own: Option<T>) -> bool {
+    requested.is_none_or(|any| own.is_some_and(|own| any.contains(&own)))
+}
+
+fn is_round(brief: &MatchSummary, name: &str) -> bool {
+    brief.round_name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name))
+}
+
+fn is_stage(brief: &MatchSummary, stage: &str) -> bool {
+    let is_groups = brief.group.is_some() && stage.eq_ignore_ascii_case(GROUP_STAGE);
+    let names = [brief.group.as_deref(), brief.round_name.as_deref()];
+    is_groups || names.into_iter().flatten().any(|name| name.eq_ignore_ascii_case(stage))
+}

@@ -1,0 +1,184 @@
+//! The query layer: questions about matches, whether the hub still has them or only the archive.
+//!
+//! In: a [`MatchQuery`], an id, or the matches of a league. Out: matches in the order of lists, and the
+//! rules of tables, seasons, head-to-head records and form, one each. REST, pages and other interfaces
+//! ask here; nothing else reads the archive to answer a client. This module knows neither HTTP nor
+//! accounts, and no public JSON.
+
+mod seasons;
+mod side_match;
+mod standings;
+mod view;
+
+use std::sync::Arc;
+
+use ingest::event::Sport;
+
+pub use self::{
+    seasons::{Calendar, CurrentSeason, SeasonSpan, latest_season, season_name, season_year},
+    side_match::{DecidedBy, HeadToHead, Outcome, SideMatch, earlier_results},
+    standings::{
+        ExpectedTally, StandingsRow, StandingsRule, Tally, by_points, group_tables, league_table,
+        regulation,
+    },
+    view::{View, pair},
+};
+use crate::{archive::Archive, reader::Reader};
+pub use crate::{
+    archive::{
+        Appearance, AppearanceFilter, Entity, EntityKind, Leader, LeaderRow, Movement, OddsFilter,
+        OddsRow, Period, Tick,
+    },
+    match_query::{GROUP_STAGE, MatchPage, MatchQuery, Window},
+};
+use record::{Key, MatchRecord, MatchSummary};
+
+/// The number of latest results in a form.
+pub const FORM: usize = 5;
+
+/// All matches: current ones from the hub, others from the archive. Clones share them.
+#[derive(Debug, Clone)]
+pub struct History {
+    reader: Reader,
+    archive: Archive,
+}
+
+impl History {
+    /// The history of these two: `reader` has the current state of what `archive` stores.
+    #[must_use]
+    pub fn new(reader: Reader, archive: Archive) -> Self {
+        Self { reader, archive }
+    }
+
+    /// The matches that a query selects, of all sports unless it names one.
+    #[must_use]
+    pub fn find(&self, query: &MatchQuery) -> MatchPage {
+        View::now(self, query.sport).find(query)
+    }
+
+    /// The current record of a match that the hub has.
+    #[must_use]
+    pub fn current(&self, id: Key) -> Option<Arc<MatchRecord>> {
+        self.reader.get(id)
+    }
+
+    /// The matches of a sport in play, by start and id.
+    #[must_use]
+    pub fn live(&self, sport: Sport) -> Vec<Arc<MatchRecord>> {
+        self.reader.live(sport)
+    }
+
+    /// The version of the hub's matches: equal versions mean equal content.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.reader.version()
+    }
+
+    /// The complete record of a match: its current state while the hub has it, else the archived one.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn record(&self, id: Key) -> Result<Option<Arc<MatchRecord>>, sqlx::Error> {
+        match self.reader.get(id) {
+            Some(record) => Ok(Some(record)),
+            None => self.archive.record(id).await,
+        }
+    }
+
+    /// The summary of a match: the current one while the hub has it, else the archived one.
+    #[must_use]
+    pub fn brief(&self, id: Key) -> Option<Arc<MatchSummary>> {
+        let current = self.reader.get(id).map(|record| Arc::clone(&record.brief));
+        current.or_else(|| self.archive.brief(id))
+    }
+
+    /// The entity of an id.
+    #[must_use]
+    pub fn entity(&self, kind: EntityKind, id: Key) -> Option<Arc<Entity>> {
+        self.archive.entity(kind, id)
+    }
+
+    /// The name of an entity.
+    #[must_use]
+    pub fn name(&self, kind: EntityKind, id: Key) -> Option<String> {
+        self.archive.entity(kind, id).map(|entity| entity.name.to_string())
+    }
+
+    /// All entities of a kind that pass a condition, by name and id.
+    #[must_use]
+    pub fn entities(
+        &self,
+        kind: EntityKind,
+        condition: impl Fn(&Entity) -> bool,
+    ) -> Vec<Arc<Entity>> {
+        self.archive.entities(kind, condition)
+    }
+
+    /// The prices that a filter selects: how many, and those in the window.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn odds(
+        &self,
+        filter: &OddsFilter,
+        window: Window,
+    ) -> Result<(usize, Vec<OddsRow>), sqlx::Error> {
+        self.archive.odds(filter, window).await
+    }
+
+    /// The price of this id.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn odds_row(&self, id: Key) -> Result<Option<OddsRow>, sqlx::Error> {
+        self.archive.odds_row(id).await
+    }
+
+    /// The price history of these rows, row by row, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn ticks(&self, rows: &[Key]) -> Result<Vec<Tick>, sqlx::Error> {
+        self.archive.ticks(rows).await
+    }
+
+    /// The slugs of all bookmakers with prices, and of the consensus, sorted.
+    #[must_use]
+    pub fn bookmakers(&self) -> Vec<Arc<str>> {
+        self.archive.bookmakers()
+    }
+
+    /// The appearances that a filter selects: how many, and those in the window, the latest match first.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn appearances(
+        &self,
+        filter: &AppearanceFilter,
+        window: Window,
+    ) -> Result<(usize, Vec<Appearance>), sqlx::Error> {
+        self.archive.appearances(filter, window).await
+    }
+
+    /// The leaders of a season in one statistic, best first.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn leaders(
+        &self,
+        season: Key,
+        leader: Leader,
+        limit: usize,
+    ) -> Result<Vec<LeaderRow>, sqlx::Error> {
+        self.archive.leaders(season, leader, limit).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

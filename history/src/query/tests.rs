@@ -1,0 +1,54 @@
+use std::sync::Arc;
+
+use super::{Calendar, CurrentSeason, DecidedBy, HeadToHead, SideMatch};
+use record::{Key, MatchSummary, testing::result};
+
+#[test]
+fn current_season_is_by_the_rule_of_the_version() {
+    let of =
+        |id: Key, season: Key| MatchSummary { season: Some(season), ..result(id, [1, 2], [0, 0]) };
+    // The second season has begun; a match of the first one was put off until after all others.
+    let briefs = [of(1, 10), of(5, 20), of(9, 10)];
+    let calendar = |now, rule| Calendar::of_matches(&briefs, now, rule);
+    assert_eq!(calendar(6, CurrentSeason::BegunLast).current(7), Some(20));
+    assert_eq!(calendar(6, CurrentSeason::OfLastMatch).current(7), Some(10));
+    assert_eq!(calendar(2, CurrentSeason::BegunLast).current(7), Some(10));
+    assert_eq!(calendar(0, CurrentSeason::BegunLast).current(7), Some(10), "none has begun");
+    assert_eq!(calendar(0, CurrentSeason::BegunLast).current(8), None, "another league");
+    let seasons = calendar(6, CurrentSeason::BegunLast).seasons(7);
+    let spans: Vec<_> = seasons.iter().map(|it| (it.season, it.first, it.last)).collect();
+    assert_eq!(spans, [(20, 5, 5), (10, 1, 9)], "the latest first");
+}
+
+#[test]
+fn shoot_out_decides_a_meeting_everywhere_but_in_football() {
+    let shoot_out = MatchSummary { winner: Some(1), ..result(1, [10, 20], [2, 2]) };
+    let unscored = MatchSummary { score: None, winner: Some(0), ..result(2, [20, 10], [0, 0]) };
+    let meetings = || {
+        let briefs = [&shoot_out, &unscored].map(|brief| Arc::new(brief.clone()));
+        briefs.into_iter().filter_map(|brief| SideMatch::of(brief, 10))
+    };
+    let football = HeadToHead::of(meetings(), DecidedBy::Goals);
+    assert_eq!((football.wins, football.draws, football.losses), (0, 1, 0));
+    assert_eq!((football.meetings.len(), football.goals), (1, [2, 2]));
+    let others = HeadToHead::of(meetings(), DecidedBy::Winner);
+    assert_eq!((others.wins, others.draws, others.losses), (0, 0, 2));
+    assert_eq!((others.meetings.len(), others.scored), (2, 1));
+}
+
+#[test]
+fn head_to_head_is_of_the_meetings_with_one_opponent() {
+    let briefs = [
+        result(1, [10, 20], [2, 1]),
+        result(2, [30, 10], [0, 1]),
+        result(3, [20, 10], [3, 0]),
+        result(4, [20, 10], [1, 1]),
+    ];
+    let results: Vec<_> =
+        briefs.into_iter().filter_map(|brief| SideMatch::of(Arc::new(brief), 10)).collect();
+    let record = HeadToHead::against(20, &results, DecidedBy::Winner);
+    let ids: Vec<_> = record.meetings.iter().map(|meeting| meeting.brief.id).collect();
+    assert_eq!(ids, [1, 3, 4]);
+    assert_eq!((record.wins, record.draws, record.losses, record.goals), (1, 1, 1, [3, 5]));
+    assert!(HeadToHead::against(40, &results, DecidedBy::Winner).meetings.is_empty());
+}

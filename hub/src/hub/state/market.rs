@@ -1,0 +1,248 @@
+//! One market of a book: its definition, its history, and the prices and ladders of its selections.
+
+use std::sync::Arc;
+
+use fanout::Micros;
+use ingest::event::{
+    Level, MarketDefinition, MarketStatus, Outcome, SelectionDefinition, SelectionStatus,
+};
+use rust_decimal::Decimal;
+
+/// No bookmaker offers more, so a higher price is an error of the feed and ignored. This also keeps
+/// computations far from overflow.
+const PRICE_MAX: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
+
+#[derive(Debug)]
+pub struct Market {
+    pub id: Arc<str>,
+    pub kind: Arc<str>,
+    pub name: Option<Arc<str>>,
+    pub line: Option<Decimal>,
+    pub period: Option<Arc<str>>,
+    pub status: MarketStatus,
+    pub in_play: bool,
+    pub volume: Option<Decimal>,
+    pub selections: Vec<Selection>,
+    /// Every change of status or of being in play, the last [`Market::TRANSITIONS_MAX`] of them.
+    pub transitions: Vec<Transition>,
+    /// Transitions that are no longer kept.
+    pub transitions_dropped: u32,
+    /// How often it was resettled.
+    pub(super) resettled: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transition {
+    pub at: Micros,
+    pub status: MarketStatus,
+    pub in_play: bool,
+}
+
+#[derive(Debug)]
+pub struct Selection {
+    pub id: Arc<str>,
+    pub name: Option<Arc<str>>,
+    pub status: SelectionStatus,
+    pub outcome: Option<Outcome>,
+    /// The best price to back: a bookmaker's own, or the top of the ladder.
+    pub price: Option<Decimal>,
+    /// The price before it.
+    pub prev: Option<Decimal>,
+    pub last: Option<Decimal>,
+    pub volume: Option<Decimal>,
+    /// When the price was last reported.
+    pub priced_at: Micros,
+    pub back: Ladder,
+    pub lay: Ladder,
+    pub traded: Ladder,
+}
+
+/// Sizes by price, lowest price first.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Ladder {
+    pub(super) levels: Vec<Level>,
+    /// Whether a level was ever reported: a ladder that has become empty still exists.
+    present: bool,
+}
+
+/// Which of a selection's ladders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LadderKind {
+    Back,
+    Lay,
+    Traded,
+}
+
+impl Market {
+    /// Far more than a market suspended at every goal of a high-scoring match needs.
+    pub const TRANSITIONS_MAX: u32 = 64;
+
+    pub(super) fn new(id: Arc<str>) -> Self {
+        Self {
+            id,
+            kind: Arc::from("unknown"),
+            name: None,
+            line: None,
+            period: None,
+            status: MarketStatus::Inactive,
+            in_play: false,
+            volume: None,
+            selections: Vec::new(),
+            transitions: Vec::new(),
+            transitions_dropped: 0,
+            resettled: 0,
+        }
+    }
+
+    pub(super) fn transition(&mut self, transition: Transition) -> u32 {
+        if self.transitions.len() == Self::TRANSITIONS_MAX as usize {
+            self.transitions.remove(0);
+            self.transitions_dropped += 1;
+        }
+        self.transitions.push(transition);
+        self.last_number()
+    }
+
+    /// The number of the last transition; 0 before the first.
+    pub(super) fn last_number(&self) -> u32 {
+        self.transitions_dropped + u32::try_from(self.transitions.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The selections that have won, by place.
+    pub(super) fn winners(&self) -> Vec<usize> {
+        let all = self.selections.iter().enumerate();
+        let won = all.filter(|(_, selection)| selection.status == SelectionStatus::Winner);
+        won.map(|(place, _)| place).collect()
+    }
+
+    /// Whether the definition equals the current one. False for a market that is not defined yet.
+    pub(super) fn is_defined_as(&self, definition: &MarketDefinition) -> bool {
+        let MarketDefinition { kind, name, line, period, status, in_play, selections } = definition;
+        let same = |own: &Selection, new: &SelectionDefinition| {
+            own.id == new.id
+                && own.name == new.name
+                && own.status == new.status
+                && own.outcome == new.outcome
+        };
+        let in_order = self.selections.len() == selections.len()
+            && self.selections.iter().zip(selections).all(|(own, new)| same(own, new));
+        !self.transitions.is_empty()
+            && (&self.kind, &self.name, &self.line) == (kind, name, line)
+            && (&self.period, &self.status, &self.in_play) == (period, status, in_play)
+            && (in_order
+                || selections.iter().all(|new| self.selections.iter().any(|own| same(own, new)))
+                    && self.selections.iter().all(|own| {
+                        own.status == SelectionStatus::Removed
+                            || selections.iter().any(|new| new.id == own.id)
+                    }))
+    }
+
+    /// The transition of this number, if it is still kept.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Option<&Transition> {
+        let place = number.checked_sub(self.transitions_dropped + 1)?;
+        self.transitions.get(usize::try_from(place).ok()?)
+    }
+
+    /// Finds a selection. Markets have few selections, mostly changed in the order of the
+    /// definition, so a linear search beats a map. Sources that keep their ids share them, so most
+    /// are found by address.
+    pub(super) fn selection(&self, id: &str) -> Option<usize> {
+        let is_shared = |selection: &Selection| std::ptr::eq(&*selection.id, id);
+        let shared = self.selections.iter().position(is_shared);
+        shared.or_else(|| self.selections.iter().position(|selection| &*selection.id == id))
+    }
+}
+
+impl Selection {
+    pub(super) fn new(id: Arc<str>) -> Self {
+        Self {
+            id,
+            name: None,
+            status: SelectionStatus::Active,
+            outcome: None,
+            price: None,
+            prev: None,
+            last: None,
+            volume: None,
+            priced_at: 0,
+            back: Ladder::default(),
+            lay: Ladder::default(),
+            traded: Ladder::default(),
+        }
+    }
+
+    /// The best price at which one can lay.
+    #[must_use]
+    pub fn best_lay(&self) -> Option<Decimal> {
+        self.lay.levels.first().map(|level| level.price)
+    }
+
+    #[must_use]
+    pub fn ladder(&self, rung: LadderKind) -> &Ladder {
+        match rung {
+            LadderKind::Back => &self.back,
+            LadderKind::Lay => &self.lay,
+            LadderKind::Traded => &self.traded,
+        }
+    }
+
+    pub(super) fn ladder_mut(&mut self, rung: LadderKind) -> &mut Ladder {
+        match rung {
+            LadderKind::Back => &mut self.back,
+            LadderKind::Lay => &mut self.lay,
+            LadderKind::Traded => &mut self.traded,
+        }
+    }
+
+    /// Sets the price; returns whether it changed.
+    pub(super) fn set_price(&mut self, price: Option<Decimal>, at: Micros) -> bool {
+        self.priced_at = at;
+        let price = price.filter(|price| price.abs() <= PRICE_MAX);
+        if self.price == price {
+            return false;
+        }
+        self.prev = self.price.or(self.prev);
+        self.price = price;
+        true
+    }
+}
+
+impl Ladder {
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// Whether the source has this ladder at all, even if it is empty now.
+    #[must_use]
+    pub fn is_present(&self) -> bool {
+        self.present
+    }
+
+    fn find(&self, price: Decimal) -> Result<usize, usize> {
+        self.levels.binary_search_by(|level| level.price.cmp(&price))
+    }
+
+    /// Sets or removes a rung; returns whether anything changed.
+    pub(super) fn set(&mut self, level: Level) -> bool {
+        match self.find(level.price) {
+            Ok(place) if level.size.is_zero() => {
+                self.levels.remove(place);
+                true
+            }
+            // An equal size with other digits is unchanged and keeps the digits that readers have.
+            Ok(place) if self.levels[place].size == level.size => false,
+            Ok(place) => {
+                self.levels[place].size = level.size;
+                true
+            }
+            Err(_) if level.size.is_zero() => false,
+            Err(place) => {
+                self.levels.insert(place, level);
+                self.present = true;
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The layers of `docs/ARCHITECTURE.md`: which crate may depend on which.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use toml::Table;
+
+/// Each crate of the program, with the crates that it may use. A crate that is not listed may use none.
+const LAYERS: [(&str, &[&str]); 10] = [
+    ("base", &[]),
+    ("fanout", &[]),
+    ("database", &["base"]),
+    ("ingest", &["base"]),
+    ("simulator", &["ingest"]),
+    ("record", &["base", "database", "ingest"]),
+    ("hub", &["base", "database", "fanout", "ingest", "record"]),
+    ("history", &["base", "database", "ingest", "record"]),
+    ("accounts", &["base", "database"]),
+    ("web", &["accounts", "base", "database", "fanout", "history", "hub", "ingest", "record"]),
+];
+
+fn manifest(folder: &str) -> Table {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("Cargo.toml");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    text.parse().unwrap_or_else(|error| panic!("{path:?}: {error}"))
+}
+
+#[test]
+fn a_crate_depends_on_lower_layers_only() {
+    for (name, allowed) in LAYERS {
+        let manifest = manifest(name);
+        let used = manifest["dependencies"].as_table().expect("a table of dependencies");
+        let ours =
+            used.keys().map(String::as_str).filter(|it| LAYERS.iter().any(|(own, _)| own == it));
+        let forbidden: Vec<&str> = ours.filter(|it| !allowed.contains(it)).collect();
+        assert!(forbidden.is_empty(), "{name} must not depend on {forbidden:?}");
+    }
+}
+
+#[test]
+fn every_crate_of_the_workspace_has_its_layer() {
+    let tools = ["loadtest", "benches/floor"];
+    let members = manifest("")["workspace"]["members"].clone();
+    let members = members.as_array().expect("a list of members");
+    let members: BTreeSet<&str> = members.iter().filter_map(|it| it.as_str()).collect();
+    let layers: BTreeSet<&str> = LAYERS.iter().map(|(name, _)| *name).chain(tools).collect();
+    assert_eq!(members, layers);
+}
+
+/// All clients get the same answer about a match, because one layer gives it.
+#[test]
+fn clients_read_the_archive_through_the_query_layer_only() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources = rust_files(&top.join("web/src"));
+    assert!(sources.len() > 100, "the sources of web are there");
+    for path in sources {
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        assert!(!text.contains("archive::"), "{path:?} must use `history::query`");
+    }
+}
+
+/// The Rust files in a folder, but for those of tests.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let paths = entries.map(|entry| entry.expect("an entry can be read").path());
+    let paths = paths.filter(|path| path.file_stem().is_none_or(|name| name != "tests"));
+    let files = paths.flat_map(|path| match path.is_dir() {
+        true => rust_files(&path),
+        false => vec![path],
+    });
+    files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
+}

@@ -1,0 +1,151 @@
+//! `/api/v2/leagues/` and the endpoints below one league, except its table and its leaders.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    country,
+    matches::Matches,
+    request::{self, NAME, NONE, PAGE},
+    seasons::{LeagueSeason, Season, calendar},
+    venues::Venue,
+};
+use crate::api::{ApiError, ApiRequest, ApiResult, CacheControl, Page, Param, Spec};
+use history::query::{Calendar, Entity, EntityKind, MatchQuery};
+use record::Key;
+
+/// SERVICE section 1.9.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct League {
+    id: Key,
+    name: String,
+    country: String,
+    /// It has a match within a year, back or ahead.
+    is_active: bool,
+    is_women: bool,
+    current_season: Option<Season>,
+}
+
+impl League {
+    fn of(matches: &Matches<'_>, calendar: &Calendar, league: &Entity) -> Self {
+        let seasons = Season::all(matches, calendar, league.id);
+        let current = seasons.into_iter().find(|season| season.is_current);
+        Self {
+            id: league.id,
+            name: league.name.to_string(),
+            country: country::name_or_empty(league.country.as_deref()),
+            is_active: calendar.is_active(league.id),
+            is_women: is_women(league),
+            current_season: current,
+        }
+    }
+}
+
+/// No feed provides it, but many names contain it.
+pub(super) fn is_women(league: &Entity) -> bool {
+    const WORDS: [&str; 6] = ["women", "womens", "women's", "frauen", "femenina", "féminine"];
+    let name = league.name.to_lowercase();
+    name.split_whitespace().any(|word| WORDS.contains(&word.trim_matches(['(', ')'])))
+}
+
+const LIST: Spec = request::spec(&[
+    NAME,
+    Param::text("country", "Filter by country name"),
+    Param::text("country_code", "Filter by country code (ISO 3166-1 alpha-2)"),
+    Param::flag("is_women", "Women's leagues, judged by their name"),
+    Param::flag("include_inactive", "Include leagues without a match in the last year"),
+])
+.paged();
+
+endpoints! {
+    /// Leagues that are active, by name.
+    "/api/v2/leagues/", params(LIST), answers(Page<League>), |request| list(&request);
+
+    /// A league.
+    "/api/v2/leagues/{id}/", params(NONE), answers(League), |request| detail(&request);
+
+    /// Its current season.
+    "/api/v2/leagues/{id}/season/", params(NONE), answers(LeagueSeason),
+        or(status = 404, description = "No such league, or it has no known season"),
+        |request| season(&request);
+
+    /// Its seasons, the latest first.
+    "/api/v2/leagues/{id}/seasons/", params(NONE), answers(Seasons), |request| seasons(&request);
+
+    /// Where its matches are played.
+    "/api/v2/leagues/{id}/venues/", params(PAGE), answers(Page<Venue>), |request| venues(&request);
+
+    /// Where the matches of one of its seasons are played.
+    "/api/v2/leagues/{id}/seasons/{season_id}/venues/", params(PAGE), answers(Page<Venue>),
+        |request| season_venues(&request);
+}
+
+fn list(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
+    let (women, inactive) = (params.flag("is_women")?, params.flag("include_inactive")?);
+    let (of_country, code) = (params.text("country"), params.text("country_code"));
+    let matches = Matches::now(&request.api);
+    let calendar = calendar(&matches, None);
+    let leagues = matches.entities(EntityKind::Competition, |league| {
+        request.has_part("name", &league.name)
+            && women.is_none_or(|women| women == is_women(league))
+            && (inactive == Some(true) || calendar.is_active(league.id))
+            && of_country.is_none_or(|name| country::is_named(league.country.as_deref(), name))
+            && code.is_none_or(|code| country::has_code(league.country.as_deref(), code))
+    });
+    request.page_of(CacheControl::LIST, &leagues, |league| League::of(&matches, &calendar, league))
+}
+
+fn detail(request: &ApiRequest) -> ApiResult {
+    let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
+    let calendar = calendar(&matches, Some(league.id));
+    request.answer(CacheControl::LIST, &League::of(&matches, &calendar, &league))
+}
+
+fn season(request: &ApiRequest) -> ApiResult {
+    let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
+    let calendar = calendar(&matches, Some(league.id));
+    let season = Season::requested(&matches, &calendar, league.id, None)?;
+    let season = season.ok_or(ApiError::NotFound)?;
+    request.answer(CacheControl::LIST, &LeagueSeason::of(league.id, season))
+}
+
+/// SERVICE section 1.2: no envelope of pages.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(super) struct Seasons {
+    league_id: Key,
+    count: usize,
+    seasons: Vec<Season>,
+}
+
+fn seasons(request: &ApiRequest) -> ApiResult {
+    let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
+    let calendar = calendar(&matches, Some(league.id));
+    let seasons = Season::all(&matches, &calendar, league.id);
+    let body = Seasons { league_id: league.id, count: seasons.len(), seasons };
+    request.answer(CacheControl::LIST, &body)
+}
+
+fn venues(request: &ApiRequest) -> ApiResult {
+    let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
+    let filter = MatchQuery { competition: Some(league.id), ..request::football() };
+    request.page_of(CacheControl::REFERENCE, venues_of(&matches, &filter), |row| row)
+}
+
+fn season_venues(request: &ApiRequest) -> ApiResult {
+    let (matches, league) = Matches::for_entity(request, EntityKind::Competition)?;
+    let season = matches.entity(EntityKind::Season, request.key("season_id")?)?;
+    if season.parent != Some(league.id) {
+        return Err(ApiError::NotFound);
+    }
+    let filter = MatchQuery { season: Some(season.id), ..request::football() };
+    request.page_of(CacheControl::REFERENCE, venues_of(&matches, &filter), |row| row)
+}
+
+fn venues_of(matches: &Matches<'_>, filter: &MatchQuery) -> Vec<Venue> {
+    let briefs = matches.all(filter);
+    let ids: BTreeSet<Key> = briefs.iter().filter_map(|brief| brief.venue).collect();
+    Venue::all(matches, |venue| ids.contains(&venue.id))
+}

@@ -1,0 +1,53 @@
+//! Lists the paths below the prefixes of the versions: `/api/v2/`, `/tennis/api/v2/` and so on.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use super::{ApiRequest, ApiResult, CacheControl, Spec};
+
+/// Unknown parameters are ignored.
+const ANY: Spec = Spec { ignores_others: true, ..Spec::of(&[]) };
+
+endpoints! {
+    /// The lists of this product, by their names.
+    "/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
+    /// The lists of this product, by their names.
+    "/tennis/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
+    /// The lists of this product, by their names.
+    "/csgo/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
+    /// The lists of this product, by their names.
+    "/darts/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
+    /// The lists of this product, by their names.
+    "/hockey/api/v2/", params(ANY), answers(BTreeMap<String, String>), |request| index(&request);
+
+    /// The lists of this product, by their names.
+    "/basketball/api/v2/", params(ANY), answers(BTreeMap<String, String>),
+        |request| index(&request);
+
+    /// The lists of this product, by their names.
+    "/horseracing/api/v2/", params(ANY), answers(BTreeMap<String, String>),
+        |request| index(&request);
+}
+
+/// Every documented path without a parameter.
+static PATHS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let paths = super::document().paths.paths.into_keys();
+    paths.filter(|path| !path.contains('{')).collect()
+});
+
+/// The lists directly below the path of the request, by name.
+fn index(request: &ApiRequest) -> ApiResult {
+    let page_url = request.page_url();
+    let (base, prefix) = (page_url.base(), page_url.path);
+    let names = PATHS.iter().filter_map(|path| {
+        let name = path.strip_prefix(prefix)?.strip_suffix('/')?;
+        (!name.contains('/')).then(|| (name, format!("{base}{path}")))
+    });
+    request.answer(CacheControl::REFERENCE, &names.collect::<BTreeMap<_, _>>())
+}

@@ -1,0 +1,226 @@
+//! `/horseracing/api/v2/races/`, meetings and tracks.
+
+use ingest::event::Sport;
+
+use super::{
+    super::request::{self, DATE, DATE_FROM, DATE_TO, DAY, NONE, SEARCH},
+    card::RaceCard,
+    row::{MeetingRow, RaceDetail, RaceRow, TrackRow},
+};
+use crate::{
+    api::{ApiError, ApiRequest, ApiResult, CacheControl, Page, PageSize, Param, Spec},
+    clock::now,
+};
+use record::{Key, Status, Vocabulary};
+
+const SPORT: Sport = Sport::HorseRacing;
+
+/// The default range: races of the last three days and the next seven.
+pub(super) const PAST_DAYS: i64 = 3;
+pub(super) const COMING_DAYS: i64 = 7;
+
+/// The default and the maximum number of next races.
+const NEXT: PageSize = PageSize { default: 10, max: 50 };
+
+/// How long after its scheduled time a race may still be waiting to start, in microseconds.
+const LATE: i64 = 30 * 60 * 1_000_000;
+
+const TRACK: Param = Param::id("track", "Filter by track.");
+const REGION: Param = Param::text("region", "Filter by country code (ISO 3166-1 alpha-2).");
+
+/// The parameters of lists of races.
+const fn spec(params: &'static [Param]) -> Spec {
+    Spec {
+        aliases: &[
+            ("page", "offset"),
+            ("page_size", "limit"),
+            ("state", "status"),
+            ("track_id", "track"),
+        ],
+        tolerated: request::TOLERATED,
+        ..Spec::of(params).paged()
+    }
+}
+
+const RACES: Spec = spec(&[
+    DATE_FROM,
+    DATE_TO,
+    DATE,
+    TRACK,
+    REGION,
+    Param::text(
+        "status",
+        "One or more states, separated by commas: prematch, idle, live, archived, cancelled, \
+         unresolved.",
+    ),
+]);
+
+const LIVE: Spec = spec(&[
+    TRACK,
+    REGION,
+    Param::undocumented("date_from"),
+    Param::undocumented("date_to"),
+    Param::undocumented("status"),
+]);
+
+const MEETINGS: Spec = spec(&[
+    DATE_FROM,
+    DATE_TO,
+    DATE,
+    TRACK,
+    REGION,
+    Param::text("status", "One or more race states, separated by commas."),
+]);
+
+const NEXT_TO_JUMP: Spec =
+    request::spec(&[TRACK, REGION, Param::number("limit", "Number of rows (default 10, max 50).")]);
+
+const MEETING: Spec =
+    request::spec(&[Param::text("id", "A track and a day: `1234-2026-08-30`").in_path()]);
+
+const TRACKS: Spec = request::spec(&[SEARCH, REGION]).paged();
+
+endpoints! {
+    /// Races by start time. The default range is the last three and the next seven days.
+    "/horseracing/api/v2/races/", params(RACES), answers(Page<RaceRow>),
+        |request| list(&request).await;
+
+    /// Races that are being run.
+    "/horseracing/api/v2/races/live/", params(LIVE), answers(Page<RaceRow>),
+        |request| live(&request);
+
+    /// The races that start next, without an envelope.
+    "/horseracing/api/v2/races/next-to-jump/", params(NEXT_TO_JUMP), answers(Vec<RaceRow>),
+        |request| next_to_jump(&request).await;
+
+    /// One race, and who runs.
+    "/horseracing/api/v2/races/{id}/", params(NONE), answers(RaceDetail),
+        |request| detail(&request).await;
+
+    /// Meetings by day: the races of one track on one day.
+    "/horseracing/api/v2/meetings/", params(MEETINGS), answers(Page<MeetingRow>),
+        |request| meetings(&request).await;
+
+    /// One meeting.
+    "/horseracing/api/v2/meetings/{id}/", params(MEETING), answers(MeetingRow),
+        |request| meeting(&request).await;
+
+    /// Tracks, by name.
+    "/horseracing/api/v2/tracks/", params(TRACKS), answers(Page<TrackRow>),
+        |request| tracks(&request).await;
+
+    /// One track.
+    "/horseracing/api/v2/tracks/{id}/", params(NONE), answers(TrackRow),
+        |request| track(&request).await;
+}
+
+async fn list(request: &ApiRequest) -> ApiResult {
+    let all = request.race_cards().await?;
+    let races = filter_races(request, all.iter().map(AsRef::as_ref))?;
+    request.page_of(CacheControl::LIST, &races, |card| RaceRow::of(card))
+}
+
+fn live(request: &ApiRequest) -> ApiResult {
+    request.params.id("track")?;
+    let live: Vec<_> =
+        request.api.history.live(SPORT).iter().filter_map(|record| RaceCard::of(record)).collect();
+    let live: Vec<_> = live.iter().filter(|card| is_at(request, card)).collect();
+    request.page_of(CacheControl::LIVE, &live, |card| RaceRow::of(card))
+}
+
+async fn next_to_jump(request: &ApiRequest) -> ApiResult {
+    request.params.id("track")?;
+    let all = request.race_cards().await?;
+    let window = request.params.window_of(NEXT)?;
+    let now = now();
+    let is_next = |card: &&RaceCard| {
+        Status::UPCOMING.contains(&card.status)
+            && card.start.is_some_and(|start| start > now - LATE)
+            && is_at(request, card)
+    };
+    let next = all.iter().map(AsRef::as_ref).filter(is_next).take(window.limit);
+    let rows: Vec<_> = next.map(RaceRow::of).collect();
+    request.answer(CacheControl::LIVE, &rows)
+}
+
+async fn detail(request: &ApiRequest) -> ApiResult {
+    let record = request.record(SPORT).await?;
+    let card = RaceCard::of(&record).ok_or(ApiError::NotFound)?;
+    request.answer(CacheControl::LIST, &RaceDetail::of(&card))
+}
+
+async fn meetings(request: &ApiRequest) -> ApiResult {
+    let all = request.race_cards().await?;
+    let races = filter_races(request, all.iter().map(AsRef::as_ref))?;
+    let mut meetings: Vec<MeetingRow> = Vec::new();
+    for card in races {
+        let Some(new) = MeetingRow::of(card) else { continue };
+        match meetings.iter_mut().rev().find(|known| known.id == new.id) {
+            Some(known) => known.add(new),
+            None => meetings.push(new),
+        }
+    }
+    request.page_of(CacheControl::LIST, meetings, |row| row)
+}
+
+async fn meeting(request: &ApiRequest) -> ApiResult {
+    let all = request.race_cards().await?;
+    let own =
+        all.iter().filter_map(|card| MeetingRow::of(card)).filter(|it| it.id == request.path("id"));
+    let meeting = own.reduce(|mut known, new| {
+        known.add(new);
+        known
+    });
+    request.answer(CacheControl::LIST, &meeting.ok_or(ApiError::NotFound)?)
+}
+
+async fn tracks(request: &ApiRequest) -> ApiResult {
+    let all = request.race_cards().await?;
+    let is_like = request::search(request.params.text("search").unwrap_or_default());
+    let tracks =
+        all.iter().filter(|card| is_at(request, card)).filter_map(|card| TrackRow::of(card));
+    let mut tracks: Vec<_> = tracks.filter(|track| is_like(&track.brief.name)).collect();
+    tracks.sort_by(|a, b| (&a.brief.name, a.brief.id).cmp(&(&b.brief.name, b.brief.id)));
+    tracks.dedup_by_key(|track| track.brief.id);
+    request.page_of(CacheControl::REFERENCE, tracks, |row| row)
+}
+
+async fn track(request: &ApiRequest) -> ApiResult {
+    let id = request.id()?;
+    let all = request.race_cards().await?;
+    let mut tracks = all.iter().rev().filter_map(|card| TrackRow::of(card));
+    let track = tracks.find(|track| track.brief.id == id).ok_or(ApiError::NotFound)?;
+    request.answer(CacheControl::REFERENCE, &track)
+}
+
+/// The races that pass the request's filters.
+fn filter_races<'a>(
+    request: &ApiRequest,
+    races: impl Iterator<Item = &'a RaceCard>,
+) -> Result<Vec<&'a RaceCard>, ApiError> {
+    let (mut from, mut before) = request.days()?;
+    if from.is_none() && before.is_none() {
+        from = Some(now() - PAST_DAYS * DAY);
+        before = Some(now() + COMING_DAYS * DAY);
+    }
+    let statuses = request.params.text("status").and_then(|it| Vocabulary::Sport(SPORT).parse(it));
+    request.params.id("track")?;
+    let races = races.filter(|card| {
+        card.start.is_some_and(|start| {
+            from.is_none_or(|from| from <= start) && before.is_none_or(|before| start < before)
+        }) && statuses.as_ref().is_none_or(|statuses| statuses.contains(&card.status))
+            && is_at(request, card)
+    });
+    Ok(races.collect())
+}
+
+/// Whether a race is at the requested track and in the requested country.
+fn is_at(request: &ApiRequest, card: &RaceCard) -> bool {
+    let track = request.params.text("track").and_then(|track| track.parse::<Key>().ok());
+    let own = card.track.as_ref().map(|track| track.id);
+    let region = request.params.text("region");
+    (track.is_none() || own == track)
+        && region.is_none_or(|region| {
+            card.region.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(region))
+        })
+}

@@ -1,0 +1,81 @@
+//! `/tennis/api/v2/matches/`: the list, matches in play, and one match.
+
+use ingest::event::Sport;
+
+use super::{
+    super::{
+        matches,
+        request::{self, DATE, DATE_FROM, DATE_TO, DAY, NONE, PLAYER, TOURNAMENT},
+    },
+    row::TennisMatch,
+};
+use crate::{
+    api::{ApiRequest, ApiResult, CacheControl, Page, Param, Spec},
+    clock::now,
+};
+use history::query::MatchQuery;
+
+const LIST: Spec = Spec {
+    // Old clients send `player_id`, which never had an effect.
+    tolerated: &["date", "full", "ordering", "player_id", "tz"],
+    ..request::spec(&[
+        DATE_FROM,
+        DATE_TO,
+        DATE,
+        TOURNAMENT,
+        PLAYER,
+        Param::text(
+            "status",
+            "One or more statuses, separated by commas: scheduled, live, interrupted, finished, \
+             walkover, retired, postponed, cancelled, unresolved.",
+        ),
+    ])
+    .paged()
+};
+
+const LIVE: Spec = Spec {
+    tolerated: &["date", "full", "limit", "offset", "ordering", "player_id", "tz"],
+    ..request::spec(&[TOURNAMENT, PLAYER])
+};
+
+endpoints! {
+    /// Matches. The default range is from today to seven days ahead, unless dates, a tournament, a
+    /// player or the status of a finished match are requested.
+    "/tennis/api/v2/matches/", params(LIST), answers(Page<TennisMatch>),
+        |request| list(&request).await;
+
+    /// Matches in play, without an envelope.
+    "/tennis/api/v2/matches/live/", params(LIVE), answers(Vec<TennisMatch>),
+        |request| live(&request).await;
+
+    /// One match.
+    "/tennis/api/v2/matches/{id}/", params(NONE), answers(TennisMatch),
+        |request| matches::one(&request, Sport::Tennis, CacheControl::LIST, TennisMatch::of).await;
+}
+
+async fn list(request: &ApiRequest) -> ApiResult {
+    let mut filter = request.filter(Sport::Tennis)?;
+    let wants_over =
+        filter.statuses.as_ref().is_some_and(|statuses| statuses.iter().all(|it| it.is_over()));
+    let is_narrow = filter.competition.is_some() || filter.team.is_some() || wants_over;
+    if filter.from.is_none() && filter.before.is_none() && !is_narrow {
+        let now = now();
+        filter.from = Some(now - now.rem_euclid(DAY));
+        filter.before = Some(now + 7 * DAY);
+        filter.newest_first = false;
+    }
+    let sport_stats = request.sport_stats(Sport::Tennis).await?;
+    request.matches(&filter, |record| TennisMatch::of(&request.api, record, &sport_stats)).await
+}
+
+async fn live(request: &ApiRequest) -> ApiResult {
+    let params = &request.params;
+    let (team, competition) = (params.id("player")?, params.id("tournament")?);
+    let filter = MatchQuery { team, competition, ..MatchQuery::of_sport(Sport::Tennis) };
+    let sport_stats = request.sport_stats(Sport::Tennis).await?;
+    let live = request.api.history.live(Sport::Tennis);
+    let wanted = live.iter().filter(|record| filter.selects(&record.brief));
+    let rows: Vec<_> =
+        wanted.map(|record| TennisMatch::of(&request.api, record, &sport_stats)).collect();
+    request.answer(CacheControl::LIVE, &rows)
+}

@@ -1,0 +1,3 @@
+//! The query layer's view of matches, under the path that handlers import.
+
+pub(super) use history::query::View;

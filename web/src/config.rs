@@ -1,0 +1,11 @@
+//! The settings of everything HTTP, and of the sockets.
+
+mod fanout;
+mod images;
+mod server;
+
+pub use self::{
+    fanout::FanoutConfig,
+    images::ImagesConfig,
+    server::{ServerConfig, TlsConfig},
+};

@@ -1,0 +1,84 @@
+//! `[fanout]`: sockets, their outboxes and limits.
+
+use serde::{Deserialize, Serialize};
+
+/// `[fanout]`: sockets and their queues.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FanoutConfig {
+    /// Threads among which the sockets are divided. Default 0: one per core.
+    pub shards: usize,
+    /// Bytes that may wait for one socket. Default 262144, which is also the most memory that a
+    /// socket uses for them, although frames are shared. A slower client gets merged updates or is
+    /// closed.
+    pub outbox_bytes: usize,
+    /// Milliseconds that the oldest of them may have waited when more arrive. Default 1000. Beyond
+    /// that, the client counts as too slow as well.
+    pub outbox_age_ms: u64,
+    /// Bytes written to one socket per turn. Default 65536. A larger value makes the other sockets
+    /// of the shard wait longer.
+    pub write_bytes_max: usize,
+    /// Bytes of the kernel's send buffer of a TCP socket. Default 262144, of which the kernel uses
+    /// about half for data. 0 keeps the system's default, which may be megabytes for a slow client.
+    pub send_buffer_bytes: usize,
+    /// Bytes that the kernel accepts beyond what is already on its way to the client
+    /// (`TCP_NOTSENT_LOWAT`). Default 16384. Frames that wait beyond that can still be merged, or
+    /// overtaken by a suspension. 0: as much as the send buffer.
+    pub unsent_bytes: usize,
+    /// Channels that one socket subscribes to at a time, by name or by pattern. Default 10000,
+    /// about 200 bytes each. Further channels that a pattern matches are left out, and the client
+    /// is notified.
+    pub channels_max: usize,
+    /// Patterns that one socket subscribes to at a time. Default 1000, about 300 bytes each, shared
+    /// by sockets with the same pattern. A command for more is refused.
+    pub patterns_max: usize,
+    /// Bytes of a `subscribe` to a pattern that carries positions to resume from. Default 262144,
+    /// at least `server.command_bytes_max`. A socket uses as much memory while it sends one.
+    pub from_bytes_max: usize,
+    /// Subscriptions that the sockets of one account may start or resume at once, in each shard,
+    /// before their commands wait. Default 20000, twice `channels_max`. Resuming from an old
+    /// position counts as several.
+    pub catch_up_burst: u32,
+    /// Rate at which this allowance refills, per second. Default 2000. Other accounts do not wait.
+    pub catch_ups_per_second: u32,
+    /// Milliseconds between two heartbeats to a socket. Default 5000. A heartbeat has about 60
+    /// bytes.
+    pub beat_ms: u64,
+    /// Milliseconds after which a socket is closed if nothing arrives from it, not even a pong.
+    /// Default 90000; a ping is sent after half of it. 0: never.
+    pub idle_ms: u64,
+    /// Milliseconds for which a socket may accept none of the data that waits for it. Default
+    /// 30000. It holds its outbox for as long.
+    pub stall_ms: u64,
+    /// Publications that may wait for a shard. Default 65536, 8 bytes each plus their contents.
+    /// When the queue is full, the shard's sockets catch up from the tails instead.
+    pub mailbox: usize,
+    /// Sockets of one account. Default 100; further ones are closed with 4429.
+    pub sockets_max_per_account: usize,
+    /// Sockets in total. Default 200000; further ones are refused. Each is a file descriptor too.
+    pub sockets_max: usize,
+}
+
+impl Default for FanoutConfig {
+    fn default() -> Self {
+        Self {
+            shards: 0,
+            outbox_bytes: 256 * 1024,
+            outbox_age_ms: 1_000,
+            write_bytes_max: 64 * 1024,
+            send_buffer_bytes: 256 * 1024,
+            unsent_bytes: 16 * 1024,
+            channels_max: 10_000,
+            patterns_max: 1_000,
+            from_bytes_max: 256 * 1024,
+            catch_up_burst: 20_000,
+            catch_ups_per_second: 2_000,
+            beat_ms: 5_000,
+            idle_ms: 90_000,
+            stall_ms: 30_000,
+            mailbox: 65_536,
+            sockets_max_per_account: 100,
+            sockets_max: 200_000,
+        }
+    }
+}
