@@ -13,6 +13,9 @@ import { readFile } from "node:fs/promises";
 import { assert, runAll, text, WAIT_MS } from "./support.js";
 
 const CARDS = ["football", "tennis", "odds"];
+// The longest time for which one match of the demo may stand still: prices while a goal is celebrated and the
+// bookmakers reopen, tennis between two games.
+const LULL_MS = 5 * WAIT_MS;
 
 const tests = [];
 const test = (name, run) => tests.push({ name, run });
@@ -33,17 +36,15 @@ test("football, tennis and odds each show a document that is live", async ({ pag
   assert((await text(page, "#tennis tbody tr:first-child th")).length > 0, "no first player");
   // A market that is suspended at the moment shows none.
   const hasPrice = () => /^\d+\.\d+$/.test(document.querySelector("#odds .price")?.textContent.trim() ?? "");
-  await page.waitForFunction(hasPrice, null, { timeout: WAIT_MS });
+  await page.waitForFunction(hasPrice, null, { timeout: LULL_MS });
   assert((await page.locator("#board-football .matches li").count()) > 0, "the board is empty");
 });
 
 test("each of the three documents moves on by itself", async ({ page }) => {
   for (const id of CARDS) {
     const before = await seq(page, id);
-    // Between two games of tennis nothing happens for up to two minutes.
-    const timeout = id === "tennis" ? 5 * WAIT_MS : WAIT_MS;
     await page.waitForFunction(
-      ([card, from]) => Number(document.getElementById(card).dataset.seq) > from, [id, before], { timeout });
+      ([card, from]) => Number(document.getElementById(card).dataset.seq) > from, [id, before], { timeout: LULL_MS });
   }
 });
 
@@ -64,7 +65,7 @@ test("a bookmaker's own book can be chosen", async ({ page }) => {
   await page.selectOption("#book", slug);
   await page.waitForFunction(
     (name) => document.querySelector("#odds .position").textContent.includes(`/odds/${name} `), slug, { timeout: WAIT_MS });
-  await page.waitForFunction(() => /\d/.test(document.querySelector("#odds .price")?.textContent), null, { timeout: WAIT_MS });
+  await page.waitForFunction(() => /\d/.test(document.querySelector("#odds .price")?.textContent), null, { timeout: LULL_MS });
   await page.selectOption("#book", "");
 });
 
@@ -124,7 +125,7 @@ test("it comes back by itself, resumes, and moves on", async ({ page, network })
     // Between two games of tennis nothing happens for up to two minutes, so there the position is enough.
     const least = id === "tennis" ? before[i] : before[i] + 1;
     await page.waitForFunction(
-      ([card, seq]) => Number(document.getElementById(card).dataset.seq) >= seq, [id, least], { timeout: WAIT_MS });
+      ([card, seq]) => Number(document.getElementById(card).dataset.seq) >= seq, [id, least], { timeout: LULL_MS });
   }
   assert(await page.isHidden("#banner"), "the banner stays");
   const asked = await page.evaluate(() => window.commands.filter((command) => command.op === "subscribe"));
