@@ -103,7 +103,7 @@ fn keep_levels(tables: &mut LevelTables, runner: &Object) {
     }
 }
 
-// ----------------------------------------------------------------------------- what was told
+// ------------------------------------------------------------------------- what was published
 
 /// The state of a receiver of the facts, and how many facts it received.
 #[derive(Default)]

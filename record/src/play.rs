@@ -128,6 +128,15 @@ pub struct ClockRecord {
     pub running: bool,
 }
 
+impl ClockRecord {
+    /// The seconds that the clock shows at `now`.
+    #[must_use]
+    pub fn second_at(self, now: Micros) -> u32 {
+        let passed = if self.running { now.saturating_sub(self.at).max(0) / 1_000_000 } else { 0 };
+        self.second.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TennisRecord {
     pub followed: bool,

@@ -84,6 +84,29 @@ impl Status {
         )
     }
 
+    /// The minute at which a football clock stops in this part of the match, and in the break after it:
+    /// stoppage time does not count. `None` unless a known part is in progress.
+    #[must_use]
+    pub fn last_minute(self) -> Option<u32> {
+        match self {
+            Self::FirstHalf | Self::HalfTime => Some(45),
+            Self::SecondHalf => Some(90),
+            Self::ExtraFirst | Self::ExtraHalf => Some(105),
+            Self::ExtraSecond | Self::Penalties => Some(120),
+            Self::NotStarted
+            | Self::Live
+            | Self::Interrupted
+            | Self::AtThePost
+            | Self::Finished
+            | Self::Retired
+            | Self::Walkover
+            | Self::Postponed
+            | Self::Abandoned
+            | Self::Cancelled
+            | Self::Unresolved => None,
+        }
+    }
+
     /// Whether it has a result: played to the end, or awarded to one side.
     #[must_use]
     pub fn has_result(self) -> bool {

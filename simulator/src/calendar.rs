@@ -1,4 +1,4 @@
-//! Seasons, rounds and who meets whom in them.
+//! Seasons, rounds, and the pairings in them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The day's programme: which matches are played, by whom and when.
+//! The day's programme: which matches are played, by which sides, and when.
 //!
 //! Kick-offs run in lanes, each lane one match after another, so that at any time of the day about
 //! as many matches are in play as there are lanes. No team, no player and no horse appears twice a

@@ -138,7 +138,7 @@ pub fn result(brief: &MatchSummary) -> Option<f64> {
     }
 }
 
-/// 0 or 1: the side that has won, as it was told or as the score of what was played to its end says.
+/// 0 or 1: the side that won, from the feed, or from the score of a match that was played to its end.
 #[must_use]
 pub fn winner(brief: &MatchSummary) -> Option<u8> {
     let by_score = || match brief.score? {

@@ -147,7 +147,7 @@ async fn another_program_makes_the_same_choices() {
         assert_eq!(numbers_of(&hub, &keys), numbers_of(&import, &keys));
         import.flush().await.unwrap();
         hub.flush().await.unwrap();
-        // Both give one number within the same moment: the second is told.
+        // Both assign the same number at the same moment: the second one to write fails.
         let (one, other) = rivals();
         assert_eq!(hub.number(one), import.number(other));
         hub.flush().await.unwrap();

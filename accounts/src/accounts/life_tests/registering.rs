@@ -128,7 +128,7 @@ async fn links_are_signed_with_the_pepper() {
     .await;
 }
 
-/// Whoever registers a known address gets the same answer; only its owner is told.
+/// Registering a known address gets the same answer; only the owner of the address gets a mail.
 #[tokio::test]
 async fn registering_a_known_address_tells_its_owner_alone_and_changes_nothing() {
     on_each_accounts(async |life| {

@@ -68,7 +68,7 @@ async fn what_is_offered_is_taken_where_it_need_not_be() {
     mailer.stop().await;
 }
 
-/// The mail waits, and the server was told nothing by [`check_refused`] nor since.
+/// The mail waits, and the server has received nothing.
 async fn check_waits(config: &MailConfig, server: &Server) {
     let mailer = TestMailer::start(config).await;
     let mail = mailer.put("ann@example.com").await;

@@ -43,7 +43,7 @@ async fn paypal_is_captured_on_the_way_back_or_when_it_says_that_it_was_approved
         shop.deliver(&approved).await.unwrap();
         let silent = shop.reload(&silent).await;
         assert_eq!(silent.state(), OrderState::Paid);
-        // The capture that we asked for is told as well.
+        // The webhook also reports the capture that we requested.
         shop.deliver_all().await;
         assert_eq!(shop.days_left(&customer, Addon::Odds, now()).await, 89);
         shop.check_ledger(&customer).await;

@@ -30,7 +30,7 @@ enum Fact {
     WrongCurrency,
 }
 
-/// What is told: of which order, and under which name, so that some are known again by it.
+/// A report about an order, and its name, by which a repeated report is recognised.
 #[derive(Debug, Clone, Copy)]
 struct Report {
     order: usize,

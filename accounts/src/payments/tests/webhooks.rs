@@ -173,7 +173,7 @@ async fn a_checkout_that_stripe_says_has_expired_is_closed() {
         assert_eq!(state().await, OrderState::Open);
         shop.deliver(&event("checkout.session.expired", "expired", "unpaid")).await.unwrap();
         assert_eq!(state().await, OrderState::Closed);
-        // What is paid counts, whenever it is told.
+        // A payment counts, whenever it is reported.
         shop.deliver(&event("checkout.session.async_payment_succeeded", "complete", "paid"))
             .await
             .unwrap();

@@ -60,7 +60,7 @@ mod tests {
         let given = [numbers.number(one), numbers.number(other)];
         assert_eq!(given[0], 8);
         assert_ne!(given[0], given[1]);
-        // A later run is told what was, and has them in another order.
+        // A later run reads the numbers from the database, in another order.
         let mut later = SignalNumbers::default();
         later.insert(other, given[1]);
         later.insert(one, given[0]);

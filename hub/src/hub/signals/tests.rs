@@ -44,7 +44,7 @@ fn outcomes(quotes: &[Quote]) -> Option<Vec<Outcome>> {
     }
 }
 
-/// Prices are told in so many parts of one; all that recordings have fit.
+/// The resolution of a price, in parts of one. All prices of the recordings fit.
 const SCALE: i128 = 1_000_000;
 
 fn scaled(price: Decimal) -> i128 {
@@ -116,7 +116,7 @@ fn check_bets(record: &SignalRecord, quotes: &[Quote], file: &str) -> i128 {
     told.mantissa()
 }
 
-/// The markets of a match that can be won and how much, by brute force and by what is told.
+/// Compares the arbitrages of a match found by brute force with the published signals.
 fn compare(hub: &Hub, id: Id, file: &str) -> usize {
     let state = &hub.matches[&id].state;
     let mut expected = BTreeMap::new();

@@ -71,7 +71,7 @@ pub struct FixtureVenue {
 /// A team or a player.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedEntity {
-    /// Absent for a player whom the provider has no record of.
+    /// Absent for a player without a record at the provider.
     pub id: Option<Arc<str>>,
     pub name: Arc<str>,
 }
@@ -273,7 +273,7 @@ impl RawNamedEntity {
         Some(NamedEntity { name: self.name.unwrap_or_else(|| id.clone()), id: Some(id) })
     }
 
-    /// A player whom the provider has no record of has a name alone.
+    /// A player without a record at the provider has a name and no id.
     pub(super) fn player(self) -> Option<NamedEntity> {
         Some(NamedEntity { name: self.name.or_else(|| self.id.clone())?, id: self.id })
     }

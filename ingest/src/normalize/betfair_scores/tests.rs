@@ -315,9 +315,9 @@ fn undo_takes_the_last_point_back() {
     poll.check(&strokes(undone, "IN_PROGRESS"), "-p2 0-0 1:0");
     poll.check(&strokes(undone, "IN_PROGRESS"), "");
     poll.check(&strokes("4 point 1 2 15:15 0:0 0:0", "IN_PROGRESS"), "p4:2/1 0-0 1:1");
-    // As a mark on the incident that was told.
+    // As a mark on the incident that was published.
     poll.check(&strokes("4 point 1 2 15:15 0:0 0:0 undo=1", "IN_PROGRESS"), "-p4 0-0 1:0");
-    // A point that was undone before it was told.
+    // A point that was undone before it was published.
     poll.check(&strokes("5 point 1 1 30:0 0:0 0:0 undo=1", "IN_PROGRESS"), "");
     poll.check(&strokes("6 point 1 2 15:15 0:0 0:0", "IN_PROGRESS"), "p6:2/1 0-0 1:1");
 }

@@ -37,7 +37,7 @@ impl Roster {
     }
 }
 
-/// MA3 lists players by id alone: those are left out whom no event names.
+/// MA3 lists players by id only. Players whose name no event has are left out.
 pub(super) fn line_up(sheet: &Sheet, names: &HashMap<&str, &NamedEntity>) -> LineUp {
     let line_up_player = |it: &SheetPlayer| {
         let named = names.get(&*it.id).map(|named| &named.name);

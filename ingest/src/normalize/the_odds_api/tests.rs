@@ -66,7 +66,7 @@ fn text(fact: &Fact) -> String {
     }
 }
 
-/// What is told of one bookmaker's market in an event of the sport.
+/// The facts about one bookmaker's market in an event of the sport.
 #[track_caller]
 fn check(sport_key: &str, market: &str, expected: &[&str]) {
     let body = event("e", sport_key, &book("b", market));

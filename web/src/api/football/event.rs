@@ -223,26 +223,12 @@ fn sides(goals: [u16; 2]) -> Sides {
     Sides { home: goals[0], away: goals[1] }
 }
 
-/// Stoppage time stays at the last minute of its part, as the next one begins there.
+/// Completed minutes. Stoppage time stays at the last minute of its part, as the next one begins there.
 pub(super) fn minute(clock: ClockRecord, status: Status, now: Micros) -> Option<u32> {
-    let passed = if clock.running { (now - clock.at).max(0) / 1_000_000 } else { 0 };
-    let second = clock.second.saturating_add(u32::try_from(passed).unwrap_or(u32::MAX));
-    let minute = second / 60;
+    let minute = clock.second_at(now) / 60;
     match status {
-        Status::FirstHalf | Status::HalfTime => Some(minute.min(45)),
-        Status::SecondHalf => Some(minute.min(90)),
-        Status::ExtraFirst | Status::ExtraHalf => Some(minute.min(105)),
-        Status::ExtraSecond | Status::Penalties => Some(minute.min(120)),
         Status::Live | Status::Interrupted => Some(minute),
-        Status::NotStarted
-        | Status::AtThePost
-        | Status::Finished
-        | Status::Retired
-        | Status::Walkover
-        | Status::Postponed
-        | Status::Abandoned
-        | Status::Cancelled
-        | Status::Unresolved => None,
+        _ => status.last_minute().map(|last| minute.min(last)),
     }
 }
 

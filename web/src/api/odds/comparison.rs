@@ -70,7 +70,7 @@ impl Comparison {
         };
         let mut bookmakers = BTreeSet::new();
         for quote in on_offer(record, quotes).filter(|quote| !is_consensus(quote)) {
-            // Markets of a part of the match are told by the Odds API alone.
+            // Only the Odds API has markets of a part of the match.
             if quote.period.is_none() {
                 comparison.add(quote);
                 bookmakers.insert(&quote.bookmaker);

@@ -1,7 +1,7 @@
 //! What clients of the football interface call markets and outcomes: SERVICE section 3.2.
 //!
 //! Ours are finer: a kind, a part of the match, a line. Markets of a part of the match have no name
-//! there and are told by the Odds API alone.
+//! there, and only the Odds API has them.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! A price as it is told: what the archive has of it, and how it stands now.
+//! A price in an answer: its row in the archive, and its value in the hub now.
 
 use std::{borrow::Cow, cmp::Reverse, collections::HashMap, sync::Arc};
 

@@ -55,7 +55,7 @@ pub(super) async fn movements(api: &Api, id: Key) -> Result<Movements, ApiError>
     Ok(rows.iter().map(|row| (row.id, movement(row))).collect())
 }
 
-/// Of whom prices are: several bookmakers, the consensus alone, nobody.
+/// Where prices come from: several bookmakers, only the consensus, or nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Source {

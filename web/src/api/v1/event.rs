@@ -301,26 +301,11 @@ fn incidents(football: &FootballRecord) -> Vec<Incident> {
 
 /// The minute in progress, as on a scoreboard; it stops during stoppage time.
 fn minute(status: Status, clock: ClockRecord, now: Micros) -> Option<u32> {
-    let last = match status {
-        Status::FirstHalf | Status::HalfTime => 45,
-        Status::SecondHalf | Status::ExtraHalf => 90,
-        Status::ExtraFirst => 105,
-        Status::ExtraSecond | Status::Penalties => 120,
-        Status::Live => u32::MAX,
-        Status::NotStarted
-        | Status::Interrupted
-        | Status::AtThePost
-        | Status::Finished
-        | Status::Retired
-        | Status::Walkover
-        | Status::Postponed
-        | Status::Abandoned
-        | Status::Cancelled
-        | Status::Unresolved => return None,
-    };
-    let since = if clock.running { now.saturating_sub(clock.at).max(0) / 1_000_000 } else { 0 };
-    let second = i64::from(clock.second).saturating_add(since);
-    Some(u32::try_from(second / 60 + 1).unwrap_or(u32::MAX).min(last))
+    let minute = clock.second_at(now) / 60 + 1;
+    match status {
+        Status::Live => Some(minute),
+        _ => status.last_minute().map(|last| minute.min(last)),
+    }
 }
 
 /// The brief form of a team.
@@ -356,6 +341,11 @@ mod tests {
         assert_eq!(minute_of(Status::FirstHalf, clock(0, false)), Some(1));
         assert_eq!(minute_of(Status::FirstHalf, clock(2_760, true)), Some(45), "added time");
         assert_eq!(minute_of(Status::SecondHalf, clock(2_700, true)), Some(47));
+        assert_eq!(
+            minute_of(Status::ExtraHalf, clock(6_300, false)),
+            Some(105),
+            "the break of extra time"
+        );
         assert_eq!(minute_of(Status::Finished, clock(5_400, false)), None);
     }
 }

@@ -186,8 +186,8 @@ fn sources(folder: &Path) -> Vec<String> {
     texts
 }
 
-/// What is below a product, and what is open to every origin, is for programs, and told of. Handlers of
-/// `api` cannot be routed without being told of; those beside them are found by their text.
+/// Routes below a product, and routes open to every origin, are for programs, so the document has them.
+/// Handlers of `api` cannot be routed without a declaration; the test finds other handlers by their text.
 #[test]
 fn every_route_for_programs_is_in_the_document() {
     let document = openapi();
@@ -212,8 +212,8 @@ fn every_route_for_programs_is_in_the_document() {
     assert_eq!(documented, 4, "account, ticket, channel and image");
 }
 
-/// Components have the names of their types, without modules: the second of one name would take the place of
-/// the first, and be told of endpoints that answer the other.
+/// A component has the name of its type, without the module. A second type of that name would replace the
+/// first in the document.
 #[test]
 fn no_two_shapes_have_one_name() {
     let mut names = BTreeSet::new();
