@@ -53,7 +53,7 @@ fn catch_up(c: &mut Criterion) {
 /// batch, what is due is released, as the writer does. The sender encodes frames, so encoding is
 /// not measured here.
 fn rate_tiers(c: &mut Criterion) {
-    let mut group = c.benchmark_group("merge/lanes");
+    let mut group = c.benchmark_group("merge/rate_tiers");
     group.sample_size(20);
     for Workload { name, batches } in workloads() {
         let busiest = played(&batches).1.channel.name.clone();

@@ -1,7 +1,7 @@
 //! The data path on one page: inputs of sources go into the hub, its changes go to the fan-out.
 //!
-//! One thread is the writer. It takes all inputs that are ready, applies them, flushes rate-limited
-//! lanes that are due, publishes once, and then answers requests: so an answer comes after every
+//! One thread is the writer. It takes all inputs that are ready, applies them, flushes the rate
+//! tiers that are due, publishes once, and then answers requests: so an answer comes after every
 //! change it reflects and before all others.
 
 use std::{collections::HashMap, iter, mem, sync::Arc, thread, time::Duration};
@@ -406,7 +406,7 @@ impl Writer {
         }
     }
 
-    /// Flushes lanes that are due together with what was just applied, merged where possible.
+    /// Flushes the rate tiers that are due together with what was just applied, merged where possible.
     fn flush_tiers(&mut self) {
         if self.hub.tiers_due().is_some() {
             self.hub.flush_tiers(now(), &mut self.changes);
