@@ -48,6 +48,12 @@ impl Database {
 }
 
 impl BatchWriter<'_> {
+    /// Whether the database is SQLite, whose statements can differ.
+    #[must_use]
+    pub fn is_sqlite(&self) -> bool {
+        self.database.is_sqlite()
+    }
+
     /// The connection for the next statement, which need not be in one transaction with earlier
     /// ones.
     ///
@@ -55,7 +61,7 @@ impl BatchWriter<'_> {
     ///
     /// If the database fails.
     pub async fn next(&mut self) -> Result<&mut AnyConnection, sqlx::Error> {
-        if self.database.is_sqlite() && self.held() >= HELD_MAX {
+        if self.is_sqlite() && self.held() >= HELD_MAX {
             self.commit().await?;
             self.budget.held = Duration::ZERO;
             self.database.yield_to_writers().await;

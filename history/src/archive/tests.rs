@@ -1,6 +1,6 @@
 //! Records in, rows out, on a database of each kind.
 
-use rust_decimal::dec;
+use rust_decimal::{Decimal, dec};
 
 use super::*;
 use crate::{config::ArchiveConfig, reader::Reader};
@@ -50,6 +50,27 @@ async fn a_price_is_kept_with_its_opening_its_last_and_its_history() {
             [(NOW, Some(dec!(2.10))), (NOW + SECOND, Some(dec!(1.95))), (NOW + 2 * SECOND, None)];
         assert_eq!(ticks, expected);
         assert_eq!(archive.bookmakers(), ["acme".into()]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn more_prices_than_fit_one_statement_are_all_written() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let of =
+            |number: i64| price(&format!("book-{number}"), "home", Some(Decimal::new(number, 2)));
+        let prices: Vec<_> = (101..=600).map(of).collect();
+        with_prices(&archive, prices.clone(), NOW).await;
+        let rows = all_odds(&archive).await;
+        let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
+        let ticks = archive.ticks(&ids).await.unwrap();
+        let mut expected: Vec<_> =
+            prices.iter().map(|price| (price.id(MATCH), price.price)).collect();
+        let mut written: Vec<_> = ticks.iter().map(|tick| (tick.odds, tick.price)).collect();
+        expected.sort_unstable();
+        written.sort_unstable();
+        assert_eq!(written, expected);
     })
     .await;
 }

@@ -103,7 +103,7 @@ pub(super) async fn put(
                  assists = excluded.assists, yellow = excluded.yellow, red = excluded.red,
                  fouls = excluded.fouls, stats = excluded.stats,
                  public_id = coalesce(archive_appearances.public_id, excluded.public_id)",
-            rows(16, chunk.len())
+            rows(steps.is_sqlite(), 16, chunk.len())
         );
         let mut query =
             sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(16));

@@ -168,7 +168,7 @@ pub(super) async fn put_prices(
                  in_play = excluded.in_play, ticked_us = excluded.ticked_us,
                  updated_us = excluded.updated_us,
                  public_id = coalesce(archive_odds.public_id, excluded.public_id)",
-            rows(19, chunk.len())
+            rows(steps.is_sqlite(), 19, chunk.len())
         );
         let mut query =
             sqlx::query(AssertSqlSafe(statement)).persistent(chunk.len() == rows_max(19));
@@ -177,7 +177,7 @@ pub(super) async fn put_prices(
         }
         query.execute(steps.next().await?).await?;
         let ticks = chunk.iter().filter_map(|stored| ticks.get(&stored.row.id).copied());
-        put_ticks(steps.same().await?, &ticks.collect::<Vec<_>>()).await?;
+        put_ticks(steps, &ticks.collect::<Vec<_>>()).await?;
     }
     Ok(())
 }
@@ -206,7 +206,8 @@ fn bind_price<'q>(query: Statement<'q>, stored: &StoredPrice) -> Statement<'q> {
         .bind(row.updated_us)
 }
 
-async fn put_ticks(connection: &mut AnyConnection, ticks: &[&Tick]) -> Result<(), sqlx::Error> {
+/// Writes ticks in one transaction with what was written last.
+async fn put_ticks(steps: &mut BatchWriter<'_>, ticks: &[&Tick]) -> Result<(), sqlx::Error> {
     if ticks.is_empty() {
         return Ok(());
     }
@@ -214,7 +215,7 @@ async fn put_ticks(connection: &mut AnyConnection, ticks: &[&Tick]) -> Result<()
         "INSERT INTO archive_ticks (odds, at_us, received_us, price) VALUES {}
          ON CONFLICT (odds, at_us) DO UPDATE SET received_us = excluded.received_us,
              price = excluded.price",
-        rows(4, ticks.len())
+        rows(steps.is_sqlite(), 4, ticks.len())
     );
     let mut query = sqlx::query(AssertSqlSafe(statement)).persistent(ticks.len() == rows_max(19));
     for tick in ticks {
@@ -224,7 +225,7 @@ async fn put_ticks(connection: &mut AnyConnection, ticks: &[&Tick]) -> Result<()
             .bind(tick.received_us)
             .bind(tick.price.map(|price| price.to_string()));
     }
-    query.execute(connection).await.map(|_| ())
+    query.execute(steps.same().await?).await.map(|_| ())
 }
 
 pub(super) async fn put_bookmakers(
