@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn run_is_taken_up_only_where_the_same_day_comes_out() {
+    async fn run_is_resumed_only_with_the_same_settings_and_day() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
         let first = run(&accounts, 1, "a", 10, 10 * DAY_US).await;
@@ -194,7 +194,7 @@ mod tests {
 
     /// The next run also plays the fixtures that this run announced for future days.
     #[tokio::test]
-    async fn later_run_goes_on_in_the_same_world() {
+    async fn later_run_continues_in_the_same_world() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
         let first = run(&accounts, 1, "a", 10, 10 * DAY_US).await;
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn faster_run_is_taken_up_and_keeps_its_clock() {
+    async fn accelerated_run_is_resumed_and_keeps_its_clock() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
         let take_up = async |speed: &str, epoch, now| {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn days_follow_each_other_in_time_order_without_end() {
+    fn days_are_endless_and_in_time_order() {
         let pace = WorldClock::default();
         let run = DemoRun { seed: 3, start: 0, from: 0, pace, epoch: 1, program: String::new() };
         let mut last = Micros::MIN;

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn undisturbed_clock_is_the_wall_clock() {
+    fn undisturbed_clock_equals_the_wall_clock() {
         let bench = Bench::new();
         assert_eq!(bench.read(), START);
         assert_eq!(bench.run(10 * SECOND), START + 10 * SECOND);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn step_forward_is_followed_at_once_and_told() {
+    fn step_forward_is_followed_at_once_and_counted() {
         for step in [2 * SECOND, 3_600 * SECOND, 40 * 86_400 * SECOND] {
             let bench = Bench::new();
             bench.run(SECOND);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_goes_on_after_a_step_back_and_agrees_in_the_end() {
+    fn clock_slows_after_a_step_back_until_both_agree() {
         for step in [60 * SECOND, 3_600 * SECOND, 40 * 86_400 * SECOND] {
             let bench = Bench::new();
             let before = bench.run(SECOND);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn pause_between_the_two_clocks_is_no_step() {
+    fn pause_between_reading_both_clocks_is_not_a_step() {
         let bench = Bench::new();
         bench.run(SECOND);
         bench.pass(10_000);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_never_see_it_go_back() {
+    fn threads_never_see_the_clock_go_back() {
         let clock = Clock::new();
         let shown = AtomicI64::new(0);
         // A wall clock that jumps between two times a day apart with each look.
@@ -258,7 +258,7 @@ mod tests {
         /// Whatever is done to the wall clock: `now` never goes back, is never behind the wall clock by
         /// more than the tolerance, and never stands still for longer than allowed.
         #[test]
-        fn never_back_and_never_still(
+        fn clock_never_goes_back_and_never_stops(
             moves in prop::collection::vec(
                 (1..200_000_i64, prop_oneof![4 => Just(0_i64), 1 => -1_000_000_000_000..1_000_000_000_000_i64]),
                 1..200,

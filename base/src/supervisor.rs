@@ -298,13 +298,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn message_of_a_panic_is_one_bounded_line() {
+    fn panic_message_is_one_bounded_line() {
         assert_eq!(one_line("left: 1\n right: 2"), "left: 1 right: 2");
         assert_eq!(one_line(&"é".repeat(1_000)).chars().count(), MESSAGE_CHARS_MAX);
     }
 
     #[tokio::test]
-    async fn finite_part_may_end() {
+    async fn finite_task_may_end() {
         assert_eq!(spawn("test", Lifetime::Finite, async { 1 }).await.expect("no panic"), 1);
         let thread = thread("test", Lifetime::Finite, || 2).expect("a thread");
         assert_eq!(thread.join().expect("no panic"), 2);

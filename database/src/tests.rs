@@ -28,7 +28,7 @@ async fn postgresql_is_tested_too() {
 }
 
 #[tokio::test]
-async fn a_database_is_opened_again_as_it_was() {
+async fn reopened_database_has_its_data() {
     on_each(async |database| {
         insert_meta(&database, "kept").await;
         let again = Database::open_existing(database.name()).await.unwrap();
@@ -41,7 +41,7 @@ async fn a_database_is_opened_again_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_newer_database_is_refused() {
+async fn newer_database_is_refused() {
     on_each(async |database| {
         let newer = "INSERT INTO _sqlx_migrations \
                      SELECT 999, description, installed_on, success, checksum, execution_time \
@@ -54,7 +54,7 @@ async fn a_newer_database_is_refused() {
 }
 
 #[tokio::test]
-async fn programs_that_start_at_once_create_the_tables_once() {
+async fn concurrent_programs_create_the_tables_once() {
     let Some(server) = postgres_or_skipped() else { return };
     let empty = EmptyPostgres::create(&server).await;
     let opening = std::iter::repeat_with(|| Database::open(&empty.name)).take(8);
@@ -65,7 +65,7 @@ async fn programs_that_start_at_once_create_the_tables_once() {
 }
 
 #[tokio::test]
-async fn what_was_not_committed_is_not_there() {
+async fn uncommitted_rows_are_not_stored() {
     on_each(async |database| {
         let mut tx = database.begin().await.unwrap();
         sqlx::query("INSERT INTO meta (name, value) VALUES ('lost', 'x')")
@@ -84,7 +84,7 @@ async fn what_was_not_committed_is_not_there() {
 
 /// Another handle stands for another program.
 #[tokio::test]
-async fn a_watcher_hears_of_changes_by_other_programs() {
+async fn watcher_sees_changes_by_other_programs() {
     on_each(async |database| {
         let mut watcher = database.watch(OFTEN).await.unwrap();
         watcher.changed().await.unwrap();
@@ -172,7 +172,7 @@ async fn both_databases_have_the_same_tables() {
 /// Of concurrent orders, every one is seen, even if the one with the higher number is committed
 /// first.
 #[tokio::test]
-async fn rows_of_orders_are_seen_in_the_order_of_their_numbers() {
+async fn order_rows_become_visible_in_id_order() {
     let insert = "INSERT INTO match_orders (kind, provider, key, swapped, ordered_us) \
                   VALUES ('split', 'a', '1', 0, 1) RETURNING id";
     on_each(async |database| {
@@ -195,7 +195,7 @@ async fn rows_of_orders_are_seen_in_the_order_of_their_numbers() {
 
 /// SQLite has no queue of writers: a bulk writer has to let the others in, each within its timeout.
 #[tokio::test]
-async fn who_writes_without_end_lets_others_write() {
+async fn bulk_writer_lets_others_write() {
     on_each(async |database| {
         let other = Database::open_existing(database.name()).await.unwrap();
         let mut budget = WriteBudget::default();
@@ -249,7 +249,7 @@ async fn steps_of_one_kind_are_committed_together() {
 }
 
 #[tokio::test]
-async fn database_that_is_up_to_date_is_opened_while_somebody_writes() {
+async fn current_database_is_opened_during_another_write() {
     on_each(async |database| {
         let mut tx = database.begin().await.unwrap();
         sqlx::query("INSERT INTO meta (name, value) VALUES ('held', 'x')")
@@ -284,7 +284,7 @@ async fn insert_much(database: &Database, name: &str) -> Result<(), sqlx::Error>
 /// If there is no space, SQLite rolls a transaction back on its own, but sqlx still counts it as
 /// open. Such a connection is not reused; new ones have the usual limit.
 #[tokio::test]
-async fn connection_whose_transaction_ended_by_itself_is_replaced() {
+async fn connection_whose_transaction_was_rolled_back_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let name = DatabaseName::File(folder.path().join("test.db"));
     let database = Database::open(&name).await.unwrap();

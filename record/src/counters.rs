@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn feed_that_counts_passes_has_seen_no_shot_if_it_counts_none() {
+    fn missing_shot_counters_are_zero_if_the_feed_counts_passes() {
         let [home, away] = told([&[("passes", 20)], &[("passes", 9)]]).counters();
         for name in ["total_shots", "shots_on_target", "offsides", "fouls", "corner_kicks"] {
             assert_eq!((home[name], away[name]), (0, 0), "{name}");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_are_those_of_incidents_where_no_counter_tells_them() {
+    fn cards_are_counted_from_incidents_if_there_is_no_counter() {
         let shown = |kind: &str, side: u8, retracted: Option<&str>| IncidentRecord {
             eid: kind.into(),
             kind: kind.into(),

@@ -59,7 +59,7 @@ mod tests {
     const SECOND: Micros = 1_000_000;
 
     #[test]
-    fn clocks_lead_back_to_each_other() {
+    fn clock_conversions_are_inverse() {
         let pace = WorldClock::new("10".parse().expect("a speed"), 1_000 * SECOND, 5_000 * SECOND);
         for (ours, world) in [(990, 4_990), (1_000, 5_000), (1_001, 5_010), (1_060, 5_600)] {
             assert_eq!(pace.in_world(ours * SECOND), world * SECOND, "at {ours} s");

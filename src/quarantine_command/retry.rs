@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_of_lines_are_read_by_their_format() {
+    fn entries_are_parsed_by_their_format() {
         let line = |format: &str, bytes: &str| QuarantineEntry {
             at: 1,
             source: format!("of {format}"),

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hash_fits_its_password_and_has_the_parameters_of_the_settings() {
+    async fn hash_matches_its_password_and_uses_the_configured_parameters() {
         let hasher = hasher(&AccountsConfig::default());
         let hash = hasher.hash(new("correct horse")).await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hash_with_other_parameters_fits_and_is_old() {
+    async fn hash_with_other_parameters_matches_and_is_reported_as_old() {
         let old = hasher(&quick()).hash(new("correct horse")).await.unwrap();
         let today = hasher(&AccountsConfig { password_passes: 2, ..quick() });
         let compare = async |text| today.compare(typed(text), Some(&old)).await.unwrap();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_hash_fits_nothing() {
+    async fn invalid_hash_matches_no_password() {
         let hasher = hasher(&quick());
         for stored in [None, Some(""), Some("correct horse"), Some("$argon2id$v=19$m=8,t=1,p=1$$")]
         {
@@ -226,7 +226,7 @@ mod tests {
     /// The duration must not reveal which addresses are registered. The shortest of many runs are
     /// compared, which other load on the machine does not change.
     #[tokio::test]
-    async fn comparing_with_nobodys_password_takes_as_long() {
+    async fn comparison_without_a_stored_hash_takes_as_long() {
         let hasher = hasher(&AccountsConfig { password_memory_kib: 4096, ..quick() });
         let hash = hasher.hash(new("correct horse")).await.unwrap();
         let mut times = [Vec::new(), Vec::new()];
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn too_many_at_once_are_told_to_come_again() {
+    async fn hashing_beyond_the_queue_limit_is_refused_as_busy() {
         let config = AccountsConfig { password_hashes_max: 1, password_waiting_max: 2, ..quick() };
         let hasher = hasher(&config);
         let asked = join_all((0..8).map(|_| hasher.hash(new("correct horse")))).await;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_longer_than_allowed() {
+    async fn waiting_longer_than_the_limit_is_refused_as_busy() {
         let config = AccountsConfig { password_hashes_max: 1, password_wait_ms: 1, ..quick() };
         let hasher = hasher(&config);
         let taken = Arc::clone(&hasher.turns).acquire_owned().await.unwrap();

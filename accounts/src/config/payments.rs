@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_go_together() {
+    fn provider_keys_are_required_together() {
         check(&PaymentsConfig::default(), "USD", None);
         check(&stripe(), "USD", None);
         let half = PaymentsConfig { stripe_webhook_secret: SecretRef::default(), ..stripe() };
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_travel_encrypted_or_stay_on_this_machine() {
+    fn provider_urls_must_be_https_or_loopback() {
         for (url, good) in [
             ("https://api.stripe.com", true),
             ("http://127.0.0.1:9", true),
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn currencies_without_hundredths_are_refused_where_they_would_be_charged() {
+    fn currency_without_hundredths_is_refused_if_payments_are_on() {
         check(&PaymentsConfig::default(), "JPY", None);
         check(&stripe(), "JPY", Some("products.currency"));
         check(&stripe(), "EUR", None);
     }
 
     #[test]
-    fn secrets_are_not_shown() {
+    fn debug_output_has_no_secrets() {
         let shown = format!("{:?}", PaymentsConfig { stripe_key: "sk_live_1".into(), ..stripe() });
         assert!(!shown.contains("sk_live_1") && !shown.contains("whsec"), "{shown}");
     }

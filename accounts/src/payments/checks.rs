@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn each_account_has_an_allowance_and_unknown_orders_share_one() {
+    async fn accounts_have_their_own_allowance_and_unknown_orders_share_one() {
         let (checks, now) = (Checks::new(5), Instant::now());
         let begin = |subject| checks.begin(subject, now);
         let one = Some(AccountId(1));

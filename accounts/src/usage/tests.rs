@@ -46,7 +46,7 @@ async fn stored(database: &Database, account: AccountId) -> Vec<UsageDay> {
 }
 
 #[tokio::test]
-async fn everything_is_counted_by_product_and_day() {
+async fn usage_is_counted_by_product_and_day() {
     on_each(async |database| {
         let (meter, account) = (hub(&database), account(&database).await);
         meter.call(account, Product::Football, NOON);
@@ -73,7 +73,7 @@ async fn everything_is_counted_by_product_and_day() {
 
 /// SPEC section 2: the figure of 30 days. Today is one of them.
 #[tokio::test]
-async fn thirty_days_are_shown_of_each_account_and_of_all() {
+async fn last_thirty_days_are_reported_per_account_and_for_all() {
     on_each(async |database| {
         let (meter, one, other) =
             (hub(&database), account(&database).await, account(&database).await);
@@ -100,7 +100,7 @@ async fn thirty_days_are_shown_of_each_account_and_of_all() {
 
 /// SERVICE section 6: quotas begin anew at 00:00 UTC.
 #[tokio::test]
-async fn quota_ends_and_begins_anew_at_midnight() {
+async fn quota_resets_at_midnight() {
     on_each(async |database| {
         let (meter, account) = (hub(&database), account(&database).await);
         let late = Day::of(NOON).start() + DAY_US - 1;
@@ -132,7 +132,7 @@ async fn quota_ends_and_begins_anew_at_midnight() {
 }
 
 #[tokio::test]
-async fn calls_of_earlier_runs_and_of_other_hubs_count_today() {
+async fn calls_of_previous_runs_and_other_hubs_count_today() {
     on_each(async |database| {
         let account = account(&database).await;
         let (one, other) = (hub(&database), hub(&database));
@@ -153,7 +153,7 @@ async fn calls_of_earlier_runs_and_of_other_hubs_count_today() {
 
 /// Of calls at the same moment exactly as many get through as may, while flushes are under way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn quota_is_never_overshot() {
+async fn concurrent_calls_never_exceed_the_quota() {
     on_each(async |database| {
         let (meter, account) = (hub(&database), account(&database).await);
         let mut tasks = JoinSet::new();
@@ -182,7 +182,7 @@ async fn quota_is_never_overshot() {
 
 /// What many threads count while it is flushed and forgotten all the time is counted once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nothing_is_lost_where_tallies_are_forgotten() {
+async fn nothing_is_lost_when_tallies_are_evicted() {
     on_each(async |database| {
         // Always crowded: each flush forgets what it has written.
         let config = UsageConfig { entries_max: 2, ..UsageConfig::default() };
@@ -210,7 +210,7 @@ async fn nothing_is_lost_where_tallies_are_forgotten() {
 }
 
 #[tokio::test]
-async fn memory_has_an_end() {
+async fn number_of_tallies_is_bounded() {
     on_each(async |database| {
         let config = UsageConfig { entries_max: 2, ..UsageConfig::default() };
         let meter = with(&database, &config);
@@ -247,7 +247,7 @@ async fn failed_flush_loses_nothing() {
 }
 
 #[tokio::test]
-async fn account_that_is_gone_holds_up_nobody() {
+async fn missing_account_does_not_block_the_flush() {
     on_each(async |database| {
         let (meter, account) = (hub(&database), account(&database).await);
         meter.call(AccountId::numbered(account.number() + 1), Product::Football, NOON);
@@ -260,7 +260,7 @@ async fn account_that_is_gone_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_too_old_is_swept() {
+async fn days_beyond_retention_are_swept() {
     on_each(async |database| {
         let config = UsageConfig { keep_days: 40, ..UsageConfig::default() };
         let (meter, account) = (with(&database, &config), account(&database).await);
@@ -437,7 +437,7 @@ fn days(sums: &Sums) -> Vec<UsageDay> {
 /// What was unheard turns out to be stored while the next flush fails: its tally is forgotten, and the
 /// flush that failed must not be taken for what is counted on the same day afterwards.
 #[tokio::test]
-async fn call_after_a_forgotten_tally_is_flushed() {
+async fn call_after_an_evicted_tally_is_flushed() {
     on_each(async |database| {
         let account = account(&database).await;
         let mut world = World::new(&database, account);
@@ -460,7 +460,7 @@ async fn call_after_a_forgotten_tally_is_flushed() {
 /// Whatever is counted, flushed, refused, committed unheard and killed in whatever order: the sums are
 /// right at every moment, and what a kill loses is what had not been written.
 #[tokio::test(flavor = "multi_thread")]
-async fn sums_are_right_whatever_happens() {
+async fn sums_are_correct_after_any_sequence_of_steps() {
     on_each(async |database| {
         let run = |steps: Vec<Step>| async {
             let account = account(&database).await;

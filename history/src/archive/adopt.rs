@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_kept_under_digests_is_found_under_public_ids() {
+    async fn rows_stored_under_digests_are_found_under_public_ids() {
         on_each(async |database| {
             let archive = Archive::open(&database).await.unwrap();
             let (home, away) = (digest("team", "a"), digest("team", "b"));

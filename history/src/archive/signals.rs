@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn signals_come_back_as_they_were_and_none_goes_on() {
+    async fn restored_signals_are_unchanged_and_all_ended() {
         on_each(async |database| {
             let board = SignalBoard::default();
             board.put(&[arbitrage(10, None), arbitrage(20, None)]);

@@ -27,7 +27,7 @@ async fn all_odds(archive: &Archive) -> Vec<OddsRow> {
 }
 
 #[tokio::test]
-async fn a_price_is_kept_with_its_opening_its_last_and_its_history() {
+async fn price_has_its_opening_its_last_value_and_its_history() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let home = price("acme", "home", Some(dec!(2.10)));
@@ -55,7 +55,7 @@ async fn a_price_is_kept_with_its_opening_its_last_and_its_history() {
 }
 
 #[tokio::test]
-async fn more_prices_than_fit_one_statement_are_all_written() {
+async fn prices_beyond_one_statement_are_all_written() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let of =
@@ -76,7 +76,7 @@ async fn more_prices_than_fit_one_statement_are_all_written() {
 }
 
 #[tokio::test]
-async fn a_record_that_is_put_again_writes_no_price() {
+async fn unchanged_record_writes_no_price() {
     on_each(async |database| {
         let prices = vec![
             price("acme", "home", Some(dec!(2.10))),
@@ -99,7 +99,7 @@ async fn a_record_that_is_put_again_writes_no_price() {
 }
 
 #[tokio::test]
-async fn a_price_that_is_not_told_any_more_cannot_be_taken() {
+async fn price_no_longer_reported_is_closed() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         with_prices(&archive, vec![price("acme", "home", Some(dec!(2.10)))], NOW).await;
@@ -112,7 +112,7 @@ async fn a_price_that_is_not_told_any_more_cannot_be_taken() {
 }
 
 #[tokio::test]
-async fn prices_told_at_one_moment_are_ticks_of_their_own() {
+async fn prices_reported_with_one_timestamp_are_separate_ticks() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         for (second, odds) in [(0, dec!(2)), (1, dec!(2.1)), (2, dec!(2.2))] {
@@ -188,7 +188,7 @@ async fn odds_are_filtered_sorted_and_paged() {
 }
 
 #[tokio::test]
-async fn players_are_kept_with_what_they_did() {
+async fn appearances_are_stored_with_their_counts() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         put(&archive, record(MATCH, played()), NOW).await;
@@ -254,7 +254,7 @@ async fn leaders_of_a_season_are_counted_over_its_matches() {
 }
 
 #[tokio::test]
-async fn before_the_match_nobody_has_played() {
+async fn starters_have_not_played_before_the_match() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let line_ups = [Some(line_up(&[101], &[])), None];
@@ -277,7 +277,7 @@ fn statuses(archive: &Archive) -> Vec<(Key, Status)> {
 }
 
 #[tokio::test]
-async fn a_hub_that_is_told_of_odds_alone_loses_nothing_of_a_match() {
+async fn odds_only_record_loses_nothing_of_the_stored_match() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let mut whole = record(MATCH, played());
@@ -303,7 +303,7 @@ async fn a_hub_that_is_told_of_odds_alone_loses_nothing_of_a_match() {
 }
 
 #[tokio::test]
-async fn a_match_that_the_hub_forgets_stays_and_is_closed() {
+async fn match_evicted_from_the_hub_stays_and_its_odds_are_closed() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         with_prices(&archive, vec![price("acme", "home", Some(dec!(2)))], NOW).await;
@@ -319,7 +319,7 @@ async fn a_match_that_the_hub_forgets_stays_and_is_closed() {
 }
 
 #[tokio::test]
-async fn what_another_program_writes_is_read_again() {
+async fn rows_written_by_another_program_are_reloaded() {
     on_each(async |database| {
         let own = Archive::open(&database).await.unwrap();
         let other = Archive::open(&database).await.unwrap();
@@ -350,7 +350,7 @@ async fn what_another_program_writes_is_read_again() {
 }
 
 #[tokio::test]
-async fn what_nobody_will_tell_is_unresolved_until_somebody_does() {
+async fn match_given_up_is_unresolved_until_it_is_reported_again() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let mut waiting = record(MATCH, FootballRecord::default());
@@ -372,7 +372,7 @@ async fn what_nobody_will_tell_is_unresolved_until_somebody_does() {
 }
 
 #[tokio::test]
-async fn what_is_too_old_is_deleted_with_all_that_is_of_it() {
+async fn old_matches_are_deleted_with_all_their_rows() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         for (id, start) in [(MATCH, NOW), (8, NOW + SECOND), (9, NOW)] {
@@ -401,7 +401,7 @@ async fn what_is_too_old_is_deleted_with_all_that_is_of_it() {
 }
 
 #[tokio::test]
-async fn records_come_in_the_order_in_which_they_are_asked_for() {
+async fn records_are_returned_in_the_requested_order() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let records: Vec<_> = (0..1200).map(|id| Arc::new(record(id, football()))).collect();
@@ -415,7 +415,7 @@ async fn records_come_in_the_order_in_which_they_are_asked_for() {
 }
 
 #[tokio::test]
-async fn the_keeper_writes_what_is_handed_in_and_gives_up_what_nobody_tells() {
+async fn worker_writes_its_inbox_and_gives_up_matches_without_news() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let reader = Reader::default();
@@ -462,7 +462,7 @@ async fn the_keeper_writes_what_is_handed_in_and_gives_up_what_nobody_tells() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_waits() {
+async fn failed_write_is_retried() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let (inbox, keeper) =
@@ -488,7 +488,7 @@ async fn what_cannot_be_written_waits() {
 }
 
 #[tokio::test]
-async fn readers_see_what_was_kept_before_until_it_is_told_again() {
+async fn reader_shows_the_stored_record_until_a_complete_report() {
     let reader = Reader::default();
     let told = Arc::new(record(MATCH, FootballRecord::default()));
     let kept = Arc::new(record(MATCH, played()));

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn results_move_both_sides_by_what_was_not_expected() {
+    fn results_move_both_ratings_by_the_unexpected_part() {
         let matches = [played(1, [10, 20], [3, 1]), played(2, [20, 10], [0, 2])];
         let table = RatingTable::of(&matches);
         assert_eq!(table.expected(1), None, "nobody had a result");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_played_counts() {
+    fn only_played_matches_count() {
         let drawn = played(1, [10, 20], [2, 2]);
         assert_eq!(result(&drawn), Some(0.5));
         let walkover = MatchSummary { status: Status::Walkover, winner: Some(0), ..drawn.clone() };

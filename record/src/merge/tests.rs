@@ -30,7 +30,7 @@ fn eids(record: &MatchRecord) -> Vec<&str> {
 }
 
 #[test]
-fn a_match_of_which_odds_alone_are_told_keeps_its_play() {
+fn odds_only_record_keeps_the_stored_play() {
     let mut told = odds_alone(Status::NotStarted);
     told.prices = vec![price("acme", "away", Some(dec!(4)))];
     let merged = told.merged_over(&kept());
@@ -43,7 +43,7 @@ fn a_match_of_which_odds_alone_are_told_keeps_its_play() {
 }
 
 #[test]
-fn without_who_follows_it_an_end_stays_an_end() {
+fn finished_match_stays_finished_without_a_source_of_play() {
     let check = |told, before, expected| {
         let mut old = kept();
         old.brief_mut().status = before;
@@ -61,7 +61,7 @@ fn without_who_follows_it_an_end_stays_an_end() {
 }
 
 #[test]
-fn who_follows_the_play_is_believed() {
+fn source_that_follows_the_play_wins() {
     let mut told = testing::record(MATCH, football());
     told.brief_mut().score = Some([0, 0]);
     let merged = told.merged_over(&kept());
@@ -69,7 +69,7 @@ fn who_follows_the_play_is_believed() {
 }
 
 #[test]
-fn a_goal_under_another_name_is_the_same_goal() {
+fn goal_with_another_event_id_is_the_same_goal() {
     let mut same = incident("goal", Some("regular"), 0, 101, None);
     (same.eid, same.minute) = ("other".into(), 12);
     let next = incident("goal", Some("regular"), 1, 202, None);
@@ -83,7 +83,7 @@ fn a_goal_under_another_name_is_the_same_goal() {
 }
 
 #[test]
-fn what_is_told_whole_is_shared_as_it_is_told() {
+fn complete_record_is_shared_unchanged() {
     let told = Arc::new(kept());
     assert!(Arc::ptr_eq(&completed(&told, Some(&odds_alone(Status::Live))), &told));
     assert!(Arc::ptr_eq(&completed(&told, None), &told));
@@ -104,7 +104,7 @@ fn point(number: u8) -> PointRecord {
 }
 
 #[test]
-fn points_are_joined_where_they_overlap() {
+fn overlapping_points_are_joined() {
     let of = |numbers: std::ops::Range<u8>| numbers.map(point).collect::<Vec<_>>();
     assert_eq!(points(&of(3..6), &of(0..4)), of(0..6));
     assert_eq!(points(&of(4..6), &of(0..4)), of(0..6), "one follows the other");

@@ -4,7 +4,7 @@ use super::*;
 
 /// SPEC section 3, the first row and rule 1; section 5, obtaining the token, steps 1 to 3.
 #[tokio::test]
-async fn an_account_is_inactive_until_its_link_is_followed_and_has_its_key_from_then_on() {
+async fn account_is_active_and_has_a_key_once_its_link_is_followed() {
     on_each_accounts(async |life| {
         life.register("Me@X.org ", PASSWORD, NOW).await;
         let account = life.find(ME).await.unwrap();
@@ -27,7 +27,7 @@ async fn an_account_is_inactive_until_its_link_is_followed_and_has_its_key_from_
 }
 
 #[tokio::test]
-async fn a_link_is_used_once() {
+async fn verification_link_is_used_once() {
     on_each_accounts(async |life| {
         let link = life.verification_link(ME).await;
         assert!(matches!(life.verify(&link, NOW).await, VerificationOutcome::Now { .. }));
@@ -40,7 +40,7 @@ async fn a_link_is_used_once() {
 }
 
 #[tokio::test]
-async fn a_link_is_good_for_24_hours_and_is_sent_again_on_demand() {
+async fn link_is_valid_for_24_hours_and_is_resent_on_request() {
     on_each_accounts(async |life| {
         let first = life.verification_link(ME).await;
         let over = NOW + 24 * HOUR_US;
@@ -61,7 +61,7 @@ async fn a_link_is_good_for_24_hours_and_is_sent_again_on_demand() {
 }
 
 #[tokio::test]
-async fn an_older_link_stops_working_when_a_newer_one_is_used() {
+async fn older_link_stops_working_when_a_newer_one_is_used() {
     on_each_accounts(async |life| {
         life.register(ME, "the first password", NOW).await;
         life.register(ME, "the second password", NOW + 1).await;
@@ -130,7 +130,7 @@ async fn links_are_signed_with_the_pepper() {
 
 /// Registering a known address gets the same answer; only the owner of the address gets a mail.
 #[tokio::test]
-async fn registering_a_known_address_tells_its_owner_alone_and_changes_nothing() {
+async fn registering_a_known_address_only_notifies_its_owner() {
     on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
         let before = life.customer(account).await;
@@ -145,7 +145,7 @@ async fn registering_a_known_address_tells_its_owner_alone_and_changes_nothing()
 }
 
 #[tokio::test]
-async fn the_time_of_an_answer_does_not_tell_who_is_registered() {
+async fn response_time_does_not_reveal_registered_addresses() {
     on_each(async |database| {
         let life = TestAccounts::with(&database, AccountsConfig { answer_ms: 60, ..quick() }).await;
         life.active(ME).await;
@@ -163,7 +163,7 @@ async fn the_time_of_an_answer_does_not_tell_who_is_registered() {
 /// A link proves the address; the password is that of the browser that follows it, or is typed there.
 /// `first` and `second` register, then the links are followed in a browser: cases A and B.
 #[tokio::test]
-async fn no_password_takes_effect_by_a_link_that_another_browser_follows() {
+async fn link_activates_only_the_password_of_the_same_browser() {
     const MINE: &str = "the password of the owner";
     const STRANGERS: &str = "the password of a stranger";
     on_each_accounts(async |life| {
@@ -193,7 +193,7 @@ async fn no_password_takes_effect_by_a_link_that_another_browser_follows() {
 /// Cases C and D: the owner, in a browser that never registered, asks for the mail once more, or says to
 /// have forgotten the password. Case E: the operator made the account.
 #[tokio::test]
-async fn a_browser_that_did_not_register_chooses_the_password_itself() {
+async fn browser_that_did_not_register_must_choose_a_password() {
     const STRANGERS: &str = "the password of a stranger";
     on_each_accounts(async |life| {
         let (owner, stranger) = (Visitor::generate().unwrap(), Visitor::generate().unwrap());
@@ -233,7 +233,7 @@ async fn a_browser_that_did_not_register_chooses_the_password_itself() {
 
 /// What strangers ask for neither floods a mailbox nor keeps its owner from a link.
 #[tokio::test]
-async fn strangers_cannot_use_up_the_mails_of_the_owner() {
+async fn strangers_cannot_exhaust_the_mail_limit_of_the_owner() {
     on_each(async |database| {
         let config =
             AccountsConfig { mails_max_per_hour: 4, mails_reserved_per_hour: 2, ..quick() };
@@ -269,7 +269,7 @@ async fn strangers_cannot_use_up_the_mails_of_the_owner() {
 
 /// SPEC section 3, rule 2: the badge cannot be obtained by registering.
 #[tokio::test]
-async fn no_badge_comes_with_registering() {
+async fn registration_grants_no_badge() {
     on_each_accounts(async |life| {
         life.active("founder@x.org").await;
         life.execute("UPDATE accounts SET founder_us = 1").await;
@@ -281,7 +281,7 @@ async fn no_badge_comes_with_registering() {
 
 /// Its address is shown to be somebody's by the link, as with any other; its key goes on working.
 #[tokio::test]
-async fn an_account_made_by_the_operator_is_claimed_by_registering() {
+async fn account_created_by_operator_is_claimed_by_registering() {
     on_each_accounts(async |life| {
         let month = [(Addon::Odds, 30)];
         let key = life.accounts.create_key(Some("Me@X.org"), &month, NOW).await.unwrap();

@@ -153,7 +153,7 @@ async fn check(shop: &TestShop, scenario: &Scenario, number: usize) {
 /// SPEC section 8, and a ledger that adds up: any sequence with repetitions and permutations of what
 /// providers tell, over several orders and accounts.
 #[tokio::test]
-async fn days_granted_are_days_paid_less_those_given_back() {
+async fn days_granted_are_days_paid_minus_days_refunded() {
     on_each_shop(async |shop| {
         let mut runner = TestRunner::new(Config::default());
         for number in 0..60 {
@@ -188,7 +188,7 @@ fn order(months: u32, hundredths: i64) -> Order {
 proptest! {
     /// Told in any order and any number of times, facts come to the same.
     #[test]
-    fn facts_do_not_depend_on_their_order(
+    fn result_does_not_depend_on_order_or_repetition_of_facts(
         facts in vec(fact(), 0..12),
         months in proptest::sample::select(TERMS.to_vec()),
         cents in 1_i64..100_000,
@@ -217,7 +217,7 @@ proptest! {
 
 /// The same webhook twenty times at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_webhook_that_comes_twenty_times_at_once_counts_once() {
+async fn webhook_received_twenty_times_at_once_counts_once() {
     on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
@@ -235,7 +235,7 @@ async fn a_webhook_that_comes_twenty_times_at_once_counts_once() {
 
 /// The way back, the webhooks and the sweeper at once, for many customers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn coming_back_while_the_webhook_arrives_counts_once() {
+async fn return_and_concurrent_webhook_count_once() {
     on_each_shop(async |mut shop| {
         let mut customers = Vec::new();
         for number in 0..10 {

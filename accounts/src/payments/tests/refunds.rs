@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn the_operator_gives_back_a_part_and_then_the_rest_on_both_rails() {
+async fn partial_and_full_refunds_revoke_days_with_both_providers() {
     on_each_shop(async |mut shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
@@ -29,7 +29,7 @@ async fn the_operator_gives_back_a_part_and_then_the_rest_on_both_rails() {
 }
 
 #[tokio::test]
-async fn a_share_of_a_day_stays_with_the_customer() {
+async fn refund_of_a_fraction_of_a_day_does_not_revoke_the_day() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.buy(&customer, Addon::Sports, 1, PaymentMethod::Card, NOW).await;
@@ -44,7 +44,7 @@ async fn a_share_of_a_day_stays_with_the_customer() {
 }
 
 #[tokio::test]
-async fn no_more_is_given_back_than_was_paid() {
+async fn refund_beyond_the_amount_paid_is_refused() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let open = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
@@ -66,7 +66,7 @@ async fn no_more_is_given_back_than_was_paid() {
 
 /// At the provider's own pages, before we even heard of the payment.
 #[tokio::test]
-async fn a_refund_that_is_told_before_its_payment_leaves_nothing() {
+async fn refund_reported_before_its_payment_leaves_no_days() {
     on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
@@ -83,7 +83,7 @@ async fn a_refund_that_is_told_before_its_payment_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_refund_whose_answer_was_lost_is_not_given_twice() {
+async fn refund_with_a_lost_response_is_not_repeated() {
     on_each_shop(async |mut shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;

@@ -12,7 +12,7 @@ fn digest(number: u64) -> Id {
 }
 
 #[test]
-fn choices_are_all_numbers_once() {
+fn choices_include_every_number_once() {
     for own in [Id(0), Id(1), digest(7), Id((1 << 52) - 1)] {
         let all: BTreeSet<u32> = choices(own, FEW).collect();
         assert_eq!(all, (1..=FEW).collect(), "{own}");
@@ -24,7 +24,7 @@ fn choices_are_all_numbers_once() {
 }
 
 #[test]
-fn numbers_run_out_and_none_is_given_twice() {
+fn numbers_run_out_without_duplicates() {
     let mut numbers = Numbers::of(FEW);
     let given: BTreeSet<u32> =
         (0..u64::from(FEW)).map(|it| numbers.take(digest(it)).expect("there is room").0).collect();
@@ -43,7 +43,7 @@ fn scattered(number: u64) -> Id {
 
 /// As at a birthday party, some want the same first choice: some 20 of 300,000.
 #[test]
-fn as_many_digests_have_as_many_numbers() {
+fn each_digest_has_its_own_number() {
     let mut numbers = Numbers::default();
     let all = || (0..300_000).map(scattered);
     let given: HashSet<u32> =
@@ -75,7 +75,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn a_digest_keeps_its_number_and_no_two_share_one(
+    fn digest_keeps_its_number_and_no_two_digests_share_one(
         steps in prop::collection::vec(step(), 1..400)
     ) {
         let mut numbers = Numbers::of(FEW);
