@@ -114,8 +114,7 @@ mod tests {
         check(Format::JsonLines, &rows, "{\"id\":\"1\",\"a_side\":null,\"note\":\"-\"}\n");
     }
 
-    /// What somebody else wrote cannot pass for a field or a line of its own. JSON escapes it instead,
-    /// so that nothing is lost.
+    /// Foreign text cannot inject a field or a line. JSON escapes it instead, so that nothing is lost.
     #[test]
     fn cell_stays_one_field_on_one_line() {
         let rows = [[Some("1"), Some("b\tc\nd\u{1b}[31m"), Some("e")]];

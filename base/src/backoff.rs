@@ -1,6 +1,6 @@
 //! Exponential back-off with jitter.
 //!
-//! [`BackoffPolicy`] determines the waits, whatever is retried; [`Backoff`] counts the failures of a
+//! [`BackoffPolicy`] determines the waits of any retry; [`Backoff`] counts the failures of a
 //! source that reconnects. A source's wait is drawn between half of the bound and the bound, so that
 //! many hubs that were disconnected together do not reconnect together. Only a connection that held
 //! long enough resets the bound, so that a flapping peer is not hammered.

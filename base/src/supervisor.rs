@@ -1,7 +1,7 @@
 //! Ends the process when one of its parts fails, so that a service manager restarts it.
 //!
 //! Every long-lived thread and task starts here, under the name of its part. A part fails when it
-//! panics, or when it ends although nobody asked the hub to stop. From that moment [`has_failed`] is
+//! panics, or when it ends before a stop of the hub was requested. From that moment [`has_failed`] is
 //! true (`/readyz` answers 503), one line on the standard error names the part and the reason, and
 //! [`failed`] wakes `app::run`, which closes the sockets and ends with
 //! [`EXIT_CODE`]. A watchdog thread ends the process after `server.failure_exit_ms` even if every
@@ -50,7 +50,7 @@ tokio::task_local! {
 /// When a part may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifetime {
-    /// Not before the hub is asked to stop.
+    /// Not before a stop of the hub is requested.
     UntilStop,
     /// Whenever its work is done, such as a recording that is played once.
     Finite,
@@ -81,7 +81,7 @@ fn exit_after_failure(failure: &Receiver<()>, exit_within: Duration) {
     }
 }
 
-/// From now on parts may end: the hub was asked to stop.
+/// Declares that the hub is stopping: from now on parts may end.
 pub fn stopping() {
     STOPPING.store(true, Ordering::Release);
 }

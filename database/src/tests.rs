@@ -30,11 +30,11 @@ async fn postgresql_is_tested_too() {
 #[tokio::test]
 async fn reopened_database_has_its_data() {
     on_each(async |database| {
-        insert_meta(&database, "kept").await;
+        insert_meta(&database, "stored").await;
         let again = Database::open_existing(database.name()).await.unwrap();
-        let kept: Vec<String> =
+        let stored: Vec<String> =
             sqlx::query_scalar("SELECT name FROM meta").fetch_all(again.pool()).await.unwrap();
-        assert_eq!(kept, ["kept"]);
+        assert_eq!(stored, ["stored"]);
         again.close().await;
     })
     .await;
@@ -241,9 +241,9 @@ async fn steps_of_one_kind_are_committed_together() {
         let mut batch_writer = database.batch_writer(&mut budget);
         insert("c").execute(batch_writer.next().await.unwrap()).await.unwrap();
         batch_writer.finish().await.unwrap();
-        let kept = sqlx::query_scalar("SELECT name FROM meta WHERE name IN ('a', 'b', 'c')");
-        let kept: Vec<String> = kept.fetch_all(database.pool()).await.unwrap();
-        assert_eq!(kept, ["c"], "what was dropped before its end is not there");
+        let stored = sqlx::query_scalar("SELECT name FROM meta WHERE name IN ('a', 'b', 'c')");
+        let stored: Vec<String> = stored.fetch_all(database.pool()).await.unwrap();
+        assert_eq!(stored, ["c"], "a batch dropped before it is finished is not stored");
     })
     .await;
 }
@@ -257,7 +257,7 @@ async fn current_database_is_opened_during_another_write() {
             .await
             .unwrap();
         let opened = timeout(WAIT, Database::open_existing(database.name())).await;
-        opened.expect("it waits for nobody").unwrap().close().await;
+        opened.expect("it does not wait").unwrap().close().await;
         tx.commit().await.unwrap();
     })
     .await;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::DemoSpeed;
 
 /// The simulated clock showed `world` when the real clock showed `ours`, and has run `speed` times
-/// as fast since then. Before that, both ran alike.
+/// as fast since then. Before that, both ran at the same speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorldClock {
     speed: DemoSpeed,

@@ -36,7 +36,7 @@ struct OperatorFixture {
 impl OperatorFixture {
     fn of(database: Database) -> Self {
         let mut config = Config::default();
-        // As little as is allowed: what is tested is not how slow a hash is.
+        // The allowed minimum: these tests do not depend on the cost of hashing.
         config.accounts.password_memory_kib = 8;
         config.accounts.password_passes = 1;
         Self { database, config }
@@ -380,7 +380,7 @@ async fn ledger_is_printed_as_json() {
     .await;
 }
 
-/// More entries than are read at once are all printed, and all counted.
+/// Entries beyond one batch are all printed and counted.
 #[tokio::test]
 async fn long_ledger_is_printed_completely() {
     on_each_operator(async |operator| {

@@ -19,7 +19,7 @@ use super::{Caller, KeyId, Micros, key::KeyHash};
 pub(super) struct Generation(u64);
 
 pub(super) struct Cache {
-    /// The input is a keyed hash already, so nobody can choose its bucket.
+    /// The input is a keyed hash already, so an attacker cannot choose its bucket.
     callers: DashMap<KeyHash, CachedCaller, FxBuildHasher>,
     generation: AtomicU64,
     entries_max: usize,

@@ -32,7 +32,7 @@ async fn open_with(
     Accounts::open_existing(database.name(), config).await
 }
 
-/// A file of SQLite's that is not there yet.
+/// An SQLite file that does not exist yet.
 struct TestFile {
     dir: TempDir,
 }
@@ -50,7 +50,7 @@ impl TestFile {
         Accounts::open(&self.path()).await.unwrap()
     }
 
-    /// The database and the files that SQLite keeps beside it.
+    /// The database file and the files that SQLite creates next to it.
     fn paths(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.dir.path()).unwrap();
         entries.map(|entry| entry.unwrap().path()).collect()
@@ -215,7 +215,7 @@ async fn keys_survive_a_restart() {
     .await;
 }
 
-/// Of SQLite's alone: where PostgreSQL keeps its files is not ours.
+/// Only for SQLite: PostgreSQL manages its own files.
 #[tokio::test]
 async fn files_have_no_secret_and_are_readable_only_by_their_owner() {
     let file = TestFile::new();
@@ -344,7 +344,7 @@ async fn another_pepper_is_refused() {
     .await;
 }
 
-/// Eight programs open a database at once and buy for the same address.
+/// Eight programs open a database concurrently and buy for the same address.
 async fn race_on(name: &DatabaseName) {
     let mut tasks = JoinSet::new();
     for _ in 0..8 {

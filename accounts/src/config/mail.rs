@@ -44,7 +44,7 @@ pub struct MailConfig {
     pub retry_ms: u64,
     /// The longest wait in milliseconds. Default 3600000, an hour.
     pub retry_max_ms: u64,
-    /// Days for which the rows of sent and failed mails are kept: address, kind, time and error.
+    /// Days for which the rows of sent and failed mails are stored: address, kind, time and error.
     /// Default 30.
     pub keep_days: u32,
 }

@@ -35,8 +35,8 @@ pub struct PaymentsConfig {
     pub webhook_age_ms: u64,
     /// Bytes of a webhook. Default 262144. Each webhook that is being read takes as much memory.
     pub webhook_bytes_max: usize,
-    /// PayPal webhooks per minute, about orders of one account, whose signature PayPal is asked to
-    /// verify; only PayPal can verify it. Default 60. The same limit applies to all unknown orders
+    /// Signature verifications per minute requested from PayPal for webhooks about orders of one
+    /// account; only PayPal can verify them. Default 60. The same limit applies to all unknown orders
     /// together. Further webhooks get 503, and PayPal sends them again.
     pub webhook_checks_per_minute: u32,
     /// Orders of one account that are neither paid nor closed. Default 20.

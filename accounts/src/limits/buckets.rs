@@ -189,7 +189,7 @@ mod tests {
         let most = 20_000 + usize::try_from(SHARED).unwrap();
         assert!(buckets.limiter.len() <= most, "{} buckets", buckets.limiter.len());
         assert!(passed as usize <= most, "{passed} of a crowd have passed");
-        assert!(passed > 20_000, "nobody of the crowd has passed");
+        assert!(passed > 20_000, "none of the crowd has passed");
         clock.advance(Duration::from_secs(3 * 3_600));
         taken(&buckets, "one", 20_000);
         assert!(buckets.limiter.len() < 10, "full buckets stay: {}", buckets.limiter.len());

@@ -208,7 +208,7 @@ mod tests {
             task.abort();
             assert!(task.await.expect_err("it waits").is_cancelled());
         }
-        assert!(budgets.enter(ONE).is_ok_and(|place| place.is_some()), "nobody waits any more");
+        assert!(budgets.enter(ONE).is_ok_and(|place| place.is_some()), "no request waits");
     }
 
     #[tokio::test]
@@ -227,7 +227,7 @@ mod tests {
     fn accounts_without_debt_are_evicted() {
         let budgets = budgets(20, 2);
         for id in 0..10_000 {
-            budgets.enter(AccountId(id)).expect("nobody waits");
+            budgets.enter(AccountId(id)).expect("no request waits");
         }
         assert!(budgets.accounts().of.len() <= SWEEP_AT);
     }

@@ -164,7 +164,7 @@ impl Limits {
         take_of(self.shared.log_ins_by_email.as_ref(), (Origin::from(address), name))
     }
 
-    /// Counts a password typed by somebody who is logged in to this account.
+    /// Counts a password confirmation in a session of this account.
     ///
     /// # Errors
     ///

@@ -38,7 +38,7 @@ impl Payments {
     ///
     /// # Errors
     ///
-    /// If the store fails. A provider that does not answer is asked again later.
+    /// If the store fails. A provider that does not respond is queried again later.
     pub async fn sweep(&self, now: Micros) -> Result<usize, PaymentError> {
         let config = &self.shared.config;
         let after = config.sweep_age_min();

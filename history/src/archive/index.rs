@@ -177,9 +177,9 @@ impl Index {
         let (first, last) = span(query);
         if let Some(orders) = self.shortest(query) {
             let orders = within(&orders, first, last).iter();
-            let kept = orders.filter(|order| !known.contains(&order.id));
-            let kept = kept.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
-            page.fill(kept.filter(|(_, brief)| query.selects(brief)));
+            let stored = orders.filter(|order| !known.contains(&order.id));
+            let stored = stored.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
+            page.fill(stored.filter(|(_, brief)| query.selects(brief)));
         } else {
             let replaced = known.iter().filter_map(|id| self.briefs.get(id));
             let mut replaced: Vec<_> = replaced.map(|brief| SortKey::of(brief)).collect();

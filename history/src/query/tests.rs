@@ -7,7 +7,7 @@ use record::{Key, MatchSummary, testing::result};
 fn current_season_depends_on_the_api_version() {
     let of =
         |id: Key, season: Key| MatchSummary { season: Some(season), ..result(id, [1, 2], [0, 0]) };
-    // The second season has begun; a match of the first one was put off until after all others.
+    // The second season has begun; a match of the first one was postponed until after all others.
     let briefs = [of(1, 10), of(5, 20), of(9, 10)];
     let calendar = |now, rule| Calendar::of_matches(&briefs, now, rule);
     assert_eq!(calendar(6, CurrentSeason::BegunLast).current(7), Some(20));

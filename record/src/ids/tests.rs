@@ -20,7 +20,7 @@ fn rivals() -> (Id, Id) {
     (one, Id(one.0 + u64::from(NUMBERS_MAX)))
 }
 
-/// Every id of an event, as they are visited.
+/// Every id of an event, in the order of the visits.
 fn ids_of(mut event: Event) -> Vec<u64> {
     let mut all = Vec::new();
     event.each_id(&mut |id| all.push(id.0));
@@ -79,7 +79,7 @@ fn every_id_of_a_fact_is_visited() {
     assert_eq!(ids_of(event(Fact::Race(race))), [1, 2]);
 }
 
-/// The simulator tells every kind of fact: none of them leaves a digest behind.
+/// The simulator produces every kind of fact; none contains a digest after numbering.
 #[test]
 fn all_ids_of_the_simulator_are_numbered() {
     let ids = PublicIds::default();

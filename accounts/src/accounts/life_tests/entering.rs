@@ -67,7 +67,7 @@ async fn password_is_rehashed_when_the_settings_change() {
     .await;
 }
 
-/// With the pepper in a setting, who has the database alone cannot even test a guess.
+/// With the pepper in a setting, a stolen database alone does not allow testing a guess.
 #[tokio::test]
 async fn password_hashes_depend_on_the_pepper() {
     on_each(async |database| {

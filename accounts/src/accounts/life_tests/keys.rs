@@ -19,7 +19,7 @@ async fn regeneration_replaces_the_old_key_at_once() {
         assert!(life.works(&new, NOW + 1).await);
         assert_eq!(life.accounts.renew(&caller).await.unwrap(), None, "its sockets are to close");
         assert_eq!(changes.try_recv(), Ok(caller.key));
-        assert_eq!(changes.try_recv(), Err(TryRecvError::Empty), "of nobody else");
+        assert_eq!(changes.try_recv(), Err(TryRecvError::Empty), "no other key changed");
         let customer = life.customer(account).await.unwrap();
         assert_eq!(customer.key_prefix.as_deref(), Some(new.prefix()));
         assert_eq!(customer.key_created, Some(NOW + 1));
@@ -41,8 +41,8 @@ async fn concurrent_regenerations_leave_one_key() {
         let keys: Vec<Key> =
             join_all(regenerating).await.into_iter().map(|key| key.unwrap()).collect();
         let newest = life.customer(account).await.unwrap().key_prefix;
-        // The second handle stands for another program, which hears of it in its own time: asked by
-        // one that has nothing in its cache.
+        // The second handle stands for another program, which sees the change later, so a handle
+        // with an empty cache checks the keys.
         let judge = TestAccounts::of(&database).await;
         assert!(!judge.works(&first, NOW + 1).await);
         for key in keys {

@@ -20,8 +20,8 @@ async fn deleted_account_loses_keys_sessions_links_and_mails() {
 
         assert!(!life.works(&key, NOW + 1).await && !life.works(&other, NOW + 1).await);
         assert_eq!(life.accounts.renew(&caller).await.unwrap(), None, "its sockets are to close");
-        let told = [changes.try_recv().unwrap(), changes.try_recv().unwrap()];
-        assert!(told.contains(&caller.key), "{told:?}");
+        let changed = [changes.try_recv().unwrap(), changes.try_recv().unwrap()];
+        assert!(changed.contains(&caller.key), "{changed:?}");
         assert_eq!(life.session(&session, NOW + 1).await, None);
         assert_eq!(life.customer(account).await, None);
         assert_eq!(life.log_in(ME, PASSWORD, NOW + 1).await, None);
@@ -62,7 +62,7 @@ async fn deleted_account_leaves_an_anonymous_row_and_its_ledger() {
     .await;
 }
 
-/// SPEC section 3, rule 2 once more: who comes back is new, and has no badge.
+/// SPEC section 3, rule 2: a returning customer has a new account without the badge.
 #[tokio::test]
 async fn address_of_a_deleted_account_can_register_a_new_account() {
     on_each_accounts(async |life| {

@@ -87,7 +87,7 @@ async fn no_session_outlives(change: impl AsyncFn(&TestAccounts, AccountId) -> R
     .await;
 }
 
-/// Whichever comes first: afterwards nobody is logged in to an account that is gone.
+/// In either order, no session of the deleted account remains.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_session_outlives_an_account_deleted_during_log_in() {
     no_session_outlives(async |life, account| {
@@ -96,7 +96,7 @@ async fn no_session_outlives_an_account_deleted_during_log_in() {
     .await;
 }
 
-/// Whoever knows the old password gets in before the change, and is out after it, or not in at all.
+/// A log-in with the old password fails, or its session ends with the change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_session_outlives_a_password_changed_during_log_in() {
     no_session_outlives(async |life, account| {
@@ -112,19 +112,19 @@ async fn hourly_mail_limit_holds_for_concurrent_requests() {
         let config = AccountsConfig { mails_max_per_hour: 3, ..quick() };
         let life = TestAccounts::with(&database, config).await;
         life.register(ME, PASSWORD, NOW).await;
-        let asking = (0..12).map(|_| {
+        let requests = (0..12).map(|_| {
             let accounts = life.accounts.clone();
             tokio::spawn(async move { accounts.resend_verification(&email(ME), NOW).await })
         });
-        for asked in futures_util::future::join_all(asking).await {
-            asked.unwrap().unwrap();
+        for outcome in futures_util::future::join_all(requests).await {
+            outcome.unwrap().unwrap();
         }
         assert_eq!(life.mails(ME).await.len(), 3);
     })
     .await;
 }
 
-/// The same address for two accounts that change theirs at once.
+/// Two accounts change their address to the same one concurrently.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn address_requested_by_two_accounts_at_once_goes_to_one() {
     on_each_accounts(async |life| {

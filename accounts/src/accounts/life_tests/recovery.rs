@@ -12,7 +12,7 @@ async fn forgotten_password_is_replaced_by_a_link() {
         let (_, key) = life.active(ME).await;
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let link = life.reset_link(ME).await;
-        assert!(life.session(&session, NOW).await.is_some(), "asking alone changes nothing");
+        assert!(life.session(&session, NOW).await.is_some(), "a request alone changes nothing");
 
         assert_eq!(reset(&life, &link, "another horse", NOW).await, LinkOutcome::Done);
         assert_eq!(life.session(&session, NOW).await, None, "all sessions end");
@@ -126,9 +126,9 @@ async fn address_is_changed_by_a_link_to_the_new_one() {
         let (account, key) = life.active(ME).await;
         let of_old_address = life.reset_link(ME).await;
         let wrong = password("wrong horse");
-        let asked =
+        let refused_change =
             life.accounts.request_email_change(account, &email("new@x.org"), wrong, NOW).await;
-        assert_eq!(asked.unwrap(), EmailChangeOutcome::WrongPassword);
+        assert_eq!(refused_change.unwrap(), EmailChangeOutcome::WrongPassword);
         assert_eq!(ask_change(&life, account, "New@x.org").await, EmailChangeOutcome::Sent);
         assert_eq!(life.mails("new@x.org").await, [MailKind::EmailChange]);
         assert!(life.log_in(ME, PASSWORD, NOW).await.is_some(), "nothing has changed yet");
@@ -166,10 +166,10 @@ async fn change_to_a_taken_address_fails_without_disclosure() {
         let (account, _) = life.active(ME).await;
         let (owner, _) = life.active("taken@x.org").await;
         assert_eq!(ask_change(&life, account, "taken@x.org").await, EmailChangeOutcome::Sent);
-        let told = [MailKind::Verify, MailKind::AlreadyRegistered];
-        assert_eq!(life.mails("taken@x.org").await, told);
+        let expected = [MailKind::Verify, MailKind::AlreadyRegistered];
+        assert_eq!(life.mails("taken@x.org").await, expected);
 
-        // Taken between asking and following.
+        // Taken between the request and the click.
         assert_eq!(ask_change(&life, account, "later@x.org").await, EmailChangeOutcome::Sent);
         let link = life.link("later@x.org", MailKind::EmailChange).await;
         life.active("later@x.org").await;
@@ -181,7 +181,7 @@ async fn change_to_a_taken_address_fails_without_disclosure() {
     .await;
 }
 
-/// Else whoever registers somebody else's address, without ever confirming it, keeps them from it.
+/// Otherwise an unconfirmed registration of a foreign address would block its owner.
 #[tokio::test]
 async fn unconfirmed_registration_yields_to_the_owner_of_the_address() {
     on_each_accounts(async |life| {

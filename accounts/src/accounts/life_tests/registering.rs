@@ -11,7 +11,7 @@ async fn account_is_active_and_has_a_key_once_its_link_is_followed() {
         let before = life.customer(account).await.unwrap();
         assert_eq!((before.active, before.key_prefix), (None, None));
         assert!(life.accounts.keys().await.unwrap().is_empty(), "no key before the link");
-        assert_eq!(life.log_in(ME, PASSWORD, NOW).await, None, "nobody gets in before the link");
+        assert_eq!(life.log_in(ME, PASSWORD, NOW).await, None, "no log-in before the link");
 
         let link = life.link(ME, MailKind::Verify).await;
         let verified = life.verify(&link, NOW + 5).await;
@@ -190,8 +190,8 @@ async fn link_activates_only_the_password_of_the_same_browser() {
     .await;
 }
 
-/// Cases C and D: the owner, in a browser that never registered, asks for the mail once more, or says to
-/// have forgotten the password. Case E: the operator made the account.
+/// Cases C and D: the owner, in a browser that never registered, requests the mail again or a password
+/// reset. Case E: the operator created the account.
 #[tokio::test]
 async fn browser_that_did_not_register_must_choose_a_password() {
     const STRANGERS: &str = "the password of a stranger";
@@ -231,7 +231,7 @@ async fn browser_that_did_not_register_must_choose_a_password() {
     .await;
 }
 
-/// What strangers ask for neither floods a mailbox nor keeps its owner from a link.
+/// Requests by strangers neither flood a mailbox nor prevent its owner from getting a link.
 #[tokio::test]
 async fn strangers_cannot_exhaust_the_mail_limit_of_the_owner() {
     on_each(async |database| {
@@ -255,7 +255,7 @@ async fn strangers_cannot_exhaust_the_mail_limit_of_the_owner() {
         }
         let kinds = life.mails(ME).await;
         assert_eq!(count(&kinds, MailKind::Reset), 3 + 2, "the owner's reserve: {kinds:?}");
-        // Each of the links that strangers caused is as good as one that the owner asked for.
+        // A link that a stranger caused is as valid as one that the owner requested.
         let first = life.links(ME, MailKind::Reset).await.swap_remove(0);
         let reset = life.accounts.reset(&first, life.new_password("another horse"), soon).await;
         assert_eq!(reset.unwrap(), LinkOutcome::Done);
@@ -279,7 +279,7 @@ async fn registration_grants_no_badge() {
     .await;
 }
 
-/// Its address is shown to be somebody's by the link, as with any other; its key goes on working.
+/// The link confirms the address, as for any other account; the key continues to work.
 #[tokio::test]
 async fn account_created_by_operator_is_claimed_by_registering() {
     on_each_accounts(async |life| {

@@ -9,11 +9,11 @@ async fn idle_session_expires() {
     on_each_accounts(async |life| {
         life.active(ME).await;
         let idle = quick().session_idle_max();
-        let left = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        let kept = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        assert!(life.session(&kept, NOW + idle - 1).await.is_some());
-        assert!(life.session(&left, NOW + idle).await.is_none());
-        assert!(life.session(&kept, NOW + idle).await.is_some(), "it was used meanwhile");
+        let unused = life.log_in(ME, PASSWORD, NOW).await.unwrap();
+        let used = life.log_in(ME, PASSWORD, NOW).await.unwrap();
+        assert!(life.session(&used, NOW + idle - 1).await.is_some());
+        assert!(life.session(&unused, NOW + idle).await.is_none());
+        assert!(life.session(&used, NOW + idle).await.is_some(), "it was used meanwhile");
     })
     .await;
 }
@@ -69,7 +69,7 @@ async fn oldest_session_ends_beyond_the_limit() {
             last.push(life.session(secret, NOW + 5_000_000).await.is_some());
         }
         assert_eq!(last, [false, false, true, true, true]);
-        assert!(life.session(&others, NOW).await.is_some(), "nobody else's");
+        assert!(life.session(&others, NOW).await.is_some(), "the session of another account");
     })
     .await;
 }

@@ -35,7 +35,7 @@ async fn claimed_mail_is_due_again_after_the_claim_expires() {
         assert!(outbox.claim(mail, mail.next + 100).await.unwrap());
         assert!(!outbox.claim(mail, mail.next + 200).await.unwrap(), "it was claimed before");
         assert_eq!(due(&database, mail.next + 99).await, []);
-        // Whoever claimed it has not come back.
+        // The worker that claimed it did not finish.
         let [again] = &*due(&database, mail.next + 100).await else { panic!("it is due again") };
         assert_eq!((again.id, again.attempts), (mail.id, 1));
         assert!(outbox.claim(again, again.next + 100).await.unwrap());

@@ -37,7 +37,7 @@ async fn server_that_is_down_costs_no_attempt() {
     if Server::start(&[]).await.is_none() {
         return;
     }
-    // Somebody who answers nobody.
+    // A listener that never responds.
     let down = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = down.local_addr().unwrap().port();
     let mailer = TestMailer::start(&settings(port)).await;
@@ -145,7 +145,7 @@ async fn lost_response_sends_the_same_message_id_again() {
         text.lines().find(|line| line.starts_with("Message-ID: ")).unwrap().to_owned()
     };
     let (first, second) = (id(server.mail().await), id(server.mail().await));
-    assert_eq!(first, second, "a mailbox can tell that it is one mail");
+    assert_eq!(first, second, "a mailbox can recognise the duplicate");
     assert_eq!(mailer.until(mail, |row| row.sent_us.is_some()).await.attempts, 2);
     mailer.stop().await;
 }

@@ -1,4 +1,4 @@
-//! What is bought, for how much, and until when it lasts.
+//! Purchases: products, prices and expiry.
 
 use super::*;
 use crate::accounts::{FounderGrantOutcome, LedgerKind};
@@ -97,7 +97,7 @@ async fn only_terms_of_1_3_6_and_12_months_are_sold() {
     .await;
 }
 
-/// What was charged, as the providers know it.
+/// The amount charged by the provider.
 async fn charged(shop: &TestShop, by: &Customer, addon: Addon, method: PaymentMethod) -> Decimal {
     let order = shop.begin(by, addon, 1, method).await;
     assert_eq!(shop.click(&order, "pay").await.status(), 303);
@@ -107,8 +107,8 @@ async fn charged(shop: &TestShop, by: &Customer, addon: Addon, method: PaymentMe
     paid.price.amount
 }
 
-/// SPEC section 3, rules 2, 4 and 5: the badge is granted once to those who are there; their rate is
-/// charged without a code, on card and PayPal alike, where there is one; what is shown is what is charged.
+/// SPEC section 3, rules 2, 4 and 5: the badge is granted once to the existing accounts; the founder rate,
+/// if there is one, is charged without a code by card and by PayPal; the price shown is the price charged.
 #[tokio::test]
 async fn founders_are_charged_the_founder_price_by_both_providers() {
     on_each_shop(async |shop| {
@@ -209,8 +209,8 @@ async fn operator_gifts_and_keys_are_in_the_ledger() {
         let gift = LedgerKind::Grant;
         assert_eq!(rows, [(gift, 7, "sorry"), (gift, 5, "with a key")]);
 
-        let nobody = shop.accounts.grant_addon(AccountId(-1), Addon::Odds, 1, "", NOW).await;
-        assert!(nobody.is_err());
+        let unknown = shop.accounts.grant_addon(AccountId(-1), Addon::Odds, 1, "", NOW).await;
+        assert!(unknown.is_err());
         let century =
             shop.accounts.grant_addon(customer.account, Addon::Odds, 36_501, "", NOW).await;
         assert!(century.is_err());

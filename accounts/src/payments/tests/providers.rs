@@ -1,4 +1,4 @@
-//! Providers that fail, are slow, or make no sense.
+//! Providers that fail, are slow, or send unusable responses.
 
 use super::*;
 
@@ -9,7 +9,7 @@ async fn failing_provider_is_retried_and_opens_one_checkout() {
     on_each_shop(async |shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
-            // With PayPal the first of them is the token.
+            // With PayPal the first request fetches the token.
             shop.faults.expect([Fault::Status(500), Fault::ResponseLost]);
             let order = shop.begin(&customer, Addon::Sports, 1, method).await;
             assert_eq!(order.state(), OrderState::Open);
@@ -80,7 +80,7 @@ async fn rejected_token_is_replaced_once() {
         shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
         shop.faults.expect([Fault::Status(401)]);
         shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
-        // One that is refused again is not asked for without end.
+        // A token that is rejected again is not requested endlessly.
         shop.faults.expect([Fault::Status(401), Fault::None, Fault::Status(401)]);
         let refused =
             shop.payments.begin(customer.account, Addon::Odds, 1, PaymentMethod::Paypal, NOW);
@@ -93,7 +93,7 @@ async fn rejected_token_is_replaced_once() {
     .await;
 }
 
-/// The process died after PayPal took the money: nothing was written down.
+/// The process ended after PayPal captured the payment: nothing was stored.
 #[tokio::test]
 async fn capture_with_a_lost_response_is_found_by_the_sweep() {
     let once = PaymentsConfig { attempts: 1, ..settings() };
@@ -134,7 +134,7 @@ async fn unpaid_orders_are_closed_eventually() {
         }
         let state = shop.reload(&forgotten).await.state();
         assert_eq!(state, OrderState::Closed);
-        assert!((2..15).contains(&requests), "it was asked about {requests} times");
+        assert!((2..15).contains(&requests), "{requests} requests about it");
     })
     .await;
 }

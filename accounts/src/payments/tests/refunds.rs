@@ -11,7 +11,7 @@ async fn partial_and_full_refunds_revoke_days_with_both_providers() {
             let part = shop.payments.refund(&order.id, Some(dec!(5)), NOW).await.unwrap();
             assert_eq!((part.state(), part.refunded), (OrderState::PartlyRefunded, dec!(5.00)));
             assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 60);
-            // What the provider tells of it is known.
+            // The webhooks about it report nothing new.
             shop.deliver_all().await;
             assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 60);
 
@@ -64,7 +64,7 @@ async fn refund_beyond_the_amount_paid_is_refused() {
     .await;
 }
 
-/// At the provider's own pages, before we even heard of the payment.
+/// On the provider's own pages, before the hub learns of the payment.
 #[tokio::test]
 async fn refund_reported_before_its_payment_leaves_no_days() {
     on_each_shop(async |mut shop| {
@@ -88,7 +88,7 @@ async fn refund_with_a_lost_response_is_not_repeated() {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
             let order = shop.buy(&customer, Addon::Sports, 1, method, NOW).await;
-            // One question how things stand, then the refund.
+            // One request for the state, then the refund.
             shop.faults.expect([Fault::None, Fault::ResponseLost, Fault::ResponseLost]);
             let order = shop.payments.refund(&order.id, Some(dec!(1)), NOW).await.unwrap();
             shop.deliver_all().await;

@@ -112,7 +112,7 @@ async fn webhook_for_an_unknown_order_is_accepted_without_effect() {
     .await;
 }
 
-/// One of PayPal's names for an order must not pay the order of a card.
+/// A Stripe event must not pay an order that is to be paid by PayPal.
 #[tokio::test]
 async fn provider_cannot_pay_orders_of_another_provider() {
     on_each_shop(async |shop| {
@@ -133,7 +133,7 @@ async fn webhook_that_fails_temporarily_is_accepted_on_retry() {
         let customer = shop.customer("a@b").await;
         shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
         let delivery = shop.next_webhook().await;
-        // Whether it is PayPal's own; then how things stand, and the capture.
+        // The verification, the state of the order, and the capture.
         for before in 0..3 {
             let well = std::iter::repeat_n(Fault::None, before);
             shop.faults.expect(well.chain([Fault::Status(503)]));
@@ -184,7 +184,7 @@ async fn checkout_reported_as_expired_by_stripe_is_closed() {
     .await;
 }
 
-/// 200 forged webhooks at once, of which PayPal answers none, and a genuine one behind them.
+/// 200 concurrent forged webhooks, for which PayPal never responds, followed by a genuine one.
 #[tokio::test]
 async fn forged_webhooks_do_not_delay_a_genuine_one() {
     let patient = PaymentsConfig { attempts: 1, timeout_ms: 60_000, ..settings() };
@@ -221,7 +221,7 @@ async fn forged_webhooks_do_not_delay_a_genuine_one() {
             taken = honest => taken.unwrap(),
         }
         let requests = shop.faults.requests() - before;
-        // Whether it is PayPal's own, how things stand, and the capture.
+        // The verification, the state of the order, and the capture.
         assert!(
             requests <= AT_ONCE + 3,
             "{requests} requests for 200 forged webhooks and one genuine"

@@ -91,14 +91,17 @@ fn gradient_equals_the_numerical_slope_of_the_likelihood() {
         [0.1, 0.2, -0.07].into_iter().chain((0..8).map(|n| f64::from(n) / 40.0)).collect();
     let here = likelihood(&at, &results);
     for place in 0..at.len() {
-        let beside = |step: f64| {
+        let shifted = |step: f64| {
             let mut at = at.clone();
             at[place] += step;
             likelihood(&at, &results).value
         };
-        let slope = (beside(1e-5) - beside(-1e-5)) / 2e-5;
-        let told = here.gradient[place];
-        assert!((slope - told).abs() < 1e-3 * (1.0 + slope.abs()), "{place}: {told} of {slope}");
+        let slope = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
+        let gradient = here.gradient[place];
+        assert!(
+            (slope - gradient).abs() < 1e-3 * (1.0 + slope.abs()),
+            "{place}: {gradient} of {slope}"
+        );
     }
 }
 

@@ -33,7 +33,7 @@ fn numbers_run_out_without_duplicates() {
     assert_eq!(numbers.get(digest(u64::from(FEW))), None);
 }
 
-/// As even as a digest, and made at once.
+/// As evenly distributed as a digest, but cheap to compute.
 fn scattered(number: u64) -> Id {
     let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -57,11 +57,11 @@ fn each_digest_has_its_own_number() {
 #[derive(Debug, Clone)]
 enum Step {
     Take(u64),
-    /// The program begins anew and reads what was stored, in another order.
+    /// The program restarts and reads the stored numbers, in another order.
     Restart {
         rotate: usize,
     },
-    /// Another program, which knows nothing of this one, has given a number.
+    /// Another program, independent of this one, assigned a number.
     Other(u64),
 }
 
@@ -98,8 +98,8 @@ proptest! {
                     }
                 }
                 Step::Other(it) => {
-                    // What is not stored by this program cannot be in the way of the other one's choice
-                    // but by its number, which the table keeps unique.
+                    // Numbers not stored by this program can conflict with the other program's choice only
+                    // by the number itself, which is unique in the table.
                     if stored.contains_key(&digest(it)) {
                         continue;
                     }
