@@ -402,7 +402,7 @@ async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>,
 async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<DemoRun, AppError> {
     // The settings that affect which changes the same facts produce.
     let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
-    Ok(DemoRun::take_up(accounts, &config.demo, &settings, epoch, now()).await?)
+    Ok(DemoRun::resume_or_start(accounts, &config.demo, &settings, epoch, now()).await?)
 }
 
 /// Starts counting what accounts use, and storing the counts periodically.

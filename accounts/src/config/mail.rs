@@ -72,7 +72,7 @@ impl Default for MailConfig {
 impl MailConfig {
     /// Whether neither a server nor a folder is configured.
     #[must_use]
-    pub fn goes_nowhere(&self) -> bool {
+    pub fn has_no_transport(&self) -> bool {
         self.smtp_url.is_empty() && self.folder.as_os_str().is_empty()
     }
 

@@ -311,8 +311,8 @@ impl Archive {
     }
 
     /// Yields to others that wait to write to the same database.
-    pub(crate) async fn give_way(&self) {
-        self.inner.store.give_way().await;
+    pub(crate) async fn yield_to_writers(&self) {
+        self.inner.store.yield_to_writers().await;
     }
 
     fn new_entities(&self, records: &[Arc<MatchRecord>]) -> Vec<Entity> {

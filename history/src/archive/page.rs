@@ -62,9 +62,10 @@ impl<'a> PageBuilder<'a> {
                 self.found.count += count;
                 return;
             }
-            let stored = run.rows.iter().filter(|row| {
-                filter.lets_through(row) && replaced.binary_search(&row.order).is_err()
-            });
+            let stored = run
+                .rows
+                .iter()
+                .filter(|row| filter.selects(row) && replaced.binary_search(&row.order).is_err());
             self.fill(stored.map(|row| (row.order, &row.brief)));
         };
         if newest_first {
@@ -150,7 +151,7 @@ impl<'a> RowFilter<'a> {
         Self { query, statuses, reads_summaries: query.reads_summaries() }
     }
 
-    fn lets_through(&self, row: &IndexRow) -> bool {
+    fn selects(&self, row: &IndexRow) -> bool {
         self.is_of(row.sport, row.status)
             && self.query.round.is_none_or(|round| Some(round) == row.round)
             && (!self.reads_summaries || self.query.selects(&row.brief))

@@ -140,17 +140,17 @@ impl ArchiveWorker {
         let archive = &self.archive;
         if let Some(before) = before(self.config.keep_days) {
             while archive.drop_before(before, DROPPED_AT_ONCE).await? > 0 {
-                archive.give_way().await;
+                archive.yield_to_writers().await;
             }
         }
         if let Some(before) = before(self.config.keep_ticks_days) {
             while archive.drop_ticks_before(before).await? > 0 {
-                archive.give_way().await;
+                archive.yield_to_writers().await;
             }
         }
         if let Some(before) = before(self.config.keep_signals_days) {
             while archive.drop_signals_before(before).await? > 0 {
-                archive.give_way().await;
+                archive.yield_to_writers().await;
             }
         }
         Ok(())

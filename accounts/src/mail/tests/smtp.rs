@@ -1,4 +1,4 @@
-//! At a real server. The hub's own words for what goes wrong are looked at in `tests/it/mail.rs`.
+//! Delivery to a real server. `tests/it/mail.rs` checks the hub's error messages.
 
 use tokio::net::TcpListener;
 

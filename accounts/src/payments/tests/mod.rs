@@ -83,7 +83,7 @@ enum Fault {
     Garbage,
 }
 
-/// A customer with a key, by which add-ons are looked at.
+/// A customer with a key, which shows the add-ons.
 struct Customer {
     account: AccountId,
     key: Key,
