@@ -179,7 +179,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let board = SignalBoard::default();
     let restored = archive::signals::restore(accounts.database(), &board).await;
     restored.map_err(AppError::Archive)?;
-    let (inbox, keeper) = Inbox::new(archive.clone(), reader.clone(), &config.archive);
+    let (inbox, worker) = Inbox::new(archive.clone(), reader.clone(), &config.archive);
     let identities = IdentityStore::of(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
     let (decisions, deciding) = DecisionWriter::start(identities.clone());
@@ -201,7 +201,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         push_terms(&config),
         exports,
     )?;
-    let keeping = supervisor::spawn("archive", Lifetime::UntilStop, keeper.run());
+    let archiving = supervisor::spawn("archive", Lifetime::UntilStop, worker.run());
     let (written, is_written) = watch::channel(false);
     let signalling = archive::signals::keep(accounts.database().clone(), board.clone(), is_written);
     let signalling = supervisor::spawn("signals", Lifetime::UntilStop, signalling);
@@ -291,15 +291,15 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     banner::print(&mut io::stdout(), address, secure, &mode, key, mails.as_deref())?;
     banner::log(&config, &mode);
 
-    let asked_to_stop = async {
-        signals.asked_to_stop().await;
-        // Before what is played is dropped below.
+    let stop_requested = async {
+        signals.stop_requested().await;
+        // Before the playback is dropped below.
         supervisor::stopping();
         info!("stopping");
     };
     let mut served = None;
     tokio::select! {
-        () = asked_to_stop => {}
+        () = stop_requested => {}
         () = supervisor::failed() => {}
         Err(error) = playing::play_all(sources, live, &mode, &config, &hub_handle, &fanout) => return Err(error),
         it = &mut serving => served = Some(it),
@@ -333,7 +333,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     }
     stop_writer(&hub_handle, writer).await;
     // The writer has made its last export.
-    keeping.await.ok();
+    archiving.await.ok();
     written.send_replace(true);
     signalling.await.ok();
     numbering.await.ok();
@@ -346,7 +346,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     flushes.finish().await;
     accounts.close().await;
     info!("stopped");
-    // Whatever failed during the stop was not finished.
+    // A part that failed during the stop did not finish.
     if supervisor::has_failed() { Err(AppError::Part) } else { Ok(()) }
 }
 
@@ -402,7 +402,7 @@ async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>,
 async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<DemoRun, AppError> {
     // The settings that affect which changes the same facts produce.
     let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
-    Ok(DemoRun::take_up(accounts, &config.demo, &settings, epoch, now()).await?)
+    Ok(DemoRun::resume_or_start(accounts, &config.demo, &settings, epoch, now()).await?)
 }
 
 /// Starts counting what accounts use, and storing the counts periodically.
@@ -424,7 +424,7 @@ const BACKLOG: u32 = 4096;
 fn listen(address: SocketAddr) -> Result<net::TcpListener, AppError> {
     let listening = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        // What is left of the connections of the run before does not keep this one waiting.
+        // Remaining connections of the previous run do not delay this one.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         socket.listen(BACKLOG)?.into_std()

@@ -49,7 +49,7 @@ impl DemoRun {
     /// # Errors
     ///
     /// If the store fails.
-    pub async fn take_up(
+    pub async fn resume_or_start(
         accounts: &Accounts,
         demo: &DemoConfig,
         settings: &str,
@@ -176,13 +176,13 @@ mod tests {
         now: Micros,
     ) -> DemoRun {
         let demo = DemoConfig { seed, ..DemoConfig::default() };
-        DemoRun::take_up(accounts, &demo, settings, Epoch(epoch), now)
+        DemoRun::resume_or_start(accounts, &demo, settings, Epoch(epoch), now)
             .await
             .expect("the store works")
     }
 
     #[tokio::test]
-    async fn run_is_taken_up_only_where_the_same_day_comes_out() {
+    async fn run_is_resumed_only_with_the_same_settings_and_day() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
         let first = run(&accounts, 1, "a", 10, 10 * DAY_US).await;
@@ -194,7 +194,7 @@ mod tests {
 
     /// The next run also plays the fixtures that this run announced for future days.
     #[tokio::test]
-    async fn later_run_goes_on_in_the_same_world() {
+    async fn later_run_continues_in_the_same_world() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
         let first = run(&accounts, 1, "a", 10, 10 * DAY_US).await;
@@ -218,23 +218,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn faster_run_is_taken_up_and_keeps_its_clock() {
+    async fn accelerated_run_is_resumed_and_keeps_its_clock() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
-        let take_up = async |speed: &str, epoch, now| {
+        let resume_or_start = async |speed: &str, epoch, now| {
             let speed = speed.parse().expect("a speed");
             let demo = DemoConfig { speed, ..DemoConfig::default() };
-            let run = DemoRun::take_up(&accounts, &demo, "a", Epoch(epoch), now).await;
+            let run = DemoRun::resume_or_start(&accounts, &demo, "a", Epoch(epoch), now).await;
             run.expect("the store works")
         };
         let hour = DAY_US / 24;
         let start = 100 * DAY_US;
-        let first = take_up("10", 10, start).await;
+        let first = resume_or_start("10", 10, start).await;
         assert_eq!(first.pace.in_world(start + hour), start + 10 * hour);
-        assert_eq!(take_up("10", 11, start + hour).await, first, "it is within its day");
+        assert_eq!(resume_or_start("10", 11, start + hour).await, first, "it is within its day");
         // At another speed it is a new run, in the same world, and not earlier than the previous
         // run was.
-        let slower = take_up("1", 12, start + hour).await;
+        let slower = resume_or_start("1", 12, start + hour).await;
         assert_eq!((slower.epoch, slower.start), (12, first.start));
         assert_eq!(slower.pace.in_world(start + 2 * hour), start + 11 * hour);
         let moments: Vec<_> = first.days().take(5_000).collect();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn days_follow_each_other_in_time_order_without_end() {
+    fn days_are_endless_and_in_time_order() {
         let pace = WorldClock::default();
         let run = DemoRun { seed: 3, start: 0, from: 0, pace, epoch: 1, program: String::new() };
         let mut last = Micros::MIN;

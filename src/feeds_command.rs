@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_mistyped_path_is_refused() {
+    async fn mistyped_path_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let missing = dir.path().join("b.db").into();
         assert!(answer(list_in(&missing, None, false)).await.is_err());

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_is_printed_alone_and_works() {
+    async fn printed_key_is_the_only_output_and_works() {
         on_each(async |database| {
             let db = database.name();
             let printed = answer(create_in(db, &[Addon::Odds, Addon::Odds])).await.unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn revoking_says_what_became_of_it() {
+    async fn revocation_prints_its_outcome() {
         on_each(async |database| {
             let db = database.name();
             let key = answer(create_in(db, &[])).await.unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unknown_key_is_not_repeated_in_full() {
+    async fn unknown_key_is_not_repeated_in_full() {
         on_each(async |database| {
             let db = database.name();
             answer(create_in(db, &[])).await.unwrap();
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_mistyped_path_makes_no_database() {
+    async fn mistyped_path_creates_no_database() {
         let dir = tempfile::tempdir().unwrap();
         let db = dir.path().join("a.db");
         let name = db.as_path().into();

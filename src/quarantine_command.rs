@@ -39,8 +39,8 @@ pub async fn run(command: QuarantineCommand, out: &mut impl Write) -> Result<(),
     match command {
         QuarantineCommand::List(args) => list(&args, out),
         QuarantineCommand::Export(which) => {
-            for kept in read(&which)? {
-                serde_json::to_writer(&mut *out, &kept.entry).map_err(io::Error::from)?;
+            for line in read(&which)? {
+                serde_json::to_writer(&mut *out, &line.entry).map_err(io::Error::from)?;
                 out.write_all(b"\n")?;
             }
             Ok(())

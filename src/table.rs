@@ -87,14 +87,14 @@ mod tests {
     }
 
     #[test]
-    fn text_has_a_head_in_upper_case() {
+    fn text_has_a_header_in_upper_case() {
         let rows = [[Some("1"), Some("Ajax"), None], [Some("2"), None, Some("late start")]];
         let expected = "ID\tA_SIDE\tNOTE\n1\tAjax\t-\n2\t-\tlate start\n";
         check(Format::Text, &rows, expected);
     }
 
     #[test]
-    fn json_has_one_object_a_line_with_keys_in_column_order() {
+    fn json_has_one_object_per_line_with_keys_in_column_order() {
         let rows = [[Some("1"), Some("Ajax"), None], [Some("2"), None, Some("a \"b\"")]];
         let expected = "{\"id\":\"1\",\"a_side\":\"Ajax\",\"note\":null}\n\
                         {\"id\":\"2\",\"a_side\":null,\"note\":\"a \\\"b\\\"\"}\n";
@@ -102,20 +102,19 @@ mod tests {
     }
 
     #[test]
-    fn empty_list_is_the_head_alone_in_text_and_nothing_in_json() {
+    fn empty_list_is_only_the_header_in_text_and_nothing_in_json() {
         check(Format::Text, &[], "ID\tA_SIDE\tNOTE\n");
         check(Format::JsonLines, &[], "");
     }
 
     #[test]
-    fn empty_cell_is_absent() {
+    fn empty_cell_is_a_dash_in_text_and_null_in_json() {
         let rows = [[Some("1"), Some(""), Some("-")]];
         check(Format::Text, &rows, "ID\tA_SIDE\tNOTE\n1\t-\t-\n");
         check(Format::JsonLines, &rows, "{\"id\":\"1\",\"a_side\":null,\"note\":\"-\"}\n");
     }
 
-    /// What somebody else wrote cannot pass for a field or a line of its own. JSON escapes it instead,
-    /// so that nothing is lost.
+    /// Foreign text cannot inject a field or a line. JSON escapes it instead, so that nothing is lost.
     #[test]
     fn cell_stays_one_field_on_one_line() {
         let rows = [[Some("1"), Some("b\tc\nd\u{1b}[31m"), Some("e")]];
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_to_the_second() {
+    fn time_is_formatted_to_the_second() {
         assert_eq!(time(1_788_280_000_999_999), "2026-09-01T16:26:40Z");
         assert_eq!(time(Micros::MAX), Micros::MAX.to_string());
     }

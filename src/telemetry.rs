@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_amqp_library_logs_is_shown_to_nobody() {
+    fn logs_of_the_amqp_library_are_suppressed() {
         let registry = tracing_subscriber::registry().with(without_secrets());
         with_default(registry, || {
             assert!(enabled!(target: "matchwire::app", Level::ERROR));

@@ -1,4 +1,4 @@
-//! Who may come in and who pays: accounts, products, payments, mail, usage and limits.
+//! Access and payment: accounts, products, payments, mail, usage and limits.
 //!
 //! **In:** forms, log-ins, keys, orders, webhooks, requests to count, and `now`. **Out:** callers with
 //! their entitlements, changes of keys for open sockets, mails. **Must not know** matches, channels,

@@ -1,6 +1,6 @@
 //! Exponential back-off with jitter.
 //!
-//! [`BackoffPolicy`] determines the waits, whatever is retried; [`Backoff`] counts the failures of a
+//! [`BackoffPolicy`] determines the waits of any retry; [`Backoff`] counts the failures of a
 //! source that reconnects. A source's wait is drawn between half of the bound and the bound, so that
 //! many hubs that were disconnected together do not reconnect together. Only a connection that held
 //! long enough resets the bound, so that a flapping peer is not hammered.
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_up_to_the_longest_and_reset_after_a_healthy_minute() {
+    fn waits_double_up_to_the_maximum_and_reset_after_a_healthy_minute() {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let mut backoff = Backoff::new(ms(100), ms(1000));
         for longest in [100, 200, 400, 800, 1000, 1000] {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn refusal_waits_near_the_longest() {
+    fn refusal_waits_near_the_maximum() {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let mut backoff = Backoff::new(ms(100), ms(1000));
         assert!(backoff.refused(&mut rng) >= ms(500));

@@ -2,18 +2,18 @@
 //!
 //! - [`now`] is the clock of the hub's facts: stamps that clients see, what is in play, what is due in the
 //!   writer. It never goes back within the process.
-//! - [`wall`] is the system's time of day. Accounts, sessions, payments and mail go by it: their rows are
+//! - [`wall`] is the system's time of day. Accounts, sessions, payments and mail use it: their rows are
 //!   shared with other programs and outlive this one, so the operator's correction of a wrong clock must
 //!   hold for them at once.
-//! - Whatever only waits (beats, idle sockets, time-outs, tickets, token buckets, intervals of tasks) goes by
-//!   [`monotonic`] or by tokio's clock, and does not notice that somebody sets the wall clock.
+//! - Pure waits (beats, idle sockets, time-outs, tickets, token buckets, intervals of tasks) use [`monotonic`]
+//!   or tokio's clock, and are not affected when the wall clock is set.
 //!
 //! # How `now` follows the wall clock
 //!
 //! `now` is the monotonic clock plus an offset. About once a millisecond one caller compares it with the wall
-//! clock. Within `TOLERANCE_US` nothing happens: both clocks are steered alike by NTP's small corrections.
+//! clock. Within `TOLERANCE_US` nothing happens: both clocks are adjusted equally by NTP's small corrections.
 //!
-//! - The wall clock is ahead: `now` jumps to it. [`stepped`] tells by how much it has jumped in all, so that
+//! - The wall clock is ahead: `now` jumps to it. [`stepped`] is the sum of all jumps, so that
 //!   the writer can move its deadlines along and no feed is late because of a jump.
 //! - The wall clock is behind: `now` runs at nine tenths of its speed until both agree. It goes on, so beats,
 //!   deadlines and the demo go on, a tenth slower than usual at worst. After a step back by 60 s it is right
@@ -74,14 +74,14 @@ pub fn stepped() -> Micros {
     CLOCK.stepped.load(Ordering::Relaxed)
 }
 
-/// Nobody waits for anybody here: readers share four numbers.
+/// Lock-free: readers share four numbers.
 #[derive(Debug)]
 struct Clock {
     /// From the monotonic clock to this one.
     offset: AtomicI64,
     /// When it is compared next, by the monotonic clock.
     compare_at: AtomicI64,
-    /// The latest time that anybody has read.
+    /// The latest time that any thread has read.
     latest: AtomicI64,
     stepped: AtomicI64,
 }
@@ -112,12 +112,12 @@ impl Clock {
             }
         }
         let offset = match self.offset.load(Ordering::Acquire) {
-            // Somebody else is about to set it.
+            // Another thread is about to set it.
             UNSET => wall() - mono,
             offset => offset,
         };
         let time = mono + offset;
-        // What counts among several threads: nobody reads less than somebody has read before.
+        // Across threads, no read returns less than an earlier read.
         self.latest.fetch_max(time, Ordering::AcqRel).max(time)
     }
 
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn undisturbed_clock_is_the_wall_clock() {
+    fn undisturbed_clock_equals_the_wall_clock() {
         let bench = Bench::new();
         assert_eq!(bench.read(), START);
         assert_eq!(bench.run(10 * SECOND), START + 10 * SECOND);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn step_forward_is_followed_at_once_and_told() {
+    fn step_forward_is_followed_at_once_and_counted() {
         for step in [2 * SECOND, 3_600 * SECOND, 40 * 86_400 * SECOND] {
             let bench = Bench::new();
             bench.run(SECOND);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_goes_on_after_a_step_back_and_agrees_in_the_end() {
+    fn clock_slows_after_a_step_back_until_both_agree() {
         for step in [60 * SECOND, 3_600 * SECOND, 40 * 86_400 * SECOND] {
             let bench = Bench::new();
             let before = bench.run(SECOND);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn pause_between_the_two_clocks_is_no_step() {
+    fn pause_between_reading_both_clocks_is_not_a_step() {
         let bench = Bench::new();
         bench.run(SECOND);
         bench.pass(10_000);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_never_see_it_go_back() {
+    fn threads_never_see_the_clock_go_back() {
         let clock = Clock::new();
         let shown = AtomicI64::new(0);
         // A wall clock that jumps between two times a day apart with each look.
@@ -255,10 +255,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is done to the wall clock: `now` never goes back, is never behind the wall clock by
+        /// For any changes of the wall clock, `now` never goes back, is never behind the wall clock by
         /// more than the tolerance, and never stands still for longer than allowed.
         #[test]
-        fn never_back_and_never_still(
+        fn clock_never_goes_back_and_never_stops(
             moves in prop::collection::vec(
                 (1..200_000_i64, prop_oneof![4 => Just(0_i64), 1 => -1_000_000_000_000..1_000_000_000_000_i64]),
                 1..200,

@@ -34,21 +34,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_encoded_comes_back() {
+    fn encoded_text_is_decoded() {
         assert_eq!(decode("me%40example.org"), Some("me@example.org".to_owned()));
         assert_eq!(decode("a+b%25%C3%BC"), Some("a+b%ü".to_owned()));
         assert_eq!(decode(""), Some(String::new()));
     }
 
     #[test]
-    fn only_letters_digits_and_a_few_signs_stay() {
+    fn only_letters_digits_and_a_few_signs_are_not_encoded() {
         let text = "aZ09-_./?%&=+ ~é";
         assert_eq!(encode(text).to_string(), "aZ09-_.%2F%3F%25%26%3D%2B%20%7E%C3%A9");
         assert_eq!(encode_path(text).to_string(), "aZ09-_./%3F%25%26%3D%2B%20%7E%C3%A9");
     }
 
     #[test]
-    fn what_is_broken_is_refused() {
+    fn malformed_encoding_is_refused() {
         for text in ["%", "%4", "%+4", "%zz", "%ff", "%é1"] {
             assert_eq!(decode(text), None, "{text}");
         }

@@ -1,7 +1,7 @@
 //! Ends the process when one of its parts fails, so that a service manager restarts it.
 //!
 //! Every long-lived thread and task starts here, under the name of its part. A part fails when it
-//! panics, or when it ends although nobody asked the hub to stop. From that moment [`has_failed`] is
+//! panics, or when it ends before a stop of the hub was requested. From that moment [`has_failed`] is
 //! true (`/readyz` answers 503), one line on the standard error names the part and the reason, and
 //! [`failed`] wakes `app::run`, which closes the sockets and ends with
 //! [`EXIT_CODE`]. A watchdog thread ends the process after `server.failure_exit_ms` even if every
@@ -50,7 +50,7 @@ tokio::task_local! {
 /// When a part may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifetime {
-    /// Not before the hub is asked to stop.
+    /// Not before a stop of the hub is requested.
     UntilStop,
     /// Whenever its work is done, such as a recording that is played once.
     Finite,
@@ -81,7 +81,7 @@ fn exit_after_failure(failure: &Receiver<()>, exit_within: Duration) {
     }
 }
 
-/// From now on parts may end: the hub was asked to stop.
+/// Declares that the hub is stopping: from now on parts may end.
 pub fn stopping() {
     STOPPING.store(true, Ordering::Release);
 }
@@ -298,13 +298,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn message_of_a_panic_is_one_bounded_line() {
+    fn panic_message_is_one_bounded_line() {
         assert_eq!(one_line("left: 1\n right: 2"), "left: 1 right: 2");
         assert_eq!(one_line(&"é".repeat(1_000)).chars().count(), MESSAGE_CHARS_MAX);
     }
 
     #[tokio::test]
-    async fn finite_part_may_end() {
+    async fn finite_task_may_end() {
         assert_eq!(spawn("test", Lifetime::Finite, async { 1 }).await.expect("no panic"), 1);
         let thread = thread("test", Lifetime::Finite, || 2).expect("a thread");
         assert_eq!(thread.join().expect("no panic"), 2);

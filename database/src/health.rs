@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn database_that_cannot_is_told_from_one_that_refuses() {
+    fn unavailable_database_is_distinguished_from_a_refused_query() {
         let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         assert!(is_unavailable(&sqlx::Error::Io(refused)));
         assert!(is_unavailable(&sqlx::Error::PoolTimedOut));

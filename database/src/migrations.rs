@@ -110,14 +110,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_rise_from_one() {
+    fn versions_increase_from_one() {
         let versions = ALL.map(|(version, ..)| version);
         assert_eq!(versions[0], 1);
         assert!(versions.is_sorted_by(|one, next| one < next), "{versions:?}");
     }
 
     #[test]
-    fn every_file_is_named() {
+    fn every_migration_file_is_listed() {
         for database in ["sqlite", "postgres"] {
             let folder = format!("{}/../migrations/{database}", env!("CARGO_MANIFEST_DIR"));
             assert_eq!(std::fs::read_dir(folder).unwrap().count(), ALL.len());

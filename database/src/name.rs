@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_told_from_a_path() {
+    fn url_is_distinguished_from_a_path() {
         check("hub.db", "hub.db", false);
         check("/var/lib/postgres.db", "/var/lib/postgres.db", false);
         check("postgres://h/db", "postgres://h/db", true);
     }
 
     #[test]
-    fn the_password_is_never_shown() {
+    fn password_is_never_shown() {
         check("postgres://me:secret@h:5432/db", "postgres://h:5432/db", true);
         check("postgresql://me:sec@secret@h/db?password=secret", "postgres://h/db", true);
         check("postgres:///db?host=/tmp&password=secret", "postgres:///db", true);

@@ -28,20 +28,20 @@ async fn postgresql_is_tested_too() {
 }
 
 #[tokio::test]
-async fn a_database_is_opened_again_as_it_was() {
+async fn reopened_database_has_its_data() {
     on_each(async |database| {
-        insert_meta(&database, "kept").await;
+        insert_meta(&database, "stored").await;
         let again = Database::open_existing(database.name()).await.unwrap();
-        let kept: Vec<String> =
+        let stored: Vec<String> =
             sqlx::query_scalar("SELECT name FROM meta").fetch_all(again.pool()).await.unwrap();
-        assert_eq!(kept, ["kept"]);
+        assert_eq!(stored, ["stored"]);
         again.close().await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_newer_database_is_refused() {
+async fn newer_database_is_refused() {
     on_each(async |database| {
         let newer = "INSERT INTO _sqlx_migrations \
                      SELECT 999, description, installed_on, success, checksum, execution_time \
@@ -54,7 +54,7 @@ async fn a_newer_database_is_refused() {
 }
 
 #[tokio::test]
-async fn programs_that_start_at_once_create_the_tables_once() {
+async fn concurrent_programs_create_the_tables_once() {
     let Some(server) = postgres_or_skipped() else { return };
     let empty = EmptyPostgres::create(&server).await;
     let opening = std::iter::repeat_with(|| Database::open(&empty.name)).take(8);
@@ -65,7 +65,7 @@ async fn programs_that_start_at_once_create_the_tables_once() {
 }
 
 #[tokio::test]
-async fn what_was_not_committed_is_not_there() {
+async fn uncommitted_rows_are_not_stored() {
     on_each(async |database| {
         let mut tx = database.begin().await.unwrap();
         sqlx::query("INSERT INTO meta (name, value) VALUES ('lost', 'x')")
@@ -84,7 +84,7 @@ async fn what_was_not_committed_is_not_there() {
 
 /// Another handle stands for another program.
 #[tokio::test]
-async fn a_watcher_hears_of_changes_by_other_programs() {
+async fn watcher_sees_changes_by_other_programs() {
     on_each(async |database| {
         let mut watcher = database.watch(OFTEN).await.unwrap();
         watcher.changed().await.unwrap();
@@ -172,7 +172,7 @@ async fn both_databases_have_the_same_tables() {
 /// Of concurrent orders, every one is seen, even if the one with the higher number is committed
 /// first.
 #[tokio::test]
-async fn rows_of_orders_are_seen_in_the_order_of_their_numbers() {
+async fn order_rows_become_visible_in_id_order() {
     let insert = "INSERT INTO match_orders (kind, provider, key, swapped, ordered_us) \
                   VALUES ('split', 'a', '1', 0, 1) RETURNING id";
     on_each(async |database| {
@@ -195,7 +195,7 @@ async fn rows_of_orders_are_seen_in_the_order_of_their_numbers() {
 
 /// SQLite has no queue of writers: a bulk writer has to let the others in, each within its timeout.
 #[tokio::test]
-async fn who_writes_without_end_lets_others_write() {
+async fn bulk_writer_lets_others_write() {
     on_each(async |database| {
         let other = Database::open_existing(database.name()).await.unwrap();
         let mut budget = WriteBudget::default();
@@ -241,15 +241,15 @@ async fn steps_of_one_kind_are_committed_together() {
         let mut batch_writer = database.batch_writer(&mut budget);
         insert("c").execute(batch_writer.next().await.unwrap()).await.unwrap();
         batch_writer.finish().await.unwrap();
-        let kept = sqlx::query_scalar("SELECT name FROM meta WHERE name IN ('a', 'b', 'c')");
-        let kept: Vec<String> = kept.fetch_all(database.pool()).await.unwrap();
-        assert_eq!(kept, ["c"], "what was dropped before its end is not there");
+        let stored = sqlx::query_scalar("SELECT name FROM meta WHERE name IN ('a', 'b', 'c')");
+        let stored: Vec<String> = stored.fetch_all(database.pool()).await.unwrap();
+        assert_eq!(stored, ["c"], "a batch dropped before it is finished is not stored");
     })
     .await;
 }
 
 #[tokio::test]
-async fn database_that_is_up_to_date_is_opened_while_somebody_writes() {
+async fn current_database_is_opened_during_another_write() {
     on_each(async |database| {
         let mut tx = database.begin().await.unwrap();
         sqlx::query("INSERT INTO meta (name, value) VALUES ('held', 'x')")
@@ -257,7 +257,7 @@ async fn database_that_is_up_to_date_is_opened_while_somebody_writes() {
             .await
             .unwrap();
         let opened = timeout(WAIT, Database::open_existing(database.name())).await;
-        opened.expect("it waits for nobody").unwrap().close().await;
+        opened.expect("it does not wait").unwrap().close().await;
         tx.commit().await.unwrap();
     })
     .await;
@@ -284,7 +284,7 @@ async fn insert_much(database: &Database, name: &str) -> Result<(), sqlx::Error>
 /// If there is no space, SQLite rolls a transaction back on its own, but sqlx still counts it as
 /// open. Such a connection is not reused; new ones have the usual limit.
 #[tokio::test]
-async fn connection_whose_transaction_ended_by_itself_is_replaced() {
+async fn connection_whose_transaction_was_rolled_back_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let name = DatabaseName::File(folder.path().join("test.db"));
     let database = Database::open(&name).await.unwrap();

@@ -1,4 +1,4 @@
-//! The settings of what is kept.
+//! The settings of the archive and the predictions.
 
 mod archive;
 mod predictions;

@@ -13,8 +13,9 @@
 //!
 //! Written are the record as JSON, its summary, the entities (teams, players, competitions, venues),
 //! appearances of players, and prices that changed. A cache of the last written state makes an unchanged
-//! match free, and gives a price at most one tick per write. Ticks of a price increase in time, whatever
-//! the source sends. Only a price that its source withdraws gets a tick without a price.
+//! match free, and gives a price at most one tick per write. Ticks of a price always increase in time,
+//! even if the source sends them out of order. Only a price that its source withdraws gets a tick without a
+//! price.
 //!
 //! **After a restart** the hub may know less of a match than the archive. Reported values win; missing
 //! ones stay (`MatchRecord::merged_over`, sport by sport). The merge starts from the record as it was

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_so_outlives_what_has_ended() {
+    fn standing_signals_outlive_ended_ones() {
         let board = SignalBoard::default();
         let standing = record(0, None);
         board.put(&[Arc::clone(&standing)]);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn later_word_replaces_the_earlier_one() {
+    fn later_record_replaces_the_earlier_one() {
         let board = SignalBoard::default();
         board.put(&[record(5, None)]);
         board.put(&[record(5, Some(9))]);

@@ -68,8 +68,8 @@ impl AnalysisRecord {
     /// Expected goals of both sides: the sum of their shots in play, or the provider's totals.
     #[must_use]
     pub fn expected_goals(&self) -> Option<[ExpectedGoals; 2]> {
-        let told = self.shots.iter().any(|shot| shot.expected_goals.is_some());
-        if told {
+        let has_values = self.shots.iter().any(|shot| shot.expected_goals.is_some());
+        if has_values {
             return Some([0, 1].map(|side| self.expected_goals_of(side, |_| true)));
         }
         let [home, away] = self.expected_goals;
@@ -87,8 +87,8 @@ impl AnalysisRecord {
     /// This record, completed from the stored one.
     #[must_use]
     pub fn merged_over(&self, old: &Self) -> Self {
-        let is_told = |old: &&ShotRecord| self.shots.iter().any(|shot| shot.eid == old.eid);
-        let before = old.shots.iter().filter(|shot| !is_told(shot));
+        let is_reported = |old: &&ShotRecord| self.shots.iter().any(|shot| shot.eid == old.eid);
+        let before = old.shots.iter().filter(|shot| !is_reported(shot));
         let mut momentum: BTreeMap<_, _> = old.momentum.iter().copied().collect();
         momentum.extend(self.momentum.iter().copied());
         let mut halves = old.halves.clone();
@@ -96,8 +96,8 @@ impl AnalysisRecord {
             half.extend(own.iter().map(|(stat, n)| (*stat, *n)));
         }
         let positions = [0, 1].map(|side: usize| {
-            let told = if self.positions[side].is_empty() { old } else { self };
-            told.positions[side].clone()
+            let latest = if self.positions[side].is_empty() { old } else { self };
+            latest.positions[side].clone()
         });
         Self {
             shots: before.chain(&self.shots).cloned().collect(),

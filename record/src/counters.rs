@@ -112,24 +112,24 @@ mod tests {
     use super::*;
     use crate::IncidentRecord;
 
-    fn told(sides: [&[(&str, u32)]; 2]) -> FootballRecord {
+    fn with_stats(sides: [&[(&str, u32)]; 2]) -> FootballRecord {
         let stats = sides.map(|side| side.iter().map(|(name, n)| ((*name).into(), *n)).collect());
         FootballRecord { stats, ..FootballRecord::default() }
     }
 
     #[test]
     fn counter_of_one_side_is_zero_for_the_other() {
-        let [home, away] = told([&[("corner_kicks", 3)], &[("offsides", 1)]]).counters();
+        let [home, away] = with_stats([&[("corner_kicks", 3)], &[("offsides", 1)]]).counters();
         assert_eq!((home["corner_kicks"], away["corner_kicks"]), (3, 0));
         assert_eq!((home["offsides"], away["offsides"]), (0, 1));
-        assert!(!home.contains_key("passes"), "nobody counts passes in this match: {home:?}");
-        let [home, away] = told([&[("ball_possession", 61)], &[]]).counters();
+        assert!(!home.contains_key("passes"), "no source counts passes in this match: {home:?}");
+        let [home, away] = with_stats([&[("ball_possession", 61)], &[]]).counters();
         assert_eq!((home["ball_possession"], away["ball_possession"]), (61, 39));
     }
 
     #[test]
-    fn feed_that_counts_passes_has_seen_no_shot_if_it_counts_none() {
-        let [home, away] = told([&[("passes", 20)], &[("passes", 9)]]).counters();
+    fn missing_shot_counters_are_zero_if_the_feed_counts_passes() {
+        let [home, away] = with_stats([&[("passes", 20)], &[("passes", 9)]]).counters();
         for name in ["total_shots", "shots_on_target", "offsides", "fouls", "corner_kicks"] {
             assert_eq!((home[name], away[name]), (0, 0), "{name}");
         }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_are_those_of_incidents_where_no_counter_tells_them() {
+    fn cards_are_counted_from_incidents_if_there_is_no_counter() {
         let shown = |kind: &str, side: u8, retracted: Option<&str>| IncidentRecord {
             eid: kind.into(),
             kind: kind.into(),

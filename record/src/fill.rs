@@ -13,49 +13,49 @@ impl MatchRecord {
 
     /// Takes from an earlier record of the same match what this one lacks. Where both have a value,
     /// this one wins, except that an ended match is not started again.
-    pub fn fill_from(&mut self, kept: &Self) {
-        for (provider, key) in &kept.refs {
+    pub fn fill_from(&mut self, earlier: &Self) {
+        for (provider, key) in &earlier.refs {
             self.refs.entry(provider.clone()).or_insert_with(|| key.clone());
         }
-        let went_back = kept.brief.status.is_over() && !self.brief.status.is_over();
+        let went_back = earlier.brief.status.is_over() && !self.brief.status.is_over();
         if went_back {
-            self.brief_mut().status = kept.brief.status;
+            self.brief_mut().status = earlier.brief.status;
         }
-        if kept.brief.status.is_over() && self.brief.status.is_over() {
+        if earlier.brief.status.is_over() && self.brief.status.is_over() {
             // A match that is reported again after a restart did not end again.
-            self.brief_mut().ended = self.brief.ended.into_iter().chain(kept.brief.ended).min();
+            self.brief_mut().ended = self.brief.ended.into_iter().chain(earlier.brief.ended).min();
         }
-        fill_score(self.brief_mut(), &kept.brief, went_back);
-        self.brief_mut().fill_particulars(&kept.brief);
-        self.names.fill(&kept.names);
-        self.fill_play(kept, went_back);
-        fill_prices(&mut self.prices, &kept.prices);
+        fill_score(self.brief_mut(), &earlier.brief, went_back);
+        self.brief_mut().fill_particulars(&earlier.brief);
+        self.names.fill(&earlier.names);
+        self.fill_play(earlier, went_back);
+        fill_prices(&mut self.prices, &earlier.prices);
     }
 
-    fn fill_play(&mut self, kept: &Self, went_back: bool) {
-        match (&mut self.play, &kept.play) {
-            (PlayRecord::Football(own), PlayRecord::Football(kept)) => {
-                **own = own.filled_from(kept);
+    fn fill_play(&mut self, earlier: &Self, went_back: bool) {
+        match (&mut self.play, &earlier.play) {
+            (PlayRecord::Football(own), PlayRecord::Football(earlier)) => {
+                **own = own.filled_from(earlier);
                 if went_back {
-                    own.clock = kept.clock.or(own.clock);
+                    own.clock = earlier.clock.or(own.clock);
                 }
             }
-            (PlayRecord::Tennis(own), PlayRecord::Tennis(kept)) => {
-                if went_back || !own.followed || own.points.len() < kept.points.len() {
-                    own.clone_from(kept);
+            (PlayRecord::Tennis(own), PlayRecord::Tennis(earlier)) => {
+                if went_back || !own.followed || own.points.len() < earlier.points.len() {
+                    own.clone_from(earlier);
                 }
             }
-            (PlayRecord::Scoreboard(own), PlayRecord::Scoreboard(kept)) => {
+            (PlayRecord::Scoreboard(own), PlayRecord::Scoreboard(earlier)) => {
                 if went_back || !own.followed {
-                    own.clone_from(kept);
+                    own.clone_from(earlier);
                 }
             }
-            (PlayRecord::Race(own), PlayRecord::Race(kept)) => {
+            (PlayRecord::Race(own), PlayRecord::Race(earlier)) => {
                 if went_back || !own.followed {
-                    own.clone_from(kept);
+                    own.clone_from(earlier);
                 }
             }
-            (own @ PlayRecord::None, kept) => own.clone_from(kept),
+            (own @ PlayRecord::None, earlier) => own.clone_from(earlier),
             // Another sport: a match never changes its sport.
             (
                 PlayRecord::Football(_)
@@ -68,11 +68,11 @@ impl MatchRecord {
     }
 }
 
-/// The later price of each pair; prices without a new report are kept.
-fn fill_prices(own: &mut Vec<PriceRecord>, kept: &[PriceRecord]) {
+/// The later price of each pair; prices without a new report stay.
+fn fill_prices(own: &mut Vec<PriceRecord>, earlier: &[PriceRecord]) {
     let places = own.iter().enumerate().map(|(place, price)| (odds_id(0, price), place));
     let places: HashMap<_, _> = places.collect();
-    for price in kept {
+    for price in earlier {
         match places.get(&odds_id(0, price)) {
             Some(place) if own[*place].at < price.at => own[*place].clone_from(price),
             Some(_) => {}
@@ -81,15 +81,15 @@ fn fill_prices(own: &mut Vec<PriceRecord>, kept: &[PriceRecord]) {
     }
 }
 
-fn fill<T: Clone>(own: &mut Option<T>, kept: &Option<T>) {
+fn fill<T: Clone>(own: &mut Option<T>, earlier: &Option<T>) {
     if own.is_none() {
-        own.clone_from(kept);
+        own.clone_from(earlier);
     }
 }
 
 impl MatchSummary {
     /// Takes sides, time, place and competition where this record lacks them.
-    pub fn fill_particulars(&mut self, kept: &Self) {
+    pub fn fill_particulars(&mut self, earlier: &Self) {
         let Self {
             id: _,
             sport: _,
@@ -118,28 +118,28 @@ impl MatchSummary {
             weather,
             updated: _,
         } = self;
-        fill(competition, &kept.competition);
-        fill(season, &kept.season);
-        fill(start, &kept.start);
-        fill(sides, &kept.sides);
-        fill(round, &kept.round);
-        fill(round_name, &kept.round_name);
-        fill(group, &kept.group);
-        fill(venue, &kept.venue);
-        fill(referee, &kept.referee);
-        fill(&mut coaches[0], &kept.coaches[0]);
-        fill(&mut coaches[1], &kept.coaches[1]);
-        fill(attendance, &kept.attendance);
-        fill(neutral, &kept.neutral);
-        fill(best_of, &kept.best_of);
-        fill(expected_goals, &kept.expected_goals);
-        fill(weather, &kept.weather);
+        fill(competition, &earlier.competition);
+        fill(season, &earlier.season);
+        fill(start, &earlier.start);
+        fill(sides, &earlier.sides);
+        fill(round, &earlier.round);
+        fill(round_name, &earlier.round_name);
+        fill(group, &earlier.group);
+        fill(venue, &earlier.venue);
+        fill(referee, &earlier.referee);
+        fill(&mut coaches[0], &earlier.coaches[0]);
+        fill(&mut coaches[1], &earlier.coaches[1]);
+        fill(attendance, &earlier.attendance);
+        fill(neutral, &earlier.neutral);
+        fill(best_of, &earlier.best_of);
+        fill(expected_goals, &earlier.expected_goals);
+        fill(weather, &earlier.weather);
     }
 }
 
 impl Names {
     /// Takes the names that this record lacks.
-    pub fn fill(&mut self, kept: &Self) {
+    pub fn fill(&mut self, earlier: &Self) {
         let Self {
             competition,
             country,
@@ -153,37 +153,37 @@ impl Names {
             category,
             side_countries,
         } = self;
-        fill(competition, &kept.competition);
-        fill(country, &kept.country);
-        fill(season, &kept.season);
-        fill(sides, &kept.sides);
+        fill(competition, &earlier.competition);
+        fill(country, &earlier.country);
+        fill(season, &earlier.season);
+        fill(sides, &earlier.sides);
         // A city belongs to a venue.
         if venue.is_none() {
-            venue.clone_from(&kept.venue);
-            city.clone_from(&kept.city);
+            venue.clone_from(&earlier.venue);
+            city.clone_from(&earlier.city);
         }
-        fill(city, &kept.city);
-        fill(referee, &kept.referee);
-        fill(&mut coaches[0], &kept.coaches[0]);
-        fill(&mut coaches[1], &kept.coaches[1]);
-        fill(surface, &kept.surface);
-        fill(category, &kept.category);
-        fill(&mut side_countries[0], &kept.side_countries[0]);
-        fill(&mut side_countries[1], &kept.side_countries[1]);
+        fill(city, &earlier.city);
+        fill(referee, &earlier.referee);
+        fill(&mut coaches[0], &earlier.coaches[0]);
+        fill(&mut coaches[1], &earlier.coaches[1]);
+        fill(surface, &earlier.surface);
+        fill(category, &earlier.category);
+        fill(&mut side_countries[0], &earlier.side_countries[0]);
+        fill(&mut side_countries[1], &earlier.side_countries[1]);
     }
 }
 
-fn fill_score(own: &mut MatchSummary, kept: &MatchSummary, went_back: bool) {
+fn fill_score(own: &mut MatchSummary, earlier: &MatchSummary, went_back: bool) {
     if went_back || own.score.is_none() {
-        own.score = kept.score.or(own.score);
-        own.winner = kept.winner.or(own.winner);
+        own.score = earlier.score.or(own.score);
+        own.winner = earlier.winner.or(own.winner);
     }
-    if own.parts.len() < kept.parts.len() {
-        own.parts.clone_from(&kept.parts);
+    if own.parts.len() < earlier.parts.len() {
+        own.parts.clone_from(&earlier.parts);
     }
-    fill(&mut own.half_time, &kept.half_time);
-    fill(&mut own.extra_time, &kept.extra_time);
-    fill(&mut own.penalties, &kept.penalties);
-    fill(&mut own.winner, &kept.winner);
-    own.updated = own.updated.max(kept.updated);
+    fill(&mut own.half_time, &earlier.half_time);
+    fill(&mut own.extra_time, &earlier.extra_time);
+    fill(&mut own.penalties, &earlier.penalties);
+    fill(&mut own.winner, &earlier.winner);
+    own.updated = own.updated.max(earlier.updated);
 }

@@ -82,8 +82,8 @@ fn prices(new: &MatchRecord, old: &MatchRecord) -> Vec<PriceRecord> {
         return prices;
     }
     let id = |price: &PriceRecord| price.id(new.brief.id);
-    let told: HashSet<_> = new.prices.iter().map(id).collect();
-    let before = old.prices.iter().filter(|price| !told.contains(&id(price)));
+    let reported: HashSet<_> = new.prices.iter().map(id).collect();
+    let before = old.prices.iter().filter(|price| !reported.contains(&id(price)));
     prices.extend(before.map(|price| PriceRecord { open: false, ..price.clone() }));
     prices
 }
@@ -136,8 +136,8 @@ fn scoreboard(new: &ScoreboardRecord, old: &ScoreboardRecord) -> ScoreboardRecor
 
 fn race(new: &RaceRecord, old: &RaceRecord) -> RaceRecord {
     let mut runners = new.runners.clone();
-    let is_told = |id| new.runners.iter().any(|it| it.id == id);
-    runners.extend(old.runners.iter().filter(|it| !is_told(it.id)).cloned());
+    let is_reported = |id| new.runners.iter().any(|it| it.id == id);
+    runners.extend(old.runners.iter().filter(|it| !is_reported(it.id)).cloned());
     let mut prices = new.prices.clone();
     let is_quoted = |own: &RunnerPriceRecord| {
         let key = |it: &RunnerPriceRecord| {

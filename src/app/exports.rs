@@ -1,4 +1,4 @@
-//! Brings what changed in the hub to those who do not follow a channel: readers over HTTP, the
+//! Exports changes of the hub to consumers that do not follow a channel: readers over HTTP, the
 //! archive, and the board of signals.
 
 use std::io;

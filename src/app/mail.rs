@@ -13,7 +13,7 @@ use base::clock::wall;
 
 /// The folder for mail in a demo whose settings name no destination.
 pub(super) fn demo_folder(config: &Config) -> Option<PathBuf> {
-    let wanted = config.plays_demo() && config.mail.goes_nowhere();
+    let wanted = config.plays_demo() && config.mail.has_no_transport();
     wanted.then(|| mail::demo_folder_for(config.server.db.beside()))
 }
 

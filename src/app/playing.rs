@@ -184,7 +184,7 @@ pub(super) async fn play_all(
     fanout: &Fanout,
 ) -> Result<Infallible, AppError> {
     if matches!(mode, RunMode::Recordings(args) if args.hold) {
-        wait_for_a_follower(fanout).await;
+        wait_for_first_subscription(fanout).await;
     }
     let _players = start_sources(sources, mode, config, hub_handle, fanout)?;
     let _live = start_live(live, hub_handle);
@@ -238,7 +238,7 @@ fn start_sources(
 /// How long a recording that is held waits after the first subscription.
 const HOLD_ON: Duration = Duration::from_millis(300);
 
-async fn wait_for_a_follower(fanout: &Fanout) {
+async fn wait_for_first_subscription(fanout: &Fanout) {
     let mut look = tokio::time::interval(Duration::from_millis(10));
     while !fanout.was_followed() {
         look.tick().await;

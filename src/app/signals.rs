@@ -7,7 +7,7 @@ use tracing::info;
 
 use base::supervisor::fault;
 
-/// SIGINT and SIGTERM ask the hub to stop. SIGHUP, SIGUSR1 and SIGUSR2, which would end the process, are
+/// SIGINT and SIGTERM stop the hub. SIGHUP, SIGUSR1 and SIGUSR2, which would end the process, are
 /// logged and have no effect. SIGPIPE is ignored by Rust's runtime: a write to a closed pipe is an error.
 pub(super) struct Signals {
     interrupt: Signal,
@@ -28,7 +28,7 @@ impl Signals {
         })
     }
 
-    pub(super) async fn asked_to_stop(&mut self) {
+    pub(super) async fn stop_requested(&mut self) {
         loop {
             let ignored = tokio::select! {
                 _ = self.interrupt.recv() => return,

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_meant_from_its_begin_or_to_its_end() {
+    fn date_means_its_start_or_its_end() {
         let moment = Some("2026-08-03T12:00:00Z");
         check("2026-08-03T12:00:00Z", moment, moment);
         check("2026-08-03T14:00:00+02:00", moment, moment);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_one_line() {
+    fn note_is_one_line() {
         assert_eq!(note(" sorry \u{2764} ").as_deref(), Ok("sorry \u{2764}"));
         for text in ["", "  ", "a\nb", "a\tb", &"x".repeat(501)] {
             assert!(note(text).is_err(), "{text:?}");
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_has_a_plain_name() {
+    fn operator_name_is_plain_ascii() {
         assert_eq!(operator("ada.l@example.org").as_deref(), Ok("ada.l@example.org"));
         for text in ["", "a b", "a\u{e9}", "<b>", &"x".repeat(65)] {
             assert!(operator(text).is_err(), "{text:?}");

@@ -122,7 +122,7 @@ mod tests {
     use super::source;
 
     #[test]
-    fn a_source_has_a_name_that_fits_an_address() {
+    fn source_name_fits_a_url() {
         for name in ["acme", "betfair-stream:tennis-1.2", "A_1"] {
             assert_eq!(source(name).as_deref(), Ok(name));
         }

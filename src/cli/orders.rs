@@ -99,7 +99,7 @@ mod tests {
     use accounts::books::amount;
 
     #[test]
-    fn an_amount_is_plain_and_above_zero() {
+    fn amount_is_plain_and_above_zero() {
         for text in ["2.50", "5", "0.01"] {
             assert_eq!(amount(text).map(|it| it.to_string()).as_deref(), Ok(text));
         }

@@ -38,12 +38,12 @@ fn hub(config: Option<&str>, listen: Option<&str>, db: Option<&str>) -> HubArgs 
 }
 
 #[test]
-fn the_definition_is_consistent() {
+fn definition_is_consistent() {
     Cli::command().debug_assert();
 }
 
 #[test]
-fn to_serve_is_the_default() {
+fn serve_is_the_default_command() {
     let serve = |hub| {
         Command::Serve(ServeArgs {
             hub,
@@ -63,7 +63,7 @@ fn to_serve_is_the_default() {
 }
 
 #[test]
-fn a_steady_load_may_take_the_place_of_the_demo() {
+fn serve_takes_options_of_the_steady_load() {
     let Ok(Command::Serve(serve)) =
         parse("serve --bench-rate 500 --bench-channels 7 --bench-port 9")
     else {
@@ -74,7 +74,7 @@ fn a_steady_load_may_take_the_place_of_the_demo() {
 }
 
 #[test]
-fn a_replay_takes_files_and_their_pace() {
+fn replay_takes_files_and_their_speed() {
     let replay = |hub, speed, repeat, hold, files: &[&str]| {
         let files = files.iter().map(PathBuf::from).collect();
         Command::Replay(ReplayArgs { hub, speed, repeat, hold, files })
@@ -89,7 +89,7 @@ fn a_replay_takes_files_and_their_pace() {
 }
 
 #[test]
-fn a_replay_is_no_demo() {
+fn replay_disables_the_demo() {
     let Ok(Command::Replay(replay)) = parse("replay --listen 0.0.0.0:1 a") else { panic!() };
     let listen = "0.0.0.0:1".parse().ok();
     assert_eq!(
@@ -101,7 +101,7 @@ fn a_replay_is_no_demo() {
 }
 
 #[test]
-fn keys_are_made_listed_and_revoked() {
+fn key_commands_are_parsed() {
     check(
         "key create --db a.db",
         &Command::Key(KeyCommand::Create(KeyCreateArgs {
@@ -133,7 +133,7 @@ fn checked(line: &str, expected: OperatorCommand) {
 }
 
 #[test]
-fn customers_are_looked_at_and_given_days() {
+fn account_and_addon_commands_are_parsed() {
     let db = || DatabaseName::from("a.db");
     let account = "me@here".to_owned();
     let (search, before) = (Some("me".to_owned()), Some(9));
@@ -156,7 +156,7 @@ fn customers_are_looked_at_and_given_days() {
 }
 
 #[test]
-fn orders_and_the_ledger_are_looked_at_and_refunded() {
+fn order_ledger_and_refund_commands_are_parsed() {
     let db = || DatabaseName::from("a.db");
     let filter = LedgerFilterArgs {
         db: db(),
@@ -180,7 +180,7 @@ fn orders_and_the_ledger_are_looked_at_and_refunded() {
 }
 
 #[test]
-fn founders_and_operators_are_made() {
+fn founders_and_admin_commands_are_parsed() {
     let db = || DatabaseName::from("a.db");
     let grant = FoundersGrantArgs { db: db(), at: 1_785_715_200_000_000 };
     let line = "founders grant --db a.db --at 2026-08-03";
@@ -196,7 +196,7 @@ fn founders_and_operators_are_made() {
 }
 
 #[test]
-fn a_day_is_simulated() {
+fn simulate_command_is_parsed() {
     let day = SimulateArgs {
         seed: 7,
         truth: false,
@@ -217,7 +217,7 @@ fn a_day_is_simulated() {
 }
 
 #[test]
-fn keys_of_feeds_and_the_quarantine_are_listed() {
+fn feeds_commands_are_parsed() {
     let db = || DatabaseName::from("a.db");
     let source = Some("acme".to_owned());
     let keys = FeedKeyListArgs { db: db(), source: source.clone(), output: JSON };
@@ -232,7 +232,7 @@ fn keys_of_feeds_and_the_quarantine_are_listed() {
 }
 
 #[test]
-fn a_database_is_copied() {
+fn backup_command_is_parsed() {
     let args = BackupArgs { db: "a.db".into(), to: "b.db".into() };
     check("backup --db a.db --to b.db", &Command::Backup(args));
 }
@@ -289,7 +289,7 @@ fn wrong_usage_exits_with_2() {
 }
 
 #[test]
-fn help_and_version_are_no_mistakes() {
+fn help_and_version_are_not_errors() {
     for (line, kind) in
         [("--help", ErrorKind::DisplayHelp), ("--version", ErrorKind::DisplayVersion)]
     {
@@ -299,7 +299,7 @@ fn help_and_version_are_no_mistakes() {
 }
 
 #[test]
-fn matches_are_looked_at_and_decided() {
+fn matches_commands_are_parsed() {
     let db = DatabaseName::from("a.db");
     let args = || MatchesArgs { db: db.clone(), output: JSON };
     check("matches list --db a.db --json", &Command::Matches(MatchesCommand::List(args())));

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speed_is_from_a_tenth_to_a_hundred() {
+    fn speed_is_between_a_tenth_and_a_hundred() {
         for (text, expected) in [("1", "1"), ("0.1", "0.1"), ("100", "100"), ("2.5", "2.5")] {
             assert_eq!(text.parse::<DemoSpeed>().map(|it| it.to_string()).as_deref(), Ok(expected));
         }

@@ -30,14 +30,14 @@ fn check_refused(file: &str, environment: &[(&str, &str)], parts: &[&str]) {
 }
 
 #[test]
-fn without_any_source_there_are_defaults() {
+fn defaults_apply_without_any_source() {
     let config = Config::from_sources(None, [], &Flags::default()).unwrap();
     assert_eq!(config, Config::default());
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
 }
 
 #[test]
-fn the_later_source_wins() {
+fn later_source_wins() {
     let file = "[server]\nlisten = \"127.0.0.1:1\"\ndb = \"file.db\"\ndrain_ms = 1\n";
     let environment =
         [("MATCHWIRE_SERVER_LISTEN", "127.0.0.1:2"), ("MATCHWIRE_SERVER_DB", "env.db")];
@@ -50,7 +50,7 @@ fn the_later_source_wins() {
 }
 
 #[test]
-fn every_knob_can_be_set_by_the_environment() {
+fn every_setting_can_be_set_by_the_environment() {
     let environment = default_table()
         .into_iter()
         .flat_map(|(section, knobs)| variables(&section, knobs.as_table().unwrap()))
@@ -75,7 +75,7 @@ fn text(value: &Value) -> String {
 }
 
 #[test]
-fn other_variables_are_left_alone() {
+fn other_variables_are_ignored() {
     let config = load("", &[("PATH", "/bin"), ("matchwire_hub_x", "1")], &Flags::default());
     assert_eq!(config, Ok(Config::default()));
 }
@@ -92,7 +92,7 @@ fn unknown_names_are_refused_by_name() {
 }
 
 #[test]
-fn wrong_values_are_refused_with_their_place() {
+fn invalid_values_are_refused_with_their_location() {
     check_refused("[hub]\ntail_ms = \"x\"\n", &[], &["line 2", "tail_ms"]);
     check_refused("[hub]\ntail_ms = -1\n", &[], &["line 2"]);
     check_refused("", &[("MATCHWIRE_HUB_TAIL_MS", "1s")], &["HUB_TAIL_MS must be a whole number"]);
@@ -102,14 +102,14 @@ fn wrong_values_are_refused_with_their_place() {
 }
 
 #[test]
-fn a_missing_file_is_an_error() {
+fn missing_file_is_an_error() {
     let error =
         Config::from_sources(Some(Path::new("nowhere.toml")), [], &Flags::default()).unwrap_err();
     assert_eq!(error.to_string(), "cannot read the config file nowhere.toml");
 }
 
 #[test]
-fn limits_must_fit_each_other() {
+fn contradictory_limits_are_refused() {
     check_refused(
         "[fanout]\nwrite_bytes_max = 20\noutbox_bytes = 10\n",
         &[],
@@ -131,7 +131,7 @@ fn limits_must_fit_each_other() {
 }
 
 #[test]
-fn the_demo_listens_on_loopback_only() {
+fn demo_listens_on_loopback_only() {
     let open = "[server]\nlisten = \"0.0.0.0:8080\"\n";
     check_refused(open, &[], &["not on 0.0.0.0:8080", "demo.enabled = false"]);
     assert!(load(open, &[("MATCHWIRE_DEMO_ENABLED", "false")], &Flags::default()).is_ok());
@@ -141,7 +141,7 @@ fn the_demo_listens_on_loopback_only() {
 }
 
 #[test]
-fn the_steady_load_listens_on_loopback_only() {
+fn steady_load_listens_on_loopback_only() {
     let open = "[server]\nlisten = \"0.0.0.0:8080\"\n[demo]\nenabled = false\n";
     let rate = ("MATCHWIRE_BENCH_RATE", "20000");
     check_refused(open, &[rate], &["not on 0.0.0.0:8080", "bench.rate = 0"]);
@@ -158,7 +158,7 @@ fn the_steady_load_listens_on_loopback_only() {
 }
 
 #[test]
-fn the_pepper_is_read_and_never_shown() {
+fn pepper_is_read_and_never_shown() {
     let file = "[accounts]\npepper = \"12345-secret\"\n";
     let config = load(file, &[("MATCHWIRE_LOG_FILTER", "warn")], &Flags::default()).unwrap();
     assert_eq!(config.accounts.pepper.expose(), Some("12345-secret"));
@@ -167,14 +167,14 @@ fn the_pepper_is_read_and_never_shown() {
 }
 
 #[test]
-fn the_example_shows_every_knob_with_its_default() {
+fn example_file_has_every_setting_with_its_default() {
     let text = include_str!("../../matchwire.toml.example");
     assert_eq!(toml::from_str::<Table>(text).unwrap(), default_table());
     assert_eq!(load(text, &[], &Flags::default()), Ok(Config::default()));
 }
 
 #[test]
-fn certificate_and_key_go_together() {
+fn certificate_and_key_are_required_together() {
     let certificate = ("MATCHWIRE_TLS_CERTIFICATE", "own.pem");
     check_refused("", &[certificate], &["tls.certificate and tls.key go together"]);
     check_refused("[tls]\nkey = \"own.key\"\n", &[], &["tls.certificate and tls.key go together"]);
@@ -184,7 +184,7 @@ fn certificate_and_key_go_together() {
 }
 
 #[test]
-fn source_is_read_by_its_kind_and_keeps_its_secrets() {
+fn source_is_parsed_by_its_kind_without_exposing_secrets() {
     let config = load(
         r#"
         [[source]]
@@ -210,7 +210,7 @@ fn source_is_read_by_its_kind_and_keeps_its_secrets() {
 }
 
 #[test]
-fn source_that_cannot_be_meant_is_refused() {
+fn invalid_source_is_refused() {
     let table = |rest: &str| format!("[[source]]\nname = \"a\"\n{rest}");
     for (rest, expected) in [
         ("kind = \"fax\"", "kind \"fax\" is none of"),
@@ -232,7 +232,7 @@ fn source_that_cannot_be_meant_is_refused() {
 }
 
 #[test]
-fn mail_needs_a_sender_and_one_way_out() {
+fn mail_needs_a_sender_and_only_one_transport() {
     let smtp = "[mail]\nsmtp_url = \"smtps://mx.example.org\"\n";
     check_refused(smtp, &[], &["mail.from", "an address"]);
     let from = format!("{smtp}from = \"hub@example.org\"\n");
@@ -247,7 +247,7 @@ fn mail_needs_a_sender_and_one_way_out() {
 }
 
 #[test]
-fn the_mail_servers_password_is_in_no_message() {
+fn mail_server_password_is_never_shown() {
     let from = ("MATCHWIRE_MAIL_FROM", "hub@example.org");
     for url in ["http://me:s3cret@h", "smtp://me:s3cret@h?tls=none", "smtps://me:s3cret%@h"] {
         let error = load("", &[("MATCHWIRE_MAIL_SMTP_URL", url), from], &Flags::default());

@@ -378,7 +378,7 @@ mod tests {
 
     /// There are results for every day until the demo began.
     #[test]
-    fn recent_matches_lead_up_to_the_start() {
+    fn recent_matches_cover_every_day_before_the_start() {
         let world = World::new(1, NOW);
         let (past, recent) = (world.past(), world.recent());
         let starts: Vec<_> = past.iter().chain(&recent).map(ScheduledMatch::start).collect();
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn fixtures_ahead_have_prices_where_asked() {
+    fn future_fixtures_have_prices_only_if_priced() {
         let planned = some(World::new(1, NOW).programme(1), 25);
         for priced in [true, false] {
             let scope = RecordScope::Ahead { now: NOW, priced };

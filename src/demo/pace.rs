@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::DemoSpeed;
 
 /// The simulated clock showed `world` when the real clock showed `ours`, and has run `speed` times
-/// as fast since then. Before that, both ran alike.
+/// as fast since then. Before that, both ran at the same speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorldClock {
     speed: DemoSpeed,
@@ -59,7 +59,7 @@ mod tests {
     const SECOND: Micros = 1_000_000;
 
     #[test]
-    fn clocks_lead_back_to_each_other() {
+    fn clock_conversions_are_inverse() {
         let pace = WorldClock::new("10".parse().expect("a speed"), 1_000 * SECOND, 5_000 * SECOND);
         for (ours, world) in [(990, 4_990), (1_000, 5_000), (1_001, 5_010), (1_060, 5_600)] {
             assert_eq!(pace.in_world(ours * SECOND), world * SECOND, "at {ours} s");

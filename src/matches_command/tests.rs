@@ -98,7 +98,7 @@ fn doubtful(db: &DatabaseName) -> MatchesCommand {
 }
 
 #[tokio::test]
-async fn doubt_is_shown_joined_and_split() {
+async fn doubtful_matches_are_listed_joined_and_split() {
     on_each(async |database| {
         let db = database.name();
         let mut hub = Running::on(db).await;
@@ -180,7 +180,7 @@ async fn json_has_an_object_for_each_match_and_each_order() {
 }
 
 #[tokio::test]
-async fn own_id_names_a_match_that_was_shown() {
+async fn own_id_refers_to_a_listed_match() {
     on_each(async |database| {
         let db = database.name();
         Running::on(db).await;
@@ -192,7 +192,7 @@ async fn own_id_names_a_match_that_was_shown() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_said_at_once() {
+async fn impossible_order_is_refused_at_once() {
     on_each(async |database| {
         let db = database.name();
         let mut hub = Running::on(db).await;
@@ -222,7 +222,7 @@ async fn what_cannot_be_is_said_at_once() {
 }
 
 #[tokio::test]
-async fn mistyped_path_makes_no_database() {
+async fn mistyped_path_creates_no_database() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let db = path.as_path().into();

@@ -36,7 +36,7 @@ struct OperatorFixture {
 impl OperatorFixture {
     fn of(database: Database) -> Self {
         let mut config = Config::default();
-        // As little as is allowed: what is tested is not how slow a hash is.
+        // The allowed minimum: these tests do not depend on the cost of hashing.
         config.accounts.password_memory_kib = 8;
         config.accounts.password_passes = 1;
         Self { database, config }
@@ -168,7 +168,7 @@ fn lines<'a>(answer: &'a str, word: &str) -> Vec<Vec<&'a str>> {
 }
 
 #[tokio::test]
-async fn accounts_are_listed_with_what_they_have() {
+async fn accounts_are_listed_with_their_addons() {
     on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         operator.customer("bob@two.org").await;
@@ -200,7 +200,7 @@ async fn accounts_are_listed_with_what_they_have() {
 }
 
 #[tokio::test]
-async fn an_account_is_shown_by_address_and_by_id_and_without_its_secrets() {
+async fn account_is_shown_by_address_or_id_without_its_secrets() {
     on_each_operator(async |operator| {
         let key =
             operator.accounts().await.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
@@ -218,7 +218,7 @@ async fn an_account_is_shown_by_address_and_by_id_and_without_its_secrets() {
 }
 
 #[tokio::test]
-async fn a_gift_is_added_to_what_is_left_and_stands_in_the_ledger() {
+async fn gift_is_added_to_the_remaining_days_and_is_in_the_ledger() {
     on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         let gift = operator.gift("ann@one.org", Addon::Sports, 30, "for the outage");
@@ -239,7 +239,7 @@ async fn a_gift_is_added_to_what_is_left_and_stands_in_the_ledger() {
 /// SPEC section 3, rule 2: the badge is granted once, to every account existing at that moment, and
 /// cannot be obtained afterwards.
 #[tokio::test]
-async fn the_founder_badge_is_granted_once() {
+async fn founder_badge_is_granted_once() {
     on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         let early = operator.refused(operator.grant(NOW + DAY)).await;
@@ -269,7 +269,7 @@ async fn the_founder_badge_is_granted_once() {
 }
 
 #[tokio::test]
-async fn a_block_holds_until_it_is_taken_back() {
+async fn block_holds_until_unblocked() {
     on_each_operator(async |operator| {
         let accounts = operator.accounts().await;
         let key = accounts.create_key(Some("ann@one.org"), &[], NOW).await.unwrap();
@@ -293,7 +293,7 @@ async fn a_block_holds_until_it_is_taken_back() {
 }
 
 #[tokio::test]
-async fn a_deleted_account_is_forgotten_but_for_the_ledger() {
+async fn deleted_account_leaves_only_its_ledger() {
     on_each_operator(async |operator| {
         let accounts = operator.accounts().await;
         let key = accounts.create_key(Some("ann@one.org"), &[(Addon::Odds, 3)], NOW).await.unwrap();
@@ -314,7 +314,7 @@ async fn a_deleted_account_is_forgotten_but_for_the_ledger() {
 }
 
 #[tokio::test]
-async fn the_ledger_adds_up() {
+async fn ledger_sums_and_totals_add_up() {
     on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         operator.customer("bob@two.org").await;
@@ -380,9 +380,9 @@ async fn ledger_is_printed_as_json() {
     .await;
 }
 
-/// More entries than are read at once are all printed, and all counted.
+/// Entries beyond one batch are all printed and counted.
 #[tokio::test]
-async fn a_long_ledger_is_printed_whole() {
+async fn long_ledger_is_printed_completely() {
     on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         let mut tx = operator.database.begin().await.unwrap();
@@ -435,7 +435,7 @@ async fn orders_are_listed_and_shown() {
 }
 
 #[tokio::test]
-async fn a_refund_needs_an_order_and_its_provider() {
+async fn refund_needs_an_order_and_its_provider() {
     on_each_operator(async |operator| {
         operator.customer("ann@one.org").await;
         let id = operator.id_of("ann@one.org").await.parse().unwrap();
@@ -457,7 +457,7 @@ async fn a_refund_needs_an_order_and_its_provider() {
 }
 
 #[tokio::test]
-async fn operators_are_made_with_a_password_from_the_input() {
+async fn operators_are_created_with_a_password_from_stdin() {
     on_each_operator(async |operator| {
         let create = |name| OperatorCommand::Admin(AdminCommand::Create(operator.admin(name)));
         let list = || {
@@ -483,7 +483,7 @@ async fn operators_are_made_with_a_password_from_the_input() {
 }
 
 #[test]
-fn a_mistyped_path_makes_no_database() {
+fn mistyped_path_creates_no_database() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("a.db");
     let command = OperatorCommand::Ledger(LedgerArgs {

@@ -20,7 +20,7 @@ use hub::{
     quarantine::{QuarantineEntry, QuarantinedLine},
 };
 
-/// Lines pushed at once: no more than an answer can list refusals of.
+/// Lines per push: at most as many as a response can list refusals of.
 const LINES_AT_ONCE: usize = 100;
 
 /// Whether a message is usable now.
@@ -35,12 +35,12 @@ pub(super) async fn run(args: RetryArgs, out: &mut impl Write) -> Result<(), Qua
     let mut readers = MessageReaders::default();
     let mut usable: Vec<(QuarantinedLine, Vec<String>)> = Vec::new();
     let mut unusable = 0;
-    for kept in all {
-        let QuarantineEntry { source, place, .. } = &kept.entry;
-        match readers.verdict(&kept.entry) {
+    for message in all {
+        let QuarantineEntry { source, place, .. } = &message.entry;
+        match readers.verdict(&message.entry) {
             RetryVerdict::Usable(lines) => {
                 writeln!(out, "usable\t{source}\t{place}")?;
-                usable.push((kept, lines));
+                usable.push((message, lines));
             }
             RetryVerdict::Unusable(reason) => {
                 writeln!(out, "refused\t{source}\t{place}\t{reason}")?;
@@ -62,8 +62,8 @@ pub(super) async fn run(args: RetryArgs, out: &mut impl Write) -> Result<(), Qua
 fn parts(usable: &[(QuarantinedLine, Vec<String>)]) -> Vec<&[(QuarantinedLine, Vec<String>)]> {
     let mut parts = Vec::new();
     let (mut begin, mut lines) = (0, 0);
-    for (place, (kept, own)) in usable.iter().enumerate() {
-        let other = usable[begin].0.entry.source != kept.entry.source;
+    for (place, (message, own)) in usable.iter().enumerate() {
+        let other = usable[begin].0.entry.source != message.entry.source;
         if place > begin && (other || lines + own.len() > LINES_AT_ONCE) {
             parts.push(&usable[begin..place]);
             (begin, lines) = (place, 0);
@@ -166,16 +166,20 @@ impl<'a> PushClient<'a> {
             messages.iter().flat_map(|(_, lines)| lines.iter().map(String::as_str)).collect();
         let refused = self.post(source, body.join("\n")).await?;
         let (mut number, mut dropped) = (0, 0);
-        for (kept, lines) in messages {
+        for (message, lines) in messages {
             let own = number + 1..=number + lines.len();
             number += lines.len();
             match refused.iter().find(|it| own.contains(&it.line)) {
                 None => {
-                    kept.remove()?;
+                    message.remove()?;
                     dropped += 1;
                 }
                 Some(LineRefusal { reason, .. }) => {
-                    writeln!(out, "refused by the hub\t{source}\t{}\t{reason}", kept.entry.place)?;
+                    writeln!(
+                        out,
+                        "refused by the hub\t{source}\t{}\t{reason}",
+                        message.entry.place
+                    )?;
                 }
             }
         }
@@ -217,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_of_lines_are_read_by_their_format() {
+    fn entries_are_parsed_by_their_format() {
         let line = |format: &str, bytes: &str| QuarantineEntry {
             at: 1,
             source: format!("of {format}"),

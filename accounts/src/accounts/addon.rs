@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_back() {
+    fn names_round_trip() {
         for addon in Addon::ALL {
             assert_eq!(addon.to_string().parse(), Ok(addon));
         }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_addon_ends_at_its_expiry() {
+    fn addon_ends_at_its_expiry() {
         let mut addons = Addons::default();
         addons.set(Addon::Odds, 100);
         assert!(addons.has(Addon::Odds, 99));

@@ -19,7 +19,7 @@ use super::{Caller, KeyId, Micros, key::KeyHash};
 pub(super) struct Generation(u64);
 
 pub(super) struct Cache {
-    /// The input is a keyed hash already, so nobody can choose its bucket.
+    /// The input is a keyed hash already, so an attacker cannot choose its bucket.
     callers: DashMap<KeyHash, CachedCaller, FxBuildHasher>,
     generation: AtomicU64,
     entries_max: usize,
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn never_holds_more_than_its_limit() {
+    fn size_never_exceeds_its_limit() {
         let cache = Cache::new(3, 100);
         for key in 0..10 {
             cache.insert(hash(), caller(&cache, key), 0);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_read_before_a_change_is_not_kept() {
+    fn answer_read_before_a_change_is_not_cached() {
         let (cache, hash) = (Cache::new(3, 100), hash());
         let read_early = caller(&cache, 1);
         cache.forget(&HashSet::from([KeyId(1)]));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_changed_keys_are_forgotten() {
+    fn only_changed_keys_are_evicted() {
         let (cache, one, other) = (Cache::new(3, 100), hash(), hash());
         cache.insert(one, caller(&cache, 1), 0);
         cache.insert(other, caller(&cache, 2), 0);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_answer_is_read_again() {
+    fn expired_entry_is_not_returned() {
         let (cache, hash) = (Cache::new(3, 100), hash());
         cache.insert(hash, caller(&cache, 1), 1_000);
         assert!(cache.get(&hash, 1_099).is_some());

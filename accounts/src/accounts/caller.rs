@@ -47,7 +47,7 @@ pub struct Caller {
     pub account: AccountId,
     pub key: KeyId,
     pub addons: Addons,
-    /// The generation of the read; tells [`super::Accounts::renew`] that nothing has changed since.
+    /// The generation of the read; lets [`super::Accounts::renew`] detect that nothing has changed since.
     pub(super) generation: Generation,
 }
 

@@ -17,7 +17,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Accounts {
     /// Receives the keys that were revoked and the keys whose account's add-ons changed.
-    /// [`Self::renew`] tells which it was. A receiver that lags renews every caller it holds.
+    /// [`Self::renew`] distinguishes the two. A receiver that lags renews every caller it holds.
     #[must_use]
     pub fn changes(&self) -> broadcast::Receiver<KeyId> {
         self.shared.changes.subscribe()
@@ -53,14 +53,14 @@ impl Accounts {
         }
     }
 
-    /// Broadcasts a write by this process that changed these keys. They are evicted first, whatever
-    /// happens after that: once this returns, no answer predates the change.
+    /// Broadcasts a write by this process that changed these keys. They are evicted first, even if
+    /// the broadcast fails: once this returns, no answer predates the change.
     pub(super) async fn broadcast_keys(&self, keys: Vec<KeyId>) {
         self.shared.cache.forget(&HashSet::from_iter(keys));
         self.broadcast_own_changes().await;
     }
 
-    /// Broadcasts a write by this process. The write stands whatever happens here, so a failure is
+    /// Broadcasts a write by this process. The write stands even if this fails, so a failure is
     /// not reported to the writer; [`Self::watch`] tries again.
     pub(crate) async fn broadcast_own_changes(&self) {
         if let Err(error) = self.broadcast_changes().await {

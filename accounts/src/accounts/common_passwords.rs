@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_in_order_and_in_lower_case() {
+    fn list_is_sorted_and_in_lower_case() {
         assert!(COMMON.is_sorted());
         assert!(COMMON.iter().all(|it| *it == it.to_lowercase()));
     }

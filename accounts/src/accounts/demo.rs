@@ -20,7 +20,7 @@ impl Accounts {
     ///
     /// If the store fails.
     pub async fn ensure_demo_key(&self, now: Micros) -> Result<Key, AccountsError> {
-        if let Some(key) = self.kept_demo_key(now).await? {
+        if let Some(key) = self.valid_demo_key(now).await? {
             return Ok(key);
         }
         self.forget_demo_key(now).await?;
@@ -31,7 +31,7 @@ impl Accounts {
     }
 
     /// Revokes the demo's key, if there is one. Must be called when a hub without the demo starts:
-    /// it may be public, and everybody who can read the database can read the key.
+    /// it may be public, and anyone who can read the database can read the key.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Accounts {
         Ok(())
     }
 
-    async fn kept_demo_key(&self, now: Micros) -> Result<Option<Key>, AccountsError> {
+    async fn valid_demo_key(&self, now: Micros) -> Result<Option<Key>, AccountsError> {
         let Some(key) = self.meta(META).await?.and_then(Key::parse) else { return Ok(None) };
         let caller = self.authenticate(key.expose(), now).await?;
         let lasts = caller.is_some_and(|caller| {

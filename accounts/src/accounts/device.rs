@@ -87,7 +87,7 @@ mod tests {
     use database::testing::on_each;
 
     #[tokio::test]
-    async fn a_device_is_known_to_one_address_for_a_time() {
+    async fn device_cookie_is_valid_for_one_address_until_it_expires() {
         on_each(async |database| {
             let config = AccountsConfig { device_days: 2, ..AccountsConfig::default() };
             let accounts = Accounts::of(database, &config).await.unwrap();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_good_under_one_secret() {
+    fn cookie_depends_on_the_secret() {
         let text = |byte| {
             let email = Email::parse("me@x.org").unwrap();
             DeviceKey::new(Zeroizing::new([byte; 32])).text(7, 1, &email)

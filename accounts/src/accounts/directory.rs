@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn accounts_are_found_by_a_part_of_the_address() {
+    async fn accounts_are_found_by_part_of_the_address() {
         on_each(async |database| {
             let accounts =
                 with_accounts(database, &["ann@one.org", "Bob@one.org", "c_d@two.org"]).await;
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn accounts_are_found_by_their_key_and_their_id() {
+    async fn accounts_are_found_by_key_and_by_id() {
         on_each(async |database| {
             let accounts = with_accounts(database, &["ann@one.org"]).await;
             let key = accounts.create_key(Some("bob@one.org"), &[], NOW).await.unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pages_hold_every_account_once() {
+    async fn pages_contain_every_account_once() {
         on_each(async |database| {
             let addresses: Vec<String> = (0..25).map(|it| format!("a{it}@x.org")).collect();
             let names: Vec<&str> = addresses.iter().map(|it| &**it).collect();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_summary_tells_the_state_and_the_addons() {
+    async fn summary_has_the_state_and_the_addons() {
         on_each(async |database| {
             let accounts = with_accounts(database, &["ann@one.org"]).await;
             let ann =

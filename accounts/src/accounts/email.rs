@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_trimmed_and_in_lower_case() {
+    fn addresses_are_trimmed_and_lowercased() {
         check("me@x.org", Some("me@x.org"));
         check("  Me.Too+tag@X.ORG\n", Some("me.too+tag@x.org"));
         check("o'brien@mail.example", Some("o'brien@mail.example"));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn invalid_address_is_refused() {
         for text in [
             "",
             "@",
@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_let_through_stays_the_same_and_has_nothing_to_smuggle(text in "\\PC{0,20}@\\PC{0,20}") {
+        fn accepted_address_is_normalised_and_has_no_special_characters(text in "\\PC{0,20}@\\PC{0,20}") {
             if let Some(email) = Email::parse(&text) {
                 prop_assert_eq!(Email::parse(email.as_str()), Some(email.clone()));
                 prop_assert!(email.as_str().bytes().all(|c| c.is_ascii_graphic()));

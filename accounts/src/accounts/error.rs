@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn database_that_is_away_is_told_from_one_that_refuses() {
+    fn unavailable_database_is_distinguished_from_a_refused_query() {
         assert!(AccountsError::Store(sqlx::Error::PoolTimedOut).is_away());
         assert!(!AccountsError::Store(sqlx::Error::RowNotFound).is_away());
         assert!(!AccountsError::OtherPepper.is_away());

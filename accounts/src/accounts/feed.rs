@@ -128,7 +128,7 @@ mod tests {
     use database::testing::on_each;
 
     #[tokio::test]
-    async fn a_key_is_good_for_its_source_until_it_is_revoked() {
+    async fn feed_key_is_valid_for_its_source_until_revoked() {
         on_each(async |database| {
             let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
             let key = accounts.create_feed_key("acme", false, 1).await.unwrap();

@@ -18,7 +18,7 @@ pub enum FounderGrantOutcome {
 
 impl Accounts {
     /// Grants the badge to every account that existed at a moment. This happens once in the life of
-    /// a database; a second call is refused, whatever the moment.
+    /// a database; a second call is refused at any time.
     ///
     /// # Errors
     ///

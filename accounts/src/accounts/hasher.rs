@@ -35,7 +35,7 @@ pub(super) struct Hasher {
     /// The beginning of hashes with the current parameters.
     beginning: String,
     /// A hash that no password matches.
-    nobodys: String,
+    dummy_hash: String,
     turns: Arc<Semaphore>,
     places: Arc<Semaphore>,
     wait: Duration,
@@ -69,13 +69,14 @@ impl Hasher {
         let params = Params::new(memory, passes, PARALLELISM, Some(OUTPUT_BYTES))
             .map_err(|_| AccountsError::Hashing)?;
         let beginning = format!("$argon2id$v=19$m={memory},t={passes},p={PARALLELISM}$");
-        let nobodys = format!("{beginning}{}${}", noise::<SALT_BYTES>()?, noise::<OUTPUT_BYTES>()?);
+        let dummy_hash =
+            format!("{beginning}{}${}", noise::<SALT_BYTES>()?, noise::<OUTPUT_BYTES>()?);
         let places = config.password_hashes_max.saturating_add(config.password_waiting_max);
         Ok(Self {
             params,
             secret: Arc::new(secret),
             beginning,
-            nobodys,
+            dummy_hash,
             turns: Arc::new(Semaphore::new(config.password_hashes_max)),
             places: Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS))),
             wait: Duration::from_millis(config.password_wait_ms),
@@ -90,7 +91,7 @@ impl Hasher {
             .map_err(|_| AccountsError::Hashing)
     }
 
-    /// Hashes a password that was set before, whatever the current rules for new ones.
+    /// Hashes a password that was set before, without the current rules for new ones.
     pub(super) async fn hash_again(&self, password: Password) -> Result<String, AccountsError> {
         self.hash(NewPassword::of_before(password)).await
     }
@@ -101,7 +102,7 @@ impl Hasher {
         password: Password,
         stored: Option<&str>,
     ) -> Result<PasswordMatch, AccountsError> {
-        let hash = stored.unwrap_or(&self.nobodys).to_owned();
+        let hash = stored.unwrap_or(&self.dummy_hash).to_owned();
         let fits = self
             .in_turn(move |argon2| argon2.verify_password(password.as_bytes(), hash.as_str()))
             .await?
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hash_fits_its_password_and_has_the_parameters_of_the_settings() {
+    async fn hash_matches_its_password_and_uses_the_configured_parameters() {
         let hasher = hasher(&AccountsConfig::default());
         let hash = hasher.hash(new("correct horse")).await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hash_with_other_parameters_fits_and_is_old() {
+    async fn hash_with_other_parameters_matches_and_is_reported_as_old() {
         let old = hasher(&quick()).hash(new("correct horse")).await.unwrap();
         let today = hasher(&AccountsConfig { password_passes: 2, ..quick() });
         let compare = async |text| today.compare(typed(text), Some(&old)).await.unwrap();
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_hash_fits_nothing() {
+    async fn invalid_hash_matches_no_password() {
         let hasher = hasher(&quick());
         for stored in [None, Some(""), Some("correct horse"), Some("$argon2id$v=19$m=8,t=1,p=1$$")]
         {
@@ -226,7 +227,7 @@ mod tests {
     /// The duration must not reveal which addresses are registered. The shortest of many runs are
     /// compared, which other load on the machine does not change.
     #[tokio::test]
-    async fn comparing_with_nobodys_password_takes_as_long() {
+    async fn comparison_without_a_stored_hash_takes_as_long() {
         let hasher = hasher(&AccountsConfig { password_memory_kib: 4096, ..quick() });
         let hash = hasher.hash(new("correct horse")).await.unwrap();
         let mut times = [Vec::new(), Vec::new()];
@@ -240,24 +241,24 @@ mod tests {
                 times.push(start.elapsed());
             }
         }
-        let [somebodys, nobodys] =
+        let [with_hash, without_hash] =
             times.map(|times| times.into_iter().min().expect("it was measured"));
-        assert!(nobodys * 2 > somebodys, "nobody: {nobodys:?}, somebody: {somebodys:?}");
-        assert!(somebodys * 2 > nobodys, "nobody: {nobodys:?}, somebody: {somebodys:?}");
+        assert!(without_hash * 2 > with_hash, "without: {without_hash:?}, with: {with_hash:?}");
+        assert!(with_hash * 2 > without_hash, "without: {without_hash:?}, with: {with_hash:?}");
     }
 
     #[tokio::test]
-    async fn too_many_at_once_are_told_to_come_again() {
+    async fn hashing_beyond_the_queue_limit_is_refused_as_busy() {
         let config = AccountsConfig { password_hashes_max: 1, password_waiting_max: 2, ..quick() };
         let hasher = hasher(&config);
-        let asked = join_all((0..8).map(|_| hasher.hash(new("correct horse")))).await;
-        let busy = asked.iter().filter(|it| matches!(it, Err(AccountsError::Busy))).count();
-        assert_eq!(busy, 5, "one is hashed, two wait: {asked:?}");
+        let results = join_all((0..8).map(|_| hasher.hash(new("correct horse")))).await;
+        let busy = results.iter().filter(|it| matches!(it, Err(AccountsError::Busy))).count();
+        assert_eq!(busy, 5, "one is hashed, two wait: {results:?}");
         assert!(hasher.hash(new("correct horse")).await.is_ok(), "there is room again");
     }
 
     #[tokio::test]
-    async fn nobody_waits_longer_than_allowed() {
+    async fn waiting_longer_than_the_limit_is_refused_as_busy() {
         let config = AccountsConfig { password_hashes_max: 1, password_wait_ms: 1, ..quick() };
         let hasher = hasher(&config);
         let taken = Arc::clone(&hasher.turns).acquire_owned().await.unwrap();

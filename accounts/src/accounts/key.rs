@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_in_the_text_of_others_are_made_useless() {
+    fn keys_in_foreign_text_are_redacted() {
         let check = |text: &str, expected: &str| {
             assert_eq!(base::redact::redact_keys(text.as_bytes()), expected.as_bytes(), "{text}");
         };
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_read_back() {
+    fn generated_key_is_parsed_back() {
         let key = Key::generate().unwrap();
         let presented = PresentedKey::parse(key.expose()).unwrap();
         assert_eq!(presented.prefix(), key.prefix());
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_kind_of_key_is_taken_for_the_other() {
+    fn client_and_feed_keys_are_not_interchangeable() {
         let (client, feed) = (Key::generate().unwrap(), Key::generate_for_feed().unwrap());
         assert!(PresentedKey::parse(feed.expose()).is_none());
         assert!(PresentedKey::parse_of_feed(client.expose()).is_none());
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn printing_a_key_never_shows_its_secret() {
+    fn printed_key_has_no_secret() {
         let key = Key::generate().unwrap();
         let secret = &key.expose()[11..17];
         for shown in [format!("{key:?}"), format!("{key}"), format!("{:?}", key.as_presented())] {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_depends_on_key_and_pepper() {
+    fn hash_depends_on_key_and_pepper() {
         let (pepper, other) = (Pepper::new("a".to_owned()), Pepper::new("b".to_owned()));
         let key = Key::generate().unwrap();
         let hash = pepper.hash(key.as_presented());
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keyed_hash_is_hmac_sha_256() {
+    fn keyed_hash_is_hmac_sha_256() {
         // RFC 4231, test case 2.
         let KeyHash(hash) = Pepper::new("Jefe".to_owned()).mac(b"what do ya want for nothing?");
         let hex = HEXLOWER.encode(&hash);

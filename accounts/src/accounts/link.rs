@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_good_for_one_link_of_one_kind_under_one_secret() {
+    fn signature_is_valid_for_one_link_of_one_kind_with_one_secret() {
         let text = key(1).text("verify", 7, 100);
         let good = |key: &LinkKey, kind, of| key.signed(&text, kind, &of);
         assert!(good(&key(1), LinkKind::Verify, link(LinkKind::Verify, 7, 100)));
@@ -209,7 +209,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_other_text_is_taken_for_a_link(at in 0usize..66, byte in 0u8..128) {
+        fn altered_link_is_refused(at in 0usize..66, byte in 0u8..128) {
             let text = key(1).text("reset", 7, 100);
             let mut forged = text.clone().into_bytes();
             forged[at] = byte;

@@ -1,6 +1,6 @@
 //! Authentication by password.
 //!
-//! All refusals are alike: an unregistered or unconfirmed address, a blocked account and a wrong
+//! All refusals are identical: an unregistered or unconfirmed address, a blocked account and a wrong
 //! password get the same answer after the same work.
 
 use sqlx::{Any, Transaction};
@@ -16,7 +16,7 @@ use super::{
 pub enum LogInOutcome {
     /// The new session.
     In { who: SessionOwner, secret: SessionSecret },
-    /// Address or password are wrong, or the account is unusable. The answer does not tell which.
+    /// Address or password are wrong, or the account is unusable. The response does not reveal which.
     Refused,
 }
 

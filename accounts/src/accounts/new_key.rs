@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_is_shown_once_and_to_its_owner() {
+    fn new_key_is_shown_once_and_only_to_its_owner() {
         let (keys, key) = (NewKeys::new(2, 100), key());
         keys.put(AccountId(1), key.clone(), 0);
         assert_eq!(keys.take(AccountId(2), 0), None);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_is_held_for_a_time_only() {
+    fn new_key_expires() {
         let keys = NewKeys::new(2, 100);
         keys.put(AccountId(1), key(), 0);
         assert_eq!(keys.take(AccountId(1), 100), None);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_keys_are_held_than_allowed() {
+    fn number_of_stored_keys_is_bounded() {
         let keys = NewKeys::new(2, 100);
         for account in 1..=3 {
             keys.put(AccountId(account), key(), 0);

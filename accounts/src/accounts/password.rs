@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_are_counted_and_not_bytes() {
+    fn length_is_counted_in_characters() {
         let check = |text: &str, chars_min, good| {
             let parsed = NewPassword::parse(text.to_owned(), chars_min, None);
             assert_eq!(parsed.is_ok(), good, "{text}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_that_are_guessed_first_are_refused() {
+    fn easily_guessed_passwords_are_refused() {
         let owner = Email::parse("ann.smith1@x.org").unwrap();
         let check = |text: &str, expected| {
             let parsed = NewPassword::parse(text.to_owned(), 10, Some(&owner));
@@ -180,14 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn one_password_is_the_same_from_every_keyboard() {
+    fn password_is_the_same_in_every_unicode_form() {
         let composed = Password::parse("caf\u{e9} au lait".to_owned()).unwrap();
         let decomposed = Password::parse("cafe\u{301} au lait".to_owned()).unwrap();
         assert_eq!(composed, decomposed);
     }
 
     #[test]
-    fn normalising_makes_no_password_longer_than_allowed() {
+    fn normalisation_cannot_exceed_the_maximum_length() {
         // One character of three bytes that is eighteen characters in its normal form.
         let text = "\u{fdfa}".repeat(85);
         assert!(text.len() <= Password::BYTES_MAX);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_never_shown() {
+    fn debug_output_has_no_password() {
         let password = NewPassword::parse("correct horse".to_owned(), 1, None).unwrap();
         assert!(!format!("{password:?}").contains("horse"));
     }

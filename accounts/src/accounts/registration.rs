@@ -2,10 +2,10 @@
 //!
 //! A link proves the address and nothing else. The password comes from the browser that follows the
 //! link: the one it registered with, or one that is typed on the link's page. So anybody may
-//! register an address, but a click by somebody else never activates a stranger's password.
+//! register an address, but another person's click never activates a stranger's password.
 //!
 //! Registration does not reveal whether the address is known. It costs one password hash and writes
-//! one mail either way; only the mail, which the owner receives, tells the difference.
+//! one mail either way; only the mail, which the owner receives, differs.
 
 use std::time::Duration;
 
@@ -36,18 +36,18 @@ pub enum VerificationOutcome {
     Unknown,
 }
 
-/// Who requests a mail to an account.
+/// The requester of a mail to an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requester {
-    /// Somebody who has proved to be the owner: by a session, or in a known browser.
+    /// Proved to be the owner: by a session, or in a known browser.
     Owner,
-    /// Somebody who knows the address.
+    /// Anyone who knows the address.
     Stranger,
 }
 
 impl Accounts {
     /// Registers an address. Its owner is sent a link or, if there already is an account, a notice;
-    /// the caller cannot tell which.
+    /// the response does not reveal which.
     ///
     /// The password takes effect when this browser, the `visitor`, follows a link to the address.
     /// Other browsers' registrations of the same address do not affect this. An account without a
@@ -100,7 +100,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Sends another verification link if the address is unconfirmed. The caller cannot tell.
+    /// Sends another verification link if the address is unconfirmed. The response does not reveal it.
     ///
     /// # Errors
     ///
@@ -251,7 +251,7 @@ impl StoredAccount {
         self.blocked.is_none() && self.deleted.is_none()
     }
 
-    /// Whether somebody has proved to own the address, by following a link to it.
+    /// Whether its owner confirmed the address by following a link.
     pub(super) fn is_confirmed(&self) -> bool {
         self.active.is_some() && self.password.is_some()
     }

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_read_back_and_never_shown() {
+    fn secret_is_parsed_back_and_absent_from_debug_output() {
         let secret = SessionSecret::generate().unwrap();
         assert_eq!(SessionSecret::parse(secret.expose()), Some(secret.clone()));
         assert!(!format!("{secret:?}").contains(&secret.expose()[..8]));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_is_refused() {
+    fn invalid_secret_is_refused() {
         let good = "0a".repeat(32);
         assert!(Visitor::parse(&good).is_some());
         for bad in ["", &good[1..], &format!("{good}0"), &good.to_uppercase(), &"' OR ".repeat(13)]

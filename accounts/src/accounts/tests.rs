@@ -32,7 +32,7 @@ async fn open_with(
     Accounts::open_existing(database.name(), config).await
 }
 
-/// A file of SQLite's that is not there yet.
+/// An SQLite file that does not exist yet.
 struct TestFile {
     dir: TempDir,
 }
@@ -50,7 +50,7 @@ impl TestFile {
         Accounts::open(&self.path()).await.unwrap()
     }
 
-    /// The database and the files that SQLite keeps beside it.
+    /// The database file and the files that SQLite creates next to it.
     fn paths(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.dir.path()).unwrap();
         entries.map(|entry| entry.unwrap().path()).collect()
@@ -66,7 +66,7 @@ async fn caller(accounts: &Accounts, key: &Key, now: Micros) -> Option<Caller> {
 }
 
 #[tokio::test]
-async fn a_key_is_recognised_until_it_is_revoked() {
+async fn key_is_valid_until_it_is_revoked() {
     on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let id = caller(&accounts, &key, NOW).await.unwrap().key;
@@ -79,7 +79,7 @@ async fn a_key_is_recognised_until_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn only_a_key_or_its_prefix_revokes() {
+async fn only_the_key_or_its_prefix_revokes() {
     on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let forged = format!("{}{}", key.prefix(), "0".repeat(40));
@@ -92,7 +92,7 @@ async fn only_a_key_or_its_prefix_revokes() {
 }
 
 #[tokio::test]
-async fn a_forged_secret_is_refused() {
+async fn forged_secret_is_refused() {
     on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let forged = format!("{}{}", key.prefix(), "0".repeat(40));
@@ -115,7 +115,7 @@ async fn malformed_keys_never_reach_the_database() {
 }
 
 #[tokio::test]
-async fn a_recognised_key_needs_no_database() {
+async fn cached_key_needs_no_database() {
     on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[], NOW).await.unwrap();
         let first = caller(&accounts, &key, NOW).await;
@@ -127,7 +127,7 @@ async fn a_recognised_key_needs_no_database() {
 }
 
 #[tokio::test]
-async fn an_addon_ends_when_its_days_are_over() {
+async fn addon_ends_when_its_days_are_over() {
     on_each_accounts(async |accounts| {
         let key = accounts.create_key(None, &[(Addon::Websocket, 30)], NOW).await.unwrap();
         let end = NOW + 30 * DAY_US;
@@ -142,7 +142,7 @@ async fn an_addon_ends_when_its_days_are_over() {
 
 /// SPEC section 3: thirty days are added to the current expiry, and to now when it has run out.
 #[tokio::test]
-async fn days_stack_on_what_is_left() {
+async fn days_are_added_to_the_remaining_ones() {
     on_each_accounts(async |accounts| {
         let month = [(Addon::Sports, 30)];
         let key = accounts.create_key(Some("a@b"), &month, NOW).await.unwrap();
@@ -160,7 +160,7 @@ async fn days_stack_on_what_is_left() {
 }
 
 #[tokio::test]
-async fn an_address_is_one_account_in_any_case_and_none_is_a_new_one() {
+async fn address_is_one_account_in_any_case_and_no_address_is_a_new_one() {
     on_each_accounts(async |accounts| {
         let mut ids = Vec::new();
         for email in [Some("me@x.org"), Some("Me@X.org"), None, None, Some("' OR 1=1 --@x")] {
@@ -185,7 +185,7 @@ async fn too_many_days_change_nothing() {
 }
 
 #[tokio::test]
-async fn keys_are_listed_with_what_they_have() {
+async fn keys_are_listed_with_their_addons() {
     on_each_accounts(async |accounts| {
         let addons = [(Addon::Websocket, 1), (Addon::Odds, 2)];
         let one = accounts.create_key(Some("a@b"), &addons, NOW).await.unwrap();
@@ -215,9 +215,9 @@ async fn keys_survive_a_restart() {
     .await;
 }
 
-/// Of SQLite's alone: where PostgreSQL keeps its files is not ours.
+/// Only for SQLite: PostgreSQL manages its own files.
 #[tokio::test]
-async fn the_files_hold_no_secret_and_are_their_owners_alone() {
+async fn files_have_no_secret_and_are_readable_only_by_their_owner() {
     let file = TestFile::new();
     let accounts = file.open().await;
     let key = accounts.create_key(None, &[], NOW).await.unwrap();
@@ -233,7 +233,7 @@ async fn the_files_hold_no_secret_and_are_their_owners_alone() {
 }
 
 #[tokio::test]
-async fn our_own_changes_are_told_at_once_and_only_for_their_keys() {
+async fn own_changes_are_broadcast_at_once_and_only_for_their_keys() {
     on_each_accounts(async |accounts| {
         let one = accounts.create_key(Some("a@b"), &[], NOW).await.unwrap();
         let other = accounts.create_key(None, &[(Addon::Odds, 1)], NOW).await.unwrap();
@@ -254,7 +254,7 @@ async fn id(accounts: &Accounts, key: &Key) -> KeyId {
 }
 
 #[tokio::test]
-async fn a_caller_is_renewed_after_a_change() {
+async fn caller_is_renewed_after_a_change() {
     on_each_accounts(async |accounts| {
         let key = accounts.create_key(Some("a@b"), &[], NOW).await.unwrap();
         let old = caller(&accounts, &key, NOW).await.unwrap();
@@ -293,7 +293,7 @@ async fn changes_by_another_program_are_noticed() {
 }
 
 #[tokio::test]
-async fn changes_from_before_the_watch_are_noticed_too() {
+async fn changes_before_the_watch_started_are_noticed() {
     on_each(async |database| {
         let hub = open(&database).await;
         let key = hub.create_key(None, &[], NOW).await.unwrap();
@@ -315,7 +315,7 @@ async fn changes_from_before_the_watch_are_noticed_too() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_is_refused() {
+async fn file_that_is_not_a_database_is_refused() {
     let file = TestFile::new();
     std::fs::write(file.path(), "not a database, but long enough to be taken for one".repeat(30))
         .unwrap();
@@ -344,7 +344,7 @@ async fn another_pepper_is_refused() {
     .await;
 }
 
-/// Eight programs open a database at once and buy for the same address.
+/// Eight programs open a database concurrently and buy for the same address.
 async fn race_on(name: &DatabaseName) {
     let mut tasks = JoinSet::new();
     for _ in 0..8 {
@@ -366,13 +366,13 @@ async fn race_on(name: &DatabaseName) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn programs_can_create_the_file_and_keys_at_once() {
+async fn programs_can_create_the_file_and_keys_concurrently() {
     let file = TestFile::new();
     race_on(&file.path().into()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn programs_can_create_the_tables_and_keys_at_once() {
+async fn programs_can_create_the_tables_and_keys_concurrently() {
     let Some(server) = postgres_or_skipped() else { return };
     let empty = EmptyPostgres::create(&server).await;
     race_on(&empty.name).await;
@@ -380,7 +380,7 @@ async fn programs_can_create_the_tables_and_keys_at_once() {
 }
 
 #[tokio::test]
-async fn values_of_the_database_are_kept() {
+async fn metadata_is_stored_and_overwritten() {
     on_each(async |database| {
         let accounts = open(&database).await;
         assert_eq!(accounts.meta("epoch").await.unwrap(), None);
@@ -392,7 +392,7 @@ async fn values_of_the_database_are_kept() {
 }
 
 #[tokio::test]
-async fn the_demo_key_is_the_same_after_a_restart() {
+async fn demo_key_is_the_same_after_a_restart() {
     on_each(async |database| {
         let key = open(&database).await.ensure_demo_key(NOW).await.unwrap();
         let accounts = open(&database).await;
@@ -405,7 +405,7 @@ async fn the_demo_key_is_the_same_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_spent_or_revoked_demo_key_is_replaced() {
+async fn expired_or_revoked_demo_key_is_replaced() {
     on_each_accounts(async |accounts| {
         let first = accounts.ensure_demo_key(NOW).await.unwrap();
         accounts.revoke(first.prefix(), NOW).await.unwrap();
@@ -420,7 +420,7 @@ async fn a_spent_or_revoked_demo_key_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_hub_that_is_no_demo_ends_the_demo_key() {
+async fn hub_without_the_demo_revokes_the_demo_key() {
     on_each_accounts(async |accounts| {
         accounts.forget_demo_key(NOW).await.unwrap();
         let key = accounts.ensure_demo_key(NOW).await.unwrap();
@@ -432,7 +432,7 @@ async fn a_hub_that_is_no_demo_ends_the_demo_key() {
 }
 
 #[tokio::test]
-async fn debug_output_holds_no_secret() {
+async fn debug_output_has_no_secret() {
     on_each(async |database| {
         let config = AccountsConfig { pepper: "a-secret".into(), ..AccountsConfig::default() };
         let accounts = open_with(&database, &config).await.unwrap();

@@ -118,7 +118,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the entries and their order, nothing is lost between them and the sums.
+        /// For any entries in any order, the sums account for every entry.
         #[test]
         fn sums_and_totals_add_up(entries in proptest::collection::vec(entry(), 0..200)) {
             let mut sums = Sums::default();

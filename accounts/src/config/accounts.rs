@@ -35,7 +35,7 @@ pub struct AccountsConfig {
     pub password_passes: u32,
     /// Passwords that are hashed at a time. Default 4. Each takes a core and the memory above.
     pub password_hashes_max: usize,
-    /// Passwords that wait to be hashed. Default 100. Further requests are asked to retry.
+    /// Passwords that wait to be hashed. Default 100. Further requests are refused and may retry.
     pub password_waiting_max: usize,
     /// Milliseconds that a password waits to be hashed. Default 5000. Then the request is asked to
     /// retry.
@@ -154,7 +154,7 @@ impl AccountsConfig {
                 "accounts.password_memory_kib",
                 "from 8 to 4194304",
             ),
-            // A minimum length that nobody can type would lock everyone out.
+            // An impossible minimum length would lock everyone out.
             (self.password_chars_min <= 64, "accounts.password_chars_min", "64 at most"),
             (self.password_hashes_max <= 1024, "accounts.password_hashes_max", "1024 at most"),
             (self.password_waiting_max <= 65536, "accounts.password_waiting_max", "65536 at most"),

@@ -44,7 +44,7 @@ pub struct MailConfig {
     pub retry_ms: u64,
     /// The longest wait in milliseconds. Default 3600000, an hour.
     pub retry_max_ms: u64,
-    /// Days for which the rows of sent and failed mails are kept: address, kind, time and error.
+    /// Days for which the rows of sent and failed mails are stored: address, kind, time and error.
     /// Default 30.
     pub keep_days: u32,
 }
@@ -72,7 +72,7 @@ impl Default for MailConfig {
 impl MailConfig {
     /// Whether neither a server nor a folder is configured.
     #[must_use]
-    pub fn goes_nowhere(&self) -> bool {
+    pub fn has_no_transport(&self) -> bool {
         self.smtp_url.is_empty() && self.folder.as_os_str().is_empty()
     }
 

@@ -35,8 +35,8 @@ pub struct PaymentsConfig {
     pub webhook_age_ms: u64,
     /// Bytes of a webhook. Default 262144. Each webhook that is being read takes as much memory.
     pub webhook_bytes_max: usize,
-    /// PayPal webhooks per minute, about orders of one account, whose signature PayPal is asked to
-    /// verify; only PayPal can verify it. Default 60. The same limit applies to all unknown orders
+    /// Signature verifications per minute requested from PayPal for webhooks about orders of one
+    /// account; only PayPal can verify them. Default 60. The same limit applies to all unknown orders
     /// together. Further webhooks get 503, and PayPal sends them again.
     pub webhook_checks_per_minute: u32,
     /// Orders of one account that are neither paid nor closed. Default 20.
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_go_together() {
+    fn provider_keys_are_required_together() {
         check(&PaymentsConfig::default(), "USD", None);
         check(&stripe(), "USD", None);
         let half = PaymentsConfig { stripe_webhook_secret: SecretRef::default(), ..stripe() };
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_travel_encrypted_or_stay_on_this_machine() {
+    fn provider_urls_must_be_https_or_loopback() {
         for (url, good) in [
             ("https://api.stripe.com", true),
             ("http://127.0.0.1:9", true),
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn currencies_without_hundredths_are_refused_where_they_would_be_charged() {
+    fn currency_without_hundredths_is_refused_if_payments_are_on() {
         check(&PaymentsConfig::default(), "JPY", None);
         check(&stripe(), "JPY", Some("products.currency"));
         check(&stripe(), "EUR", None);
     }
 
     #[test]
-    fn secrets_are_not_shown() {
+    fn debug_output_has_no_secrets() {
         let shown = format!("{:?}", PaymentsConfig { stripe_key: "sk_live_1".into(), ..stripe() });
         assert!(!shown.contains("sk_live_1") && !shown.contains("whsec"), "{shown}");
     }

@@ -13,7 +13,7 @@ pub struct UsageConfig {
     /// bytes each. If more are active between two flushes, further usage is not counted, which a
     /// metric reports, and calls under a quota are let through.
     pub entries_max: usize,
-    /// Days for which usage is kept, at least 31. Default 400. One row per account, product and day
+    /// Days for which usage is stored, at least 31. Default 400. One row per account, product and day
     /// with usage.
     pub keep_days: u32,
 }

@@ -151,7 +151,7 @@ mod tests {
 
     /// SERVICE section 6: 25 a second of one address, 110 at once.
     #[test]
-    fn burst_is_had_at_once_and_more_comes_by_the_second() {
+    fn burst_is_available_at_once_and_refills_every_second() {
         let (buckets, clock) = buckets(per_second(25, 110), 100);
         assert_eq!(taken(&buckets, "one", 200), 110);
         assert_eq!(buckets.take("one"), Err(RetryAfter { seconds: 1 }));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn wait_is_until_the_next_one_is_due() {
+    fn retry_after_is_the_time_until_the_next_token() {
         let (buckets, clock) = buckets(per_hour(2), 100);
         assert_eq!(taken(&buckets, "one", 9), 2);
         assert_eq!(buckets.take("one"), Err(RetryAfter { seconds: 1_800 }));
@@ -174,13 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_limited_by_zero() {
+    fn zero_rate_means_no_limit() {
         assert!(per_second(0, 110).is_none() && per_minute(0).is_none() && per_hour(0).is_none());
         assert!(Buckets::new(None, 100).is_none());
     }
 
     #[test]
-    fn buckets_are_bounded_and_the_crowd_is_limited_all_the_same() {
+    fn number_of_buckets_is_bounded_and_overflow_is_still_limited() {
         let (buckets, clock) = buckets(per_hour(1), 20_000);
         let mut passed = 0;
         for address in 0..200_000_u32 {
@@ -189,7 +189,7 @@ mod tests {
         let most = 20_000 + usize::try_from(SHARED).unwrap();
         assert!(buckets.limiter.len() <= most, "{} buckets", buckets.limiter.len());
         assert!(passed as usize <= most, "{passed} of a crowd have passed");
-        assert!(passed > 20_000, "nobody of the crowd has passed");
+        assert!(passed > 20_000, "none of the crowd has passed");
         clock.advance(Duration::from_secs(3 * 3_600));
         taken(&buckets, "one", 20_000);
         assert!(buckets.limiter.len() < 10, "full buckets stay: {}", buckets.limiter.len());

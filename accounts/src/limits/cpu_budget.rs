@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn account_waits_for_as_long_as_its_share_takes_to_make_up_for_what_it_used() {
+    async fn account_waits_until_its_share_covers_its_usage() {
         let budgets = budgets(20, 4);
         let begun = Instant::now();
         use_up(&budgets, ONE, 60).await;
@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn others_do_not_wait() {
+    async fn other_accounts_do_not_wait() {
         let budgets = budgets(20, 4);
         use_up(&budgets, ONE, 3_600_000).await;
         use_up(&budgets, OTHER, 10).await;
     }
 
     #[tokio::test]
-    async fn account_is_refused_only_while_too_many_of_its_requests_wait() {
+    async fn account_is_refused_only_while_its_queue_is_full() {
         let budgets = budgets(20, 2);
         use_up(&budgets, ONE, 3_600_000).await;
         let waiting: Vec<_> = (0..2)
@@ -208,11 +208,11 @@ mod tests {
             task.abort();
             assert!(task.await.expect_err("it waits").is_cancelled());
         }
-        assert!(budgets.enter(ONE).is_ok_and(|place| place.is_some()), "nobody waits any more");
+        assert!(budgets.enter(ONE).is_ok_and(|place| place.is_some()), "no request waits");
     }
 
     #[tokio::test]
-    async fn requests_that_run_at_once_are_not_free() {
+    async fn concurrent_requests_are_charged_in_advance() {
         let budgets = budgets(20, 4);
         use_up(&budgets, ONE, 80).await;
         sleep(budgets.ahead(ONE)).await;
@@ -224,10 +224,10 @@ mod tests {
     }
 
     #[test]
-    fn accounts_that_owe_nothing_are_forgotten() {
+    fn accounts_without_debt_are_evicted() {
         let budgets = budgets(20, 2);
         for id in 0..10_000 {
-            budgets.enter(AccountId(id)).expect("nobody waits");
+            budgets.enter(AccountId(id)).expect("no request waits");
         }
         assert!(budgets.accounts().of.len() <= SWEEP_AT);
     }

@@ -164,7 +164,7 @@ impl Limits {
         take_of(self.shared.log_ins_by_email.as_ref(), (Origin::from(address), name))
     }
 
-    /// Counts a password typed by somebody who is logged in to this account.
+    /// Counts a password confirmation in a session of this account.
     ///
     /// # Errors
     ///
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn registrations_and_mails_have_limits_of_their_own() {
+    fn registrations_and_mails_have_separate_limits() {
         let config =
             LimitsConfig { registrations_per_hour: 2, mails_per_hour: 1, ..Default::default() };
         let limits = Limits::new(&config);
@@ -275,7 +275,7 @@ mod tests {
     /// A stranger with many addresses hits the account's limit; the owner does not, in a known
     /// browser.
     #[test]
-    fn guesses_from_many_addresses_are_limited_by_account_and_lock_no_owner_out() {
+    fn distributed_guesses_are_limited_by_account_without_locking_out_owner() {
         let config = LimitsConfig { log_ins_per_hour_by_account: 5, ..Default::default() };
         let limits = Limits::new(&config);
         let guess = |it: u8| limits.log_in(address(it), "me@x.org", None);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_without_limit() {
+    fn zero_disables_a_limit() {
         let config = LimitsConfig {
             address_per_second: 0,
             log_ins_per_hour_by_address: 0,

@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_one_customer_are_one_origin() {
+    fn ipv6_addresses_of_one_subnet_are_one_origin() {
         check("10.0.0.1", "10.0.0.1", true);
         check("10.0.0.1", "10.0.0.2", false);
         check("2001:db8::1", "2001:db8::ffff:ffff:ffff:ffff", true);

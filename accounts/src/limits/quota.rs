@@ -77,7 +77,7 @@ mod tests {
 
     /// SERVICE section 6: the two fields, to the letter, and the reset at 00:00 UTC.
     #[test]
-    fn fields_say_what_is_left_and_until_when() {
+    fn header_fields_contain_remaining_calls_and_reset_time() {
         let quota = Quota { allowance: Allowance::Football, per_day: 7_500 };
         let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_microsecond();
         let status = quota.status(7_213, at("2026-08-20T09:20:00Z"));

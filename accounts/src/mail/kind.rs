@@ -7,7 +7,7 @@ use std::str::FromStr;
 pub enum MailKind {
     /// Confirms a registration. Has a link.
     Verify,
-    /// Somebody registered with an address that has an account.
+    /// A registration with an address that already has an account.
     AlreadyRegistered,
     /// A password reset was requested. Has a link.
     Reset,

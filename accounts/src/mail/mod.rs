@@ -67,7 +67,7 @@ pub enum MailError {
     Sender,
 }
 
-/// What a mail worker needs besides the settings.
+/// Dependencies of a mail worker other than the settings.
 #[derive(Debug, Clone)]
 pub struct MailContext {
     pub database: Database,

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_cannot_be_smuggled_in() {
+    fn sender_with_header_injection_is_refused() {
         assert!(Sender::new("hub@example.org", "Hub").is_some());
         for (address, name) in [
             ("hub@example.org\r\nBcc: all@example.org", "Hub"),

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_says_where_and_how() {
+    fn url_selects_host_port_and_encryption() {
         check("smtps://mx.example.org", "mx.example.org", 465, Encryption::Always);
         check("smtp://mx.example.org", "mx.example.org", 587, Encryption::Required);
         check("smtp://h:25?tls=opportunistic", "h", 25, Encryption::Opportunistic);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn user_and_password_are_decoded_and_not_shown() {
+    fn credentials_are_decoded_and_absent_from_debug_output() {
         let server = SmtpServer::parse("smtps://me%40x.org:s%3Acr%C3%A9t@h").unwrap();
         let expected = Credentials::new("me@x.org".to_owned(), "s:crét".to_owned());
         assert_eq!(server.credentials, Some(expected));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_crosses_no_network_in_clear() {
+    fn password_over_an_unencrypted_network_is_refused() {
         for url in ["smtp://me:secret@h?tls=none", "smtp://me:secret@h?tls=opportunistic"] {
             assert_eq!(SmtpServer::parse(url), Err(SmtpUrlError::Cleartext));
         }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_server_is_refused_without_being_repeated() {
+    fn invalid_url_is_refused_without_repeating_secrets() {
         for (url, error) in [
             ("mx.example.org", SmtpUrlError::Malformed),
             ("http://me:secret@h", SmtpUrlError::Scheme),

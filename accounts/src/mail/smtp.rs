@@ -1,7 +1,7 @@
 //! A connection to the SMTP server.
 //!
-//! This module sends the commands itself instead of using the library's transport: only so can it tell
-//! whether the server refuses the recipient, which is permanent, or the hub.
+//! This module sends the commands itself instead of using the library's transport, to distinguish a
+//! refused recipient, which is permanent, from a refused hub.
 
 use std::{error::Error, fmt, fs, io, path::Path, sync::Arc, time::Duration};
 
@@ -43,7 +43,7 @@ pub enum AuthorityError {
 }
 
 impl SmtpEndpoint {
-    /// `authority`: a PEM file of certificates trusted besides the system's; empty for none.
+    /// `authority`: a PEM file of certificates trusted in addition to the system's; empty for none.
     pub(super) fn new(
         server: SmtpServer,
         authority: &Path,

@@ -143,7 +143,7 @@ where
     /// Makes one attempt, unless the mail can no longer be useful.
     async fn take(&self, transport: &mut Transport, mail: &QueuedEmail) -> Result<(), RoundError> {
         let now = (self.clock)();
-        if let Some(why) = self.pointless(mail, now) {
+        if let Some(why) = self.skip_reason(mail, now) {
             return self.give_up(mail, &DeliveryFailure::internal(false, why)).await;
         }
         transport.ready().await?;
@@ -164,7 +164,8 @@ where
         }
     }
 
-    fn pointless(&self, mail: &QueuedEmail, now: Micros) -> Option<&'static str> {
+    /// Why the mail must not be sent any more.
+    fn skip_reason(&self, mail: &QueuedEmail, now: Micros) -> Option<&'static str> {
         if mail.used {
             return Some("its link was followed before it could be sent");
         }

@@ -1,4 +1,4 @@
-//! Limits the webhooks that a provider is asked to verify.
+//! Limits how many webhooks are sent to a provider for verification.
 //!
 //! Some signatures only the provider can check. Anybody can send such webhooks, and each costs a
 //! request to the provider. So each account has a limit of its own, and webhooks about unknown
@@ -92,14 +92,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn each_account_has_an_allowance_and_unknown_orders_share_one() {
+    async fn accounts_have_their_own_allowance_and_unknown_orders_share_one() {
         let (checks, now) = (Checks::new(5), Instant::now());
         let begin = |subject| checks.begin(subject, now);
         let one = Some(AccountId(1));
         let unknown: Vec<_> = (0..9).filter_map(|_| begin(None)).collect();
         assert_eq!(unknown.len(), 4, "at a time");
         let first: Vec<_> = (0..9).filter_map(|_| begin(one)).collect();
-        assert_eq!(first.len(), 2, "of one account at a time, whatever unknown ones do");
+        assert_eq!(first.len(), 2, "of one account at a time, besides unknown ones");
         assert!(begin(Some(AccountId(2))).is_some(), "another account");
         drop((unknown, first));
         assert_eq!((0..9).filter_map(|_| begin(None)).count(), 1, "five in a minute");

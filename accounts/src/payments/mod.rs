@@ -154,7 +154,7 @@ impl Payments {
     /// # Errors
     ///
     /// If the account has no such order, if the provider does not answer, or if the store fails. A
-    /// payment is not lost then: the provider reports it, or is asked again later.
+    /// payment is not lost then: the provider reports it, or a sweep queries it later.
     pub async fn returned(
         &self,
         order_id: &str,

@@ -38,7 +38,7 @@ impl Payments {
     ///
     /// # Errors
     ///
-    /// If the store fails. A provider that does not answer is asked again later.
+    /// If the store fails. A provider that does not respond is queried again later.
     pub async fn sweep(&self, now: Micros) -> Result<usize, PaymentError> {
         let config = &self.shared.config;
         let after = config.sweep_age_min();
@@ -48,7 +48,7 @@ impl Payments {
             // Marked before the check: an order that always fails must not block the others.
             self.shared.store.mark_checked(&order.id, now).await?;
             let id = order.id.clone();
-            match self.heal(order, now).await {
+            match self.check_with_provider(order, now).await {
                 Ok(order) if order.state() == OrderState::Open => {}
                 Ok(order) => {
                     info!(order = id, state = order.state().as_str(), "an order was settled")
@@ -60,7 +60,7 @@ impl Payments {
         Ok(count)
     }
 
-    async fn heal(&self, order: Order, now: Micros) -> Result<Order, PaymentError> {
+    async fn check_with_provider(&self, order: Order, now: Micros) -> Result<Order, PaymentError> {
         let provider = self.provider(order.method)?;
         let order = match order.checkout {
             Some(_) => order,

@@ -104,7 +104,7 @@ mod tests {
 
     /// SPEC sections 4 and 5: free for everyone until 2026-08-17, that day included.
     #[test]
-    fn odds_are_free_on_the_last_day_and_not_after_it() {
+    fn odds_are_free_until_the_end_of_the_last_day() {
         let catalogue = catalogue();
         let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_microsecond();
         assert_eq!(catalogue.needs(Product::Odds, at("2026-08-17T23:59:59.999999Z")), None);
@@ -117,7 +117,7 @@ mod tests {
 
     /// SPEC section 3, rules 4 and 5.
     #[test]
-    fn founders_pay_their_rate_where_there_is_one() {
+    fn founders_pay_the_founder_rate_if_there_is_one() {
         let catalogue = catalogue();
         let shown = |addon, founder| catalogue.price(addon, founder).to_string();
         assert_eq!(shown(Addon::Websocket, false), "$3");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_ends_where_the_zone_says() {
+    fn end_of_day_depends_on_the_time_zone() {
         let zone = TimeZone::fixed(jiff::tz::offset(4));
         let end = end_of_day(date(2026, 8, 17), &zone).unwrap();
         assert_eq!(

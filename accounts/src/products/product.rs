@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_belong_to_products() {
+    fn api_paths_belong_to_products() {
         for path in ["/api/", "/api/events/", "/api/v2/events/", "/api/v2/none/", "/mcp", "/mcp/"] {
             check(path, Some(Product::Football));
         }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_and_what_needs_no_key_belong_to_none() {
+    fn pages_and_keyless_paths_belong_to_no_product() {
         for path in [
             "/",
             "",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_back() {
+    fn names_round_trip() {
         for product in Product::ALL {
             assert_eq!(Product::named(product.as_str()), Some(product));
         }

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_have_dates() {
+    fn day_is_formatted_as_date() {
         let check = |now, date: &str| assert_eq!(Day::of(now).to_string(), date);
         check(0, "1970-01-01");
         check(-1, "1969-12-31");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn time_over_midnight_belongs_to_both_days() {
+    fn span_over_midnight_is_split_between_both_days() {
         let midnight = Day(20_000).start();
         let check = |span_ms, now, expected: &[(i64, u64)]| {
             let shares: Vec<_> = Day::shares(span_ms, now).map(|(day, ms)| (day.0, ms)).collect();
@@ -96,7 +96,7 @@ mod tests {
     proptest! {
         /// Nothing of a span is lost or counted twice, whenever it ends.
         #[test]
-        fn shares_make_up_the_whole(span_ms in 0_u64..400_000_000, now in 0..4_000_000_000_000_000_i64) {
+        fn shares_add_up_to_the_span(span_ms in 0_u64..400_000_000, now in 0..4_000_000_000_000_000_i64) {
             let shares: Vec<_> = Day::shares(span_ms, now).collect();
             prop_assert_eq!(shares.iter().map(|share| share.1).sum::<u64>(), span_ms);
             prop_assert!(shares.windows(2).all(|pair| pair[0].0.0 == pair[1].0.0 + 1));

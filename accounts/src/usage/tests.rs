@@ -39,14 +39,14 @@ fn used(now: Micros, product: Product, counts: Counts) -> UsageDay {
     UsageDay { day: Day::of(now), product, counts }
 }
 
-/// What the store has of an account, past the meter.
+/// The stored usage of an account, bypassing the meter.
 async fn stored(database: &Database, account: AccountId) -> Vec<UsageDay> {
     let all = (Day(0), Day(i64::MAX));
     report::merged(store::days_of(database, account, all.0, all.1).await.unwrap())
 }
 
 #[tokio::test]
-async fn everything_is_counted_by_product_and_day() {
+async fn usage_is_counted_by_product_and_day() {
     on_each(async |database| {
         let (meter, account) = (hub(&database), account(&database).await);
         meter.call(account, Product::Football, NOON);
@@ -73,7 +73,7 @@ async fn everything_is_counted_by_product_and_day() {
 
 /// SPEC section 2: the figure of 30 days. Today is one of them.
 #[tokio::test]
-async fn thirty_days_are_shown_of_each_account_and_of_all() {
+async fn last_thirty_days_are_reported_per_account_and_for_all() {
     on_each(async |database| {
         let (meter, one, other) =
             (hub(&database), account(&database).await, account(&database).await);
@@ -98,9 +98,9 @@ async fn thirty_days_are_shown_of_each_account_and_of_all() {
     .await;
 }
 
-/// SERVICE section 6: quotas begin anew at 00:00 UTC.
+/// SERVICE section 6: quotas reset at 00:00 UTC.
 #[tokio::test]
-async fn quota_ends_and_begins_anew_at_midnight() {
+async fn quota_resets_at_midnight() {
     on_each(async |database| {
         let (meter, account) = (hub(&database), account(&database).await);
         let late = Day::of(NOON).start() + DAY_US - 1;
@@ -118,7 +118,7 @@ async fn quota_ends_and_begins_anew_at_midnight() {
         assert_eq!(reserve(Call::Rest, late + 1).await, Some(2));
         assert_eq!(meter.today(account, Product::Football, late).await.unwrap(), 0);
         meter.flush(late + 1).await.unwrap();
-        assert_eq!(meter.shared.tallies.len(), 1, "a day that is over is not kept in memory");
+        assert_eq!(meter.shared.tallies.len(), 1, "a day that is over is evicted from memory");
         // The clock is put back.
         assert_eq!(reserve(Call::Rest, late).await, None);
         meter.call(account, Product::Tennis, late);
@@ -132,7 +132,7 @@ async fn quota_ends_and_begins_anew_at_midnight() {
 }
 
 #[tokio::test]
-async fn calls_of_earlier_runs_and_of_other_hubs_count_today() {
+async fn calls_of_previous_runs_and_other_hubs_count_today() {
     on_each(async |database| {
         let account = account(&database).await;
         let (one, other) = (hub(&database), hub(&database));
@@ -145,15 +145,15 @@ async fn calls_of_earlier_runs_and_of_other_hubs_count_today() {
         one.flush(NOON).await.unwrap();
         other.call(account, Product::Football, NOON);
         other.flush(NOON).await.unwrap();
-        assert_eq!(today(&other).await, 3, "a flush tells of the other");
+        assert_eq!(today(&other).await, 3, "a flush reads the calls of the other");
         assert_eq!(today(&hub(&database)).await, 3);
     })
     .await;
 }
 
-/// Of calls at the same moment exactly as many get through as may, while flushes are under way.
+/// Of concurrent calls exactly as many as allowed succeed, while flushes run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn quota_is_never_overshot() {
+async fn concurrent_calls_never_exceed_the_quota() {
     on_each(async |database| {
         let (meter, account) = (hub(&database), account(&database).await);
         let mut tasks = JoinSet::new();
@@ -180,11 +180,11 @@ async fn quota_is_never_overshot() {
     .await;
 }
 
-/// What many threads count while it is flushed and forgotten all the time is counted once.
+/// Calls counted by many threads during constant flushes and evictions are counted once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nothing_is_lost_where_tallies_are_forgotten() {
+async fn nothing_is_lost_when_tallies_are_evicted() {
     on_each(async |database| {
-        // Always crowded: each flush forgets what it has written.
+        // Always crowded: each flush evicts what it has written.
         let config = UsageConfig { entries_max: 2, ..UsageConfig::default() };
         let (meter, account) = (with(&database, &config), account(&database).await);
         let mut tasks = JoinSet::new();
@@ -210,7 +210,7 @@ async fn nothing_is_lost_where_tallies_are_forgotten() {
 }
 
 #[tokio::test]
-async fn memory_has_an_end() {
+async fn number_of_tallies_is_bounded() {
     on_each(async |database| {
         let config = UsageConfig { entries_max: 2, ..UsageConfig::default() };
         let meter = with(&database, &config);
@@ -247,7 +247,7 @@ async fn failed_flush_loses_nothing() {
 }
 
 #[tokio::test]
-async fn account_that_is_gone_holds_up_nobody() {
+async fn missing_account_does_not_block_the_flush() {
     on_each(async |database| {
         let (meter, account) = (hub(&database), account(&database).await);
         meter.call(AccountId::numbered(account.number() + 1), Product::Football, NOON);
@@ -260,7 +260,7 @@ async fn account_that_is_gone_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_too_old_is_swept() {
+async fn days_beyond_retention_are_swept() {
     on_each(async |database| {
         let config = UsageConfig { keep_days: 40, ..UsageConfig::default() };
         let (meter, account) = (with(&database, &config), account(&database).await);
@@ -269,8 +269,9 @@ async fn what_is_too_old_is_swept() {
         }
         meter.flush(NOON).await.unwrap();
         assert_eq!(meter.sweep(NOON).await.unwrap(), 2);
-        let kept: Vec<Day> = stored(&database, account).await.iter().map(|day| day.day).collect();
-        assert_eq!(kept, [Day::of(NOON), Day::of(NOON).before(40)]);
+        let remaining: Vec<Day> =
+            stored(&database, account).await.iter().map(|day| day.day).collect();
+        assert_eq!(remaining, [Day::of(NOON), Day::of(NOON).before(40)]);
         meter.call(account, Product::Signals, NOON);
         meter.flush(NOON).await.unwrap();
         assert_eq!(meter.sweep(NOON).await.unwrap(), 0);
@@ -296,7 +297,7 @@ enum Step {
 enum Commit {
     Succeeds,
     Fails,
-    /// It takes place, and nobody hears of it.
+    /// It is committed, but the hub does not learn the outcome.
     Unheard,
 }
 
@@ -327,8 +328,7 @@ struct World {
     meter: Meter,
     counted: Sums,
     stored: Sums,
-    /// What may be stored instead: who asks has what is in doubt settled, by a flush of all that there
-    /// is.
+    /// What may be stored instead: a read settles a commit of unknown outcome by flushing all counts.
     settled: Vec<Sums>,
 }
 
@@ -434,10 +434,10 @@ fn days(sums: &Sums) -> Vec<UsageDay> {
     report::merged(sums.iter().map(|(&(product, day), &counts)| UsageDay { day, product, counts }))
 }
 
-/// What was unheard turns out to be stored while the next flush fails: its tally is forgotten, and the
-/// flush that failed must not be taken for what is counted on the same day afterwards.
+/// An unheard commit turns out to be stored while the next flush fails: its tally is evicted, and the
+/// failed flush must not be mistaken for later counts of the same day.
 #[tokio::test]
-async fn call_after_a_forgotten_tally_is_flushed() {
+async fn call_after_an_evicted_tally_is_flushed() {
     on_each(async |database| {
         let account = account(&database).await;
         let mut world = World::new(&database, account);
@@ -457,10 +457,10 @@ async fn call_after_a_forgotten_tally_is_flushed() {
     .await;
 }
 
-/// Whatever is counted, flushed, refused, committed unheard and killed in whatever order: the sums are
-/// right at every moment, and what a kill loses is what had not been written.
+/// After any sequence of calls, flushes, failed or unheard commits and kills, the sums are correct, and a
+/// kill loses only counts that were not written.
 #[tokio::test(flavor = "multi_thread")]
-async fn sums_are_right_whatever_happens() {
+async fn sums_are_correct_after_any_sequence_of_steps() {
     on_each(async |database| {
         let run = |steps: Vec<Step>| async {
             let account = account(&database).await;
@@ -474,11 +474,11 @@ async fn sums_are_right_whatever_happens() {
         let run = |steps| tokio::task::block_in_place(|| Handle::current().block_on(run(steps)));
         let mut runner = TestRunner::new(ProptestConfig { cases: 48, ..ProptestConfig::default() });
         let steps = prop::collection::vec(step(), 1..40);
-        let told = runner.run(&steps, |steps| {
+        let outcome = runner.run(&steps, |steps| {
             run(steps);
             Ok(())
         });
-        told.unwrap();
+        outcome.unwrap();
     })
     .await;
 }

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_begin_alike_are_of_a_network() {
+    fn network_contains_addresses_with_its_prefix() {
         check("10.1.0.0/16", "10.1.255.3", true);
         check("10.1.0.0/16", "10.2.0.0", false);
         check("10.1.2.3", "10.1.2.3", true);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_network() {
+    fn invalid_network_is_refused() {
         for wrong in ["", "10.0.0.0/33", "::/129", "10.0.0.0/", "10.0.0.0/-1", "proxy", "1.2.3"] {
             assert_eq!(Network::parse(wrong), None, "{wrong}");
         }

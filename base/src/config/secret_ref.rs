@@ -1,4 +1,4 @@
-//! Where a secret is kept: in the environment, in a file, or in the settings themselves.
+//! Where a secret is stored: in the environment, in a file, or in the settings themselves.
 
 use std::{fmt, fs, io, path::PathBuf};
 

@@ -103,7 +103,7 @@ fn files(folder: &TempDir) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_is_copied_while_writers_write() {
+async fn sqlite_is_copied_during_writes() {
     let folder = tempfile::tempdir().unwrap();
     let name = folder.path().join("hub.db").into();
     let database = Database::open(&name).await.unwrap();
@@ -131,7 +131,7 @@ async fn a_file_is_copied_while_writers_write() {
 }
 
 #[tokio::test]
-async fn what_is_there_is_not_written_over() {
+async fn existing_file_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let name = folder.path().join("hub.db").into();
     Database::open(&name).await.unwrap().close().await;
@@ -143,7 +143,7 @@ async fn what_is_there_is_not_written_over() {
 }
 
 #[tokio::test]
-async fn a_failure_leaves_nothing_behind() {
+async fn failed_backup_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("copy.db");
     let missing = folder.path().join("missing.db").into();
@@ -158,7 +158,7 @@ async fn a_failure_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_password_is_no_argument() {
+fn password_is_not_a_command_line_argument() {
     let DatabaseName::Postgres(url) = DatabaseName::from(
         "postgres://me%40x:s%3Acr%C3%A9t@[::1]:5433/my%20db?sslmode=require&statement-cache-capacity=9",
     ) else {
@@ -186,7 +186,7 @@ fn the_password_is_no_argument() {
 }
 
 #[test]
-fn a_socket_is_a_host_too() {
+fn unix_socket_is_passed_as_host() {
     for url in ["postgres://%2Frun%2Fpg/db", "postgres:///db?host=/run/pg"] {
         let DatabaseName::Postgres(url) = DatabaseName::from(url) else { panic!("a URL") };
         let variables = variables(&url).unwrap();
@@ -195,14 +195,14 @@ fn a_socket_is_a_host_too() {
 }
 
 #[test]
-fn a_missing_pg_dump_is_said_plainly() {
+fn missing_pg_dump_names_the_package_to_install() {
     let missing = dump(Command::new("/nowhere/pg_dump")).unwrap_err();
     assert!(matches!(missing, BackupError::NoPgDump), "{missing}");
     assert!(missing.to_string().contains("postgresql-client"), "{missing}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_is_copied_while_writers_write_and_restored() {
+async fn postgres_is_copied_during_writes_and_restored() {
     let Some(server) = postgres_or_skipped() else { return };
     let (from, into) = (EmptyPostgres::create(&server).await, EmptyPostgres::create(&server).await);
     let database = Database::open(&from.name).await.unwrap();

@@ -77,8 +77,8 @@ async fn adopt_some(
     ids.flush().await?;
     store.number(&mut entries).await?;
     let mut entities = Vec::new();
-    for told in records.iter().flat_map(|record| Entity::of_record(record)) {
-        if let Some(merged) = directory.news(&told) {
+    for entity in records.iter().flat_map(|record| Entity::of_record(record)) {
+        if let Some(merged) = directory.news(&entity) {
             directory.extend(vec![merged.clone()]);
             entities.push(merged);
         }
@@ -112,7 +112,7 @@ async fn adopt_some(
 /// The same row under the public id of its match.
 fn renumbered(stored: &StoredPrice, match_id: Key) -> StoredPrice {
     let OddsRow { bookmaker, market, period, line: of, outcome, price, .. } = &stored.row;
-    let told = PriceRecord {
+    let price = PriceRecord {
         bookmaker: Arc::clone(bookmaker),
         market: Arc::clone(market),
         period: period.clone(),
@@ -124,7 +124,7 @@ fn renumbered(stored: &StoredPrice, match_id: Key) -> StoredPrice {
         at: 0,
     };
     let mut adopted = stored.clone();
-    adopted.row.id = odds_id(match_id, &told);
+    adopted.row.id = odds_id(match_id, &price);
     adopted.row.public_id = None;
     adopted.row.match_id = match_id;
     adopted
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_kept_under_digests_is_found_under_public_ids() {
+    async fn rows_stored_under_digests_are_found_under_public_ids() {
         on_each(async |database| {
             let archive = Archive::open(&database).await.unwrap();
             let (home, away) = (digest("team", "a"), digest("team", "b"));

@@ -115,7 +115,7 @@ impl Appearance {
         builder.tallies(football);
         builder.incidents(football);
         let status = record.brief.status;
-        // Nobody played in a walkover, although it has a result.
+        // No one played in a walkover, although it has a result.
         if !status.has_begun() || status == Status::Walkover {
             builder.appearances.values_mut().for_each(|it| it.played = false);
         }
@@ -157,12 +157,12 @@ impl AppearanceBuilder<'_> {
 
     fn line_ups(&mut self, football: &FootballRecord) {
         for (side, line_up) in football.line_ups.iter().enumerate() {
-            for told in line_up.iter().flat_map(|it| &it.players) {
-                let own = self.of(told.player.id, side);
-                own.starter = told.starter;
-                own.played = told.starter;
-                own.position.clone_from(&told.position);
-                own.number = told.number;
+            for listed in line_up.iter().flat_map(|it| &it.players) {
+                let own = self.of(listed.player.id, side);
+                own.starter = listed.starter;
+                own.played = listed.starter;
+                own.position.clone_from(&listed.position);
+                own.number = listed.number;
             }
         }
     }
@@ -171,11 +171,11 @@ impl AppearanceBuilder<'_> {
         // If incidents name players they are more reliable, because they are withdrawn together
         // with a goal.
         let incidents_name = football.incidents.iter().any(|it| it.player.is_some());
-        for told in &football.players {
-            let Some(side) = place(told.side) else { continue };
-            let own = self.of(told.player.id, side);
-            let count = |name: &str| told.values.get(name).copied().unwrap_or_default();
-            own.stats.clone_from(&told.values);
+        for reported in &football.players {
+            let Some(side) = place(reported.side) else { continue };
+            let own = self.of(reported.player.id, side);
+            let count = |name: &str| reported.values.get(name).copied().unwrap_or_default();
+            own.stats.clone_from(&reported.values);
             own.fouls = count("fouls");
             own.played |= count("minutes_played") > 0;
             if !incidents_name {
@@ -188,17 +188,17 @@ impl AppearanceBuilder<'_> {
     }
 
     fn incidents(&mut self, football: &FootballRecord) {
-        for told in football.incidents.iter().filter(|it| it.retracted.is_none()) {
-            if let Some(side) = told.side.and_then(place) {
-                self.incident(told, side);
+        for incident in football.incidents.iter().filter(|it| it.retracted.is_none()) {
+            if let Some(side) = incident.side.and_then(place) {
+                self.incident(incident, side);
             }
         }
     }
 
-    fn incident(&mut self, told: &IncidentRecord, side: usize) {
+    fn incident(&mut self, incident: &IncidentRecord, side: usize) {
         let id = |named: &Option<EntityRef>| named.as_ref().map(|named| named.id);
-        let (player, assist) = (id(&told.player), id(&told.assist));
-        match (&*told.kind, told.detail.as_deref()) {
+        let (player, assist) = (id(&incident.player), id(&incident.assist));
+        match (&*incident.kind, incident.detail.as_deref()) {
             // It counts for the other side.
             ("goal", Some("own_goal")) => self.note(player, 1 - side, |it| it.played = true),
             ("goal", _) => {

@@ -80,12 +80,12 @@ impl Entity {
         self
     }
 
-    /// Whether `told` adds nothing. This holds for most entities of most matches.
-    fn has_all_of(&self, told: &Self) -> bool {
-        self.name == told.name
-            && (told.parent.is_none() || self.parent == told.parent)
-            && (told.country.is_none() || self.country == told.country)
-            && told.about.iter().all(|(name, value)| self.about.get(name) == Some(value))
+    /// Whether `reported` adds nothing. This holds for most entities of most matches.
+    fn has_all_of(&self, reported: &Self) -> bool {
+        self.name == reported.name
+            && (reported.parent.is_none() || self.parent == reported.parent)
+            && (reported.country.is_none() || self.country == reported.country)
+            && reported.about.iter().all(|(name, value)| self.about.get(name) == Some(value))
     }
 
     /// All entities that a record names.
@@ -207,18 +207,18 @@ impl Directory {
 
     /// The stored entity merged with this one, if that changes anything. Absent properties stay as
     /// they were.
-    pub(super) fn news(&self, told: &Entity) -> Option<Entity> {
-        let Some(known) = self.entities.get(&(told.kind, told.id)) else {
-            return Some(told.clone());
+    pub(super) fn news(&self, reported: &Entity) -> Option<Entity> {
+        let Some(known) = self.entities.get(&(reported.kind, reported.id)) else {
+            return Some(reported.clone());
         };
-        if known.has_all_of(told) {
+        if known.has_all_of(reported) {
             return None;
         }
         let mut merged = Entity::clone(known);
-        merged.name = Arc::clone(&told.name);
-        merged.parent = told.parent.or(known.parent);
-        merged.country = told.country.clone().or_else(|| known.country.clone());
-        merged.about.extend(told.about.clone());
+        merged.name = Arc::clone(&reported.name);
+        merged.parent = reported.parent.or(known.parent);
+        merged.country = reported.country.clone().or_else(|| known.country.clone());
+        merged.about.extend(reported.about.clone());
         Some(merged)
     }
 

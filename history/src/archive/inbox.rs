@@ -45,9 +45,9 @@ impl Inbox {
     pub fn new(archive: Archive, reader: Reader, config: &ArchiveConfig) -> (Self, ArchiveWorker) {
         let (sender, open) = watch::channel(());
         let queue = WriteQueue::default();
-        let keeper =
+        let worker =
             ArchiveWorker::new(archive.clone(), reader, queue.clone(), open, config.clone());
-        (Self { archive, queue, _open: sender }, keeper)
+        (Self { archive, queue, _open: sender }, worker)
     }
 
     /// Queues records, replacing pending ones of the same matches, and the ids of matches that the

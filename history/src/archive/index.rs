@@ -98,7 +98,7 @@ impl Index {
                     if SortKey::of(before) == order
                         && Posting::all_of(before).eq(Posting::all_of(&brief)) => {}
                 _ => {
-                    before.iter().for_each(|before| self.unpost(before));
+                    before.iter().for_each(|before| self.remove_posting(before));
                     self.post(&brief);
                 }
             }
@@ -110,7 +110,7 @@ impl Index {
         for id in ids {
             if let Some(brief) = self.briefs.remove(id) {
                 self.rows.remove(SortKey::of(&brief));
-                self.unpost(&brief);
+                self.remove_posting(&brief);
             }
         }
     }
@@ -125,7 +125,7 @@ impl Index {
         }
     }
 
-    fn unpost(&mut self, brief: &MatchSummary) {
+    fn remove_posting(&mut self, brief: &MatchSummary) {
         let order = SortKey::of(brief);
         for posting in Posting::all_of(brief) {
             if let Some(orders) = self.postings.get_mut(&posting) {
@@ -177,9 +177,9 @@ impl Index {
         let (first, last) = span(query);
         if let Some(orders) = self.shortest(query) {
             let orders = within(&orders, first, last).iter();
-            let kept = orders.filter(|order| !known.contains(&order.id));
-            let kept = kept.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
-            page.fill(kept.filter(|(_, brief)| query.selects(brief)));
+            let stored = orders.filter(|order| !known.contains(&order.id));
+            let stored = stored.filter_map(|order| Some((*order, self.briefs.get(&order.id)?)));
+            page.fill(stored.filter(|(_, brief)| query.selects(brief)));
         } else {
             let replaced = known.iter().filter_map(|id| self.briefs.get(id));
             let mut replaced: Vec<_> = replaced.map(|brief| SortKey::of(brief)).collect();

@@ -10,13 +10,13 @@ mod appearance;
 mod entity;
 mod inbox;
 mod index;
-mod keeper;
 mod odds;
 mod page;
 mod rows;
 pub mod signals;
 mod store;
 mod stored_price;
+mod worker;
 mod write_cache;
 
 use std::{
@@ -36,8 +36,8 @@ pub use self::{
     entity::{Entity, EntityKind},
     inbox::Inbox,
     index::Index,
-    keeper::ArchiveWorker,
     odds::{Movement, OddsFilter, OddsRow, Period, Tick},
+    worker::ArchiveWorker,
 };
 use self::{
     entity::Directory,
@@ -80,7 +80,7 @@ impl Archive {
     /// If the database fails.
     pub async fn open(database: &Database) -> Result<Self, sqlx::Error> {
         let store = ArchiveStore::of(database);
-        // First: what is written meanwhile is read again.
+        // First, so that rows written meanwhile are read again.
         let seen = store.last_change().await?;
         let index = Index::of(store.briefs().await?);
         let directory = Directory::of(store.entities().await?);
@@ -311,15 +311,15 @@ impl Archive {
     }
 
     /// Yields to others that wait to write to the same database.
-    pub(crate) async fn give_way(&self) {
-        self.inner.store.give_way().await;
+    pub(crate) async fn yield_to_writers(&self) {
+        self.inner.store.yield_to_writers().await;
     }
 
     fn new_entities(&self, records: &[Arc<MatchRecord>]) -> Vec<Entity> {
         let directory = self.inner.directory.read().unwrap_or_else(PoisonError::into_inner);
-        let told = records.iter().flat_map(|record| Entity::of_record(record));
+        let entities = records.iter().flat_map(|record| Entity::of_record(record));
         let mut news: HashMap<_, Entity> = HashMap::new();
-        for entity in told {
+        for entity in entities {
             if let Some(merged) = directory.news(&entity) {
                 news.insert((merged.kind, merged.id), merged);
             }

@@ -38,11 +38,11 @@ impl<'a> PageBuilder<'a> {
     }
 
     /// Adds all of these, which are sorted from the oldest on.
-    pub(super) fn fill(&mut self, kept: impl DoubleEndedIterator<Item = OrderedSummary<'a>>) {
+    pub(super) fn fill(&mut self, stored: impl DoubleEndedIterator<Item = OrderedSummary<'a>>) {
         if self.newest_first {
-            kept.rev().for_each(|kept| self.take_kept(kept));
+            stored.rev().for_each(|stored| self.take_stored(stored));
         } else {
-            kept.for_each(|kept| self.take_kept(kept));
+            stored.for_each(|stored| self.take_stored(stored));
         }
     }
 
@@ -62,10 +62,11 @@ impl<'a> PageBuilder<'a> {
                 self.found.count += count;
                 return;
             }
-            let kept = run.rows.iter().filter(|row| {
-                filter.lets_through(row) && replaced.binary_search(&row.order).is_err()
-            });
-            self.fill(kept.map(|row| (row.order, &row.brief)));
+            let stored = run
+                .rows
+                .iter()
+                .filter(|row| filter.selects(row) && replaced.binary_search(&row.order).is_err());
+            self.fill(stored.map(|row| (row.order, &row.brief)));
         };
         if newest_first {
             runs.rev().for_each(&mut fill);
@@ -104,7 +105,7 @@ impl<'a> PageBuilder<'a> {
         if self.newest_first { one > other } else { one < other }
     }
 
-    fn take_kept(&mut self, (order, brief): OrderedSummary<'_>) {
+    fn take_stored(&mut self, (order, brief): OrderedSummary<'_>) {
         self.take_news_before(order);
         self.take(brief);
     }
@@ -150,7 +151,7 @@ impl<'a> RowFilter<'a> {
         Self { query, statuses, reads_summaries: query.reads_summaries() }
     }
 
-    fn lets_through(&self, row: &IndexRow) -> bool {
+    fn selects(&self, row: &IndexRow) -> bool {
         self.is_of(row.sport, row.status)
             && self.query.round.is_none_or(|round| Some(round) == row.round)
             && (!self.reads_summaries || self.query.selects(&row.brief))

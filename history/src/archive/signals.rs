@@ -23,17 +23,18 @@ const RESTORED_MAX: i64 = 20_000;
 ///
 /// If the database fails.
 pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sqlx::Error> {
-    let kept = sqlx::query("SELECT about FROM archive_signals ORDER BY began_us DESC, id LIMIT $1");
-    let kept = kept.bind(RESTORED_MAX).try_map(|row: sqlx::any::AnyRow| {
+    let stored =
+        sqlx::query("SELECT about FROM archive_signals ORDER BY began_us DESC, id LIMIT $1");
+    let stored = stored.bind(RESTORED_MAX).try_map(|row: sqlx::any::AnyRow| {
         let text: String = row.try_get("about")?;
         let record = serde_json::from_str::<SignalRecord>(&text);
         record.map_err(|error| sqlx::Error::Decode(Box::new(error)))
     });
-    let mut kept = kept.fetch_all(database.pool()).await?;
+    let mut stored = stored.fetch_all(database.pool()).await?;
     // Older ones, from before ids were public ids, are skipped.
-    kept.retain(|record| record.id <= u64::from(NUMBERS_MAX));
+    stored.retain(|record| record.id <= u64::from(NUMBERS_MAX));
     let (ended, cut_off): (Vec<_>, Vec<_>) =
-        kept.into_iter().partition(|record| record.ended.is_some());
+        stored.into_iter().partition(|record| record.ended.is_some());
     board.restore(&ended.into_iter().map(Arc::new).collect::<Vec<_>>());
     let cut_off = cut_off.into_iter();
     let cut_off = cut_off.map(|it| Arc::new(SignalRecord { ended: Some(it.updated), ..it }));
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn signals_come_back_as_they_were_and_none_goes_on() {
+    async fn restored_signals_are_unchanged_and_all_ended() {
         on_each(async |database| {
             let board = SignalBoard::default();
             board.put(&[arbitrage(10, None), arbitrage(20, None)]);

@@ -27,7 +27,7 @@ async fn all_odds(archive: &Archive) -> Vec<OddsRow> {
 }
 
 #[tokio::test]
-async fn a_price_is_kept_with_its_opening_its_last_and_its_history() {
+async fn price_has_its_opening_its_last_value_and_its_history() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let home = price("acme", "home", Some(dec!(2.10)));
@@ -55,7 +55,7 @@ async fn a_price_is_kept_with_its_opening_its_last_and_its_history() {
 }
 
 #[tokio::test]
-async fn more_prices_than_fit_one_statement_are_all_written() {
+async fn prices_beyond_one_statement_are_all_written() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let of =
@@ -76,7 +76,7 @@ async fn more_prices_than_fit_one_statement_are_all_written() {
 }
 
 #[tokio::test]
-async fn a_record_that_is_put_again_writes_no_price() {
+async fn unchanged_record_writes_no_price() {
     on_each(async |database| {
         let prices = vec![
             price("acme", "home", Some(dec!(2.10))),
@@ -99,20 +99,24 @@ async fn a_record_that_is_put_again_writes_no_price() {
 }
 
 #[tokio::test]
-async fn a_price_that_is_not_told_any_more_cannot_be_taken() {
+async fn price_no_longer_reported_is_closed() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         with_prices(&archive, vec![price("acme", "home", Some(dec!(2.10)))], NOW).await;
         with_prices(&archive, Vec::new(), NOW + SECOND).await;
         let row = all_odds(&archive).await.pop().unwrap();
         assert!(!row.is_open);
-        assert_eq!(archive.ticks(&[row.id]).await.unwrap().len(), 1, "nobody withdrew it");
+        assert_eq!(
+            archive.ticks(&[row.id]).await.unwrap().len(),
+            1,
+            "no tick without a withdrawal"
+        );
     })
     .await;
 }
 
 #[tokio::test]
-async fn prices_told_at_one_moment_are_ticks_of_their_own() {
+async fn prices_reported_with_one_timestamp_are_separate_ticks() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         for (second, odds) in [(0, dec!(2)), (1, dec!(2.1)), (2, dec!(2.2))] {
@@ -188,14 +192,14 @@ async fn odds_are_filtered_sorted_and_paged() {
 }
 
 #[tokio::test]
-async fn players_are_kept_with_what_they_did() {
+async fn appearances_are_stored_with_their_counts() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         put(&archive, record(MATCH, played()), NOW).await;
         let filter = AppearanceFilter { match_id: Some(MATCH), ..AppearanceFilter::default() };
         let (count, rows) = archive.appearances(&filter, Window::ALL).await.unwrap();
         assert_eq!(count, 8);
-        let told: Vec<_> = rows
+        let found: Vec<_> = rows
             .iter()
             .map(|it| {
                 let counts = [it.goals, it.assists, it.yellow, it.red];
@@ -212,14 +216,14 @@ async fn players_are_kept_with_what_they_did() {
             (202, AWAY, true, true, [0, 0, 2, 1]),
             (213, AWAY, false, false, [0, 0, 1, 0]),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         let two = Window { offset: 6, limit: 5 };
         assert_eq!(archive.appearances(&filter, two).await.unwrap().1.len(), 2);
         // A corrected line-up removes its former players.
         put(&archive, record(MATCH, FootballRecord { line_ups: [None, None], ..played() }), NOW)
             .await;
         let (count, _) = archive.appearances(&filter, Window::ALL).await.unwrap();
-        assert_eq!(count, 7, "113 is told of by nobody");
+        assert_eq!(count, 7, "113 is no longer reported");
     })
     .await;
 }
@@ -254,7 +258,7 @@ async fn leaders_of_a_season_are_counted_over_its_matches() {
 }
 
 #[tokio::test]
-async fn before_the_match_nobody_has_played() {
+async fn starters_have_not_played_before_the_match() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let line_ups = [Some(line_up(&[101], &[])), None];
@@ -277,7 +281,7 @@ fn statuses(archive: &Archive) -> Vec<(Key, Status)> {
 }
 
 #[tokio::test]
-async fn a_hub_that_is_told_of_odds_alone_loses_nothing_of_a_match() {
+async fn odds_only_record_loses_nothing_of_the_stored_match() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let mut whole = record(MATCH, played());
@@ -288,10 +292,14 @@ async fn a_hub_that_is_told_of_odds_alone_loses_nothing_of_a_match() {
         odds.prices = vec![price("zeta", "home", Some(dec!(2.1)))];
         for second in 0..2 {
             let earlier = archive.keep(&[Arc::new(odds.clone())], NOW + second).await.unwrap();
-            assert_eq!(earlier.len(), usize::from(second == 0), "told once what was there");
+            assert_eq!(
+                earlier.len(),
+                usize::from(second == 0),
+                "the stored record is returned once"
+            );
         }
-        let kept = archive.record(MATCH).await.unwrap().unwrap();
-        let PlayRecord::Football(football) = &kept.play else { panic!("{kept:?}") };
+        let stored = archive.record(MATCH).await.unwrap().unwrap();
+        let PlayRecord::Football(football) = &stored.play else { panic!("{stored:?}") };
         assert_eq!(football.incidents, played().incidents);
         let all = AppearanceFilter::default();
         assert_eq!(archive.appearances(&all, Window::ALL).await.unwrap().0, 8);
@@ -303,7 +311,7 @@ async fn a_hub_that_is_told_of_odds_alone_loses_nothing_of_a_match() {
 }
 
 #[tokio::test]
-async fn a_match_that_the_hub_forgets_stays_and_is_closed() {
+async fn match_evicted_from_the_hub_stays_and_its_odds_are_closed() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         with_prices(&archive, vec![price("acme", "home", Some(dec!(2)))], NOW).await;
@@ -319,7 +327,7 @@ async fn a_match_that_the_hub_forgets_stays_and_is_closed() {
 }
 
 #[tokio::test]
-async fn what_another_program_writes_is_read_again() {
+async fn rows_written_by_another_program_are_reloaded() {
     on_each(async |database| {
         let own = Archive::open(&database).await.unwrap();
         let other = Archive::open(&database).await.unwrap();
@@ -350,7 +358,7 @@ async fn what_another_program_writes_is_read_again() {
 }
 
 #[tokio::test]
-async fn what_nobody_will_tell_is_unresolved_until_somebody_does() {
+async fn match_given_up_is_unresolved_until_it_is_reported_again() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let mut waiting = record(MATCH, FootballRecord::default());
@@ -363,7 +371,7 @@ async fn what_nobody_will_tell_is_unresolved_until_somebody_does() {
         assert_eq!(
             Archive::open(&database).await.unwrap().find(&MatchQuery::default()),
             archive.find(&MatchQuery::default()),
-            "as it is kept"
+            "as it is stored"
         );
         put(&archive, record(MATCH, played()), NOW + 2 * SECOND).await;
         assert_eq!(statuses(&archive), [(MATCH, Status::FirstHalf)]);
@@ -372,7 +380,7 @@ async fn what_nobody_will_tell_is_unresolved_until_somebody_does() {
 }
 
 #[tokio::test]
-async fn what_is_too_old_is_deleted_with_all_that_is_of_it() {
+async fn old_matches_are_deleted_with_all_their_rows() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         for (id, start) in [(MATCH, NOW), (8, NOW + SECOND), (9, NOW)] {
@@ -401,13 +409,13 @@ async fn what_is_too_old_is_deleted_with_all_that_is_of_it() {
 }
 
 #[tokio::test]
-async fn records_come_in_the_order_in_which_they_are_asked_for() {
+async fn records_are_returned_in_the_requested_order() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let records: Vec<_> = (0..1200).map(|id| Arc::new(record(id, football()))).collect();
         archive.put(&records, NOW).await.unwrap();
-        let asked: Vec<Key> = (0..1300).rev().collect();
-        let found = archive.records(&asked).await.unwrap();
+        let requested: Vec<Key> = (0..1300).rev().collect();
+        let found = archive.records(&requested).await.unwrap();
         let ids: Vec<_> = found.iter().map(|it| it.brief.id).collect();
         assert_eq!(ids, (0..1200).rev().collect::<Vec<_>>());
     })
@@ -415,12 +423,12 @@ async fn records_come_in_the_order_in_which_they_are_asked_for() {
 }
 
 #[tokio::test]
-async fn the_keeper_writes_what_is_handed_in_and_gives_up_what_nobody_tells() {
+async fn worker_writes_its_inbox_and_gives_up_matches_without_news() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let reader = Reader::default();
         let config = ArchiveConfig { keep_days: 2, ..ArchiveConfig::default() };
-        let (inbox, keeper) = Inbox::new(archive.clone(), reader.clone(), &config);
+        let (inbox, worker) = Inbox::new(archive.clone(), reader.clone(), &config);
         let waiting = |id| {
             let mut record = record(id, FootballRecord::default());
             record.brief_mut().status = Status::NotStarted;
@@ -433,39 +441,39 @@ async fn the_keeper_writes_what_is_handed_in_and_gives_up_what_nobody_tells() {
         inbox.put(&[known, unknown, live], &[], NOW);
         let teams = || archive.entities(EntityKind::Team, |it| it.id == home).len();
         assert!(statuses(&archive).is_empty(), "nothing is written");
-        assert_eq!(teams(), 1, "whom it is of is known all the same");
-        keeper.write().await;
+        assert_eq!(teams(), 1, "the announced team is known");
+        worker.write().await;
         assert_eq!(teams(), 1, "and once afterwards");
         let hours = |hours: i64| NOW + hours * 60 * 60 * SECOND;
-        keeper.resolve(NOW + 30 * 60 * SECOND).await.unwrap();
+        worker.resolve(NOW + 30 * 60 * SECOND).await.unwrap();
         let open = [(MATCH, Status::NotStarted), (8, Status::NotStarted), (9, Status::FirstHalf)];
         assert_eq!(statuses(&archive), open, "not yet");
-        keeper.resolve(hours(6)).await.unwrap();
+        worker.resolve(hours(6)).await.unwrap();
         let lost = [(MATCH, Status::NotStarted), (8, Status::NotStarted), (9, Status::Unresolved)];
-        assert_eq!(statuses(&archive), lost, "nobody tells of what was in play");
-        keeper.resolve(hours(7)).await.unwrap();
+        assert_eq!(statuses(&archive), lost, "the match in play is no longer reported");
+        worker.resolve(hours(7)).await.unwrap();
         let given_up =
             [(MATCH, Status::NotStarted), (8, Status::Unresolved), (9, Status::Unresolved)];
         assert_eq!(statuses(&archive), given_up, "the hub knows the first");
-        keeper.sweep(hours(47)).await.unwrap();
+        worker.sweep(hours(47)).await.unwrap();
         assert_eq!(statuses(&archive).len(), 3);
-        keeper.sweep(hours(49)).await.unwrap();
+        worker.sweep(hours(49)).await.unwrap();
         assert!(statuses(&archive).is_empty());
         // Records that are pending when the last sender is dropped are written before the worker
         // ends.
         inbox.put(&[waiting(10)], &[MATCH], NOW);
         drop(inbox);
-        keeper.run().await;
+        worker.run().await;
         assert_eq!(statuses(&archive), [(10, Status::NotStarted)]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_waits() {
+async fn failed_write_is_retried() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
-        let (inbox, keeper) =
+        let (inbox, worker) =
             Inbox::new(archive.clone(), Reader::default(), &ArchiveConfig::default());
         let rename = |from: &str, to: &str| {
             let rename = format!("ALTER TABLE {from} RENAME TO {to}");
@@ -475,12 +483,12 @@ async fn what_cannot_be_written_waits() {
         let mut first = record(MATCH, played());
         first.prices = vec![price("acme", "home", Some(dec!(2)))];
         inbox.put(&[Arc::new(first.clone())], &[], NOW);
-        keeper.write().await;
+        worker.write().await;
         assert!(statuses(&archive).is_empty(), "all of it or nothing");
         first.prices[0].price = Some(dec!(3));
         inbox.put(&[Arc::new(first)], &[], NOW);
         rename("away", "archive_ticks").await.unwrap();
-        keeper.write().await;
+        worker.write().await;
         let row = all_odds(&archive).await.pop().unwrap();
         assert_eq!((row.opening, row.price), (dec!(3), dec!(3)), "the newest was written");
     })
@@ -488,18 +496,18 @@ async fn what_cannot_be_written_waits() {
 }
 
 #[tokio::test]
-async fn readers_see_what_was_kept_before_until_it_is_told_again() {
+async fn reader_shows_the_stored_record_until_a_complete_report() {
     let reader = Reader::default();
-    let told = Arc::new(record(MATCH, FootballRecord::default()));
-    let kept = Arc::new(record(MATCH, played()));
-    reader.update(&[Arc::clone(&told)], &[]);
+    let reported = Arc::new(record(MATCH, FootballRecord::default()));
+    let stored = Arc::new(record(MATCH, played()));
+    reader.update(&[Arc::clone(&reported)], &[]);
     let version = reader.version();
-    reader.complete(vec![Arc::clone(&kept), Arc::new(record(8, played()))]);
+    reader.complete(vec![Arc::clone(&stored), Arc::new(record(8, played()))]);
     assert!(reader.version() > version, "answers are others now");
-    assert_eq!(reader.get(MATCH).unwrap().play, kept.play);
+    assert_eq!(reader.get(MATCH).unwrap().play, stored.play);
     assert!(reader.get(8).is_none(), "the hub does not know it");
-    reader.update(&[told], &[]);
-    assert_eq!(reader.get(MATCH).unwrap().play, kept.play);
+    reader.update(&[reported], &[]);
+    assert_eq!(reader.get(MATCH).unwrap().play, stored.play);
     let whole = Arc::new(record(MATCH, played()));
     reader.update(&[Arc::clone(&whole)], &[]);
     assert!(Arc::ptr_eq(&reader.get(MATCH).unwrap(), &whole));

@@ -19,13 +19,13 @@ pub struct ArchiveConfig {
     /// no source has reported it since the hub started. Default 30 min, longer than any break in
     /// play. Checked at the same interval, but at most once a minute.
     pub untold_after_ms: u64,
-    /// Days after their start for which matches are kept, with their prices and players. Default 0:
+    /// Days after their start for which matches are stored, with their prices and players. Default 0:
     /// for ever. A match takes about 16 KiB, of which half a KiB is in memory.
     pub keep_days: u32,
-    /// Days for which the price history is kept. Default 90, 0 for ever. About 50 bytes per price
+    /// Days for which the price history is stored. Default 90, 0 for ever. About 50 bytes per price
     /// change. The opening and the last price stay with the match.
     pub keep_ticks_days: u32,
-    /// Days for which signals are kept. Default 365, 0 for ever.
+    /// Days for which signals are stored. Default 365, 0 for ever.
     pub keep_signals_days: u32,
 }
 

@@ -110,7 +110,7 @@ mod tests {
 
         /// For any model, the probabilities are not negative and add up to 1.
         #[test]
-        fn probabilities_of_all_scores_are_1(
+        fn probabilities_of_all_scores_add_up_to_1(
             home in 0.05..6.0_f64,
             away in 0.05..6.0_f64,
             rho in -0.3..0.3_f64,
@@ -125,7 +125,7 @@ mod tests {
 
     /// A model of few results may estimate a stronger dependence than is possible.
     #[test]
-    fn low_scores_depend_on_each_other_within_bounds() {
+    fn low_scores_are_correlated_within_bounds() {
         for rho in [-100.0, 100.0] {
             let matrix = ScoreMatrix::new(2.64, 0.52, rho);
             let [home, draw, away] = matrix.result();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn stronger_side_is_likelier_to_win() {
+    fn stronger_side_is_more_likely_to_win() {
         let matrix = ScoreMatrix::new(1.9, 0.7, -0.05);
         let [home, draw, away] = matrix.result();
         assert!(home > 0.6 && draw < 0.25 && away < 0.2, "{:?}", matrix.result());

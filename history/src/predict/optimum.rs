@@ -119,7 +119,7 @@ mod tests {
 
     /// Rosenbrock's valley, inverted: curved and narrow.
     #[test]
-    fn maximum_of_a_bent_valley_is_found() {
+    fn maximum_of_a_curved_valley_is_found() {
         let found = maximum(vec![-1.2, 1.0], |at| {
             let (x, y) = (at[0], at[1]);
             Evaluation {

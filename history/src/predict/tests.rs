@@ -71,7 +71,7 @@ async fn league_has_a_model_once_it_has_enough_results() {
 }
 
 #[tokio::test]
-async fn between_two_refits_only_who_has_far_more_results_is_fitted() {
+async fn early_refit_needs_many_more_results() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();
         let config = PredictionsConfig { matches_min: 20, ..PredictionsConfig::default() };

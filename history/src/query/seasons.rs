@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn year_is_the_first_of_the_season() {
+    fn season_year_is_its_first_year() {
         for (name, expected) in [
             ("2026/27", Some(2026)),
             ("2026-2027", Some(2026)),

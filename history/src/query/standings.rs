@@ -222,7 +222,7 @@ mod tests {
     const RULE: StandingsRule = StandingsRule::Regulation { lists_all_teams: false };
 
     #[test]
-    fn table_is_by_points_then_difference_then_goals() {
+    fn table_is_sorted_by_points_then_difference_then_goals() {
         let matches =
             [result(1, [1, 2], [1, 0]), result(2, [2, 3], [3, 1]), result(3, [3, 1], [2, 2])];
         let mut rows = league_table(&matches, RULE);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn unplayed_matches_list_their_teams_only_by_that_rule() {
+    fn teams_of_unplayed_matches_are_listed_only_by_their_rule() {
         let fixture = MatchSummary {
             status: Status::NotStarted,
             score: None,
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn extra_time_decides_nothing_in_football_and_overtime_counts_apart_elsewhere() {
+    fn overtime_counts_separately_except_in_football() {
         let decided = MatchSummary { extra_time: Some([1, 0]), ..result(1, [1, 2], [2, 1]) };
         let rows = league_table([&decided], RULE);
         assert!(rows.iter().all(|row| row.total.drawn == 1 && row.form() == "D"), "{rows:?}");
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn form_is_of_the_last_five_results() {
+    fn form_has_the_last_five_results() {
         let matches: Vec<_> =
             (1..=7).map(|id| result(id, [1, 2], if id > 5 { [0, 1] } else { [1, 0] })).collect();
         let rows = league_table(&matches, RULE);

@@ -4,10 +4,10 @@ use super::{Calendar, CurrentSeason, DecidedBy, HeadToHead, SideMatch};
 use record::{Key, MatchSummary, testing::result};
 
 #[test]
-fn current_season_is_by_the_rule_of_the_version() {
+fn current_season_depends_on_the_api_version() {
     let of =
         |id: Key, season: Key| MatchSummary { season: Some(season), ..result(id, [1, 2], [0, 0]) };
-    // The second season has begun; a match of the first one was put off until after all others.
+    // The second season has begun; a match of the first one was postponed until after all others.
     let briefs = [of(1, 10), of(5, 20), of(9, 10)];
     let calendar = |now, rule| Calendar::of_matches(&briefs, now, rule);
     assert_eq!(calendar(6, CurrentSeason::BegunLast).current(7), Some(20));
@@ -21,7 +21,7 @@ fn current_season_is_by_the_rule_of_the_version() {
 }
 
 #[test]
-fn shoot_out_decides_a_meeting_everywhere_but_in_football() {
+fn shoot_out_decides_a_meeting_except_in_football() {
     let shoot_out = MatchSummary { winner: Some(1), ..result(1, [10, 20], [2, 2]) };
     let unscored = MatchSummary { score: None, winner: Some(0), ..result(2, [20, 10], [0, 0]) };
     let meetings = || {
@@ -37,7 +37,7 @@ fn shoot_out_decides_a_meeting_everywhere_but_in_football() {
 }
 
 #[test]
-fn head_to_head_is_of_the_meetings_with_one_opponent() {
+fn head_to_head_has_the_meetings_of_two_opponents() {
     let briefs = [
         result(1, [10, 20], [2, 1]),
         result(2, [30, 10], [0, 1]),

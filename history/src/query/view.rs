@@ -59,7 +59,7 @@ impl<'a> View<'a> {
         self.history.archive.find_under(&self.briefs, &query)
     }
 
-    /// All matches that a query selects, whatever its window.
+    /// All matches that a query selects, ignoring its window.
     #[must_use]
     pub fn all(&self, query: &MatchQuery) -> Vec<Arc<MatchSummary>> {
         self.find(&MatchQuery { window: Window::ALL, ..query.clone() }).briefs

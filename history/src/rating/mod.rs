@@ -1,7 +1,7 @@
 //! Elo ratings of sides, computed from archived results.
 //!
 //! In: matches in the order in which they were played. Out: a [`RatingTable`] of ratings, and of each result
-//! what was expected of it before. Everybody begins at [`FIRST`]; a result moves both sides by
+//! what was expected of it before. Every side begins at [`FIRST`]; a result moves both sides by
 //! [`STEP`] times what it differs from the expected, 1 / (1 + 10^((other - own) / [`SCALE`])). A draw
 //! is half a win; what was not played (a walkover) does not count. It knows neither HTTP nor SQL.
 
@@ -11,9 +11,9 @@ use base::Micros;
 
 use record::{Key, MatchSummary, Status};
 
-/// Where everybody begins.
+/// The first rating of every side.
 pub const FIRST: f64 = 1500.0;
-/// How far a result that nobody expected at all moves a rating.
+/// How far a completely unexpected result moves a rating.
 pub const STEP: f64 = 32.0;
 /// At this difference the stronger side is expected to win ten times of eleven.
 pub const SCALE: f64 = 400.0;
@@ -93,7 +93,7 @@ impl RatingTable {
         self.sides.get(&side)
     }
 
-    /// The probability that the first side wins; `None` where neither has a result to tell by.
+    /// The probability that the first side wins; `None` if neither has a result.
     #[must_use]
     pub fn chance(&self, sides: [Key; 2]) -> Option<f64> {
         let ratings = sides.map(|side| self.sides.get(&side));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn results_move_both_sides_by_what_was_not_expected() {
+    fn results_move_both_ratings_by_the_unexpected_part() {
         let matches = [played(1, [10, 20], [3, 1]), played(2, [20, 10], [0, 2])];
         let table = RatingTable::of(&matches);
         assert_eq!(table.expected(1), None, "nobody had a result");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_played_counts() {
+    fn only_played_matches_count() {
         let drawn = played(1, [10, 20], [2, 2]);
         assert_eq!(result(&drawn), Some(0.5));
         let walkover = MatchSummary { status: Status::Walkover, winner: Some(0), ..drawn.clone() };

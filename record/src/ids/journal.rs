@@ -1,4 +1,4 @@
-//! Public ids that the database does not have yet, in a file beside it.
+//! Public ids that the database does not have yet, in a file next to it.
 
 use std::{
     fs::{File, OpenOptions},

@@ -8,14 +8,14 @@
 //! - A digest takes the first of its own sequence of choices that is free ([`Numbers`]), so nearly every
 //!   number is the same on each machine and after the database was lost, and a demo of the same seed always
 //!   has the same ones. Numbers are unique over all kinds: no team has the number of a league.
-//! - Which digest has which number is kept in the table `public_ids`, written in groups by a task
-//!   ([`PublicIds::keep`]) so that no source waits for the database. Until then it stands in a **journal**
-//!   beside the database, an append to which is done before the number is handed out. So a `kill -9` between
-//!   the two loses nothing; what is in the journal at the start is taken in, and then written.
-//! - Other programs on the same database, such as an import beside the hub, make the same choices. Should two
-//!   of them, within the moment before they have written it, give one number to different digests, the
-//!   second finds out when it writes ([`PublicIds::flush`]): an import stops, and does it right when it is
-//!   run again; a hub says so in its log, and uses another number from its next start on.
+//! - The table `public_ids` stores the number of each digest. A task writes it in groups
+//!   ([`PublicIds::keep`]), so that no source waits for the database. Until then the number is in a
+//!   **journal** next to the database; it is appended before the number is used. So a `kill -9` between the
+//!   two loses nothing: at the start, the journal is read and then written to the database.
+//! - Other programs on the same database, such as an import next to the hub, make the same choices. If two
+//!   of them assign one number to different digests before either has written it, the second write detects
+//!   it ([`PublicIds::flush`]): an import stops, and succeeds when it is run again; a hub logs it, and uses
+//!   another number from its next start on.
 //! - What follows from ids (a season, a runner in a race) is a digest of their numbers, and gets a number in
 //!   the same way. Rows of the archive (prices, appearances) and signals are too many to be held in memory:
 //!   the archive and the hub number them by the same choices; see `archive::store` and `hub::signals`.
@@ -49,7 +49,7 @@ const WRITE_EVERY: Duration = Duration::from_millis(100);
 /// Between a failure of the database and the next try.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// A handle on the public ids; clones share it. The default one keeps them in memory alone.
+/// A handle on the public ids; clones share it. The default one stores them only in memory.
 #[derive(Debug, Clone, Default)]
 pub struct PublicIds {
     inner: Arc<Inner>,

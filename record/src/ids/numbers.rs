@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 /// digest's choices go through all of them.
 pub const NUMBERS_MAX: u32 = i32::MAX.unsigned_abs();
 
-/// The numbers that were given out.
+/// The assigned numbers.
 ///
 /// A digest takes the first of its own sequence of choices that is free. Nothing is ever given back, so
 /// the same sequence finds it again. One map is enough for both directions: 12 bytes each, and room to grow.
@@ -33,7 +33,7 @@ impl Numbers {
         Self { count, owners: FxHashMap::default(), elsewhere: FxHashMap::default() }
     }
 
-    /// How many were given out.
+    /// How many are assigned.
     #[must_use]
     pub fn len(&self) -> usize {
         self.owners.len()
@@ -62,7 +62,7 @@ impl Numbers {
         None
     }
 
-    /// The number of this digest, and whether it is new. `None` when all are given out.
+    /// The number of this digest, and whether it is new. `None` when all are assigned.
     pub fn take(&mut self, own: Id) -> Option<(u32, bool)> {
         if let Some(number) = self.get(own) {
             return Some((number, false));
@@ -72,8 +72,8 @@ impl Numbers {
         Some((number, true))
     }
 
-    /// Takes in what was given out before, or by another program. Tells whether it could: a number has one
-    /// owner, and a digest one number.
+    /// Adds a number that was assigned earlier or by another program. Returns whether it was possible: a
+    /// number has one owner, and a digest one number.
     pub fn insert(&mut self, own: Id, number: u32) -> bool {
         if let Some(known) = self.get(own) {
             return known == number;
@@ -100,7 +100,7 @@ pub fn choices(own: Id, count: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The number that a digest would have if nobody else had it.
+/// The number that a digest gets if no other digest has it.
 #[must_use]
 pub fn first_choice(digest: u64) -> u64 {
     choices(Id(digest), NUMBERS_MAX).next().map_or(1, u64::from)

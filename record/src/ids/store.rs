@@ -10,7 +10,7 @@ use database::{Database, WriteBudget};
 /// Rows of one `INSERT`.
 const ROWS_MAX: usize = 200;
 
-/// Everything that was given out.
+/// All assigned numbers.
 pub(super) async fn load(database: &Database) -> Result<Vec<(Id, u32)>, sqlx::Error> {
     let rows: Vec<(i64, i64)> =
         sqlx::query_as("SELECT own, id FROM public_ids").fetch_all(database.pool()).await?;
@@ -55,11 +55,11 @@ async fn contested_of(
 ) -> Result<Vec<Id>, sqlx::Error> {
     let mut contested = Vec::new();
     for (own, number) in numbers {
-        let kept: Option<i64> = sqlx::query_scalar("SELECT id FROM public_ids WHERE own = $1")
+        let stored: Option<i64> = sqlx::query_scalar("SELECT id FROM public_ids WHERE own = $1")
             .bind(own.0.cast_signed())
             .fetch_optional(&mut *connection)
             .await?;
-        if kept != Some(i64::from(*number)) {
+        if stored != Some(i64::from(*number)) {
             contested.push(*own);
         }
     }

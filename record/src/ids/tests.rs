@@ -20,7 +20,7 @@ fn rivals() -> (Id, Id) {
     (one, Id(one.0 + u64::from(NUMBERS_MAX)))
 }
 
-/// Every id of an event, as they are visited.
+/// Every id of an event, in the order of the visits.
 fn ids_of(mut event: Event) -> Vec<u64> {
     let mut all = Vec::new();
     event.each_id(&mut |id| all.push(id.0));
@@ -79,9 +79,9 @@ fn every_id_of_a_fact_is_visited() {
     assert_eq!(ids_of(event(Fact::Race(race))), [1, 2]);
 }
 
-/// The simulator tells every kind of fact: none of them leaves a digest behind.
+/// The simulator produces every kind of fact; none contains a digest after numbering.
 #[test]
-fn everything_that_the_simulator_tells_is_numbered() {
+fn all_ids_of_the_simulator_are_numbered() {
     let ids = PublicIds::default();
     let world = simulator::World::new(1, 1_795_329_600_000_000);
     let mut seen = 0;
@@ -100,7 +100,7 @@ fn everything_that_the_simulator_tells_is_numbered() {
 }
 
 #[tokio::test]
-async fn numbers_stay_over_restarts_whatever_comes_first() {
+async fn numbers_survive_restarts_in_any_order_of_requests() {
     on_each(async |database| {
         let ids = PublicIds::open(&database, 1_000).await.unwrap();
         let (one, other) = rivals();
@@ -115,7 +115,7 @@ async fn numbers_stay_over_restarts_whatever_comes_first() {
 }
 
 #[tokio::test]
-async fn what_was_not_written_when_the_program_was_killed_is_in_the_journal() {
+async fn numbers_not_flushed_before_a_kill_are_in_the_journal() {
     on_each(async |database| {
         let folder = tempfile::tempdir().unwrap();
         let path = path_beside(&folder.path().join("matchwire.db"));
@@ -162,7 +162,7 @@ async fn another_program_makes_the_same_choices() {
 }
 
 #[test]
-fn what_is_beyond_the_limit_gets_no_number_and_what_has_one_keeps_it() {
+fn ids_beyond_the_limit_get_no_number() {
     let inner = Inner { ids_max: 2, ..Inner::default() };
     let ids = PublicIds { inner: Arc::new(inner) };
     let given = numbers_of(&ids, &["a", "b", "c", "a"]);

@@ -4,13 +4,13 @@ use super::*;
 use crate::FootballRecord;
 use crate::testing::{self, MATCH, football, incident, line_up, price};
 
-fn odds_alone(status: Status) -> MatchRecord {
+fn odds_only(status: Status) -> MatchRecord {
     let mut record = testing::record(MATCH, FootballRecord::default());
     record.brief_mut().status = status;
     record
 }
 
-fn kept() -> MatchRecord {
+fn stored() -> MatchRecord {
     let play = FootballRecord {
         incidents: vec![incident("goal", Some("regular"), 0, 101, None)],
         line_ups: [Some(line_up(&[101], &[])), None],
@@ -30,27 +30,31 @@ fn eids(record: &MatchRecord) -> Vec<&str> {
 }
 
 #[test]
-fn a_match_of_which_odds_alone_are_told_keeps_its_play() {
-    let mut told = odds_alone(Status::NotStarted);
-    told.prices = vec![price("acme", "away", Some(dec!(4)))];
-    let merged = told.merged_over(&kept());
+fn odds_only_record_keeps_the_stored_play() {
+    let mut reported = odds_only(Status::NotStarted);
+    reported.prices = vec![price("acme", "away", Some(dec!(4)))];
+    let merged = reported.merged_over(&stored());
     assert_eq!(merged.brief.status, Status::SecondHalf);
     assert_eq!((merged.brief.score, merged.brief.round), (Some([1, 0]), Some(3)));
     assert_eq!(eids(&merged), ["goal 101"]);
     let prices: Vec<_> = merged.prices.iter().map(|it| (&*it.outcome, it.open)).collect();
-    assert_eq!(prices, [("away", true), ("home", false)], "what nobody tells cannot be taken");
-    assert_eq!(merged.merged_over(&merged), merged, "over itself it is the same");
+    assert_eq!(
+        prices,
+        [("away", true), ("home", false)],
+        "a price that is not reported is not open"
+    );
+    assert_eq!(merged.merged_over(&merged), merged, "merging it over itself changes nothing");
 }
 
 #[test]
-fn without_who_follows_it_an_end_stays_an_end() {
-    let check = |told, before, expected| {
-        let mut old = kept();
+fn finished_match_stays_finished_without_a_source_of_play() {
+    let check = |reported, before, expected| {
+        let mut old = stored();
         old.brief_mut().status = before;
         assert_eq!(
-            odds_alone(told).merged_over(&old).brief.status,
+            odds_only(reported).merged_over(&old).brief.status,
             expected,
-            "{told:?} {before:?}"
+            "{reported:?} {before:?}"
         );
     };
     check(Status::Live, Status::Finished, Status::Finished);
@@ -61,32 +65,32 @@ fn without_who_follows_it_an_end_stays_an_end() {
 }
 
 #[test]
-fn who_follows_the_play_is_believed() {
-    let mut told = testing::record(MATCH, football());
-    told.brief_mut().score = Some([0, 0]);
-    let merged = told.merged_over(&kept());
+fn source_that_follows_the_play_wins() {
+    let mut reported = testing::record(MATCH, football());
+    reported.brief_mut().score = Some([0, 0]);
+    let merged = reported.merged_over(&stored());
     assert_eq!((merged.brief.status, merged.brief.score), (Status::FirstHalf, Some([0, 0])));
 }
 
 #[test]
-fn a_goal_under_another_name_is_the_same_goal() {
+fn goal_with_another_event_id_is_the_same_goal() {
     let mut same = incident("goal", Some("regular"), 0, 101, None);
     (same.eid, same.minute) = ("other".into(), 12);
     let next = incident("goal", Some("regular"), 1, 202, None);
     let play = FootballRecord { incidents: vec![same, next], ..football() };
-    let told = testing::record(MATCH, play);
-    assert_eq!(eids(&told.merged_over(&kept())), ["other", "goal 202"]);
+    let reported = testing::record(MATCH, play);
+    assert_eq!(eids(&reported.merged_over(&stored())), ["other", "goal 202"]);
     let play =
         FootballRecord { incidents: vec![incident("yellow", None, 0, 101, None)], ..football() };
-    let told = testing::record(MATCH, play);
-    assert_eq!(eids(&told.merged_over(&kept())), ["goal 101", "yellow 101"]);
+    let reported = testing::record(MATCH, play);
+    assert_eq!(eids(&reported.merged_over(&stored())), ["goal 101", "yellow 101"]);
 }
 
 #[test]
-fn what_is_told_whole_is_shared_as_it_is_told() {
-    let told = Arc::new(kept());
-    assert!(Arc::ptr_eq(&completed(&told, Some(&odds_alone(Status::Live))), &told));
-    assert!(Arc::ptr_eq(&completed(&told, None), &told));
+fn complete_record_is_shared_unchanged() {
+    let reported = Arc::new(stored());
+    assert!(Arc::ptr_eq(&completed(&reported, Some(&odds_only(Status::Live))), &reported));
+    assert!(Arc::ptr_eq(&completed(&reported, None), &reported));
 }
 
 /// A point by its number in the match, of sets of twelve.
@@ -104,12 +108,12 @@ fn point(number: u8) -> PointRecord {
 }
 
 #[test]
-fn points_are_joined_where_they_overlap() {
+fn overlapping_points_are_joined() {
     let of = |numbers: std::ops::Range<u8>| numbers.map(point).collect::<Vec<_>>();
     assert_eq!(points(&of(3..6), &of(0..4)), of(0..6));
     assert_eq!(points(&of(4..6), &of(0..4)), of(0..6), "one follows the other");
-    assert_eq!(points(&of(0..3), &of(0..6)), of(0..3), "told anew from the beginning");
+    assert_eq!(points(&of(0..3), &of(0..6)), of(0..3), "reported again from the beginning");
     assert_eq!(points(&[], &of(0..4)), of(0..4));
     assert_eq!(points(&of(0..4), &[]), of(0..4));
-    assert_eq!(points(&of(0..4), &of(6..9)), of(0..4), "of what lies behind nothing is known");
+    assert_eq!(points(&of(0..4), &of(6..9)), of(0..4), "later old points are dropped");
 }

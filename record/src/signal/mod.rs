@@ -121,7 +121,7 @@ pub struct Signal {
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
     Arbitrage {
-        /// What is won of all that is staked, whatever comes true.
+        /// The profit as a share of the total stake, for every outcome.
         profit: Decimal,
         legs: Vec<Leg>,
     },

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn live_is_all_that_is_in_play() {
+    fn live_selects_all_statuses_in_play() {
         for vocabulary in FOOTBALL {
             let live = vocabulary.parse("LIVE").unwrap();
             for status in Status::ALL {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_select_what_the_own_word_selects() {
+    fn aliases_select_the_same_as_the_main_word() {
         for vocabulary in everyone() {
             for alias in ["inplay", "in_play", "started", "inprogress", "In_Progress"] {
                 assert_eq!(vocabulary.parse(alias), vocabulary.parse("live"), "{alias}");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn only_version_2_of_football_has_abbreviations() {
+    fn only_football_version_2_has_abbreviations() {
         let [version_1, version_2] = FOOTBALL;
         for word in ["1t", "2t", "et", "pen", "aet", "delayed"] {
             assert_eq!(version_1.parse(word), None, "{word}");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sport_has_its_words_and_takes_those_of_the_others() {
+    fn each_sport_has_its_words_and_accepts_those_of_the_others() {
         let check = |sport: Sport, text: &str, expected: Option<&[Status]>| {
             let found = Vocabulary::Sport(sport).parse(text);
             assert_eq!(found.as_deref(), expected, "{text} of {}", sport.as_str());
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn live_list_has_the_phase_in_its_period_only() {
+    fn live_list_has_the_phase_only_in_its_period() {
         let words = [Status::Live, Status::HalfTime, Status::Finished, Status::Postponed]
             .map(|status| (status.live_word(), status.live_period(), status.period()));
         let expected = [

@@ -4,7 +4,7 @@ use super::*;
 
 /// Every refusal is the same answer.
 #[tokio::test]
-async fn all_refusals_are_alike() {
+async fn all_refused_log_ins_look_the_same() {
     on_each_accounts(async |life| {
         life.active(ME).await;
         life.register("inactive@x.org", PASSWORD, NOW).await;
@@ -32,7 +32,7 @@ async fn all_refusals_are_alike() {
 }
 
 #[tokio::test]
-async fn each_log_in_has_a_new_session() {
+async fn each_log_in_starts_a_new_session() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         let one = life.log_in(ME, PASSWORD, NOW).await.unwrap();
@@ -46,7 +46,7 @@ async fn each_log_in_has_a_new_session() {
 }
 
 #[tokio::test]
-async fn a_password_is_hashed_anew_when_the_settings_have_changed() {
+async fn password_is_rehashed_when_the_settings_change() {
     on_each(async |database| {
         let before = TestAccounts::of(&database).await;
         before.active(ME).await;
@@ -67,7 +67,7 @@ async fn a_password_is_hashed_anew_when_the_settings_have_changed() {
     .await;
 }
 
-/// With the pepper in a setting, who has the database alone cannot even test a guess.
+/// With the pepper in a setting, a stolen database alone does not allow testing a guess.
 #[tokio::test]
 async fn password_hashes_depend_on_the_pepper() {
     on_each(async |database| {
@@ -83,7 +83,7 @@ async fn password_hashes_depend_on_the_pepper() {
 }
 
 #[tokio::test]
-async fn no_password_and_no_session_lies_in_the_database() {
+async fn database_has_no_password_and_no_session_secret() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::open(&folder.path().join("test.db").into()).await.unwrap();
     let life = TestAccounts::of(&database).await;

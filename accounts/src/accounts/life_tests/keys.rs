@@ -8,7 +8,7 @@ use super::*;
 
 /// SPEC section 3, the second row; section 5: after Regenerate the old key stops working immediately.
 #[tokio::test]
-async fn regenerating_makes_the_new_key_valid_and_the_old_one_dead_at_once() {
+async fn regeneration_replaces_the_old_key_at_once() {
     on_each_accounts(async |life| {
         let (account, old) = life.active(ME).await;
         let caller = life.accounts.authenticate(old.expose(), NOW).await.unwrap().unwrap();
@@ -19,7 +19,7 @@ async fn regenerating_makes_the_new_key_valid_and_the_old_one_dead_at_once() {
         assert!(life.works(&new, NOW + 1).await);
         assert_eq!(life.accounts.renew(&caller).await.unwrap(), None, "its sockets are to close");
         assert_eq!(changes.try_recv(), Ok(caller.key));
-        assert_eq!(changes.try_recv(), Err(TryRecvError::Empty), "of nobody else");
+        assert_eq!(changes.try_recv(), Err(TryRecvError::Empty), "no other key changed");
         let customer = life.customer(account).await.unwrap();
         assert_eq!(customer.key_prefix.as_deref(), Some(new.prefix()));
         assert_eq!(customer.key_created, Some(NOW + 1));
@@ -29,7 +29,7 @@ async fn regenerating_makes_the_new_key_valid_and_the_old_one_dead_at_once() {
 
 /// Issue: many regenerations at once leave exactly one working key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_regenerations_at_once_leave_one_key() {
+async fn concurrent_regenerations_leave_one_key() {
     on_each(async |database| {
         let life = TestAccounts::of(&database).await;
         let (account, first) = life.active(ME).await;
@@ -41,8 +41,8 @@ async fn many_regenerations_at_once_leave_one_key() {
         let keys: Vec<Key> =
             join_all(regenerating).await.into_iter().map(|key| key.unwrap()).collect();
         let newest = life.customer(account).await.unwrap().key_prefix;
-        // The second handle stands for another program, which hears of it in its own time: asked by
-        // one that has nothing in its cache.
+        // The second handle stands for another program, which sees the change later, so a handle
+        // with an empty cache checks the keys.
         let judge = TestAccounts::of(&database).await;
         assert!(!judge.works(&first, NOW + 1).await);
         for key in keys {
@@ -54,7 +54,7 @@ async fn many_regenerations_at_once_leave_one_key() {
 }
 
 #[tokio::test]
-async fn only_an_open_account_gets_a_key() {
+async fn only_an_active_account_gets_a_key() {
     on_each_accounts(async |life| {
         life.register("inactive@x.org", PASSWORD, NOW).await;
         let inactive = life.find("inactive@x.org").await.unwrap();
@@ -71,7 +71,7 @@ async fn only_an_open_account_gets_a_key() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_shown_in_full_once() {
+async fn new_key_is_shown_in_full_once() {
     on_each_accounts(async |life| {
         let account = life.confirmed(ME).await;
         assert!(life.accounts.take_new_key(account, NOW).is_some());
@@ -81,7 +81,7 @@ async fn a_new_key_is_shown_in_full_once() {
 }
 
 #[tokio::test]
-async fn a_key_that_nobody_looked_at_is_not_shown_when_it_was_replaced() {
+async fn replaced_key_is_not_shown_even_if_it_was_never_viewed() {
     on_each_accounts(async |life| {
         let account = life.confirmed(ME).await;
         life.accounts.regenerate_key(account, NOW).await.unwrap();
@@ -149,7 +149,7 @@ async fn keys_work_as_the_list_says(acts: Vec<Act>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
-    fn after_whatever_happened_the_right_keys_work(acts in prop::collection::vec(act(), 1..12)) {
+    fn expected_keys_work_after_any_sequence_of_acts(acts in prop::collection::vec(act(), 1..12)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(keys_work_as_the_list_says(acts));
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_deleted_account_is_gone_with_all_it_had() {
+async fn deleted_account_loses_keys_sessions_links_and_mails() {
     on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
         let other = life.accounts.create_key(Some(ME), &[(Addon::Odds, 30)], NOW).await.unwrap();
@@ -20,8 +20,8 @@ async fn a_deleted_account_is_gone_with_all_it_had() {
 
         assert!(!life.works(&key, NOW + 1).await && !life.works(&other, NOW + 1).await);
         assert_eq!(life.accounts.renew(&caller).await.unwrap(), None, "its sockets are to close");
-        let told = [changes.try_recv().unwrap(), changes.try_recv().unwrap()];
-        assert!(told.contains(&caller.key), "{told:?}");
+        let changed = [changes.try_recv().unwrap(), changes.try_recv().unwrap()];
+        assert!(changed.contains(&caller.key), "{changed:?}");
         assert_eq!(life.session(&session, NOW + 1).await, None);
         assert_eq!(life.customer(account).await, None);
         assert_eq!(life.log_in(ME, PASSWORD, NOW + 1).await, None);
@@ -35,7 +35,7 @@ async fn a_deleted_account_is_gone_with_all_it_had() {
 }
 
 #[tokio::test]
-async fn the_row_of_a_deleted_account_stays_without_a_name_and_so_does_its_ledger() {
+async fn deleted_account_leaves_an_anonymous_row_and_its_ledger() {
     on_each(async |database| {
         let life = TestAccounts::of(&database).await;
         let (account, _) = life.active(ME).await;
@@ -62,9 +62,9 @@ async fn the_row_of_a_deleted_account_stays_without_a_name_and_so_does_its_ledge
     .await;
 }
 
-/// SPEC section 3, rule 2 once more: who comes back is new, and has no badge.
+/// SPEC section 3, rule 2: a returning customer has a new account without the badge.
 #[tokio::test]
-async fn the_address_may_register_again_as_somebody_new() {
+async fn address_of_a_deleted_account_can_register_a_new_account() {
     on_each_accounts(async |life| {
         let (old, old_key) = life.active(ME).await;
         life.execute("UPDATE accounts SET founder_us = 7").await;

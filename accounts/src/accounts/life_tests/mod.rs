@@ -17,7 +17,7 @@ const NOW: Micros = 1_788_280_000_000_000;
 const ME: &str = "me@x.org";
 const PASSWORD: &str = "correct horse";
 
-/// Passwords cost next to nothing here, and nobody waits.
+/// Passwords are cheap to hash here, and responses are not delayed.
 fn quick() -> AccountsConfig {
     AccountsConfig {
         password_memory_kib: 8,
@@ -43,7 +43,7 @@ async fn on_each_accounts(test: impl AsyncFn(TestAccounts)) {
 /// Accounts, and what came by mail.
 struct TestAccounts {
     accounts: Accounts,
-    /// The browser in which all is done that says nothing else.
+    /// The default browser of all requests.
     browser: Visitor,
 }
 
@@ -101,7 +101,7 @@ impl TestAccounts {
         self.link(address, MailKind::Reset).await
     }
 
-    /// An active account, whose key nobody has looked at.
+    /// An active account whose key was not viewed yet.
     async fn confirmed(&self, address: &str) -> AccountId {
         let link = self.verification_link(address).await;
         let VerificationOutcome::Now { account } = self.verify(&link, NOW).await else {

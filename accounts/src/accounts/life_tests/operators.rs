@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_blocked_account_is_out_at_once_and_comes_back_with_its_key() {
+async fn blocked_account_loses_access_at_once_and_regains_its_key() {
     on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
         let caller = life.accounts.authenticate(key.expose(), NOW).await.unwrap().unwrap();
@@ -32,7 +32,7 @@ async fn a_blocked_account_is_out_at_once_and_comes_back_with_its_key() {
 }
 
 #[tokio::test]
-async fn administrators_are_no_customers() {
+async fn administrators_are_separate_from_customers() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         let new = || life.new_password("an admin's password");
@@ -70,7 +70,7 @@ async fn administrators_are_no_customers() {
 }
 
 #[tokio::test]
-async fn an_administrators_password_is_hashed_anew_too() {
+async fn password_of_an_administrator_is_rehashed() {
     on_each(async |database| {
         let before = TestAccounts::of(&database).await;
         let new = before.new_password(PASSWORD);

@@ -7,7 +7,7 @@ use super::*;
 const TIMES: usize = 12;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_who_follow_one_link_use_it_once() {
+async fn link_followed_twice_at_once_is_used_once() {
     on_each(async |database| {
         let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
         for round in 0..TIMES {
@@ -27,7 +27,7 @@ async fn two_who_follow_one_link_use_it_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_who_reset_by_one_link_do_so_once() {
+async fn reset_link_used_twice_at_once_changes_the_password_once() {
     on_each(async |database| {
         let config = AccountsConfig { mails_max_per_hour: 1_000, ..quick() };
         let life = TestAccounts::with(&database, config).await;
@@ -51,7 +51,7 @@ async fn two_who_reset_by_one_link_do_so_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn registering_twice_at_once_makes_one_account() {
+async fn concurrent_registrations_create_one_account() {
     on_each(async |database| {
         let (one, other) = (TestAccounts::of(&database).await, TestAccounts::of(&database).await);
         for round in 0..TIMES {
@@ -87,18 +87,18 @@ async fn no_session_outlives(change: impl AsyncFn(&TestAccounts, AccountId) -> R
     .await;
 }
 
-/// Whichever comes first: afterwards nobody is logged in to an account that is gone.
+/// In either order, no session of the deleted account remains.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_session_outlives_an_account_that_is_deleted_during_the_log_in() {
+async fn no_session_outlives_an_account_deleted_during_log_in() {
     no_session_outlives(async |life, account| {
         life.accounts.delete_account(account, password(PASSWORD), NOW).await.unwrap()
     })
     .await;
 }
 
-/// Whoever knows the old password gets in before the change, and is out after it, or not in at all.
+/// A log-in with the old password fails, or its session ends with the change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_session_by_the_old_password_outlives_its_change() {
+async fn no_session_outlives_a_password_changed_during_log_in() {
     no_session_outlives(async |life, account| {
         let new = life.new_password("another horse");
         life.accounts.change_password(account, password(PASSWORD), new, NOW).await.unwrap()
@@ -107,26 +107,26 @@ async fn no_session_by_the_old_password_outlives_its_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_mails_of_an_hour_are_counted_right_when_all_ask_at_once() {
+async fn hourly_mail_limit_holds_for_concurrent_requests() {
     on_each(async |database| {
         let config = AccountsConfig { mails_max_per_hour: 3, ..quick() };
         let life = TestAccounts::with(&database, config).await;
         life.register(ME, PASSWORD, NOW).await;
-        let asking = (0..12).map(|_| {
+        let requests = (0..12).map(|_| {
             let accounts = life.accounts.clone();
             tokio::spawn(async move { accounts.resend_verification(&email(ME), NOW).await })
         });
-        for asked in futures_util::future::join_all(asking).await {
-            asked.unwrap().unwrap();
+        for outcome in futures_util::future::join_all(requests).await {
+            outcome.unwrap().unwrap();
         }
         assert_eq!(life.mails(ME).await.len(), 3);
     })
     .await;
 }
 
-/// The same address for two accounts that change theirs at once.
+/// Two accounts change their address to the same one concurrently.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_address_goes_to_one_of_those_who_take_it_at_once() {
+async fn address_requested_by_two_accounts_at_once_goes_to_one() {
     on_each_accounts(async |life| {
         for round in 0..TIMES {
             let wanted = format!("wanted{round}@x.org");

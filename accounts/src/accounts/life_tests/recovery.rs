@@ -7,12 +7,12 @@ async fn reset(life: &TestAccounts, link: &str, typed: &str, now: Micros) -> Lin
 }
 
 #[tokio::test]
-async fn a_forgotten_password_is_replaced_by_a_link() {
+async fn forgotten_password_is_replaced_by_a_link() {
     on_each_accounts(async |life| {
         let (_, key) = life.active(ME).await;
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
         let link = life.reset_link(ME).await;
-        assert!(life.session(&session, NOW).await.is_some(), "asking alone changes nothing");
+        assert!(life.session(&session, NOW).await.is_some(), "a request alone changes nothing");
 
         assert_eq!(reset(&life, &link, "another horse", NOW).await, LinkOutcome::Done);
         assert_eq!(life.session(&session, NOW).await, None, "all sessions end");
@@ -28,7 +28,7 @@ async fn a_forgotten_password_is_replaced_by_a_link() {
 }
 
 #[tokio::test]
-async fn reset_links_end_with_their_time_and_with_each_other() {
+async fn reset_links_expire_and_are_invalidated_by_a_used_one() {
     on_each_accounts(async |life| {
         life.active(ME).await;
         for _ in 0..3 {
@@ -47,7 +47,7 @@ async fn reset_links_end_with_their_time_and_with_each_other() {
 }
 
 #[tokio::test]
-async fn asking_for_a_reset_helps_whoever_has_an_account() {
+async fn reset_request_sends_mail_only_to_existing_accounts() {
     on_each_accounts(async |life| {
         life.request_reset("nobody@x.org", NOW).await;
         assert_eq!(life.mails("nobody@x.org").await, []);
@@ -68,7 +68,7 @@ async fn asking_for_a_reset_helps_whoever_has_an_account() {
 }
 
 #[tokio::test]
-async fn an_account_made_by_the_operator_gets_its_first_password_by_a_reset() {
+async fn account_created_by_operator_gets_its_first_password_by_reset() {
     on_each_accounts(async |life| {
         let key = life.accounts.create_key(Some(ME), &[], NOW).await.unwrap();
         let link = life.reset_link(ME).await;
@@ -80,7 +80,7 @@ async fn an_account_made_by_the_operator_gets_its_first_password_by_a_reset() {
 }
 
 #[tokio::test]
-async fn a_password_is_changed_by_whoever_knows_it() {
+async fn password_change_requires_the_old_password() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         let session = life.log_in(ME, PASSWORD, NOW).await.unwrap();
@@ -102,7 +102,7 @@ async fn a_password_is_changed_by_whoever_knows_it() {
 }
 
 #[tokio::test]
-async fn short_passwords_are_refused_when_they_are_set_and_only_then() {
+async fn short_passwords_are_refused_only_when_set() {
     on_each(async |database| {
         let life = TestAccounts::of(&database).await;
         let refused = life.accounts.new_password("9 letters".to_owned(), None).unwrap_err();
@@ -121,14 +121,14 @@ async fn ask_change(life: &TestAccounts, account: AccountId, to: &str) -> EmailC
 }
 
 #[tokio::test]
-async fn an_address_is_changed_by_a_link_to_the_new_one() {
+async fn address_is_changed_by_a_link_to_the_new_one() {
     on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
         let of_old_address = life.reset_link(ME).await;
         let wrong = password("wrong horse");
-        let asked =
+        let refused_change =
             life.accounts.request_email_change(account, &email("new@x.org"), wrong, NOW).await;
-        assert_eq!(asked.unwrap(), EmailChangeOutcome::WrongPassword);
+        assert_eq!(refused_change.unwrap(), EmailChangeOutcome::WrongPassword);
         assert_eq!(ask_change(&life, account, "New@x.org").await, EmailChangeOutcome::Sent);
         assert_eq!(life.mails("new@x.org").await, [MailKind::EmailChange]);
         assert!(life.log_in(ME, PASSWORD, NOW).await.is_some(), "nothing has changed yet");
@@ -149,7 +149,7 @@ async fn an_address_is_changed_by_a_link_to_the_new_one() {
 }
 
 #[tokio::test]
-async fn an_address_change_is_over_after_24_hours() {
+async fn address_change_expires_after_24_hours() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         ask_change(&life, account, "new@x.org").await;
@@ -161,15 +161,15 @@ async fn an_address_change_is_over_after_24_hours() {
 }
 
 #[tokio::test]
-async fn a_taken_address_stays_its_owners_and_nobody_is_told() {
+async fn change_to_a_taken_address_fails_without_disclosure() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         let (owner, _) = life.active("taken@x.org").await;
         assert_eq!(ask_change(&life, account, "taken@x.org").await, EmailChangeOutcome::Sent);
-        let told = [MailKind::Verify, MailKind::AlreadyRegistered];
-        assert_eq!(life.mails("taken@x.org").await, told);
+        let expected = [MailKind::Verify, MailKind::AlreadyRegistered];
+        assert_eq!(life.mails("taken@x.org").await, expected);
 
-        // Taken between asking and following.
+        // Taken between the request and the click.
         assert_eq!(ask_change(&life, account, "later@x.org").await, EmailChangeOutcome::Sent);
         let link = life.link("later@x.org", MailKind::EmailChange).await;
         life.active("later@x.org").await;
@@ -181,9 +181,9 @@ async fn a_taken_address_stays_its_owners_and_nobody_is_told() {
     .await;
 }
 
-/// Else whoever registers somebody else's address, without ever confirming it, keeps them from it.
+/// Otherwise an unconfirmed registration of a foreign address would block its owner.
 #[tokio::test]
-async fn an_unconfirmed_registration_gives_way_to_the_owner_of_the_address() {
+async fn unconfirmed_registration_yields_to_the_owner_of_the_address() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         life.register("new@x.org", "a stranger's password", NOW).await;
@@ -200,7 +200,7 @@ async fn an_unconfirmed_registration_gives_way_to_the_owner_of_the_address() {
 }
 
 #[tokio::test]
-async fn address_changes_cannot_be_used_to_flood_others() {
+async fn address_changes_cannot_flood_other_mailboxes() {
     on_each(async |database| {
         let config =
             AccountsConfig { mails_max_per_hour: 1, mails_reserved_per_hour: 1, ..quick() };
@@ -215,7 +215,7 @@ async fn address_changes_cannot_be_used_to_flood_others() {
 
 /// SPEC section 3, rule 3: the badge is never removed.
 #[tokio::test]
-async fn the_badge_stays_whatever_happens_to_the_account() {
+async fn founder_badge_survives_all_account_changes() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         life.execute("UPDATE accounts SET founder_us = 7").await;

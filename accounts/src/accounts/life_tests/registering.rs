@@ -4,14 +4,14 @@ use super::*;
 
 /// SPEC section 3, the first row and rule 1; section 5, obtaining the token, steps 1 to 3.
 #[tokio::test]
-async fn an_account_is_inactive_until_its_link_is_followed_and_has_its_key_from_then_on() {
+async fn account_is_active_and_has_a_key_once_its_link_is_followed() {
     on_each_accounts(async |life| {
         life.register("Me@X.org ", PASSWORD, NOW).await;
         let account = life.find(ME).await.unwrap();
         let before = life.customer(account).await.unwrap();
         assert_eq!((before.active, before.key_prefix), (None, None));
         assert!(life.accounts.keys().await.unwrap().is_empty(), "no key before the link");
-        assert_eq!(life.log_in(ME, PASSWORD, NOW).await, None, "nobody gets in before the link");
+        assert_eq!(life.log_in(ME, PASSWORD, NOW).await, None, "no log-in before the link");
 
         let link = life.link(ME, MailKind::Verify).await;
         let verified = life.verify(&link, NOW + 5).await;
@@ -27,7 +27,7 @@ async fn an_account_is_inactive_until_its_link_is_followed_and_has_its_key_from_
 }
 
 #[tokio::test]
-async fn a_link_is_used_once() {
+async fn verification_link_is_used_once() {
     on_each_accounts(async |life| {
         let link = life.verification_link(ME).await;
         assert!(matches!(life.verify(&link, NOW).await, VerificationOutcome::Now { .. }));
@@ -40,7 +40,7 @@ async fn a_link_is_used_once() {
 }
 
 #[tokio::test]
-async fn a_link_is_good_for_24_hours_and_is_sent_again_on_demand() {
+async fn link_is_valid_for_24_hours_and_is_resent_on_request() {
     on_each_accounts(async |life| {
         let first = life.verification_link(ME).await;
         let over = NOW + 24 * HOUR_US;
@@ -61,7 +61,7 @@ async fn a_link_is_good_for_24_hours_and_is_sent_again_on_demand() {
 }
 
 #[tokio::test]
-async fn an_older_link_stops_working_when_a_newer_one_is_used() {
+async fn older_link_stops_working_when_a_newer_one_is_used() {
     on_each_accounts(async |life| {
         life.register(ME, "the first password", NOW).await;
         life.register(ME, "the second password", NOW + 1).await;
@@ -130,7 +130,7 @@ async fn links_are_signed_with_the_pepper() {
 
 /// Registering a known address gets the same answer; only the owner of the address gets a mail.
 #[tokio::test]
-async fn registering_a_known_address_tells_its_owner_alone_and_changes_nothing() {
+async fn registering_a_known_address_only_notifies_its_owner() {
     on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
         let before = life.customer(account).await;
@@ -145,7 +145,7 @@ async fn registering_a_known_address_tells_its_owner_alone_and_changes_nothing()
 }
 
 #[tokio::test]
-async fn the_time_of_an_answer_does_not_tell_who_is_registered() {
+async fn response_time_does_not_reveal_registered_addresses() {
     on_each(async |database| {
         let life = TestAccounts::with(&database, AccountsConfig { answer_ms: 60, ..quick() }).await;
         life.active(ME).await;
@@ -163,7 +163,7 @@ async fn the_time_of_an_answer_does_not_tell_who_is_registered() {
 /// A link proves the address; the password is that of the browser that follows it, or is typed there.
 /// `first` and `second` register, then the links are followed in a browser: cases A and B.
 #[tokio::test]
-async fn no_password_takes_effect_by_a_link_that_another_browser_follows() {
+async fn link_activates_only_the_password_of_the_same_browser() {
     const MINE: &str = "the password of the owner";
     const STRANGERS: &str = "the password of a stranger";
     on_each_accounts(async |life| {
@@ -190,10 +190,10 @@ async fn no_password_takes_effect_by_a_link_that_another_browser_follows() {
     .await;
 }
 
-/// Cases C and D: the owner, in a browser that never registered, asks for the mail once more, or says to
-/// have forgotten the password. Case E: the operator made the account.
+/// Cases C and D: the owner, in a browser that never registered, requests the mail again or a password
+/// reset. Case E: the operator created the account.
 #[tokio::test]
-async fn a_browser_that_did_not_register_chooses_the_password_itself() {
+async fn browser_that_did_not_register_must_choose_a_password() {
     const STRANGERS: &str = "the password of a stranger";
     on_each_accounts(async |life| {
         let (owner, stranger) = (Visitor::generate().unwrap(), Visitor::generate().unwrap());
@@ -231,9 +231,9 @@ async fn a_browser_that_did_not_register_chooses_the_password_itself() {
     .await;
 }
 
-/// What strangers ask for neither floods a mailbox nor keeps its owner from a link.
+/// Requests by strangers neither flood a mailbox nor prevent its owner from getting a link.
 #[tokio::test]
-async fn strangers_cannot_use_up_the_mails_of_the_owner() {
+async fn strangers_cannot_exhaust_the_mail_limit_of_the_owner() {
     on_each(async |database| {
         let config =
             AccountsConfig { mails_max_per_hour: 4, mails_reserved_per_hour: 2, ..quick() };
@@ -255,7 +255,7 @@ async fn strangers_cannot_use_up_the_mails_of_the_owner() {
         }
         let kinds = life.mails(ME).await;
         assert_eq!(count(&kinds, MailKind::Reset), 3 + 2, "the owner's reserve: {kinds:?}");
-        // Each of the links that strangers caused is as good as one that the owner asked for.
+        // A link that a stranger caused is as valid as one that the owner requested.
         let first = life.links(ME, MailKind::Reset).await.swap_remove(0);
         let reset = life.accounts.reset(&first, life.new_password("another horse"), soon).await;
         assert_eq!(reset.unwrap(), LinkOutcome::Done);
@@ -269,7 +269,7 @@ async fn strangers_cannot_use_up_the_mails_of_the_owner() {
 
 /// SPEC section 3, rule 2: the badge cannot be obtained by registering.
 #[tokio::test]
-async fn no_badge_comes_with_registering() {
+async fn registration_grants_no_badge() {
     on_each_accounts(async |life| {
         life.active("founder@x.org").await;
         life.execute("UPDATE accounts SET founder_us = 1").await;
@@ -279,9 +279,9 @@ async fn no_badge_comes_with_registering() {
     .await;
 }
 
-/// Its address is shown to be somebody's by the link, as with any other; its key goes on working.
+/// The link confirms the address, as for any other account; the key continues to work.
 #[tokio::test]
-async fn an_account_made_by_the_operator_is_claimed_by_registering() {
+async fn account_created_by_operator_is_claimed_by_registering() {
     on_each_accounts(async |life| {
         let month = [(Addon::Odds, 30)];
         let key = life.accounts.create_key(Some("Me@X.org"), &month, NOW).await.unwrap();

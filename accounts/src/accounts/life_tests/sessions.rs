@@ -5,21 +5,21 @@ use data_encoding::HEXLOWER;
 use super::*;
 
 #[tokio::test]
-async fn a_session_ends_when_nobody_comes() {
+async fn idle_session_expires() {
     on_each_accounts(async |life| {
         life.active(ME).await;
         let idle = quick().session_idle_max();
-        let left = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        let kept = life.log_in(ME, PASSWORD, NOW).await.unwrap();
-        assert!(life.session(&kept, NOW + idle - 1).await.is_some());
-        assert!(life.session(&left, NOW + idle).await.is_none());
-        assert!(life.session(&kept, NOW + idle).await.is_some(), "it was used meanwhile");
+        let unused = life.log_in(ME, PASSWORD, NOW).await.unwrap();
+        let used = life.log_in(ME, PASSWORD, NOW).await.unwrap();
+        assert!(life.session(&used, NOW + idle - 1).await.is_some());
+        assert!(life.session(&unused, NOW + idle).await.is_none());
+        assert!(life.session(&used, NOW + idle).await.is_some(), "it was used meanwhile");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_session_ends_in_any_case() {
+async fn active_session_expires_at_its_maximum_age() {
     on_each_accounts(async |life| {
         life.active(ME).await;
         let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
@@ -36,7 +36,7 @@ async fn a_session_ends_in_any_case() {
 }
 
 #[tokio::test]
-async fn a_visit_is_written_down_once_a_minute_at_most() {
+async fn visit_is_stored_at_most_once_a_minute() {
     on_each_accounts(async |life| {
         life.active(ME).await;
         let secret = life.log_in(ME, PASSWORD, NOW).await.unwrap();
@@ -52,7 +52,7 @@ async fn a_visit_is_written_down_once_a_minute_at_most() {
 }
 
 #[tokio::test]
-async fn with_one_session_too_many_the_oldest_ends() {
+async fn oldest_session_ends_beyond_the_limit() {
     on_each(async |database| {
         let config = AccountsConfig { sessions_max_per_account: 3, ..quick() };
         let life = TestAccounts::with(&database, config).await;
@@ -69,13 +69,13 @@ async fn with_one_session_too_many_the_oldest_ends() {
             last.push(life.session(secret, NOW + 5_000_000).await.is_some());
         }
         assert_eq!(last, [false, false, true, true, true]);
-        assert!(life.session(&others, NOW).await.is_some(), "nobody else's");
+        assert!(life.session(&others, NOW).await.is_some(), "the session of another account");
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_newest_session_stays_when_all_began_at_once() {
+async fn newest_session_survives_if_all_started_at_once() {
     on_each(async |database| {
         let config = AccountsConfig { sessions_max_per_account: 1, ..quick() };
         let life = TestAccounts::with(&database, config).await;
@@ -90,7 +90,7 @@ async fn the_newest_session_stays_when_all_began_at_once() {
 }
 
 #[tokio::test]
-async fn logging_out_ends_one_session_and_logging_out_everywhere_all() {
+async fn log_out_ends_one_session_and_log_out_everywhere_ends_all() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         life.active("you@x.org").await;
@@ -112,7 +112,7 @@ async fn logging_out_ends_one_session_and_logging_out_everywhere_all() {
 }
 
 #[tokio::test]
-async fn what_is_no_secret_is_no_session() {
+async fn invalid_session_secret_has_no_session() {
     on_each(async |database| {
         let life = TestAccounts::of(&database).await;
         life.active(ME).await;
@@ -133,7 +133,7 @@ async fn what_is_no_secret_is_no_session() {
 }
 
 #[tokio::test]
-async fn only_an_open_account_gets_a_session() {
+async fn only_an_active_account_gets_a_session() {
     on_each_accounts(async |life| {
         let (account, _) = life.active(ME).await;
         assert!(life.accounts.start_session(SessionOwner::Customer(account), NOW).await.is_ok());
@@ -151,7 +151,7 @@ async fn only_an_open_account_gets_a_session() {
 }
 
 #[tokio::test]
-async fn what_has_ended_is_swept_and_nothing_else() {
+async fn only_expired_rows_are_swept() {
     on_each_accounts(async |life| {
         life.active(ME).await;
         life.register("never@x.org", PASSWORD, NOW).await;

@@ -26,7 +26,7 @@ fn skipped(why: &str) {
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
-/// What is stored of a mail.
+/// The stored row of a mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Row {
     attempts: i64,

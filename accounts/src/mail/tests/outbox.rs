@@ -9,7 +9,7 @@ async fn due(database: &Database, now: Micros) -> Vec<QueuedEmail> {
 }
 
 #[tokio::test]
-async fn a_mail_is_there_if_and_only_if_what_caused_it_is() {
+async fn mail_is_enqueued_only_if_its_transaction_commits() {
     on_each(async |database| {
         let mut tx = database.begin().await.unwrap();
         enqueue(&mut tx, "a@example.org", MailKind::Reset, None, T0).await.unwrap();
@@ -27,7 +27,7 @@ async fn a_mail_is_there_if_and_only_if_what_caused_it_is() {
 }
 
 #[tokio::test]
-async fn a_mail_is_one_workers_until_its_claim_runs_out() {
+async fn claimed_mail_is_due_again_after_the_claim_expires() {
     on_each(async |database| {
         let outbox = Outbox::new(database.clone());
         put(&database, "a@example.org", MailKind::Reset, None).await;
@@ -35,7 +35,7 @@ async fn a_mail_is_one_workers_until_its_claim_runs_out() {
         assert!(outbox.claim(mail, mail.next + 100).await.unwrap());
         assert!(!outbox.claim(mail, mail.next + 200).await.unwrap(), "it was claimed before");
         assert_eq!(due(&database, mail.next + 99).await, []);
-        // Whoever claimed it has not come back.
+        // The worker that claimed it did not finish.
         let [again] = &*due(&database, mail.next + 100).await else { panic!("it is due again") };
         assert_eq!((again.id, again.attempts), (mail.id, 1));
         assert!(outbox.claim(again, again.next + 100).await.unwrap());
@@ -44,7 +44,7 @@ async fn a_mail_is_one_workers_until_its_claim_runs_out() {
 }
 
 #[tokio::test]
-async fn many_workers_share_without_sending_twice() {
+async fn concurrent_workers_claim_each_mail_once() {
     on_each(async |database| {
         for n in 0..20 {
             put(&database, &format!("{n}@example.org"), MailKind::Reset, None).await;
@@ -69,7 +69,7 @@ async fn many_workers_share_without_sending_twice() {
 }
 
 #[tokio::test]
-async fn what_is_done_is_never_due_and_goes_when_it_is_old() {
+async fn finished_mails_are_not_due_and_are_swept_when_old() {
     on_each(async |database| {
         let outbox = Outbox::new(database.clone());
         let mut tx = database.begin().await.unwrap();
@@ -94,7 +94,7 @@ async fn what_is_done_is_never_due_and_goes_when_it_is_old() {
 }
 
 #[tokio::test]
-async fn a_deleted_account_leaves_no_mail() {
+async fn deleted_account_leaves_no_mail() {
     on_each(async |database| {
         put(&database, "a@example.org", MailKind::Reset, None).await;
         put(&database, "b@example.org", MailKind::Reset, None).await;

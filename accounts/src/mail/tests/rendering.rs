@@ -27,7 +27,7 @@ fn render(kind: MailKind, address: &str) -> (RenderedEmail, String) {
 }
 
 #[test]
-fn each_says_what_it_is_and_what_to_do_if_it_was_somebody_else() {
+fn each_mail_names_its_address_and_advises_unintended_recipients() {
     for kind in MailKind::ALL {
         let (email, _) = render(kind, "ann@example.com");
         let text = &email.text;
@@ -41,7 +41,7 @@ fn each_says_what_it_is_and_what_to_do_if_it_was_somebody_else() {
 }
 
 #[test]
-fn a_link_stands_alone_with_its_end_and_can_be_clicked() {
+fn link_is_on_its_own_line_with_its_expiry_and_is_clickable() {
     for kind in MailKind::ALL {
         let (email, wire) = render(kind, "ann@example.com");
         let has_link = page(kind).is_some();
@@ -55,7 +55,7 @@ fn a_link_stands_alone_with_its_end_and_can_be_clicked() {
 }
 
 #[test]
-fn the_wire_has_what_mailboxes_look_for() {
+fn message_has_the_headers_that_mail_clients_expect() {
     let (_, wire) = render(MailKind::Reset, "ann@example.com");
     for part in [
         "\r\nTo: ann@example.com\r\n",
@@ -71,7 +71,7 @@ fn the_wire_has_what_mailboxes_look_for() {
 }
 
 #[test]
-fn a_link_is_whole_on_the_wire_where_the_text_is_ascii() {
+fn link_in_ascii_text_is_not_wrapped() {
     let long = format!("{LINK}{}", "0".repeat(200));
     let part = text_part(ContentType::TEXT_PLAIN, &format!("Follow it:\n\n{long}\n"));
     let wire = String::from_utf8(part.formatted()).unwrap();
@@ -80,14 +80,14 @@ fn a_link_is_whole_on_the_wire_where_the_text_is_ascii() {
 }
 
 #[test]
-fn no_address_becomes_markup() {
+fn address_is_escaped_in_html() {
     let (_, wire) = render(MailKind::Reset, "a&b'c@example.com");
     let html = wire.split("text/html").nth(1).unwrap();
     assert!(html.contains("a&#38;b&#39;c@example.com"), "{html}");
 }
 
 #[tokio::test]
-async fn a_folder_gets_whole_files_for_its_owner_alone() {
+async fn folder_gets_complete_files_readable_only_by_their_owner() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mails");
     let database = Database::open(&folder.path().join("test.db").into()).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_folder_gets_whole_files_for_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn without_a_way_out_mail_waits() {
+async fn mail_waits_if_no_transport_is_configured() {
     let config = MailConfig { poll_ms: 5, ..MailConfig::default() };
     let mailer = TestMailer::start(&config).await;
     let mail = mailer.put("ann@example.com").await;

@@ -1,4 +1,4 @@
-//! At a real server. The hub's own words for what goes wrong are looked at in `tests/it/mail.rs`.
+//! Delivery to a real server. `tests/it/mail.rs` checks the hub's error messages.
 
 use tokio::net::TcpListener;
 
@@ -6,7 +6,7 @@ use super::{server::Server, *};
 use database::testing::on_each;
 
 #[tokio::test]
-async fn a_mail_arrives_whole_with_its_link() {
+async fn mail_arrives_complete_with_its_link() {
     let Some(mut server) = Server::start(&[]).await else { return };
     let port = server.port;
     let (tx, mut rx) = tokio::sync::mpsc::channel(4);
@@ -33,11 +33,11 @@ async fn a_mail_arrives_whole_with_its_link() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_costs_no_attempt() {
+async fn server_that_is_down_costs_no_attempt() {
     if Server::start(&[]).await.is_none() {
         return;
     }
-    // Somebody who answers nobody.
+    // A listener that never responds.
     let down = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = down.local_addr().unwrap().port();
     let mailer = TestMailer::start(&settings(port)).await;
@@ -53,7 +53,7 @@ async fn a_server_that_is_down_costs_no_attempt() {
 }
 
 #[tokio::test]
-async fn a_mail_that_is_put_off_by_the_server_comes_later() {
+async fn mail_deferred_by_the_server_is_retried() {
     let Some(mut server) = Server::start(&[]).await else { return };
     let mailer = TestMailer::start(&settings(server.port)).await;
     let mail = mailer.put("later-2@example.com").await;
@@ -64,7 +64,7 @@ async fn a_mail_that_is_put_off_by_the_server_comes_later() {
 }
 
 #[tokio::test]
-async fn attempts_come_to_an_end() {
+async fn mail_fails_after_the_maximum_number_of_attempts() {
     let Some(server) = Server::start(&[]).await else { return };
     let config = MailConfig { attempts_max: 3, ..settings(server.port) };
     let mailer = TestMailer::start(&config).await;
@@ -76,7 +76,7 @@ async fn attempts_come_to_an_end() {
 }
 
 #[tokio::test]
-async fn whom_the_server_does_not_know_is_tried_once() {
+async fn permanently_rejected_recipient_is_tried_once() {
     let Some(mut server) = Server::start(&[]).await else { return };
     let mailer = TestMailer::start(&settings(server.port)).await;
     let never = mailer.put("never@example.com").await;
@@ -93,7 +93,7 @@ async fn whom_the_server_does_not_know_is_tried_once() {
 }
 
 #[tokio::test]
-async fn a_slow_server_holds_one_mail_and_not_the_others() {
+async fn slow_recipient_delays_only_its_own_mail() {
     let Some(mut server) = Server::start(&[]).await else { return };
     let config = MailConfig { timeout_ms: 500, attempts_max: 2, ..settings(server.port) };
     let mailer = TestMailer::start(&config).await;
@@ -107,7 +107,7 @@ async fn a_slow_server_holds_one_mail_and_not_the_others() {
 }
 
 #[tokio::test]
-async fn with_wrong_credentials_mail_waits_for_the_right_ones() {
+async fn mail_waits_for_correct_credentials() {
     let login = ["--user", "me@example.org", "--password", "s:crét"];
     let Some(mut server) = Server::start(&login).await else { return };
     let with = |password: &str| MailConfig {
@@ -136,7 +136,7 @@ async fn with_wrong_credentials_mail_waits_for_the_right_ones() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_sends_the_same_mail_again() {
+async fn lost_response_sends_the_same_message_id_again() {
     let Some(mut server) = Server::start(&[]).await else { return };
     let mailer = TestMailer::start(&settings(server.port)).await;
     let mail = mailer.put("cut@example.com").await;
@@ -145,13 +145,13 @@ async fn a_lost_answer_sends_the_same_mail_again() {
         text.lines().find(|line| line.starts_with("Message-ID: ")).unwrap().to_owned()
     };
     let (first, second) = (id(server.mail().await), id(server.mail().await));
-    assert_eq!(first, second, "a mailbox can tell that it is one mail");
+    assert_eq!(first, second, "a mailbox can recognise the duplicate");
     assert_eq!(mailer.until(mail, |row| row.sent_us.is_some()).await.attempts, 2);
     mailer.stop().await;
 }
 
 #[tokio::test]
-async fn an_address_outside_ascii_goes_where_the_server_takes_it() {
+async fn non_ascii_address_is_sent_only_if_the_server_supports_it() {
     let Some(mut server) = Server::start(&[]).await else { return };
     let mailer = TestMailer::start(&settings(server.port)).await;
     mailer.put("jörg@example.com").await;
@@ -168,7 +168,7 @@ async fn an_address_outside_ascii_goes_where_the_server_takes_it() {
 }
 
 #[tokio::test]
-async fn no_address_brings_a_header_or_a_recipient_of_its_own() {
+async fn address_cannot_inject_a_header_or_a_recipient() {
     let Some(server) = Server::start(&[]).await else { return };
     let mailer = TestMailer::start(&settings(server.port)).await;
     for address in [
@@ -188,7 +188,7 @@ async fn no_address_brings_a_header_or_a_recipient_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_link_that_is_of_no_use_is_not_sent() {
+async fn expired_used_or_missing_link_is_not_sent() {
     let Some(server) = Server::start(&[]).await else { return };
     let mailer = TestMailer::start(&settings(server.port)).await;
     let database = &mailer.database;

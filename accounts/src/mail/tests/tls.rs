@@ -43,7 +43,7 @@ impl Authority {
 }
 
 #[tokio::test]
-async fn a_connection_is_upgraded_before_anything_is_said() {
+async fn connection_is_upgraded_before_credentials_are_sent() {
     let authority = Authority::new();
     let login = ["--user", "me", "--password", "secret"];
     let Some(mut server) = authority.server(&login).await else { return };
@@ -58,7 +58,7 @@ async fn a_connection_is_upgraded_before_anything_is_said() {
 }
 
 #[tokio::test]
-async fn what_is_offered_is_taken_where_it_need_not_be() {
+async fn opportunistic_tls_is_used_if_offered() {
     let authority = Authority::new();
     let Some(mut server) = authority.server(&[]).await else { return };
     let url = format!("smtp://127.0.0.1:{}?tls=opportunistic", server.port);
@@ -79,7 +79,7 @@ async fn check_waits(config: &MailConfig, server: &Server) {
 }
 
 #[tokio::test]
-async fn nothing_is_said_to_a_server_that_nobody_vouches_for() {
+async fn server_with_untrusted_certificate_receives_nothing() {
     let authority = Authority::new();
     let Some(server) = authority.server(&["--user", "me", "--password", "secret"]).await else {
         return;
@@ -92,7 +92,7 @@ async fn nothing_is_said_to_a_server_that_nobody_vouches_for() {
 }
 
 #[tokio::test]
-async fn nothing_is_said_to_a_server_that_stays_in_clear() {
+async fn server_without_starttls_receives_nothing() {
     let Some(server) = Server::start(&["--user", "me", "--password", "secret"]).await else {
         return;
     };

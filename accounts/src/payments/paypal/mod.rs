@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_captured_is_paid() {
+    fn only_completed_captures_count_as_paid() {
         let with = |status: &str| {
             provider_status(
                 json!({"status": "COMPLETED", "purchase_units": [{"payments": {"captures": [
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn refunds_are_added_up_as_far_as_they_go_through() {
+    fn pending_and_completed_refunds_are_added_up() {
         let refund = |status: &str, value: &str| json!({"status": status, "amount": {"value": value, "currency_code": "USD"}});
         let all = provider_status(json!({"purchase_units": [{"payments": {"refunds": [
             refund("COMPLETED", "1.10"), refund("FAILED", "9"), refund("PENDING", "0.20"),

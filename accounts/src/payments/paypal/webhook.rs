@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_paypal_would_never_send_is_told_apart_without_asking_it() {
+    fn implausible_signature_is_refused_without_a_request_to_paypal() {
         check(|_| {}, Ok(()));
         check(|it| it.cert_url = "https://api.sandbox.paypal.com/x", Ok(()));
         check(|it| it.cert_url = "http://127.0.0.1:9/certificate", Ok(()));

@@ -213,19 +213,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_exact_hundredths() {
+    fn amounts_are_converted_exactly() {
         assert_eq!(hundredths(dec!(0.29)), 29);
         assert_eq!(hundredths(dec!(60)), 6000);
         assert_eq!(price(1999, "usd"), Price { amount: dec!(19.99), currency: "USD".to_owned() });
     }
 
     #[test]
-    fn forms_hold_what_was_put_in() {
+    fn form_values_are_percent_encoded() {
         assert_eq!(form(&[("a[b]", "1&2=3 é")]), "a%5Bb%5D=1%262%3D3+%C3%A9");
     }
 
     #[test]
-    fn only_what_is_paid_is_told_as_paid() {
+    fn only_paid_sessions_count_as_paid() {
         let provider_status = |status: &str, payment: &str| {
             session(serde_json::json!({
                 "id": "cs_1", "status": status, "payment_status": payment,

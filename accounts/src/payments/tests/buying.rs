@@ -1,10 +1,10 @@
-//! What is bought, for how much, and until when it lasts.
+//! Purchases: products, prices and expiry.
 
 use super::*;
 use crate::accounts::{FounderGrantOutcome, LedgerKind};
 
 #[tokio::test]
-async fn a_card_payment_grants_its_days_once_however_it_is_heard_of() {
+async fn card_payment_reported_twice_grants_its_days_once() {
     on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.begin(&customer, Addon::Websocket, 1, PaymentMethod::Card).await;
@@ -31,7 +31,7 @@ async fn a_card_payment_grants_its_days_once_however_it_is_heard_of() {
 }
 
 #[tokio::test]
-async fn paypal_is_captured_on_the_way_back_or_when_it_says_that_it_was_approved() {
+async fn paypal_is_captured_on_return_or_on_the_approval_webhook() {
     on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         shop.buy(&customer, Addon::Sports, 1, PaymentMethod::Paypal, NOW).await;
@@ -53,7 +53,7 @@ async fn paypal_is_captured_on_the_way_back_or_when_it_says_that_it_was_approved
 
 /// SPEC section 3, section 5 rule 3 and section 8: each paid month adds 30 days to the expiry.
 #[tokio::test]
-async fn a_month_bought_with_twelve_days_left_ends_in_forty_two() {
+async fn month_bought_with_12_days_left_expires_in_42_days() {
     on_each_shop(async |shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
@@ -73,7 +73,7 @@ async fn a_month_bought_with_twelve_days_left_ends_in_forty_two() {
 }
 
 #[tokio::test]
-async fn one_three_six_and_twelve_months_are_sold_and_nothing_else() {
+async fn only_terms_of_1_3_6_and_12_months_are_sold() {
     on_each_shop(async |shop| {
         for (months, price) in [(1, "5.00"), (3, "15.00"), (6, "30.00"), (12, "60.00")] {
             let customer = shop.customer(&months.to_string()).await;
@@ -97,7 +97,7 @@ async fn one_three_six_and_twelve_months_are_sold_and_nothing_else() {
     .await;
 }
 
-/// What was charged, as the providers know it.
+/// The amount charged by the provider.
 async fn charged(shop: &TestShop, by: &Customer, addon: Addon, method: PaymentMethod) -> Decimal {
     let order = shop.begin(by, addon, 1, method).await;
     assert_eq!(shop.click(&order, "pay").await.status(), 303);
@@ -107,10 +107,10 @@ async fn charged(shop: &TestShop, by: &Customer, addon: Addon, method: PaymentMe
     paid.price.amount
 }
 
-/// SPEC section 3, rules 2, 4 and 5: the badge is granted once to those who are there; their rate is
-/// charged without a code, on card and PayPal alike, where there is one; what is shown is what is charged.
+/// SPEC section 3, rules 2, 4 and 5: the badge is granted once to the existing accounts; the founder rate,
+/// if there is one, is charged without a code by card and by PayPal; the price shown is the price charged.
 #[tokio::test]
-async fn founders_are_charged_their_own_price_on_both_rails() {
+async fn founders_are_charged_the_founder_price_by_both_providers() {
     on_each_shop(async |shop| {
         let founder = shop.customer("old@b").await;
         let granted = shop.accounts.grant_founders(NOW, NOW + DAY).await.unwrap();
@@ -135,7 +135,7 @@ async fn founders_are_charged_their_own_price_on_both_rails() {
 
 /// SPEC section 3, rule 2: granted once, never by registering or subscribing afterwards.
 #[tokio::test]
-async fn the_badge_is_granted_once_and_to_nobody_later() {
+async fn founder_badge_is_granted_once_and_never_to_later_accounts() {
     on_each_shop(async |shop| {
         let founder = shop.customer("old@b").await;
         let early = shop.accounts.grant_founders(NOW + 1, NOW).await.unwrap();
@@ -160,7 +160,7 @@ async fn the_badge_is_granted_once_and_to_nobody_later() {
 
 /// SPEC section 3, rule 3: it is never removed. Rule 4: it counts again when they resubscribe.
 #[tokio::test]
-async fn cancelling_running_out_and_refunds_do_not_remove_the_badge() {
+async fn cancellation_expiry_and_refund_do_not_remove_the_badge() {
     on_each_shop(async |mut shop| {
         let founder = shop.customer("old@b").await;
         shop.accounts.grant_founders(NOW, NOW).await.unwrap();
@@ -195,7 +195,7 @@ impl TestShop {
 }
 
 #[tokio::test]
-async fn gifts_and_keys_of_the_operator_stand_in_the_ledger() {
+async fn operator_gifts_and_keys_are_in_the_ledger() {
     on_each_shop(async |shop| {
         let days = [(Addon::Odds, 5)];
         let key = shop.accounts.create_key(Some("a@b"), &days, NOW).await.unwrap();
@@ -209,8 +209,8 @@ async fn gifts_and_keys_of_the_operator_stand_in_the_ledger() {
         let gift = LedgerKind::Grant;
         assert_eq!(rows, [(gift, 7, "sorry"), (gift, 5, "with a key")]);
 
-        let nobody = shop.accounts.grant_addon(AccountId(-1), Addon::Odds, 1, "", NOW).await;
-        assert!(nobody.is_err());
+        let unknown = shop.accounts.grant_addon(AccountId(-1), Addon::Odds, 1, "", NOW).await;
+        assert!(unknown.is_err());
         let century =
             shop.accounts.grant_addon(customer.account, Addon::Odds, 36_501, "", NOW).await;
         assert!(century.is_err());
@@ -220,7 +220,7 @@ async fn gifts_and_keys_of_the_operator_stand_in_the_ledger() {
 }
 
 #[tokio::test]
-async fn who_may_not_buy_is_told_so_before_any_provider_is_asked() {
+async fn ineligible_buyer_is_refused_before_any_provider_request() {
     on_each(async |database| {
         let few = PaymentsConfig { orders_open_max: 2, ..settings() };
         let shop = TestShop::with(&database, &few).await;
@@ -256,7 +256,7 @@ async fn who_may_not_buy_is_told_so_before_any_provider_is_asked() {
 }
 
 #[tokio::test]
-async fn an_order_is_its_own_accounts_alone() {
+async fn order_is_visible_only_to_its_account() {
     on_each_shop(async |shop| {
         let (mine, other) = (shop.customer("a@b").await, shop.customer("c@d").await);
         let order = shop.buy(&mine, Addon::Odds, 1, PaymentMethod::Card, NOW).await;

@@ -1,4 +1,4 @@
-//! Whatever order and repetition: days granted are days paid less those given back.
+//! In any order and with repetitions, days granted are days paid minus days refunded.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::{
     products::{Price, TERMS},
 };
 
-/// One thing that a provider tells of one of the orders.
+/// A fact that a provider reports about one of the orders.
 #[derive(Debug, Clone, Copy)]
 enum Fact {
     Paid,
@@ -95,7 +95,7 @@ fn status_of(fact: Fact, price: &Price) -> ProviderStatus {
     }
 }
 
-/// The days that a story leads to, found without the code under test.
+/// The expected days of a scenario, computed without the code under test.
 fn days_expected(scenario: &Scenario, order: usize, price: &Price) -> i64 {
     let facts = || scenario.reports.iter().filter(|it| it.order == order).map(|it| it.fact);
     if !facts().any(|fact| matches!(fact, Fact::Paid)) {
@@ -127,7 +127,7 @@ async fn check(shop: &TestShop, scenario: &Scenario, number: usize) {
     let store = PaymentStore::new(shop.accounts.database().clone());
     for report in &scenario.reports {
         let order = &orders[report.order];
-        // The same thing under the same name is the same event; each is also told without a name.
+        // The same fact under the same name is the same event; some are reported without a name.
         let id = format!("{number}-{report:?}");
         let event = EventKey { method: PaymentMethod::Card, id: &id, kind: "test" };
         let event = (report.name % 3 != 0).then_some(event);
@@ -145,15 +145,15 @@ async fn check(shop: &TestShop, scenario: &Scenario, number: usize) {
     for ((account, addon), days) in granted {
         shop.check_ledger(&customers[account]).await;
         shop.accounts.broadcast_own_changes().await;
-        // Nobody's clock moved, so what was granted is what is left.
+        // No time passed, so the days granted are the days left.
         assert_eq!(shop.days_left(&customers[account], addon, NOW).await, days, "{scenario:?}");
     }
 }
 
-/// SPEC section 8, and a ledger that adds up: any sequence with repetitions and permutations of what
-/// providers tell, over several orders and accounts.
+/// SPEC section 8, and a ledger that adds up: any sequence of provider reports, with repetitions and
+/// permutations, over several orders and accounts.
 #[tokio::test]
-async fn days_granted_are_days_paid_less_those_given_back() {
+async fn days_granted_are_days_paid_minus_days_refunded() {
     on_each_shop(async |shop| {
         let mut runner = TestRunner::new(Config::default());
         for number in 0..60 {
@@ -186,9 +186,9 @@ fn order(months: u32, hundredths: i64) -> Order {
 }
 
 proptest! {
-    /// Told in any order and any number of times, facts come to the same.
+    /// Facts reported in any order and any number of times have the same result.
     #[test]
-    fn facts_do_not_depend_on_their_order(
+    fn result_does_not_depend_on_order_or_repetition_of_facts(
         facts in vec(fact(), 0..12),
         months in proptest::sample::select(TERMS.to_vec()),
         cents in 1_i64..100_000,
@@ -215,9 +215,9 @@ proptest! {
     }
 }
 
-/// The same webhook twenty times at once.
+/// The same webhook, twenty times concurrently.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_webhook_that_comes_twenty_times_at_once_counts_once() {
+async fn webhook_received_twenty_times_at_once_counts_once() {
     on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
@@ -233,9 +233,9 @@ async fn a_webhook_that_comes_twenty_times_at_once_counts_once() {
     .await;
 }
 
-/// The way back, the webhooks and the sweeper at once, for many customers.
+/// The return, the webhooks and the sweep run concurrently for many customers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn coming_back_while_the_webhook_arrives_counts_once() {
+async fn return_and_concurrent_webhook_count_once() {
     on_each_shop(async |mut shop| {
         let mut customers = Vec::new();
         for number in 0..10 {

@@ -39,7 +39,7 @@ use crate::{
 use database::{Database, testing::on_each};
 
 const DAY: Micros = 24 * 60 * 60 * 1_000_000;
-/// Some moment; what is signed has the time of day instead.
+/// A fixed moment; signed webhooks use the current time instead.
 const NOW: Micros = 1_790_000_000_000_000;
 const WAIT: Duration = Duration::from_secs(20);
 
@@ -48,7 +48,7 @@ struct TestShop {
     accounts: Accounts,
     payments: Payments,
     sandbox: Sandbox,
-    /// What the sandbox has to tell; nobody brings it but the test.
+    /// Webhooks of the sandbox, which only the test delivers.
     deliveries: mpsc::Receiver<Delivery>,
     faults: FaultInjector,
 }
@@ -73,17 +73,17 @@ struct FaultInjector {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
-    /// It is refused with this status, and nothing has happened.
+    /// It is refused with this status, without any effect.
     Status(u16),
-    /// It is done, and the answer is lost on the way.
+    /// It succeeds, but the response is lost.
     ResponseLost,
     /// It is never answered.
     Silence,
-    /// Something is answered that makes no sense.
+    /// The response is unusable.
     Garbage,
 }
 
-/// A customer with a key, by which add-ons are looked at.
+/// A customer with a key, which shows the add-ons.
 struct Customer {
     account: AccountId,
     key: Key,
@@ -126,7 +126,7 @@ impl TestShop {
         self.payments.begin(by.account, addon, months, method, NOW).await.unwrap()
     }
 
-    /// Opens a checkout that the customer pays at the provider. The hub has not heard of it yet.
+    /// Opens a checkout that the customer pays at the provider. The hub does not know of it yet.
     async fn pay(&self, by: &Customer, addon: Addon, months: u32, method: PaymentMethod) -> Order {
         let order = self.begin(by, addon, months, method).await;
         self.click(&order, "pay").await;
@@ -151,7 +151,7 @@ impl TestShop {
         request.send().await.unwrap()
     }
 
-    /// Buys, pays and comes back.
+    /// Opens an order, pays it and returns to the hub.
     async fn buy(
         &self,
         by: &Customer,
@@ -172,12 +172,12 @@ impl TestShop {
         timeout(WAIT, self.deliveries.recv()).await.expect("a webhook in time").expect("a sandbox")
     }
 
-    /// Brings a webhook.
+    /// Delivers a webhook.
     async fn deliver(&self, delivery: &Delivery) -> Result<(), super::WebhookError> {
         self.payments.webhook(delivery.method, &delivery.headers, &delivery.body, now()).await
     }
 
-    /// Brings everything that the sandbox has to tell.
+    /// Delivers all pending webhooks of the sandbox.
     async fn deliver_all(&mut self) {
         while let Ok(delivery) = self.deliveries.try_recv() {
             self.deliver(&delivery).await.unwrap();
@@ -190,8 +190,8 @@ impl TestShop {
         caller.expiry(addon).map_or(0, |expiry| (expiry - from) / DAY)
     }
 
-    /// The ledger holds together: its days are those of its orders, its money what was paid and not
-    /// given back.
+    /// Checks that the ledger is consistent: its days are those of its orders, and its amounts are the
+    /// payments minus the refunds.
     async fn check_ledger(&self, of: &Customer) {
         let ledger = self.payments.ledger(of.account).await.unwrap();
         for order in self.payments.orders(of.account).await.unwrap() {

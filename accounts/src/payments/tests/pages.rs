@@ -15,7 +15,7 @@ async fn page(url: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn the_sandbox_refuses_to_stand_beside_a_hub_for_all() {
+async fn sandbox_refuses_to_run_if_the_hub_is_public() {
     let (_stop, stopped) = watch::channel(false);
     for hub in ["0.0.0.0:80", "192.0.2.1:80", "[::]:80"] {
         let started = Sandbox::start(hub.parse().unwrap(), String::new(), None, stopped.clone());
@@ -24,7 +24,7 @@ async fn the_sandbox_refuses_to_stand_beside_a_hub_for_all() {
 }
 
 #[tokio::test]
-async fn its_page_says_what_it_is_and_what_is_paid() {
+async fn sandbox_page_shows_the_order_and_takes_a_payment() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.begin(&customer, Addon::Sports, 3, PaymentMethod::Paypal).await;
@@ -52,7 +52,7 @@ async fn its_page_says_what_it_is_and_what_is_paid() {
 
 /// Titles come from requests.
 #[tokio::test]
-async fn what_it_shows_is_escaped() {
+async fn sandbox_page_escapes_titles() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let (sandbox, _deliveries) =
         Sandbox::new(format!("http://{}", listener.local_addr().unwrap())).unwrap();

@@ -1,15 +1,15 @@
-//! Providers that fail, are slow, or make no sense.
+//! Providers that fail, are slow, or send unusable responses.
 
 use super::*;
 
 const HOUR: Micros = 60 * 60 * 1_000_000;
 
 #[tokio::test]
-async fn a_provider_that_stumbles_is_asked_again_and_opens_one_checkout() {
+async fn failing_provider_is_retried_and_opens_one_checkout() {
     on_each_shop(async |shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
-            // With PayPal the first of them is the token.
+            // With PayPal the first request fetches the token.
             shop.faults.expect([Fault::Status(500), Fault::ResponseLost]);
             let order = shop.begin(&customer, Addon::Sports, 1, method).await;
             assert_eq!(order.state(), OrderState::Open);
@@ -21,7 +21,7 @@ async fn a_provider_that_stumbles_is_asked_again_and_opens_one_checkout() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_answer_costs_the_customer_nothing_and_is_found_out_later() {
+async fn checkout_of_an_unresponsive_provider_is_found_by_the_sweep() {
     let impatient = PaymentsConfig { timeout_ms: 2_000, attempts: 1, ..settings() };
     on_each_shop_with(&impatient, async |shop| {
         for method in PaymentMethod::ALL {
@@ -46,7 +46,7 @@ async fn one_that_does_not_answer_costs_the_customer_nothing_and_is_found_out_la
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_opens_nothing_and_grants_nothing() {
+async fn unusable_response_opens_no_checkout_and_grants_nothing() {
     on_each(async |database| {
         let shop = TestShop::open(&database).await;
         let customer = shop.customer("a@b").await;
@@ -74,13 +74,13 @@ async fn what_makes_no_sense_opens_nothing_and_grants_nothing() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_refused_is_fetched_anew() {
+async fn rejected_token_is_replaced_once() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
         shop.faults.expect([Fault::Status(401)]);
         shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
-        // One that is refused again is not asked for without end.
+        // A token that is rejected again is not requested endlessly.
         shop.faults.expect([Fault::Status(401), Fault::None, Fault::Status(401)]);
         let refused =
             shop.payments.begin(customer.account, Addon::Odds, 1, PaymentMethod::Paypal, NOW);
@@ -93,9 +93,9 @@ async fn a_token_that_is_refused_is_fetched_anew() {
     .await;
 }
 
-/// The process died after PayPal took the money: nothing was written down.
+/// The process ended after PayPal captured the payment: nothing was stored.
 #[tokio::test]
-async fn money_taken_without_our_hearing_of_it_is_found_out() {
+async fn capture_with_a_lost_response_is_found_by_the_sweep() {
     let once = PaymentsConfig { attempts: 1, ..settings() };
     on_each_shop_with(&once, async |shop| {
         let customer = shop.customer("a@b").await;
@@ -116,7 +116,7 @@ async fn money_taken_without_our_hearing_of_it_is_found_out() {
 }
 
 #[tokio::test]
-async fn orders_that_are_never_paid_are_closed_in_the_end() {
+async fn unpaid_orders_are_closed_eventually() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let forgotten = shop.begin(&customer, Addon::Odds, 1, PaymentMethod::Paypal).await;
@@ -134,14 +134,14 @@ async fn orders_that_are_never_paid_are_closed_in_the_end() {
         }
         let state = shop.reload(&forgotten).await.state();
         assert_eq!(state, OrderState::Closed);
-        assert!((2..15).contains(&requests), "it was asked about {requests} times");
+        assert!((2..15).contains(&requests), "{requests} requests about it");
     })
     .await;
 }
 
 /// Cancelled here, paid there: the money counts.
 #[tokio::test]
-async fn what_is_paid_after_turning_back_counts() {
+async fn payment_after_cancellation_counts() {
     on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.pay(&customer, Addon::Odds, 1, PaymentMethod::Card).await;
@@ -158,7 +158,7 @@ async fn what_is_paid_after_turning_back_counts() {
 }
 
 #[tokio::test]
-async fn nothing_that_is_shown_holds_a_secret() {
+async fn debug_output_and_errors_have_no_secrets() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let config = shop.sandbox.settings(&settings());

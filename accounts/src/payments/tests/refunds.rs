@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn the_operator_gives_back_a_part_and_then_the_rest_on_both_rails() {
+async fn partial_and_full_refunds_revoke_days_with_both_providers() {
     on_each_shop(async |mut shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
@@ -11,7 +11,7 @@ async fn the_operator_gives_back_a_part_and_then_the_rest_on_both_rails() {
             let part = shop.payments.refund(&order.id, Some(dec!(5)), NOW).await.unwrap();
             assert_eq!((part.state(), part.refunded), (OrderState::PartlyRefunded, dec!(5.00)));
             assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 60);
-            // What the provider tells of it is known.
+            // The webhooks about it report nothing new.
             shop.deliver_all().await;
             assert_eq!(shop.days_left(&customer, Addon::Sports, NOW).await, 60);
 
@@ -29,7 +29,7 @@ async fn the_operator_gives_back_a_part_and_then_the_rest_on_both_rails() {
 }
 
 #[tokio::test]
-async fn a_share_of_a_day_stays_with_the_customer() {
+async fn refund_of_a_fraction_of_a_day_does_not_revoke_the_day() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.buy(&customer, Addon::Sports, 1, PaymentMethod::Card, NOW).await;
@@ -44,7 +44,7 @@ async fn a_share_of_a_day_stays_with_the_customer() {
 }
 
 #[tokio::test]
-async fn no_more_is_given_back_than_was_paid() {
+async fn refund_beyond_the_amount_paid_is_refused() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let open = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
@@ -64,9 +64,9 @@ async fn no_more_is_given_back_than_was_paid() {
     .await;
 }
 
-/// At the provider's own pages, before we even heard of the payment.
+/// On the provider's own pages, before the hub learns of the payment.
 #[tokio::test]
-async fn a_refund_that_is_told_before_its_payment_leaves_nothing() {
+async fn refund_reported_before_its_payment_leaves_no_days() {
     on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
@@ -83,12 +83,12 @@ async fn a_refund_that_is_told_before_its_payment_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_refund_whose_answer_was_lost_is_not_given_twice() {
+async fn refund_with_a_lost_response_is_not_repeated() {
     on_each_shop(async |mut shop| {
         for method in PaymentMethod::ALL {
             let customer = shop.customer(method.as_str()).await;
             let order = shop.buy(&customer, Addon::Sports, 1, method, NOW).await;
-            // One question how things stand, then the refund.
+            // One request for the state, then the refund.
             shop.faults.expect([Fault::None, Fault::ResponseLost, Fault::ResponseLost]);
             let order = shop.payments.refund(&order.id, Some(dec!(1)), NOW).await.unwrap();
             shop.deliver_all().await;

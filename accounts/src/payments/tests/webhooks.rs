@@ -30,7 +30,7 @@ impl TestShop {
 }
 
 #[tokio::test]
-async fn a_wrong_amount_or_currency_is_written_down_and_grants_nothing() {
+async fn wrong_amount_or_currency_is_recorded_and_grants_nothing() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
@@ -53,7 +53,7 @@ async fn a_wrong_amount_or_currency_is_written_down_and_grants_nothing() {
 }
 
 #[tokio::test]
-async fn a_forged_or_old_webhook_is_refused() {
+async fn forged_or_old_webhook_is_refused() {
     on_each_shop(async |mut shop| {
         let customer = shop.customer("a@b").await;
         for method in PaymentMethod::ALL {
@@ -91,7 +91,7 @@ async fn a_forged_or_old_webhook_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_unknown_is_answered_and_changes_nothing() {
+async fn webhook_for_an_unknown_order_is_accepted_without_effect() {
     on_each_shop(async |shop| {
         let unknown = shop.completed("0123456789abcdef", 500, "usd");
         shop.deliver(&unknown).await.unwrap();
@@ -112,9 +112,9 @@ async fn what_is_unknown_is_answered_and_changes_nothing() {
     .await;
 }
 
-/// One of PayPal's names for an order must not pay the order of a card.
+/// A Stripe event must not pay an order that is to be paid by PayPal.
 #[tokio::test]
-async fn a_provider_speaks_of_its_own_orders_alone() {
+async fn provider_cannot_pay_orders_of_another_provider() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
@@ -127,13 +127,13 @@ async fn a_provider_speaks_of_its_own_orders_alone() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_cannot_be_taken_is_to_come_again() {
+async fn webhook_that_fails_temporarily_is_accepted_on_retry() {
     let impatient = PaymentsConfig { attempts: 1, ..settings() };
     on_each_shop_with(&impatient, async |mut shop| {
         let customer = shop.customer("a@b").await;
         shop.pay(&customer, Addon::Sports, 1, PaymentMethod::Paypal).await;
         let delivery = shop.next_webhook().await;
-        // Whether it is PayPal's own; then how things stand, and the capture.
+        // The verification, the state of the order, and the capture.
         for before in 0..3 {
             let well = std::iter::repeat_n(Fault::None, before);
             shop.faults.expect(well.chain([Fault::Status(503)]));
@@ -154,7 +154,7 @@ async fn a_webhook_that_cannot_be_taken_is_to_come_again() {
 }
 
 #[tokio::test]
-async fn a_checkout_that_stripe_says_has_expired_is_closed() {
+async fn checkout_reported_as_expired_by_stripe_is_closed() {
     on_each_shop(async |shop| {
         let customer = shop.customer("a@b").await;
         let order = shop.begin(&customer, Addon::Sports, 1, PaymentMethod::Card).await;
@@ -184,7 +184,7 @@ async fn a_checkout_that_stripe_says_has_expired_is_closed() {
     .await;
 }
 
-/// 200 forged webhooks at once, of which PayPal answers none, and a genuine one behind them.
+/// 200 concurrent forged webhooks, for which PayPal never responds, followed by a genuine one.
 #[tokio::test]
 async fn forged_webhooks_do_not_delay_a_genuine_one() {
     let patient = PaymentsConfig { attempts: 1, timeout_ms: 60_000, ..settings() };
@@ -221,7 +221,7 @@ async fn forged_webhooks_do_not_delay_a_genuine_one() {
             taken = honest => taken.unwrap(),
         }
         let requests = shop.faults.requests() - before;
-        // Whether it is PayPal's own, how things stand, and the capture.
+        // The verification, the state of the order, and the capture.
         assert!(
             requests <= AT_ONCE + 3,
             "{requests} requests for 200 forged webhooks and one genuine"
@@ -232,7 +232,7 @@ async fn forged_webhooks_do_not_delay_a_genuine_one() {
 }
 
 #[tokio::test]
-async fn webhooks_beyond_the_allowance_are_to_come_again() {
+async fn webhooks_beyond_the_allowance_are_refused_as_busy() {
     let few = PaymentsConfig { webhook_checks_per_minute: 2, ..settings() };
     on_each_shop_with(&few, async |mut shop| {
         let customer = shop.customer("a@b").await;

@@ -124,7 +124,7 @@ fn plainly(briefs: &BTreeMap<Key, MatchSummary>, query: &MatchQuery) -> (usize, 
 
 proptest! {
     #[test]
-    fn finds_what_a_plain_list_has(
+    fn index_finds_the_same_as_a_plain_list(
         first in vec(briefs(), 0..40),
         steps in steps(),
         queries in vec(queries(), 1..8),
@@ -177,7 +177,7 @@ proptest! {
 }
 
 #[test]
-fn blocks_are_halved_and_emptied() {
+fn blocks_are_split_and_removed_when_empty() {
     let brief = |id: Key| MatchSummary { start: Some(id.cast_signed() % 97), ..records::brief(id) };
     let mut index = Index::of((0..3000).step_by(2).map(brief).collect());
     for id in (1..3000).step_by(2) {

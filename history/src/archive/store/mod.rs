@@ -32,7 +32,7 @@ impl ArchiveStore {
         Self { database: database.clone() }
     }
 
-    pub(super) async fn give_way(&self) {
+    pub(super) async fn yield_to_writers(&self) {
         self.database.yield_to_writers().await;
     }
 

@@ -96,7 +96,7 @@ mod tests {
     use database::testing::on_each;
 
     #[tokio::test]
-    async fn rows_that_want_one_number_get_different_ones() {
+    async fn rows_with_the_same_first_choice_get_different_numbers() {
         on_each(async |database| {
             let store = ArchiveStore::of(&database);
             // Stored rows use two of the eleven numbers.

@@ -49,7 +49,7 @@ fn simulated(truth: &Model, rounds: usize, seed: u64) -> Vec<MatchResult> {
 /// From many results of teams with known strengths, the fit recovers these strengths. The seeds are fixed: of many
 /// random ones, a few give results that are too unlikely for the bounds.
 #[test]
-fn strengths_are_found_again() {
+fn fit_recovers_the_true_strengths() {
     let strengths = [0.5, 0.25, 0.1, 0.0, -0.1, -0.2, -0.25, -0.3];
     let teams = strengths.iter().enumerate().map(|(place, attack)| {
         let key = u64::try_from(place).unwrap();
@@ -76,7 +76,7 @@ fn strengths_are_found_again() {
 }
 
 #[test]
-fn slopes_are_those_of_the_likelihood() {
+fn gradient_equals_the_numerical_slope_of_the_likelihood() {
     let truth = Model {
         level: 0.1,
         home: 0.3,
@@ -91,14 +91,17 @@ fn slopes_are_those_of_the_likelihood() {
         [0.1, 0.2, -0.07].into_iter().chain((0..8).map(|n| f64::from(n) / 40.0)).collect();
     let here = likelihood(&at, &results);
     for place in 0..at.len() {
-        let beside = |step: f64| {
+        let shifted = |step: f64| {
             let mut at = at.clone();
             at[place] += step;
             likelihood(&at, &results).value
         };
-        let slope = (beside(1e-5) - beside(-1e-5)) / 2e-5;
-        let told = here.gradient[place];
-        assert!((slope - told).abs() < 1e-3 * (1.0 + slope.abs()), "{place}: {told} of {slope}");
+        let slope = (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
+        let gradient = here.gradient[place];
+        assert!(
+            (slope - gradient).abs() < 1e-3 * (1.0 + slope.abs()),
+            "{place}: {gradient} of {slope}"
+        );
     }
 }
 
@@ -156,7 +159,7 @@ fn outcome([home, away]: [u32; 2]) -> usize {
 #[test]
 #[expect(clippy::print_stderr, reason = "what a test skips has to be seen")]
 #[expect(clippy::cast_precision_loss, reason = "counts of matches")]
-fn rest_of_a_season_is_told_better_than_by_base_rates() {
+fn rest_of_a_season_is_predicted_better_than_by_base_rates() {
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/feeds/football-data-couk");
     for name in ["E0-2016-2017.csv.gz", "E0-2019-2020.csv.gz"] {
         let path = files.join(name);

@@ -12,7 +12,7 @@ fn digest(number: u64) -> Id {
 }
 
 #[test]
-fn choices_are_all_numbers_once() {
+fn choices_include_every_number_once() {
     for own in [Id(0), Id(1), digest(7), Id((1 << 52) - 1)] {
         let all: BTreeSet<u32> = choices(own, FEW).collect();
         assert_eq!(all, (1..=FEW).collect(), "{own}");
@@ -24,7 +24,7 @@ fn choices_are_all_numbers_once() {
 }
 
 #[test]
-fn numbers_run_out_and_none_is_given_twice() {
+fn numbers_run_out_without_duplicates() {
     let mut numbers = Numbers::of(FEW);
     let given: BTreeSet<u32> =
         (0..u64::from(FEW)).map(|it| numbers.take(digest(it)).expect("there is room").0).collect();
@@ -33,7 +33,7 @@ fn numbers_run_out_and_none_is_given_twice() {
     assert_eq!(numbers.get(digest(u64::from(FEW))), None);
 }
 
-/// As even as a digest, and made at once.
+/// As evenly distributed as a digest, but cheap to compute.
 fn scattered(number: u64) -> Id {
     let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -43,7 +43,7 @@ fn scattered(number: u64) -> Id {
 
 /// As at a birthday party, some want the same first choice: some 20 of 300,000.
 #[test]
-fn as_many_digests_have_as_many_numbers() {
+fn each_digest_has_its_own_number() {
     let mut numbers = Numbers::default();
     let all = || (0..300_000).map(scattered);
     let given: HashSet<u32> =
@@ -57,11 +57,11 @@ fn as_many_digests_have_as_many_numbers() {
 #[derive(Debug, Clone)]
 enum Step {
     Take(u64),
-    /// The program begins anew and reads what was stored, in another order.
+    /// The program restarts and reads the stored numbers, in another order.
     Restart {
         rotate: usize,
     },
-    /// Another program, which knows nothing of this one, has given a number.
+    /// Another program, independent of this one, assigned a number.
     Other(u64),
 }
 
@@ -75,7 +75,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn a_digest_keeps_its_number_and_no_two_share_one(
+    fn digest_keeps_its_number_and_no_two_digests_share_one(
         steps in prop::collection::vec(step(), 1..400)
     ) {
         let mut numbers = Numbers::of(FEW);
@@ -98,8 +98,8 @@ proptest! {
                     }
                 }
                 Step::Other(it) => {
-                    // What is not stored by this program cannot be in the way of the other one's choice
-                    // but by its number, which the table keeps unique.
+                    // Numbers not stored by this program can conflict with the other program's choice only
+                    // by the number itself, which is unique in the table.
                     if stored.contains_key(&digest(it)) {
                         continue;
                     }

@@ -54,9 +54,9 @@ impl ArchiveWorker {
     pub async fn run(mut self) {
         let mut writes = ticks(Duration::from_millis(self.config.write_ms));
         let mut reloads = ticks(Duration::from_millis(self.config.reload_ms));
-        let untold_after = Duration::from_millis(self.config.untold_after_ms);
+        let unreported_after = Duration::from_millis(self.config.untold_after_ms);
         let (mut resolves, mut sweeps) =
-            (ticks(RESOLVE_EVERY.min(untold_after)), ticks(SWEEP_EVERY));
+            (ticks(RESOLVE_EVERY.min(unreported_after)), ticks(SWEEP_EVERY));
         loop {
             tokio::select! {
                 // Nothing is ever sent: a change means that the queue is closed.
@@ -109,8 +109,8 @@ impl ArchiveWorker {
         let before = |ms: u64| {
             now.saturating_sub(i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000))
         };
-        let begun = before(self.config.unresolved_after_ms);
-        let told = before(self.config.untold_after_ms);
+        let started_before = before(self.config.unresolved_after_ms);
+        let updated_before = before(self.config.untold_after_ms);
         // Postponed matches wait for a new date.
         let mut statuses = Status::not_over();
         statuses.retain(|status| *status != Status::Postponed);
@@ -119,9 +119,9 @@ impl ArchiveWorker {
         // A match in play may have begun late, or at an unknown time, and another hub may follow it.
         let is_due = |brief: &MatchSummary| {
             if Status::UPCOMING.contains(&brief.status) {
-                brief.start.is_some_and(|start| start < begun)
+                brief.start.is_some_and(|start| start < started_before)
             } else {
-                brief.updated < told
+                brief.updated < updated_before
             }
         };
         let open = open.iter().filter(|it| is_due(it) && self.reader.get(it.id).is_none());
@@ -140,17 +140,17 @@ impl ArchiveWorker {
         let archive = &self.archive;
         if let Some(before) = before(self.config.keep_days) {
             while archive.drop_before(before, DROPPED_AT_ONCE).await? > 0 {
-                archive.give_way().await;
+                archive.yield_to_writers().await;
             }
         }
         if let Some(before) = before(self.config.keep_ticks_days) {
             while archive.drop_ticks_before(before).await? > 0 {
-                archive.give_way().await;
+                archive.yield_to_writers().await;
             }
         }
         if let Some(before) = before(self.config.keep_signals_days) {
             while archive.drop_signals_before(before).await? > 0 {
-                archive.give_way().await;
+                archive.yield_to_writers().await;
             }
         }
         Ok(())
