@@ -426,7 +426,7 @@ mod tests {
 
         /// Any bytes are parsed without a panic and with the same result, however they are split.
         #[test]
-        fn any_bytes_are_parsed_alike(
+        fn splitting_arbitrary_bytes_does_not_change_the_result(
             bytes in prop::collection::vec(any::<u8>(), 0..300),
             pieces in prop::collection::vec(1_usize..60, 1..20),
         ) {

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prices_stand_on_the_ladder() {
+    fn prices_are_on_the_ladder() {
         let [amberline, cobaltbet, fernwager, ..] = &BOOKMAKERS;
         assert_eq!(decimal(amberline.price(0.5, 2)).to_string(), "1.95");
         assert_eq!(decimal(amberline.price(0.34, 3)).to_string(), "2.86");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn every_book_keeps_something_of_every_market() {
+    fn every_bookmaker_has_a_margin_on_every_market() {
         for bookmaker in &BOOKMAKERS {
             for thousandth in 0..=1000 {
                 let favourite = f64::from(thousandth) / 1000.0;

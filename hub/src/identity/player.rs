@@ -211,7 +211,7 @@ mod tests {
     const OTHER: fn(Likeness) -> bool = |it| it == Likeness::Other;
 
     #[test]
-    fn forms_of_one_name_are_the_same() {
+    fn forms_of_one_player_name_match() {
         for (one, other) in [
             ("Novak Djokovic", "N. Djokovic"),
             ("Novak Djokovic", "Djokovic N."),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_the_same_in_any_order() {
+    fn doubles_pairs_match_in_any_order() {
         for (one, other) in [
             ("Dabrowski/Routliffe", "G Dabrowski / E Routliffe"),
             ("Dabrowski/Routliffe", "E. Routliffe & G. Dabrowski"),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn relatives_are_others() {
+    fn players_with_a_common_surname_are_different() {
         for (one, other) in [
             ("A. Zverev", "M. Zverev"),
             ("Alexander Zverev", "M. Zverev"),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_the_same_is_near() {
+    fn uncertain_player_names_are_near() {
         check("Djokovic", "Novak Djokovic", NEAR);
         check("Aleksandr Bublik", "Alexander Bublik", NEAR);
         check("Svetlana Kuznetsowa", "S. Kuznetsova", NEAR);

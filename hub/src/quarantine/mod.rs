@@ -103,15 +103,15 @@ impl Quarantine {
         let age = |began: Option<Micros>| began.map_or(0, |began| now.saturating_sub(began));
         if age(self.older_began) >= self.limits.age_max_us {
             self.older_began = None;
-            self.tell_failure(fs::remove_file(older(&self.path)));
+            self.report_failure(fs::remove_file(older(&self.path)));
         }
         if age(self.began) >= self.limits.age_max_us / 2 {
             let rotated = self.rotate();
-            self.tell_failure(rotated);
+            self.report_failure(rotated);
         }
     }
 
-    fn tell_failure(&self, done: io::Result<()>) {
+    fn report_failure(&self, done: io::Result<()>) {
         match done {
             Err(error) if error.kind() != io::ErrorKind::NotFound => self.failed(&error),
             _ => {}
@@ -148,7 +148,7 @@ impl Quarantine {
 
     fn restrict_older(&self) {
         let permissions = Permissions::from_mode(OWNER_ONLY);
-        self.tell_failure(fs::set_permissions(older(&self.path), permissions));
+        self.report_failure(fs::set_permissions(older(&self.path), permissions));
     }
 
     fn open(&mut self) -> io::Result<&mut File> {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_kept_to_the_byte() {
+    fn quarantined_messages_are_stored_byte_for_byte() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("q.ndjson");
         let mut quarantine = Quarantine::new(path.clone(), LIMITS);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_the_owners_alone_and_hold_no_key() {
+    fn quarantine_files_are_private_and_contain_no_key() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("q.ndjson");
         // As an earlier version left them.
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_for_too_long() {
+    fn entries_are_removed_after_the_maximum_age() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("q.ndjson");
         let age = LIMITS.age_max_us;
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_taken_out_while_others_come() {
+    fn entry_is_removed_while_others_are_added() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("q.ndjson");
         let mut quarantine = Quarantine::new(path.clone(), LIMITS);

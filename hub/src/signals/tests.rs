@@ -27,7 +27,7 @@ fn evaluate(quotes: &[Quote]) -> Vec<SignalChange> {
 }
 
 #[test]
-fn arbitrage_pays_the_same_whatever_comes_true() {
+fn arbitrage_stakes_pay_the_same_for_every_outcome() {
     // 1/2.10 + 1/2.05 = 0.476190 + 0.487805 = 0.963995; 1/0.963995 = 1.037349.
     let quotes = [
         quote("a", Outcome::Player1, dec!(2.10)),
@@ -47,7 +47,7 @@ fn arbitrage_pays_the_same_whatever_comes_true() {
 }
 
 #[test]
-fn fair_book_is_no_arbitrage_and_neither_is_half_a_one() {
+fn fair_or_incomplete_book_is_no_arbitrage() {
     let fair = [quote("a", Outcome::Over, dec!(2.00)), quote("b", Outcome::Under, dec!(2.00))];
     assert_eq!(of_kind(evaluate(&fair), SignalKind::Arbitrage), []);
     let mut half = ["a", "b", "c"].map(|name| quote(name, Outcome::Home, dec!(5.00)));
@@ -59,7 +59,7 @@ fn fair_book_is_no_arbitrage_and_neither_is_half_a_one() {
 }
 
 #[test]
-fn gap_and_value_are_of_the_best_price() {
+fn price_gap_and_value_use_the_best_price() {
     let book = |name: &str, home, away| {
         [quote(name, Outcome::Home, home), quote(name, Outcome::Away, away)]
     };
@@ -89,7 +89,7 @@ fn gap_and_value_are_of_the_best_price() {
 }
 
 #[test]
-fn steam_begins_with_the_third_and_ends_with_time() {
+fn steam_begins_at_the_third_bookmaker_and_expires() {
     let settings = SignalSettings::default();
     let mut tracker = SignalTracker::default();
     let quotes = |prices: [Decimal; 3]| {
@@ -114,7 +114,7 @@ fn steam_begins_with_the_third_and_ends_with_time() {
 }
 
 #[test]
-fn suspension_is_told_while_others_trade() {
+fn suspension_is_signalled_while_others_trade() {
     let mut quotes: Vec<_> =
         ["a", "b", "c", "d"].map(|name| quote(name, Outcome::Home, dec!(2))).into();
     quotes[3].state = QuoteState::Suspended;
@@ -128,7 +128,7 @@ fn suspension_is_told_while_others_trade() {
 }
 
 #[test]
-fn momentum_goes_over_by_an_end_and_a_begin() {
+fn momentum_change_ends_one_signal_and_begins_another() {
     use ingest::event::Side;
     let mut tracker = SignalTracker::default();
     let mut play = |side, times: i64| -> Vec<SignalChange> {

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_failure_is_told_once() {
+    fn text_before_a_read_failure_is_returned_once() {
         struct Broken;
         impl Read for Broken {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_cut_at_their_ends_however_they_come() {
+    async fn lines_are_split_at_newlines_across_reads() {
         check(&[], "").await;
         check(&["\r\n\n"], "").await;
         check(&["a\r\nbb", "b\r", "\n", "c\n12345\r\n"], "a bbb c 12345 ").await;

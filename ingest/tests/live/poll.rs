@@ -37,7 +37,7 @@ fn start(settings: PollSettings) -> Listener {
 }
 
 #[tokio::test]
-async fn it_is_live_when_each_request_has_been_answered_and_not_before() {
+async fn source_is_live_once_each_request_has_been_answered() {
     // The interpreter calls each response complete; that is not enough.
     let server = Server::start(|received| match received.target.as_str() {
         "/a" => Reply::ok(r#"{"goals":1,"signal":"fresh"}"#),
@@ -107,7 +107,7 @@ async fn secrets_reach_only_the_provider() {
 }
 
 #[tokio::test]
-async fn a_packed_answer_is_unpacked_and_a_long_one_refused() {
+async fn gzip_response_is_decompressed_and_a_long_one_refused() {
     let pack = |body: &[u8]| {
         let mut gz = GzEncoder::new(Vec::new(), Compression::best());
         gz.write_all(body).expect("in memory");
@@ -151,7 +151,7 @@ async fn check_failure(what: &str, expected: &str, reply: fn(&ReceivedRequest) -
 }
 
 #[tokio::test]
-async fn it_is_down_after_the_second_failure_in_a_row_and_comes_back() {
+async fn source_is_down_after_two_failures_in_a_row_and_recovers() {
     check_failure("errors", "answered 500", |_| Reply::status(500)).await;
     check_failure("not found", "answered 404", |_| Reply::status(404)).await;
     check_failure("elsewhere", "answered 302", |_| {
@@ -214,7 +214,7 @@ async fn a_provider_that_denies_access_is_polled_rarely() {
 }
 
 #[tokio::test]
-async fn a_quota_that_runs_low_is_spent_slowly() {
+async fn low_quota_is_spent_slowly() {
     let mut server = Server::start(|received| {
         let left = if received.number == 0 { "500" } else { "1" };
         Reply::ok(r#"{"goals":1}"#).with("X-Requests-Remaining", left)
@@ -245,7 +245,7 @@ async fn a_late_provider_is_late_until_all_its_answers_are_fresh() {
 }
 
 #[tokio::test]
-async fn one_request_that_fails_for_ever_keeps_the_source_down() {
+async fn permanently_failing_request_prevents_the_source_going_live() {
     let server = Server::start(|received| match received.target.as_str() {
         "/a" => Reply::ok(r#"{"goals":1}"#),
         _ => Reply::status(404),
@@ -262,7 +262,7 @@ async fn one_request_that_fails_for_ever_keeps_the_source_down() {
 }
 
 #[tokio::test]
-async fn a_provider_that_was_away_is_found_again() {
+async fn source_recovers_after_an_outage_of_the_provider() {
     let answer = |_: &ReceivedRequest| Reply::ok(r#"{"goals":1}"#);
     let server = Server::start(answer).await;
     let port = server.addr.port();

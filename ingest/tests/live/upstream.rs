@@ -176,7 +176,7 @@ fn statuses(reports: &[Report]) -> Vec<MarketStatus> {
 }
 
 #[tokio::test]
-async fn it_follows_mends_a_hole_and_resumes_after_a_crash() {
+async fn source_follows_repairs_a_gap_and_resumes_after_a_crash() {
     let hub = Hub::start_on(0).await;
     let addr = hub.addr();
     let mut listener = start(addr);
@@ -227,7 +227,7 @@ async fn it_follows_mends_a_hole_and_resumes_after_a_crash() {
 }
 
 #[tokio::test]
-async fn a_book_that_ended_while_it_was_away_is_not_left_open() {
+async fn book_that_ended_while_disconnected_is_not_left_open() {
     let hub = Hub::start_on(0).await;
     let mut listener = start(hub.addr());
     let mut client = hub.accept().await;
@@ -274,7 +274,7 @@ async fn an_invalid_key_and_a_limit_are_reported() {
 }
 
 #[tokio::test]
-async fn a_hub_whose_beats_stop_is_left() {
+async fn a_hub_whose_beats_stop_is_disconnected() {
     let hub = Hub::start_on(0).await;
     let mut listener = start(hub.addr());
     let mut client = hub.accept().await;

@@ -70,7 +70,7 @@ async fn source_subscribes_goes_live_and_resubscribes_after_a_cut() {
 }
 
 #[tokio::test]
-async fn lines_of_a_message_are_messages_and_the_first_may_make_it_live() {
+async fn lines_of_a_frame_are_messages_and_the_first_may_go_live() {
     let peer = Peer::start().await;
     let mut settings = settings(&peer.url());
     settings.lines = true;
@@ -92,7 +92,7 @@ async fn lines_of_a_message_are_messages_and_the_first_may_make_it_live() {
 }
 
 #[tokio::test]
-async fn a_peer_that_answers_pings_is_there_and_one_that_does_not_is_left() {
+async fn peer_that_does_not_answer_pings_is_disconnected() {
     let peer = Peer::start().await;
     let mut settings = settings(&peer.url());
     settings.limits.silence = ms(1000);
@@ -145,7 +145,7 @@ async fn a_peer_that_denies_access_is_retried_rarely() {
 }
 
 #[tokio::test]
-async fn a_peer_that_was_killed_is_found_again() {
+async fn source_reconnects_to_a_killed_peer() {
     let peer = Peer::start().await;
     let (url, port) = (peer.url(), peer.addr.port());
     let mut listener = start(settings(&url));
@@ -162,7 +162,7 @@ async fn a_peer_that_was_killed_is_found_again() {
 }
 
 #[tokio::test]
-async fn an_authority_of_the_operators_own_is_trusted_and_no_other() {
+async fn only_the_configured_certificate_authority_is_trusted() {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();

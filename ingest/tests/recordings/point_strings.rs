@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::recording;
 
 #[test]
-fn point_strings_are_as_the_answer_sheet_says() {
+fn point_strings_match_the_answer_sheet() {
     let Some((batches, sheet)) = recording("pointbypoint-strings/matches.csv") else { return };
     let matches = by_match(&batches);
     let rows = sheet["matches"].as_array().unwrap();

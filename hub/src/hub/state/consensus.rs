@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn overround_is_that_of_a_whole_book() {
+    fn overround_needs_a_price_for_every_outcome() {
         let (over, under) = (Outcome::Over, Outcome::Under);
         check_overround(&[(over, Some("1.90")), (under, Some("1.90"))], Some("0.0526"));
         check_overround(&[(over, Some("2.10")), (under, Some("2.10"))], Some("-0.0476"));

@@ -32,7 +32,7 @@ fn hear(identity: &mut Identity, provider: &str, sides: [&str; 2]) -> MatchMappi
 }
 
 #[tokio::test]
-async fn decisions_come_back_as_they_were() {
+async fn decisions_are_loaded_as_stored() {
     on_each(async |database| {
         let store = IdentityStore::of(&database);
         let mut identity = Identity::default();
@@ -73,7 +73,7 @@ async fn decisions_come_back_as_they_were() {
 }
 
 #[tokio::test]
-async fn oldest_doubts_go_when_there_are_too_many() {
+async fn oldest_doubts_are_deleted_at_the_limit() {
     on_each(async |database| {
         let store = IdentityStore::of(&database);
         let doubt = |number: usize| {
@@ -92,7 +92,7 @@ async fn oldest_doubts_go_when_there_are_too_many() {
 }
 
 #[tokio::test]
-async fn writer_writes_beside_the_hub() {
+async fn writer_stores_decisions_in_the_background() {
     on_each(async |database| {
         let store = IdentityStore::of(&database);
         let (writer, written) = DecisionWriter::start(store.clone());
@@ -110,7 +110,7 @@ async fn writer_writes_beside_the_hub() {
 }
 
 #[tokio::test]
-async fn orders_of_other_programs_are_heard_until_they_are_done() {
+async fn orders_of_other_programs_are_forwarded_until_done() {
     on_each(async |database| {
         let (ours, other) = (IdentityStore::of(&database), another(&database).await);
         let split = |key: &str| MatchOrder::Split { provider: "a".to_owned(), key: key.to_owned() };

@@ -50,7 +50,7 @@ fn matches_of_a_season_are_all_different() {
 
 /// The Betfair names of this match, and of the rest of that weekend, match the CSV's.
 #[test]
-fn betfair_event_is_the_row_of_the_season() {
+fn betfair_event_matches_its_row_of_the_season() {
     let Some(season) = season("E0-2016-2017.csv.gz") else { return };
     let betfair = fixtures("betfair-stream/football-1-event-77-markets.basic.bz2");
     let (sport, event) = betfair.into_iter().find(|(_, it)| it.sides.is_some()).unwrap();
@@ -70,7 +70,7 @@ fn betfair_event_is_the_row_of_the_season() {
 
 /// Any two recordings contain different matches.
 #[test]
-fn recordings_tell_of_different_matches() {
+fn recordings_contain_different_matches() {
     let mut identity = Identity::default();
     for file in [
         "betfair-stream/tennis-1.223716976.basic.bz2",

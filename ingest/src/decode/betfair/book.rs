@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn books_come_in_four_forms() {
+    fn four_forms_of_a_book_are_decoded() {
         check(BOOK, "1.5");
         check(&format!("[{BOOK},{BOOK}]"), "1.5 1.5");
         check(&format!(r#"{{"jsonrpc":"2.0","result":[{BOOK}],"id":1}}"#), "1.5");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_damage_are_told() {
+    fn errors_and_damaged_books_are_reported() {
         let error = r#"{"jsonrpc":"2.0","error":{"code":-32099,"message":"ANGX-0003"}}"#;
         check(error, "! the answer is an error: ANGX-0003");
         check(r#"{"faultstring":"DSC-0018"}"#, "! the answer is an error: DSC-0018");
@@ -257,12 +257,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             drop(decode(&bytes));
         }
 
         #[test]
-        fn damage_is_survived(at in 0..BOOK.len(), with in "[\\[\\]{},:0-9\"a-z-]{0,3}") {
+        fn damaged_input_does_not_panic(at in 0..BOOK.len(), with in "[\\[\\]{},:0-9\"a-z-]{0,3}") {
             let mut text = BOOK.to_owned();
             text.replace_range(at..(at + 1), &with);
             drop(decode(text.as_bytes()));

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn op_is_found_wherever_it_stands() {
+    fn op_is_found_at_any_position() {
         check_op(r#"{"op":"mcm","mc":["#, Op::Markets);
         check_op(r#" {"op": "mcm","mc":["#, Op::Markets);
         check_op(r#"{"id":[{"op":"status"}],"op":"mcm"}"#, Op::Markets);

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_undone() {
+    fn escapes_are_decoded() {
         let mut json = Json::new(br#""a\"\u00e9\\""#).expect("it is UTF-8");
         assert_eq!(json.string().expect("it is a string"), "a\"\u{e9}\\");
     }

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_substitution_costs_only_itself() {
+    fn broken_substitution_is_skipped_alone() {
         let formation =
             r#"{"substitutions":[{"minute":"55","playerIn":1,"playerOut":2},{"minute":"soon"},7]}"#;
         let record = found(&team("home", formation)).unwrap().unwrap();

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn breaks_after_full_time_are_told_by_the_minute() {
+    fn breaks_after_full_time_depend_on_the_minute() {
         check("BT", 90, Status::SecondHalf, (Status::SecondHalf, false));
         check("ET", 91, Status::SecondHalf, (Status::ExtraFirst, true));
         check("ET", 105, Status::ExtraFirst, (Status::ExtraFirst, true));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_not_guessed() {
+    fn unknown_status_is_not_guessed() {
         assert_eq!(status("XYZ", Some(10), Some(Status::FirstHalf)), None);
     }
 }

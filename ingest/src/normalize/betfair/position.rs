@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn every_token_counts_that_comes_with_a_whole_message() {
+    fn tokens_of_complete_messages_advance_the_position() {
         check(&[
             (r#""ct":"SUB_IMAGE","initialClk":"i","clk":"a""#, Some(["i", "a"])),
             (r#""clk":"b""#, Some(["i", "b"])),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_position_among_segments() {
+    fn segments_of_an_image_have_no_position() {
         check(&[
             (r#""ct":"SUB_IMAGE","segmentType":"SEG_START","initialClk":"i","clk":"a""#, None),
             (r#""ct":"SUB_IMAGE","segmentType":"SEG""#, None),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_token_is_not_kept() {
+    fn token_over_the_limit_is_dropped() {
         let endless = "x".repeat(CLK_BYTES_MAX + 1);
         let image = r#""ct":"SUB_IMAGE","initialClk":"i","clk":"a""#;
         check(&[(image, Some(["i", "a"])), (&format!(r#""clk":"{endless}""#), None)]);

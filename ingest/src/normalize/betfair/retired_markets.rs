@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_ones_are_kept() {
+    fn most_recently_retired_markets_are_remembered() {
         let mut retired = RetiredMarkets::default();
         (0..2 * RETIRED_MAX).for_each(|id| retired.insert(id.to_string().into()));
         retired.insert((2 * RETIRED_MAX - 1).to_string().into());

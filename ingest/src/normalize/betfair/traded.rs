@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_prices_are_not_remembered() {
+    fn remembered_prices_are_limited() {
         let mut traded = Traded::default();
         let rungs: Vec<_> = (0..2000).map(|price| rung(price, 1)).collect();
         traded.apply(&rungs);

@@ -75,7 +75,7 @@ fn check(sport_key: &str, market: &str, expected: &[&str]) {
 }
 
 #[test]
-fn results_are_told_by_name() {
+fn results_are_assigned_by_team_name() {
     check(
         "soccer_epl",
         &market("h2h", &["Bea 3.1", "Ann 2.10", "Draw 3"]),
@@ -97,7 +97,7 @@ fn results_are_told_by_name() {
 }
 
 #[test]
-fn american_prices_are_told_as_decimal() {
+fn american_prices_are_emitted_as_decimal() {
     check(
         "americanfootball_nfl",
         &market("h2h", &["Ann -150", "Bea 130"]),
@@ -154,7 +154,7 @@ fn other_markets_keep_their_key() {
 }
 
 #[test]
-fn only_news_are_told() {
+fn only_changes_are_emitted() {
     let mut interpreter = Interpreter::default();
     let body = |price: &str| {
         let h2h = market("h2h", &[&format!("Ann {price}"), "Bea 1.8"]);
@@ -166,7 +166,7 @@ fn only_news_are_told() {
 }
 
 #[test]
-fn what_vanishes_is_suspended_and_comes_back() {
+fn missing_markets_are_suspended_until_they_return() {
     let mut interpreter = Interpreter::default();
     let h2h = market("h2h", &["Ann 2.1", "Bea 1.8"]);
     let suspended = |book: &str| format!("{book} h2h is match_winner suspended Ann=p1 Bea=p2");
@@ -186,7 +186,7 @@ fn what_vanishes_is_suspended_and_comes_back() {
 }
 
 #[test]
-fn event_that_is_named_twice_is_one() {
+fn event_listed_twice_is_one() {
     let mut interpreter = Interpreter::default();
     let h2h = market("h2h", &["Ann 2.1", "Bea 1.8"]);
     let [one, other] = ["a", "b"].map(|key| event("e", "tennis_x", &book(key, &h2h)));
@@ -195,7 +195,7 @@ fn event_that_is_named_twice_is_one() {
 }
 
 #[test]
-fn kinds_of_answers_do_not_speak_for_each_other() {
+fn response_of_one_kind_suspends_nothing_of_another() {
     let mut interpreter = Interpreter::default();
     let h2h = book("b", &market("h2h", &["Ann 2.1", "Bea 1.8"]));
     told(&mut interpreter, &format!("[{}]", event("e", "tennis_x", &h2h)));
@@ -229,7 +229,7 @@ fn event_that_has_commenced_is_in_play() {
 }
 
 #[test]
-fn scores_are_told_as_the_sport_has_them() {
+fn scores_are_emitted_in_the_form_of_the_sport() {
     let body = |sport_key: &str, completed: bool, scores: &str| {
         format!(
             r#"[{{"id":"e","sport_key":"{sport_key}","completed":{completed},"home_team":"Ann","away_team":"Bea","scores":{scores},"last_update":null}}]"#

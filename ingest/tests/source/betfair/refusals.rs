@@ -21,7 +21,7 @@ async fn image(caller: &mut Caller, id: &serde_json::Value) {
 }
 
 #[tokio::test]
-async fn refused_authentication_is_said_and_tried_again() {
+async fn refused_authentication_is_reported_and_retried() {
     let mut rig = Rig::start().await;
     let lasting = ", needs operator action";
     for (code, more) in [
@@ -68,7 +68,7 @@ async fn session_file_is_reread_for_each_connection() {
 }
 
 #[tokio::test]
-async fn refused_subscription_is_said() {
+async fn refused_subscription_is_reported() {
     let mut rig = Rig::start().await;
     let mut caller = rig.accept().await;
     soon("authentication", caller.authenticate()).await.expect("it is sent");
@@ -119,7 +119,7 @@ async fn peer_that_echoes_requests_leaks_no_secret() {
 }
 
 #[tokio::test]
-async fn peer_without_the_right_certificate_is_not_spoken_to() {
+async fn peer_with_an_untrusted_certificate_is_rejected() {
     let mut rig = Rig::start().await;
     let address = rig.peer.address().to_string();
     drop(std::mem::replace(&mut rig.peer, Peer::bind("127.0.0.1:0").await.expect("a port")));
@@ -137,7 +137,7 @@ async fn peer_without_the_right_certificate_is_not_spoken_to() {
 }
 
 #[tokio::test]
-async fn settings_that_cannot_be_used_end_it_at_once() {
+async fn unusable_settings_end_the_source_at_once() {
     let peer = Peer::bind("127.0.0.1:0").await.expect("a port");
     let folder = tempfile::tempdir().expect("a folder");
     let mut unusable = settings(&peer, &folder);

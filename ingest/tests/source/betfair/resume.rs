@@ -107,7 +107,7 @@ async fn check_anew(lines: &[String], pieces: usize, segments: usize) {
 }
 
 #[tokio::test]
-async fn own_stream_in_pieces_is_whole() {
+async fn own_stream_is_complete_across_resumes() {
     check_resumed(&fixture::stream(), 1, 0).await;
     check_resumed(&fixture::stream(), 7, 0).await;
     check_resumed(&fixture::stream(), 4, 9).await;
@@ -115,21 +115,21 @@ async fn own_stream_in_pieces_is_whole() {
 }
 
 #[tokio::test]
-async fn recorded_race_in_pieces_is_whole() {
+async fn recorded_race_is_complete_across_resumes() {
     let Some(lines) = recorded("racing-1.241629436.live.jsonl.gz") else { return };
     check_resumed(&lines, 5, 100).await;
     check_anew(&lines, 3, 1).await;
 }
 
 #[tokio::test]
-async fn recorded_tennis_in_pieces_is_whole() {
+async fn recorded_tennis_is_complete_across_resumes() {
     let Some(lines) = recorded("tennis-29788457-4-markets.pro.jsonl.gz") else { return };
     check_resumed(&lines, 5, 100).await;
     check_anew(&lines, 3, 2).await;
 }
 
 #[tokio::test]
-async fn recorded_football_in_pieces_is_whole() {
+async fn recorded_football_is_complete_across_resumes() {
     let Some(lines) = recorded("football-200-markets.live.bz2") else { return };
     check_resumed(&lines, 5, 30).await;
     check_anew(&lines, 3, 12).await;
@@ -181,7 +181,7 @@ async fn markets_that_are_missing_in_a_new_image_are_suspended() {
 }
 
 #[tokio::test]
-async fn peer_that_restarts_is_found_again() {
+async fn source_reconnects_to_a_restarted_peer() {
     let lines = fixture::stream();
     let stream = stream(&lines);
     let mut rig = Rig::start().await;
@@ -210,7 +210,7 @@ async fn peer_that_restarts_is_found_again() {
 }
 
 #[tokio::test]
-async fn tap_has_the_messages_of_markets_as_they_came() {
+async fn tap_receives_raw_market_messages() {
     let (tx, mut tapped) = mpsc::channel::<RawMessage>(8);
     let rig = Rig::start_tapped(|_| {}, |reports: ReportSender| reports.with_raw(tx)).await;
     let (mut caller, subscribed) = rig.subscribed().await;

@@ -56,7 +56,7 @@ async fn silent_connection_is_replaced() {
 }
 
 #[tokio::test]
-async fn peer_that_never_answers_is_given_up() {
+async fn peer_that_never_answers_times_out() {
     let mut rig = Rig::start_with(|settings| settings.connect_timeout_ms = 50).await;
     let caller = rig.accept().await;
     rig.follower.states(&["Down: not connected and authenticated within 50 ms"]).await;
@@ -94,7 +94,7 @@ async fn lateness_is_reported_until_it_ends() {
 }
 
 #[tokio::test]
-async fn loss_asks_for_an_image_on_the_same_connection_and_then_on_another() {
+async fn lost_data_requests_an_image_and_then_a_new_connection() {
     let mut rig = Rig::start().await;
     let (mut caller, first) = rig.subscribed().await;
     send(&mut caller, image(), &first).await;
@@ -176,7 +176,7 @@ async fn connection_closed_by_betfair_reports_the_reason() {
 }
 
 #[tokio::test]
-async fn image_before_the_answer_is_an_answer() {
+async fn image_before_the_response_confirms_the_subscription() {
     let mut rig = Rig::start().await;
     let mut caller = rig.accept().await;
     soon("authentication", caller.authenticate()).await.expect("it is sent");
