@@ -78,9 +78,9 @@ impl Witness {
     /// # Panics
     ///
     /// If a guarantee is broken.
-    pub fn hear(&mut self, played: &Interpretation) {
-        let said = played.notices.len();
-        assert!(said <= self.promises.notices_max, "{said} notices, first {:?}", played.notices[0]);
+    pub fn check(&mut self, played: &Interpretation) {
+        let notices = played.notices.len();
+        assert!(notices <= self.promises.notices_max, "{notices} notices, first {:?}", played.notices[0]);
         if !self.promises.clock_never_falls {
             self.clock_us = Micros::MIN;
         }
@@ -200,7 +200,7 @@ pub fn interpret(bytes: &[u8], interpreter: &mut dyn Interpret, promises: Promis
             let refused = interpreter.message(message, received, &mut played).err();
             played.notices.extend(refused);
             played.notices.iter().for_each(|notice| short(notice, message));
-            witness.hear(&played);
+            witness.check(&played);
         }
         received += SECOND_US;
     }

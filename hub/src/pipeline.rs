@@ -60,7 +60,7 @@ pub enum Input {
         health: Health,
     },
     /// A live source is connected and has no news.
-    Heard {
+    Alive {
         source: SourceNumber,
         received: Micros,
     },
@@ -204,7 +204,7 @@ impl Input {
             }
             Self::Refused { .. }
             | Self::Health { .. }
-            | Self::Heard { .. }
+            | Self::Alive { .. }
             | Self::Ended { .. }
             | Self::Restarted { .. } => {}
         }
@@ -424,7 +424,7 @@ impl Writer {
             Input::Health { source, health } => {
                 self.hub.set_source_health(source, &health, now(), &mut self.changes);
             }
-            Input::Heard { source, received } => {
+            Input::Alive { source, received } => {
                 self.hub.note_sign_of_life(source, received, now(), &mut self.changes);
             }
             Input::Ended { source } => {

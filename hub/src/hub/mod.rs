@@ -261,7 +261,7 @@ impl Hub {
     ) -> Vec<ApplyError> {
         self.latest = now;
         self.sources[source.0].message(batch.price_changes, received);
-        self.mark_heard(source, now, changes);
+        self.recover_from_silence(source, now, changes);
         let moment = Moment { source: batch.at, received };
         // Nearly always one match. The usual first room for four is a large allocation, which makes
         // the allocator tidy up for every message.

@@ -24,7 +24,7 @@ fn request(url: &str) -> Request {
 }
 
 fn settings(requests: Vec<Request>) -> PollSettings {
-    let trust = tls::client(None).expect("the system trusts somebody");
+    let trust = tls::client(None).expect("the system has root certificates");
     PollSettings {
         backoff_first: ms(10),
         backoff_most: ms(100),

@@ -144,7 +144,7 @@ fn book() -> Value {
 }
 
 fn start(addr: SocketAddr) -> Listener {
-    let trust = tls::client(None).expect("the system trusts somebody");
+    let trust = tls::client(None).expect("the system has root certificates");
     let limits = SocketLimits {
         backoff_first: Duration::from_millis(10),
         backoff_most: Duration::from_millis(100),

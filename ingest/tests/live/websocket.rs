@@ -33,7 +33,7 @@ const fn ms(ms: u64) -> Duration {
 fn settings(url: &str) -> WebSocketSettings {
     let headers = [("x-key".to_owned(), Secret::from(SECRET.to_owned()))];
     let address = Address::new(url, &headers).expect("an address");
-    let trust = tls::client(None).expect("the system trusts somebody");
+    let trust = tls::client(None).expect("the system has root certificates");
     let limits =
         SocketLimits { backoff_first: ms(10), backoff_most: ms(100), ..SocketLimits::new(trust) };
     let settings = WebSocketSettings::new(address, limits);

@@ -57,9 +57,9 @@ fn betfair_event_matches_its_row_of_the_season() {
     assert_eq!(MatchDescription::of(Id(0), &event).sides, "Middlesbrough v Man City");
     for betfair_first in [true, false] {
         let mut identity = Identity::default();
-        let before = betfair_first.then(|| identity.hear(sport, &event).id);
+        let before = betfair_first.then(|| identity.resolve_fixture(sport, &event).id);
         let rows = season.iter().map(|row| (row, identity.football(row).id)).collect::<Vec<_>>();
-        let id = before.unwrap_or_else(|| identity.hear(sport, &event).id);
+        let id = before.unwrap_or_else(|| identity.resolve_fixture(sport, &event).id);
         let found = rows.iter().filter(|(_, row_id)| *row_id == id).collect::<Vec<_>>();
         let [(row, _)] = found[..] else { panic!("{found:?}") };
         assert_eq!(&*row.provider_key, "2017-04-30 Middlesbrough v Man City");
@@ -85,7 +85,7 @@ fn recordings_contain_different_matches() {
     ] {
         for (sport, fixture) in fixtures(file) {
             let own = own(&fixture.provider, &fixture.provider_key);
-            let resolution = identity.hear(sport, &fixture);
+            let resolution = identity.resolve_fixture(sport, &fixture);
             assert_eq!((resolution.id, resolution.doubts), (own, 0), "{fixture:?}");
         }
     }
@@ -109,7 +109,7 @@ fn fixtures(file: &str) -> Vec<(Sport, Fixture)> {
 }
 
 /// A file of the shared recordings; prints a note and returns `None` if they are not available.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must see that one was skipped")]
+#[expect(clippy::print_stderr, reason = "reports a skipped test")]
 fn shared(name: &str) -> Option<PathBuf> {
     let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds"));
     if !feeds.is_dir() {

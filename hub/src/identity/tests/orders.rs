@@ -30,7 +30,7 @@ fn moved(provider: &str, from: &str, to: &str, swapped: bool) -> Move {
 fn with(matches: &[(&str, &str)]) -> Identity {
     let mut identity = Identity::default();
     for (provider, sides) in matches {
-        identity.hear(Sport::Tennis, &fixture(provider, "1", sides, NOON));
+        identity.resolve_fixture(Sport::Tennis, &fixture(provider, "1", sides, NOON));
     }
     identity
 }
@@ -88,7 +88,7 @@ fn order_for_later_is_remembered() {
 fn order_cannot_join_two_matches_of_one_provider() {
     let mut identity = with(&[("a", ONE), ("b", ONE)]);
     let twin = fixture("b", "2", OTHER, NOON);
-    identity.hear(Sport::Tennis, &twin);
+    identity.resolve_fixture(Sport::Tennis, &twin);
     identity.take_decisions();
     let order = MatchOrder::Join {
         provider: "b".into(),
@@ -114,7 +114,8 @@ fn split_restores_the_own_id_permanently() {
             [("a", ONE, "a"), ("c", ONE, "a"), ("b", TURNED, "b"), ("d", ONE, "d")]
         {
             identity.forget(own(id, "1"));
-            let resolution = identity.hear(Sport::Tennis, &fixture(provider, "1", sides, NOON));
+            let resolution =
+                identity.resolve_fixture(Sport::Tennis, &fixture(provider, "1", sides, NOON));
             if provider == "d" {
                 // It is similar to a match and to the one split from it: two doubts.
                 assert_eq!(resolution.doubts, 2);

@@ -103,7 +103,7 @@ proptest! {
                 if let Some(sides) = &mut fixture.sides {
                     (sides[0].name, sides[1].name) = (one.as_str().into(), other.as_str().into());
                 }
-                identity.hear(sport, &fixture);
+                identity.resolve_fixture(sport, &fixture);
             }
         }
     }

@@ -105,13 +105,13 @@ fn two_matches_on_one_day_resolve_by_start_time() {
     let game = |provider, key, start| fixture(provider, key, "Lakers v Bulls", start);
     let mut identity = Identity::default();
     for (key, start) in [("1", "2026-03-01T13:00:00Z"), ("2", "2026-03-01T20:00:00Z")] {
-        identity.hear(Sport::Basketball, &game("a", key, start));
+        identity.resolve_fixture(Sport::Basketball, &game("a", key, start));
     }
     for (key, start) in [("20", "2026-03-01T20:05:00Z"), ("10", "2026-03-01T13:00:00Z")] {
-        let resolution = identity.hear(Sport::Basketball, &game("b", key, start));
+        let resolution = identity.resolve_fixture(Sport::Basketball, &game("b", key, start));
         assert_eq!((resolution.id, resolution.doubts), (own("a", &key[..1]), 0));
     }
-    let by_day = identity.hear(Sport::Basketball, &game("c", "1", "2026-03-01"));
+    let by_day = identity.resolve_fixture(Sport::Basketball, &game("c", "1", "2026-03-01"));
     assert_eq!((by_day.id, by_day.doubts), (own("c", "1"), 2));
 }
 
@@ -124,7 +124,8 @@ fn swapped_is_relative_to_the_match_not_to_the_member_found() {
         ("c", "R Nadal v N Djokovic", true),
         ("d", "N. Djokovic v R. Nadal", false),
     ] {
-        let resolution = identity.hear(Sport::Tennis, &fixture(provider, "1", sides, NOON));
+        let resolution =
+            identity.resolve_fixture(Sport::Tennis, &fixture(provider, "1", sides, NOON));
         assert_eq!((resolution.id, resolution.swapped), (own("a", "1"), swapped), "{provider}");
     }
 }
@@ -135,9 +136,10 @@ fn initial_that_two_players_share_is_a_doubt() {
     for (key, sides) in
         [("1", "Karolina Pliskova v Simona Halep"), ("2", "Kristyna Pliskova v Simona Halep")]
     {
-        identity.hear(Sport::Tennis, &fixture("a", key, sides, NOON));
+        identity.resolve_fixture(Sport::Tennis, &fixture("a", key, sides, NOON));
     }
-    let short = identity.hear(Sport::Tennis, &fixture("b", "1", "K. Pliskova v S. Halep", NOON));
+    let short =
+        identity.resolve_fixture(Sport::Tennis, &fixture("b", "1", "K. Pliskova v S. Halep", NOON));
     assert_eq!((short.id, short.doubts), (own("b", "1"), 2));
 }
 
@@ -190,8 +192,8 @@ fn names_of_the_first_provider_are_not_replaced() {
     let first = cup_fixture("a", "Novak Djokovic v Rafael Nadal");
     let second = cup_fixture("b", "R. Nadal v N. Djokovic");
     let mut identity = Identity::default();
-    identity.hear(Sport::Tennis, &first);
-    assert!(identity.hear(Sport::Tennis, &second).swapped);
+    identity.resolve_fixture(Sport::Tennis, &first);
+    assert!(identity.resolve_fixture(Sport::Tennis, &second).swapped);
     let decisions = identity.take_decisions();
     let mut stored = StoredDecisions::default();
     decisions.iter().for_each(|decision| remember(&mut stored, decision));

@@ -47,7 +47,7 @@ struct TrackedEvent {
     of: Match,
     play: SportState,
     /// The number of its last update, among those of all events.
-    heard: u64,
+    updated: u64,
 }
 
 #[derive(Debug)]
@@ -136,14 +136,14 @@ impl Interpreter {
             }
             self.events.insert(event.id.clone(), TrackedEvent::new(&event.id, sport));
         }
-        let heard = self.taken;
+        let updated = self.taken;
         let tracked = self.events.get_mut(&event.id).expect("it is there or was just put there");
-        tracked.heard = heard;
+        tracked.updated = updated;
         Ok(tracked)
     }
 
     fn evict_one(&mut self) {
-        let oldest = self.events.iter().min_by_key(|(_, it)| it.heard).map(|(id, _)| id.clone());
+        let oldest = self.events.iter().min_by_key(|(_, it)| it.updated).map(|(id, _)| id.clone());
         oldest.map(|id| self.events.remove(&id));
     }
 }
@@ -170,7 +170,7 @@ impl TrackedEvent {
             Sport::Tennis => SportState::Tennis(Box::default()),
             _ => SportState::Football(Box::default()),
         };
-        Self { of: Match::new(event_id, sport), play, heard: 0 }
+        Self { of: Match::new(event_id, sport), play, updated: 0 }
     }
 }
 

@@ -72,7 +72,7 @@ impl Summary {
         self.reported += 1;
         let incident = self.incident(moment, side);
         let counted = booking(&moment.kind).map(|stat| (side, [stat]));
-        let facts = self.course.tell(Some(incident), counted);
+        let facts = self.course.event_facts(Some(incident), counted);
         self.course.emit(facts, out);
         Ok(())
     }

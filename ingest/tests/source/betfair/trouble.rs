@@ -15,7 +15,7 @@ async fn send(caller: &mut Caller, mut message: Value, subscribed: &Value) {
     // Betfair writes `op` first.
     let rest = message.to_string();
     let line = format!(r#"{{"op":"mcm",{}"#, &rest[1..]);
-    caller.send(&line).await.expect("somebody reads");
+    caller.send(&line).await.expect("the peer reads");
 }
 
 fn image() -> Value {
@@ -72,7 +72,7 @@ async fn heartbeats_are_processed_and_their_tokens_count() {
     rig.follower.states(&["Recovering", "Live"]).await;
     drop(caller);
     rig.follower.states(&["Down.."]).await;
-    assert_eq!(rig.follower.heard, 1);
+    assert_eq!(rig.follower.heartbeats, 1);
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!(subscribed["clk"], "h");
     rig.stop(caller).await;
@@ -146,7 +146,7 @@ async fn invalid_line_is_refused_and_an_image_requested() {
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
     rig.follower.states(&["Recovering", "Live"]).await;
-    caller.send(r#"{"op":"mcm","mc":[{]}"#).await.expect("somebody reads");
+    caller.send(r#"{"op":"mcm","mc":[{]}"#).await.expect("the peer reads");
     let refused = rig.follower.refusal().await;
     assert_eq!(refused.kind, RefusalKind::Syntax);
     assert_eq!(refused.bytes, br#"{"op":"mcm","mc":[{]}"#);
@@ -162,13 +162,13 @@ async fn connection_closed_by_betfair_reports_the_reason() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
-    caller.refuse(&json!({}), "UNEXPECTED_ERROR", true).await.expect("somebody reads");
+    caller.refuse(&json!({}), "UNEXPECTED_ERROR", true).await.expect("the peer reads");
     let states = ["Recovering", "Live", "Down: refused: UNEXPECTED_ERROR"];
     rig.follower.states(&states).await;
     drop(caller);
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!(subscribed["clk"], "c");
-    caller.close().await.expect("somebody reads");
+    caller.close().await.expect("the peer reads");
     rig.follower.states(&["Recovering", "Down: the connection was closed"]).await;
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!(subscribed["clk"], "c");
@@ -182,7 +182,7 @@ async fn image_before_the_response_confirms_the_subscription() {
     soon("authentication", caller.authenticate()).await.expect("it is sent");
     let request = soon("a subscription", caller.request()).await.expect("it is sent");
     send(&mut caller, image(), &request).await;
-    caller.accept(&request).await.expect("somebody reads");
+    caller.accept(&request).await.expect("the peer reads");
     send(&mut caller, json!({"ct": "HEARTBEAT", "status": 503}), &request).await;
     rig.follower.states(&["Recovering", "Live", "Late"]).await;
     rig.stop(caller).await;
