@@ -222,7 +222,7 @@ impl State {
 }
 
 impl Message {
-    /// Fails as soon as a text cannot become UTF-8, whatever follows.
+    /// Fails as soon as a text cannot become UTF-8 with any further bytes.
     fn check_text(&mut self) -> Result<(), Close> {
         if !self.is_text {
             return Ok(());

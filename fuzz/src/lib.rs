@@ -128,13 +128,13 @@ impl Witness {
         match fact {
             FootballFact::Incident(incident) => {
                 let is_new = self.incidents.insert(named(incident));
-                assert!(is_new || !self.promises.incidents_once, "told twice: {incident:?}");
+                assert!(is_new || !self.promises.incidents_once, "emitted twice: {incident:?}");
             }
             FootballFact::Correct(incident) if self.promises.incidents_once => {
-                assert!(self.incidents.contains(&named(incident)), "never told: {incident:?}");
+                assert!(self.incidents.contains(&named(incident)), "never emitted: {incident:?}");
             }
             FootballFact::Retract { of, .. } if self.promises.incidents_once => {
-                assert!(self.incidents.remove(&(match_id, of.clone())), "never told: {of}");
+                assert!(self.incidents.remove(&(match_id, of.clone())), "never emitted: {of}");
             }
             _ => {}
         }

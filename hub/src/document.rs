@@ -55,7 +55,7 @@ impl PartialEq for FieldKey {
     }
 }
 
-/// Two patches that cannot be one: the later one builds anew what the earlier one deleted, and a
+/// Two patches that cannot be merged: the later one rebuilds what the earlier one deleted, and a
 /// merge patch has no word for "replace".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Barrier;

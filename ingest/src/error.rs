@@ -77,7 +77,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Bytes kept of a refused message: nearly all are kept whole, so that they can be tried again.
+    /// Bytes stored of a refused message: nearly all are stored whole, so that they can be retried.
     pub const BYTES_MAX: usize = 64 * 1024;
 
     #[must_use]

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 pub(super) struct Bookmaker {
     pub(super) slug: &'static str,
     /// What the implied probabilities of a market add up to beyond 1. Never below 0.022: with the
-    /// favourite at the lowest price, 1.01, less would leave a book that loses whatever happens.
+    /// favourite at the lowest price, 1.01, less would leave a book that loses on every outcome.
     margin: f64,
     /// Milliseconds between two looks at its own prices in play.
     pub(super) pace_ms: (i64, i64),

@@ -65,12 +65,12 @@ fn check_match(seen: &ObservedMatch, game: &MatchTruth) {
         }
         Ending::Tennis(truth) => check_tennis(&seen.tennis, truth),
         Ending::Scoreboard(truth) => {
-            let board = seen.boards.last.as_ref().expect("a board was told");
+            let board = seen.boards.last.as_ref().expect("a scoreboard was emitted");
             assert_eq!((board.status, board.score), (truth.status, Some(truth.score)));
             assert_eq!((&board.periods, board.winner), (&truth.periods, truth.winner));
         }
         Ending::Race(truth) => {
-            let race = seen.races.last.as_ref().expect("a race was told");
+            let race = seen.races.last.as_ref().expect("a race was emitted");
             assert_eq!((race.status, &race.runners), (truth.status, &truth.runners));
         }
     }
@@ -341,7 +341,7 @@ fn every_sport_is_played_by_its_rules() {
     }
 }
 
-/// Over many matches and races, the first side or runner wins as often as was said before.
+/// Over many matches and races, the first side or runner wins as often as predicted.
 #[test]
 fn probabilities_of_other_sports_match_results() {
     let mut sums: BTreeMap<Sport, (f64, f64, f64)> = BTreeMap::new();
@@ -356,7 +356,7 @@ fn probabilities_of_other_sports_match_results() {
             let Chance::Open(open) = game.play.chances(0)[0] else { panic!("decided before") };
             // The favourite of the two, or of the field.
             let place = (0..open.of.len()).max_by(|a, b| open.of[*a].total_cmp(&open.of[*b]));
-            let place = place.expect("somebody runs");
+            let place = place.expect("a runner has a place");
             while let Some(now) = game.play.due() {
                 game.play.step(now);
             }

@@ -55,7 +55,7 @@ pub struct HubSettings {
     /// Maximum number of matches per source. Beyond it, the source's earliest ended match is
     /// evicted; without one, its new matches are refused.
     pub matches_max_per_source: usize,
-    /// How long an ended match is kept, in microseconds.
+    /// How long an ended match stays in memory, in microseconds.
     pub ended_keep_us: Micros,
     /// Silence after which clients should treat a document as stale, in milliseconds.
     pub stale_after_ms: u32,

@@ -35,7 +35,7 @@ pub struct Stamp {
 pub struct TailWindow {
     /// Bytes of memory of a channel's tail.
     pub bytes: usize,
-    /// Age of the oldest update kept, in microseconds.
+    /// Age of the oldest stored update, in microseconds.
     pub age_us: Micros,
 }
 

@@ -39,7 +39,7 @@ impl<'a> OpenPrices<'a> {
     fn of(quotes: &'a [Quote]) -> Self {
         let open = quotes.iter().filter(|quote| quote.state == QuoteState::Open);
         let priced = open.filter_map(|quote| {
-            // A price of 1 or less is none: nobody wins by it.
+            // A price of 1 or less is no price: it pays no profit.
             let price = quote.price.filter(|price| *price > Decimal::ONE)?;
             Some((quote.outcome, (price, &quote.bookmaker)))
         });

@@ -142,7 +142,7 @@ fn momentum_change_ends_one_signal_and_begins_another() {
     assert_eq!(begun, 1, "{second:?}");
 }
 
-/// Whether any choice of one price for each outcome wins whatever comes true: all of them tried.
+/// Whether any choice of one price for each outcome wins for every outcome: tries all of them.
 fn any_choice_wins(quotes: &[Quote], outcomes: &[Outcome]) -> bool {
     let prices = |outcome: &Outcome| {
         let of = quotes.iter().filter(move |quote| quote.outcome == *outcome);
@@ -168,7 +168,7 @@ proptest! {
         book in prop::collection::vec((0_usize..5, 0_usize..3, 101_i64..900, 0_u8..8), 0..24)
     ) {
         let outcomes = [Outcome::Home, Outcome::Draw, Outcome::Away];
-        // The market has three outcomes, whoever prices them.
+        // The market has three outcomes, even if no bookmaker prices all of them.
         let unpriced = |outcome| Quote { price: None, ..quote("a", outcome, Decimal::ONE) };
         let mut quotes: Vec<Quote> = outcomes.into_iter().map(unpriced).collect();
         for (bookmaker, outcome, cents, state) in book {

@@ -204,7 +204,7 @@ fn transitions(out: &mut Object, market: &Market) {
     }
 }
 
-/// A transition, and the removal of the oldest one if it exceeds the number that is kept.
+/// A transition, and the removal of the oldest one if the number stored is exceeded.
 fn transition_patch(out: &mut Object, market: &Market, number: u32) {
     let out = out.object("transitions");
     let kept = market.numbered(number).map(|kept| transition(*kept));

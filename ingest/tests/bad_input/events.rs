@@ -244,7 +244,7 @@ proptest! {
         drop(Interpreter::new(PROVIDER.into()).line(&bytes, 0));
     }
 
-    /// A line that can be read can be written, whatever damage it had.
+    /// A line that can be read can be written, even if it was damaged.
     #[test]
     fn changed_lines_do_not_panic(changes in changes(), which in 0..7_usize) {
         let lines = [

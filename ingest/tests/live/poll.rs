@@ -91,11 +91,11 @@ async fn secrets_reach_only_the_provider() {
     let mut listener = start(settings);
     let received = [server.next_request().await, server.next_request().await];
     let by_header =
-        received.iter().find(|received| received.target.starts_with("/h")).expect("asked");
+        received.iter().find(|received| received.target.starts_with("/h")).expect("a request");
     assert_eq!(by_header.headers["x-apisports-key"], SECRET);
     assert_eq!(by_header.target, "/h?regions=eu%2Cuk");
     let by_query =
-        received.iter().find(|received| received.target.starts_with("/q")).expect("asked");
+        received.iter().find(|received| received.target.starts_with("/q")).expect("a request");
     assert_eq!(by_query.target, format!("/q?regions=eu%2Cuk&apiKey={SECRET}"));
     // `next` checks every report for secrets.
     let (_, why) = listener.until_down().await;
@@ -144,7 +144,7 @@ async fn check_failure(what: &str, expected: &str, reply: fn(&ReceivedRequest) -
     assert_eq!(goals(&listener.until_live().await), [0], "{what}");
     let (before, why) = listener.until_down().await;
     let heard = before.iter().all(|it| matches!(it, Report::Heartbeat | Report::Refused(_)));
-    assert!(heard, "{what}: one failure is not told: {before:?}");
+    assert!(heard, "{what}: one failure is not reported: {before:?}");
     assert_eq!(why, format!("{}: {expected}", server.url("/")), "{what}");
     assert_eq!(goals(&listener.until_live().await), [3], "{what}");
     listener.stop().await;
@@ -192,7 +192,7 @@ async fn retry_after_of_a_provider_is_respected() {
     let refused = server.next_request().await;
     let next = server.next_request().await;
     let waited = next.at - refused.at;
-    assert!(waited >= ms(1000), "{} was asked after {waited:?}", next.target);
+    assert!(waited >= ms(1000), "{} was requested after {waited:?}", next.target);
     listener.until_live().await;
     listener.stop().await;
 }

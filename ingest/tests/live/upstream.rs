@@ -76,7 +76,7 @@ impl Client {
 
     async fn command(&mut self) -> Value {
         loop {
-            let message = timeout(PATIENCE, self.0.next()).await.expect("nothing is asked");
+            let message = timeout(PATIENCE, self.0.next()).await.expect("no command arrives");
             if let Message::Text(text) = message.expect("it is there").expect("a message") {
                 return serde_json::from_str(&text).expect("JSON");
             }
@@ -203,7 +203,7 @@ async fn source_follows_repairs_a_gap_and_resumes_after_a_crash() {
     assert_eq!(goals(&reports), [1, 3]);
     assert!(reports.contains(&Report::Recovering), "{reports:?}");
 
-    // The other hub no longer vouches for its odds.
+    // The other hub no longer trusts its odds.
     client.update(BOOK, 20, 21, json!({"feed": "down"})).await;
     let reports = listener.until(|report| matches!(report, Report::Batch(_))).await;
     assert_eq!(statuses(&reports), [MarketStatus::Suspended]);

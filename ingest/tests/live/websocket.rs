@@ -153,7 +153,7 @@ async fn source_reconnects_to_a_killed_peer() {
     assert_eq!(listener.next().await, Report::Recovering);
     drop((socket, peer));
     let refused = listener.until(|report| format!("{report:?}").contains("cannot connect")).await;
-    assert!(refused.len() > 1, "the cut itself was told first");
+    assert!(refused.len() > 1, "the lost connection was reported first");
     let peer = Peer::start_on(port).await;
     let mut socket = peer.accept().await;
     say(&mut socket, r#"{"goals":4,"signal":"fresh"}"#).await;

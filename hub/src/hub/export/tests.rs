@@ -304,5 +304,5 @@ fn older_record_fills_missing_values() {
     assert_eq!(own.price.map(|it| it.to_string()).as_deref(), Some("2.1"), "the later one stays");
     let before = told.clone();
     told.fill_from(&kept);
-    assert_eq!(told, before, "twice is as once");
+    assert_eq!(told, before, "filling twice changes nothing");
 }

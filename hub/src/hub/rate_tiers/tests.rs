@@ -148,7 +148,7 @@ impl Stage {
         let before = self.last.clone();
         self.tiers.take(SUBJECT, &change, &mut self.timers, &mut changes);
         let followed: BTreeSet<Rate> = self.readers.iter().map(|reader| reader.rate).collect();
-        assert_eq!(self.tiers.len(), followed.len(), "tiers are those that somebody follows");
+        assert_eq!(self.tiers.len(), followed.len(), "tiers are those with followers");
         self.last.retain(|(rate, ..)| followed.contains(rate));
         let sent = self.send(&changes, Some(kind));
         for (rate, seq, at) in before.into_iter().filter(|(rate, ..)| followed.contains(rate)) {

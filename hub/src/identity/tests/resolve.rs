@@ -74,7 +74,11 @@ fn match_that_fits_only_after_a_change_is_a_doubt() {
     late.start = city("a").start;
     let resolution = identity.football(&late);
     assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 1));
-    assert_eq!(identity.football(&Fixture { competition: None, ..late }).doubts, 0, "told once");
+    assert_eq!(
+        identity.football(&Fixture { competition: None, ..late }).doubts,
+        0,
+        "reported once"
+    );
 }
 
 #[test]

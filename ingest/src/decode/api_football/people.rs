@@ -134,7 +134,7 @@ impl RawPlayer {
     }
 }
 
-/// The counts that anybody asks for.
+/// The counts that are used.
 const COUNTS: [(&str, &str); 20] = [
     ("games", "minutes"),
     ("shots", "total"),

@@ -25,7 +25,7 @@ pub enum Op {
 /// The first message of a connection (`op: connection`).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Connection<'a> {
-    /// What Betfair asks for when one writes to its support.
+    /// The id that Betfair's support requests.
     pub connection_id: Option<Cow<'a, str>>,
 }
 

@@ -54,7 +54,7 @@ pub enum EventContent {
     Nothing,
 }
 
-/// The most events of one response. A poll asks for a few; Betfair allows a hundred.
+/// The most events of one response. A poll requests a few; Betfair allows a hundred.
 const EVENTS_MAX: usize = 1000;
 
 /// Reads one answer.

@@ -29,7 +29,7 @@ use crate::{
 /// Rows of one file that are read: a season has 552 at most, the extra leagues 12 seasons in one.
 const ROWS_MAX: usize = 20_000;
 
-/// Notices kept of one file: enough to see what is wrong with it.
+/// Notices stored per file: enough to see what is wrong with it.
 pub const NOTICES_MAX: usize = 100;
 
 /// A file that was read.

@@ -20,13 +20,13 @@ pub use self::{
 };
 use crate::error::{DecodeError, RefusalKind};
 
-/// Notices kept of one message: enough to see what is wrong with it.
+/// Notices stored per message: enough to see what is wrong with it.
 pub const NOTICES_MAX: usize = 100;
 
-/// What is of interest to the connection itself, whatever it says of matches.
+/// A message for the connection itself. The same message may also contain facts of matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Control {
-    /// A producer is there. Without `subscribed` it has lost something, and asks for a recovery.
+    /// A producer is alive. Without `subscribed` it has lost messages and requires a recovery.
     Alive { product: u32, timestamp_ms: i64, subscribed: bool },
     /// All messages of a recovery have been sent.
     SnapshotComplete { product: u32, request_id: u64 },

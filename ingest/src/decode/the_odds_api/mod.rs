@@ -28,7 +28,7 @@ pub struct Answer {
     pub notices: Vec<DecodeError>,
 }
 
-/// Notices kept of one answer: enough to see what is wrong with it.
+/// Notices stored per response: enough to see what is wrong with it.
 pub const NOTICES_MAX: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -66,7 +66,7 @@ pub struct Market {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OddsApiOutcome {
     pub name: String,
-    /// Whom a player's market is about.
+    /// The player of a player market.
     pub description: Option<String>,
     /// Decimal or American, as requested.
     pub price: Option<Decimal>,

@@ -172,7 +172,7 @@ fn empty_event_lists_retract_nothing() {
     assert_eq!(poll.facts(&fixture("2H 50", "0-1", r#","events":null"#)), [""; 0]);
     let empty = with("2H 50", "0-1", &[]);
     assert_eq!(poll.facts(&empty), ["! a score and no events, where there were some"]);
-    assert_eq!(poll.facts(&empty), [""; 0], "said once");
+    assert_eq!(poll.facts(&empty), [""; 0], "reported once");
 }
 
 #[test]
@@ -286,6 +286,6 @@ fn fixtures_not_seen_for_longest_are_forgotten() {
     };
     assert_eq!(counts(&image(1)), (1, 1));
     assert_eq!(counts(&many.join(",")), (super::FIXTURES_MAX, super::FIXTURES_MAX));
-    assert_eq!(counts(&image(1)).0, 1, "forgotten and told anew");
+    assert_eq!(counts(&image(1)).0, 1, "evicted and emitted again");
     assert_eq!(counts(&many[5]).0, 0, "still known");
 }

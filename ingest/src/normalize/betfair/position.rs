@@ -6,7 +6,7 @@
 
 use crate::decode::betfair::{ChangeType, MarketMessage, Segment};
 
-/// Bytes of a token that is kept; a connection with longer ones begins with an image each time.
+/// The most bytes of a stored token. A connection with longer ones begins with an image each time.
 /// Recorded ones have up to 24.
 const CLK_BYTES_MAX: usize = 1024;
 
@@ -37,7 +37,7 @@ impl Position {
         {
             let Some(token) = token else { continue };
             kept.clear();
-            // Without its beginning or its end a token means nothing: a longer one is not kept.
+            // A truncated token is useless: a longer one is not stored.
             kept.push_str(if token.len() > CLK_BYTES_MAX { "" } else { token });
         }
         match message.segment {

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-/// How many are kept, about 60 bytes each: the size of the largest subscription by arrangement.
+/// How many are remembered, about 60 bytes each: the size of the largest subscription by arrangement.
 const RETIRED_MAX: usize = 1000;
 
 /// The ids of the markets that were retired last.

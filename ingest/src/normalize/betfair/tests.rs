@@ -58,7 +58,7 @@ pub(super) fn fact(event: &Event) -> String {
             let start = fixture.start.map(|start| format!(" {start}")).unwrap_or_default();
             return format!("{} {}{start}{sides}", event.sport.as_str(), fixture.provider_key);
         }
-        other => panic!("Betfair tells of odds alone, not {other:?}"),
+        other => panic!("Betfair emits only odds, not {other:?}"),
     };
     let change = match &odds.change {
         MarketChange::Clear => " clear".to_owned(),

@@ -68,8 +68,12 @@ mod tests {
         traded.apply(&[rung(2, 40)]);
         assert_eq!(traded.volume(40.into()), 40.into());
         traded.apply(&[rung(3, 5)]);
-        assert_eq!(traded.volume(5.into()), 45.into(), "a PRO file tells the message alone");
-        assert_eq!(traded.volume(45.into()), 45.into(), "a live stream tells all");
+        assert_eq!(
+            traded.volume(5.into()),
+            45.into(),
+            "a PRO file has the volume of the message alone"
+        );
+        assert_eq!(traded.volume(45.into()), 45.into(), "a live stream has the total volume");
         assert_eq!(traded.volume(0.into()), 0.into(), "a wipe");
         traded.apply(&[rung(2, 0), rung(3, 6)]);
         assert_eq!(traded.sum, 6.into());

@@ -1,7 +1,7 @@
 //! Betfair's in-play scores to football and tennis facts.
 //!
 //! The match has the id that the stream's markets give it: the event's. A response is a whole image
-//! of each event in it. The reported state is kept, so a later response only produces what changed,
+//! of each event in it. The reported state is stored, so a later response only produces what changed,
 //! and retractions of what is missing from a timeline.
 //!
 //! Batches carry the provider's time where an update has one, and otherwise none.
@@ -27,7 +27,7 @@ use crate::{
     event::{Batch, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport, Timed},
 };
 
-/// The most events kept; beyond it the least recently updated is evicted. One costs some kilobytes.
+/// The most events tracked; beyond it the least recently updated is evicted. One costs some kilobytes.
 const EVENTS_MAX: usize = 2000;
 
 /// The most notices of one response: enough to see what is wrong with it.

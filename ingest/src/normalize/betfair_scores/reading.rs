@@ -94,7 +94,7 @@ fn shown(game: GameScore) -> Pair<DisplayedPoints> {
     }
 }
 
-/// A game in which a side has 1 or 7 points is a tie-break, whatever was expected.
+/// A game in which a side has 1 or 7 points is a tie-break, even if none was expected.
 fn game(points: Pair<DisplayedPoints>, in_tie_break: bool) -> GameScore {
     match points.map(ordinary) {
         [Some(first), Some(second)] if !in_tie_break => GameScore::Points([first, second]),

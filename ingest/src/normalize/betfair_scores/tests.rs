@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::event::{FootballFact, GameScore, Incident, Pair, TennisFact, TennisScore};
 
-/// Polls one source and compares what it tells, a batch on each line, then the notices.
+/// Polls one source and compares the facts, a batch on each line, then the notices.
 #[derive(Default)]
 struct Poll(Interpreter);
 
@@ -55,7 +55,7 @@ fn football(fact: &FootballFact) -> String {
         FootballFact::Incident(it) => incident(it),
         FootballFact::Retract { of, score, .. } => format!("-{of} {}", pair(score.goals)),
         FootballFact::Stats { side, values } => format!("{side:?} {values:?}"),
-        other => panic!("not told by Betfair: {other:?}"),
+        other => panic!("not emitted for Betfair: {other:?}"),
     }
 }
 
@@ -97,7 +97,7 @@ fn score(score: &TennisScore) -> String {
     format!("{} {game}{won}", sets.join(","))
 }
 
-/// A timeline: updates written `id type team minute+added`, and the score beside it.
+/// A timeline: updates written `id type team minute+added`, and its score.
 fn timeline(updates: &str, home: u16, away: u16) -> String {
     let update = |text: &str| {
         let [id, kind, team, minute] = text.split(' ').collect::<Vec<_>>()[..] else {

@@ -4,7 +4,7 @@
 //! prices, two hours after it the result, with which the markets close. Where the time of the kick-off is
 //! unknown it is taken to be noon in London, for the clock alone: the fixture then has a date and
 //! no start. The file does not say when prices or results were so, so batches say nothing of it
-//! either. Matches are emitted in the order of this clock, whatever their order in the file.
+//! either. Matches are emitted in the order of this clock, not in the order of the file.
 //!
 //! The provider has no keys: a match is its division, date and teams.
 

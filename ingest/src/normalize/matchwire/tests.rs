@@ -417,7 +417,7 @@ proptest! {
         prop_assert!(taken.is_err() || out.batches.is_empty());
     }
 
-    /// Whatever one character of a frame becomes, and whatever frame follows it.
+    /// Replaces one character of a frame by any other, followed by any frame.
     #[test]
     fn damaged_frame_does_not_panic(
         frame in prop::sample::select(vec![MATCH, TENNIS, BOOK]),

@@ -5,7 +5,7 @@ use crate::event::{MarketChange, OddsFact};
 
 const NOW: Micros = 1_711_000_000_000_000;
 
-/// A message of `sr:match:1` with what its root says beside.
+/// A message of `sr:match:1` with additional attributes of its root.
 fn message(root: &str, attributes: &str, inside: &str) -> String {
     format!(
         r#"<{root} event_id="sr:match:1" product="1" timestamp="5000" {attributes}>{inside}</{root}>"#
@@ -202,7 +202,7 @@ fn control_messages_are_signals() {
     }
 }
 
-/// What a status tells in a sport, each fact as Rust writes it.
+/// The facts of a status in a sport, in their `Debug` form.
 #[track_caller]
 fn check_status(sport: Sport, attributes: &str, inside: &str, expected: &[&str]) {
     let status = format!("<sport_event_status {attributes}>{inside}</sport_event_status>");

@@ -125,7 +125,7 @@ pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Interpret
     course.finish(status, &recorded, out);
 }
 
-/// Tells who was to play, where nothing was played.
+/// Emits the fixture of a match that was not played.
 fn open(course: &Course, status: FootballStatus, out: &mut Interpretation) {
     if course.period().is_none() {
         course.open(status, out);

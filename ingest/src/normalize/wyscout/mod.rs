@@ -1,6 +1,6 @@
 //! Wyscout events and the match record to football facts.
 //!
-//! The events tell goals, cards, counts and the ball; the record tells home and away, who plays,
+//! The events have goals, cards, counts and the ball; the record has home and away, who plays,
 //! substitutions, the ground and the final score. Periods begin with their first event and end with their last. Half time is
 //! known from a second half that follows, the final whistle from the end of the data.
 

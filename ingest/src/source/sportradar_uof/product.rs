@@ -263,7 +263,7 @@ mod tests {
         test.check_due(0, &[(0, 100, None), (1, 101, None)]);
         test.check_due(0, &[]);
         assert!(!test.products.complete(LIVE, 101), "another product's");
-        assert!(!test.products.complete(9, 100), "nobody's");
+        assert!(!test.products.complete(9, 100), "no product has this id");
         assert!(test.products.complete(LIVE, 100));
         assert!(!test.products.all_live());
         assert!(test.products.complete(PRE, 101));

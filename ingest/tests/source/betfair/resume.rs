@@ -48,7 +48,11 @@ async fn check_resumed(lines: &[String], pieces: usize, missed: usize) {
     let mut at = 0;
     for piece in 1..=pieces {
         let (mut caller, subscribed) = rig.subscribed().await;
-        assert_eq!(Stream::resumed(&subscribed), known, "it goes on where everything was told");
+        assert_eq!(
+            Stream::resumed(&subscribed),
+            known,
+            "it resumes after the last complete message"
+        );
         at = stream.catch_up(&mut caller, &subscribed, at, 1).await.expect("the peer reads");
         let until = if piece == pieces { stream.end() } else { stream.end() * piece / pieces };
         stream.play(&mut caller, &subscribed, at..until).await.expect("the peer reads");

@@ -89,7 +89,7 @@ async fn lateness_is_reported_until_it_ends() {
     send(&mut caller, late, &subscribed).await;
     send(&mut caller, volume("1.1", 6), &subscribed).await;
     rig.follower.states(&["Recovering", "Live", "Late", "Live"]).await;
-    assert_eq!(volumes(&rig), ["5", "5", "6"], "what is late is told all the same");
+    assert_eq!(volumes(&rig), ["5", "5", "6"], "late facts are emitted too");
     rig.stop(caller).await;
 }
 
@@ -131,7 +131,7 @@ async fn line_over_the_limit_is_refused_and_an_image_requested() {
     let refused = rig.follower.refusal().await;
     assert_eq!(refused.kind, RefusalKind::TooLong);
     assert_eq!((&*refused.place.file, refused.place.line), ("test", 3));
-    assert!(refused.bytes.starts_with(br#"{"op":"mcm""#), "its beginning is kept");
+    assert!(refused.bytes.starts_with(br#"{"op":"mcm""#), "its beginning is stored");
     rig.follower.states(&["Recovering"]).await;
     let subscribed = subscription(&mut caller).await;
     assert!(subscribed["clk"].is_null(), "only an image helps");

@@ -35,7 +35,7 @@ impl Follower {
         (Self { messages, events: Vec::new(), refused: Vec::new(), heartbeats: 0 }, reports)
     }
 
-    /// The next state that the source reports; facts and refusals before it are kept.
+    /// The next state that the source reports; facts and refusals before it are stored.
     pub(crate) async fn state(&mut self) -> Report {
         loop {
             match self.next("a state").await {

@@ -20,7 +20,7 @@ fn poll(interpreter: &mut Interpreter, text: &str) -> Interpretation {
     played
 }
 
-/// What a poll tells of the odds, in short.
+/// The odds facts of a poll, in short form.
 #[track_caller]
 fn check(interpreter: &mut Interpreter, text: &str, expected: &[&str]) {
     let played = poll(interpreter, text);
