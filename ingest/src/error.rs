@@ -82,9 +82,9 @@ impl Refusal {
 
     #[must_use]
     pub fn new(error: DecodeError, place: Place, bytes: &[u8]) -> Self {
-        let kept = &bytes[..bytes.len().min(Self::BYTES_MAX)];
+        let prefix = &bytes[..bytes.len().min(Self::BYTES_MAX)];
         let DecodeError { kind, reason } = error;
-        Self { kind, place, reason, bytes: kept.to_vec(), length: bytes.len() }
+        Self { kind, place, reason, bytes: prefix.to_vec(), length: bytes.len() }
     }
 }
 

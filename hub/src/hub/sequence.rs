@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// One value that changes again and again, and an event where `has_event` says so.
+    /// One value that changes again and again, and an event where `has_event` returns true.
     fn changed(changes: u64, has_event: fn(u64) -> bool) -> Sequence {
         let mut sequence = sequence();
         let window = TailWindow { bytes: usize::MAX, age_us: i64::MAX };

@@ -181,17 +181,17 @@ fn is_suffix(word: &str) -> bool {
 /// Removes seeds and countries in brackets: `N. Djokovic (SRB) [1]`.
 fn without_brackets(name: &str) -> String {
     let mut depth = 0_u32;
-    let mut kept = String::with_capacity(name.len());
+    let mut outside = String::with_capacity(name.len());
     // The longest known pairs have about 60 characters.
     for c in name.chars().take(160) {
         match c {
             '(' | '[' => depth += 1,
             ')' | ']' => depth = depth.saturating_sub(1),
-            c if depth == 0 => kept.push(c),
+            c if depth == 0 => outside.push(c),
             _ => {}
         }
     }
-    kept
+    outside
 }
 
 #[cfg(test)]

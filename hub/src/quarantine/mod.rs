@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn places(path: &Path) -> Vec<String> {
-        read(path).expect("it is read").into_iter().map(|kept| kept.entry.place).collect()
+        read(path).expect("it is read").into_iter().map(|it| it.entry.place).collect()
     }
 
     #[test]
@@ -226,11 +226,11 @@ mod tests {
         for message in messages {
             quarantine.keep(&"test".into(), "f", &refusal(1, message), 7);
         }
-        let kept = read(&path).expect("it is read");
-        for (kept, message) in kept.iter().zip(messages) {
-            let own = kept.entry.message().expect("a message");
+        let entries = read(&path).expect("it is read");
+        for (stored, message) in entries.iter().zip(messages) {
+            let own = stored.entry.message().expect("a message");
             assert_eq!(own, message[..own.len()]);
-            assert_eq!(kept.entry.truncated, own.len() < message.len());
+            assert_eq!(stored.entry.truncated, own.len() < message.len());
             assert_eq!(own.len(), message.len().min(250));
         }
     }
@@ -284,9 +284,9 @@ mod tests {
         for line in 1..=3 {
             quarantine.keep(&"test".into(), "f", &refusal(line, b"a"), 0);
         }
-        let kept = read(&path).expect("it is read");
+        let entries = read(&path).expect("it is read");
         quarantine.keep(&"test".into(), "f", &refusal(4, b"a"), 0);
-        kept[1].remove().expect("it is written");
+        entries[1].remove().expect("it is written");
         quarantine.keep(&"test".into(), "f", &refusal(5, b"a"), 0);
         assert_eq!(places(&path), ["feed.json:1", "feed.json:3", "feed.json:4", "feed.json:5"]);
     }

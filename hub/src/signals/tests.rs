@@ -42,8 +42,8 @@ fn arbitrage_stakes_pay_the_same_for_every_outcome() {
         panic!("{changes:?}");
     };
     assert_eq!(*profit, dec!(0.0373));
-    let told: Vec<_> = legs.iter().map(|leg| (&*leg.bookmaker, leg.price, leg.stake)).collect();
-    assert_eq!(told, [("a", dec!(2.10), dec!(0.493975)), ("b", dec!(2.05), dec!(0.506025))]);
+    let stakes: Vec<_> = legs.iter().map(|leg| (&*leg.bookmaker, leg.price, leg.stake)).collect();
+    assert_eq!(stakes, [("a", dec!(2.10), dec!(0.493975)), ("b", dec!(2.05), dec!(0.506025))]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub struct Row {
     pub draw: String,
     /// The first serves first.
     pub players: [String; 2],
-    /// 1 or 2; 0 where it is not said.
+    /// 1 or 2; 0 if unknown.
     pub winner: u8,
     /// As it stands, from the winner's side.
     pub score: String,

@@ -80,7 +80,7 @@ impl<R: BufRead> LineReader<R> {
     }
 
     /// Goes to the end of a line that is too long. Where the input cannot be read to there, the
-    /// next read says so.
+    /// next read reports it.
     fn skip(&mut self) -> LineEnd {
         self.ended = matches!(self.reader.skip_until(b'\n'), Ok(0));
         LineEnd::TooLong

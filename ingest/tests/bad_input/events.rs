@@ -128,11 +128,11 @@ fn match_id_derives_from_key_and_provider() {
 
 #[test]
 fn a_batch_is_atomic() {
-    let told = r#"{"sport":"football","match":"m1","fact":{"football":{"status":"first_half"}}}"#;
-    let timed = read(&format!(r#"{{"id":"b1","batch":[{told},{told}]}}"#)).unwrap();
+    let line = r#"{"sport":"football","match":"m1","fact":{"football":{"status":"first_half"}}}"#;
+    let timed = read(&format!(r#"{{"id":"b1","batch":[{line},{line}]}}"#)).unwrap();
     assert_eq!((timed.clock_us, timed.batch.at, timed.batch.events.len()), (7, None, 2));
     check_refused(
-        &format!(r#"{{"batch":[{told},{}]}}"#, told.replace("first", "third")),
+        &format!(r#"{{"batch":[{line},{}]}}"#, line.replace("first", "third")),
         "third_half",
     );
 }

@@ -13,8 +13,8 @@ fn refused(bytes: impl AsRef<[u8]>, reason: &str) {
     let path = scratch.file("file", bytes);
     let error = Outcome::of(&path, &Limits::default()).err().unwrap();
     let source = std::error::Error::source(&error).map(|it| format!(": {it}"));
-    let said = format!("{error}{}", source.unwrap_or_default());
-    assert_eq!(said.replace(&path.display().to_string(), "it"), reason);
+    let message = format!("{error}{}", source.unwrap_or_default());
+    assert_eq!(message.replace(&path.display().to_string(), "it"), reason);
 }
 
 #[test]

@@ -78,13 +78,13 @@ async fn an_unchanged_answer_is_as_fresh_as_a_new_one() {
 async fn secrets_reach_only_the_provider() {
     let mut server = Server::start(|_| Reply::status(500)).await;
     let secret = || Secret::from(SECRET.to_owned());
-    let ask = |path: &str, credential| {
+    let request_with = |path: &str, credential| {
         let query = [("regions", "eu,uk")];
         Request::new(&server.url(path), &query, Some(credential), ms(20)).expect("a URL")
     };
     let requests = vec![
-        ask("/h", Credential::Header("x-apisports-key".to_owned(), secret())),
-        ask("/q", Credential::Query("apiKey".to_owned(), secret())),
+        request_with("/h", Credential::Header("x-apisports-key".to_owned(), secret())),
+        request_with("/q", Credential::Query("apiKey".to_owned(), secret())),
     ];
     let settings = settings(requests);
     assert!(!format!("{settings:?}").contains(SECRET));
@@ -143,8 +143,8 @@ async fn check_failure(what: &str, expected: &str, reply: fn(&ReceivedRequest) -
     let mut listener = start(settings);
     assert_eq!(goals(&listener.until_live().await), [0], "{what}");
     let (before, why) = listener.until_down().await;
-    let heard = before.iter().all(|it| matches!(it, Report::Heartbeat | Report::Refused(_)));
-    assert!(heard, "{what}: one failure is not reported: {before:?}");
+    let is_quiet = before.iter().all(|it| matches!(it, Report::Heartbeat | Report::Refused(_)));
+    assert!(is_quiet, "{what}: one failure is not reported: {before:?}");
     assert_eq!(why, format!("{}: {expected}", server.url("/")), "{what}");
     assert_eq!(goals(&listener.until_live().await), [3], "{what}");
     listener.stop().await;

@@ -71,11 +71,11 @@ fn check_players(batches: &[Timed], sheet: &Value) {
 }
 
 fn check_points(points: &[&Point], sheet: &Value) {
-    let count = |kept: &dyn Fn(&Point) -> bool| points.iter().filter(|it| kept(it)).count();
-    let by_player = |kept: &dyn Fn(&Point, Side) -> bool| {
+    let count = |counted: &dyn Fn(&Point) -> bool| points.iter().filter(|it| counted(it)).count();
+    let by_player = |counted: &dyn Fn(&Point, Side) -> bool| {
         json!({
-            "1": count(&|point| kept(point, Side::First)),
-            "2": count(&|point| kept(point, Side::Second)),
+            "1": count(&|point| counted(point, Side::First)),
+            "2": count(&|point| counted(point, Side::Second)),
         })
     };
     let ace = |it: &Point, side| it.how == Some(PointKind::Ace) && it.winner == side;

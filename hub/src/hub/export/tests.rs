@@ -294,15 +294,15 @@ fn older_record_fills_missing_values() {
         [of(define), of(&prices)]
     };
     let [define, late] = price(START + 2, "2.1");
-    let kept = record(&[fixture, about, &status("finished"), score, &define, &late]);
+    let earlier = record(&[fixture, about, &status("finished"), score, &define, &late]);
     let [define, early] = price(START + 1, "2.5");
-    let mut told = record(&[fixture, &status("not_started"), &define, &early]);
-    told.fill_from(&kept);
-    assert_eq!((told.brief.status, told.brief.score), (Status::Finished, Some([2, 1])));
-    assert_eq!(told.brief.referee, kept.brief.referee);
-    let own = told.prices.iter().find(|it| &*it.bookmaker == "b").expect("a price");
+    let mut later = record(&[fixture, &status("not_started"), &define, &early]);
+    later.fill_from(&earlier);
+    assert_eq!((later.brief.status, later.brief.score), (Status::Finished, Some([2, 1])));
+    assert_eq!(later.brief.referee, earlier.brief.referee);
+    let own = later.prices.iter().find(|it| &*it.bookmaker == "b").expect("a price");
     assert_eq!(own.price.map(|it| it.to_string()).as_deref(), Some("2.1"), "the later one stays");
-    let before = told.clone();
-    told.fill_from(&kept);
-    assert_eq!(told, before, "filling twice changes nothing");
+    let before = later.clone();
+    later.fill_from(&earlier);
+    assert_eq!(later, before, "filling twice changes nothing");
 }

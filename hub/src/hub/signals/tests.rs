@@ -111,9 +111,9 @@ fn check_bets(record: &SignalRecord, quotes: &[Quote], file: &str) -> i128 {
         let off = (leg.price * leg.stake - paid).abs();
         assert!(off <= rounded, "{file}: {leg:?} pays another part than {paid}: {record:?}");
     }
-    let told = (*profit * Decimal::from(10_000)).normalize();
-    assert!(told.fract().is_zero(), "{file}: {record:?}");
-    told.mantissa()
+    let basis_points = (*profit * Decimal::from(10_000)).normalize();
+    assert!(basis_points.fract().is_zero(), "{file}: {record:?}");
+    basis_points.mantissa()
 }
 
 /// Compares the arbitrages of a match found by brute force with the published signals.

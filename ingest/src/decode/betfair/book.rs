@@ -112,19 +112,20 @@ impl<'a> Decoder<'a> {
 
     /// The answer is an error: a text, or an object with one.
     fn error(&mut self) -> Read<super::BoxedDecodeError> {
-        let mut said = None;
+        let mut error_text = None;
         if self.json.peek() == Some(b'{') {
             self.json.open(b'{')?;
             while let Some(key) = self.json.key()? {
                 match key {
-                    "message" => said = self.text("message")?,
+                    "message" => error_text = self.text("message")?,
                     _ => self.json.skip()?,
                 }
             }
         } else {
-            said = self.text("error")?;
+            error_text = self.text("error")?;
         }
-        let reason = format!("the answer is an error: {}", quoted(said.as_deref().unwrap_or("?")));
+        let reason =
+            format!("the answer is an error: {}", quoted(error_text.as_deref().unwrap_or("?")));
         Ok(Box::new(value(reason)))
     }
 
@@ -208,7 +209,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let said = match decode(text.as_bytes()) {
+        let decoded = match decode(text.as_bytes()) {
             Err(error) => format!("! {}", error.reason),
             Ok(answer) => {
                 let books = answer.books.iter().map(|book| format!("{} ", book.id));
@@ -216,7 +217,7 @@ mod tests {
                 books.chain(notices.map(|it| format!("({}) ", it.reason))).collect()
             }
         };
-        assert_eq!(said.trim(), expected, "of {text}");
+        assert_eq!(decoded.trim(), expected, "of {text}");
     }
 
     #[test]
@@ -248,8 +249,8 @@ mod tests {
         check(r#"{"status":"OPEN"}"#, "(a market book has no marketId)");
         check("[5,null]", "(market book is of another type)");
         let cut = format!("[{BOOK},{}", &BOOK[..40]);
-        let said = decode(cut.as_bytes()).unwrap();
-        assert_eq!((said.books.len(), said.broken.is_some()), (1, true));
+        let decoded = decode(cut.as_bytes()).unwrap();
+        assert_eq!((decoded.books.len(), decoded.broken.is_some()), (1, true));
         check("{", "! the text ends at byte 1: neither a comma nor the closing bracket");
         let strange = BOOK.replace("\"size\":3", "\"size\":-3");
         check(&strange, "1.5 (an offer lacks its price or its size)");

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::{super::json_error, lenient};
 use crate::error::DecodeError;
 
-/// What is said of one match.
+/// The record of one match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchRecord {
     pub match_id: u64,

@@ -16,17 +16,17 @@ pub(super) fn status(
     before: Option<Status>,
 ) -> Option<(Status, bool)> {
     let elapsed = elapsed.unwrap_or(0);
-    let kept = before.unwrap_or_else(|| by_minute(elapsed));
+    let current = before.unwrap_or_else(|| by_minute(elapsed));
     Some(match short {
         "NS" | "TBD" => (Status::NotStarted, false),
         "1H" => (Status::FirstHalf, true),
         "HT" => (Status::HalfTime, false),
         "2H" => (Status::SecondHalf, true),
         "ET" => (extra_time(elapsed, before), true),
-        "BT" => (extra_break(elapsed, kept), false),
+        "BT" => (extra_break(elapsed, current), false),
         "P" => (Status::Penalties, false),
         "FT" | "AET" | "PEN" | "AWD" | "WO" => (Status::Finished, false),
-        "SUSP" | "INT" => (kept, false),
+        "SUSP" | "INT" => (current, false),
         "LIVE" => (by_minute(elapsed.max(1)), true),
         "PST" => (Status::Postponed, false),
         "CANC" => (Status::Cancelled, false),

@@ -32,13 +32,13 @@ impl Position {
         if begins_image(message) {
             self.forget();
         }
-        for (kept, token) in
+        for (stored, token) in
             [(&mut self.initial_clk, &message.initial_clk), (&mut self.clk, &message.clk)]
         {
             let Some(token) = token else { continue };
-            kept.clear();
+            stored.clear();
             // A truncated token is useless: a longer one is not stored.
-            kept.push_str(if token.len() > CLK_BYTES_MAX { "" } else { token });
+            stored.push_str(if token.len() > CLK_BYTES_MAX { "" } else { token });
         }
         match message.segment {
             Some(Segment::Start) => self.in_segments = true,

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Whether a score is one that may be shown so. What is not shown agrees. On the point that ends a
-/// set it is not said whether the games shown are those of that set or of the next.
+/// set it is unknown whether the games shown are those of that set or of the next.
 pub(super) fn agrees(score: &TennisScore, reading: &Reading) -> bool {
     let over = score.sets.iter().filter(|set| set.winner().is_some()).count();
     let fresh = score.game == GameScore::default()

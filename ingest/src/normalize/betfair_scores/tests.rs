@@ -258,7 +258,7 @@ fn final_status_prevails_over_the_last_phase() {
 }
 
 /// Incidents of a tennis match, written `number type server winner points games sets`, with `-`
-/// for what is not said; a point that wins a game shows no points.
+/// for unknown values; a point that wins a game shows no points.
 fn strokes(strokes: &str, status: &str) -> String {
     let stroke = |text: &str| {
         let fields: Vec<_> = text.split_whitespace().collect();

@@ -96,8 +96,8 @@ pub(super) fn starts(
     by_events: impl Iterator<Item = (Period, Micros)>,
     details: &Details,
 ) -> BTreeMap<Period, Micros> {
-    let said = details.halves.iter().filter_map(|half| Some((half.period, half.start?)));
-    let starts: BTreeMap<_, _> = by_events.chain(said).collect();
+    let stated = details.halves.iter().filter_map(|half| Some((half.period, half.start?)));
+    let starts: BTreeMap<_, _> = by_events.chain(stated).collect();
     let Some(&first) = starts.get(&Period::FirstHalf) else { return BTreeMap::new() };
     starts.into_iter().map(|(period, at)| (period, at.saturating_sub(first))).collect()
 }

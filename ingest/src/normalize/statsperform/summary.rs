@@ -157,7 +157,7 @@ impl Summary {
         }
     }
 
-    /// The side that a goal counts for: the one whose score has grown with it. Where that is not said, an
+    /// The side that a goal counts for: the one whose score increases. If that is unknown, an
     /// own goal is the other side's, as in MA3.
     fn profits(&self, kind: GoalType, score: Option<Pair<u16>>, side: Side) -> Side {
         let before = self.course.goals();

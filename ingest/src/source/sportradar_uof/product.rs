@@ -119,7 +119,7 @@ impl Products {
         match state.status {
             ProductStatus::Live if subscribed => state.whole = Some(timestamp),
             ProductStatus::Live | ProductStatus::Silent => state.status = ProductStatus::Due(now),
-            // The product says so until it has processed the request.
+            // The product reports this until it has processed the request.
             ProductStatus::Requested(..) | ProductStatus::Due(_) => {}
         }
         state.alive = Some(timestamp);

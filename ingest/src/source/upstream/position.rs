@@ -1,7 +1,7 @@
 //! The positions in the channels of another hub, and the commands that keep them up to date.
 //!
 //! Pure: frames in, commands out. A subscription is complete when a `beat` names as many channels as
-//! the hub said that it covers, and each of them has reached the position in the beat.
+//! the hub reported as covered, and each of them has reached the position in the beat.
 
 use std::collections::{HashMap, HashSet};
 
