@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn same_set_is_same_bytes_in_the_order_of_publication() {
+    fn equal_topic_sets_share_bytes_in_publication_order() {
         let mut batch = Batch::default();
         for (topic, seq) in [(5, 1), (7, 1), (5, 2), (9, 1)] {
             batch.add(topic, publication(topic, seq));

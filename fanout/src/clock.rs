@@ -13,7 +13,7 @@ type Instant = std::time::Instant;
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Microseconds since the first call. Never goes back, whatever happens to the wall clock.
+/// Microseconds since the first call. Never goes back, even if the wall clock is set.
 pub(crate) fn monotonic() -> Micros {
     Micros::try_from(START.elapsed().as_micros()).unwrap_or(Micros::MAX)
 }

@@ -481,7 +481,7 @@ mod tests {
 
     /// A source that waits for room, and the stop, must not hang because one shard has panicked.
     #[tokio::test]
-    async fn nothing_waits_for_a_shard_that_panicked() {
+    async fn publishing_does_not_wait_for_a_panicked_shard() {
         let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
             let panics = name == "shard-1";
             let run = move || {

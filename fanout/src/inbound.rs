@@ -222,7 +222,7 @@ impl State {
 }
 
 impl Message {
-    /// Fails as soon as a text cannot become UTF-8, whatever follows.
+    /// Fails as soon as a text cannot become UTF-8 with any further bytes.
     fn check_text(&mut self) -> Result<(), Close> {
         if !self.is_text {
             return Ok(());
@@ -426,7 +426,7 @@ mod tests {
 
         /// Any bytes are parsed without a panic and with the same result, however they are split.
         #[test]
-        fn any_bytes_are_parsed_alike(
+        fn splitting_arbitrary_bytes_does_not_change_the_result(
             bytes in prop::collection::vec(any::<u8>(), 0..300),
             pieces in prop::collection::vec(1_usize..60, 1..20),
         ) {

@@ -10,7 +10,7 @@
 //! A shard is one thread with a loop over the readiness of its sockets (`mio`). There is no task per
 //! connection: an idle connection is one `Subscriber` in a slab and nothing else, and delivery iterates
 //! over an array and writes, instead of waking one task per follower. Shards share only immutable bytes.
-//! A shard that panics closes its mailbox, so that nobody waits for it.
+//! A shard that panics closes its mailbox, so that no sender waits for it.
 //!
 //! One turn (`Shard::turn`) processes everything that is ready:
 //!
@@ -36,7 +36,7 @@
 //!
 //! **Slow clients.** A client that does not keep up, or is new to a topic, gets frames one by one into
 //! its `Outbox`, limited in bytes and age. If there is no room, the subscription leaves the index and
-//! stores a position. When half of the outbox is free again, it asks the host to catch up
+//! stores a position. When half of the outbox is free again, it requests the host to catch up
 //! (`HostRequest::CatchUp`). The answer comes through the mailbox, so it contains every earlier
 //! publication and precedes every later one. Joining and resuming use the same mechanism.
 //!

@@ -213,7 +213,7 @@ mod tests {
         }
 
         #[test]
-        fn closed_mailbox_makes_nobody_wait() {
+        fn closed_mailbox_does_not_block_senders() {
             let mailbox = Mailbox::new(2, NoReceiver);
             mailbox.push([Limited(1), Limited(2), Deferrable(3)]);
             assert!(mailbox.is_crowded() && !mailbox.is_processed());

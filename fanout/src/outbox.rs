@@ -369,7 +369,7 @@ mod tests {
         /// Partly written frames are not withdrawn, frames that go first split no other frame, and
         /// everything else comes out complete and in order.
         #[test]
-        fn frames_that_go_first_split_no_frame(
+        fn priority_frames_never_split_a_frame(
             steps in prop::collection::vec((0_u32..3, 1_usize..20, 0_usize..40), 1..60),
         ) {
             let mut outbox = Outbox::default();
@@ -410,7 +410,7 @@ mod tests {
 
     /// The queue never uses more memory than the budget allows, however short its frames are.
     #[test]
-    fn short_frames_count_what_they_cost() {
+    fn short_frames_are_charged_their_real_cost() {
         let budget = Budget { bytes: 64 * 1024, frame_bytes: FRAME_BYTES, age_us: 1000 };
         for length in [0, 2, 100, 5_000] {
             let mut outbox = Outbox::default();
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn age_spends_the_budget_too() {
+    fn budget_limits_age_too() {
         let mut outbox = Outbox::default();
         assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), origin(1, 0), BUDGET, 0), Ok(()));
         assert_eq!(outbox.push(Bytes::from_static(&[0; 5]), origin(1, 1), BUDGET, 1000), Ok(()));

@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn set_changes_what_it_names() {
+    fn set_changes_only_the_named_options() {
         let text = r#"{"op":"set","id":2,"ch":"football/7","every_ms":1000}"#;
         let Ok(StreamCommand::Set { changes, .. }) = StreamCommand::parse(text) else {
             panic!("a whole set was refused");
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_mistake() {
         let check = |text: &str, code: Code, word: &str| {
             let (found, message) = refused(text);
             assert_eq!(found, code, "{text}");

@@ -92,7 +92,7 @@ pub enum DeliveryOutcome {
     /// No room: the subscription, and any that must not get ahead of it, has left the index and waits to
     /// be caught up.
     Behind(Vec<FollowerRef>),
-    /// No room, and the client asked to be closed in that case.
+    /// No room, and the client requested to be closed in that case.
     TooSlow,
     /// No room, and the message is skipped.
     Skipped,
@@ -197,7 +197,7 @@ impl Session {
         self.subscriptions.len()
     }
 
-    /// Whether the client asked for lag frames.
+    /// Whether the client requested lag frames.
     #[must_use]
     pub fn wants_lag(&self) -> bool {
         self.subscriptions.iter().any(|(_, sub)| sub.options.lag)

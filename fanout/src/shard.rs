@@ -89,11 +89,11 @@ pub(crate) struct Shard {
     poll: Poll,
     subscribers: Subscribers<Connection>,
     buffer: Box<[u8]>,
-    /// The generation of the newest connection: tells connections in one slot apart.
+    /// The generation of the newest connection: distinguishes connections in one slot.
     generation: u64,
     /// Connections to read from in the next turn, each once, even without a socket event.
     unread: Vec<usize>,
-    /// An empty list, kept for its allocation.
+    /// An empty list, reused for its allocation.
     spare: Vec<usize>,
     /// Connections that are closing.
     closing: HashSet<usize, FxBuildHasher>,

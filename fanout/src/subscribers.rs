@@ -69,7 +69,7 @@ pub struct Subscribers<S> {
     effects: Vec<(usize, Effect)>,
     /// When the oldest publication was published that has been written since this was last taken.
     oldest_written: Option<Micros>,
-    // Used within one broadcast and kept for their allocations.
+    // Used within one broadcast and reused for their allocations.
     /// Subscribers that are written to directly.
     direct: Vec<u32>,
     one_by_one: Vec<SlowDelivery>,
@@ -99,7 +99,7 @@ impl From<dialect::HostedCommand> for Command {
 pub enum Effect {
     /// Submit this request to the host.
     Submit(HostRequest),
-    /// Close it: it is too slow, and the client asked to be closed in that case.
+    /// Close it: it is too slow, and the client requested to be closed in that case.
     TooSlow,
     /// Read its commands again.
     Resume,

@@ -138,7 +138,7 @@ mod tests {
         /// Compared with a set: every subscription that joined and did not leave is a follower, and
         /// every reference is right.
         #[test]
-        fn index_is_a_set(steps in prop::collection::vec((any::<bool>(), 0_u32..3, 0_u32..8), 0..200)) {
+        fn topic_index_behaves_as_a_set(steps in prop::collection::vec((any::<bool>(), 0_u32..3, 0_u32..8), 0..200)) {
             let mut topics = Topics::default();
             let mut references: HashMap<(u32, u32), FollowerRef> = HashMap::new();
             let topic = |channel| Topic { channel, rate: Rate::Each };

@@ -179,7 +179,7 @@ fn of_type<'a>(frames: &'a [Value], kind: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn name_that_is_not_covered_is_refused_with_what_opens_it() {
+fn name_not_permitted_is_refused_with_its_offers() {
     let mut world = World::new(permission(&[(0, Classes::NONE, &[])]));
     assert_eq!(of_type(&world.subscribe("football/1"), "subscribed").len(), 1);
     for (name, offers, words) in [
@@ -218,7 +218,7 @@ fn a_pattern_covers_what_is_permitted_and_counts_the_rest() {
 }
 
 #[test]
-fn a_channel_that_opens_is_followed_by_a_pattern_if_it_is_permitted() {
+fn pattern_follows_a_new_channel_if_permitted() {
     let mut world = World::new(permission(&[(0, Classes::NONE, &[])]));
     world.send(&json!({"op": "subscribe", "id": 1, "ch": "tennis/*"}));
     world.send(&json!({"op": "subscribe", "id": 1, "ch": "*/*/odds/*"}));
@@ -232,7 +232,7 @@ fn a_channel_that_opens_is_followed_by_a_pattern_if_it_is_permitted() {
 /// Bought while connected: patterns cover more at once, and names can be subscribed to. Expired while
 /// connected: one frame lists the names.
 #[test]
-fn what_begins_and_ends_changes_running_subscriptions_by_one_frame() {
+fn permission_change_sends_one_frame_to_running_subscriptions() {
     let mut world = World::new(permission(&[(0, Classes::NONE, &["websocket"])]));
     world.subscribe("*/*");
     world.subscribe("*/*/odds/*");
@@ -263,7 +263,7 @@ fn what_begins_and_ends_changes_running_subscriptions_by_one_frame() {
 }
 
 #[test]
-fn an_addon_that_runs_out_ends_its_channels_by_itself() {
+fn expired_addon_ends_its_channels() {
     let periods: [(Micros, Classes, &[&str]); 2] =
         [(0, BOOKS, &["odds"]), (100, Classes::NONE, &[])];
     let mut world = World::new(permission(&periods));

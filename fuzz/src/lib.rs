@@ -78,9 +78,9 @@ impl Witness {
     /// # Panics
     ///
     /// If a guarantee is broken.
-    pub fn hear(&mut self, played: &Interpretation) {
-        let said = played.notices.len();
-        assert!(said <= self.promises.notices_max, "{said} notices, first {:?}", played.notices[0]);
+    pub fn check(&mut self, played: &Interpretation) {
+        let notices = played.notices.len();
+        assert!(notices <= self.promises.notices_max, "{notices} notices, first {:?}", played.notices[0]);
         if !self.promises.clock_never_falls {
             self.clock_us = Micros::MIN;
         }
@@ -128,13 +128,13 @@ impl Witness {
         match fact {
             FootballFact::Incident(incident) => {
                 let is_new = self.incidents.insert(named(incident));
-                assert!(is_new || !self.promises.incidents_once, "told twice: {incident:?}");
+                assert!(is_new || !self.promises.incidents_once, "emitted twice: {incident:?}");
             }
             FootballFact::Correct(incident) if self.promises.incidents_once => {
-                assert!(self.incidents.contains(&named(incident)), "never told: {incident:?}");
+                assert!(self.incidents.contains(&named(incident)), "never emitted: {incident:?}");
             }
             FootballFact::Retract { of, .. } if self.promises.incidents_once => {
-                assert!(self.incidents.remove(&(match_id, of.clone())), "never told: {of}");
+                assert!(self.incidents.remove(&(match_id, of.clone())), "never emitted: {of}");
             }
             _ => {}
         }
@@ -200,7 +200,7 @@ pub fn interpret(bytes: &[u8], interpreter: &mut dyn Interpret, promises: Promis
             let refused = interpreter.message(message, received, &mut played).err();
             played.notices.extend(refused);
             played.notices.iter().for_each(|notice| short(notice, message));
-            witness.hear(&played);
+            witness.check(&played);
         }
         received += SECOND_US;
     }

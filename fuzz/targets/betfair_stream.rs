@@ -31,7 +31,7 @@ fn recorded<'a>(lines: impl Iterator<Item = &'a [u8]>) {
         let clock_us = normalized.pt.unwrap_or_default();
         let timed = ingest::event::Timed { clock_us, batch: normalized.batch };
         let notices = normalized.notices;
-        witness.hear(&Interpretation {
+        witness.check(&Interpretation {
             batches: vec![timed],
             notices,
             ..Interpretation::default()
@@ -47,7 +47,7 @@ fn live<'a>(lines: impl Iterator<Item = &'a [u8]>) {
     for line in lines {
         let mut played = Interpretation::default();
         let taken = live.message(line, 0, &mut played);
-        witness.hear(&played);
+        witness.check(&played);
         assert!(taken.is_ok() || live.is_lost(), "a message that cannot be read is lost");
         assert!(!(live.is_lost() && live.is_complete()), "complete, and something is lost");
         if live.is_lost() {

@@ -35,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
             continue;
         };
         again(&timed, &mut written);
-        witness.hear(&Interpretation { batches: vec![timed], ..Interpretation::default() });
+        witness.check(&Interpretation { batches: vec![timed], ..Interpretation::default() });
     }
 });
 

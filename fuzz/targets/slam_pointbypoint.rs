@@ -22,5 +22,5 @@ fuzz_target!(|bytes: &[u8]| {
     normalizer.finish(&mut played);
     // Each row has its own.
     let notices_max = 8 + bytes.len();
-    Witness::new(Promises { notices_max, ..Promises::default() }).hear(&played);
+    Witness::new(Promises { notices_max, ..Promises::default() }).check(&played);
 });

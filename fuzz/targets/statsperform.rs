@@ -28,7 +28,7 @@ fn event_by_event(document: &Document, summary: Option<&Document>) {
         let _wrong = normalizer.event(event, &mut played);
     }
     normalizer.finish(&mut played);
-    hear(&played, document.events.len());
+    check(&played, document.events.len());
 }
 
 fn moment_by_moment(document: &Document) {
@@ -38,11 +38,11 @@ fn moment_by_moment(document: &Document) {
         let _wrong = summary.moment(moment, &mut played);
     }
     summary.finish(&mut played);
-    hear(&played, document.moments.len());
+    check(&played, document.moments.len());
 }
 
 /// Each event has its own notices.
-fn hear(played: &Interpretation, events: usize) {
+fn check(played: &Interpretation, events: usize) {
     let notices_max = 8 + 2 * events;
-    Witness::new(Promises { notices_max, ..Promises::default() }).hear(played);
+    Witness::new(Promises { notices_max, ..Promises::default() }).check(played);
 }

@@ -21,5 +21,5 @@ fuzz_target!(|bytes: &[u8]| {
     normalizer.finish(&mut played);
     // Each event has its own.
     let notices_max = 8 + 2 * document.events.len();
-    Witness::new(Promises { notices_max, ..Promises::default() }).hear(&played);
+    Witness::new(Promises { notices_max, ..Promises::default() }).check(&played);
 });

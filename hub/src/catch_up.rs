@@ -36,7 +36,7 @@ pub struct ChannelImage {
 #[derive(Debug, Clone, Copy)]
 pub struct WorkBudget {
     pub spent: usize,
-    /// Once this much is spent, an answer ends at the next frame, and its reader asks for the rest.
+    /// Once this much is spent, an answer ends at the next frame, and its reader requests the rest.
     pub max: usize,
 }
 
@@ -55,13 +55,13 @@ impl WorkBudget {
 const MATCH_WORK: usize = 32;
 
 impl Hub {
-    /// Answers a question of the fan-out, whatever it costs.
+    /// Answers a request of the fan-out, without a limit on the work.
     pub fn answer(&mut self, question: &HostRequest) -> HostResponse {
         self.answer_within(question, &mut WorkBudget::up_to(usize::MAX))
     }
 
     /// Answers a question of the fan-out. A reader far behind gets a part of what leads to the head,
-    /// and asks again.
+    /// and requests again.
     pub fn answer_within(&mut self, question: &HostRequest, work: &mut WorkBudget) -> HostResponse {
         match question {
             HostRequest::MatchChannels { pattern } => {
@@ -197,7 +197,7 @@ fn since(
     let mut next = step(sequence, to, work);
     while let Some(first) = next.take() {
         let mut builder = FrameBuilder::new(to, first);
-        // If the work budget is exhausted, the reader asks again from here.
+        // If the work budget is exhausted, the reader continues with a request from here.
         while !work.is_spent() {
             next = step(sequence, builder.last, work);
             let Some(step) = &next else { break };

@@ -55,7 +55,7 @@ impl PartialEq for FieldKey {
     }
 }
 
-/// Two patches that cannot be one: the later one builds anew what the earlier one deleted, and a
+/// Two patches that cannot be merged: the later one rebuilds what the earlier one deleted, and a
 /// merge patch has no word for "replace".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Barrier;
@@ -412,7 +412,7 @@ pub(crate) mod tests {
     proptest! {
         /// Where two patches compose, applying the composition is applying both, to any document.
         #[test]
-        fn composition_is_application(document in tree(), first in tree(), second in tree()) {
+        fn merged_patches_equal_patches_applied_in_order(document in tree(), first in tree(), second in tree()) {
             let mut twice = json(&document);
             apply(&mut twice, &json(&first));
             apply(&mut twice, &json(&second));
@@ -426,7 +426,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn rebuilding_what_was_deleted_is_a_barrier() {
+    fn patches_that_rebuild_a_deleted_object_are_not_merged() {
         let mut first = Object::default();
         first.set("a", Node::Null);
         let mut second = Object::default();

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn schedule_never_slips() {
+    fn load_schedule_does_not_drift() {
         let steady = steady(30_000, 7);
         assert_eq!(steady.intended(0), 0);
         assert_eq!(steady.intended(1), 33);

@@ -223,7 +223,7 @@ mod tests {
     proptest! {
         /// A list has the text of its tree, and merges as its tree does.
         #[test]
-        fn list_is_its_tree(one in tree(), other in tree()) {
+        fn field_list_equals_its_tree(one in tree(), other in tree()) {
             let lists = [&one, &other].map(|tree| {
                 let mut fields = FieldList::default();
                 list(tree, 0, &mut fields);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn later_value_replaces_the_earlier_one_of_its_object_only() {
+    fn later_value_replaces_the_earlier_one_in_the_same_object() {
         let mut fields = FieldList::default();
         fields.set(0, "a", 1_u32);
         fields.open(0, "b");

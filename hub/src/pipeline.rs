@@ -60,7 +60,7 @@ pub enum Input {
         health: Health,
     },
     /// A live source is connected and has no news.
-    Heard {
+    Alive {
         source: SourceNumber,
         received: Micros,
     },
@@ -97,7 +97,7 @@ const INPUTS_PER_TURN: usize = 64;
 const QUESTIONS_PER_TURN: usize = 64;
 
 /// The cost limit (see [`WorkBudget`]) of all questions of a turn, and of a single one: about 0.1
-/// ms or less. Without it, clients that ask faster than they are answered would keep a turn from
+/// ms or less. Without it, clients that request faster than they are answered would keep a turn from
 /// ending, and clients far behind would make it long.
 const QUESTION_WORK_PER_TURN: usize = 128 * 1024;
 const QUESTION_WORK: usize = 64 * 1024;
@@ -204,7 +204,7 @@ impl Input {
             }
             Self::Refused { .. }
             | Self::Health { .. }
-            | Self::Heard { .. }
+            | Self::Alive { .. }
             | Self::Ended { .. }
             | Self::Restarted { .. } => {}
         }
@@ -250,7 +250,7 @@ impl HubReceivers {
 
 impl Host for HubHandle {
     fn submit(&self, request: ShardRequest) {
-        // On the thread of the shard that asks.
+        // On the thread of the requesting shard.
         fault::point();
         if self.requests.try_send(Request::FanOut(request)).is_err() {
             // Only while stopping: the queue has room for a question of every socket.
@@ -328,7 +328,7 @@ impl Writer {
         let mut tick = tokio::time::interval(Duration::from_millis(250));
         let mut export = tokio::time::interval(EXPORT_EVERY);
         export.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // Creates `feeds` before any request can ask for it.
+        // Creates `feeds` before any request can reach it.
         self.tick();
         let mut stepped = clock::stepped();
         loop {
@@ -424,7 +424,7 @@ impl Writer {
             Input::Health { source, health } => {
                 self.hub.set_source_health(source, &health, now(), &mut self.changes);
             }
-            Input::Heard { source, received } => {
+            Input::Alive { source, received } => {
                 self.hub.note_sign_of_life(source, received, now(), &mut self.changes);
             }
             Input::Ended { source } => {

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hub_without_room_is_waited_for_and_not_for_ever() {
+    async fn push_to_a_full_hub_waits_until_a_timeout() {
         let (sources, receivers) = sources(20);
         let full = sources.hub_handle.inputs.try_reserve().expect("there is room for one");
         let source = sources.source("acme");
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_answered_before_the_hub_has_taken_it() {
+    async fn push_is_answered_after_the_hub_has_applied_it() {
         let (sources, mut receivers) = sources(60_000);
         let body = Bytes::from([LINE, b"\nwrong\n", LINE].concat());
         let pushing = async {

@@ -26,7 +26,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use self::betfair::{Caller, Peer, stream::Stream};
 
-/// What Betfair uses when nothing is asked for.
+/// Betfair's default.
 const HEARTBEAT_MS: u64 = 5000;
 
 struct Options {

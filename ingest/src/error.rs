@@ -77,14 +77,14 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Bytes kept of a refused message: nearly all are kept whole, so that they can be tried again.
+    /// Bytes stored of a refused message: nearly all are stored whole, so that they can be retried.
     pub const BYTES_MAX: usize = 64 * 1024;
 
     #[must_use]
     pub fn new(error: DecodeError, place: Place, bytes: &[u8]) -> Self {
-        let kept = &bytes[..bytes.len().min(Self::BYTES_MAX)];
+        let prefix = &bytes[..bytes.len().min(Self::BYTES_MAX)];
         let DecodeError { kind, reason } = error;
-        Self { kind, place, reason, bytes: kept.to_vec(), length: bytes.len() }
+        Self { kind, place, reason, bytes: prefix.to_vec(), length: bytes.len() }
     }
 }
 

@@ -16,7 +16,7 @@
 //!
 //! [`normalize::Interpret`] joins both: one message in; facts, notices and signals (alive, complete,
 //! late, recovering) out. Live sources, recordings and the retry of quarantined messages share it, so the
-//! same bytes produce the same facts whichever way they arrive. A connection knows no format and a format
+//! same bytes produce the same facts however they arrive. A connection knows no format and a format
 //! no connection. The exception is the routing keys of the Unified Odds Feed, which a file does not
 //! contain. Formats that need several messages or files at once, such as Wyscout with its companions,
 //! have no interpreter and are read only by [`recording`].
@@ -24,7 +24,7 @@
 //! # Where bytes come from
 //!
 //! - [`source`]: connections to live feeds: authentication, subscription, resume, quotas, back-off. The
-//!   only I/O besides recordings. A message is interpreted as soon as it is read.
+//!   only I/O other than recordings. A message is interpreted as soon as it is read.
 //! - [`recording`]: files. Format and compression are recognised from the content. Streams are read line
 //!   by line, so memory does not grow with their length. Pacing is the player's task.
 //!

@@ -456,7 +456,7 @@ fn feeds() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds"))
 }
 
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must see that one was skipped")]
+#[expect(clippy::print_stderr, reason = "reports a skipped test")]
 fn skipped() {
     eprintln!("skipped: shared recordings are not here");
 }

@@ -3,7 +3,7 @@
 use simulator::Simulator;
 
 #[test]
-fn swapped_twice_is_as_before() {
+fn swapping_twice_restores_the_fact() {
     let mut facts = 0;
     for timed in Simulator::new(7, 0).take(20_000) {
         for event in timed.batch.events {

@@ -1,4 +1,4 @@
-//! The particulars of a match: round, ground, referee, coaches.
+//! The details of a match: round, ground, referee, coaches.
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 pub(super) struct Bookmaker {
     pub(super) slug: &'static str,
     /// What the implied probabilities of a market add up to beyond 1. Never below 0.022: with the
-    /// favourite at the lowest price, 1.01, less would leave a book that loses whatever happens.
+    /// favourite at the lowest price, 1.01, less would leave a book that loses on every outcome.
     margin: f64,
     /// Milliseconds between two looks at its own prices in play.
     pub(super) pace_ms: (i64, i64),
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prices_stand_on_the_ladder() {
+    fn prices_are_on_the_ladder() {
         let [amberline, cobaltbet, fernwager, ..] = &BOOKMAKERS;
         assert_eq!(decimal(amberline.price(0.5, 2)).to_string(), "1.95");
         assert_eq!(decimal(amberline.price(0.34, 3)).to_string(), "2.86");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn every_book_keeps_something_of_every_market() {
+    fn every_bookmaker_has_a_margin_on_every_market() {
         for bookmaker in &BOOKMAKERS {
             for thousandth in 0..=1000 {
                 let favourite = f64::from(thousandth) / 1000.0;

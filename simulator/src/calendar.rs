@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_meets_everybody_at_home_and_away() {
+    fn every_team_meets_every_other_home_and_away() {
         let pairs: BTreeSet<_> = (0..42).flat_map(|round| round_robin(22, round)).collect();
         assert_eq!(pairs.len(), 22 * 21);
         for round in 0..42 {

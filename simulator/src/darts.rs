@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_begins_has_the_better_of_equals() {
+    fn first_thrower_has_an_advantage_between_equals() {
         let legs = leg_chances([Thrower { skill: 0.2 }; 2]);
         assert!((legs[0] + legs[1] - 1.0).abs() < 1e-9, "{legs:?}");
         assert!((0.55..0.75).contains(&legs[0]), "{legs:?}");

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_plays_twice_a_day() {
+    fn no_participant_plays_twice_a_day() {
         for seed in 0..20 {
             let entries = Plan::new(seed, 0).programme();
             let all: Vec<_> = entries.iter().flat_map(participants).collect();

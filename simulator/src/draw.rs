@@ -1,4 +1,4 @@
-//! Who plays whom: the pairs of a round, and the fields of a day's races.
+//! The draw: the pairs of a round, and the fields of a day's races.
 
 use std::sync::Arc;
 

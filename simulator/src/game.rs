@@ -78,7 +78,7 @@ impl Game {
         MatchOdds::open(markets, self.trading_dice.clone(), self.entry.announced)
     }
 
-    /// Who plays whom, and that it has not begun.
+    /// The fixture, and the status before the start.
     pub(super) fn announcement(&self) -> Vec<Fact> {
         let status = match &self.entry.game {
             GameKind::Football => Fact::Football(FootballFact::Status(FootballStatus::NotStarted)),

@@ -1,7 +1,7 @@
 //! Batches and truths as lines of JSON, for eyes and scripts.
 //!
 //! Keys are in alphabetical order in the source, so that lines come out the same whether
-//! `serde_json` sorts keys or, as another crate of the build may ask of it, keeps their order.
+//! `serde_json` sorts keys or, if another crate of the build enables it, preserves their order.
 
 use std::io;
 

@@ -118,7 +118,7 @@ impl MatchOdds {
         facts
     }
 
-    /// Does what a step of the play asks for.
+    /// Applies a step of the play.
     pub(super) fn follow(&mut self, trading: Trading, now: Micros) -> Vec<OddsFact> {
         match trading {
             Trading::AsBefore => Vec::new(),

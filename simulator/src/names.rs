@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_shares_a_name_with_an_opponent() {
+    fn opponents_have_unique_names() {
         let teams = (0..LEAGUE_COUNT).flat_map(|l| (0..TEAMS_PER_LEAGUE).map(move |t| team(l, t)));
         assert_eq!(teams.map(|team| team.name).collect::<BTreeSet<_>>().len(), 220);
         let players = (0..TOURNAMENT_COUNT)

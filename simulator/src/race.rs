@@ -31,7 +31,7 @@ const CALLS: [f64; 4] = [0.2, 0.45, 0.7, 0.9];
 pub(super) struct RaceCard {
     pub(super) name: Arc<str>,
     pub(super) jumps: bool,
-    /// Whom, with the jockey; the first wears number 1.
+    /// The runners, with their jockeys; the first wears number 1.
     pub(super) runners: Vec<(Participant, Arc<str>)>,
 }
 

@@ -120,7 +120,7 @@ fn all_open(game: &Game, odds: &mut MatchOdds) -> Option<Timed> {
 #[derive(Debug, Default)]
 struct FactDigest {
     /// Statuses, and of football scores and incidents.
-    kept: Vec<Fact>,
+    retained: Vec<Fact>,
     stats: BTreeMap<(Side, Stat), u32>,
     players: BTreeMap<(Side, Id), (Participant, BTreeMap<PlayerStat, u32>)>,
     /// The last report of each kind of analysis.
@@ -170,7 +170,7 @@ impl FactDigest {
                 | Fact::About(_)
                 | Fact::Football(_)
                 | Fact::Tennis(_)
-                | Fact::Odds(_) => self.kept.push(fact),
+                | Fact::Odds(_) => self.retained.push(fact),
             }
         }
         at_once
@@ -196,7 +196,7 @@ impl FactDigest {
     }
 
     fn into_facts(self) -> Vec<Fact> {
-        let mut facts: Vec<Fact> = self.last.into_iter().chain(self.kept).collect();
+        let mut facts: Vec<Fact> = self.last.into_iter().chain(self.retained).collect();
         for side in Side::BOTH {
             let own = self.stats.iter().filter(|((whose, _), _)| *whose == side);
             let values: Vec<_> = own.map(|((_, stat), n)| (*stat, *n)).collect();

@@ -65,12 +65,12 @@ fn check_match(seen: &ObservedMatch, game: &MatchTruth) {
         }
         Ending::Tennis(truth) => check_tennis(&seen.tennis, truth),
         Ending::Scoreboard(truth) => {
-            let board = seen.boards.last.as_ref().expect("a board was told");
+            let board = seen.boards.last.as_ref().expect("a scoreboard was emitted");
             assert_eq!((board.status, board.score), (truth.status, Some(truth.score)));
             assert_eq!((&board.periods, board.winner), (&truth.periods, truth.winner));
         }
         Ending::Race(truth) => {
-            let race = seen.races.last.as_ref().expect("a race was told");
+            let race = seen.races.last.as_ref().expect("a race was emitted");
             assert_eq!((race.status, &race.runners), (truth.status, &truth.runners));
         }
     }
@@ -90,7 +90,7 @@ fn check_football(seen: &Football, truth: &FootballTruth) {
     assert_eq!(seen.statuses, [NotStarted, FirstHalf, HalfTime, SecondHalf, Finished]);
     assert_eq!(truth.status, Finished);
     assert_eq!((seen.score.goals, seen.score.half_time), (truth.score, Some(truth.half_time)));
-    let goals: Vec<_> = truth.goals.iter().map(goal_told).collect();
+    let goals: Vec<_> = truth.goals.iter().map(goal_incident).collect();
     assert_eq!(seen.goals, goals);
     let overturned: Vec<_> = truth.overturned.iter().map(|o| o.goal.eid.to_string()).collect();
     assert_eq!(seen.retracted, overturned);
@@ -101,7 +101,7 @@ fn check_football(seen: &Football, truth: &FootballTruth) {
     assert_eq!(eids(seen, |kind| kind == IncidentKind::PenaltyMissed), missed);
 }
 
-fn goal_told(goal: &Goal) -> Incident {
+fn goal_incident(goal: &Goal) -> Incident {
     let Goal { eid, at, side, scorer, assist, kind, score } = goal.clone();
     Incident {
         player: Some(scorer),
@@ -173,7 +173,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
-    fn facts_lead_to_the_truth(seed: u64) {
+    fn facts_reproduce_the_truth(seed: u64) {
         check(short(seed));
     }
 
@@ -188,7 +188,7 @@ proptest! {
 
 /// Days on which something rare happens, so that it is checked every time.
 #[test]
-fn facts_lead_to_the_truth_on_days_with_rare_events() {
+fn facts_reproduce_the_truth_on_days_with_rare_events() {
     let football = |wanted: fn(&FootballTruth) -> bool| {
         first_day(|game| matches!(&game.ending, Ending::Football(truth) if wanted(truth)))
     };
@@ -217,7 +217,7 @@ fn first_day(wanted: impl Fn(&MatchTruth) -> bool) -> u64 {
 }
 
 #[test]
-fn another_start_gives_the_same_matches_under_other_ids() {
+fn another_start_gives_the_same_matches_with_new_ids() {
     let plan = short(3);
     let later = Plan { start: START + DAY, ..plan };
     let [one, two] = [plan, later].map(|plan| Simulator::truth_of(plan).matches);
@@ -285,7 +285,7 @@ fn tennis_is_plausible_on_average() {
 
 /// Over many matches, home sides win as often as the probabilities before the match say.
 #[test]
-fn probabilities_come_true() {
+fn football_probabilities_match_results() {
     let (mut expected, mut found, mut count) = ([0.0; 2], [0.0; 2], 0.0);
     for number in 0..400 {
         let teams: [Participant; 2] =
@@ -341,9 +341,9 @@ fn every_sport_is_played_by_its_rules() {
     }
 }
 
-/// Over many matches and races, the first side or runner wins as often as was said before.
+/// Over many matches and races, the first side or runner wins as often as predicted.
 #[test]
-fn probabilities_of_the_other_sports_come_true() {
+fn probabilities_of_other_sports_match_results() {
     let mut sums: BTreeMap<Sport, (f64, f64, f64)> = BTreeMap::new();
     for seed in 0..6 {
         let plan = Plan::new(seed, START);
@@ -356,7 +356,7 @@ fn probabilities_of_the_other_sports_come_true() {
             let Chance::Open(open) = game.play.chances(0)[0] else { panic!("decided before") };
             // The favourite of the two, or of the field.
             let place = (0..open.of.len()).max_by(|a, b| open.of[*a].total_cmp(&open.of[*b]));
-            let place = place.expect("somebody runs");
+            let place = place.expect("a runner has a place");
             while let Some(now) = game.play.due() {
                 game.play.step(now);
             }
@@ -376,7 +376,7 @@ fn probabilities_of_the_other_sports_come_true() {
 }
 
 #[test]
-fn lines_are_json_in_a_stable_order() {
+fn json_lines_have_a_stable_key_order() {
     let plan = Plan { length: 3 * MINUTE, ..short(9) };
     let mut day = Vec::new();
     for timed in Simulator::of(plan).take(2_000) {

@@ -61,7 +61,7 @@ impl Session {
                     self.widening = self.wildcards.keys().cloned().collect();
                 }
             }
-            // A dialect of the host has no such frame: its clients hear only of what has ended.
+            // A dialect of the host has no such frame: its clients learn only what has ended.
             Dialect::Hosted(_) if count > 0 => {
                 let offers: Vec<&Offer> = self.permission.lacking(classes, needed).collect();
                 self.notify(Notice::NotEntitled { channel: None, offers: &offers }, context);

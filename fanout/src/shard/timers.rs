@@ -63,7 +63,7 @@ impl Shard {
         }
     }
 
-    /// Sends a slow client a lag frame, if it asked for that: when it becomes slow, each second, and when
+    /// Sends lag frames to a slow client that requested them: when it becomes slow, each second, and when
     /// it has recovered.
     fn send_lag(&mut self, slot: usize, now: Micros) {
         let Some(subscriber) = self.subscribers.get_mut(slot) else { return };

@@ -2,7 +2,7 @@
 //!
 //! Every response of the host is charged to the key of its connection. A key in debt is not refused: the
 //! commands of its sockets wait until the debt is paid off, and other keys are not affected. Publications
-//! are never charged, and slow readers are never kept from catching up.
+//! are never charged, and slow readers can always catch up.
 
 use std::collections::HashMap;
 

@@ -112,7 +112,7 @@ pub struct Source {
     /// Late only because of its silence: the source itself last reported that it is live.
     silent: bool,
     /// When it last gave a sign of life: a message, a heartbeat, an unchanged answer.
-    heard: Option<Micros>,
+    alive_at: Option<Micros>,
     pub messages: u64,
     pub price_changes: u64,
     pub quarantined: u64,
@@ -138,7 +138,7 @@ impl Source {
             since: None,
             last: None,
             silent: false,
-            heard: None,
+            alive_at: None,
             messages: 0,
             price_changes: 0,
             quarantined: 0,
@@ -165,23 +165,23 @@ impl Source {
         self.messages += 1;
         self.price_changes += u64::from(price_changes);
         self.last = Some(received);
-        self.heard(received);
+        self.mark_alive(received);
         self.changed = true;
     }
 
-    pub(super) fn heard(&mut self, at: Micros) {
-        self.heard = self.heard.max(Some(at));
+    pub(super) fn mark_alive(&mut self, at: Micros) {
+        self.alive_at = self.alive_at.max(Some(at));
     }
 
     /// Moves the last sign of life along with the clock. One after the jump has the new time already.
     pub(super) fn clock_jumped(&mut self, by: Micros, now: Micros) {
-        self.heard = self.heard.map(|heard| heard.saturating_add(by).min(now.max(heard)));
+        self.alive_at = self.alive_at.map(|at| at.saturating_add(by).min(now.max(at)));
     }
 
     /// When it becomes late without a sign of life before. `None` for a source that is not live.
     pub(super) fn late_at(&self) -> Option<Micros> {
         let deadline = self.policy.deadline_us.filter(|_| self.is_live())?;
-        Some(self.heard?.saturating_add(deadline))
+        Some(self.alive_at?.saturating_add(deadline))
     }
 
     /// Whether the next sign of life makes it live again. Facts on one connection arrive in order,
@@ -212,7 +212,7 @@ impl Source {
             self.state = health.feed;
             self.since = Some(now);
             // The deadline restarts, otherwise a source that is back would be late at once.
-            self.heard(now);
+            self.mark_alive(now);
         }
         turned
     }

@@ -46,8 +46,10 @@ impl Hub {
 
     /// Updates everything that depends on a source whose state has changed.
     fn refresh_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
-        let told = |known: &&MatchEntry| known.source == source || known.state.has_source(source);
-        let mut ids: Vec<Id> = self.matches.values().filter(told).map(|it| it.state.id).collect();
+        let from_source =
+            |known: &&MatchEntry| known.source == source || known.state.has_source(source);
+        let mut ids: Vec<Id> =
+            self.matches.values().filter(from_source).map(|it| it.state.id).collect();
         ids.sort_unstable();
         for id in ids {
             self.refresh_match(id, source, now, changes);
@@ -71,8 +73,8 @@ impl Hub {
         now: Micros,
         changes: &mut Vec<Change>,
     ) {
-        self.sources[source.0].heard(at);
-        self.mark_heard(source, now, changes);
+        self.sources[source.0].mark_alive(at);
+        self.recover_from_silence(source, now, changes);
     }
 
     /// When [`Hub::check_feeds`] is due next, without a sign of life before.
@@ -100,7 +102,7 @@ impl Hub {
     }
 
     /// Makes a source live again that was late only because of its silence.
-    pub(super) fn mark_heard(
+    pub(super) fn recover_from_silence(
         &mut self,
         source: SourceNumber,
         now: Micros,
@@ -178,8 +180,10 @@ impl Hub {
     /// the same names have another epoch.
     pub fn restart_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
         let stamp = Stamp { source: None, received: now, published: now };
-        let told = |known: &&MatchEntry| known.source == source || known.state.has_source(source);
-        let mut ids: Vec<Id> = self.matches.values().filter(told).map(|it| it.state.id).collect();
+        let from_source =
+            |known: &&MatchEntry| known.source == source || known.state.has_source(source);
+        let mut ids: Vec<Id> =
+            self.matches.values().filter(from_source).map(|it| it.state.id).collect();
         ids.sort_unstable();
         for id in ids {
             let known = self.matches.get_mut(id).expect("it was found above");

@@ -78,14 +78,14 @@ impl Hub {
         let swapped = swapped != self.mapping(own).swapped;
         let now = moment.received;
         let stamp = Stamp { source: moment.source, received: now, published: now };
-        let (told, others) = (self.fixture_in_place(own), self.other_member(from, own));
+        let (own_fixture, others) = (self.fixture_in_place(own), self.other_member(from, own));
         let others = others.and_then(|other| self.fixture_in_place(other));
         let Some(slot) = self.matches.slot(from) else { return };
         let known = &mut self.matches[slot];
         let (sport, source) = (known.state.sport, known.source);
         let Some(mut contribution) = known.state.take_contribution(own) else { return };
         // The fixture of the match may come from another member.
-        contribution.fixture = told.unwrap_or(contribution.fixture);
+        contribution.fixture = own_fixture.unwrap_or(contribution.fixture);
         known.state.fixture = others.unwrap_or_else(|| known.state.fixture.clone());
         let is_empty = known.state.is_empty();
         let mut left = MatchDelta::default();

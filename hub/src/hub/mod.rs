@@ -55,7 +55,7 @@ pub struct HubSettings {
     /// Maximum number of matches per source. Beyond it, the source's earliest ended match is
     /// evicted; without one, its new matches are refused.
     pub matches_max_per_source: usize,
-    /// How long an ended match is kept, in microseconds.
+    /// How long an ended match stays in memory, in microseconds.
     pub ended_keep_us: Micros,
     /// Silence after which clients should treat a document as stale, in milliseconds.
     pub stale_after_ms: u32,
@@ -261,7 +261,7 @@ impl Hub {
     ) -> Vec<ApplyError> {
         self.latest = now;
         self.sources[source.0].message(batch.price_changes, received);
-        self.mark_heard(source, now, changes);
+        self.recover_from_silence(source, now, changes);
         let moment = Moment { source: batch.at, received };
         // Nearly always one match. The usual first room for four is a large allocation, which makes
         // the allocator tidy up for every message.

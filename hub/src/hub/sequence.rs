@@ -35,7 +35,7 @@ pub struct Stamp {
 pub struct TailWindow {
     /// Bytes of memory of a channel's tail.
     pub bytes: usize,
-    /// Age of the oldest update kept, in microseconds.
+    /// Age of the oldest stored update, in microseconds.
     pub age_us: Micros,
 }
 
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// One value that changes again and again, and an event where `has_event` says so.
+    /// One value that changes again and again, and an event where `has_event` returns true.
     fn changed(changes: u64, has_event: fn(u64) -> bool) -> Sequence {
         let mut sequence = sequence();
         let window = TailWindow { bytes: usize::MAX, age_us: i64::MAX };
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn second_reader_passes_over_what_was_merged_for_the_first() {
+    fn second_reader_reuses_merged_blocks() {
         let mut sequence = changed(2_000, |_| false);
         let (mut first, mut second) = (0, 0);
         steps(&mut sequence, 10, &mut first);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn event_is_never_in_a_block() {
+    fn updates_with_events_are_never_merged_into_a_block() {
         let mut sequence = changed(256, |number| number == 100);
         let steps = steps(&mut sequence, 0, &mut 0);
         let events: Vec<Seq> =
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_leave_with_the_tail() {
+    fn blocks_are_removed_with_the_tail() {
         let mut sequence = changed(640, |_| false);
         steps(&mut sequence, 0, &mut 0);
         sequence.trim(10, TailWindow { bytes: usize::MAX, age_us: 0 });

@@ -143,7 +143,7 @@ mod tests {
     use crate::identity::fold;
 
     #[test]
-    fn country_is_read_where_it_is_said() {
+    fn country_is_read_from_the_competition_name() {
         for (competition, expected) in [
             ("English Premier League", Some("England")),
             ("La Liga - Spain", Some("Spain")),

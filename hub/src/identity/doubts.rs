@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn oldest_goes_when_there_are_too_many() {
+    fn oldest_doubt_is_evicted_at_the_limit() {
         let mut doubts = Doubts::default();
         for number in 1..=DOUBTS_MAX as u64 + 1 {
             assert!(doubts.insert((Id(0), Id(number))));

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_feeds_write_differently_becomes_alike() {
+    fn spelling_variants_fold_to_the_same_words() {
         for (text, expected) in [
             ("FC Bayern München", "fc bayern munchen"),
             ("Nott'm Forest", "nottm forest"),

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_taken_out() {
+    fn grade_marks_are_removed_from_names() {
         let under = |age| Some(Youth::Under(age));
         check("Arsenal", "arsenal", false, None, false);
         check("Arsenal (W)", "arsenal", true, None, false);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_resembles_a_mark_stays() {
+    fn text_that_resembles_a_mark_is_not_removed() {
         check("W Connection", "w connection", false, None, false);
         check("B 93", "b 93", false, None, false);
         check("W", "w", false, None, false);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn youth_of_no_age_agrees_with_any() {
+    fn unspecified_youth_age_agrees_with_any_age() {
         let youth = |youth| Grade { youth, ..Grade::default() };
         assert!(youth(Some(Youth::Any)).agrees(youth(Some(Youth::Under(19)))));
         assert!(!youth(Some(Youth::Under(21))).agrees(youth(Some(Youth::Under(19)))));

@@ -289,7 +289,7 @@ impl Identity {
                 self.bind(own, mapping, with, DecidedBy::Rule);
                 0
             }
-            Err(doubts) => self.tell(doubts),
+            Err(doubts) => self.report_doubts(doubts),
         }
     }
 
@@ -303,10 +303,10 @@ impl Identity {
             Ok(_) => Vec::new(),
             Err(doubts) => doubts,
         };
-        self.tell(doubts)
+        self.report_doubts(doubts)
     }
 
-    fn tell(&mut self, doubts: Vec<Doubt>) -> u32 {
+    fn report_doubts(&mut self, doubts: Vec<Doubt>) -> u32 {
         let mut new = 0;
         for doubt in doubts {
             if self.doubts.insert(pair(doubt.one.own, doubt.other.own)) {

@@ -181,17 +181,17 @@ fn is_suffix(word: &str) -> bool {
 /// Removes seeds and countries in brackets: `N. Djokovic (SRB) [1]`.
 fn without_brackets(name: &str) -> String {
     let mut depth = 0_u32;
-    let mut kept = String::with_capacity(name.len());
+    let mut outside = String::with_capacity(name.len());
     // The longest known pairs have about 60 characters.
     for c in name.chars().take(160) {
         match c {
             '(' | '[' => depth += 1,
             ')' | ']' => depth = depth.saturating_sub(1),
-            c if depth == 0 => kept.push(c),
+            c if depth == 0 => outside.push(c),
             _ => {}
         }
     }
-    kept
+    outside
 }
 
 #[cfg(test)]
@@ -211,7 +211,7 @@ mod tests {
     const OTHER: fn(Likeness) -> bool = |it| it == Likeness::Other;
 
     #[test]
-    fn forms_of_one_name_are_the_same() {
+    fn forms_of_one_player_name_match() {
         for (one, other) in [
             ("Novak Djokovic", "N. Djokovic"),
             ("Novak Djokovic", "Djokovic N."),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_the_same_in_any_order() {
+    fn doubles_pairs_match_in_any_order() {
         for (one, other) in [
             ("Dabrowski/Routliffe", "G Dabrowski / E Routliffe"),
             ("Dabrowski/Routliffe", "E. Routliffe & G. Dabrowski"),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn relatives_are_others() {
+    fn players_with_a_common_surname_are_different() {
         for (one, other) in [
             ("A. Zverev", "M. Zverev"),
             ("Alexander Zverev", "M. Zverev"),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_the_same_is_near() {
+    fn uncertain_player_names_are_near() {
         check("Djokovic", "Novak Djokovic", NEAR);
         check("Aleksandr Bublik", "Alexander Bublik", NEAR);
         check("Svetlana Kuznetsowa", "S. Kuznetsova", NEAR);

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_one_team_are_the_same() {
+    fn names_of_one_team_match() {
         for names in [
             &["Man City", "Manchester City", "Manchester City FC"][..],
             &["Man United", "Man Utd", "Manchester United", "Manchester Utd"],
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn other_teams_are_others() {
+    fn different_teams_do_not_match() {
         for (one, other) in [
             ("Man City", "Man United"),
             ("Manchester City", "Middlesbrough"),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn name_is_never_taken_off_altogether() {
+    fn team_name_never_becomes_empty() {
         for (name, key) in
             [("FC", "fc"), ("AFC FC", "fc"), ("1. FC", "1"), ("W", "w"), ("&", "and")]
         {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn table_holds_in_its_own_country_only() {
+    fn alias_applies_only_in_its_own_country() {
         let key = |country| TeamName::read("Inter", true, country).key;
         assert_eq!(key(Some("Italy")), "inter milan");
         assert_eq!(key(None), "inter milan");

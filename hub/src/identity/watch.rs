@@ -1,4 +1,4 @@
-//! Forwards the operator's orders to the hub, whichever program stored them.
+//! Forwards the operator's orders to the hub, no matter which program stored them.
 
 use std::{convert::Infallible, time::Duration};
 

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gap_depends_on_what_is_told() {
+    fn start_gap_depends_on_sport_and_precision() {
         let at = |hours| StartTime::At(hours * HOUR_US);
         for (one, other, sport, expected) in [
             (at(0), at(3), Sport::Football, StartGap::Fits(3 * HOUR_US)),

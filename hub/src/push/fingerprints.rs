@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_is_forgotten_first() {
+    fn oldest_fingerprint_is_evicted_first() {
         let mut recent = RecentFingerprints::new(2);
         let [a, b, c] = ["a", "b", "c"].map(Fingerprint::of_id);
         for fingerprint in [a, b, a, c] {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_no_content() {
+    fn id_and_content_fingerprints_differ() {
         assert_ne!(Fingerprint::of_id("a"), Fingerprint::of_content(b"a"));
     }
 }

@@ -46,10 +46,10 @@ impl QuarantineEntry {
         // A sender may have put a key in place of a line. Redacted before the cut, so that no part
         // of one remains.
         let harmless = redact_keys(&refusal.bytes);
-        let kept = &harmless[..harmless.len().min(bytes_max)];
-        let (bytes, base64) = match std::str::from_utf8(kept) {
+        let prefix = &harmless[..harmless.len().min(bytes_max)];
+        let (bytes, base64) = match std::str::from_utf8(prefix) {
             Ok(text) => (Some(text.to_owned()), None),
-            Err(_) => (None, Some(BASE64_STANDARD.encode(kept))),
+            Err(_) => (None, Some(BASE64_STANDARD.encode(prefix))),
         };
         Self {
             at,
@@ -63,7 +63,7 @@ impl QuarantineEntry {
                 .collect(),
             bytes,
             base64,
-            truncated: kept.len() < refusal.length,
+            truncated: prefix.len() < refusal.length,
         }
     }
 

@@ -103,15 +103,15 @@ impl Quarantine {
         let age = |began: Option<Micros>| began.map_or(0, |began| now.saturating_sub(began));
         if age(self.older_began) >= self.limits.age_max_us {
             self.older_began = None;
-            self.tell_failure(fs::remove_file(older(&self.path)));
+            self.report_failure(fs::remove_file(older(&self.path)));
         }
         if age(self.began) >= self.limits.age_max_us / 2 {
             let rotated = self.rotate();
-            self.tell_failure(rotated);
+            self.report_failure(rotated);
         }
     }
 
-    fn tell_failure(&self, done: io::Result<()>) {
+    fn report_failure(&self, done: io::Result<()>) {
         match done {
             Err(error) if error.kind() != io::ErrorKind::NotFound => self.failed(&error),
             _ => {}
@@ -148,7 +148,7 @@ impl Quarantine {
 
     fn restrict_older(&self) {
         let permissions = Permissions::from_mode(OWNER_ONLY);
-        self.tell_failure(fs::set_permissions(older(&self.path), permissions));
+        self.report_failure(fs::set_permissions(older(&self.path), permissions));
     }
 
     fn open(&mut self) -> io::Result<&mut File> {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn places(path: &Path) -> Vec<String> {
-        read(path).expect("it is read").into_iter().map(|kept| kept.entry.place).collect()
+        read(path).expect("it is read").into_iter().map(|it| it.entry.place).collect()
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_kept_to_the_byte() {
+    fn quarantined_messages_are_stored_byte_for_byte() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("q.ndjson");
         let mut quarantine = Quarantine::new(path.clone(), LIMITS);
@@ -226,17 +226,17 @@ mod tests {
         for message in messages {
             quarantine.keep(&"test".into(), "f", &refusal(1, message), 7);
         }
-        let kept = read(&path).expect("it is read");
-        for (kept, message) in kept.iter().zip(messages) {
-            let own = kept.entry.message().expect("a message");
+        let entries = read(&path).expect("it is read");
+        for (stored, message) in entries.iter().zip(messages) {
+            let own = stored.entry.message().expect("a message");
             assert_eq!(own, message[..own.len()]);
-            assert_eq!(kept.entry.truncated, own.len() < message.len());
+            assert_eq!(stored.entry.truncated, own.len() < message.len());
             assert_eq!(own.len(), message.len().min(250));
         }
     }
 
     #[test]
-    fn files_are_the_owners_alone_and_hold_no_key() {
+    fn quarantine_files_are_private_and_contain_no_key() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("q.ndjson");
         // As an earlier version left them.
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_for_too_long() {
+    fn entries_are_removed_after_the_maximum_age() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("q.ndjson");
         let age = LIMITS.age_max_us;
@@ -277,16 +277,16 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_taken_out_while_others_come() {
+    fn entry_is_removed_while_others_are_added() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("q.ndjson");
         let mut quarantine = Quarantine::new(path.clone(), LIMITS);
         for line in 1..=3 {
             quarantine.keep(&"test".into(), "f", &refusal(line, b"a"), 0);
         }
-        let kept = read(&path).expect("it is read");
+        let entries = read(&path).expect("it is read");
         quarantine.keep(&"test".into(), "f", &refusal(4, b"a"), 0);
-        kept[1].remove().expect("it is written");
+        entries[1].remove().expect("it is written");
         quarantine.keep(&"test".into(), "f", &refusal(5, b"a"), 0);
         assert_eq!(places(&path), ["feed.json:1", "feed.json:3", "feed.json:4", "feed.json:5"]);
     }

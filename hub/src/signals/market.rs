@@ -39,7 +39,7 @@ impl<'a> OpenPrices<'a> {
     fn of(quotes: &'a [Quote]) -> Self {
         let open = quotes.iter().filter(|quote| quote.state == QuoteState::Open);
         let priced = open.filter_map(|quote| {
-            // A price of 1 or less is none: nobody wins by it.
+            // A price of 1 or less is no price: it pays no profit.
             let price = quote.price.filter(|price| *price > Decimal::ONE)?;
             Some((quote.outcome, (price, &quote.bookmaker)))
         });
@@ -47,7 +47,7 @@ impl<'a> OpenPrices<'a> {
         prices.sort_by(|(a_outcome, a), (b_outcome, b)| {
             (a_outcome, a.1, b.0).cmp(&(b_outcome, b.1, a.0))
         });
-        prices.dedup_by(|next, kept| (next.0, next.1.1) == (kept.0, kept.1.1));
+        prices.dedup_by(|next, previous| (next.0, next.1.1) == (previous.0, previous.1.1));
         prices.sort_by(|(a_outcome, a), (b_outcome, b)| {
             (a_outcome, b.0, a.1).cmp(&(b_outcome, a.0, b.1))
         });

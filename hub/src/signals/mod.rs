@@ -2,11 +2,11 @@
 //!
 //! In: the quotes of one market whenever one of them changes, where the ball is, who won a point. Out:
 //! [`SignalChange`]s, by which signals begin, change and end. Pure state, a [`SignalTracker`] for each match; time is
-//! passed in, so that a recording gives the same signals at whatever speed it is played.
+//! passed in, so that a recording gives the same signals at any playback speed.
 //!
 //! | kind | it is so while | source |
 //! |---|---|---|
-//! | [`SignalKind::Arbitrage`] | the best prices of all outcomes, of whatever bookmakers, add up to less than a fair book: the sum of 1/price is below 1, exactly | definition of a sure bet; stakes in proportion to 1/price pay the same whatever comes true |
+//! | [`SignalKind::Arbitrage`] | the best prices of all outcomes, from any bookmakers, add up to less than a fair book: the sum of 1/price is below 1, exactly | definition of a sure bet; stakes in proportion to 1/price pay the same for every outcome |
 //! | [`SignalKind::PriceGap`] | one bookmaker's price is higher than the next best one's by `gap_percent` | |
 //! | [`SignalKind::Value`] | the best price times the fair probability is 1 + `value_percent` or more; fair are the medians' 1/price, divided by their sum | multiplicative removal of the margin, as in Clarke, Kovalchik and Ingram, *Adjusting bookmaker's odds to allow for overround*, 2017 |
 //! | [`SignalKind::Steam`] | within `steam_ms` so many bookmakers have moved the price of an outcome one way by `steam_percent`, and none has moved it the other way | |

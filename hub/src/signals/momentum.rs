@@ -19,15 +19,15 @@ use super::{Finding, Signal, SignalKind, Topic};
 
 const HALF_LIFE_US: f64 = 120.0 * 1e6;
 
-/// Of a few minutes of play: less says nothing.
+/// The weight of a few minutes of play. Less is not significant.
 const WEIGHT_MIN: f64 = 8.0;
 
-const GAINED: f64 = 0.7;
-const KEPT: f64 = 0.6;
+const GAIN_SHARE: f64 = 0.7;
+const KEEP_SHARE: f64 = 0.6;
 
 const POINTS: usize = 12;
-const POINTS_GAINED: usize = 9;
-const POINTS_KEPT: usize = 8;
+const POINTS_TO_GAIN: usize = 9;
+const POINTS_TO_KEEP: usize = 8;
 
 /// The run of play of one match.
 #[derive(Debug, Default)]
@@ -44,15 +44,15 @@ pub struct MomentumTracker {
 impl MomentumTracker {
     /// The ball is somewhere now. Only what is new about it counts.
     pub fn ball(&mut self, ball: Ball, at: Micros) -> Option<Signal> {
-        let told = (ball.side, ball.situation);
-        if self.last.replace(told) != Some(told) {
+        let state = (ball.side, ball.situation);
+        if self.last.replace(state) != Some(state) {
             self.decay(at);
             self.weights[ball.side.index()] += weight(ball.situation);
         }
         let whole = self.weights[0] + self.weights[1];
         let share = |side: Side| self.weights[side.index()] / whole;
-        let keeps = |side: &Side| share(*side) >= KEPT;
-        let gains = |side: &Side| share(*side) >= GAINED;
+        let keeps = |side: &Side| share(*side) >= KEEP_SHARE;
+        let gains = |side: &Side| share(*side) >= GAIN_SHARE;
         let leader = if whole < WEIGHT_MIN {
             None
         } else {
@@ -69,8 +69,8 @@ impl MomentumTracker {
         }
         self.points.push_back(winner);
         let won = |side: Side| self.points.iter().filter(|it| **it == side).count();
-        let leader = self.leader.filter(|side| won(*side) >= POINTS_KEPT);
-        let gains = |side: &Side| won(*side) >= POINTS_GAINED;
+        let leader = self.leader.filter(|side| won(*side) >= POINTS_TO_KEEP);
+        let gains = |side: &Side| won(*side) >= POINTS_TO_GAIN;
         self.leader = leader.or_else(|| Side::BOTH.into_iter().find(gains));
         #[expect(clippy::cast_precision_loss, reason = "a dozen points")]
         self.leader.map(|side| signal(side, won(side) as f64 / self.points.len() as f64))
@@ -79,8 +79,8 @@ impl MomentumTracker {
     fn decay(&mut self, at: Micros) {
         #[expect(clippy::cast_precision_loss, reason = "a match is below 2^52 microseconds")]
         let since = (at - self.at).max(0) as f64;
-        let kept = (-since / HALF_LIFE_US).exp2();
-        self.weights = self.weights.map(|weight| weight * kept);
+        let decay = (-since / HALF_LIFE_US).exp2();
+        self.weights = self.weights.map(|weight| weight * decay);
         self.at = self.at.max(at);
     }
 }

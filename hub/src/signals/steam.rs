@@ -45,7 +45,7 @@ impl Steam {
     ) -> Vec<Signal> {
         let mut next = 0;
         for quote in quotes.iter().filter(|quote| quote.state == QuoteState::Open) {
-            // A price of 1 or less is none: nobody wins by it.
+            // A price of 1 or less is no price: it pays no profit.
             if let Some(price) = quote.price.filter(|price| *price > Decimal::ONE) {
                 let place = self.place(quote, price, next);
                 self.prices[place].note(price, at);

@@ -27,7 +27,7 @@ fn evaluate(quotes: &[Quote]) -> Vec<SignalChange> {
 }
 
 #[test]
-fn arbitrage_pays_the_same_whatever_comes_true() {
+fn arbitrage_stakes_pay_the_same_for_every_outcome() {
     // 1/2.10 + 1/2.05 = 0.476190 + 0.487805 = 0.963995; 1/0.963995 = 1.037349.
     let quotes = [
         quote("a", Outcome::Player1, dec!(2.10)),
@@ -42,12 +42,12 @@ fn arbitrage_pays_the_same_whatever_comes_true() {
         panic!("{changes:?}");
     };
     assert_eq!(*profit, dec!(0.0373));
-    let told: Vec<_> = legs.iter().map(|leg| (&*leg.bookmaker, leg.price, leg.stake)).collect();
-    assert_eq!(told, [("a", dec!(2.10), dec!(0.493975)), ("b", dec!(2.05), dec!(0.506025))]);
+    let stakes: Vec<_> = legs.iter().map(|leg| (&*leg.bookmaker, leg.price, leg.stake)).collect();
+    assert_eq!(stakes, [("a", dec!(2.10), dec!(0.493975)), ("b", dec!(2.05), dec!(0.506025))]);
 }
 
 #[test]
-fn fair_book_is_no_arbitrage_and_neither_is_half_a_one() {
+fn fair_or_incomplete_book_is_no_arbitrage() {
     let fair = [quote("a", Outcome::Over, dec!(2.00)), quote("b", Outcome::Under, dec!(2.00))];
     assert_eq!(of_kind(evaluate(&fair), SignalKind::Arbitrage), []);
     let mut half = ["a", "b", "c"].map(|name| quote(name, Outcome::Home, dec!(5.00)));
@@ -59,7 +59,7 @@ fn fair_book_is_no_arbitrage_and_neither_is_half_a_one() {
 }
 
 #[test]
-fn gap_and_value_are_of_the_best_price() {
+fn price_gap_and_value_use_the_best_price() {
     let book = |name: &str, home, away| {
         [quote(name, Outcome::Home, home), quote(name, Outcome::Away, away)]
     };
@@ -89,7 +89,7 @@ fn gap_and_value_are_of_the_best_price() {
 }
 
 #[test]
-fn steam_begins_with_the_third_and_ends_with_time() {
+fn steam_begins_at_the_third_bookmaker_and_expires() {
     let settings = SignalSettings::default();
     let mut tracker = SignalTracker::default();
     let quotes = |prices: [Decimal; 3]| {
@@ -114,7 +114,7 @@ fn steam_begins_with_the_third_and_ends_with_time() {
 }
 
 #[test]
-fn suspension_is_told_while_others_trade() {
+fn suspension_is_signalled_while_others_trade() {
     let mut quotes: Vec<_> =
         ["a", "b", "c", "d"].map(|name| quote(name, Outcome::Home, dec!(2))).into();
     quotes[3].state = QuoteState::Suspended;
@@ -128,7 +128,7 @@ fn suspension_is_told_while_others_trade() {
 }
 
 #[test]
-fn momentum_goes_over_by_an_end_and_a_begin() {
+fn momentum_change_ends_one_signal_and_begins_another() {
     use ingest::event::Side;
     let mut tracker = SignalTracker::default();
     let mut play = |side, times: i64| -> Vec<SignalChange> {
@@ -142,7 +142,7 @@ fn momentum_goes_over_by_an_end_and_a_begin() {
     assert_eq!(begun, 1, "{second:?}");
 }
 
-/// Whether any choice of one price for each outcome wins whatever comes true: all of them tried.
+/// Whether any choice of one price for each outcome wins for every outcome: tries all of them.
 fn any_choice_wins(quotes: &[Quote], outcomes: &[Outcome]) -> bool {
     let prices = |outcome: &Outcome| {
         let of = quotes.iter().filter(move |quote| quote.outcome == *outcome);
@@ -168,7 +168,7 @@ proptest! {
         book in prop::collection::vec((0_usize..5, 0_usize..3, 101_i64..900, 0_u8..8), 0..24)
     ) {
         let outcomes = [Outcome::Home, Outcome::Draw, Outcome::Away];
-        // The market has three outcomes, whoever prices them.
+        // The market has three outcomes, even if no bookmaker prices all of them.
         let unpriced = |outcome| Quote { price: None, ..quote("a", outcome, Decimal::ONE) };
         let mut quotes: Vec<Quote> = outcomes.into_iter().map(unpriced).collect();
         for (bookmaker, outcome, cents, state) in book {

@@ -38,7 +38,7 @@ fn input(source: SourceNumber, message: SourceMessage) -> Input {
     let health = |feed, why| Input::Health { source, health: Health { feed, why } };
     match report {
         Report::Batch(batch) => Input::Batch { source, batch, received },
-        Report::Heartbeat => Input::Heard { source, received },
+        Report::Heartbeat => Input::Alive { source, received },
         Report::Refused(refusal) => Input::Refused { source, refusal },
         Report::Live => health(FeedState::Live, None),
         Report::Recovering => health(FeedState::Recovering, None),

@@ -199,16 +199,16 @@ fn entry(out: &mut Object, selection: &Selection, patch: bool) {
 
 fn transitions(out: &mut Object, market: &Market) {
     let first = u64::from(market.transitions_dropped) + 1;
-    for (number, kept) in (first..).zip(&market.transitions) {
-        out.object("transitions").set(FieldKey::Int(number), transition(*kept));
+    for (number, stored) in (first..).zip(&market.transitions) {
+        out.object("transitions").set(FieldKey::Int(number), transition(*stored));
     }
 }
 
-/// A transition, and the removal of the oldest one if it exceeds the number that is kept.
+/// A transition, and the removal of the oldest one if the number stored is exceeded.
 fn transition_patch(out: &mut Object, market: &Market, number: u32) {
     let out = out.object("transitions");
-    let kept = market.numbered(number).map(|kept| transition(*kept));
-    out.set_or_null(FieldKey::Int(number.into()), kept);
+    let stored = market.numbered(number).map(|stored| transition(*stored));
+    out.set_or_null(FieldKey::Int(number.into()), stored);
     if number > Market::TRANSITIONS_MAX {
         out.set(FieldKey::Int((number - Market::TRANSITIONS_MAX).into()), Node::Null);
     }

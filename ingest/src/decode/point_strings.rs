@@ -27,7 +27,7 @@ pub struct Row {
     pub draw: String,
     /// The first serves first.
     pub players: [String; 2],
-    /// 1 or 2; 0 where it is not said.
+    /// 1 or 2; 0 if unknown.
     pub winner: u8,
     /// As it stands, from the winner's side.
     pub score: String,
@@ -251,13 +251,13 @@ mod tests {
     }
 
     #[test]
-    fn odd_characters_are_told_once() {
+    fn odd_characters_are_reported_once() {
         let (strokes, strange) = strokes("S x x-S");
         assert_eq!((strokes.len(), strange), (2, vec!['x', '-']));
     }
 
     #[test]
-    fn rows_stand_alone() {
+    fn invalid_row_does_not_affect_the_others() {
         let text = "pbp_id,server1,server2,pbp,winner\n1,Ann,Bea,SSSS,9\n,Ann,Bea,SS\n3\n4,A,B,;\n";
         let rows = rows(text.as_bytes()).unwrap();
         assert_eq!(rows[0].as_ref().map(|row| row.winner), Ok(0));

@@ -67,7 +67,7 @@ pub struct MatchRow {
     pub partners: [String; 2],
     /// `Complete`, `Retired`, or empty, which is the rule.
     pub status: String,
-    /// 1 or 2; 0 where it is not said.
+    /// 1 or 2; 0 if unknown.
     pub winner: u8,
 }
 

@@ -310,7 +310,7 @@ mod tests {
     use super::ExpectedGoals;
 
     #[test]
-    fn expected_goals_that_cannot_be_are_refused() {
+    fn impossible_expected_goals_are_refused() {
         assert_eq!(ExpectedGoals::from_goals(0.088_489_294), Some(ExpectedGoals(8_849)));
         assert_eq!(ExpectedGoals::from_goals(2.73).map(ExpectedGoals::goals), Some(2.73));
         for wrong in [-0.1, 30.1, f64::NAN, f64::INFINITY] {

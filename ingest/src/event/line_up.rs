@@ -78,7 +78,7 @@ words! {
 }
 
 impl PlayerPosition {
-    /// The letter by which line-ups tell it.
+    /// The letter that stands for it in line-ups.
     #[must_use]
     pub fn letter(self) -> &'static str {
         match self {

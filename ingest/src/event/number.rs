@@ -97,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_kept() {
+    fn decimal_text_preserves_every_digit() {
         for text in ["2.10", "0", "-0.25", "79228162514264337593543950335", "1000000.01"] {
             assert_eq!(read(&format!("\"{text}\"")), Ok(text.to_owned()));
         }
     }
 
     #[test]
-    fn whatever_may_have_lost_digits_is_refused() {
+    fn numbers_that_may_have_lost_digits_are_refused() {
         for json in ["2.1", "2", "1e3", "null", "true"] {
             let error = read(json).unwrap_err();
             assert!(error.contains("a JSON number may have lost digits"), "{json}: {error}");

@@ -8,7 +8,7 @@ use super::{
 };
 
 impl Fact {
-    /// The fact as who calls the second side the first would tell it. Twice is as if never.
+    /// The fact with the sides swapped. Swapping twice restores it.
     #[must_use]
     pub fn swapped(&self) -> Self {
         match self {

@@ -48,13 +48,13 @@ fn goes_with_another(path: &Path, format: Format, named: &[PathBuf]) -> bool {
 }
 
 /// The files in which the companion of a recording may be: those named by the user that are
-/// companions of its format, then those next to it, of which `beside` gives the names before
+/// companions of its format, then those next to it, of which `companion_name` gives the names before
 /// compression.
 pub(super) fn candidates(
     path: &Path,
     named: &[PathBuf],
     format: Format,
-    beside: &str,
+    companion_name: &str,
 ) -> Vec<PathBuf> {
     let is_companion = |path: &&PathBuf| {
         matches!(
@@ -64,7 +64,7 @@ pub(super) fn candidates(
     };
     let mut candidates: Vec<_> = named.iter().filter(is_companion).cloned().collect();
     for end in ["", ".gz", ".bz2"] {
-        let path = path.with_file_name(format!("{beside}{end}"));
+        let path = path.with_file_name(format!("{companion_name}{end}"));
         if path.is_file() && !candidates.contains(&path) {
             candidates.push(path);
         }
@@ -81,9 +81,9 @@ pub(super) fn read_all<T>(
     read: impl Fn(&[u8]) -> Result<T, DecodeError>,
 ) -> impl Iterator<Item = T> {
     candidates.into_iter().filter_map(move |path| {
-        let said = bytes_of(&path, limits).and_then(|whole| read(&whole.bytes));
+        let result = bytes_of(&path, limits).and_then(|whole| read(&whole.bytes));
         let file = path.display().to_string().into();
-        said.map_err(|error| refusals.push_back(refused(error, &file, 0, &[]))).ok()
+        result.map_err(|error| refusals.push_back(refused(error, &file, 0, &[]))).ok()
     })
 }
 

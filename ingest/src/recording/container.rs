@@ -174,7 +174,7 @@ impl ContainerFeed {
             let (at, bytes) = message(line.text)?;
             let mut played = Interpretation::default();
             let taken = interpreter.message(&bytes, at, &mut played);
-            // It is played when it came, whatever it says of when it was true.
+            // It is played at its time of arrival, not at the time that it states.
             *clock_us = at.max(*clock_us);
             let timed = |it| super::Timed { clock_us: *clock_us, ..it };
             steps.extend(played.batches.into_iter().map(timed).map(Step::Batch));

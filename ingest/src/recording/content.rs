@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn format_is_told_by_its_keys() {
+    fn format_is_recognised_by_its_keys() {
         let betfair = Content::Recording(Format::BetfairStream);
         check(r#"{"op":"mcm","pt":1}"#, Some(betfair));
         check("}}garbage\n{\"pt\":1, \"clk\": \"a\"", Some(betfair));

@@ -80,7 +80,7 @@ impl<R: BufRead> LineReader<R> {
     }
 
     /// Goes to the end of a line that is too long. Where the input cannot be read to there, the
-    /// next read says so.
+    /// next read reports it.
     fn skip(&mut self) -> LineEnd {
         self.ended = matches!(self.reader.skip_until(b'\n'), Ok(0));
         LineEnd::TooLong
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_failure_is_told_once() {
+    fn text_before_a_read_failure_is_returned_once() {
         struct Broken;
         impl Read for Broken {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

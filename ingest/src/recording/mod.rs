@@ -366,14 +366,14 @@ impl Opening<'_> {
         whole.ok_or_else(|| OpenError::TooLong { path: self.path.to_owned(), limit })
     }
 
-    /// The companions of the recording, in the files named and in `beside`.
+    /// The companions of the recording, in the files named and in `companion_name`.
     fn companions<T>(
         &mut self,
         format: Format,
-        beside: &str,
+        companion_name: &str,
         read: impl Fn(&[u8]) -> Result<T, DecodeError>,
     ) -> impl Iterator<Item = T> {
-        let candidates = companion::candidates(self.path, self.named, format, beside);
+        let candidates = companion::candidates(self.path, self.named, format, companion_name);
         companion::read_all(candidates, self.limits, self.steps, read)
     }
 }

@@ -32,8 +32,8 @@ impl SlamFeed {
     pub(super) fn open(opening: &mut Opening<'_>) -> Result<Self, OpenError> {
         let mut lines = opening.lines(opening.limits.message_bytes_max)?;
         let columns = header(&mut lines).map_err(|error| opening.unusable(error))?;
-        let beside = beside(opening);
-        let rows = opening.companions(Format::SlamPointByPoint, &beside, slam::matches);
+        let companion = companion_stem(opening);
+        let rows = opening.companions(Format::SlamPointByPoint, &companion, slam::matches);
         let rows = rows.flatten().collect();
         let matches = Matches { file: opening.file(), rows, start: opening.start, current: None };
         Ok(Self { file: opening.file(), lines, columns, matches })
@@ -100,6 +100,6 @@ fn header(lines: &mut LineReader<Bytes>) -> Result<PointColumns, DecodeError> {
 }
 
 /// `X.match.csv` goes with `X.points.csv`.
-fn beside(opening: &Opening<'_>) -> String {
+fn companion_stem(opening: &Opening<'_>) -> String {
     format!("{}.match.csv", super::stem(opening.path))
 }

@@ -23,10 +23,10 @@ pub(super) fn open(opening: &mut Opening<'_>) -> Result<EventFeed<Normalizer>, O
     EventFeed::new(opening, &whole, document.events, document.broken, normalizer)
 }
 
-/// `15986.lineups.json` goes with `15986.events.json`; the normaliser tells whose squad it is.
+/// `15986.lineups.json` goes with `15986.events.json`; the normaliser finds the side of each squad.
 fn squads(opening: &mut Opening<'_>) -> Vec<Squad> {
-    let beside = format!("{}.lineups.json", stem(opening.path));
-    opening.companions(Format::StatsBomb, &beside, statsbomb::squads).flatten().collect()
+    let companion = format!("{}.lineups.json", stem(opening.path));
+    opening.companions(Format::StatsBomb, &companion, statsbomb::squads).flatten().collect()
 }
 
 impl EventByEvent for Normalizer {

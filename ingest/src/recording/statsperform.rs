@@ -45,12 +45,12 @@ pub(super) fn match_key(path: &Path) -> Option<Arc<str>> {
 /// `X.ma3.json`.
 fn summary(opening: &mut Opening<'_>, document: &Document) -> Option<Document> {
     let key = document.info.as_ref().map(|info| info.id.clone());
-    let beside = format!("{}.ma1.json", stem(opening.path));
+    let companion = format!("{}.ma1.json", stem(opening.path));
     let read = |bytes: &[u8]| Ok(statsperform::decode(bytes));
     let of_match = |it: &Document| {
         it.info.as_ref().is_some_and(|info| key.as_ref().is_none_or(|key| *key == info.id))
     };
-    opening.companions(Format::StatsPerform, &beside, read).find(of_match)
+    opening.companions(Format::StatsPerform, &companion, read).find(of_match)
 }
 
 impl EventByEvent for Normalizer {

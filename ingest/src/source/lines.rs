@@ -130,7 +130,7 @@ mod tests {
         let pieces: Vec<_> = pieces.iter().map(|&piece| piece.to_owned()).collect();
         let writer = tokio::spawn(async move {
             for piece in pieces {
-                peer.write_all(piece.as_bytes()).await.expect("somebody reads");
+                peer.write_all(piece.as_bytes()).await.expect("the peer reads");
             }
         });
         let mut lines = AsyncLineReader::new(ours, bytes_max, SILENCE);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_cut_at_their_ends_however_they_come() {
+    async fn lines_are_split_at_newlines_across_reads() {
         check(&[], "").await;
         check(&["\r\n\n"], "").await;
         check(&["a\r\nbb", "b\r", "\n", "c\n12345\r\n"], "a bbb c 12345 ").await;
@@ -171,9 +171,9 @@ mod tests {
         let (mut peer, ours) = tokio::io::duplex(1 << 16);
         let writer = tokio::spawn(async move {
             for _ in 0..100 {
-                peer.write_all(&[b'x'; 1 << 16]).await.expect("somebody reads");
+                peer.write_all(&[b'x'; 1 << 16]).await.expect("the peer reads");
             }
-            peer.write_all(b"\nb\n").await.expect("somebody reads");
+            peer.write_all(b"\nb\n").await.expect("the peer reads");
         });
         let mut lines = AsyncLineReader::new(ours, 1 << 16, SILENCE);
         assert!(matches!(lines.next().await, Ok(BoundedLine::TooLong(_))));

@@ -158,7 +158,7 @@ impl ReportSender {
         Ok(())
     }
 
-    /// Runs a source until the receiver is dropped, whatever it is waiting for.
+    /// Runs a source until the receiver is dropped, and interrupts it at any await point.
     async fn until_closed(&self, source: impl Future<Output = Result<Infallible, ReceiverClosed>>) {
         tokio::select! {
             () = self.closed() => {}

@@ -18,7 +18,7 @@ pub(super) enum Disconnect {
     /// The peer denies access; retrying soon would not help.
     #[error("access was denied: {0}")]
     Denied(String),
-    /// The peer closed the connection and said when to reconnect.
+    /// The peer closed the connection and requested a time to reconnect.
     #[error("the peer says good-bye: {why}")]
     Bye { why: String, wait: Duration },
 }

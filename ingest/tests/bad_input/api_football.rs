@@ -25,7 +25,7 @@ pub(crate) fn answer(fixtures: &[String]) -> String {
 }
 
 #[test]
-fn fixtures_and_events_of_wrong_types_cost_only_themselves() {
+fn fixtures_and_events_of_wrong_types_are_skipped_alone() {
     let events = [
         event("110", 1, "Goal", "Normal Goal"),
         event("\"soon\"", 1, "Goal", "Normal Goal"),
@@ -65,14 +65,14 @@ fn nulls_emit_nothing() {
 }
 
 #[test]
-fn answer_that_is_cut_gives_the_fixtures_before_the_cut() {
+fn truncated_response_gives_the_fixtures_before_the_cut() {
     let text = answer(&[fixture("7", ""), fixture("8", "")]);
     let outcome = Outcome::of_bytes("answer.json", &text[..text.len() - 40]);
     assert_eq!((outcome.batches, outcome.refused()), (1, vec![("truncated", 0)]));
 }
 
 #[test]
-fn errors_of_the_provider_are_no_recording() {
+fn provider_error_is_not_a_recording() {
     let scratch = Scratch::new();
     let text = answer(&[]).replace("\"errors\":[]", "\"errors\":{\"requests\":\"limit reached\"}");
     let path = scratch.file("answer.json", text);

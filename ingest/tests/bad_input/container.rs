@@ -32,7 +32,7 @@ fn recorded(format: &str, every_us: i64) -> Vec<u8> {
 }
 
 #[test]
-fn messages_come_back_when_they_came() {
+fn messages_are_replayed_at_their_recorded_times() {
     let scratch = Scratch::new();
     let path = scratch.file("monday.rec", recorded("matchwire-events", 10));
     let recording = Recording::open(&path, &[], 0, &Limits::default()).unwrap();
@@ -53,7 +53,7 @@ fn messages_come_back_when_they_came() {
 }
 
 #[test]
-fn a_clock_that_was_put_back_is_waited_for() {
+fn recorded_clock_never_goes_back() {
     let message = |at: u32| {
         format!(
             r#"{{"at":{at},"text":"{{\"sport\":\"hockey\",\"match\":\"m\",\"fact\":{{\"fixture\":{{}}}}}}"}}"#
@@ -88,7 +88,7 @@ fn a_stream_is_read_by_its_own_format() {
 }
 
 #[test]
-fn a_crash_costs_what_was_not_flushed() {
+fn a_crash_loses_only_unflushed_messages() {
     // One second between messages: each is flushed at once, and no block is ever finished.
     let mut out = Vec::new();
     let mut writer = Writer::new(&mut out, "matchwire-events", "acme", BEGAN).unwrap();
@@ -108,7 +108,7 @@ fn a_crash_costs_what_was_not_flushed() {
 }
 
 #[test]
-fn a_cut_file_plays_to_the_cut() {
+fn truncated_file_is_played_to_the_cut() {
     let whole = recorded("matchwire-events", 1_000_000);
     for length in 100..whole.len() {
         let scratch = Scratch::new();
@@ -140,7 +140,7 @@ fn unplayable_file_is_refused_with_a_reason() {
 }
 
 #[test]
-fn damaged_lines_cost_only_themselves() {
+fn damaged_lines_are_skipped_alone() {
     let lines = zstd::decode_all(&*recorded("matchwire-events", 10)).unwrap();
     let mut lines: Vec<String> =
         String::from_utf8(lines).unwrap().lines().map(Into::into).collect();
@@ -156,7 +156,7 @@ fn damaged_lines_cost_only_themselves() {
 proptest! {
     /// Damage in the lines, and in the compressed data.
     #[test]
-    fn any_damage_is_answered(changes in changes(), is_plain in any::<bool>()) {
+    fn damaged_containers_do_not_panic(changes in changes(), is_plain in any::<bool>()) {
         let whole = recorded("matchwire-events", 10);
         let plain = zstd::decode_all(&*whole).unwrap();
         let damaged = if is_plain {

@@ -55,7 +55,7 @@ fn missing_and_extra_fields_of_a_line_are_named() {
 }
 
 #[test]
-fn values_that_cannot_be_are_refused() {
+fn impossible_values_are_refused() {
     let fixture = line("football", r#"{"fixture":{}}"#);
     check_refused(&fixture.replace("1700000000000000", "-1"), "at -1 is no moment");
     check_refused(&fixture.replace("1700000000000000", "9223372036854775807"), "is no moment");
@@ -108,7 +108,7 @@ fn prices_are_text() {
 }
 
 #[test]
-fn a_match_is_known_by_its_key_and_its_provider() {
+fn match_id_derives_from_key_and_provider() {
     let timed =
         read(&line("hockey", r#"{"fixture":{"sides":[{"name":"A"},{"name":"B","key":"b"}]}}"#));
     let timed = timed.unwrap();
@@ -127,12 +127,12 @@ fn a_match_is_known_by_its_key_and_its_provider() {
 }
 
 #[test]
-fn a_batch_is_one_piece() {
-    let told = r#"{"sport":"football","match":"m1","fact":{"football":{"status":"first_half"}}}"#;
-    let timed = read(&format!(r#"{{"id":"b1","batch":[{told},{told}]}}"#)).unwrap();
+fn a_batch_is_atomic() {
+    let line = r#"{"sport":"football","match":"m1","fact":{"football":{"status":"first_half"}}}"#;
+    let timed = read(&format!(r#"{{"id":"b1","batch":[{line},{line}]}}"#)).unwrap();
     assert_eq!((timed.clock_us, timed.batch.at, timed.batch.events.len()), (7, None, 2));
     check_refused(
-        &format!(r#"{{"batch":[{told},{}]}}"#, told.replace("first", "third")),
+        &format!(r#"{{"batch":[{line},{}]}}"#, line.replace("first", "third")),
         "third_half",
     );
 }
@@ -229,7 +229,7 @@ fn file_of_lines_is_a_recording() {
 }
 
 #[test]
-fn schema_that_is_published_is_that_of_the_types() {
+fn published_schema_is_that_of_the_types() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/events.schema.json");
     let schema = decode::schema();
     if std::fs::read_to_string(path).unwrap_or_default() != schema {
@@ -240,13 +240,13 @@ fn schema_that_is_published_is_that_of_the_types() {
 
 proptest! {
     #[test]
-    fn any_line_is_answered(bytes in vec(any::<u8>(), 0..200)) {
+    fn arbitrary_lines_do_not_panic(bytes in vec(any::<u8>(), 0..200)) {
         drop(Interpreter::new(PROVIDER.into()).line(&bytes, 0));
     }
 
-    /// A line that can be read can be written, whatever damage it had.
+    /// A line that can be read can be written, even if it was damaged.
     #[test]
-    fn changed_lines_are_answered(changes in changes(), which in 0..7_usize) {
+    fn changed_lines_do_not_panic(changes in changes(), which in 0..7_usize) {
         let lines = [
             line("football", r#"{"about":{"round":3,"venue":{"name":"W","city":"London"},"referee":{"name":"R"}}}"#),
             line("football", r#"{"football":{"line_up":{"side":"home","formation":"4-4-2","players":[{"player":{"name":"P"},"number":1,"starter":true}]}}}"#),

@@ -27,14 +27,14 @@ impl Outcome {
 }
 
 #[test]
-fn answer_is_played_whole() {
+fn whole_response_is_played() {
     let outcome = Outcome::of_bytes("odds.json", answer());
     assert_eq!(outcome.reasons(), [""; 0]);
     assert_eq!(outcome.prices(), ["b h2h Ann 1.9091", "b h2h Bea 2.2", "c totals@5.5 Over 2"]);
 }
 
 #[test]
-fn wrong_prices_and_items_cost_only_themselves() {
+fn invalid_prices_and_items_are_skipped_alone() {
     let text = answer().replace("-110", "1e99").replace("\"key\":\"c\"", "\"key\":7");
     let outcome = Outcome::of_bytes("odds.json", text);
     let expected = [
@@ -46,7 +46,7 @@ fn wrong_prices_and_items_cost_only_themselves() {
 }
 
 #[test]
-fn answer_that_is_cut_is_no_answer() {
+fn truncated_response_is_refused() {
     let text = answer();
     let scratch = Scratch::new();
     for bytes in [text.as_bytes()[..300].to_vec(), gz(text.as_bytes())[..150].to_vec()] {
@@ -58,7 +58,7 @@ fn answer_that_is_cut_is_no_answer() {
 }
 
 #[test]
-fn lists_in_lists_have_an_end() {
+fn nested_lists_are_limited() {
     let deep =
         answer().replace("-110", &format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000)));
     let outcome = Outcome::of_bytes("odds.json", deep);
@@ -67,7 +67,7 @@ fn lists_in_lists_have_an_end() {
 }
 
 #[test]
-fn message_that_is_cut_is_played_to_the_last_whole_market() {
+fn truncated_message_is_played_to_its_last_complete_market() {
     let text = odds_change();
     let whole = Outcome::of_bytes("message.xml", &text);
     assert_eq!(whole.reasons(), [""; 0]);
@@ -91,7 +91,7 @@ fn entities_do_not_grow() {
 }
 
 #[test]
-fn nesting_and_attributes_have_an_end() {
+fn nesting_and_attributes_are_limited() {
     let deep = format!("<odds_change event_id=\"e\">{}", "<a>".repeat(200_000));
     let outcome = Outcome::of_bytes("message.xml", deep);
     assert_eq!(outcome.reasons(), ["nested deeper than 64"]);
@@ -102,7 +102,7 @@ fn nesting_and_attributes_have_an_end() {
 }
 
 #[test]
-fn rows_that_are_wrong_cost_only_themselves() {
+fn invalid_rows_are_skipped_alone() {
     let whole = Outcome::of_bytes("season.csv", season());
     assert_eq!((whole.reasons(), whole.batches), (vec![], 6));
     let broken = season().replace("13/08/2019", "13/13/2019");

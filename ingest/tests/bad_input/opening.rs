@@ -13,19 +13,19 @@ fn refused(bytes: impl AsRef<[u8]>, reason: &str) {
     let path = scratch.file("file", bytes);
     let error = Outcome::of(&path, &Limits::default()).err().unwrap();
     let source = std::error::Error::source(&error).map(|it| format!(": {it}"));
-    let said = format!("{error}{}", source.unwrap_or_default());
-    assert_eq!(said.replace(&path.display().to_string(), "it"), reason);
+    let message = format!("{error}{}", source.unwrap_or_default());
+    assert_eq!(message.replace(&path.display().to_string(), "it"), reason);
 }
 
 #[test]
-fn empty_files_are_no_recordings() {
+fn empty_files_are_not_recordings() {
     refused("", "it is empty");
     refused(" \n\n", "it is empty");
     refused(gz(b""), "it is empty");
 }
 
 #[test]
-fn unknown_content_is_no_recording() {
+fn unknown_content_is_not_a_recording() {
     let known = Format::ALL.map(Format::as_str).join(", ");
     let known = format!("({known})");
     refused("Div,Date,HomeTeam\n", &format!("it is in no known format {known}"));
@@ -50,14 +50,14 @@ fn companion_alone_names_the_missing_file() {
 }
 
 #[test]
-fn missing_column_and_missing_events_are_said() {
+fn missing_columns_and_missing_events_are_reported() {
     refused("match_id,PointNumber\nm,1\n", "it cannot be played: column PointWinner is missing");
     refused(r#"{"matchPeriod":1,"events":[]}"#, "it cannot be played: no events");
     refused(r#"{"events":[{"eventSec":1}]}"#, "it cannot be played: no event that says its match");
 }
 
 #[test]
-fn document_over_the_limit_is_not_held() {
+fn document_over_the_limit_is_refused() {
     let scratch = Scratch::new();
     let path = scratch.file("a.json", document(&match_events()));
     let limits = Limits { document_bytes_max: 100, ..Limits::default() };

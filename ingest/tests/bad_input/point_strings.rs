@@ -84,14 +84,14 @@ fn disagreeing_columns_are_noted_and_change_nothing() {
 }
 
 #[test]
-fn string_that_goes_on_shows_a_match_of_five_sets() {
+fn third_set_after_two_straight_sets_means_best_of_five() {
     let outcome = outcome("1", &six_love().repeat(3), "6-0 6-0 6-0");
     let games = [[6, 0]; 3];
     check(&outcome, &games, TennisStatus::Finished, Some(Side::First), &[]);
 }
 
 #[test]
-fn final_set_is_what_its_marks_make_it() {
+fn final_set_format_follows_its_marks() {
     let split = six_love() + "RRRR;SSSS;RRRR;SSSS;RRRR;SSSS.";
     let long = format!("{split}{}SSSS;RRRR", held(16));
     let advantage = [[6, 0], [0, 6], [10, 8]];
@@ -114,7 +114,7 @@ fn marks_prevail_over_the_rules() {
 }
 
 #[test]
-fn wrong_rows_cost_only_themselves() {
+fn invalid_rows_are_skipped_alone() {
     let good = file("1", &(six_love() + &six_love()), "6-0 6-0");
     let text = format!("{good}8,bad row\n{}", good.lines().nth(1).unwrap());
     let outcome = Outcome::of_bytes("matches.csv", text);
@@ -124,7 +124,7 @@ fn wrong_rows_cost_only_themselves() {
 }
 
 #[test]
-fn match_of_more_sets_than_can_be_is_refused() {
+fn match_with_too_many_sets_is_refused() {
     let good = file("1", &(six_love() + &six_love()), "6-0 6-0");
     let endless = file("1", &"S.".repeat(4000), "").replace("\n7,", "\n8,");
     let text = format!("{good}{}\n", endless.lines().nth(1).unwrap());
@@ -135,7 +135,7 @@ fn match_of_more_sets_than_can_be_is_refused() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(bytes in vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_do_not_panic(bytes in vec(any::<u8>(), 0..300)) {
         play(&bytes);
         let mut text = HEADER.as_bytes().to_vec();
         text.extend(bytes);
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn any_string_of_points_is_survived(
+    fn arbitrary_point_strings_do_not_panic(
         pbp in "[SRAD;./ x]{1,400}",
         column in "[0-9() -]{0,12}|[A-Z0-9 -]{0,8}",
         winner in "[0-3]?",

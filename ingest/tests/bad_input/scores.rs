@@ -24,7 +24,7 @@ fn refused(text: impl AsRef<[u8]>, reason: &str) {
 }
 
 #[test]
-fn documents_are_known_by_what_they_hold() {
+fn documents_are_recognised_by_content() {
     let scratch = Scratch::new();
     for (name, text, format) in
         [("board", BOARD, Format::BetfairScores), ("book", BOOK, Format::BetfairMarketBook)]
@@ -37,7 +37,7 @@ fn documents_are_known_by_what_they_hold() {
 }
 
 #[test]
-fn scores_that_are_cut_cannot_be_played() {
+fn truncated_scores_are_refused() {
     refused(&BOARD[..BOARD.len() - 1], "EOF while parsing");
     refused(BOARD.replace("\"eventId\":5,", ""), "eventId is missing");
 }
@@ -60,7 +60,7 @@ fn books_before_the_cut_are_played() {
 }
 
 #[test]
-fn values_of_no_use_are_left_out() {
+fn unusable_values_are_left_out() {
     let strange =
         BOOK.replace("\"status\":\"OPEN\"", "\"status\":\"SLEEPING\"").replace("1.9", "1e40");
     let outcome = Outcome::of_bytes("book.json", strange);

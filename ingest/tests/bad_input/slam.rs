@@ -145,7 +145,7 @@ fn points_prevail_over_the_match_file() {
 }
 
 #[test]
-fn match_that_breaks_off_is_not_ended() {
+fn truncated_match_is_not_ended() {
     let text = csv(&rows(KEY, &straight(), THREE));
     let cut = gz(text.as_bytes());
     let scratch = Scratch::new();

@@ -146,7 +146,7 @@ fn order_is_that_of_the_index() {
 }
 
 #[test]
-fn events_of_wrong_types_cost_only_themselves() {
+fn events_of_wrong_types_are_skipped_alone() {
     let mut events = long_match();
     events[4] = events[4].replace("\"00:10:00.000\"", "5");
     events[11] = events[11].replace("\"period\":2", "\"period\":9");
@@ -160,7 +160,7 @@ fn events_of_wrong_types_cost_only_themselves() {
 }
 
 #[test]
-fn odd_values_of_what_is_not_needed_are_unknown() {
+fn invalid_optional_values_are_unknown() {
     let mut events = long_match();
     events[5] = events[5]
         .replace("\"location\":[60.0,40.0]", "\"location\":\"here\"")
@@ -173,7 +173,7 @@ fn odd_values_of_what_is_not_needed_are_unknown() {
 }
 
 #[test]
-fn time_stamp_that_falls_back_is_waited_for() {
+fn event_clock_never_goes_back() {
     let mut events = long_match();
     events[5] = events[5].replace("00:10:02.500", "00:09:58.000");
     let outcome = played(&events);
@@ -196,7 +196,7 @@ fn match_of_one_half_was_not_played_to_its_end() {
 }
 
 #[test]
-fn one_team_alone_is_no_match() {
+fn match_with_one_team_is_refused() {
     let scratch = Scratch::new();
     let path = scratch.file("5.json", document(&long_match()[..1]));
     assert!(Outcome::of(&path, &Limits::default()).is_err());

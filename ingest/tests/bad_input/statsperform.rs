@@ -136,7 +136,7 @@ fn match_ends_with_the_stated_result() {
 }
 
 #[test]
-fn events_of_wrong_types_cost_only_themselves() {
+fn events_of_wrong_types_are_skipped_alone() {
     let mut all = long_match();
     all[2] = all[2].replace("\"periodId\":1", "\"periodId\":[]");
     all[3] = all[3].replace("\"timeMin\":9", "\"timeMin\":null");
@@ -150,7 +150,7 @@ fn events_of_wrong_types_cost_only_themselves() {
 }
 
 #[test]
-fn odd_values_of_what_is_not_needed_are_unknown() {
+fn invalid_optional_values_are_unknown() {
     let mut all = long_match();
     all[4] = all[4]
         .replace("\"x\":50.5", "\"x\":\"left\"")
@@ -261,7 +261,7 @@ fn summary_of_another_match_is_ignored() {
 }
 
 #[test]
-fn document_without_teams_is_no_recording() {
+fn document_without_teams_is_not_a_recording() {
     let scratch = Scratch::new();
     let text = document(DETAILS, &events(&long_match())).replace("\"position\"", "\"contestant\"");
     let path = scratch.file("m.json", text.replace("\"id\":\"a\"", "\"id\":null"));

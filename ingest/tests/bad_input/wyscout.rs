@@ -104,7 +104,7 @@ fn broken_record_is_refused_and_the_match_played() {
 }
 
 #[test]
-fn events_of_wrong_types_cost_only_themselves() {
+fn events_of_wrong_types_are_skipped_alone() {
     let mut events = match_events();
     events[1] = events[1].replace("600.5", "\"soon\"");
     events[6] = events[6].replace("500", "-4");
@@ -116,7 +116,7 @@ fn events_of_wrong_types_cost_only_themselves() {
 }
 
 #[test]
-fn strangers_repetitions_and_old_periods_are_refused() {
+fn unknown_teams_repeats_and_old_periods_are_refused() {
     let mut events = match_events();
     events.push(events[2].clone());
     events.push(event(21, "2H", 2801.0, 9, ("Pass", ""), &[]));
@@ -134,7 +134,7 @@ fn strangers_repetitions_and_old_periods_are_refused() {
 }
 
 #[test]
-fn time_that_falls_is_noticed_and_the_event_used() {
+fn decreasing_time_is_reported_and_the_event_used() {
     let mut events = match_events();
     events[2] = events[2].replace("602", "599");
     let outcome = Outcome::of_bytes("5.json", document(&events));

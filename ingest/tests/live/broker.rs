@@ -177,7 +177,7 @@ fn free_ports<const N: usize>() -> [u16; N] {
     held.map(|listener| listener.local_addr().expect("it is bound").port())
 }
 
-#[expect(clippy::print_stdout, reason = "a skipped test says so to whoever runs it")]
+#[expect(clippy::print_stdout, reason = "reports a skipped test")]
 fn skipped() {
     println!("skipped: there is no {SERVER}");
 }

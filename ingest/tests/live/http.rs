@@ -117,7 +117,7 @@ impl Server {
 
     pub(crate) async fn next_request(&mut self) -> ReceivedRequest {
         let received = timeout(PATIENCE, self.received.recv()).await;
-        received.expect("nobody asks").expect("the server runs")
+        received.expect("no request arrives").expect("the server runs")
     }
 }
 

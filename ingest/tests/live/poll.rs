@@ -24,7 +24,7 @@ fn request(url: &str) -> Request {
 }
 
 fn settings(requests: Vec<Request>) -> PollSettings {
-    let trust = tls::client(None).expect("the system trusts somebody");
+    let trust = tls::client(None).expect("the system has root certificates");
     PollSettings {
         backoff_first: ms(10),
         backoff_most: ms(100),
@@ -37,7 +37,7 @@ fn start(settings: PollSettings) -> Listener {
 }
 
 #[tokio::test]
-async fn it_is_live_when_each_request_has_been_answered_and_not_before() {
+async fn source_is_live_once_each_request_has_been_answered() {
     // The interpreter calls each response complete; that is not enough.
     let server = Server::start(|received| match received.target.as_str() {
         "/a" => Reply::ok(r#"{"goals":1,"signal":"fresh"}"#),
@@ -78,24 +78,24 @@ async fn an_unchanged_answer_is_as_fresh_as_a_new_one() {
 async fn secrets_reach_only_the_provider() {
     let mut server = Server::start(|_| Reply::status(500)).await;
     let secret = || Secret::from(SECRET.to_owned());
-    let ask = |path: &str, credential| {
+    let request_with = |path: &str, credential| {
         let query = [("regions", "eu,uk")];
         Request::new(&server.url(path), &query, Some(credential), ms(20)).expect("a URL")
     };
     let requests = vec![
-        ask("/h", Credential::Header("x-apisports-key".to_owned(), secret())),
-        ask("/q", Credential::Query("apiKey".to_owned(), secret())),
+        request_with("/h", Credential::Header("x-apisports-key".to_owned(), secret())),
+        request_with("/q", Credential::Query("apiKey".to_owned(), secret())),
     ];
     let settings = settings(requests);
     assert!(!format!("{settings:?}").contains(SECRET));
     let mut listener = start(settings);
     let received = [server.next_request().await, server.next_request().await];
     let by_header =
-        received.iter().find(|received| received.target.starts_with("/h")).expect("asked");
+        received.iter().find(|received| received.target.starts_with("/h")).expect("a request");
     assert_eq!(by_header.headers["x-apisports-key"], SECRET);
     assert_eq!(by_header.target, "/h?regions=eu%2Cuk");
     let by_query =
-        received.iter().find(|received| received.target.starts_with("/q")).expect("asked");
+        received.iter().find(|received| received.target.starts_with("/q")).expect("a request");
     assert_eq!(by_query.target, format!("/q?regions=eu%2Cuk&apiKey={SECRET}"));
     // `next` checks every report for secrets.
     let (_, why) = listener.until_down().await;
@@ -107,7 +107,7 @@ async fn secrets_reach_only_the_provider() {
 }
 
 #[tokio::test]
-async fn a_packed_answer_is_unpacked_and_a_long_one_refused() {
+async fn gzip_response_is_decompressed_and_a_long_one_refused() {
     let pack = |body: &[u8]| {
         let mut gz = GzEncoder::new(Vec::new(), Compression::best());
         gz.write_all(body).expect("in memory");
@@ -143,15 +143,15 @@ async fn check_failure(what: &str, expected: &str, reply: fn(&ReceivedRequest) -
     let mut listener = start(settings);
     assert_eq!(goals(&listener.until_live().await), [0], "{what}");
     let (before, why) = listener.until_down().await;
-    let heard = before.iter().all(|it| matches!(it, Report::Heartbeat | Report::Refused(_)));
-    assert!(heard, "{what}: one failure is not told: {before:?}");
+    let is_quiet = before.iter().all(|it| matches!(it, Report::Heartbeat | Report::Refused(_)));
+    assert!(is_quiet, "{what}: one failure is not reported: {before:?}");
     assert_eq!(why, format!("{}: {expected}", server.url("/")), "{what}");
     assert_eq!(goals(&listener.until_live().await), [3], "{what}");
     listener.stop().await;
 }
 
 #[tokio::test]
-async fn it_is_down_after_the_second_failure_in_a_row_and_comes_back() {
+async fn source_is_down_after_two_failures_in_a_row_and_recovers() {
     check_failure("errors", "answered 500", |_| Reply::status(500)).await;
     check_failure("not found", "answered 404", |_| Reply::status(404)).await;
     check_failure("elsewhere", "answered 302", |_| {
@@ -192,7 +192,7 @@ async fn retry_after_of_a_provider_is_respected() {
     let refused = server.next_request().await;
     let next = server.next_request().await;
     let waited = next.at - refused.at;
-    assert!(waited >= ms(1000), "{} was asked after {waited:?}", next.target);
+    assert!(waited >= ms(1000), "{} was requested after {waited:?}", next.target);
     listener.until_live().await;
     listener.stop().await;
 }
@@ -214,7 +214,7 @@ async fn a_provider_that_denies_access_is_polled_rarely() {
 }
 
 #[tokio::test]
-async fn a_quota_that_runs_low_is_spent_slowly() {
+async fn low_quota_is_spent_slowly() {
     let mut server = Server::start(|received| {
         let left = if received.number == 0 { "500" } else { "1" };
         Reply::ok(r#"{"goals":1}"#).with("X-Requests-Remaining", left)
@@ -245,7 +245,7 @@ async fn a_late_provider_is_late_until_all_its_answers_are_fresh() {
 }
 
 #[tokio::test]
-async fn one_request_that_fails_for_ever_keeps_the_source_down() {
+async fn permanently_failing_request_prevents_the_source_going_live() {
     let server = Server::start(|received| match received.target.as_str() {
         "/a" => Reply::ok(r#"{"goals":1}"#),
         _ => Reply::status(404),
@@ -262,7 +262,7 @@ async fn one_request_that_fails_for_ever_keeps_the_source_down() {
 }
 
 #[tokio::test]
-async fn a_provider_that_was_away_is_found_again() {
+async fn source_recovers_after_an_outage_of_the_provider() {
     let answer = |_: &ReceivedRequest| Reply::ok(r#"{"goals":1}"#);
     let server = Server::start(answer).await;
     let port = server.addr.port();

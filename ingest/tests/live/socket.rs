@@ -42,7 +42,7 @@ impl Peer {
     /// The next connection, before its handshake.
     pub(crate) async fn connection(&self) -> TcpStream {
         let accepted = timeout(PATIENCE, self.listener.accept()).await;
-        accepted.expect("nobody connects").expect("a connection").0
+        accepted.expect("no client connects").expect("a connection").0
     }
 
     pub(crate) async fn accept(&self) -> WebSocketStream<TcpStream> {
@@ -75,5 +75,5 @@ pub(crate) fn check_headers(
 }
 
 pub(crate) async fn say(stream: &mut (impl SinkExt<Message> + Unpin), text: &str) {
-    assert!(stream.send(Message::text(text)).await.is_ok(), "nobody hears {text}");
+    assert!(stream.send(Message::text(text)).await.is_ok(), "no client receives {text}");
 }

@@ -74,14 +74,14 @@ fn start(settings: UofSettings, keys: &Arc<Mutex<Vec<String>>>) -> Listener {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_feed_is_followed_through_gaps_and_crashes_of_its_broker() {
     let Some(mut broker) = Broker::start() else { return };
-    strangers_are_refused(&broker).await;
-    what_is_missed_is_recovered(&mut broker).await;
+    untrusted_connections_are_refused(&broker).await;
+    missed_messages_are_recovered(&mut broker).await;
     a_silent_product_is_recovered(&broker).await;
-    a_refused_recovery_is_asked_for_again(&broker).await;
-    a_broker_that_hangs_is_left(&broker).await;
+    refused_recovery_is_requested_again(&broker).await;
+    a_broker_that_hangs_is_disconnected(&broker).await;
 }
 
-async fn strangers_are_refused(broker: &Broker) {
+async fn untrusted_connections_are_refused(broker: &Broker) {
     let api = Server::shared(|_| Reply::status(202)).await;
     let check = async |what: &str, change: fn(&mut UofSettings), expected: &str| {
         let mut settings = settings(broker, &api);
@@ -102,7 +102,7 @@ async fn strangers_are_refused(broker: &Broker) {
     check("no trust", stranger, "invalid peer certificate").await;
 }
 
-async fn what_is_missed_is_recovered(broker: &mut Broker) {
+async fn missed_messages_are_recovered(broker: &mut Broker) {
     let mut api = Server::shared(|_| Reply::status(202)).await;
     let provider = Provider::connect(broker).await;
     let keys = Arc::default();
@@ -189,7 +189,7 @@ async fn a_silent_product_is_recovered(broker: &Broker) {
     listener.stop().await;
 }
 
-async fn a_refused_recovery_is_asked_for_again(broker: &Broker) {
+async fn refused_recovery_is_requested_again(broker: &Broker) {
     let mut api = Server::shared(|request| match request.number {
         0 => Reply::status(503),
         1 => Reply::status(429),
@@ -211,7 +211,7 @@ async fn a_refused_recovery_is_asked_for_again(broker: &Broker) {
     listener.stop().await;
 }
 
-async fn a_broker_that_hangs_is_left(broker: &Broker) {
+async fn a_broker_that_hangs_is_disconnected(broker: &Broker) {
     let api = Server::shared(|_| Reply::status(202)).await;
     let mut settings = settings(broker, &api);
     settings.broker.heartbeat_s = 1;

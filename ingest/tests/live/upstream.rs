@@ -76,7 +76,7 @@ impl Client {
 
     async fn command(&mut self) -> Value {
         loop {
-            let message = timeout(PATIENCE, self.0.next()).await.expect("nothing is asked");
+            let message = timeout(PATIENCE, self.0.next()).await.expect("no command arrives");
             if let Message::Text(text) = message.expect("it is there").expect("a message") {
                 return serde_json::from_str(&text).expect("JSON");
             }
@@ -144,7 +144,7 @@ fn book() -> Value {
 }
 
 fn start(addr: SocketAddr) -> Listener {
-    let trust = tls::client(None).expect("the system trusts somebody");
+    let trust = tls::client(None).expect("the system has root certificates");
     let limits = SocketLimits {
         backoff_first: Duration::from_millis(10),
         backoff_most: Duration::from_millis(100),
@@ -176,7 +176,7 @@ fn statuses(reports: &[Report]) -> Vec<MarketStatus> {
 }
 
 #[tokio::test]
-async fn it_follows_mends_a_hole_and_resumes_after_a_crash() {
+async fn source_follows_repairs_a_gap_and_resumes_after_a_crash() {
     let hub = Hub::start_on(0).await;
     let addr = hub.addr();
     let mut listener = start(addr);
@@ -203,7 +203,7 @@ async fn it_follows_mends_a_hole_and_resumes_after_a_crash() {
     assert_eq!(goals(&reports), [1, 3]);
     assert!(reports.contains(&Report::Recovering), "{reports:?}");
 
-    // The other hub no longer vouches for its odds.
+    // The other hub no longer trusts its odds.
     client.update(BOOK, 20, 21, json!({"feed": "down"})).await;
     let reports = listener.until(|report| matches!(report, Report::Batch(_))).await;
     assert_eq!(statuses(&reports), [MarketStatus::Suspended]);
@@ -227,7 +227,7 @@ async fn it_follows_mends_a_hole_and_resumes_after_a_crash() {
 }
 
 #[tokio::test]
-async fn a_book_that_ended_while_it_was_away_is_not_left_open() {
+async fn book_that_ended_while_disconnected_is_not_left_open() {
     let hub = Hub::start_on(0).await;
     let mut listener = start(hub.addr());
     let mut client = hub.accept().await;
@@ -274,7 +274,7 @@ async fn an_invalid_key_and_a_limit_are_reported() {
 }
 
 #[tokio::test]
-async fn a_hub_whose_beats_stop_is_left() {
+async fn a_hub_whose_beats_stop_is_disconnected() {
     let hub = Hub::start_on(0).await;
     let mut listener = start(hub.addr());
     let mut client = hub.accept().await;

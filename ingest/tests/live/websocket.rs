@@ -33,7 +33,7 @@ const fn ms(ms: u64) -> Duration {
 fn settings(url: &str) -> WebSocketSettings {
     let headers = [("x-key".to_owned(), Secret::from(SECRET.to_owned()))];
     let address = Address::new(url, &headers).expect("an address");
-    let trust = tls::client(None).expect("the system trusts somebody");
+    let trust = tls::client(None).expect("the system has root certificates");
     let limits =
         SocketLimits { backoff_first: ms(10), backoff_most: ms(100), ..SocketLimits::new(trust) };
     let settings = WebSocketSettings::new(address, limits);
@@ -70,7 +70,7 @@ async fn source_subscribes_goes_live_and_resubscribes_after_a_cut() {
 }
 
 #[tokio::test]
-async fn lines_of_a_message_are_messages_and_the_first_may_make_it_live() {
+async fn lines_of_a_frame_are_messages_and_the_first_may_go_live() {
     let peer = Peer::start().await;
     let mut settings = settings(&peer.url());
     settings.lines = true;
@@ -92,7 +92,7 @@ async fn lines_of_a_message_are_messages_and_the_first_may_make_it_live() {
 }
 
 #[tokio::test]
-async fn a_peer_that_answers_pings_is_there_and_one_that_does_not_is_left() {
+async fn peer_that_does_not_answer_pings_is_disconnected() {
     let peer = Peer::start().await;
     let mut settings = settings(&peer.url());
     settings.limits.silence = ms(1000);
@@ -145,7 +145,7 @@ async fn a_peer_that_denies_access_is_retried_rarely() {
 }
 
 #[tokio::test]
-async fn a_peer_that_was_killed_is_found_again() {
+async fn source_reconnects_to_a_killed_peer() {
     let peer = Peer::start().await;
     let (url, port) = (peer.url(), peer.addr.port());
     let mut listener = start(settings(&url));
@@ -153,7 +153,7 @@ async fn a_peer_that_was_killed_is_found_again() {
     assert_eq!(listener.next().await, Report::Recovering);
     drop((socket, peer));
     let refused = listener.until(|report| format!("{report:?}").contains("cannot connect")).await;
-    assert!(refused.len() > 1, "the cut itself was told first");
+    assert!(refused.len() > 1, "the lost connection was reported first");
     let peer = Peer::start_on(port).await;
     let mut socket = peer.accept().await;
     say(&mut socket, r#"{"goals":4,"signal":"fresh"}"#).await;
@@ -162,7 +162,7 @@ async fn a_peer_that_was_killed_is_found_again() {
 }
 
 #[tokio::test]
-async fn an_authority_of_the_operators_own_is_trusted_and_no_other() {
+async fn only_the_configured_certificate_authority_is_trusted() {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();

@@ -172,7 +172,7 @@ fn check_kicks(incidents: &[Incident], sides: &Pair<Participant>, rows: &[Value]
 }
 
 #[test]
-fn matches_decided_on_penalties_are_as_the_answer_sheet_says() {
+fn matches_decided_on_penalties_match_the_answer_sheet() {
     let all = check("api-football/fixtures-cl-penalties.json");
     let Some(madrid) = all.iter().find(|it| it.stats.get(&(Side::First, Stat::Fouls)) == Some(&21))
     else {

@@ -18,7 +18,7 @@ const MA3: &str = "statsperform/hsv-svs-2021-09-11.ma3.json.gz";
 const OWN_GOAL: &str = "statsbomb/3788741.events.json.gz";
 
 #[test]
-fn two_all_with_a_red_card_is_as_the_answer_sheet_says() {
+fn two_all_with_a_red_card_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording(RED_CARD) else { return };
     check(&batches, &sheet);
     assert_eq!(&*fixture(&batches).provider_key, "15986");
@@ -28,14 +28,14 @@ fn two_all_with_a_red_card_is_as_the_answer_sheet_says() {
 }
 
 #[test]
-fn own_goal_is_as_the_answer_sheet_says() {
+fn own_goal_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording(OWN_GOAL) else { return };
     check(&batches, &sheet);
     assert_eq!(end(&batches).0.half_time, Some([0, 0]));
 }
 
 #[test]
-fn late_penalty_and_coach_booked_are_as_the_answer_sheet_says() {
+fn late_penalty_and_coach_booked_match_the_answer_sheet() {
     let Some((batches, sheet)) = recording(MA3) else { return };
     check(&batches, &sheet);
     let fixture = fixture(&batches);
@@ -48,7 +48,7 @@ fn late_penalty_and_coach_booked_are_as_the_answer_sheet_says() {
 }
 
 #[test]
-fn summary_alone_is_as_the_answer_sheet_says() {
+fn summary_alone_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording(MA1) else { return };
     check(&batches, &sheet);
     assert_eq!(end(&batches).0.half_time, Some([0, 0]));

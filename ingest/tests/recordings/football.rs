@@ -14,17 +14,17 @@ use serde_json::{Value, json};
 use super::{START, batches, facts, fixture, recording, shared};
 
 #[test]
-fn world_cup_final_is_as_the_answer_sheet_says() {
+fn world_cup_final_matches_the_answer_sheet() {
     check_football("wyscout/2058017.events.json.gz");
 }
 
 #[test]
-fn extra_time_and_shootout_are_as_the_answer_sheet_says() {
+fn extra_time_and_shootout_match_the_answer_sheet() {
     check_football("wyscout/2058009.events.json.gz");
 }
 
 #[test]
-fn four_all_after_four_nil_is_as_the_answer_sheet_says() {
+fn four_all_after_four_nil_matches_the_answer_sheet() {
     check_football("wyscout/2516847.events.json.gz");
 }
 

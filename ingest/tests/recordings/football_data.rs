@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use super::{facts, recording};
 
 #[test]
-fn season_2016_is_as_the_answer_sheet_says() {
+fn season_2016_matches_the_answer_sheet() {
     check_season("E0-2016-2017", "2016/17", &["PSC"]);
 }
 
 #[test]
-fn season_2019_is_as_the_answer_sheet_says() {
+fn season_2019_matches_the_answer_sheet() {
     check_season("E0-2019-2020", "2019/20", &["B365C", "BWC", "IWC", "PSC", "VCC", "WHC"]);
 }
 

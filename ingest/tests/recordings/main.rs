@@ -42,7 +42,7 @@ fn recording(file: &str) -> Option<(Vec<Timed>, Value)> {
     Some((batches(&path), serde_json::from_slice(&sheet).unwrap()))
 }
 
-#[expect(clippy::print_stdout, reason = "a skipped test says so to whoever runs it")]
+#[expect(clippy::print_stdout, reason = "reports a skipped test")]
 fn shared(file: &str) -> Option<PathBuf> {
     let path = Path::new(FEEDS).join(file);
     if !path.exists() {

@@ -17,7 +17,7 @@ use super::{facts, fixture, recording, shared};
 const FILE: &str = "betfair-rest/list_market_book.json";
 
 #[test]
-fn market_book_is_as_the_answer_sheet_says() {
+fn market_book_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording(FILE) else { return };
     let [book] = &sheet["books"].as_array().unwrap()[..] else { panic!("one book") };
     let key = format!("market/{}", book["market_id"].as_str().unwrap());

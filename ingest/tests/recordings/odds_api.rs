@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 use super::recording;
 
 #[test]
-fn odds_of_a_sport_are_as_the_answer_sheet_says() {
+fn odds_of_a_sport_match_the_answer_sheet() {
     check_odds("the-odds-api/sport-odds.json");
 }
 
 #[test]
-fn odds_of_an_event_are_as_the_answer_sheet_says() {
+fn odds_of_an_event_match_the_answer_sheet() {
     check_odds("the-odds-api/event-odds.json");
 }
 
 #[test]
-fn scores_are_as_the_answer_sheet_says() {
+fn scores_match_the_answer_sheet() {
     let Some((batches, sheet)) = recording("the-odds-api/sport-scores.json") else { return };
     let keys = keys(&batches);
     assert_eq!(json!(keys.len()), sheet["events"]);

@@ -87,7 +87,7 @@ fn players_of_a_side_add_up_to_what_the_side_did() {
 }
 
 #[test]
-fn eleven_are_on_the_pitch_until_somebody_is_sent_off() {
+fn eleven_players_are_on_the_pitch_until_a_red_card() {
     for file in EVENT_BY_EVENT {
         let Some((batches, sheet)) = recording(file) else { return };
         let people = People::of(&batches);
@@ -154,7 +154,7 @@ fn substitutes_were_on_the_bench() {
 }
 
 #[test]
-fn particulars_are_those_of_the_documents() {
+fn match_details_equal_those_of_the_documents() {
     let Some((batches, _)) = recording(EVENT_BY_EVENT[2]) else { return };
     let about = People::of(&batches).about;
     let coaches = about.coaches().map(|it| it.map(|it| it.name.to_string()));
@@ -201,7 +201,7 @@ fn responses_emit_line_ups_and_players_once() {
 
 /// Facts about people survive writing and parsing Matchwire's own lines.
 #[test]
-fn lines_lose_nothing_of_it() {
+fn event_lines_preserve_all_facts() {
     for file in EVENT_BY_EVENT.into_iter().chain(["api-football/fixtures-cl-penalties.json"]) {
         let Some((batches, _)) = recording(file) else { return };
         let mut lines = LineWriter::default();

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::recording;
 
 #[test]
-fn point_strings_are_as_the_answer_sheet_says() {
+fn point_strings_match_the_answer_sheet() {
     let Some((batches, sheet)) = recording("pointbypoint-strings/matches.csv") else { return };
     let matches = by_match(&batches);
     let rows = sheet["matches"].as_array().unwrap();
@@ -52,8 +52,8 @@ fn check(events: &[&Event], row: &Value) {
             _ => None,
         })
         .collect();
-    let by_side = |kept: &dyn Fn(&Point, Side) -> bool| {
-        let count = |side| points.iter().filter(|point| kept(point, side)).count();
+    let by_side = |counted: &dyn Fn(&Point, Side) -> bool| {
+        let count = |side| points.iter().filter(|point| counted(point, side)).count();
         json!({"1": count(Side::First), "2": count(Side::Second)})
     };
     let how = |point: &Point, kind| point.how == Some(kind);

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{facts, fixture, recording, shared};
 
 #[test]
-fn timeline_is_as_the_answer_sheet_says() {
+fn timeline_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording("betfair-scores/eventtimeline.json") else { return };
     check_teams(&batches, &sheet);
     check_updates(&batches, sheet["updates"].as_array().unwrap());
@@ -34,7 +34,7 @@ fn timeline_is_as_the_answer_sheet_says() {
 }
 
 #[test]
-fn scoreboard_of_football_is_as_the_answer_sheet_says() {
+fn scoreboard_of_football_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording("betfair-scores/scores.json") else { return };
     check_teams(&batches, &sheet);
     let (score, status) = football(&batches);
@@ -51,7 +51,7 @@ fn scoreboard_of_football_is_as_the_answer_sheet_says() {
 }
 
 #[test]
-fn strokes_are_as_the_answer_sheet_says() {
+fn strokes_match_the_answer_sheet() {
     let Some((batches, sheet)) = recording("betfair-scores/incidents.json") else { return };
     let [event] = &sheet["events"].as_array().unwrap()[..] else { panic!("one event") };
     let id = Id::derive("betfair", "match", event["event_id"].as_str().unwrap());
@@ -80,7 +80,7 @@ fn strokes_are_as_the_answer_sheet_says() {
 }
 
 #[test]
-fn score_of_tennis_is_as_the_answer_sheet_says() {
+fn score_of_tennis_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording("betfair-scores/score.json") else { return };
     let values = &sheet["values"];
     assert_eq!(json!(text_of(batches[0].batch.at.unwrap())), sheet["last_updated"]);

@@ -12,32 +12,32 @@ use serde_json::{Value, json};
 use super::{facts, fixture, recording};
 
 #[test]
-fn melbourne_2012_is_as_the_answer_sheet_says() {
+fn melbourne_2012_matches_the_answer_sheet() {
     check_tennis("2012-ausopen-1701");
 }
 
 #[test]
-fn wimbledon_2012_is_as_the_answer_sheet_says() {
+fn wimbledon_2012_matches_the_answer_sheet() {
     check_tennis("2012-wimbledon-1701");
 }
 
 #[test]
-fn new_york_2013_is_as_the_answer_sheet_says() {
+fn new_york_2013_matches_the_answer_sheet() {
     check_tennis("2013-usopen-2701");
 }
 
 #[test]
-fn wimbledon_2011_is_as_the_answer_sheet_says() {
+fn wimbledon_2011_matches_the_answer_sheet() {
     check_tennis("2011-wimbledon-2701");
 }
 
 #[test]
-fn retirement_is_as_the_answer_sheet_says() {
+fn retirement_matches_the_answer_sheet() {
     check_tennis("2011-wimbledon-2148");
 }
 
 #[test]
-fn doubles_are_as_the_answer_sheet_says() {
+fn doubles_match_the_answer_sheet() {
     check_tennis("2023-usopen-4601");
 }
 
@@ -71,11 +71,11 @@ fn check_players(batches: &[Timed], sheet: &Value) {
 }
 
 fn check_points(points: &[&Point], sheet: &Value) {
-    let count = |kept: &dyn Fn(&Point) -> bool| points.iter().filter(|it| kept(it)).count();
-    let by_player = |kept: &dyn Fn(&Point, Side) -> bool| {
+    let count = |counted: &dyn Fn(&Point) -> bool| points.iter().filter(|it| counted(it)).count();
+    let by_player = |counted: &dyn Fn(&Point, Side) -> bool| {
         json!({
-            "1": count(&|point| kept(point, Side::First)),
-            "2": count(&|point| kept(point, Side::Second)),
+            "1": count(&|point| counted(point, Side::First)),
+            "2": count(&|point| counted(point, Side::Second)),
         })
     };
     let ace = |it: &Point, side| it.how == Some(PointKind::Ace) && it.winner == side;

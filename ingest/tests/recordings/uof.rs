@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{facts, fixture, recording};
 
 #[test]
-fn odds_change_is_as_the_answer_sheet_says() {
+fn odds_change_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording("sportradar-uof/odds_change-0.xml") else { return };
     assert_eq!(batches[0].batch.at, Some(1_234_000));
     check_markets(&batches, &sheet, |status| match status.as_str() {
@@ -57,7 +57,7 @@ fn check_status(batches: &[Timed], sheet: &Value) {
 }
 
 #[test]
-fn settlement_is_as_the_answer_sheet_says() {
+fn settlement_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording("sportradar-uof/bet_settlement.xml") else { return };
     check_markets(&batches, &sheet, |_| MarketStatus::Closed);
     let markets = markets(&batches);
@@ -76,14 +76,14 @@ fn settlement_is_as_the_answer_sheet_says() {
 }
 
 #[test]
-fn cancellation_of_a_time_is_as_the_answer_sheet_says() {
+fn cancellation_of_a_time_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording("sportradar-uof/bet_cancel.xml") else { return };
     check_markets(&batches, &sheet, |_| MarketStatus::Suspended);
     assert_eq!(json!(*fixture(&batches).provider_key), sheet["attributes"]["event_id"]);
 }
 
 #[test]
-fn fixture_is_as_the_answer_sheet_says() {
+fn fixture_matches_the_answer_sheet() {
     let Some((batches, sheet)) = recording("sportradar-uof/fixture-0.xml") else { return };
     let fixture = fixture(&batches);
     assert_eq!(json!(*fixture.provider_key), sheet["fixture"]["id"]);

@@ -7,7 +7,7 @@ const HALF_S: u32 = 45 * 60;
 /// The expected stoppage time of the halves, until it is known.
 const EXPECTED_ADDED_S: [u32; 2] = [130, 290];
 
-/// Seconds that may still be played whatever the board says: no half is ended to the second.
+/// Seconds that may be played beyond the board: no half ends to the second.
 const LAST_S: u32 = 20;
 
 /// The length of a match with its usual stoppage time: what goal rates refer to.

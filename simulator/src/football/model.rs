@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn goals_decide_what_they_can() {
+    fn goals_settle_decided_bets() {
         let standing = standing([2, 1], Some([0.3, 0.3]));
         assert_eq!(standing.chance(Bet::Goals(2)), Chance::Won(0));
         assert_eq!(standing.chance(Bet::BothScore), Chance::Won(0));

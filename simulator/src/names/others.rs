@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_shares_a_name_with_another_of_the_sport() {
+    fn participants_of_a_sport_have_unique_names() {
         let all = |of: fn(usize, usize) -> Participant, members: usize| {
             let all = (0..LEAGUES_OF_OTHERS).flat_map(|l| (0..members).map(move |m| of(l, m)));
             all.map(|it| it.id).collect::<BTreeSet<_>>().len()

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_have_equal_chances() {
+    fn equal_players_have_equal_chances() {
         let model = Model::new([0.63, 0.63], FORMAT);
         let start = TennisScore::start(Side::Second);
         assert!((model.first_wins(&start) - 0.5).abs() < 1e-12);

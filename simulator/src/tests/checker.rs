@@ -1,4 +1,4 @@
-//! A naive reader of facts: applies them one by one, and complains of whatever cannot be.
+//! A naive reader of facts: applies them one by one, and fails on impossible ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -151,7 +151,7 @@ impl ObservedMatch {
         }
     }
 
-    /// What must hold after every batch, whatever it said.
+    /// Checks the invariants that hold after every batch.
     fn check_after(&self, events: &[Event]) {
         self.football.check_score();
         let changed = events.iter().any(|event| matches!(event.fact, Fact::Odds(_)));
@@ -176,7 +176,7 @@ impl ObservedMatch {
 
     /// What must hold at the end of every match.
     pub(super) fn check_end(&self) {
-        assert!(self.about.is_some(), "nobody told of its particulars");
+        assert!(self.about.is_some(), "no details were emitted");
         if !self.football.statuses.is_empty() {
             self.football.check_players();
             self.football.check_analysis();
@@ -257,7 +257,7 @@ impl Football {
             Analysis::Ratings { players, .. } => {
                 self.ratings.extend(players.iter().map(|it| it.player.id));
             }
-            Analysis::ExpectedGoals { .. } => unreachable!("shots tell it"),
+            Analysis::ExpectedGoals { .. } => unreachable!("shots contain it"),
         }
     }
 

@@ -21,7 +21,7 @@ fn ids(planned: &[ScheduledMatch]) -> BTreeSet<Id> {
 }
 
 #[test]
-fn past_is_a_season_of_football_and_weeks_of_the_others() {
+fn past_is_a_football_season_and_weeks_of_other_sports() {
     let all = past(1, NOW);
     let mut counts: BTreeMap<Sport, usize> = BTreeMap::new();
     for planned in &all {
@@ -37,7 +37,7 @@ fn past_is_a_season_of_football_and_weeks_of_the_others() {
 }
 
 #[test]
-fn past_follows_from_seed_and_season() {
+fn past_is_determined_by_seed_and_season() {
     let (now, later) = (past(1, NOW), past(1, NOW + 4 * DAY));
     let football = |all: &[ScheduledMatch]| {
         let all = all.iter().filter(|planned| planned.sport() == Sport::Football);
@@ -74,7 +74,7 @@ fn results_pass_the_checker() {
 
 /// The match that is reported at once is the one that is played moment by moment.
 #[test]
-fn result_is_what_is_played() {
+fn past_result_equals_the_played_result() {
     let world = World::new(5, NOW);
     let planned = world.programme(1);
     let goals = |events: &mut dyn Iterator<Item = &Event>, id: Id| {
@@ -100,7 +100,7 @@ fn result_is_what_is_played() {
 
 /// What is on next week's programme is played under the ids that it has there.
 #[test]
-fn programmes_are_played_under_their_ids() {
+fn scheduled_matches_are_played_with_their_ids() {
     let world = World::new(9, NOW);
     for day in [0, 3, 7] {
         let plan = Plan { seed: 9 + day, ..Plan::new(9, world.start_of(day)) };

@@ -57,7 +57,7 @@ fn one_at_a_time(before: &Scoreboard, now: &Scoreboard) {
 fn check_end(sport: Sport, board: &Scoreboard) {
     let score = board.score.expect("it was played");
     let [first, second] = score;
-    assert_ne!(first, second, "nobody won: {board:?}");
+    assert_ne!(first, second, "no winner: {board:?}");
     let winner = if first > second { Side::First } else { Side::Second };
     assert_eq!(board.winner, Some(winner), "{board:?}");
     let (more, less) = (first.max(second), first.min(second));

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn position_is_one_only_with_its_epoch() {
+    fn position_needs_an_epoch_and_a_sequence_number() {
         let check = |from: &str, expected: Option<Position>| {
             let text = format!(r#"{{"action":"subscribe","event_id":7,"from":{from}}}"#);
             let Ok(HostedCommand::Follow { from, .. }) = ONE.parse(&text) else {

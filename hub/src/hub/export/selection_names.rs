@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spellings_of_the_same_are_one() {
+    fn spellings_of_a_selection_get_one_name() {
         for (name, own) in [
             ("Home or Draw", Some("1x")),
             ("1X", Some("1x")),

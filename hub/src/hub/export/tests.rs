@@ -145,7 +145,7 @@ fn lines_with_arbitrage(sides: [&str; 2], books: [&str; 2]) -> Vec<String> {
 }
 
 #[test]
-fn match_that_is_joined_with_another_leaves_the_records_until_it_is_split_again() {
+fn joined_match_has_no_record_until_it_is_split_again() {
     let (mut hub, first) = new_hub(0);
     let second = hub.source("second".into(), "events", SourcePolicy::default());
     let [stays, dropped] = ["one", "two"].map(|provider| own(provider, "m"));
@@ -220,7 +220,7 @@ fn records_of_a_simulated_day_survive_json() {
 }
 
 #[test]
-fn football_has_particulars_line_ups_and_players() {
+fn football_record_has_details_line_ups_and_players() {
     let record = record(&[
         r#"{"sport":"football","match":"m","fact":{"fixture":{"competition":{"name":"Cup","season":"2026"},"sides":[{"name":"A"},{"name":"B"}]}}}"#,
         r#"{"sport":"football","match":"m","fact":{"about":{"round":3,"group":"Group A","country":"GB","venue":{"name":"Park","city":"Town"},"referee":{"name":"R"},"away_coach":{"name":"C"},"attendance":9}}}"#,
@@ -243,7 +243,7 @@ fn football_has_particulars_line_ups_and_players() {
 }
 
 #[test]
-fn tennis_has_sets_and_winner() {
+fn tennis_record_has_sets_and_winner() {
     let record = record(&[
         r#"{"sport":"tennis","match":"m","fact":{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}}"#,
         r#"{"sport":"tennis","match":"m","fact":{"about":{"surface":"grass","best_of":3}}}"#,
@@ -257,7 +257,7 @@ fn tennis_has_sets_and_winner() {
 }
 
 #[test]
-fn scoreboards_and_races_are_as_they_are_told() {
+fn scoreboards_and_races_are_exported() {
     let board = record(&[
         r#"{"sport":"hockey","match":"m","fact":{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}}"#,
         r#"{"sport":"hockey","match":"m","fact":{"scoreboard":{"status":"live","score":[2,1],"periods":[[1,0],[1,1]],"period":"p2"}}}"#,
@@ -275,7 +275,7 @@ fn scoreboards_and_races_are_as_they_are_told() {
 }
 
 #[test]
-fn older_record_fills_in_what_is_not_told_now() {
+fn older_record_fills_missing_values() {
     let fixture = r#"{"sport":"football","match":"m","fact":{"fixture":{"sides":[{"name":"A"},{"name":"B"}]}}}"#;
     let about = r#"{"sport":"football","match":"m","fact":{"about":{"referee":{"name":"R"}}}}"#;
     let score = r#"{"sport":"football","match":"m","fact":{"football":{"score":{"goals":[2,1]}}}}"#;
@@ -294,15 +294,15 @@ fn older_record_fills_in_what_is_not_told_now() {
         [of(define), of(&prices)]
     };
     let [define, late] = price(START + 2, "2.1");
-    let kept = record(&[fixture, about, &status("finished"), score, &define, &late]);
+    let earlier = record(&[fixture, about, &status("finished"), score, &define, &late]);
     let [define, early] = price(START + 1, "2.5");
-    let mut told = record(&[fixture, &status("not_started"), &define, &early]);
-    told.fill_from(&kept);
-    assert_eq!((told.brief.status, told.brief.score), (Status::Finished, Some([2, 1])));
-    assert_eq!(told.brief.referee, kept.brief.referee);
-    let own = told.prices.iter().find(|it| &*it.bookmaker == "b").expect("a price");
+    let mut later = record(&[fixture, &status("not_started"), &define, &early]);
+    later.fill_from(&earlier);
+    assert_eq!((later.brief.status, later.brief.score), (Status::Finished, Some([2, 1])));
+    assert_eq!(later.brief.referee, earlier.brief.referee);
+    let own = later.prices.iter().find(|it| &*it.bookmaker == "b").expect("a price");
     assert_eq!(own.price.map(|it| it.to_string()).as_deref(), Some("2.1"), "the later one stays");
-    let before = told.clone();
-    told.fill_from(&kept);
-    assert_eq!(told, before, "twice is as once");
+    let before = later.clone();
+    later.fill_from(&earlier);
+    assert_eq!(later, before, "filling twice changes nothing");
 }

@@ -148,7 +148,7 @@ impl Stage {
         let before = self.last.clone();
         self.tiers.take(SUBJECT, &change, &mut self.timers, &mut changes);
         let followed: BTreeSet<Rate> = self.readers.iter().map(|reader| reader.rate).collect();
-        assert_eq!(self.tiers.len(), followed.len(), "tiers are those that somebody follows");
+        assert_eq!(self.tiers.len(), followed.len(), "tiers are those with followers");
         self.last.retain(|(rate, ..)| followed.contains(rate));
         let sent = self.send(&changes, Some(kind));
         for (rate, seq, at) in before.into_iter().filter(|(rate, ..)| followed.contains(rate)) {
@@ -257,7 +257,7 @@ impl Stage {
         }
     }
 
-    fn all_end_alike(&mut self) {
+    fn check_same_end_state(&mut self) {
         self.pass(interval(Rate::Ms5000));
         for Reader { rate, seq, data, eids, joined, .. } in &self.readers {
             assert_eq!(*seq, self.sequence.head(), "{rate:?}");
@@ -288,15 +288,15 @@ proptest! {
     /// Whatever changes and however time passes, readers at all rates end as those do who take each
     /// change, and every frame comes when it should.
     #[test]
-    fn every_rate_ends_alike(steps in steps()) {
+    fn every_rate_ends_in_the_same_state(steps in steps()) {
         let mut stage = Stage::new();
         steps.into_iter().for_each(|step| stage.step(step));
-        stage.all_end_alike();
+        stage.check_same_end_state();
     }
 }
 
 #[test]
-fn lane_is_open_while_its_lease_is_held() {
+fn tier_is_open_while_a_lease_is_held() {
     let mut tiers = RateTiers::default();
     assert!(tiers.lease(Rate::Each).is_none());
     let (one, other) = (tiers.lease(Rate::Ms250), tiers.lease(Rate::Ms250));

@@ -14,7 +14,7 @@ use crate::{
 /// Maximum number of frames of each kind.
 const FRAMES_MAX: usize = 30;
 
-/// Created with the first frame, and kept as long as the match.
+/// Created with the first frame, and stored as long as the match.
 #[derive(Debug, Default)]
 pub(super) struct RecentFrames {
     balls: u32,

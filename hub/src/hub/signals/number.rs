@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rivals_have_different_ids_and_keep_them() {
+    fn colliding_ids_get_different_stable_numbers() {
         let one = Id(7);
         let other = Id(7 + u64::from(NUMBERS_MAX));
         let mut numbers = SignalNumbers::default();
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_remembered() {
+    fn remembered_numbers_are_limited() {
         let mut numbers = SignalNumbers::default();
         for number in 0..=REMEMBERED_MAX as u64 {
             numbers.number(Id(number));

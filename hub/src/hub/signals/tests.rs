@@ -71,7 +71,7 @@ fn gain(prices: &[i128]) -> Option<i128> {
     (paid > staked).then(|| (paid - staked).checked_mul(10_000).unwrap() / staked)
 }
 
-/// The most that is won whatever comes true by any choice of a price that can be taken for each outcome:
+/// The highest profit guaranteed by any choice of one available price per outcome:
 /// every choice is tried, of all bookmakers.
 fn most_won(quotes: &[Quote]) -> Option<i128> {
     let mut choices: Vec<Vec<i128>> = vec![Vec::new()];
@@ -99,7 +99,7 @@ fn check_bets(record: &SignalRecord, quotes: &[Quote], file: &str) -> i128 {
             (it.outcome, &it.bookmaker, it.price) == (leg.outcome, &leg.bookmaker, Some(leg.price))
         };
         let offered = quotes.iter().any(|it| is_leg(it) && it.state == QuoteState::Open);
-        assert!(offered, "{file}: nobody offers {leg:?}");
+        assert!(offered, "{file}: no bookmaker offers {leg:?}");
         assert!(leg.price * leg.stake >= Decimal::ONE, "{file}: a leg that loses: {record:?}");
     }
     let staked: Decimal = legs.iter().map(|leg| leg.stake).sum();
@@ -111,9 +111,9 @@ fn check_bets(record: &SignalRecord, quotes: &[Quote], file: &str) -> i128 {
         let off = (leg.price * leg.stake - paid).abs();
         assert!(off <= rounded, "{file}: {leg:?} pays another part than {paid}: {record:?}");
     }
-    let told = (*profit * Decimal::from(10_000)).normalize();
-    assert!(told.fract().is_zero(), "{file}: {record:?}");
-    told.mantissa()
+    let basis_points = (*profit * Decimal::from(10_000)).normalize();
+    assert!(basis_points.fract().is_zero(), "{file}: {record:?}");
+    basis_points.mantissa()
 }
 
 /// Compares the arbitrages of a match found by brute force with the published signals.
@@ -135,7 +135,7 @@ fn compare(hub: &Hub, id: Id, file: &str) -> usize {
         let mut keys = state.consensus.markets.keys();
         let key = keys.find(|key| *key.id() == *market.to_string()).expect("a market of the match");
         let gain = check_bets(record, &quotes(state, key), file);
-        assert_eq!(found.insert(market.to_string(), gain), None, "{file}: told twice");
+        assert_eq!(found.insert(market.to_string(), gain), None, "{file}: reported twice");
     }
     assert_eq!(found, expected, "{file}, match {id}");
     found.len()

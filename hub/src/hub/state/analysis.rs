@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_of_an_analysis_make_the_same_again() {
+    fn analysis_is_rebuilt_from_its_facts() {
         let mut analysis = MatchAnalysis::default();
         for timed in Simulator::new(3, 0).take(60_000) {
             for event in timed.batch.events {

@@ -267,7 +267,7 @@ impl ConsensusEntry {
 fn offer(offers: &mut Vec<(Decimal, &Arc<str>, Micros)>) -> Option<ConsensusOffer> {
     // Of each bookmaker the best price, and of the same price the older.
     offers.sort_by(|a, b| (a.1, b.0, a.2).cmp(&(b.1, a.0, b.2)));
-    offers.dedup_by(|next, kept| next.1 == kept.1);
+    offers.dedup_by(|next, previous| next.1 == previous.1);
     offers.sort_by(|a, b| (a.0, b.1).cmp(&(b.0, a.1)));
     let (price, best, _) = *offers.last()?;
     Some(ConsensusOffer {
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn overround_is_that_of_a_whole_book() {
+    fn overround_needs_a_price_for_every_outcome() {
         let (over, under) = (Outcome::Over, Outcome::Under);
         check_overround(&[(over, Some("1.90")), (under, Some("1.90"))], Some("0.0526"));
         check_overround(&[(over, Some("2.10")), (under, Some("2.10"))], Some("-0.0476"));

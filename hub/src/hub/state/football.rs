@@ -81,7 +81,7 @@ pub enum FootballEvent {
     ScoreCorrected(u32),
 }
 
-/// The anchor is kept while the clock agrees to within this many microseconds: feeds round to
+/// The anchor stays while the clock agrees to within this many microseconds: feeds round to
 /// seconds, and a client's clock should not jitter.
 const DRIFT_US: Micros = 2_000_000;
 

@@ -25,7 +25,7 @@ pub struct Market {
     pub selections: Vec<Selection>,
     /// Every change of status or of being in play, the last [`Market::TRANSITIONS_MAX`] of them.
     pub transitions: Vec<Transition>,
-    /// Transitions that are no longer kept.
+    /// Transitions that are no longer stored.
     pub transitions_dropped: u32,
     /// How often it was resettled.
     pub(super) resettled: u32,
@@ -137,7 +137,7 @@ impl Market {
                     }))
     }
 
-    /// The transition of this number, if it is still kept.
+    /// The transition of this number, if it is still stored.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Option<&Transition> {
         let place = number.checked_sub(self.transitions_dropped + 1)?;

@@ -153,7 +153,7 @@ impl Match {
         &mut self.views[place]
     }
 
-    /// Chooses the primary sources anew after sources went down or came back.
+    /// Chooses the primary sources again after sources went down or came back.
     pub fn reconsider(&mut self, moment: Moment, sources: &[Source], delta: &mut MatchDelta) {
         for kind in PLAY {
             self.succeed(kind, moment, sources, delta);
@@ -337,7 +337,7 @@ impl Match {
     }
 }
 
-/// The kinds of fact of which [`SourceView`]s are kept.
+/// The kinds of fact that have [`SourceView`]s.
 pub(super) const PLAY: [FactKind; 4] =
     [FactKind::Score, FactKind::Incidents, FactKind::Stats, FactKind::Ball];
 

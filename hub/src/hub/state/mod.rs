@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_of_a_match_that_is_played_again_ticks_now() {
+    fn clock_of_a_replayed_match_is_anchored_to_now() {
         anchored(None, RECEIVED);
         for near in [RECEIVED - BEHIND_US_MAX, RECEIVED - 2, RECEIVED + 2, Micros::MAX] {
             anchored(Some(near), near);

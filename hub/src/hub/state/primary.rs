@@ -1,7 +1,7 @@
 //! The primary source of each kind of fact of a match.
 //!
 //! While a single source reports the play, there is only the public state. From the second source
-//! on, each source's own view is kept next to it, so that another source can take over.
+//! on, each source's own view is stored next to it, so that another source can take over.
 
 use super::Play;
 use crate::hub::feeds::{FactKind, Source, SourceNumber};

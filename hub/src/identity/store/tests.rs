@@ -25,20 +25,20 @@ fn fixture(provider: &str, sides: [&str; 2]) -> Fixture {
     }
 }
 
-fn hear(identity: &mut Identity, provider: &str, sides: [&str; 2]) -> MatchMapping {
+fn resolve(identity: &mut Identity, provider: &str, sides: [&str; 2]) -> MatchMapping {
     let own = own(provider, "1/2 '");
     let resolution = identity.resolve(Sport::Tennis, own, &fixture(provider, sides));
     MatchMapping { id: resolution.id, swapped: resolution.swapped }
 }
 
 #[tokio::test]
-async fn decisions_come_back_as_they_were() {
+async fn decisions_are_loaded_as_stored() {
     on_each(async |database| {
         let store = IdentityStore::of(&database);
         let mut identity = Identity::default();
-        hear(&mut identity, "a", ["N. Djokovic", "R. Nadal"]);
-        let swapped = hear(&mut identity, "b", ["R. Nadal", "N. Djokovic"]);
-        hear(&mut identity, "c", ["Djokovic", "R. Nadal"]);
+        resolve(&mut identity, "a", ["N. Djokovic", "R. Nadal"]);
+        let swapped = resolve(&mut identity, "b", ["R. Nadal", "N. Djokovic"]);
+        resolve(&mut identity, "c", ["Djokovic", "R. Nadal"]);
         store.write(&identity.take_decisions(), NOW).await.unwrap();
 
         let stored = another(&database).await.load().await.unwrap();
@@ -54,7 +54,7 @@ async fn decisions_come_back_as_they_were() {
         assert_eq!(stored.bindings, [binding]);
         assert_eq!(stored.doubts.len(), 2);
         let mut later = Identity::new(stored);
-        assert_eq!(hear(&mut later, "b", ["x", "y"]), swapped);
+        assert_eq!(resolve(&mut later, "b", ["x", "y"]), swapped);
 
         let doubts = store.doubts().await.unwrap();
         assert!(doubts.iter().all(|doubt| &*doubt.one.key == "1/2 '" && !doubt.why.is_empty()));
@@ -73,7 +73,7 @@ async fn decisions_come_back_as_they_were() {
 }
 
 #[tokio::test]
-async fn oldest_doubts_go_when_there_are_too_many() {
+async fn oldest_doubts_are_deleted_at_the_limit() {
     on_each(async |database| {
         let store = IdentityStore::of(&database);
         let doubt = |number: usize| {
@@ -92,13 +92,13 @@ async fn oldest_doubts_go_when_there_are_too_many() {
 }
 
 #[tokio::test]
-async fn writer_writes_beside_the_hub() {
+async fn writer_stores_decisions_in_the_background() {
     on_each(async |database| {
         let store = IdentityStore::of(&database);
         let (writer, written) = DecisionWriter::start(store.clone());
         let mut identity = Identity::default();
         for provider in ["a", "b"] {
-            hear(&mut identity, provider, ["N. Djokovic", "R. Nadal"]);
+            resolve(&mut identity, provider, ["N. Djokovic", "R. Nadal"]);
             writer.take_from(&mut identity);
         }
         assert!(!identity.has_decisions());
@@ -110,7 +110,7 @@ async fn writer_writes_beside_the_hub() {
 }
 
 #[tokio::test]
-async fn orders_of_other_programs_are_heard_until_they_are_done() {
+async fn orders_of_other_programs_are_forwarded_until_done() {
     on_each(async |database| {
         let (ours, other) = (IdentityStore::of(&database), another(&database).await);
         let split = |key: &str| MatchOrder::Split { provider: "a".to_owned(), key: key.to_owned() };
@@ -127,11 +127,11 @@ async fn orders_of_other_programs_are_heard_until_they_are_done() {
             with: Some(("b".to_owned(), "2".to_owned())),
         };
         let number = other.order(&order, NOW).await.unwrap();
-        let heard = rx.recv().await.unwrap();
-        assert_eq!(heard, NumberedOrder { number, order });
+        let received = rx.recv().await.unwrap();
+        assert_eq!(received, NumberedOrder { number, order });
 
         let mut identity = Identity::default();
-        identity.follow(&heard);
+        identity.follow(&received);
         ours.write(&identity.take_decisions(), NOW).await.unwrap();
         let waiting = other.orders_after(0).await.unwrap();
         assert_eq!(waiting.into_iter().map(|it| it.order).collect::<Vec<_>>(), [split("waits")]);

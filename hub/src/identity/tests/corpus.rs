@@ -50,16 +50,16 @@ fn matches_of_a_season_are_all_different() {
 
 /// The Betfair names of this match, and of the rest of that weekend, match the CSV's.
 #[test]
-fn betfair_event_is_the_row_of_the_season() {
+fn betfair_event_matches_its_row_of_the_season() {
     let Some(season) = season("E0-2016-2017.csv.gz") else { return };
     let betfair = fixtures("betfair-stream/football-1-event-77-markets.basic.bz2");
     let (sport, event) = betfair.into_iter().find(|(_, it)| it.sides.is_some()).unwrap();
     assert_eq!(MatchDescription::of(Id(0), &event).sides, "Middlesbrough v Man City");
     for betfair_first in [true, false] {
         let mut identity = Identity::default();
-        let before = betfair_first.then(|| identity.hear(sport, &event).id);
+        let before = betfair_first.then(|| identity.resolve_fixture(sport, &event).id);
         let rows = season.iter().map(|row| (row, identity.football(row).id)).collect::<Vec<_>>();
-        let id = before.unwrap_or_else(|| identity.hear(sport, &event).id);
+        let id = before.unwrap_or_else(|| identity.resolve_fixture(sport, &event).id);
         let found = rows.iter().filter(|(_, row_id)| *row_id == id).collect::<Vec<_>>();
         let [(row, _)] = found[..] else { panic!("{found:?}") };
         assert_eq!(&*row.provider_key, "2017-04-30 Middlesbrough v Man City");
@@ -70,7 +70,7 @@ fn betfair_event_is_the_row_of_the_season() {
 
 /// Any two recordings contain different matches.
 #[test]
-fn recordings_tell_of_different_matches() {
+fn recordings_contain_different_matches() {
     let mut identity = Identity::default();
     for file in [
         "betfair-stream/tennis-1.223716976.basic.bz2",
@@ -85,7 +85,7 @@ fn recordings_tell_of_different_matches() {
     ] {
         for (sport, fixture) in fixtures(file) {
             let own = own(&fixture.provider, &fixture.provider_key);
-            let resolution = identity.hear(sport, &fixture);
+            let resolution = identity.resolve_fixture(sport, &fixture);
             assert_eq!((resolution.id, resolution.doubts), (own, 0), "{fixture:?}");
         }
     }
@@ -109,7 +109,7 @@ fn fixtures(file: &str) -> Vec<(Sport, Fixture)> {
 }
 
 /// A file of the shared recordings; prints a note and returns `None` if they are not available.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must see that one was skipped")]
+#[expect(clippy::print_stderr, reason = "reports a skipped test")]
 fn shared(name: &str) -> Option<PathBuf> {
     let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds"));
     if !feeds.is_dir() {

@@ -36,12 +36,12 @@ pub(super) fn within(fixture: Fixture, competition: &str) -> Fixture {
 }
 
 impl Identity {
-    fn hear(&mut self, sport: Sport, fixture: &Fixture) -> Resolution {
+    fn resolve_fixture(&mut self, sport: Sport, fixture: &Fixture) -> Resolution {
         self.resolve(sport, own(&fixture.provider, &fixture.provider_key), fixture)
     }
 
     fn football(&mut self, fixture: &Fixture) -> Resolution {
-        self.hear(Sport::Football, fixture)
+        self.resolve_fixture(Sport::Football, fixture)
     }
 
     /// A later run with these stored decisions.

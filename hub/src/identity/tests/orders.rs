@@ -30,7 +30,7 @@ fn moved(provider: &str, from: &str, to: &str, swapped: bool) -> Move {
 fn with(matches: &[(&str, &str)]) -> Identity {
     let mut identity = Identity::default();
     for (provider, sides) in matches {
-        identity.hear(Sport::Tennis, &fixture(provider, "1", sides, NOON));
+        identity.resolve_fixture(Sport::Tennis, &fixture(provider, "1", sides, NOON));
     }
     identity
 }
@@ -52,7 +52,7 @@ fn check_mappings(mut identity: Identity, before: Vec<Decision>, mappings: &[(&s
 }
 
 #[test]
-fn join_moves_a_match_with_all_that_go_by_it() {
+fn join_moves_a_match_with_all_its_members() {
     let mut identity = with(&[("a", ONE), ("b", OTHER), ("c", "Rafa T. v Nole X."), ("d", OTHER)]);
     assert_eq!(identity.mapping(own("d", "1")).id, own("b", "1"));
     let moves = follow(&mut identity, join("b", "a", true));
@@ -85,10 +85,10 @@ fn order_for_later_is_remembered() {
 }
 
 #[test]
-fn two_of_one_provider_are_not_joined_by_order_either() {
+fn order_cannot_join_two_matches_of_one_provider() {
     let mut identity = with(&[("a", ONE), ("b", ONE)]);
     let twin = fixture("b", "2", OTHER, NOON);
-    identity.hear(Sport::Tennis, &twin);
+    identity.resolve_fixture(Sport::Tennis, &twin);
     identity.take_decisions();
     let order = MatchOrder::Join {
         provider: "b".into(),
@@ -104,7 +104,7 @@ fn two_of_one_provider_are_not_joined_by_order_either() {
 }
 
 #[test]
-fn split_gives_the_own_id_back_for_ever() {
+fn split_restores_the_own_id_permanently() {
     let mut identity = with(&[("a", ONE), ("b", TURNED), ("c", ONE)]);
     let mut decisions = identity.take_decisions();
     assert_eq!(follow(&mut identity, split("b")), [moved("b", "a", "b", false)]);
@@ -114,7 +114,8 @@ fn split_gives_the_own_id_back_for_ever() {
             [("a", ONE, "a"), ("c", ONE, "a"), ("b", TURNED, "b"), ("d", ONE, "d")]
         {
             identity.forget(own(id, "1"));
-            let resolution = identity.hear(Sport::Tennis, &fixture(provider, "1", sides, NOON));
+            let resolution =
+                identity.resolve_fixture(Sport::Tennis, &fixture(provider, "1", sides, NOON));
             if provider == "d" {
                 // It is similar to a match and to the one split from it: two doubts.
                 assert_eq!(resolution.doubts, 2);
@@ -125,7 +126,7 @@ fn split_gives_the_own_id_back_for_ever() {
 }
 
 #[test]
-fn split_of_the_first_leaves_the_others_together() {
+fn split_of_the_first_member_keeps_the_others_together() {
     let mut identity = with(&[("a", ONE), ("b", TURNED), ("c", ONE)]);
     let decisions = identity.take_decisions();
     let [first, second] = if own("b", "1") < own("c", "1") { ["b", "c"] } else { ["c", "b"] };
@@ -139,7 +140,7 @@ fn split_of_the_first_leaves_the_others_together() {
 }
 
 #[test]
-fn split_of_what_is_alone_rejects_its_doubts() {
+fn split_of_a_single_match_rejects_its_doubts() {
     let mut identity = Identity::default();
     let [one, other] = ["Arsenal v Leeds", "Leeds v Arsenal"];
     identity.football(&fixture("a", "1", one, NOON));
@@ -152,7 +153,7 @@ fn split_of_what_is_alone_rejects_its_doubts() {
 }
 
 #[test]
-fn match_of_which_nothing_is_known_needs_its_name() {
+fn join_of_an_unknown_match_without_a_name_is_refused() {
     let mut identity = Identity::default();
     let (provider, key) = ("a".to_owned(), "1".to_owned());
     let order = MatchOrder::Join { provider, key, into: Id(7), swapped: false, with: None };

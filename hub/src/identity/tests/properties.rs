@@ -44,7 +44,7 @@ proptest! {
     }
 
     #[test]
-    fn same_input_gives_the_same(some in subsequence(all(), 1..24).prop_shuffle()) {
+    fn same_input_gives_the_same_decisions(some in subsequence(all(), 1..24).prop_shuffle()) {
         let run = || {
             let mut identity = Identity::default();
             let fixtures = some.iter().map(|&(provider, number)| provider_fixture(provider, number));
@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_is_told_panics(one in any::<String>(), other in any::<String>(), start in any::<i64>()) {
+    fn arbitrary_fixtures_do_not_panic(one in any::<String>(), other in any::<String>(), start in any::<i64>()) {
         for sport in [Sport::Football, Sport::Tennis, Sport::Darts, Sport::Cricket] {
             let mut identity = Identity::default();
             for (provider, start) in [("a", start), ("b", 0), ("c", i64::MIN), ("d", i64::MAX)] {
@@ -103,7 +103,7 @@ proptest! {
                 if let Some(sides) = &mut fixture.sides {
                     (sides[0].name, sides[1].name) = (one.as_str().into(), other.as_str().into());
                 }
-                identity.hear(sport, &fixture);
+                identity.resolve_fixture(sport, &fixture);
             }
         }
     }

@@ -9,7 +9,7 @@ fn city(provider: &str) -> Fixture {
 }
 
 #[test]
-fn first_gives_its_id_to_all() {
+fn first_provider_gives_its_id_to_all() {
     let mut identity = Identity::default();
     let ids = ["a", "b", "c"].map(|provider| identity.football(&city(provider)).id);
     assert_eq!(ids, [own("a", "1"); 3]);
@@ -21,7 +21,7 @@ fn first_gives_its_id_to_all() {
 }
 
 #[test]
-fn binding_wins_whoever_comes_first_later() {
+fn stored_binding_wins_in_any_order_of_providers() {
     let mut identity = Identity::default();
     identity.football(&city("a"));
     identity.football(&city("b"));
@@ -38,7 +38,7 @@ fn binding_wins_whoever_comes_first_later() {
 }
 
 #[test]
-fn match_that_others_go_by_keeps_its_id() {
+fn match_whose_id_others_use_keeps_its_id() {
     let mut identity = Identity::default();
     identity.football(&city("a"));
     identity.football(&city("b"));
@@ -48,7 +48,7 @@ fn match_that_others_go_by_keeps_its_id() {
 }
 
 #[test]
-fn names_that_come_later_give_the_final_id_once() {
+fn late_names_resolve_the_final_id_once() {
     let mut identity = Identity::default();
     identity.football(&city("a"));
     let nameless = Fixture { sides: None, ..city("b") };
@@ -66,7 +66,7 @@ fn names_that_come_later_give_the_final_id_once() {
 }
 
 #[test]
-fn what_fits_only_later_is_a_doubt() {
+fn match_that_fits_only_after_a_change_is_a_doubt() {
     let mut identity = Identity::default();
     identity.football(&city("a"));
     let mut late = fixture("b", "1", "Man City v Arsenal", "2026-05-01T12:00:00Z");
@@ -74,7 +74,11 @@ fn what_fits_only_later_is_a_doubt() {
     late.start = city("a").start;
     let resolution = identity.football(&late);
     assert_eq!((resolution.id, resolution.doubts), (own("b", "1"), 1));
-    assert_eq!(identity.football(&Fixture { competition: None, ..late }).doubts, 0, "told once");
+    assert_eq!(
+        identity.football(&Fixture { competition: None, ..late }).doubts,
+        0,
+        "reported once"
+    );
 }
 
 #[test]
@@ -89,7 +93,7 @@ fn one_provider_never_has_a_match_twice() {
 }
 
 #[test]
-fn one_provider_is_not_found_twice_after_a_restart() {
+fn provider_does_not_have_a_match_twice_after_a_restart() {
     let mut identity = Identity::default();
     identity.football(&city("a"));
     identity.football(&city("b"));
@@ -101,22 +105,22 @@ fn one_provider_is_not_found_twice_after_a_restart() {
 }
 
 #[test]
-fn two_matches_of_one_day_find_their_own() {
+fn two_matches_on_one_day_resolve_by_start_time() {
     let game = |provider, key, start| fixture(provider, key, "Lakers v Bulls", start);
     let mut identity = Identity::default();
     for (key, start) in [("1", "2026-03-01T13:00:00Z"), ("2", "2026-03-01T20:00:00Z")] {
-        identity.hear(Sport::Basketball, &game("a", key, start));
+        identity.resolve_fixture(Sport::Basketball, &game("a", key, start));
     }
     for (key, start) in [("20", "2026-03-01T20:05:00Z"), ("10", "2026-03-01T13:00:00Z")] {
-        let resolution = identity.hear(Sport::Basketball, &game("b", key, start));
+        let resolution = identity.resolve_fixture(Sport::Basketball, &game("b", key, start));
         assert_eq!((resolution.id, resolution.doubts), (own("a", &key[..1]), 0));
     }
-    let by_day = identity.hear(Sport::Basketball, &game("c", "1", "2026-03-01"));
+    let by_day = identity.resolve_fixture(Sport::Basketball, &game("c", "1", "2026-03-01"));
     assert_eq!((by_day.id, by_day.doubts), (own("c", "1"), 2));
 }
 
 #[test]
-fn swapped_is_told_against_the_match_not_against_who_was_found() {
+fn swapped_is_relative_to_the_match_not_to_the_member_found() {
     let mut identity = Identity::default();
     for (provider, sides, swapped) in [
         ("a", "Novak Djokovic v Rafael Nadal", false),
@@ -124,7 +128,8 @@ fn swapped_is_told_against_the_match_not_against_who_was_found() {
         ("c", "R Nadal v N Djokovic", true),
         ("d", "N. Djokovic v R. Nadal", false),
     ] {
-        let resolution = identity.hear(Sport::Tennis, &fixture(provider, "1", sides, NOON));
+        let resolution =
+            identity.resolve_fixture(Sport::Tennis, &fixture(provider, "1", sides, NOON));
         assert_eq!((resolution.id, resolution.swapped), (own("a", "1"), swapped), "{provider}");
     }
 }
@@ -135,14 +140,15 @@ fn initial_that_two_players_share_is_a_doubt() {
     for (key, sides) in
         [("1", "Karolina Pliskova v Simona Halep"), ("2", "Kristyna Pliskova v Simona Halep")]
     {
-        identity.hear(Sport::Tennis, &fixture("a", key, sides, NOON));
+        identity.resolve_fixture(Sport::Tennis, &fixture("a", key, sides, NOON));
     }
-    let short = identity.hear(Sport::Tennis, &fixture("b", "1", "K. Pliskova v S. Halep", NOON));
+    let short =
+        identity.resolve_fixture(Sport::Tennis, &fixture("b", "1", "K. Pliskova v S. Halep", NOON));
     assert_eq!((short.id, short.doubts), (own("b", "1"), 2));
 }
 
 #[test]
-fn what_is_forgotten_is_not_found_and_bindings_stay() {
+fn forgotten_matches_are_not_found_but_bindings_remain() {
     let mut identity = Identity::default();
     identity.football(&city("a"));
     identity.football(&city("b"));
@@ -156,7 +162,7 @@ fn what_is_forgotten_is_not_found_and_bindings_stay() {
 }
 
 #[test]
-fn doubts_are_told_once_and_in_full() {
+fn doubts_are_reported_once_with_all_fields() {
     let mut identity = Identity::default();
     identity.football(&within(city("a"), "English Premier League"));
     let swapped = fixture("b", "1", "Arsenal v Man City", NOON);
@@ -171,7 +177,7 @@ fn doubts_are_told_once_and_in_full() {
 }
 
 #[test]
-fn many_that_look_alike_are_left_alone() {
+fn too_many_similar_matches_are_not_resolved() {
     let mut identity = Identity::default();
     for key in 0..300 {
         identity.football(&fixture("a", &key.to_string(), "Team v Other", NOON));
@@ -183,15 +189,15 @@ fn many_that_look_alike_are_left_alone() {
 /// A second provider's sides and competition get the ids that the match already shows, even if that
 /// provider is first in a later run, and in either order of the sides.
 #[test]
-fn names_of_who_came_first_stay() {
+fn names_of_the_first_provider_are_not_replaced() {
     let cup_fixture = |provider: &str, sides: &str| {
         within(fixture(provider, "1", sides, "2026-09-01T16:00:00Z"), &format!("{provider} cup"))
     };
     let first = cup_fixture("a", "Novak Djokovic v Rafael Nadal");
     let second = cup_fixture("b", "R. Nadal v N. Djokovic");
     let mut identity = Identity::default();
-    identity.hear(Sport::Tennis, &first);
-    assert!(identity.hear(Sport::Tennis, &second).swapped);
+    identity.resolve_fixture(Sport::Tennis, &first);
+    assert!(identity.resolve_fixture(Sport::Tennis, &second).swapped);
     let decisions = identity.take_decisions();
     let mut stored = StoredDecisions::default();
     decisions.iter().for_each(|decision| remember(&mut stored, decision));

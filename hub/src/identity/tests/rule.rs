@@ -65,7 +65,7 @@ fn one_football_match_is_the_same_by_all_its_names() {
 }
 
 #[test]
-fn football_near_misses_are_told_apart() {
+fn football_near_misses_are_distinguished() {
     for (other, expected) in [
         ("Middlesbrough v Man United", DIFFERENT),
         ("Manchester City v Middlesbrough", DOUBTFUL),
@@ -82,7 +82,7 @@ fn football_near_misses_are_told_apart() {
 }
 
 #[test]
-fn start_must_fit_as_well() {
+fn start_must_match_too() {
     let sides = "Middlesbrough v Man City";
     for (start, expected) in [
         ("2017-04-30T15:00:00Z", SAME),
@@ -152,7 +152,7 @@ fn one_tennis_match_is_the_same_by_all_its_names() {
 }
 
 #[test]
-fn tennis_near_misses_are_told_apart() {
+fn tennis_near_misses_are_distinguished() {
     for (one, other, expected) in [
         ("A. Zverev v R. Nadal", "M. Zverev v R. Nadal", DIFFERENT),
         ("Serena Williams v Li Na", "Venus Williams v Li Na", DIFFERENT),
@@ -182,7 +182,7 @@ fn sides_that_are_not_known_are_never_matched() {
 }
 
 #[test]
-fn order_of_sides_counts_where_one_is_at_home() {
+fn order_of_sides_matters_in_sports_with_a_home_side() {
     let [one, other] =
         ["Lakers v Bulls", "Bulls v Lakers"].map(|sides| fixture("a", "1", sides, NOON));
     check(Sport::Basketball, &one, &other, DOUBTFUL);

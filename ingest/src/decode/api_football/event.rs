@@ -1,4 +1,4 @@
-//! One event of a fixture. It has no id: only its content tells whether it is known.
+//! One event of a fixture. It has no id: only its content shows whether it is known.
 
 use std::sync::Arc;
 

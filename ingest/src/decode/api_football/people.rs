@@ -35,7 +35,7 @@ pub struct SheetPlayer {
 pub struct PlayerStatistics {
     pub team: Arc<str>,
     pub player: NamedEntity,
-    /// Whether he leads his team, where it is said.
+    /// Whether the player is captain, if known.
     pub captain: Option<bool>,
     /// Group and name of each: `("shots", "total")`. Those unknown are left out.
     pub counts: Vec<(&'static str, &'static str, u32)>,
@@ -134,7 +134,7 @@ impl RawPlayer {
     }
 }
 
-/// The counts that anybody asks for.
+/// The counts that are used.
 const COUNTS: [(&str, &str); 20] = [
     ("games", "minutes"),
     ("shots", "total"),

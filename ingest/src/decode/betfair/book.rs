@@ -112,19 +112,20 @@ impl<'a> Decoder<'a> {
 
     /// The answer is an error: a text, or an object with one.
     fn error(&mut self) -> Read<super::BoxedDecodeError> {
-        let mut said = None;
+        let mut error_text = None;
         if self.json.peek() == Some(b'{') {
             self.json.open(b'{')?;
             while let Some(key) = self.json.key()? {
                 match key {
-                    "message" => said = self.text("message")?,
+                    "message" => error_text = self.text("message")?,
                     _ => self.json.skip()?,
                 }
             }
         } else {
-            said = self.text("error")?;
+            error_text = self.text("error")?;
         }
-        let reason = format!("the answer is an error: {}", quoted(said.as_deref().unwrap_or("?")));
+        let reason =
+            format!("the answer is an error: {}", quoted(error_text.as_deref().unwrap_or("?")));
         Ok(Box::new(value(reason)))
     }
 
@@ -208,7 +209,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let said = match decode(text.as_bytes()) {
+        let decoded = match decode(text.as_bytes()) {
             Err(error) => format!("! {}", error.reason),
             Ok(answer) => {
                 let books = answer.books.iter().map(|book| format!("{} ", book.id));
@@ -216,11 +217,11 @@ mod tests {
                 books.chain(notices.map(|it| format!("({}) ", it.reason))).collect()
             }
         };
-        assert_eq!(said.trim(), expected, "of {text}");
+        assert_eq!(decoded.trim(), expected, "of {text}");
     }
 
     #[test]
-    fn books_come_in_four_forms() {
+    fn four_forms_of_a_book_are_decoded() {
         check(BOOK, "1.5");
         check(&format!("[{BOOK},{BOOK}]"), "1.5 1.5");
         check(&format!(r#"{{"jsonrpc":"2.0","result":[{BOOK}],"id":1}}"#), "1.5");
@@ -241,15 +242,15 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_damage_are_told() {
+    fn errors_and_damaged_books_are_reported() {
         let error = r#"{"jsonrpc":"2.0","error":{"code":-32099,"message":"ANGX-0003"}}"#;
         check(error, "! the answer is an error: ANGX-0003");
         check(r#"{"faultstring":"DSC-0018"}"#, "! the answer is an error: DSC-0018");
         check(r#"{"status":"OPEN"}"#, "(a market book has no marketId)");
         check("[5,null]", "(market book is of another type)");
         let cut = format!("[{BOOK},{}", &BOOK[..40]);
-        let said = decode(cut.as_bytes()).unwrap();
-        assert_eq!((said.books.len(), said.broken.is_some()), (1, true));
+        let decoded = decode(cut.as_bytes()).unwrap();
+        assert_eq!((decoded.books.len(), decoded.broken.is_some()), (1, true));
         check("{", "! the text ends at byte 1: neither a comma nor the closing bracket");
         let strange = BOOK.replace("\"size\":3", "\"size\":-3");
         check(&strange, "1.5 (an offer lacks its price or its size)");
@@ -257,12 +258,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             drop(decode(&bytes));
         }
 
         #[test]
-        fn damage_is_survived(at in 0..BOOK.len(), with in "[\\[\\]{},:0-9\"a-z-]{0,3}") {
+        fn damaged_input_does_not_panic(at in 0..BOOK.len(), with in "[\\[\\]{},:0-9\"a-z-]{0,3}") {
             let mut text = BOOK.to_owned();
             text.replace_range(at..(at + 1), &with);
             drop(decode(text.as_bytes()));

@@ -25,7 +25,7 @@ pub enum Op {
 /// The first message of a connection (`op: connection`).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Connection<'a> {
-    /// What Betfair asks for when one writes to its support.
+    /// The id that Betfair's support requests.
     pub connection_id: Option<Cow<'a, str>>,
 }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn op_is_found_wherever_it_stands() {
+    fn op_is_found_at_any_position() {
         check_op(r#"{"op":"mcm","mc":["#, Op::Markets);
         check_op(r#" {"op": "mcm","mc":["#, Op::Markets);
         check_op(r#"{"id":[{"op":"status"}],"op":"mcm"}"#, Op::Markets);

@@ -1,7 +1,7 @@
 //! A cursor over one JSON text, for a decoder that knows what it expects.
 //!
-//! The decoder asks for the next key, element, string or number, in the order of the text; nothing
-//! is built that it did not ask for. It is strict: what it accepts is JSON (RFC 8259), also where
+//! The decoder requests the next key, element, string or number, in the order of the text; nothing
+//! is built that it did not request. It is strict: what it accepts is JSON (RFC 8259), also where
 //! it skips. serde's derived structures were measured first: with exact decimals (`RawValue`) they
 //! read recorded ladders at 180 to 270 MB/s, where this cursor reads them at 330 to 490.
 
@@ -39,7 +39,7 @@ impl<'a> Json<'a> {
     /// The first byte of what comes next, or `None` at the end of the text.
     #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
-        // Feeds write no white space, and whatever is above it is none: one comparison.
+        // Feeds write no white space. A byte above it is not white space: one comparison.
         match self.text.as_bytes().get(self.at) {
             Some(&byte) if byte > b' ' => Some(byte),
             _ => self.peek_after_space(),
@@ -127,7 +127,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// `true`, `false` or `null`, whichever comes.
+    /// Reads `true`, `false` or `null`.
     pub(super) fn word(&mut self) -> Result<&'static str, BoxedDecodeError> {
         self.peek();
         let rest = &self.text.as_bytes()[self.at..];
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_undone() {
+    fn escapes_are_decoded() {
         let mut json = Json::new(br#""a\"\u00e9\\""#).expect("it is UTF-8");
         assert_eq!(json.string().expect("it is a string"), "a\"\u{e9}\\");
     }

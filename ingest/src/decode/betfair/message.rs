@@ -70,7 +70,7 @@ pub struct StreamMarketChange<'a> {
     pub rc: Vec<RunnerChange>,
 }
 
-/// All that is said of a market except its prices; always complete.
+/// Everything about a market except its prices; always complete.
 #[derive(Debug, Default)]
 pub struct StreamMarketDefinition<'a> {
     pub event_id: Option<Cow<'a, str>>,

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_rounded() {
+    fn numbers_that_do_not_fit_are_not_rounded() {
         check("79228162514264337593543950335", Some("79228162514264337593543950335"));
         for text in [
             "79228162514264337593543950336",
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_has_no_length() {
+    fn invalid_numbers_have_no_length() {
         for text in ["", "-", ".5", "01", "1.", "1.e3", "1e", "1e+", "x", "-x", "+1"] {
             assert_eq!(length(text.as_bytes()), None, "{text}");
             assert_eq!(short(text.as_bytes()), None, "{text}");
@@ -165,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_survives(units in any::<i64>(), scale in 0_u32..=28) {
+        fn decimals_round_trip_through_text(units in any::<i64>(), scale in 0_u32..=28) {
             let value = Decimal::new(units, scale);
             let text = value.to_string();
             prop_assert_eq!(length(text.as_bytes()), Some(text.len()));
@@ -184,7 +184,7 @@ mod tests {
         }
 
         #[test]
-        fn both_ways_end_at_one_place(text in "[0-9.eE+-]{0,24}.{0,2}") {
+        fn short_and_length_end_at_the_same_byte(text in "[0-9.eE+-]{0,24}.{0,2}") {
             let bytes = text.as_bytes();
             prop_assert!(length(bytes).is_none_or(|length| length <= bytes.len()));
             prop_assert!(short(bytes).is_none_or(|(_, end)| Some(end) == length(bytes)));

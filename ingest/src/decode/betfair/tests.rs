@@ -44,7 +44,7 @@ fn fields_are_read_in_any_order() {
 }
 
 #[test]
-fn absent_fields_and_nulls_say_nothing() {
+fn absent_fields_and_nulls_are_ignored() {
     let line = r#"{"op":"mcm","pt":null,"mc":[{"id":"1.2","rc":[{"id":7,"ltp":null,"atb":null}]},
         {"id":"1.3","marketDefinition":null,"rc":null,"img":null}]}"#;
     let message = message(line);
@@ -64,7 +64,7 @@ fn every_ladder_and_last_price_counts() {
 }
 
 #[test]
-fn other_messages_are_passed_over() {
+fn other_messages_are_skipped() {
     for line in [
         "",
         " \r\n",
@@ -77,7 +77,7 @@ fn other_messages_are_passed_over() {
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn invalid_messages_are_refused() {
     check_refused("{}", RefusalKind::Value, "op is missing");
     check_refused(r#"{"op":"xyz"}"#, RefusalKind::Value, "op xyz is not known");
     check_refused(r#"{"op":"mcm","ct":"X"}"#, RefusalKind::Value, "ct X is not known");
@@ -97,7 +97,7 @@ fn what_is_no_message_is_refused() {
 }
 
 #[test]
-fn values_of_no_use_are_left_out() {
+fn unusable_values_are_left_out() {
     let long = "1".repeat(60);
     check_noted(
         &format!(
@@ -139,7 +139,7 @@ fn refusals_of_one_message_are_limited() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(bytes in any::<Vec<u8>>()) {
+    fn arbitrary_bytes_do_not_panic(bytes in any::<Vec<u8>>()) {
         let _message = decode(&bytes);
     }
 

@@ -124,7 +124,7 @@ impl DisplayedPoints {
     }
 }
 
-/// `6,3,2`, whatever stands between the numbers.
+/// `6,3,2`, with any separator between the numbers.
 fn numbers(values: Fields<'_>, key: &str) -> Vec<u8> {
     let text = values.text(key).unwrap_or_default();
     let parts = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());

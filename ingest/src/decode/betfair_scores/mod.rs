@@ -54,7 +54,7 @@ pub enum EventContent {
     Nothing,
 }
 
-/// The most events of one response. A poll asks for a few; Betfair allows a hundred.
+/// The most events of one response. A poll requests a few; Betfair allows a hundred.
 const EVENTS_MAX: usize = 1000;
 
 /// Reads one answer.
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_come_in_many_forms() {
+    fn all_forms_of_a_response_are_decoded() {
         check(r#"{"eventId":5,"score":{}}"#, "5:board");
         check(
             r#"[{"eventId":"5","score":{}},{"eventId":6,"updateDetails":[]}]"#,
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn event_that_cannot_be_used_costs_itself() {
+    fn unusable_event_is_skipped_alone() {
         check(
             r#"[{"eventId":5,"score":{}},{"score":{}},7]"#,
             "5:board (eventId is missing) (an event is missing)",

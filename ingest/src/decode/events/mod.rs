@@ -21,7 +21,7 @@ pub use self::line::{Batch, BatchFact, Line, MatchName, Message};
 ///
 /// When it is no JSON, or not what a line may be.
 pub(crate) fn line(bytes: &[u8]) -> Result<(Line<'static>, Vec<Reference>), DecodeError> {
-    /// What tells the two kinds of lines apart, so that an error speaks of the one that was meant.
+    /// Distinguishes the two kinds of lines, so that an error describes the intended kind.
     #[derive(serde::Deserialize)]
     struct LineKind {
         batch: Option<serde::de::IgnoredAny>,

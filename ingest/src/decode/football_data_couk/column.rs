@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_told_apart() {
+    fn columns_are_recognised_by_name() {
         for (name, expected) in [
             ("B365H", Some(("B365", false, Bet::Result(BetSide::Home)))),
             ("B365CA", Some(("B365", true, Bet::Result(BetSide::Away)))),

@@ -29,7 +29,7 @@ use crate::{
 /// Rows of one file that are read: a season has 552 at most, the extra leagues 12 seasons in one.
 const ROWS_MAX: usize = 20_000;
 
-/// Notices kept of one file: enough to see what is wrong with it.
+/// Notices stored per file: enough to see what is wrong with it.
 pub const NOTICES_MAX: usize = 100;
 
 /// A file that was read.
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_costs_only_itself() {
+    fn invalid_values_are_dropped_alone() {
         let (row, notices) = one("E0,09/08/2019,soon,A,B,x,1,H,-1,2,y,0.5,3");
         let expected = [
             "row 2: time \"soon\" is none",
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_no_match_are_refused_and_blank_ones_are_not() {
+    fn rows_without_a_match_are_refused_and_blank_rows_skipped() {
         let text = format!(
             "\u{feff}{HEADER}\n,,,,\nE0,31/02/2019,,A,B\nE0,01/02/2019,,A,\nE0,01/02/19,,A,B\n"
         );

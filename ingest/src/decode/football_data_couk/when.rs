@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn summer_time_is_reckoned_by_its_rule() {
+    fn summer_time_follows_the_british_rule() {
         for (day, clock, expected) in [
             ("09/08/2019", "20:00", "2019-08-09T19:00:00Z"),
             ("01/01/2020", "12:30", "2020-01-01T12:30:00Z"),

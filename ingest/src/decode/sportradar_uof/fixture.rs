@@ -1,4 +1,4 @@
-//! The fixture of an event, as the REST interface tells it.
+//! The fixture of an event, as the REST interface returns it.
 
 use super::{
     Element,

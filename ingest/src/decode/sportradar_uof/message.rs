@@ -87,7 +87,7 @@ pub(super) const ITEMS_MAX: usize = 100_000;
 pub(super) type Notices = Vec<DecodeError>;
 
 impl Market {
-    /// What tells it apart from the other markets of its event.
+    /// Identifies it among the markets of its event.
     #[must_use]
     pub fn key(&self) -> String {
         match self.specifiers.as_str() {

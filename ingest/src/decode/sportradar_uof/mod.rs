@@ -20,13 +20,13 @@ pub use self::{
 };
 use crate::error::{DecodeError, RefusalKind};
 
-/// Notices kept of one message: enough to see what is wrong with it.
+/// Notices stored per message: enough to see what is wrong with it.
 pub const NOTICES_MAX: usize = 100;
 
-/// What is of interest to the connection itself, whatever it says of matches.
+/// A message for the connection itself. The same message may also contain facts of matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Control {
-    /// A producer is there. Without `subscribed` it has lost something, and asks for a recovery.
+    /// A producer is alive. Without `subscribed` it has lost messages and requires a recovery.
     Alive { product: u32, timestamp_ms: i64, subscribed: bool },
     /// All messages of a recovery have been sent.
     SnapshotComplete { product: u32, request_id: u64 },
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_messages_are_told() {
+    fn control_messages_are_decoded() {
         let check = |text: &str, expected| assert_eq!(control(text.as_bytes()), expected, "{text}");
         let alive = Control::Alive { product: 3, timestamp_ms: 7, subscribed: true };
         check(r#"<alive product="3" timestamp="7" subscribed="1"/>"#, Some(alive));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn market_is_known_by_its_id_and_specifiers_in_any_order() {
+    fn market_key_ignores_the_order_of_specifiers() {
         let text = r#"<odds_change product="1" event_id="sr:match:1" timestamp="5"><odds>
             <market specifiers="b=2|a=1" id="18" status="-1"><outcome odds="2.10" id="12"/></market>
             <market id="1"/></odds></odds_change>"#;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn market_in_which_a_message_is_cut_is_left_out() {
+    fn truncated_market_is_left_out() {
         let text = r#"<odds_change event_id="sr:match:1"><odds><market id="1"/><market id="2"><outcome id="1" odds="2"/>"#;
         let message = decode(text.as_bytes()).unwrap();
         assert_eq!(message.markets.len(), 1);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_messages_the_first_is_used() {
+    fn first_of_several_messages_is_used() {
         let text =
             r#"<bet_stop event_id="a"/><odds_change event_id="b"><market id="1"/></odds_change>"#;
         let message = decode(text.as_bytes()).unwrap();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused() {
+    fn invalid_messages_are_refused() {
         let check = |text: &str, reason: &str| {
             assert_eq!(decode(text.as_bytes()).unwrap_err().reason, reason, "{text}");
         };
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_wrong_cost_only_themselves() {
+    fn invalid_values_are_dropped_alone() {
         let text = r#"<odds_change event_id="e" timestamp="soon"><odds><market id="1"><outcome id="1" odds="two"/><outcome odds="2"/></market><market/></odds></odds_change>"#;
         let message = decode(text.as_bytes()).unwrap();
         let reasons: Vec<_> = message.notices.iter().map(|it| it.reason.as_str()).collect();

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_come_with_what_they_stand_in() {
+    fn elements_are_walked_with_their_parents() {
         let text = r#"<?xml version="1.0"?><!-- no --><a:r xmlns:a="u" x='1'><b y="&amp;2">t</b><c/></a:r>"#;
         let (seen, notices, end) = walked(text);
         assert_eq!(seen, [" r xmlns:a=u x=1", "r b y=&2", "r c "]);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn entities_of_a_document_type_are_not_known() {
+    fn document_type_entities_are_not_expanded() {
         let bomb = r#"<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><r x="&b;" y="1"/>"#;
         let (seen, notices, end) = walked(bomb);
         assert_eq!((seen, end), (vec![" r y=1".to_owned()], None));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_grows_without_bound() {
+    fn nesting_values_and_attributes_are_limited() {
         let (seen, _, end) = walked(&"<a>".repeat(100_000));
         assert_eq!((seen.len(), end.as_deref()), (65, Some("nested deeper than 64")));
         let (seen, notices, _) = walked(&format!(r#"<r x="{}" y="1"/>"#, "v".repeat(1 << 20)));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_documents_say_where() {
+    fn broken_documents_report_the_place() {
         assert_eq!(walked("<a><b>").2.as_deref(), Some("it ends in the middle of a b"));
         assert!(walked("<a></b>").2.is_some());
         assert!(walked("<a").2.is_some());

@@ -16,7 +16,7 @@ use crate::{
 pub struct StatsBombEvent {
     /// A UUID.
     pub id: Arc<str>,
-    /// 1, 2, ...: the order of play, which the time stamps do not quite tell.
+    /// 1, 2, ...: the order of play, which the time stamps do not fully determine.
     pub index: u64,
     pub period: Period,
     /// Microseconds since the start of the period.
@@ -48,7 +48,7 @@ pub struct Position {
     pub y: u16,
 }
 
-/// The `type` of an event with as much of its particulars as anyone asks for.
+/// The `type` of an event with the details that are used.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     StartingXi(Tactics),
@@ -213,7 +213,7 @@ fn micros(text: &str) -> Option<Micros> {
     (in_range && parts.next().is_none()).then(|| whole + (seconds * 1e6).round() as Micros)
 }
 
-/// A pitch of the provider is 120 by 80, whatever the real one was.
+/// The provider's pitch is always 120 by 80, independent of the real one.
 pub(super) fn position(location: &[f64]) -> Option<Position> {
     let [x, y, ..] = location else { return None };
     let tenths = |part: f64| (part * 1000.0).round().clamp(0.0, 1000.0) as u16;

@@ -21,7 +21,7 @@ pub use self::{
     squad::{Squad, squads},
 };
 
-/// One match as far as the bytes tell it.
+/// One match, as far as it could be decoded.
 #[derive(Debug, Default)]
 pub struct Document {
     /// By `index`, which is the order of play; those that cannot be used come first.
@@ -30,7 +30,7 @@ pub struct Document {
     pub broken: Option<DecodeError>,
 }
 
-/// Reads one document. Whatever is wrong with it is said in the answer.
+/// Reads one document. The result contains all errors found in it.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Document {
     let mut events = Vec::new();

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_with_an_id_and_a_name_is_read() {
+    fn players_with_an_id_and_a_name_are_read() {
         let json = br#"[{"team_id":7,"lineup":[{"player_id":1,"player_name":"A","jersey_number":9},
             {"player_id":2},4,{"player_id":3,"player_name":"C"}]},{"team_name":"nobody's"}]"#;
         let squads = squads(json).unwrap();

@@ -3,7 +3,7 @@
 //! Format: Opta's tables of event types and qualifiers (those of F24). Both are `{matchInfo,
 //! liveData}`; MA3 has `liveData.event`, MA1 `goal`, `card`, `substitute` and more, and one document
 //! may have both. An element that cannot be used costs only itself, and a document that is cut gives
-//! everything before the cut. Deleted events (type 43) are dropped here, whatever they hold. Left
+//! everything before the cut. Deleted events (type 43) are dropped here, including their content. Left
 //! out are other officials than the referee and the managers, and what is measured of an event.
 
 mod event;
@@ -37,7 +37,7 @@ pub struct NamedEntity {
     pub name: Arc<str>,
 }
 
-/// One match as far as the bytes tell it.
+/// One match, as far as it could be decoded.
 #[derive(Debug, Default)]
 pub struct Document {
     pub info: Option<MatchInfo>,
@@ -53,7 +53,7 @@ pub struct Document {
     pub broken: Option<DecodeError>,
 }
 
-/// Reads one document. Whatever is wrong with it is said in the answer.
+/// Reads one document. The result contains all errors found in it.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Document {
     let mut document = Document::default();

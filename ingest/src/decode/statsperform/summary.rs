@@ -53,7 +53,7 @@ pub enum MomentKind {
         player: Option<NamedEntity>,
         scored: bool,
     },
-    /// Whether what was decided on the field stands; absent where that is not said.
+    /// Whether what was decided on the field stands; absent if unknown.
     Review {
         player: Option<NamedEntity>,
         stands: Option<bool>,
@@ -231,8 +231,8 @@ impl Raw {
     }
 }
 
-fn says(said: &Option<String>, what: &str) -> bool {
-    said.as_ref().is_some_and(|said| said.eq_ignore_ascii_case(what))
+fn says(value: &Option<String>, what: &str) -> bool {
+    value.as_ref().is_some_and(|value| value.eq_ignore_ascii_case(what))
 }
 
 fn goal_type(text: Option<&str>) -> GoalType {

@@ -28,7 +28,7 @@ pub struct Answer {
     pub notices: Vec<DecodeError>,
 }
 
-/// Notices kept of one answer: enough to see what is wrong with it.
+/// Notices stored per response: enough to see what is wrong with it.
 pub const NOTICES_MAX: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -66,7 +66,7 @@ pub struct Market {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OddsApiOutcome {
     pub name: String,
-    /// Whom a player's market is about.
+    /// The player of a player market.
     pub description: Option<String>,
     /// Decimal or American, as requested.
     pub price: Option<Decimal>,
@@ -107,7 +107,7 @@ mod tests {
         {"name":"Under","price":"x"},17]},{"key":5}]}]}"#;
 
     #[test]
-    fn shapes_are_told_apart() {
+    fn response_shapes_are_distinguished() {
         let check = |body: String, is_list: bool, timestamp: Option<Micros>| {
             let answer = decode(body.as_bytes()).unwrap();
             assert_eq!((answer.is_list, answer.timestamp), (is_list, timestamp), "{body}");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_costs_only_itself() {
+    fn invalid_values_are_dropped_alone() {
         let answer = decode(EVENT.as_bytes()).unwrap();
         let bookmaker = &answer.events[0].bookmakers.as_ref().unwrap()[0];
         assert_eq!(bookmaker.markets.len(), 1);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn list_with_gaps_says_so() {
+    fn list_with_gaps_is_marked() {
         let has_gaps = |body: &str| decode(body.as_bytes()).map(|answer| answer.has_gaps);
         assert_eq!(has_gaps("[]"), Ok(false));
         assert_eq!(has_gaps(&format!("[{EVENT},1]")), Ok(true));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_request_says_why() {
+    fn refused_request_gives_the_reason() {
         let error = decode(br#"{"message":"Usage quota has been reached","error_code":"X"}"#);
         assert_eq!(error.unwrap_err().reason, "the answer is \"Usage quota has been reached\"");
         assert_eq!(decode(b"{}").unwrap_err().reason, "the answer is of no known shape");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn notices_have_an_end() {
+    fn notices_are_limited() {
         let body = format!(r#"[{}{{"id":"e","sport_key":"s"}}]"#, "1,".repeat(501));
         let answer = decode(body.as_bytes()).unwrap();
         assert_eq!(answer.notices.len(), NOTICES_MAX);

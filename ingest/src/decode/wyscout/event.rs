@@ -26,7 +26,7 @@ pub struct WyscoutEvent {
     tags: Vec<u16>,
 }
 
-/// `eventName` with as much of `subEventName` as anyone asks for.
+/// `eventName` with the parts of `subEventName` that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Pass,
@@ -46,7 +46,7 @@ pub enum Kind {
     Other,
 }
 
-/// The part of `subEventName` that is used besides the kind.
+/// The part of `subEventName` that is used in addition to the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     Cross,

@@ -64,7 +64,7 @@ mod tests {
     use super::unescaped;
 
     #[test]
-    fn second_level_of_escapes_is_taken_away() {
+    fn second_level_of_escapes_is_decoded() {
         assert_eq!(&*unescaped(r"M. Mand\u017euki\u0107"), "M. Mandžukić");
         assert_eq!(&*unescaped(r#"the "Wall" \u00e9"#), "the \"Wall\" é");
         assert_eq!(&*unescaped(r"broken \u01"), r"broken \u01");

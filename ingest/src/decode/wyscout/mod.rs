@@ -22,7 +22,7 @@ use crate::error::DecodeError;
 pub use self::event::{Detail, Kind, Position, SetPiece, Tag, WyscoutEvent};
 pub use super::RefusedItem;
 
-/// One match as far as the bytes tell it.
+/// One match, as far as it could be decoded.
 #[derive(Debug, Default)]
 pub struct Document {
     /// In the order of the document, those that cannot be used in their places.
@@ -48,7 +48,7 @@ pub struct NamedPlayer {
     pub role: Option<Arc<str>>,
 }
 
-/// Reads one document. Whatever is wrong with it is said in the answer.
+/// Reads one document. The result contains all errors found in it.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Document {
     let mut document = Document::default();

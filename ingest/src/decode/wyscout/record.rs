@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::{super::json_error, lenient};
 use crate::error::DecodeError;
 
-/// What is said of one match.
+/// The record of one match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchRecord {
     pub match_id: u64,
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_substitution_costs_only_itself() {
+    fn broken_substitution_is_skipped_alone() {
         let formation =
             r#"{"substitutions":[{"minute":"55","playerIn":1,"playerOut":2},{"minute":"soon"},7]}"#;
         let record = found(&team("home", formation)).unwrap().unwrap();

@@ -26,7 +26,7 @@ use crate::{
 
 const PROVIDER: &str = "api-football";
 
-/// The number of fixtures kept. All leagues of the provider play some 2,000 on their busiest day.
+/// The number of fixtures tracked. All leagues of the provider play some 2,000 on their busiest day.
 /// Beyond the limit the least recently updated are evicted, and reported again with the same ids if
 /// they return.
 const FIXTURES_MAX: usize = 10_000;

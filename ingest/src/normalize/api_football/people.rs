@@ -1,4 +1,4 @@
-//! Particulars, line-ups and players' statistics of an image, as far as they are news.
+//! Changed match details, line-ups and players' statistics of an image.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -158,7 +158,7 @@ fn position(letter: &str) -> Option<PlayerPosition> {
     })
 }
 
-/// `passes.accuracy` is the number of those that arrived, whatever its name. Duels lost are those
+/// `passes.accuracy` is the number of completed passes, despite its name. Duels lost are those
 /// that were not won.
 fn counts(statistics: &PlayerStatistics) -> Vec<(PlayerStat, u32)> {
     let mut values: Vec<_> = statistics

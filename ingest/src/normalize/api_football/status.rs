@@ -16,17 +16,17 @@ pub(super) fn status(
     before: Option<Status>,
 ) -> Option<(Status, bool)> {
     let elapsed = elapsed.unwrap_or(0);
-    let kept = before.unwrap_or_else(|| by_minute(elapsed));
+    let current = before.unwrap_or_else(|| by_minute(elapsed));
     Some(match short {
         "NS" | "TBD" => (Status::NotStarted, false),
         "1H" => (Status::FirstHalf, true),
         "HT" => (Status::HalfTime, false),
         "2H" => (Status::SecondHalf, true),
         "ET" => (extra_time(elapsed, before), true),
-        "BT" => (extra_break(elapsed, kept), false),
+        "BT" => (extra_break(elapsed, current), false),
         "P" => (Status::Penalties, false),
         "FT" | "AET" | "PEN" | "AWD" | "WO" => (Status::Finished, false),
-        "SUSP" | "INT" => (kept, false),
+        "SUSP" | "INT" => (current, false),
         "LIVE" => (by_minute(elapsed.max(1)), true),
         "PST" => (Status::Postponed, false),
         "CANC" => (Status::Cancelled, false),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn breaks_after_full_time_are_told_by_the_minute() {
+    fn breaks_after_full_time_depend_on_the_minute() {
         check("BT", 90, Status::SecondHalf, (Status::SecondHalf, false));
         check("ET", 91, Status::SecondHalf, (Status::ExtraFirst, true));
         check("ET", 105, Status::ExtraFirst, (Status::ExtraFirst, true));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_not_guessed() {
+    fn unknown_status_is_not_guessed() {
         assert_eq!(status("XYZ", Some(10), Some(Status::FirstHalf)), None);
     }
 }

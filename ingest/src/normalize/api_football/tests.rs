@@ -94,7 +94,7 @@ fn incident(it: &Incident) -> String {
 }
 
 #[test]
-fn unchanged_image_tells_nothing() {
+fn unchanged_image_emits_nothing() {
     let mut poll = Poll::default();
     let image = with("1H 31", "1-0", &[goal("12", 1, "Ann")]);
     let first = [
@@ -110,7 +110,7 @@ fn unchanged_image_tells_nothing() {
 }
 
 #[test]
-fn scorer_and_minute_are_put_right_under_the_same_name() {
+fn scorer_and_minute_are_corrected_under_the_same_id() {
     let mut poll = Poll::default();
     poll.facts(&with("1H 31", "1-0", &[goal("31", 1, "")]));
     let named = with("1H 31", "1-0", &[goal("31", 1, "Ann")]);
@@ -123,7 +123,7 @@ fn scorer_and_minute_are_put_right_under_the_same_name() {
 }
 
 #[test]
-fn overturned_goal_is_retracted_and_its_name_not_given_again() {
+fn overturned_goal_is_retracted_and_its_id_not_reused() {
     let mut poll = Poll::default();
     poll.facts(&with("1H 31", "2-0", &[goal("10", 1, "Ann"), goal("30", 1, "Bob")]));
     let var = event("32", 1, "Bob", "Var", "Goal cancelled");
@@ -154,7 +154,7 @@ fn earlier_goal_overturned_changes_the_score_after_the_later_one() {
 }
 
 #[test]
-fn card_that_is_upgraded_keeps_its_name() {
+fn upgraded_card_has_the_same_id() {
     let mut poll = Poll::default();
     poll.facts(&with("1H 31", "0-0", &[event("30", 2, "Bob", "Card", "Yellow Card")]));
     let red = event("30", 2, "Bob", "Card", "Red Card");
@@ -162,7 +162,7 @@ fn card_that_is_upgraded_keeps_its_name() {
 }
 
 #[test]
-fn score_comes_before_its_goal_and_lists_without_events_take_nothing_back() {
+fn empty_event_lists_retract_nothing() {
     let mut poll = Poll::default();
     poll.facts(&with("2H 50", "0-0", &[]));
     assert_eq!(poll.facts(&with("2H 50", "0-1", &[])), ["score 0-1"]);
@@ -172,11 +172,11 @@ fn score_comes_before_its_goal_and_lists_without_events_take_nothing_back() {
     assert_eq!(poll.facts(&fixture("2H 50", "0-1", r#","events":null"#)), [""; 0]);
     let empty = with("2H 50", "0-1", &[]);
     assert_eq!(poll.facts(&empty), ["! a score and no events, where there were some"]);
-    assert_eq!(poll.facts(&empty), [""; 0], "said once");
+    assert_eq!(poll.facts(&empty), [""; 0], "reported once");
 }
 
 #[test]
-fn score_of_the_first_half_is_that_of_half_time_when_it_is_over() {
+fn half_time_score_is_set_when_the_first_half_ends() {
     let mut poll = Poll::default();
     let at = |status: &str| {
         let score = r#","score":{"halftime":{"home":1,"away":0},"fulltime":{"home":null,"away":null},"extratime":{"home":null,"away":null},"penalty":{"home":null,"away":null}}"#;
@@ -189,7 +189,7 @@ fn score_of_the_first_half_is_that_of_half_time_when_it_is_over() {
 }
 
 #[test]
-fn kicks_of_a_shootout_are_no_goals_and_come_by_their_numbers() {
+fn shootout_kicks_are_no_goals_and_ordered_by_number() {
     let mut poll = Poll::default();
     poll.facts(&with("P 120", "1-1", &[]));
     let kicks = [
@@ -227,7 +227,7 @@ fn interrupted_match_keeps_its_status() {
 }
 
 #[test]
-fn statistics_are_told_when_they_change() {
+fn statistics_are_emitted_when_they_change() {
     let mut poll = Poll::default();
     let at = |shots: &str| {
         fixture(
@@ -252,7 +252,7 @@ fn refused(answer: &str, kind: RefusalKind, reason: &str) {
 }
 
 #[test]
-fn errors_of_the_provider_are_refused() {
+fn provider_errors_are_refused() {
     let errors = r#"{"get":"fixtures","errors":{"token":"Missing key"},"response":[]}"#;
     let reason = r#"the provider answers with errors: {"token":"Missing key"}"#;
     refused(errors, RefusalKind::Value, reason);
@@ -262,7 +262,7 @@ fn errors_of_the_provider_are_refused() {
 }
 
 #[test]
-fn page_or_piece_of_an_answer_is_used_and_not_the_whole() {
+fn partial_response_is_used_but_not_signalled_as_complete() {
     let page = answer(&with("1H 9", "0-0", &[])).replace(r#""total":1"#, r#""total":2"#);
     let mut out = Interpretation::default();
     Interpreter::default().message(page.as_bytes(), 1, &mut out).unwrap();
@@ -286,6 +286,6 @@ fn fixtures_not_seen_for_longest_are_forgotten() {
     };
     assert_eq!(counts(&image(1)), (1, 1));
     assert_eq!(counts(&many.join(",")), (super::FIXTURES_MAX, super::FIXTURES_MAX));
-    assert_eq!(counts(&image(1)).0, 1, "forgotten and told anew");
+    assert_eq!(counts(&image(1)).0, 1, "evicted and emitted again");
     assert_eq!(counts(&many[5]).0, 0, "still known");
 }

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_what_the_type_does_not() {
+    fn names_supply_what_the_type_lacks() {
         check(Some("SET_WINNER"), Some("Set 2 Winner"), "set_winner - set2");
         check(Some("SET_WINNER"), Some("Last Set Winner"), "set_winner - -");
         check(None, Some("Man City First Goalscorer"), "man_city_first_goalscorer - -");

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn better_form_replaces_the_worse_for_good() {
+    fn better_ladder_form_replaces_the_worse_permanently() {
         let mut ladder = Ladder::default();
         check(&mut ladder, ["", "", "0:2.5x10"], "2.5x10");
         check(&mut ladder, ["", "0:2.6x4", ""], "2.5x0 2.6x4");
@@ -156,7 +156,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn prices_told_are_the_prices_of_the_table(
+        fn emitted_prices_equal_the_prices_of_the_table(
             changes in vec(vec((0..6_usize, 1..8_i64, 0..4_i64), 0..6), 0..30),
         ) {
             let mut table = LevelTable::default();

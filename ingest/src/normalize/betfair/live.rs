@@ -223,7 +223,7 @@ mod tests {
     const OPEN: &str = "tennis 30\n1.2 clear\n1.2 match_winner Open 7:p1 8:p2";
 
     #[test]
-    fn image_makes_it_fresh_and_heartbeats_say_that_it_is_there() {
+    fn image_is_fresh_and_heartbeats_are_alive() {
         let mut source = Source::subscribed();
         source.check(r#""ct":"HEARTBEAT","clk":"a""#, "Alive");
         source.image(&["1.2"], &format!("{OPEN}\nFresh"));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn resume_leaves_what_it_does_not_speak_of() {
+    fn resume_leaves_unmentioned_markets_unchanged() {
         let mut source = Source::subscribed();
         source.image(&["1.2"], &format!("{OPEN}\nFresh"));
         source.0.subscribe(2);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn lateness_is_told_once_and_again_when_it_is_over() {
+    fn lateness_is_reported_when_it_begins_and_ends() {
         let mut source = Source::subscribed();
         source.check(r#""ct":"HEARTBEAT","status":503"#, "Alive");
         source.image(&["1.2"], &format!("{OPEN}\nFresh"));
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_another_subscription_are_passed_over() {
+    fn messages_of_another_subscription_are_skipped() {
         let mut source = Source::subscribed();
         source.0.subscribe(3);
         source.image(&["1.2"], "");
@@ -347,7 +347,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(lines in vec(any::<Vec<u8>>(), 0..4)) {
+        fn arbitrary_bytes_do_not_panic(lines in vec(any::<Vec<u8>>(), 0..4)) {
             let mut live = Live::default();
             for line in lines {
                 let _taken = live.message(&line, 0, &mut Interpretation::default());
@@ -355,7 +355,7 @@ mod tests {
         }
 
         #[test]
-        fn broken_lines_are_survived_and_lose_the_position_or_nothing(
+        fn broken_lines_do_not_panic_and_at_most_lose_the_position(
             line in 0..2_usize, place in any::<Index>(), byte in any::<u8>(),
         ) {
             let mut live = Live::default();

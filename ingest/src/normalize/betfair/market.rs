@@ -1,4 +1,4 @@
-//! What must be remembered of one market to tell its changes.
+//! The state of one market, needed to detect its changes.
 //!
 //! Before a market closes, Betfair wipes it: each runner that has traded gets `tv` 0, all of `trd`
 //! removed, and an `ltp` that means nothing (2.0 on both players of a tennis match). In four
@@ -43,7 +43,7 @@ pub(super) struct Market {
     pub(super) sport: Sport,
     /// The image of the subscription in which it came last.
     pub(super) image: u64,
-    /// How it is defined, where that is kept.
+    /// Its definition, where that is stored.
     pub(super) defined: Option<MarketDefinition>,
     status: MarketStatus,
     /// Few enough in nearly all markets that looking from the start is the fastest.
@@ -67,7 +67,7 @@ struct Runner {
     traded: Traded,
 }
 
-/// What the runner's `tv` has said so far.
+/// The runner's `tv` so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trading {
     /// Nothing, or 0: the lesser feeds never send it.

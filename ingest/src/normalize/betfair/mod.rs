@@ -2,7 +2,7 @@
 //!
 //! The stream contains markets; each belongs to an event, which is our match. A market is known
 //! from its first definition until it closes; changes of unknown markets are refused. One message
-//! is one batch, whatever it contains: a message may change a market twice, in order.
+//! is always one batch: a message may change a market twice, in order.
 //!
 //! - **Images.** `img`, and every market of a `SUB_IMAGE`, begins with [`MarketChange::Clear`].
 //!   Markets that a `SUB_IMAGE` leaves out are kept: it replaces what one subscription covers, but
@@ -187,7 +187,7 @@ impl Normalizer {
         self.is_lost |= !is_full && !self.retired.contains(&change.id);
     }
 
-    /// Makes the market and its match known, and tells of the match when that is news. A market
+    /// Registers the market and its match, and emits the match if it is new. A market
     /// stays with the match of its first definition.
     fn introduce(
         &mut self,
@@ -230,7 +230,7 @@ impl Normalizer {
         self.image += 1;
     }
 
-    /// The image is complete: tells the markets that are not in it as suspended, and forgets them.
+    /// The image is complete: emits markets that are not in it as suspended, and removes them.
     fn end_image(&mut self, out: &mut Batch) {
         let absent = self.markets.values().filter(|market| market.image != self.image);
         let mut absent: Vec<_> = absent.map(|market| market.id.clone()).collect();

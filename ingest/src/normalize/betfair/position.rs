@@ -6,7 +6,7 @@
 
 use crate::decode::betfair::{ChangeType, MarketMessage, Segment};
 
-/// Bytes of a token that is kept; a connection with longer ones begins with an image each time.
+/// The most bytes of a stored token. A connection with longer ones begins with an image each time.
 /// Recorded ones have up to 24.
 const CLK_BYTES_MAX: usize = 1024;
 
@@ -32,13 +32,13 @@ impl Position {
         if begins_image(message) {
             self.forget();
         }
-        for (kept, token) in
+        for (stored, token) in
             [(&mut self.initial_clk, &message.initial_clk), (&mut self.clk, &message.clk)]
         {
             let Some(token) = token else { continue };
-            kept.clear();
-            // Without its beginning or its end a token means nothing: a longer one is not kept.
-            kept.push_str(if token.len() > CLK_BYTES_MAX { "" } else { token });
+            stored.clear();
+            // A truncated token is useless: a longer one is not stored.
+            stored.push_str(if token.len() > CLK_BYTES_MAX { "" } else { token });
         }
         match message.segment {
             Some(Segment::Start) => self.in_segments = true,
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn every_token_counts_that_comes_with_a_whole_message() {
+    fn tokens_of_complete_messages_advance_the_position() {
         check(&[
             (r#""ct":"SUB_IMAGE","initialClk":"i","clk":"a""#, Some(["i", "a"])),
             (r#""clk":"b""#, Some(["i", "b"])),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_position_among_segments() {
+    fn segments_of_an_image_have_no_position() {
         check(&[
             (r#""ct":"SUB_IMAGE","segmentType":"SEG_START","initialClk":"i","clk":"a""#, None),
             (r#""ct":"SUB_IMAGE","segmentType":"SEG""#, None),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_token_is_not_kept() {
+    fn token_over_the_limit_is_dropped() {
         let endless = "x".repeat(CLK_BYTES_MAX + 1);
         let image = r#""ct":"SUB_IMAGE","initialClk":"i","clk":"a""#;
         check(&[(image, Some(["i", "a"])), (&format!(r#""clk":"{endless}""#), None)]);

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-/// How many are kept, about 60 bytes each: the size of the largest subscription by arrangement.
+/// How many are remembered, about 60 bytes each: the size of the largest subscription by arrangement.
 const RETIRED_MAX: usize = 1000;
 
 /// The ids of the markets that were retired last.
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_ones_are_kept() {
+    fn most_recently_retired_markets_are_remembered() {
         let mut retired = RetiredMarkets::default();
         (0..2 * RETIRED_MAX).for_each(|id| retired.insert(id.to_string().into()));
         retired.insert((2 * RETIRED_MAX - 1).to_string().into());

@@ -58,7 +58,7 @@ pub(super) fn fact(event: &Event) -> String {
             let start = fixture.start.map(|start| format!(" {start}")).unwrap_or_default();
             return format!("{} {}{start}{sides}", event.sport.as_str(), fixture.provider_key);
         }
-        other => panic!("Betfair tells of odds alone, not {other:?}"),
+        other => panic!("Betfair emits only odds, not {other:?}"),
     };
     let change = match &odds.change {
         MarketChange::Clear => " clear".to_owned(),
@@ -118,7 +118,7 @@ fn definition_comes_after_its_match() {
 }
 
 #[test]
-fn match_is_told_again_only_when_it_changes() {
+fn fixture_is_emitted_again_only_when_it_changes() {
     let mut feed = Feed::default();
     let define = |market: &str, more: &str| {
         format!(
@@ -141,7 +141,7 @@ fn match_is_told_again_only_when_it_changes() {
 }
 
 #[test]
-fn match_stays_of_the_sport_that_it_was_told_as() {
+fn sport_of_a_match_never_changes() {
     let mut feed = Feed::default();
     feed.open("1.2");
     let football =
@@ -155,7 +155,7 @@ fn match_stays_of_the_sport_that_it_was_told_as() {
 }
 
 #[test]
-fn ladders_by_price_are_told_in_their_order() {
+fn price_ladders_are_emitted_in_message_order() {
     let mut feed = Feed::default();
     feed.open("1.2");
     feed.check(
@@ -184,7 +184,7 @@ fn one_message_may_change_a_market_twice() {
 }
 
 #[test]
-fn images_clear_what_was_told() {
+fn images_clear_earlier_prices() {
     let mut feed = Feed::default();
     feed.check(
         &format!(r#""ct":"SUB_IMAGE","mc":[{}]"#, definition("1.2", "OPEN", "")),
@@ -199,7 +199,7 @@ fn images_clear_what_was_told() {
 }
 
 #[test]
-fn last_price_of_a_wiped_runner_is_not_told() {
+fn last_price_of_a_wiped_runner_is_not_emitted() {
     let mut feed = Feed::default();
     feed.open("1.2");
     feed.check(&prices("1.2", r#"{"id":8,"ltp":4,"tv":0}"#), "1.2 | 8 last 4 volume 0");
@@ -215,7 +215,7 @@ fn last_price_of_a_wiped_runner_is_not_told() {
 }
 
 #[test]
-fn wipe_in_the_message_that_closes_the_market_is_seen() {
+fn wipe_is_detected_in_the_message_that_closes_the_market() {
     let mut feed = Feed::default();
     feed.open("1.2");
     feed.check(&prices("1.2", r#"{"id":7,"ltp":1.01,"tv":50}"#), "1.2 | 7 last 1.01 volume 50");
@@ -257,7 +257,7 @@ fn unknown_market_leaves_the_rest_of_the_message() {
 }
 
 #[test]
-fn falling_time_is_noted_and_the_message_used() {
+fn decreasing_time_is_reported_and_the_message_used() {
     let mut feed = Feed::default();
     feed.open("1.2");
     let at = |pt: i64| format!(r#""pt":{pt},{}"#, prices("1.2", r#"{"id":7,"ltp":2}"#));
@@ -269,7 +269,7 @@ fn falling_time_is_noted_and_the_message_used() {
 }
 
 #[test]
-fn nothing_is_said_of_messages_without_content() {
+fn messages_without_content_emit_nothing() {
     let mut feed = Feed::default();
     feed.open("1.2");
     feed.check(r#""ct":"HEARTBEAT","pt":1"#, "");
@@ -278,7 +278,7 @@ fn nothing_is_said_of_messages_without_content() {
 }
 
 #[test]
-fn bad_price_is_noted_and_still_counted() {
+fn invalid_price_is_reported_and_still_counted() {
     let mut feed = Feed::default();
     feed.open("1.2");
     let line = format!(r#"{{"op":"mcm",{}}}"#, prices("1.2", r#"{"id":7,"atb":[[1e40,1],[2,1]]}"#));
@@ -291,7 +291,7 @@ fn bad_price_is_noted_and_still_counted() {
 }
 
 #[test]
-fn statuses_that_are_not_known_do_not_look_open() {
+fn unknown_statuses_are_not_open() {
     let line = definition("1.2", "PAUSED", "").replacen("ACTIVE", "RESTING", 1);
     Feed::default().check(
         &format!(r#""mc":[{line}]"#),
@@ -303,7 +303,7 @@ fn statuses_that_are_not_known_do_not_look_open() {
 }
 
 #[test]
-fn markets_kept_open_are_limited() {
+fn open_markets_are_limited() {
     let mut feed = Feed::default();
     (0..MARKETS_MAX).for_each(|market| feed.open(&market.to_string()));
     feed.check(
@@ -335,7 +335,7 @@ pub(super) fn seeds() -> Vec<String> {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(lines in vec(any::<Vec<u8>>(), 0..4)) {
+    fn arbitrary_bytes_do_not_panic(lines in vec(any::<Vec<u8>>(), 0..4)) {
         let mut normalizer = Normalizer::default();
         for line in lines {
             let _normalized = normalizer.line(&line);
@@ -343,7 +343,7 @@ proptest! {
     }
 
     #[test]
-    fn broken_lines_are_survived(
+    fn broken_lines_do_not_panic(
         damage in vec((0..2_usize, any::<Index>(), any::<u8>(), 0..4_usize), 1..6),
     ) {
         let mut normalizer = Normalizer::default();

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn invalid_times_are_none() {
         for text in [
             "",
             "2020-05-02",
@@ -106,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_moment_is_read_back(at in 0_i64..4_102_444_800_000) {
+        fn every_timestamp_round_trips(at in 0_i64..4_102_444_800_000) {
             let (year, month, day) = date(at / 86_400_000);
             let (hour, minute) = (at / 3_600_000 % 24, at / 60_000 % 60);
             let (second, ms) = (at / 1000 % 60, at % 1000);
@@ -116,7 +116,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_survived(text in "[0-9TZ:.+-]{0,30}|.{0,30}") {
+        fn arbitrary_text_does_not_panic(text in "[0-9TZ:.+-]{0,30}|.{0,30}") {
             micros(&text);
         }
     }

@@ -68,15 +68,19 @@ mod tests {
         traded.apply(&[rung(2, 40)]);
         assert_eq!(traded.volume(40.into()), 40.into());
         traded.apply(&[rung(3, 5)]);
-        assert_eq!(traded.volume(5.into()), 45.into(), "a PRO file tells the message alone");
-        assert_eq!(traded.volume(45.into()), 45.into(), "a live stream tells all");
+        assert_eq!(
+            traded.volume(5.into()),
+            45.into(),
+            "a PRO file has the volume of the message alone"
+        );
+        assert_eq!(traded.volume(45.into()), 45.into(), "a live stream has the total volume");
         assert_eq!(traded.volume(0.into()), 0.into(), "a wipe");
         traded.apply(&[rung(2, 0), rung(3, 6)]);
         assert_eq!(traded.sum, 6.into());
     }
 
     #[test]
-    fn endless_prices_are_not_remembered() {
+    fn remembered_prices_are_limited() {
         let mut traded = Traded::default();
         let rungs: Vec<_> = (0..2000).map(|price| rung(price, 1)).collect();
         traded.apply(&rungs);

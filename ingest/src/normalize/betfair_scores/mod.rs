@@ -1,7 +1,7 @@
 //! Betfair's in-play scores to football and tennis facts.
 //!
 //! The match has the id that the stream's markets give it: the event's. A response is a whole image
-//! of each event in it. The reported state is kept, so a later response only produces what changed,
+//! of each event in it. The reported state is stored, so a later response only produces what changed,
 //! and retractions of what is missing from a timeline.
 //!
 //! Batches carry the provider's time where an update has one, and otherwise none.
@@ -27,7 +27,7 @@ use crate::{
     event::{Batch, Event, Fact, Fixture, Id, Micros, Pair, Participant, Sport, Timed},
 };
 
-/// The most events kept; beyond it the least recently updated is evicted. One costs some kilobytes.
+/// The most events tracked; beyond it the least recently updated is evicted. One costs some kilobytes.
 const EVENTS_MAX: usize = 2000;
 
 /// The most notices of one response: enough to see what is wrong with it.
@@ -47,7 +47,7 @@ struct TrackedEvent {
     of: Match,
     play: SportState,
     /// The number of its last update, among those of all events.
-    heard: u64,
+    updated: u64,
 }
 
 #[derive(Debug)]
@@ -136,14 +136,14 @@ impl Interpreter {
             }
             self.events.insert(event.id.clone(), TrackedEvent::new(&event.id, sport));
         }
-        let heard = self.taken;
+        let updated = self.taken;
         let tracked = self.events.get_mut(&event.id).expect("it is there or was just put there");
-        tracked.heard = heard;
+        tracked.updated = updated;
         Ok(tracked)
     }
 
     fn evict_one(&mut self) {
-        let oldest = self.events.iter().min_by_key(|(_, it)| it.heard).map(|(id, _)| id.clone());
+        let oldest = self.events.iter().min_by_key(|(_, it)| it.updated).map(|(id, _)| id.clone());
         oldest.map(|id| self.events.remove(&id));
     }
 }
@@ -170,7 +170,7 @@ impl TrackedEvent {
             Sport::Tennis => SportState::Tennis(Box::default()),
             _ => SportState::Football(Box::default()),
         };
-        Self { of: Match::new(event_id, sport), play, heard: 0 }
+        Self { of: Match::new(event_id, sport), play, updated: 0 }
     }
 }
 

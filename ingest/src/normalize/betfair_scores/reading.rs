@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Whether a score is one that may be shown so. What is not shown agrees. On the point that ends a
-/// set it is not said whether the games shown are those of that set or of the next.
+/// set it is unknown whether the games shown are those of that set or of the next.
 pub(super) fn agrees(score: &TennisScore, reading: &Reading) -> bool {
     let over = score.sets.iter().filter(|set| set.winner().is_some()).count();
     let fresh = score.game == GameScore::default()
@@ -94,7 +94,7 @@ fn shown(game: GameScore) -> Pair<DisplayedPoints> {
     }
 }
 
-/// A game in which a side has 1 or 7 points is a tie-break, whatever was expected.
+/// A game in which a side has 1 or 7 points is a tie-break, even if none was expected.
 fn game(points: Pair<DisplayedPoints>, in_tie_break: bool) -> GameScore {
     match points.map(ordinary) {
         [Some(first), Some(second)] if !in_tie_break => GameScore::Points([first, second]),

@@ -15,7 +15,7 @@ pub(super) enum Meaning {
     Incident(IncidentKind),
     /// The last goal of the side does not count.
     GoalCancelled,
-    /// A corner, a word on time to be added: nothing that we tell.
+    /// A corner or an announcement of added time: emits nothing.
     Nothing,
     Unknown,
 }

@@ -2,7 +2,7 @@
 //!
 //! The displayed score takes precedence. The rules fill in what it lacks: who serves next, and the
 //! points of a tie-break on the point that ends it. Betfair rarely gives the number of sets, so a
-//! match is over when Betfair says so, not when the rules would; with `bestOfSets` both apply.
+//! match is over when Betfair reports it, not by the rules; with `bestOfSets` both apply.
 //!
 //! Incidents and scores share one numbering, and each number is processed once. A repeated incident
 //! with `undo` retracts its point; a new one with `undo` retracts the last point, unless its score

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::event::{FootballFact, GameScore, Incident, Pair, TennisFact, TennisScore};
 
-/// Polls one source and compares what it tells, a batch on each line, then the notices.
+/// Polls one source and compares the facts, a batch on each line, then the notices.
 #[derive(Default)]
 struct Poll(Interpreter);
 
@@ -55,7 +55,7 @@ fn football(fact: &FootballFact) -> String {
         FootballFact::Incident(it) => incident(it),
         FootballFact::Retract { of, score, .. } => format!("-{of} {}", pair(score.goals)),
         FootballFact::Stats { side, values } => format!("{side:?} {values:?}"),
-        other => panic!("not told by Betfair: {other:?}"),
+        other => panic!("not emitted for Betfair: {other:?}"),
     }
 }
 
@@ -97,7 +97,7 @@ fn score(score: &TennisScore) -> String {
     format!("{} {game}{won}", sets.join(","))
 }
 
-/// A timeline: updates written `id type team minute+added`, and the score beside it.
+/// A timeline: updates written `id type team minute+added`, and its score.
 fn timeline(updates: &str, home: u16, away: u16) -> String {
     let update = |text: &str| {
         let [id, kind, team, minute] = text.split(' ').collect::<Vec<_>>()[..] else {
@@ -121,7 +121,7 @@ fn timeline(updates: &str, home: u16, away: u16) -> String {
 }
 
 #[test]
-fn goal_gone_from_the_timeline_is_taken_back() {
+fn goal_missing_from_the_timeline_is_retracted() {
     let mut poll = Poll::default();
     let start = "1 KickOff - 1\n4 Goal home 10";
     poll.check(
@@ -138,7 +138,7 @@ fn goal_gone_from_the_timeline_is_taken_back() {
 }
 
 #[test]
-fn score_of_the_image_has_the_last_word() {
+fn score_of_the_image_prevails() {
     let mut poll = Poll::default();
     poll.check(
         &timeline("1 KickOff - 1", 2, 1),
@@ -149,7 +149,7 @@ fn score_of_the_image_has_the_last_word() {
 }
 
 #[test]
-fn timeline_behind_a_scoreboard_adds_no_goals_to_it() {
+fn timeline_behind_a_scoreboard_adds_no_goals() {
     let mut poll = Poll::default();
     let board = r#"{"eventId":5,"eventTypeId":1,"score":{"home":{"score":"2"},
         "away":{"score":"0"}},"matchStatus":"KickOff"}"#;
@@ -227,7 +227,7 @@ fn minute_alone_is_split_at_the_end_of_its_period() {
 }
 
 #[test]
-fn scoreboards_tell_what_changed() {
+fn scoreboards_emit_changes_only() {
     let board = |status: &str, minute: u16, second: u8, home: u16| {
         format!(
             r#"[{{"eventId":5,"eventTypeId":1,"score":{{"home":{{"score":"{home}"}},
@@ -246,7 +246,7 @@ fn scoreboards_tell_what_changed() {
 }
 
 #[test]
-fn status_that_ends_the_match_stands_against_its_last_phase() {
+fn final_status_prevails_over_the_last_phase() {
     let start = "1 KickOff - 1";
     let finished = timeline(start, 0, 0)
         .replace(r#""status":"IN_PLAY""#, r#""status":"FINISHED","inPlayMatchStatus":"KickOff""#);
@@ -258,7 +258,7 @@ fn status_that_ends_the_match_stands_against_its_last_phase() {
 }
 
 /// Incidents of a tennis match, written `number type server winner points games sets`, with `-`
-/// for what is not said; a point that wins a game shows no points.
+/// for unknown values; a point that wins a game shows no points.
 fn strokes(strokes: &str, status: &str) -> String {
     let stroke = |text: &str| {
         let fields: Vec<_> = text.split_whitespace().collect();
@@ -290,7 +290,7 @@ fn strokes(strokes: &str, status: &str) -> String {
 }
 
 #[test]
-fn strokes_are_taken_once_in_the_order_of_their_numbers() {
+fn strokes_are_applied_once_in_order_of_number() {
     let mut poll = Poll::default();
     let first = "10 ace 1 1 30:0 0:0 0:0\n2 point 1 1 15:0 0:0 0:0\n11 fault 1 1 30:0 0:0 0:0";
     poll.check(
@@ -304,7 +304,7 @@ fn strokes_are_taken_once_in_the_order_of_their_numbers() {
 }
 
 #[test]
-fn undo_takes_the_last_point_back() {
+fn undo_retracts_the_last_point() {
     let start = "1 point 1 1 15:0 0:0 0:0\n2 point 1 1 30:0 0:0 0:0";
     let played = "match 7 | live | p1:1/1 0-0 1:0
          p2:1/1 0-0 2:0";
@@ -363,7 +363,7 @@ fn tie_break_may_be_longer_than_expected() {
 }
 
 #[test]
-fn match_is_over_when_betfair_says_so() {
+fn match_ends_when_betfair_reports_it() {
     let mut poll = Poll::default();
     let last =
         "1 point 1 1 40:0 5:0 1:0 currentSet=2\n2 point 1 1 - 6:0 2:0 winsGame=true currentSet=2";
@@ -379,7 +379,7 @@ fn match_is_over_when_betfair_says_so() {
 }
 
 #[test]
-fn scores_are_images_and_older_ones_say_nothing() {
+fn older_score_images_emit_nothing() {
     let image = |sequence: u64, points: [&str; 2]| {
         format!(
             r#"[{{"eventId":"7","eventTypeId":"2","updateContext":{{"updateSequence":{sequence},
@@ -399,7 +399,7 @@ fn scores_are_images_and_older_ones_say_nothing() {
 }
 
 #[test]
-fn scoreboard_of_tennis_is_told() {
+fn tennis_scoreboard_is_decoded() {
     let board = r#"{"eventId":7,"eventTypeId":2,"score":{
         "home":{"name":"Ann","score":"30","games":"2","sets":"1","gameSequence":["6"],"isServing":true},
         "away":{"name":"Bea","score":"15","games":"1","sets":"0","gameSequence":["4"],"isServing":false}},
@@ -408,7 +408,7 @@ fn scoreboard_of_tennis_is_told() {
 }
 
 #[test]
-fn events_of_one_answer_are_all_taken() {
+fn all_events_of_a_response_are_applied() {
     let football = timeline("1 KickOff - 1", 0, 0);
     let tennis = strokes("1 point 1 1 15:0 0:0 0:0", "IN_PROGRESS");
     let tennis = &tennis[1..tennis.len() - 1];
@@ -445,12 +445,12 @@ fn ids_are_those_of_the_stream() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         drop(Interpreter::default().message(&bytes, 0, &mut Interpretation::default()));
     }
 
     #[test]
-    fn damage_is_survived(at in 0..1000_usize, with in "[\\[\\]{},:0-9\"a-z-]{0,4}", kind in 0..2) {
+    fn damaged_input_does_not_panic(at in 0..1000_usize, with in "[\\[\\]{},:0-9\"a-z-]{0,4}", kind in 0..2) {
         let mut text = if kind == 0 {
             timeline("1 KickOff - 1\n2 Goal home 7\n3 FirstHalfEnd - 45+2\n4 RedCard away 60", 1, 0)
         } else {
@@ -468,7 +468,7 @@ proptest! {
 
     /// Numbers that fit their fields, in any order and any combination.
     #[test]
-    fn any_strokes_are_survived(
+    fn arbitrary_strokes_do_not_panic(
         rows in prop::collection::vec((0..40_u8, 0..4_u8, 0..60_u8, 0..60_u8, 0..9_u8, 0..9_u8,
             0..4_u8, 0..4_u8, 0..2_u8), 1..40),
     ) {

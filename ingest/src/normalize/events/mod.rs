@@ -2,7 +2,7 @@
 //!
 //! Lines contain the events themselves; this module adds the validation of values, and ids: a match
 //! is identified by its key and the provider of the key, which is the source's name unless the line
-//! names another provider. No state is kept between lines except the clock for those without `at`.
+//! names another provider. No state is stored between lines except the clock for those without `at`.
 
 mod check;
 mod resolve;

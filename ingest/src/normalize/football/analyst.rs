@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn stoppage_is_no_possession() {
+    fn stoppage_does_not_count_as_possession() {
         let mut analyst = Analyst::default();
         let seconds = [(0, Side::First), (5, Side::Second), (600, Side::First), (605, Side::First)];
         for (second, side) in seconds {

@@ -81,7 +81,7 @@ impl Course {
         self.timeline.clock_us()
     }
 
-    /// Tells who plays, before anything has begun.
+    /// Emits the fixture, the status and the line-ups before the match begins.
     pub(in crate::normalize) fn open(&self, status: FootballStatus, out: &mut Interpretation) {
         let mut facts = vec![Fact::Fixture(self.fixture.clone())];
         if self.about != About::default() {
@@ -196,8 +196,8 @@ impl Course {
         Incident::new(eid, kind, self.timeline.minute(), side)
     }
 
-    /// What an event tells: the clock, what happened, and what it counts for its side.
-    pub(in crate::normalize) fn tell(
+    /// The facts of one event: the clock, the incident, and the statistics of its side.
+    pub(in crate::normalize) fn event_facts(
         &mut self,
         incident: Option<Incident>,
         counted: Option<(Side, impl IntoIterator<Item = Stat>)>,

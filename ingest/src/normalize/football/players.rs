@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn minutes_are_shared_by_who_goes_off_and_who_comes_on() {
+    fn minutes_are_split_at_a_substitution() {
         let mut players = Players::default();
         let starter = |id| LineUpPlayer {
             player: player(id),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nobodys_minutes_are_guessed_without_a_line_up() {
+    fn minutes_are_not_guessed_without_a_line_up() {
         let mut players = Players::default();
         assert_eq!(players.end(90), []);
         let shots = [PlayerStat::TotalShots, PlayerStat::TotalShots];

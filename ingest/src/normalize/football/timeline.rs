@@ -1,6 +1,6 @@
 //! Where in the match we are: period, match clock, and the clock that paces the recording.
 //!
-//! Events say the time since the start of their period. Where the data does not tell when a period
+//! Events say the time since the start of their period. Where the data does not contain when a period
 //! began, the recording is given breaks of the usual length.
 
 use crate::{event::Micros, football::Period};

@@ -91,7 +91,7 @@ mod tests {
             let competition = of("E0", None, date(day), date(first));
             assert_eq!(competition.season.as_deref(), Some(expected), "{first:?} {day:?}");
         }
-        let told = of("Brazil Serie A", Some("2024"), date((2024, 5)), date((2012, 5)));
-        assert_eq!(told.season.as_deref(), Some("2024"));
+        let competition = of("Brazil Serie A", Some("2024"), date((2024, 5)), date((2012, 5)));
+        assert_eq!(competition.season.as_deref(), Some("2024"));
     }
 }

@@ -4,7 +4,7 @@
 //! prices, two hours after it the result, with which the markets close. Where the time of the kick-off is
 //! unknown it is taken to be noon in London, for the clock alone: the fixture then has a date and
 //! no start. The file does not say when prices or results were so, so batches say nothing of it
-//! either. Matches are emitted in the order of this clock, whatever their order in the file.
+//! either. Matches are emitted in the order of this clock, not in the order of the file.
 //!
 //! The provider has no keys: a match is its division, date and teams.
 
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn match_is_told_in_three_batches() {
+    fn match_is_emitted_in_three_batches() {
         let row = "E0,13/08/16,A,B,2,1,H,1,0,9,8,2.4,3.3,3.25,1.9,1.8,-1,2,1.8,2.5,3,3,-1,2.1,1.7";
         let played = played(row);
         assert_eq!(played.notices, []);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn handicap_at_another_line_is_another_market() {
+    fn handicap_at_another_line_is_a_separate_market() {
         let row = "E0,13/08/16,A,B,2,1,H,1,0,9,8,,,,,,-1,2,1.8,,,,-0.75,2.1,1.7";
         let expected: [&[&str]; 3] = [
             &["pinnacle asian_handicap@-1 open active active", "pinnacle asian_handicap@-1 2 1.8"],
@@ -316,13 +316,13 @@ mod tests {
     }
 
     #[test]
-    fn clock_never_falls_whatever_the_order() {
+    fn clock_never_decreases_for_rows_in_any_order() {
         let played = played("E0,14/08/16,A,B,0,0,D\nE0,13/08/16,C,D,1,0,H\nE0,13/08/16,E,F,,,\n");
         assert_eq!(played.batches.len(), 5, "a match without a result has no end");
     }
 
     #[test]
-    fn result_against_the_goals_is_noticed() {
+    fn result_that_contradicts_the_goals_is_reported() {
         let played = played("E0,14/08/16,A,B,0,3,H\n");
         let reason = "row 2: the result is not that of the goals 0-3";
         assert_eq!(played.notices[0].reason, reason);

@@ -39,7 +39,7 @@ pub struct Matchwire {
     ahead: Micros,
 }
 
-/// The most documents kept; a hub allows a thousand channels per socket unless configured
+/// The most documents held; a hub allows a thousand channels per socket unless configured
 /// otherwise.
 const DOCUMENTS_MAX: usize = 50_000;
 /// Bytes of a document, as text.
@@ -313,7 +313,7 @@ impl MatchState {
         moment: Moment,
     ) -> Vec<Fact> {
         let Some(fixture) = about.fixture(document) else { return Vec::new() };
-        // Nothing was reported before the fixture, whatever patches arrived.
+        // Nothing was reported before the fixture, even if patches arrived.
         let patch = patch.filter(|_| self.fixture.is_some());
         let mut facts = Vec::new();
         facts.extend(replace_if_changed(&mut self.fixture, Some(fixture)).map(Fact::Fixture));

@@ -112,7 +112,7 @@ fn book(patch: &str) -> String {
 }
 
 #[test]
-fn a_match_is_told_once_and_under_ids_of_ours() {
+fn a_match_is_emitted_once_under_local_ids() {
     let mut chained = Chained::new();
     let played = chained.played(MATCH);
     let [Timed { batch, .. }] = played.batches.as_slice() else { panic!("{played:?}") };
@@ -129,7 +129,7 @@ fn a_match_is_told_once_and_under_ids_of_ours() {
 }
 
 #[test]
-fn a_football_match_is_told_with_all_that_happened_in_order() {
+fn football_image_emits_all_incidents_in_order() {
     let facts = Chained::new().football(MATCH);
     assert_eq!(facts[0], FootballFact::Status(FootballStatus::HalfTime));
     assert_eq!(facts[1], FootballFact::Clock { second: 2755, running: false });
@@ -155,7 +155,7 @@ fn a_football_match_is_told_with_all_that_happened_in_order() {
 }
 
 #[test]
-fn of_an_update_only_what_changed_is_told() {
+fn an_update_emits_only_changes() {
     let mut chained = Chained::new();
     chained.football(MATCH);
     let ch = "football/995504926106813";
@@ -190,7 +190,7 @@ fn of_an_update_only_what_changed_is_told() {
 }
 
 #[test]
-fn a_clock_without_a_source_is_told_by_the_other_hubs_own() {
+fn clock_without_a_source_time_uses_the_upstream_hub_clock() {
     let mut chained = Chained::new();
     // It is a minute ahead of us.
     let now = RECEIVED + 60_000_000;
@@ -203,7 +203,7 @@ fn a_clock_without_a_source_is_told_by_the_other_hubs_own() {
 }
 
 #[test]
-fn a_channel_that_begins_empty_is_told_with_its_first_update() {
+fn empty_channel_is_emitted_with_its_first_update() {
     let mut chained = Chained::new();
     let image = r#"{"type":"image","ch":"football/1303970839602449","epoch":"14aotbe","seq":0,"at":{"src":null,"in":null,"pub":null},"data":{"life":"prematch","feed":"live","stale_after_ms":15000}}"#;
     assert_eq!(chained.facts(image), []);
@@ -214,7 +214,7 @@ fn a_channel_that_begins_empty_is_told_with_its_first_update() {
 }
 
 #[test]
-fn a_tennis_match_is_told_point_by_point() {
+fn tennis_match_is_emitted_point_by_point() {
     let mut chained = Chained::new();
     let facts = chained.tennis(TENNIS);
     let [TennisFact::Status(TennisStatus::Live), TennisFact::Score(score)] = facts.as_slice()
@@ -241,7 +241,7 @@ fn a_tennis_match_is_told_point_by_point() {
 }
 
 #[test]
-fn points_of_a_tie_break_are_told_from_those_of_a_game() {
+fn tie_break_points_are_distinguished_from_game_points() {
     let check = |sets: &str, game: [&str; 2], expected| {
         let frame = format!(
             r#"{{"type":"image","ch":"tennis/7","epoch":"a","seq":1,"at":{{"src":null,"in":1,"pub":1}},"data":{{"refs":{{}},"sets":{sets},"game":{{"p1":"{}","p2":"{}"}},"points":70}}}}"#,
@@ -260,7 +260,7 @@ fn points_of_a_tie_break_are_told_from_those_of_a_game() {
 }
 
 #[test]
-fn a_book_introduces_a_match_that_nothing_else_is_known_of() {
+fn book_introduces_an_unknown_match() {
     let mut chained = Chained::new();
     let played = chained.played(BOOK);
     let [Timed { batch, .. }] = played.batches.as_slice() else { panic!("{played:?}") };
@@ -273,7 +273,7 @@ fn a_book_introduces_a_match_that_nothing_else_is_known_of() {
 }
 
 #[test]
-fn a_book_does_not_take_the_names_of_its_match_away() {
+fn book_does_not_remove_the_names_of_its_match() {
     let mut chained = Chained::new();
     chained.facts(MATCH);
     let frame = BOOK.replace("829999682724248", "995504926106813");
@@ -282,7 +282,7 @@ fn a_book_does_not_take_the_names_of_its_match_away() {
 }
 
 #[test]
-fn prices_are_told_as_they_change_digit_for_digit() {
+fn changed_prices_preserve_every_digit() {
     let mut chained = Chained::new();
     let facts = chained.facts(BOOK);
     let Fact::Odds(OddsFact { book: slug, change: MarketChange::Define(closed), .. }) = &facts[1]
@@ -297,7 +297,7 @@ fn prices_are_told_as_they_change_digit_for_digit() {
 }
 
 #[test]
-fn a_price_that_is_taken_away_empties_the_market_first() {
+fn removed_price_clears_the_market_first() {
     let mut chained = Chained::new();
     chained.odds(BOOK);
     let patch = r#"{"markets":{"over_under_2.5":{"selections":{"over":{"price":null}}}}}"#;
@@ -306,7 +306,7 @@ fn a_price_that_is_taken_away_empties_the_market_first() {
 }
 
 #[test]
-fn ladders_are_told_rung_by_rung_and_the_best_prices_are_not() {
+fn ladders_are_emitted_by_rung_without_best_prices() {
     let mut chained = Chained::new();
     let image = r#"{"type":"image","ch":"tennis/4454411876678717/odds/betfair","epoch":"a","seq":4,"at":{"src":null,"in":1,"pub":1},"data":{"feed":"live","suspended":false,"markets":{"1.170370562":{"kind":"match_winner","status":"open","in_play":true,"volume":"120.5","selections":{"9625043":{"status":"active","price":"1.7","last":"1.71","back":{"1.7":"10","1.69":"5"},"lays":{"1.8":"2"}}}}}}}"#;
     let expected = [
@@ -321,7 +321,7 @@ fn ladders_are_told_rung_by_rung_and_the_best_prices_are_not() {
 }
 
 #[test]
-fn an_open_market_is_suspended_while_the_other_hub_does_not_vouch_for_it() {
+fn open_market_is_suspended_while_upstream_does_not_trust_it() {
     for untrusted in [r#"{"feed":"down"}"#, r#"{"feed":"recovering"}"#, r#"{"suspended":true}"#] {
         let mut chained = Chained::new();
         chained.odds(BOOK);
@@ -335,7 +335,7 @@ fn an_open_market_is_suspended_while_the_other_hub_does_not_vouch_for_it() {
 }
 
 #[test]
-fn a_book_that_is_gone_or_lacks_a_market_leaves_none_open() {
+fn gone_books_and_missing_markets_are_suspended() {
     let mut chained = Chained::new();
     chained.odds(BOOK);
     let gone =
@@ -352,7 +352,7 @@ fn a_book_that_is_gone_or_lacks_a_market_leaves_none_open() {
 }
 
 #[test]
-fn what_is_not_used_is_ignored_and_what_is_wrong_is_said() {
+fn unused_frames_are_ignored_and_invalid_ones_reported() {
     let mut chained = Chained::new();
     for frame in [
         r#"{"type":"image","ch":"feeds","epoch":"1","seq":15,"at":{"src":null,"in":1,"pub":1},"data":{"life":"live"}}"#,
@@ -388,7 +388,7 @@ fn what_is_not_used_is_ignored_and_what_is_wrong_is_said() {
 }
 
 #[test]
-fn a_patch_is_merged_as_rfc_7396_says() {
+fn patches_are_merged_per_rfc_7396() {
     let check = |target: &str, patch: &str, expected: &str| {
         let mut value: Value = serde_json::from_str(target).unwrap();
         merge(&mut value, &serde_json::from_str(patch).unwrap());
@@ -404,22 +404,22 @@ fn a_patch_is_merged_as_rfc_7396_says() {
 }
 
 #[test]
-fn sizes_and_lines_keep_their_digits() {
+fn sizes_and_lines_preserve_every_digit() {
     let node: Value = serde_json::from_str(r#"{"line":"-1.50"}"#).unwrap();
     assert_eq!(field::decimal(&node, "line"), Ok(Some(Decimal::new(-150, 2))));
 }
 
 proptest! {
     #[test]
-    fn no_bytes_are_too_strange(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let mut out = Interpretation::default();
         let taken = Matchwire::default().message(&bytes, RECEIVED, &mut out);
         prop_assert!(taken.is_err() || out.batches.is_empty());
     }
 
-    /// Whatever one character of a frame becomes, and whatever frame follows it.
+    /// Replaces one character of a frame by any other, followed by any frame.
     #[test]
-    fn a_frame_with_an_error_does_no_harm(
+    fn damaged_frame_does_not_panic(
         frame in prop::sample::select(vec![MATCH, TENNIS, BOOK]),
         place in any::<prop::sample::Index>(),
         character in prop::sample::select(vec!['"', '{', '}', ':', ',', '0', '9', '-', '.', 'x', ' ']),
@@ -438,7 +438,7 @@ proptest! {
 
 /// What an update does not touch is not processed again, once the match was reported.
 #[test]
-fn incidents_that_came_before_the_match_are_told_with_it() {
+fn incidents_before_the_fixture_are_emitted_with_it() {
     let mut chained = Chained::new();
     let image = r#"{"type":"image","ch":"football/7","epoch":"a","seq":0,"at":{"src":null,"in":null,"pub":null},"data":{}}"#;
     assert_eq!(chained.facts(image), []);

@@ -2,7 +2,7 @@
 //!
 //! The marks of a string are the authority: they say where games and sets end, what is a tie-break,
 //! and who serves in it. Our rules give the score within that, and the end of the match; where they
-//! disagree the marks stand, and a notice says so. The `score` and `winner` columns come from
+//! disagree the marks prevail, and a notice reports it. The `score` and `winner` columns come from
 //! elsewhere: they are compared with the points and change nothing, except that `winner` says who
 //! goes on after a retirement.
 //!
@@ -238,18 +238,18 @@ impl Match {
 
     /// PointEnd the match with its last point.
     fn finish(&mut self, facts: &mut Vec<TennisFact>, out: &mut Interpretation) {
-        let said = side(self.row.winner);
+        let stated = side(self.row.winner);
         let by_points = self.score.winner;
-        if let (Some(won), Some(said)) = (by_points, said)
-            && won != said
+        if let (Some(won), Some(stated)) = (by_points, stated)
+            && won != stated
         {
-            let (won, said, id) = (won.index() + 1, said.index() + 1, &self.row.id);
+            let (won, stated, id) = (won.index() + 1, stated.index() + 1, &self.row.id);
             let reason =
-                format!("player {won} has won match {id} by the points, {said} by `winner`");
+                format!("player {won} has won match {id} by the points, {stated} by `winner`");
             out.notices.push(value(reason));
         }
         if by_points.is_none() {
-            self.decide(said, facts);
+            self.decide(stated, facts);
         } else {
             facts.push(TennisFact::Status(TennisStatus::Finished));
         }
@@ -263,13 +263,13 @@ impl Match {
 
     /// PointEnd a match that the rules leave open: with its last set, if that is over and one side is
     /// ahead, else by a retirement, of which the column says who won.
-    fn decide(&mut self, said: Option<Side>, facts: &mut Vec<TennisFact>) {
+    fn decide(&mut self, stated: Option<Side>, facts: &mut Vec<TennisFact>) {
         let fresh = self.score.sets.last().is_some_and(|set| *set == SetScore::default());
         let complete = fresh && self.score.game == GameScore::default();
         let [first, second] = self.sets_won;
         let ahead = if first > second { Side::First } else { Side::Second };
         let by_sets = (complete && first != second && first.max(second) >= 2).then_some(ahead);
-        let Some(winner) = said.or(by_sets) else { return };
+        let Some(winner) = stated.or(by_sets) else { return };
         if complete {
             self.score.sets.pop();
         }

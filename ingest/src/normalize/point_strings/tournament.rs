@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn majors_are_known_by_their_names() {
+    fn majors_are_recognised_by_name() {
         let (advantage, to_seven) = (FinalSet::Advantage, FinalSet::TieBreak);
         check("Gentlemen'sWimbledonSingles.html", "ATP", 2012, ("Wimbledon", 3, advantage));
         check("Ladies'WimbledonSingles.", "WTA", 2012, ("Wimbledon", 2, advantage));
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn four_sets_are_won_by_three() {
+    fn match_with_four_sets_is_best_of_five() {
         let sets_to_win =
             |sets| Tournament::of("DavisCup").format(&Row::default(), 2012, sets).sets_to_win;
         assert_eq!([sets_to_win(3), sets_to_win(4)], [2, 3]);

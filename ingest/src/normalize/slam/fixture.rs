@@ -1,4 +1,4 @@
-//! Who plays whom and where, from the key of a match and the match file.
+//! The players and the place of a match, from the key of a match and the match file.
 
 use std::sync::Arc;
 

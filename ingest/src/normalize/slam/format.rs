@@ -6,7 +6,7 @@
 
 use crate::tennis::{FinalSet, MatchFormat};
 
-/// The format of a match; best of three with tie-breaks where the key does not tell.
+/// The format of a match; best of three with tie-breaks where the key does not determine it.
 pub(super) fn of(match_key: &str) -> MatchFormat {
     let mut parts = match_key.split('-');
     let year = parts.next().and_then(|year| year.parse().ok()).unwrap_or(0);

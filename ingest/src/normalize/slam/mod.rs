@@ -2,7 +2,7 @@
 //!
 //! Each row holds the score after its point, and that is the authority. Our rules say the rest: the
 //! points of a tie-break when its last row shows 0-0, who serves next, and that the match is over.
-//! Where rules and columns disagree the columns stand, and a notice says so.
+//! Where rules and columns disagree the columns prevail, and a notice reports it.
 
 pub(super) mod fixture;
 pub(super) mod format;
@@ -101,28 +101,28 @@ impl Normalizer {
 
     /// Ends the match. The points have decided it, or else the match file, where it says.
     pub fn finish(&mut self, out: &mut Interpretation) {
-        let said = self.record.as_ref().and_then(|record| side(record.winner));
-        match (self.score.winner, said) {
+        let stated = self.record.as_ref().and_then(|record| side(record.winner));
+        match (self.score.winner, stated) {
             _ if !self.opened => {}
-            (Some(won), Some(said)) if won != said => out.notices.push(value(format!(
+            (Some(won), Some(stated)) if won != stated => out.notices.push(value(format!(
                 "player {} has won by the points, player {} by the match file",
                 won.index() + 1,
-                said.index() + 1
+                stated.index() + 1
             ))),
             (Some(_), _) => {}
-            (None, said) => self.decide(said, out),
+            (None, stated) => self.decide(stated, out),
         }
     }
 
     /// Ends a match that the points leave open: by the match file, or, where its last set is over
     /// and one side is ahead, because it was shorter than its format made believe.
-    fn decide(&mut self, said: Option<Side>, out: &mut Interpretation) {
+    fn decide(&mut self, stated: Option<Side>, out: &mut Interpretation) {
         let [first, second] = self.sets_won;
         let fresh = self.score.sets.last().is_some_and(|set| *set == SetScore::default());
         let complete = fresh && self.score.game == GameScore::default();
         let ahead = if first > second { Side::First } else { Side::Second };
         let by_sets = (complete && first != second && first.max(second) >= 2).then_some(ahead);
-        let Some(winner) = said.or(by_sets) else { return };
+        let Some(winner) = stated.or(by_sets) else { return };
         if complete {
             self.score.sets.pop();
         }

@@ -88,7 +88,7 @@ fn ends_in_tie_break(set: usize, format: MatchFormat) -> bool {
     set + 1 < last || format.final_set != FinalSet::Advantage
 }
 
-/// A game in which a side has 1 or 7 points is a tie-break, whatever the rules expected.
+/// A game in which a side has 1 or 7 points is a tie-break, even if the rules expected none.
 fn game(shown: Pair<PointsCell>, in_tie_break: bool) -> GameScore {
     match (shown.map(ordinary), shown) {
         ([Some(first), Some(second)], _) if !in_tie_break => GameScore::Points([first, second]),

@@ -211,8 +211,8 @@ mod tests {
         let id = "10".to_owned();
         let kind = Kind::of(&Market { id, ..Market::default() }, Sport::Football);
         let names = ["9", "10", "11", "12"].map(|id| kind.outcome_name(id));
-        let told = [Some("Home or Draw"), Some("Home or Away"), Some("Draw or Away"), None];
-        assert_eq!(names, told);
+        let expected = [Some("Home or Draw"), Some("Home or Away"), Some("Draw or Away"), None];
+        assert_eq!(names, expected);
     }
 
     #[test]

@@ -34,7 +34,7 @@ use crate::{
 /// Our slug of the feed, as a provider of matches and as a bookmaker.
 const PROVIDER: &str = "sportradar";
 
-/// The most events kept. Some 5,000 are offered by all producers together.
+/// The most events tracked. Some 5,000 are offered by all producers together.
 const EVENTS_MAX: usize = 20_000;
 
 /// How many events are refused when full before eviction is tried again, because it visits every

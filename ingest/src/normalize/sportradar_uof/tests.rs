@@ -5,7 +5,7 @@ use crate::event::{MarketChange, OddsFact};
 
 const NOW: Micros = 1_711_000_000_000_000;
 
-/// A message of `sr:match:1` with what its root says beside.
+/// A message of `sr:match:1` with additional attributes of its root.
 fn message(root: &str, attributes: &str, inside: &str) -> String {
     format!(
         r#"<{root} event_id="sr:match:1" product="1" timestamp="5000" {attributes}>{inside}</{root}>"#
@@ -55,7 +55,7 @@ fn fact(fact: &Fact) -> String {
 }
 
 #[test]
-fn odds_change_tells_what_it_names() {
+fn odds_change_updates_only_the_markets_it_names() {
     let mut feed = football();
     let expected = [
         "fixture sr:match:1",
@@ -75,7 +75,7 @@ fn odds_change_tells_what_it_names() {
 }
 
 #[test]
-fn statuses_of_markets_are_ours() {
+fn market_statuses_are_converted() {
     for (status, expected) in [
         ("1", "open 12=over:active"),
         ("0", "inactive 12=over:active"),
@@ -95,7 +95,7 @@ fn statuses_of_markets_are_ours() {
 }
 
 #[test]
-fn bet_stop_suspends_all_that_is_open() {
+fn bet_stop_suspends_all_open_markets() {
     let mut feed = football();
     interpret(&mut feed, &odds(&format!(r#"{RESULT}<market id="29" status="0"/>"#)));
     let stop = message("bet_stop", r#"groups="all""#, "");
@@ -139,7 +139,7 @@ fn cancellation_without_an_end_voids_the_market() {
 }
 
 #[test]
-fn sport_is_hinted_told_by_a_fixture_or_not_known() {
+fn sport_comes_from_a_hint_a_fixture_or_the_default() {
     let winner = odds(r#"<market id="186"><outcome id="4" odds="2"/></market>"#);
     let mut feed = Interpreter::default();
     let refused = feed.message(winner.as_bytes(), NOW, &mut Interpretation::default()).unwrap_err();
@@ -202,7 +202,7 @@ fn control_messages_are_signals() {
     }
 }
 
-/// What a status tells in a sport, each fact as Rust writes it.
+/// The facts of a status in a sport, in their `Debug` form.
 #[track_caller]
 fn check_status(sport: Sport, attributes: &str, inside: &str, expected: &[&str]) {
     let status = format!("<sport_event_status {attributes}>{inside}</sport_event_status>");
@@ -215,7 +215,7 @@ fn check_status(sport: Sport, attributes: &str, inside: &str, expected: &[&str])
 }
 
 #[test]
-fn football_is_told_with_its_clock() {
+fn football_status_has_a_clock() {
     let period = |code, home, away| {
         format!(
             r#"<period_score match_status_code="{code}" number="1" home_score="{home}" away_score="{away}"/>"#
@@ -243,7 +243,7 @@ fn football_is_told_with_its_clock() {
 }
 
 #[test]
-fn tennis_is_told_with_its_games() {
+fn tennis_status_has_sets_and_games() {
     let periods = r#"<period_scores><period_score number="2" home_score="6" away_score="6"/><period_score number="1" home_score="4" away_score="6"/></period_scores>"#;
     check_status(
         Sport::Tennis,
@@ -261,7 +261,7 @@ fn tennis_is_told_with_its_games() {
 }
 
 #[test]
-fn scoreboards_are_told_by_periods() {
+fn scoreboard_status_has_periods() {
     check_status(
         Sport::Hockey,
         r#"status="1" match_status="2" home_score="3" away_score="1""#,
@@ -281,7 +281,7 @@ fn scoreboards_are_told_by_periods() {
 
 /// To look costs as much as all events, so that one is not looked for at each.
 #[test]
-fn room_for_an_event_is_looked_for_now_and_then() {
+fn full_table_retries_eviction_periodically() {
     let mut feed = football();
     let mut takes = |event: u64, status: i32| {
         let market = format!(r#"<odds><market id="1" status="{status}"/></odds>"#);

@@ -10,7 +10,7 @@ use crate::{
     normalize::football::open_play,
 };
 
-/// The ball at an event of a side, if the event tells it.
+/// The ball at an event of a side, if the event has its place.
 pub(super) fn at(event: &StatsBombEvent, side: Side) -> Option<Ball> {
     let Position { x, y } = event.location.filter(|_| event.period != Period::Shootout)?;
     Some(Ball { x, y, side, situation: situation(&event.kind, x)? })

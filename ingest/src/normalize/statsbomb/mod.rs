@@ -153,7 +153,7 @@ impl Normalizer {
         let incident = self.incident(event, side);
         let counted = (event.period != Period::Shootout)
             .then(|| (side, count::stats(event).into_iter().flatten()));
-        let mut facts = self.course.tell(incident, counted);
+        let mut facts = self.course.event_facts(incident, counted);
         if event.period != Period::Shootout {
             facts.extend(self.course.did(side, player.as_ref(), count::of_player(event)));
         }

@@ -9,7 +9,7 @@ use crate::{
     normalize::football::open_play,
 };
 
-/// The ball at an event of a side, if the event tells it.
+/// The ball at an event of a side, if the event has its place.
 pub(super) fn at(event: &StatsPerformEvent, side: Side) -> Option<Ball> {
     let Position { x, y } = event.position.filter(|_| event.period != Period::Shootout)?;
     if event.kind == Kind::Goal && event.has(qualifier::OWN_GOAL) {

@@ -132,7 +132,7 @@ impl Normalizer {
         let incident = self.incident(event, side);
         let in_play = event.period != Period::Shootout;
         let counted = in_play.then(|| (side, count::stats(event).into_iter().flatten()));
-        let mut facts = self.course.tell(incident, counted);
+        let mut facts = self.course.event_facts(incident, counted);
         if in_play {
             facts.extend(self.course.did(side, player.as_ref(), count::of_player(event)));
         }

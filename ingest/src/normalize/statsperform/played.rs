@@ -96,8 +96,8 @@ pub(super) fn starts(
     by_events: impl Iterator<Item = (Period, Micros)>,
     details: &Details,
 ) -> BTreeMap<Period, Micros> {
-    let said = details.halves.iter().filter_map(|half| Some((half.period, half.start?)));
-    let starts: BTreeMap<_, _> = by_events.chain(said).collect();
+    let stated = details.halves.iter().filter_map(|half| Some((half.period, half.start?)));
+    let starts: BTreeMap<_, _> = by_events.chain(stated).collect();
     let Some(&first) = starts.get(&Period::FirstHalf) else { return BTreeMap::new() };
     starts.into_iter().map(|(period, at)| (period, at.saturating_sub(first))).collect()
 }
@@ -125,7 +125,7 @@ pub(super) fn finish(course: &mut Course, details: &Details, out: &mut Interpret
     course.finish(status, &recorded, out);
 }
 
-/// Tells who was to play, where nothing was played.
+/// Emits the fixture of a match that was not played.
 fn open(course: &Course, status: FootballStatus, out: &mut Interpretation) {
     if course.period().is_none() {
         course.open(status, out);

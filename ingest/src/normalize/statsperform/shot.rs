@@ -1,4 +1,4 @@
-//! Shots with their place. MA3 tells no expected goals.
+//! Shots with their place. MA3 has no expected goals.
 
 use super::{count, roster};
 use crate::{

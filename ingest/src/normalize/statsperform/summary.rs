@@ -72,7 +72,7 @@ impl Summary {
         self.reported += 1;
         let incident = self.incident(moment, side);
         let counted = booking(&moment.kind).map(|stat| (side, [stat]));
-        let facts = self.course.tell(Some(incident), counted);
+        let facts = self.course.event_facts(Some(incident), counted);
         self.course.emit(facts, out);
         Ok(())
     }
@@ -157,7 +157,7 @@ impl Summary {
         }
     }
 
-    /// Who profits of a goal: the side whose score has grown with it. Where that is not said, an
+    /// The side that a goal counts for: the one whose score increases. If that is unknown, an
     /// own goal is the other side's, as in MA3.
     fn profits(&self, kind: GoalType, score: Option<Pair<u16>>, side: Side) -> Side {
         let before = self.course.goals();

@@ -199,10 +199,10 @@ fn price(
     format: PriceFormat,
     notices: &mut Vec<DecodeError>,
 ) -> Option<Decimal> {
-    let told = outcome.price?;
-    let price = format.decimal(told);
+    let listed = outcome.price?;
+    let price = format.decimal(listed);
     if price.is_none() && notices.len() < decode::NOTICES_MAX {
-        let reason = format!("{told} is no price");
+        let reason = format!("{listed} is no price");
         notices.push(DecodeError::new(RefusalKind::Value, reason));
     }
     price

@@ -1,7 +1,7 @@
 //! Answers of The Odds API to facts.
 //!
 //! Every response is a whole image, so the reported state of each event, bookmaker and market is
-//! kept, and only changes are emitted. Markets that are missing from a later response **of the same
+//! stored, and only changes are emitted. Markets that are missing from a later response **of the same
 //! kind** are suspended, not closed, because the API never says that a market is settled. The kinds
 //! are the odds of one event, and the lists of odds of a sport, of coming events of several sports,
 //! and of scores. A list covers the sports that it names; an empty one covers the one sport known

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn format_is_told_from_the_whole_answer() {
+    fn price_format_is_detected_from_the_whole_response() {
         let check = |prices: &[&str], expected| {
             let outcomes: Vec<_> =
                 prices.iter().map(|price| format!(r#"{{"name":"x","price":{price}}}"#)).collect();

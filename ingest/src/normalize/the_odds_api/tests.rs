@@ -26,7 +26,7 @@ fn market(key: &str, outcomes: &[&str]) -> String {
     format!(r#"{{"key":"{key}","outcomes":[{}]}}"#, outcomes.join(","))
 }
 
-fn told(interpreter: &mut Interpreter, body: &str) -> Vec<String> {
+fn interpret(interpreter: &mut Interpreter, body: &str) -> Vec<String> {
     let mut played = Interpretation::default();
     interpreter.message(body.as_bytes(), NOW, &mut played).unwrap();
     assert_eq!(played.notices, [], "of {body}");
@@ -70,12 +70,12 @@ fn text(fact: &Fact) -> String {
 #[track_caller]
 fn check(sport_key: &str, market: &str, expected: &[&str]) {
     let body = event("e", sport_key, &book("b", market));
-    let facts = told(&mut Interpreter::default(), &body);
+    let facts = interpret(&mut Interpreter::default(), &body);
     assert_eq!(facts[1..], *expected);
 }
 
 #[test]
-fn results_are_told_by_name() {
+fn results_are_assigned_by_team_name() {
     check(
         "soccer_epl",
         &market("h2h", &["Bea 3.1", "Ann 2.10", "Draw 3"]),
@@ -97,7 +97,7 @@ fn results_are_told_by_name() {
 }
 
 #[test]
-fn american_prices_are_told_as_decimal() {
+fn american_prices_are_emitted_as_decimal() {
     check(
         "americanfootball_nfl",
         &market("h2h", &["Ann -150", "Bea 130"]),
@@ -154,19 +154,19 @@ fn other_markets_keep_their_key() {
 }
 
 #[test]
-fn only_news_are_told() {
+fn only_changes_are_emitted() {
     let mut interpreter = Interpreter::default();
     let body = |price: &str| {
         let h2h = market("h2h", &[&format!("Ann {price}"), "Bea 1.8"]);
         format!("[{}]", event("e", "tennis_x", &book("b", &h2h)))
     };
-    assert_eq!(told(&mut interpreter, &body("2.1")).len(), 3);
-    assert_eq!(told(&mut interpreter, &body("2.10")), [""; 0]);
-    assert_eq!(told(&mut interpreter, &body("2.2")), ["b h2h Ann=2.2"]);
+    assert_eq!(interpret(&mut interpreter, &body("2.1")).len(), 3);
+    assert_eq!(interpret(&mut interpreter, &body("2.10")), [""; 0]);
+    assert_eq!(interpret(&mut interpreter, &body("2.2")), ["b h2h Ann=2.2"]);
 }
 
 #[test]
-fn what_vanishes_is_suspended_and_comes_back() {
+fn missing_markets_are_suspended_until_they_return() {
     let mut interpreter = Interpreter::default();
     let h2h = market("h2h", &["Ann 2.1", "Bea 1.8"]);
     let suspended = |book: &str| format!("{book} h2h is match_winner suspended Ann=p1 Bea=p2");
@@ -176,29 +176,36 @@ fn what_vanishes_is_suspended_and_comes_back() {
         event("e", "tennis_x", &books.join(","))
     };
     let other = event("other", "tennis_x", "");
-    told(&mut interpreter, &format!("[{},{other}]", of(&["a", "b"])));
-    assert_eq!(told(&mut interpreter, &format!("[{},{other}]", of(&["b"]))), [suspended("a")]);
-    let back = told(&mut interpreter, &format!("[{},{other}]", of(&["a", "b"])));
+    interpret(&mut interpreter, &format!("[{},{other}]", of(&["a", "b"])));
+    assert_eq!(interpret(&mut interpreter, &format!("[{},{other}]", of(&["b"]))), [suspended("a")]);
+    let back = interpret(&mut interpreter, &format!("[{},{other}]", of(&["a", "b"])));
     assert_eq!(back, [open, "a h2h Ann=2.1 Bea=1.8"]);
-    assert_eq!(told(&mut interpreter, &format!("[{other}]")), [suspended("a"), suspended("b")]);
-    told(&mut interpreter, &format!("[{}]", of(&["a"])));
-    assert_eq!(told(&mut interpreter, "[]"), [suspended("a")], "the only sport has nothing left");
+    assert_eq!(
+        interpret(&mut interpreter, &format!("[{other}]")),
+        [suspended("a"), suspended("b")]
+    );
+    interpret(&mut interpreter, &format!("[{}]", of(&["a"])));
+    assert_eq!(
+        interpret(&mut interpreter, "[]"),
+        [suspended("a")],
+        "the only sport has nothing left"
+    );
 }
 
 #[test]
-fn event_that_is_named_twice_is_one() {
+fn event_listed_twice_is_one() {
     let mut interpreter = Interpreter::default();
     let h2h = market("h2h", &["Ann 2.1", "Bea 1.8"]);
     let [one, other] = ["a", "b"].map(|key| event("e", "tennis_x", &book(key, &h2h)));
-    assert_eq!(told(&mut interpreter, &format!("[{one},{other}]")).len(), 5);
-    assert_eq!(told(&mut interpreter, &format!("[{other},{one}]")), [""; 0]);
+    assert_eq!(interpret(&mut interpreter, &format!("[{one},{other}]")).len(), 5);
+    assert_eq!(interpret(&mut interpreter, &format!("[{other},{one}]")), [""; 0]);
 }
 
 #[test]
-fn kinds_of_answers_do_not_speak_for_each_other() {
+fn response_of_one_kind_suspends_nothing_of_another() {
     let mut interpreter = Interpreter::default();
     let h2h = book("b", &market("h2h", &["Ann 2.1", "Bea 1.8"]));
-    told(&mut interpreter, &format!("[{}]", event("e", "tennis_x", &h2h)));
+    interpret(&mut interpreter, &format!("[{}]", event("e", "tennis_x", &h2h)));
     let quiet = [
         format!("[{}]", event("f", "soccer_x", "")),
         format!("[{},{}]", event("g", "soccer_y", ""), event("h", "cricket_x", "")),
@@ -206,7 +213,7 @@ fn kinds_of_answers_do_not_speak_for_each_other() {
         "[]".to_owned(),
     ];
     for body in quiet {
-        let facts = told(&mut interpreter, &body);
+        let facts = interpret(&mut interpreter, &body);
         assert!(facts.iter().all(|fact| fact.starts_with("fixture")), "{facts:?} of {body}");
     }
 }
@@ -229,7 +236,7 @@ fn event_that_has_commenced_is_in_play() {
 }
 
 #[test]
-fn scores_are_told_as_the_sport_has_them() {
+fn scores_are_emitted_in_the_form_of_the_sport() {
     let body = |sport_key: &str, completed: bool, scores: &str| {
         format!(
             r#"[{{"id":"e","sport_key":"{sport_key}","completed":{completed},"home_team":"Ann","away_team":"Bea","scores":{scores},"last_update":null}}]"#
@@ -237,7 +244,7 @@ fn scores_are_told_as_the_sport_has_them() {
     };
     let two_one = r#"[{"name":"Bea","score":"1"},{"name":"Ann","score":"2"}]"#;
     let check = |sport_key: &str, completed, scores: &str, expected: &[&str]| {
-        let facts = told(&mut Interpreter::default(), &body(sport_key, completed, scores));
+        let facts = interpret(&mut Interpreter::default(), &body(sport_key, completed, scores));
         assert_eq!(facts.len(), expected.len() + 1, "{facts:?}");
         for (fact, expected) in facts[1..].iter().zip(expected) {
             assert!(fact.contains(expected), "{fact} has not {expected}");

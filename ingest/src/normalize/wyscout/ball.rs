@@ -12,7 +12,7 @@ use crate::{
     normalize::football::open_play,
 };
 
-/// The ball at an event of a side, if the event tells it.
+/// The ball at an event of a side, if the event has its place.
 pub(super) fn at(event: &WyscoutEvent, side: Side) -> Option<Ball> {
     if event.period == Period::Shootout {
         return None;

@@ -1,6 +1,6 @@
 //! Wyscout events and the match record to football facts.
 //!
-//! The events tell goals, cards, counts and the ball; the record tells home and away, who plays,
+//! The events have goals, cards, counts and the ball; the record has home and away, who plays,
 //! substitutions, the ground and the final score. Periods begin with their first event and end with their last. Half time is
 //! known from a second half that follows, the final whistle from the end of the data.
 
@@ -153,7 +153,7 @@ impl Normalizer {
         let incident = self.incident(event, side);
         let counted = (event.period != Period::Shootout)
             .then(|| (side, tally::stats(event).into_iter().flatten()));
-        let mut facts = self.course.tell(incident, counted);
+        let mut facts = self.course.event_facts(incident, counted);
         if event.period != Period::Shootout {
             facts.extend(self.course.did(side, player.as_ref(), tally::of_player(event)));
         }

@@ -51,7 +51,7 @@ impl Roster {
         known.unwrap_or_else(|| participant("player", id, None))
     }
 
-    /// Who starts for a team and who sits on the bench, where the record says it. It tells neither
+    /// Who starts for a team and who sits on the bench, if the record contains it. It has neither
     /// the formation nor shirt numbers; the position is where a player usually plays.
     pub(super) fn line_up(&self, team: &TeamRecord) -> Option<LineUp> {
         let player = |(id, starter): (&u64, bool)| LineUpPlayer {

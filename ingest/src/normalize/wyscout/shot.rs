@@ -1,4 +1,4 @@
-//! Shots with their place. The provider tells no expected goals in this form of its data.
+//! Shots with their place. This form of the provider's data has no expected goals.
 
 use super::tally;
 use crate::{

@@ -73,7 +73,7 @@ impl StreamConnection {
                 let greeting =
                     control::connection(line).map_err(|_| ConnectionError::UnexpectedReply)?;
                 let id = greeting.connection_id.unwrap_or_default();
-                // Betfair's support asks for this id.
+                // Betfair's support requests this id.
                 tracing::info!(source = name, connection_id = &*quoted(&id), "connected");
                 Ok(())
             }

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_as_long_as_the_reason_is_lasting() {
+    fn wait_depends_on_how_lasting_the_error_is() {
         assert_eq!(ConnectionError::NoResume.remedy(false), Remedy::AtOnce);
         check("INVALID_CLOCK", false, Remedy::Wait);
         check("INVALID_APP_KEY", true, Remedy::WaitLong);

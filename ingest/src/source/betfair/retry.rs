@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn live_connection_is_replaced_at_once_but_not_again_and_again() {
+    fn live_connection_is_replaced_at_once_only_once_a_minute() {
         let second = Duration::from_secs(1);
         let mut retry = RetryTimer::new(second, 60 * second);
         let mut check = |was_live, now_s: Micros, least, most| {

@@ -84,7 +84,7 @@ struct Poller<'a> {
     requests: Vec<RequestState>,
     allowance: Allowance,
     backoff_most: Duration,
-    /// No request is sent before this: the provider asked for it, or denied access.
+    /// No request is sent before this: the provider requested the delay or denied access.
     not_before: Instant,
     /// Consecutive failures, across requests.
     failures: u32,

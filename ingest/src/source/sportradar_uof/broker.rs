@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn an_error_that_names_the_user_does_not_contain_the_token() {
-        let tls = tls::client(None).expect("the system trusts somebody");
+        let tls = tls::client(None).expect("the system has root certificates");
         let token = Secret::from("t0ken".to_owned());
         let broker = Broker::new("localhost".to_owned(), "/".to_owned(), token, tls);
         let text = "NOT_ALLOWED - access to vhost '/' refused for user 't0ken'";

@@ -80,7 +80,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_are_no_control_message(
+        fn arbitrary_bytes_are_not_a_control_message(
             bytes in proptest::collection::vec(any::<u8>(), 0..100),
             tail in "[<>/!?\\[\\]a-z=\"' ]{0,40}",
         ) {

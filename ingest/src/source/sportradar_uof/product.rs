@@ -59,7 +59,7 @@ struct ProductState {
     product: Product,
     status: ProductStatus,
     /// When the last `alive` was received, by our clock.
-    heard: Instant,
+    last_message: Instant,
     /// The timestamp of the last `alive`, by the provider's clock.
     alive: Option<i64>,
     /// Everything before this, by the provider's clock, was received.
@@ -88,7 +88,7 @@ impl Products {
         let new_state = |product| ProductState {
             product,
             status: ProductStatus::Silent,
-            heard: now,
+            last_message: now,
             alive: None,
             whole: None,
         };
@@ -108,18 +108,18 @@ impl Products {
     pub(super) fn connected(&mut self, now: Instant) {
         for state in &mut self.all {
             state.status = ProductStatus::Due(now);
-            state.heard = now;
+            state.last_message = now;
         }
     }
 
     /// Handles an `alive` message.
     pub(super) fn alive(&mut self, id: u32, timestamp: i64, subscribed: bool, now: Instant) {
         let Some(state) = self.all.iter_mut().find(|it| it.product.id == id) else { return };
-        state.heard = now;
+        state.last_message = now;
         match state.status {
             ProductStatus::Live if subscribed => state.whole = Some(timestamp),
             ProductStatus::Live | ProductStatus::Silent => state.status = ProductStatus::Due(now),
-            // The product says so until it has processed the request.
+            // The product reports this until it has processed the request.
             ProductStatus::Requested(..) | ProductStatus::Due(_) => {}
         }
         state.alive = Some(timestamp);
@@ -167,7 +167,7 @@ impl Products {
     /// When the next action is due if no message arrives before.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let deadlines = self.all.iter().filter_map(|state| {
-            let silence = state.heard + self.alive_within;
+            let silence = state.last_message + self.alive_within;
             match state.status {
                 ProductStatus::Silent => None,
                 ProductStatus::Due(at) => Some(at.min(silence)),
@@ -181,7 +181,7 @@ impl Products {
 
 impl ProductState {
     fn check_deadlines(&mut self, now: Instant, alive_within: Duration, recovery_within: Duration) {
-        if now >= self.heard + alive_within {
+        if now >= self.last_message + alive_within {
             self.status = ProductStatus::Silent;
         }
         if matches!(self.status, ProductStatus::Requested(_, at) if now >= at + recovery_within) {
@@ -263,7 +263,7 @@ mod tests {
         test.check_due(0, &[(0, 100, None), (1, 101, None)]);
         test.check_due(0, &[]);
         assert!(!test.products.complete(LIVE, 101), "another product's");
-        assert!(!test.products.complete(9, 100), "nobody's");
+        assert!(!test.products.complete(9, 100), "no product has this id");
         assert!(test.products.complete(LIVE, 100));
         assert!(!test.products.all_live());
         assert!(test.products.complete(PRE, 101));

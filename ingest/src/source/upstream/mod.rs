@@ -2,7 +2,7 @@
 //! chained.
 //!
 //! Subscribes to channels and patterns, resumes after a disconnect from its last positions, detects
-//! gaps by the beats, and reconnects when a `bye` says so. `Live` once a beat confirms every
+//! gaps by the beats, and reconnects when a `bye` requests it. `Live` once a beat confirms every
 //! subscription. The documents are interpreted by
 //! [`Matchwire`](crate::normalize::matchwire::Matchwire), which gets images, updates, ends of
 //! channels, and the frames with the other hub's time, each once and in order.

@@ -1,7 +1,7 @@
 //! The positions in the channels of another hub, and the commands that keep them up to date.
 //!
 //! Pure: frames in, commands out. A subscription is complete when a `beat` names as many channels as
-//! the hub said that it covers, and each of them has reached the position in the beat.
+//! the hub reported as covered, and each of them has reached the position in the beat.
 
 use std::collections::{HashMap, HashSet};
 
@@ -79,7 +79,7 @@ impl ChannelPositions {
         self.complete
     }
 
-    /// Resets the state of the connection; the positions are kept.
+    /// Resets the state of the connection, but not the positions.
     pub(super) fn connected(&mut self) {
         self.resubscribed.clear();
         self.heads.clear();
@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(handle(&mut positions, part).removed, Vec::<String>::new());
         assert!(!positions.is_complete(), "a part is not the whole");
         let effect = handle(&mut positions, r#"{"type":"beat","heads":{"football/2":20}}"#);
-        assert_eq!(effect.removed, Vec::<String>::new(), "the first part told of it");
+        assert_eq!(effect.removed, Vec::<String>::new(), "the first part contained it");
         assert!(positions.is_complete());
     }
 

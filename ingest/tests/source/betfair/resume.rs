@@ -36,7 +36,7 @@ fn stream(lines: &[String]) -> Stream {
 /// Aborts in the middle of the next message.
 async fn cut(stream: &Stream, mut caller: Caller, id: &Value, at: usize) {
     let message = stream.message(id, at);
-    caller.send_part(&message[..message.len() / 2]).await.expect("somebody reads");
+    caller.send_part(&message[..message.len() / 2]).await.expect("the peer reads");
 }
 
 /// Plays a stream over this many connections that break in the middle of a message, with as many
@@ -48,10 +48,14 @@ async fn check_resumed(lines: &[String], pieces: usize, missed: usize) {
     let mut at = 0;
     for piece in 1..=pieces {
         let (mut caller, subscribed) = rig.subscribed().await;
-        assert_eq!(Stream::resumed(&subscribed), known, "it goes on where everything was told");
-        at = stream.catch_up(&mut caller, &subscribed, at, 1).await.expect("somebody reads");
+        assert_eq!(
+            Stream::resumed(&subscribed),
+            known,
+            "it resumes after the last complete message"
+        );
+        at = stream.catch_up(&mut caller, &subscribed, at, 1).await.expect("the peer reads");
         let until = if piece == pieces { stream.end() } else { stream.end() * piece / pieces };
-        stream.play(&mut caller, &subscribed, at..until).await.expect("somebody reads");
+        stream.play(&mut caller, &subscribed, at..until).await.expect("the peer reads");
         if piece == pieces {
             rig.follower.states(&["Recovering", "Live"]).await;
             rig.follower.facts(expected.len()).await;
@@ -83,7 +87,7 @@ async fn check_anew(lines: &[String], pieces: usize, segments: usize) {
             }
             let request = soon("a subscription", caller.request()).await.expect("it is sent");
             assert!(request["clk"].is_string(), "it goes on from a position");
-            caller.refuse(&request, "INVALID_CLOCK", true).await.expect("somebody reads");
+            caller.refuse(&request, "INVALID_CLOCK", true).await.expect("the peer reads");
             rig.follower.states(&["Down: refused: INVALID_CLOCK"]).await;
             refuses = false;
         };
@@ -91,9 +95,9 @@ async fn check_anew(lines: &[String], pieces: usize, segments: usize) {
         assert_eq!(Stream::resumed(&subscribed), None, "the position is not known any more");
         at = stream.catch_up(&mut caller, &subscribed, at, segments).await.expect("read");
         let until = stream.end() * piece / pieces;
-        stream.play(&mut caller, &subscribed, at..until).await.expect("somebody reads");
+        stream.play(&mut caller, &subscribed, at..until).await.expect("the peer reads");
         let end = Stream::heartbeat(&subscribed["id"], until, true);
-        caller.send(&end).await.expect("somebody reads");
+        caller.send(&end).await.expect("the peer reads");
         rig.follower.states(&["Recovering", "Live", "Late"]).await;
         if piece == pieces {
             let difference = Book::of(&rig.follower.events).difference(&expected);
@@ -107,7 +111,7 @@ async fn check_anew(lines: &[String], pieces: usize, segments: usize) {
 }
 
 #[tokio::test]
-async fn own_stream_in_pieces_is_whole() {
+async fn own_stream_is_complete_across_resumes() {
     check_resumed(&fixture::stream(), 1, 0).await;
     check_resumed(&fixture::stream(), 7, 0).await;
     check_resumed(&fixture::stream(), 4, 9).await;
@@ -115,21 +119,21 @@ async fn own_stream_in_pieces_is_whole() {
 }
 
 #[tokio::test]
-async fn recorded_race_in_pieces_is_whole() {
+async fn recorded_race_is_complete_across_resumes() {
     let Some(lines) = recorded("racing-1.241629436.live.jsonl.gz") else { return };
     check_resumed(&lines, 5, 100).await;
     check_anew(&lines, 3, 1).await;
 }
 
 #[tokio::test]
-async fn recorded_tennis_in_pieces_is_whole() {
+async fn recorded_tennis_is_complete_across_resumes() {
     let Some(lines) = recorded("tennis-29788457-4-markets.pro.jsonl.gz") else { return };
     check_resumed(&lines, 5, 100).await;
     check_anew(&lines, 3, 2).await;
 }
 
 #[tokio::test]
-async fn recorded_football_in_pieces_is_whole() {
+async fn recorded_football_is_complete_across_resumes() {
     let Some(lines) = recorded("football-200-markets.live.bz2") else { return };
     check_resumed(&lines, 5, 30).await;
     check_anew(&lines, 3, 12).await;
@@ -141,7 +145,7 @@ async fn broken_image_is_requested_again_and_not_resumed() {
     let stream = stream(&lines);
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
-    stream.catch_up(&mut caller, &subscribed, 1, 1).await.expect("somebody reads");
+    stream.catch_up(&mut caller, &subscribed, 1, 1).await.expect("the peer reads");
     drop(caller);
     let (mut caller, subscribed) = rig.subscribed().await;
     assert_eq!(Stream::resumed(&subscribed), Some(1));
@@ -150,11 +154,11 @@ async fn broken_image_is_requested_again_and_not_resumed() {
         "op": "mcm", "id": subscribed["id"], "ct": "SUB_IMAGE", "segmentType": "SEG_START",
         "initialClk": "other", "clk": "other", "mc": [fixture::market("1.1", "OPEN")],
     });
-    caller.send(&image.to_string()).await.expect("somebody reads");
+    caller.send(&image.to_string()).await.expect("the peer reads");
     drop(caller);
     let (mut caller, subscribed) = rig.subscribed().await;
     assert_eq!(Stream::resumed(&subscribed), None, "half an image is no position");
-    stream.catch_up(&mut caller, &subscribed, 1, 2).await.expect("somebody reads");
+    stream.catch_up(&mut caller, &subscribed, 1, 2).await.expect("the peer reads");
     let states = ["Recovering", "Live", "Down..", "Recovering", "Down..", "Recovering", "Live"];
     rig.follower.states(&states).await;
     rig.stop(caller).await;
@@ -168,11 +172,11 @@ async fn markets_that_are_missing_in_a_new_image_are_suspended() {
         let markets: Vec<_> = markets.iter().map(|id| fixture::market(id, "OPEN")).collect();
         json!({"op": "mcm", "id": id, "ct": "SUB_IMAGE", "mc": markets}).to_string()
     };
-    caller.send(&image(&subscribed["id"], &["1.1", "1.2"])).await.expect("somebody reads");
+    caller.send(&image(&subscribed["id"], &["1.1", "1.2"])).await.expect("the peer reads");
     rig.follower.states(&["Recovering", "Live"]).await;
     drop(caller);
     let (mut caller, subscribed) = rig.subscribed().await;
-    caller.send(&image(&subscribed["id"], &["1.2"])).await.expect("somebody reads");
+    caller.send(&image(&subscribed["id"], &["1.2"])).await.expect("the peer reads");
     rig.follower.states(&["Down..", "Recovering", "Live"]).await;
     let book = Book::of(&rig.follower.events);
     assert_eq!(book.status("1.1"), Some(MarketStatus::Suspended));
@@ -181,12 +185,12 @@ async fn markets_that_are_missing_in_a_new_image_are_suspended() {
 }
 
 #[tokio::test]
-async fn peer_that_restarts_is_found_again() {
+async fn source_reconnects_to_a_restarted_peer() {
     let lines = fixture::stream();
     let stream = stream(&lines);
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
-    stream.catch_up(&mut caller, &subscribed, 1, 1).await.expect("somebody reads");
+    stream.catch_up(&mut caller, &subscribed, 1, 1).await.expect("the peer reads");
     rig.follower.states(&["Recovering", "Live"]).await;
     let (address, identity) = (rig.peer.address().to_string(), rig.peer.identity().clone());
     // The listener must be gone when the source reconnects, so this happens before the connection
@@ -198,7 +202,7 @@ async fn peer_that_restarts_is_found_again() {
     rig.peer = Peer::bind_as(&address, identity).await.expect("the same port");
     let (mut caller, subscribed) = rig.subscribed().await;
     assert_eq!(Stream::resumed(&subscribed), Some(1));
-    stream.catch_up(&mut caller, &subscribed, 5, 1).await.expect("somebody reads");
+    stream.catch_up(&mut caller, &subscribed, 5, 1).await.expect("the peer reads");
     loop {
         match rig.follower.state().await {
             ingest::source::Report::Down(_) => {}
@@ -210,12 +214,12 @@ async fn peer_that_restarts_is_found_again() {
 }
 
 #[tokio::test]
-async fn tap_has_the_messages_of_markets_as_they_came() {
+async fn tap_receives_raw_market_messages() {
     let (tx, mut tapped) = mpsc::channel::<RawMessage>(8);
     let rig = Rig::start_tapped(|_| {}, |reports: ReportSender| reports.with_raw(tx)).await;
     let (mut caller, subscribed) = rig.subscribed().await;
     let image = json!({"op": "mcm", "id": subscribed["id"], "ct": "SUB_IMAGE"}).to_string();
-    caller.send(&image).await.expect("somebody reads");
+    caller.send(&image).await.expect("the peer reads");
     let raw = soon("a message", tapped.recv()).await.expect("the source goes on");
     assert_eq!(raw.bytes, image.as_bytes());
     rig.stop(caller).await;

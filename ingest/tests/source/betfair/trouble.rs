@@ -15,7 +15,7 @@ async fn send(caller: &mut Caller, mut message: Value, subscribed: &Value) {
     // Betfair writes `op` first.
     let rest = message.to_string();
     let line = format!(r#"{{"op":"mcm",{}"#, &rest[1..]);
-    caller.send(&line).await.expect("somebody reads");
+    caller.send(&line).await.expect("the peer reads");
 }
 
 fn image() -> Value {
@@ -56,7 +56,7 @@ async fn silent_connection_is_replaced() {
 }
 
 #[tokio::test]
-async fn peer_that_never_answers_is_given_up() {
+async fn peer_that_never_answers_times_out() {
     let mut rig = Rig::start_with(|settings| settings.connect_timeout_ms = 50).await;
     let caller = rig.accept().await;
     rig.follower.states(&["Down: not connected and authenticated within 50 ms"]).await;
@@ -72,7 +72,7 @@ async fn heartbeats_are_processed_and_their_tokens_count() {
     rig.follower.states(&["Recovering", "Live"]).await;
     drop(caller);
     rig.follower.states(&["Down.."]).await;
-    assert_eq!(rig.follower.heard, 1);
+    assert_eq!(rig.follower.heartbeats, 1);
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!(subscribed["clk"], "h");
     rig.stop(caller).await;
@@ -89,12 +89,12 @@ async fn lateness_is_reported_until_it_ends() {
     send(&mut caller, late, &subscribed).await;
     send(&mut caller, volume("1.1", 6), &subscribed).await;
     rig.follower.states(&["Recovering", "Live", "Late", "Live"]).await;
-    assert_eq!(volumes(&rig), ["5", "5", "6"], "what is late is told all the same");
+    assert_eq!(volumes(&rig), ["5", "5", "6"], "late facts are emitted too");
     rig.stop(caller).await;
 }
 
 #[tokio::test]
-async fn loss_asks_for_an_image_on_the_same_connection_and_then_on_another() {
+async fn lost_data_requests_an_image_and_then_a_new_connection() {
     let mut rig = Rig::start().await;
     let (mut caller, first) = rig.subscribed().await;
     send(&mut caller, image(), &first).await;
@@ -131,7 +131,7 @@ async fn line_over_the_limit_is_refused_and_an_image_requested() {
     let refused = rig.follower.refusal().await;
     assert_eq!(refused.kind, RefusalKind::TooLong);
     assert_eq!((&*refused.place.file, refused.place.line), ("test", 3));
-    assert!(refused.bytes.starts_with(br#"{"op":"mcm""#), "its beginning is kept");
+    assert!(refused.bytes.starts_with(br#"{"op":"mcm""#), "its beginning is stored");
     rig.follower.states(&["Recovering"]).await;
     let subscribed = subscription(&mut caller).await;
     assert!(subscribed["clk"].is_null(), "only an image helps");
@@ -146,7 +146,7 @@ async fn invalid_line_is_refused_and_an_image_requested() {
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
     rig.follower.states(&["Recovering", "Live"]).await;
-    caller.send(r#"{"op":"mcm","mc":[{]}"#).await.expect("somebody reads");
+    caller.send(r#"{"op":"mcm","mc":[{]}"#).await.expect("the peer reads");
     let refused = rig.follower.refusal().await;
     assert_eq!(refused.kind, RefusalKind::Syntax);
     assert_eq!(refused.bytes, br#"{"op":"mcm","mc":[{]}"#);
@@ -162,13 +162,13 @@ async fn connection_closed_by_betfair_reports_the_reason() {
     let mut rig = Rig::start().await;
     let (mut caller, subscribed) = rig.subscribed().await;
     send(&mut caller, image(), &subscribed).await;
-    caller.refuse(&json!({}), "UNEXPECTED_ERROR", true).await.expect("somebody reads");
+    caller.refuse(&json!({}), "UNEXPECTED_ERROR", true).await.expect("the peer reads");
     let states = ["Recovering", "Live", "Down: refused: UNEXPECTED_ERROR"];
     rig.follower.states(&states).await;
     drop(caller);
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!(subscribed["clk"], "c");
-    caller.close().await.expect("somebody reads");
+    caller.close().await.expect("the peer reads");
     rig.follower.states(&["Recovering", "Down: the connection was closed"]).await;
     let (caller, subscribed) = rig.subscribed().await;
     assert_eq!(subscribed["clk"], "c");
@@ -176,13 +176,13 @@ async fn connection_closed_by_betfair_reports_the_reason() {
 }
 
 #[tokio::test]
-async fn image_before_the_answer_is_an_answer() {
+async fn image_before_the_response_confirms_the_subscription() {
     let mut rig = Rig::start().await;
     let mut caller = rig.accept().await;
     soon("authentication", caller.authenticate()).await.expect("it is sent");
     let request = soon("a subscription", caller.request()).await.expect("it is sent");
     send(&mut caller, image(), &request).await;
-    caller.accept(&request).await.expect("somebody reads");
+    caller.accept(&request).await.expect("the peer reads");
     send(&mut caller, json!({"ct": "HEARTBEAT", "status": 503}), &request).await;
     rig.follower.states(&["Recovering", "Live", "Late"]).await;
     rig.stop(caller).await;

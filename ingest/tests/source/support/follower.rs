@@ -25,23 +25,23 @@ pub(crate) struct Follower {
     messages: mpsc::Receiver<SourceMessage>,
     pub events: Vec<Event>,
     pub refused: Vec<Refusal>,
-    pub heard: usize,
+    pub heartbeats: usize,
 }
 
 impl Follower {
     pub(crate) fn new() -> (Self, ReportSender) {
         let (tx, messages) = mpsc::channel(REPORTS_MAX);
         let reports = ReportSender::new(Arc::from("test"), tx, now);
-        (Self { messages, events: Vec::new(), refused: Vec::new(), heard: 0 }, reports)
+        (Self { messages, events: Vec::new(), refused: Vec::new(), heartbeats: 0 }, reports)
     }
 
-    /// The next state that the source reports; facts and refusals before it are kept.
+    /// The next state that the source reports; facts and refusals before it are stored.
     pub(crate) async fn state(&mut self) -> Report {
         loop {
             match self.next("a state").await {
                 Report::Batch(batch) => self.events.extend(batch.events),
                 Report::Refused(refusal) => self.refused.push(refusal),
-                Report::Heartbeat => self.heard += 1,
+                Report::Heartbeat => self.heartbeats += 1,
                 state => return state,
             }
         }
@@ -75,7 +75,7 @@ impl Follower {
             match self.next("a refusal").await {
                 Report::Refused(refusal) => return refusal,
                 Report::Batch(batch) => self.events.extend(batch.events),
-                Report::Heartbeat => self.heard += 1,
+                Report::Heartbeat => self.heartbeats += 1,
                 state => panic!("{state:?} before a refusal"),
             }
         }
@@ -86,7 +86,7 @@ impl Follower {
         while self.events.len() < count {
             match self.next("facts").await {
                 Report::Batch(batch) => self.events.extend(batch.events),
-                Report::Heartbeat => self.heard += 1,
+                Report::Heartbeat => self.heartbeats += 1,
                 other => panic!("{other:?} after {} facts of {count}", self.events.len()),
             }
         }

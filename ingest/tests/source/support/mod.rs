@@ -22,7 +22,7 @@ pub(crate) async fn soon<T>(what: &str, event: impl Future<Output = T>) -> T {
 const FEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds");
 
 /// A shared recording; `None`, with a message, if it is missing.
-#[expect(clippy::print_stdout, reason = "a skipped test says so to whoever runs it")]
+#[expect(clippy::print_stdout, reason = "reports a skipped test")]
 pub(crate) fn shared(file: &str) -> Option<PathBuf> {
     let path = Path::new(FEEDS).join(file);
     if !path.exists() {

@@ -20,7 +20,7 @@ fn poll(interpreter: &mut Interpreter, text: &str) -> Interpretation {
     played
 }
 
-/// What a poll tells of the odds, in short.
+/// The odds facts of a poll, in short form.
 #[track_caller]
 fn check(interpreter: &mut Interpreter, text: &str, expected: &[&str]) {
     let played = poll(interpreter, text);
@@ -55,7 +55,7 @@ fn changes(event: &Event) -> Option<String> {
 }
 
 #[test]
-fn first_answer_is_an_image_and_its_repetition_nothing() {
+fn first_response_is_an_image_and_a_repeat_emits_nothing() {
     let mut interpreter = Interpreter::default();
     let image = ["clear", "unknown Open", "Some(10) 7 Some(2) 1.8x5 1.9x3|| 2x10"];
     check(&mut interpreter, &book("OPEN", PRICES), &image);
@@ -65,7 +65,7 @@ fn first_answer_is_an_image_and_its_repetition_nothing() {
 }
 
 #[test]
-fn later_answers_tell_the_difference() {
+fn later_responses_emit_the_difference() {
     let mut interpreter = Interpreter::default();
     poll(&mut interpreter, &book("OPEN", PRICES));
     let other = PRICES.replace("1.8,\"size\":5", "1.7,\"size\":5").replace("3}", "4}");
@@ -78,7 +78,7 @@ fn later_answers_tell_the_difference() {
 }
 
 #[test]
-fn listed_market_is_that_of_the_stream() {
+fn listed_market_equals_that_of_the_stream() {
     let listing = Listing {
         event_id: "30".into(),
         event_type_id: Some("2".into()),
@@ -98,7 +98,7 @@ fn listed_market_is_that_of_the_stream() {
 }
 
 #[test]
-fn market_without_a_listing_is_a_match_of_its_own() {
+fn market_without_a_listing_becomes_its_own_match() {
     let played = poll(&mut Interpreter::default(), &book("OPEN", PRICES));
     let event = &played.batches[0].batch.events[0];
     let expected = Id::derive("betfair", "match", "market/1.5");
