@@ -100,7 +100,7 @@ impl Witness {
             }
             Fact::Odds(odds) => self.odds(event.match_id, odds),
             Fact::Football(fact) => self.football(event.match_id, fact),
-            Fact::Tennis(_) | Fact::Scoreboard(_) | Fact::Race(_) => {}
+            Fact::Tennis(_) | Fact::Scoreboard(_) | Fact::Race(_) | Fact::About(_) => {}
         }
         let introduced = !self.promises.introductions || self.matches.contains(&of_match);
         assert!(introduced, "of a match that was not introduced: {event:?}");
