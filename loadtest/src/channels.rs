@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn socket_that_is_far_behind_gets_the_right_message_all_the_same() {
+    fn socket_far_behind_gets_the_right_message() {
         let mut channels = Channels::default();
         for seq in (1..=100).chain(1..=100) {
             let message = channels.update(frame("a", seq).as_bytes(), Some(5), &PHASES).unwrap();

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_compared_once_and_at_one_sequence() {
+    fn documents_are_compared_once_at_the_same_sequence() {
         check((4, r#"{"x":1,"y":2}"#), (4, r#"{"y":2,"x":1}"#), (1, 0, 0));
         check((4, r#"{"x":1}"#), (4, r#"{"x":2}"#), (0, 1, 0));
         check((4, r#"{"x":1}"#), (5, r#"{"x":1}"#), (0, 0, 1));

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn resync_is_no_fault_and_refusals_are() {
+    fn refusals_are_faults_and_resyncs_are_not() {
         check(
             &[
                 r#"{"type":"resync","ch":"a","why":"slow","from":1,"to":4}"#,
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn event_of_another_epoch_is_another_event() {
+    fn events_of_different_epochs_are_distinct() {
         let mut follower = Follower::new(false);
         for epoch in ["e", "f"] {
             follower.take(&IMAGE.replace(r#""e""#, &format!(r#""{epoch}""#)));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn channel_that_is_gone_is_forgotten() {
+    fn gone_channel_is_removed() {
         let mut follower = Follower::new(false);
         follower.take(IMAGE);
         follower.take(r#"{"type":"unsubscribed","ch":"a","why":"gone"}"#);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn one_after_the_other_is_next() {
+    fn consecutive_sequence_is_next() {
         let next = |changes| MessageOrder::Next { changes };
         check(&[(10, 11), (11, 12), (12, 20)], &[next(1), next(1), next(8)]);
     }

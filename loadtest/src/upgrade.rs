@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn star_is_one_segment() {
+    fn wildcard_matches_one_segment() {
         assert!(matches("football/*/odds/*", "football/7/odds/steady"));
         assert!(!matches("football/*", "football/7/odds"));
         assert!(!matches("football/*/odds", "football/7"));

@@ -116,7 +116,7 @@ fn joined() -> (Bench, SourceNumber) {
 }
 
 #[test]
-fn matches_that_are_the_same_are_one_from_the_start() {
+fn identical_matches_are_joined_from_the_start() {
     let (mut bench, _) = joined();
     let name = format!("football/{}", BETFAIR.own());
     assert_eq!(bench.hub.matches(), 1);

@@ -187,7 +187,7 @@ fn followed() -> (LegacyClient, CatchUp) {
 }
 
 #[test]
-fn frames_are_those_of_the_wild() {
+fn frames_match_the_captured_ones() {
     let (mut client, begun) = followed();
     let mut frames = vec![String::from_utf8_lossy(&payload(&begun.frames[0].frame)).into_owned()];
 
@@ -225,7 +225,7 @@ fn frames_are_those_of_the_wild() {
 }
 
 #[test]
-fn cadence_is_that_of_the_wild() {
+fn cadence_matches_the_captured_one() {
     let (mut client, _begun) = followed();
     client.wait(61);
     let kinds = |frames: &[String], kind: &str| {

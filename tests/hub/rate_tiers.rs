@@ -94,7 +94,7 @@ fn flush(bench: &mut Bench, modests: &mut RateLimitedReaders, later: Micros) {
 proptest! {
     /// At any rate and from any position: the same document, and every event once and in order.
     #[test]
-    fn rates_lead_to_the_image(
+    fn rate_limited_updates_add_up_to_the_image(
         batches in batches(40),
         joins in prop::collection::vec((any::<Index>(), any::<Index>(), 1..7_usize), 1..30),
         pauses in prop::collection::vec(0..300_000_i64, 40),
@@ -168,7 +168,7 @@ fn urgent(changes: &[Change]) -> BTreeMap<&str, bool> {
 }
 
 #[test]
-fn suspensions_and_nothing_else_are_urgent() {
+fn only_suspensions_are_urgent() {
     let mut bench = Bench::new(SETTINGS);
     let book = "football/1/odds/betfair";
     let mut check = |events: Vec<Event>, expected: &[(&str, bool)]| {

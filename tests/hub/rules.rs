@@ -61,7 +61,7 @@ fn has(bench: &Bench, id: u64) -> bool {
 }
 
 #[test]
-fn ended_match_goes_in_its_time_and_comes_back_under_another_epoch() {
+fn ended_match_is_evicted_and_comes_back_under_another_epoch() {
     let mut bench = Bench::new(SHORT);
     bench.apply(&at(0, &[fixture(1), status(1, FootballStatus::Finished)]));
     bench.apply(&at(10, &[fixture(2)]));
@@ -100,7 +100,7 @@ fn match_goes_on_when_a_market_opens_after_all_closed() {
 }
 
 #[test]
-fn new_match_takes_the_place_of_the_first_that_ended() {
+fn new_match_replaces_the_first_that_ended() {
     let mut bench = Bench::new(SHORT);
     bench.apply(&at(0, &[fixture(1), fixture(2)]));
     let (_, errors) = bench.apply(&at(0, &[fixture(3)]));
@@ -116,7 +116,7 @@ fn new_match_takes_the_place_of_the_first_that_ended() {
 }
 
 #[test]
-fn market_keeps_its_last_transitions_and_readers_the_same() {
+fn market_and_readers_keep_the_same_last_transitions() {
     let mut bench = Bench::new(SETTINGS);
     bench.apply(&at(0, &[fixture(1)]));
     for minute in 1..=50 {

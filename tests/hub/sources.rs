@@ -148,7 +148,7 @@ fn takeover_by_a_source_that_is_behind_keeps_the_score() {
 }
 
 #[test]
-fn higher_rank_leads_from_its_first_word_on() {
+fn higher_rank_leads_from_its_first_message() {
     let mut bench = Bench::new(SETTINGS);
     let better = second_source(&mut bench, ranked(200));
     bench.apply(&at(1, &[fixture(1), playing(), score(1, 0)]));
@@ -200,7 +200,7 @@ fn with_deadline() -> (Bench, SourceNumber) {
 }
 
 #[test]
-fn price_beyond_all_that_bookmakers_give_is_none() {
+fn absurd_price_is_left_out_of_the_consensus() {
     let mut bench = Bench::new(SETTINGS);
     let absurd = |id: &str| SelectionChange {
         id: id.into(),
@@ -269,7 +269,7 @@ fn heartbeats_keep_a_quiet_source_live() {
 }
 
 #[test]
-fn source_that_was_only_silent_is_live_with_its_next_message() {
+fn silent_source_is_live_with_its_next_message() {
     let (mut bench, source) = with_deadline();
     bench.silence(2 * SECOND);
     assert_eq!(bench.data(BOOK)["feed"], "late");
@@ -299,7 +299,7 @@ fn source_that_reported_trouble_is_live_only_after_it_reports_recovery() {
 }
 
 #[test]
-fn source_whose_messages_are_whole_is_well_again_with_the_next() {
+fn source_of_complete_messages_recovers_with_the_next_one() {
     let (mut bench, source) = with_deadline();
     bench.silence(2 * SECOND);
     assert_eq!(bench.data(BOOK)["suspended"], true);
@@ -343,7 +343,7 @@ fn check_hold(kind: IncidentKind, why: Option<&str>) {
 }
 
 #[test]
-fn what_makes_prices_worthless_holds_books_in_the_same_transaction() {
+fn decisive_incident_holds_books_in_the_same_transaction() {
     check_hold(IncidentKind::Goal(GoalKind::Penalty), Some("goal"));
     check_hold(IncidentKind::Red, Some("red_card"));
     check_hold(IncidentKind::SecondYellow, Some("red_card"));
@@ -354,7 +354,7 @@ fn what_makes_prices_worthless_holds_books_in_the_same_transaction() {
 }
 
 #[test]
-fn book_that_suspends_itself_is_not_held_and_opens_by_its_own_word() {
+fn book_suspended_by_its_source_is_not_held_and_reopens_itself() {
     let mut bench = Bench::new(SETTINGS);
     let book = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&then(0, &[fixture(1), playing()]));
@@ -375,7 +375,7 @@ fn book_that_suspends_itself_is_not_held_and_opens_by_its_own_word() {
 }
 
 #[test]
-fn nothing_is_held_because_of_the_play_where_that_is_switched_off() {
+fn incidents_hold_no_books_when_holds_are_disabled() {
     let mut bench = Bench::new(HubSettings { hold_us: 0, ..SETTINGS });
     let first = bench.source;
     with_book(&mut bench, first, 0);

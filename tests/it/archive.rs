@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sqlx::AnyPool;
 
-use crate::support::{Hub, QUIET, Setting, asked_until, on_sqlite, pause, shared};
+use crate::support::{Hub, QUIET, Setting, on_sqlite, pause, poll_until, shared};
 
 const WRITES: Setting = ("ARCHIVE_WRITE_MS", "50");
 const WRITTEN: &str = "matchwire_archive_matches_total";
@@ -119,7 +119,7 @@ async fn push_in_play(hub: &Hub, feed: &str) {
 }
 
 async fn until(hub: &Hub, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-    asked_until(path, async || hub.get(path).await.json(), is_so).await
+    poll_until(path, async || hub.get(path).await.json(), is_so).await
 }
 
 /// A match in play when the hub is killed, without later reports, does not stay in play forever,

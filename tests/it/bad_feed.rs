@@ -133,7 +133,7 @@ async fn good_lines_count_among_bad_ones() {
 }
 
 #[tokio::test]
-async fn message_that_ran_backwards_is_used_all_the_same() {
+async fn message_with_an_earlier_time_is_still_used() {
     let lines = [MARKET.defined("OPEN", 100), MARKET.traded("2.5", 101), MARKET.traded("2.4", 1)];
     let mut played = play_lines(&lines).await;
     assert_eq!(played.price(MARKET), "2.4");
@@ -141,7 +141,7 @@ async fn message_that_ran_backwards_is_used_all_the_same() {
 }
 
 #[tokio::test]
-async fn file_that_ends_in_the_midst_of_a_line_counts_up_to_there() {
+async fn file_that_ends_inside_a_line_counts_up_to_that_line() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let text = [MARKET.defined("OPEN", 0), MARKET.traded("2.5", 1), MARKET.traded("2.6", 2)];
     let text = text.join("\n");
@@ -152,7 +152,7 @@ async fn file_that_ends_in_the_midst_of_a_line_counts_up_to_there() {
 }
 
 #[tokio::test]
-async fn archive_that_is_cut_counts_up_to_there() {
+async fn truncated_archive_counts_up_to_the_cut() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let lines = MARKET.busy(5_000, 100);
     let mut archive = GzEncoder::new(Vec::new(), Compression::default());

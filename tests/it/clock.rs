@@ -86,7 +86,7 @@ async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
 
 /// The same for an operator's grant.
 #[tokio::test]
-async fn given_month_with_twelve_days_left_ends_in_forty_two() {
+async fn granted_month_with_twelve_days_left_ends_in_forty_two() {
     from("2026-09-01T12:00:00Z", async |place, clock| {
         give(&place, "me@x.org", "sports");
         assert!(listed(&place, "me@x.org").contains("sports until 2026-10-01T12:00:0"));
@@ -224,7 +224,7 @@ async fn silent_socket_is_closed(hub: &Hub, key: &str, moment: &str) {
 
 /// A virtual machine that resumes, NTP, an operator: scheduling is not affected.
 #[tokio::test]
-async fn hub_goes_on_when_its_clock_is_moved() {
+async fn hub_keeps_publishing_when_its_clock_jumps() {
     let place = TestDatabase::file();
     let Some(clock) = Clock::at_or_skipped("2026-09-01T12:00:00Z", place.folder.path()) else {
         return;
@@ -331,7 +331,7 @@ fn with_mail(place: &TestDatabase) -> (Vec<Setting>, std::path::PathBuf) {
 /// SPEC section 3, rule 1, and issue 5, point 2: a link is good for 24 hours; until it is followed the
 /// account is inactive.
 #[tokio::test]
-async fn link_of_a_mail_is_good_for_a_day() {
+async fn mailed_link_is_valid_for_a_day() {
     from("2026-09-01T12:00:00Z", async |place, clock| {
         for (later, good) in [("2026-09-02T11:59:00Z", true), ("2026-09-02T12:01:00Z", false)] {
             clock.set("2026-09-01T12:00:00Z");

@@ -76,7 +76,7 @@ async fn feed_keys_work_until_they_are_revoked() {
 }
 
 #[tokio::test]
-async fn orders_about_matches_reach_the_running_hub() {
+async fn match_commands_reach_the_running_hub() {
     on_each(async |place| {
         let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
         let matches = |words: &[&str]| {

@@ -74,7 +74,7 @@ async fn lacks(hub: &Hub, client: &mut Client, key: &str, name: &str) -> Vec<Str
 }
 
 #[tokio::test]
-async fn each_channel_is_had_with_the_addons_that_rest_asks_for() {
+async fn channels_require_the_same_addons_as_rest() {
     let (hub, ids) = hub_of_all_sports(&[ODDS_COST]).await;
     for addons in
         [&["websocket"][..], &["websocket", "sports"], &["websocket", "odds"], &ALL_ADDONS]

@@ -167,7 +167,7 @@ async fn watchdog_ends_a_process_that_cannot_stop() {
 }
 
 #[tokio::test]
-async fn panic_of_a_request_closes_its_connection_alone() {
+async fn panic_of_a_request_closes_only_its_connection() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET, ("FAULT", "request")]);
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     client.next_of("hello").await;
@@ -186,7 +186,7 @@ async fn panic_of_a_request_closes_its_connection_alone() {
 }
 
 #[tokio::test]
-async fn signals_that_ask_for_nothing_are_logged_and_ignored() {
+async fn unused_signals_are_logged_and_ignored() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET]);
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     client.next_of("hello").await;

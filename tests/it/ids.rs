@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     live_sockets::legacy_client::LegacyClient,
-    support::{Client, Hub, QUIET, Setting, TestDatabase, asked_until, on_sqlite},
+    support::{Client, Hub, QUIET, Setting, TestDatabase, on_sqlite, poll_until},
 };
 
 /// Disables the limit per address.
@@ -65,7 +65,7 @@ async fn every_id_of_every_answer_of_the_demo_fits_32_bits() {
     let hub = Hub::start_with(&["serve"], &[FAST]);
     let key = hub.key(&["sports", "odds", "websocket"]);
     let live = async || ask(&hub, &key, "/api/v2/events/live/").await.unwrap_or_default();
-    asked_until("football in play", live, |found| rows(found).len() > 3).await;
+    poll_until("football in play", live, |found| rows(found).len() > 3).await;
     let document = hub.get("/api/schema/").await.json();
     let paths = document["paths"].as_object().expect("paths");
     let paths = paths.iter().filter(|(path, item)| !item["get"].is_null() && !path.contains("img"));
@@ -179,7 +179,7 @@ const MATCHES: [(&str, [&str; 2]); 3] =
     [("1", ["Ajax", "Feyenoord"]), ("2", ["Bears", "Wolves"]), ("3", ["Celtic", "Rangers"])];
 
 #[tokio::test]
-async fn kill_right_after_the_first_word_changes_no_id() {
+async fn kill_right_after_the_first_push_changes_no_id() {
     on_sqlite(async |place| {
         let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
         let key = hub.key(&["websocket"]);

@@ -301,7 +301,7 @@ fn check_tennis(records: &[Arc<MatchRecord>]) {
 }
 
 #[tokio::test]
-async fn a_hub_that_runs_on_the_database_is_not_disturbed() {
+async fn import_does_not_disturb_a_running_hub() {
     let Some(file) = shared(ANSWER) else { return };
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&crate::support::ALL_ADDONS);

@@ -209,7 +209,7 @@ async fn errors_leave_the_socket_open() {
 }
 
 #[tokio::test]
-async fn eleventh_match_is_refused_and_the_socket_stays() {
+async fn eleventh_match_is_refused_and_the_socket_stays_open() {
     let mut feed = PushHub::start(&[]);
     let mut ids = Vec::new();
     for number in 0..12 {

@@ -5,7 +5,7 @@ mod pushed;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::support::{Hub, PATIENCE, Setting, asked_until};
+use crate::support::{Hub, PATIENCE, Setting, poll_until};
 
 /// By default the odds are free for everyone until a certain day.
 const ODDS_COST: Setting = ("PRODUCTS_ODDS_FREE_UNTIL", "");
@@ -69,7 +69,7 @@ async fn bookmaker_prices_require_the_addon() {
     // Bookmakers are listed when the archive has written their prices.
     let bookmakers = async || hub.json(&free, "/api/v2/bookmakers/").await["results"].clone();
     let lists_consensus = |rows: &Value| rows.to_string().contains("consensus");
-    asked_until("the consensus among bookmakers", bookmakers, lists_consensus).await;
+    poll_until("the consensus among bookmakers", bookmakers, lists_consensus).await;
 
     for (path, detail) in [
         ("/api/v2/odds/?market=1x2&outcome=over", "has no outcome"),

@@ -165,7 +165,7 @@ async fn connect(hub: &Hub) -> Client {
 }
 
 #[tokio::test]
-async fn position_that_cannot_be_honoured_is_answered_with_the_reason_and_the_image() {
+async fn unusable_position_is_answered_with_the_reason_and_the_image() {
     let Some((hub, name, now)) = forgetful().await else { return };
     let position = |epoch: &str, seq: u64| json!({"epoch": epoch, "seq": seq});
     let refused = [

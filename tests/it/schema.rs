@@ -16,7 +16,7 @@ use crate::{
 const EVERY: [(&str, &str); 1] = [("accept", "*/*")];
 
 #[tokio::test]
-async fn openapi_document_is_open_to_everybody_in_each_format() {
+async fn openapi_document_is_public_in_each_format() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let json = hub.get("/api/schema/").await;
     assert_eq!((json.status, json.header("content-type")), (200, Some("application/json")));
@@ -129,7 +129,7 @@ fn payload<'a>(document: &'a Value, name: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn asyncapi_document_is_whole_and_its_examples_fit_it() {
+async fn asyncapi_document_is_complete_and_its_examples_match() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_PUBLIC_URL", "https://api.test/hub")]);
     let document = hub.get("/api/asyncapi/").await.json();
     assert_eq!(document["asyncapi"], "3.0.0");

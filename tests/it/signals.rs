@@ -109,7 +109,7 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
 }
 
 #[tokio::test]
-async fn mistakes_are_reported() {
+async fn invalid_requests_are_reported() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&[]);
     let token = format!("Token {key}");
@@ -170,7 +170,7 @@ fn won_by_hand(file: &str) -> BTreeMap<(String, String), u64> {
 
 /// The API and the channel report each arbitrage of a season of real prices, and no other.
 #[tokio::test]
-async fn arbitrages_of_a_recording_are_those_by_hand() {
+async fn arbitrages_of_a_recording_match_an_independent_calculation() {
     let Some(path) = shared("football-data-couk/E0-2016-2017.csv.gz") else { return };
     let mut file = Vec::new();
     let bytes = std::fs::read(&path).expect("the recording is read");

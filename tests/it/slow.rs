@@ -132,7 +132,7 @@ async fn slow_reader_with_close_is_closed() {
 }
 
 #[tokio::test]
-async fn reader_that_takes_nothing_for_too_long_is_closed() {
+async fn stalled_reader_is_closed() {
     // Events are never merged: these are more than the network buffers.
     let lines = Market { event: 30 }.busy(20_000, 1);
     let (hub, key) = hub_with(&lines, &[("FANOUT_STALL_MS", "100")]);
@@ -216,7 +216,7 @@ async fn suspension_overtakes_other_books() {
 /// A client that sends without reading is not read further, costs no memory, and gets all its
 /// responses later.
 #[tokio::test]
-async fn sender_that_does_not_read_is_not_read() {
+async fn client_that_does_not_read_its_replies_is_not_read() {
     const COUNT: u64 = 5_000;
     let weight = "x".repeat(10_000);
     let hub = Hub::start_with(&["serve"], &[QUIET, NARROW[0], NARROW[1]]);

@@ -129,7 +129,7 @@ async fn unknown_paths_are_404_and_invalid_parameters_are_400() {
 
 /// Each list of an empty hub is an empty page.
 #[tokio::test]
-async fn lists_of_nothing_are_empty() {
+async fn lists_without_data_are_empty() {
     let stage = Stage::new();
     for path in [
         "tennis/api/v2/matches",

@@ -80,7 +80,7 @@ async fn open_socket_is_counted_while_it_is_open() {
 /// Issue 5, point 10: no write per call; nothing is lost at a stop, and at a crash only the calls
 /// since the last write.
 #[tokio::test]
-async fn stop_loses_nothing_and_kill_what_was_not_written() {
+async fn stop_writes_all_usage_and_kill_loses_what_was_unwritten() {
     on_sqlite(async |place| {
         let settings = [QUIET, ("USAGE_FLUSH_MS", "10000")];
         let mut hub = Hub::start_on(&place, &["serve"], &settings);

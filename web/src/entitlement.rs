@@ -111,7 +111,7 @@ mod tests {
 
     /// A name and what it shows need the same, or REST and sockets would differ.
     #[test]
-    fn a_name_needs_what_its_channel_needs() {
+    fn name_requires_the_addons_of_its_channel() {
         let slug: Arc<str> = "acme".into();
         for sport in [
             Sport::Football,

@@ -38,7 +38,7 @@ fn check_close(told: f64, expected: f64, within: f64, what: &str) {
 }
 
 #[tokio::test]
-async fn analysis_is_what_the_raw_events_give() {
+async fn analysis_matches_the_raw_events() {
     let files: Vec<&str> = STATSBOMB.into_iter().chain(OTHERS).collect();
     let Some(kept) = RecordedHub::import(&files) else { return };
     for file in STATSBOMB {

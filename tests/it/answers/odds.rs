@@ -94,7 +94,7 @@ async fn check_odds_api(kept: &RecordedHub, row: &Value, told: &Value) -> usize 
 
 /// A Betfair response contains neither the sport nor names: runners appear under their ids.
 #[tokio::test]
-async fn market_book_is_that_of_its_runners() {
+async fn market_book_matches_its_runners() {
     let Some(kept) = RecordedHub::replay(&[BOOK]) else { return };
     let page = kept.until("/odds/api/events/?sport=other", |page| page["count"] == 1).await;
     let path = format!("/odds/api/events/{}/", page["results"][0]["event_id"]);

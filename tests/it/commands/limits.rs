@@ -82,7 +82,7 @@ async fn patterns_have_a_separate_limit() {
 
 /// Only the part with positions may exceed the length of other commands.
 #[tokio::test]
-async fn long_command_is_for_positions_alone() {
+async fn long_command_is_allowed_only_for_positions() {
     let (hub, client) = quiet().await;
     let key = hub.key(&crate::support::ALL_ADDONS);
     let mut clients = vec![client];

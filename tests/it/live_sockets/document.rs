@@ -158,7 +158,7 @@ async fn frames_match_the_document() {
         client.send(json!({"action": "ping"})).await;
         client.next_of("pong").await;
         let ids = follow_demo(&feed, sports, &mut client).await;
-        codes.extend(make_mistakes(&mut client, ids[0].0).await);
+        codes.extend(send_invalid_commands(&mut client, ids[0].0).await);
 
         let name = format!("{channel} 0");
         let full = feed.football(&name).await;
@@ -173,13 +173,13 @@ async fn frames_match_the_document() {
         assert_eq!((&limit["code"], &limit["event_id"]), (&json!("limit"), &json!(more.last())));
         codes.insert("limit".to_owned());
 
-        tell_the_rest(&mut feed, &name, full, &mut client).await;
+        push_rare_frames(&mut feed, &name, full, &mut client).await;
         let (demo, sport) = ids[ids.len() - 1];
         client.send(json!({"action": "unsubscribe", "event_id": demo, "sport": sport})).await;
         let is_left = |frame: &Value| frame["event_id"] == demo && frame["type"] == "unsubscribed";
         client.next_where("the end of it", is_left).await;
         if sports.contains(&"tennis") {
-            tell_tennis(&mut feed, &mut client).await;
+            push_tennis(&mut feed, &mut client).await;
         }
         drop(client);
         for messages in [&sent, &received] {
@@ -251,7 +251,7 @@ async fn follow_demo(
 }
 
 /// Errors after which the socket stays open; returns their codes.
-async fn make_mistakes(client: &mut CheckedClient<'_, '_>, id: u64) -> Vec<String> {
+async fn send_invalid_commands(client: &mut CheckedClient<'_, '_>, id: u64) -> Vec<String> {
     let mut codes = Vec::new();
     for (command, code) in [
         (json!({"action": "cheer"}), "bad_action"),
@@ -272,7 +272,7 @@ async fn make_mistakes(client: &mut CheckedClient<'_, '_>, id: u64) -> Vec<Strin
 
 /// Rare frames: a goal that is corrected and retracted, and the end. Then a valid resume, an
 /// invalid one, and an evicted match.
-async fn tell_the_rest(
+async fn push_rare_frames(
     feed: &mut PushHub,
     name: &str,
     id: u64,
@@ -312,7 +312,7 @@ async fn tell_the_rest(
 }
 
 /// A status, which the `event` frame reports at once, and an unknown match.
-async fn tell_tennis(feed: &mut PushHub, client: &mut CheckedClient<'_, '_>) {
+async fn push_tennis(feed: &mut PushHub, client: &mut CheckedClient<'_, '_>) {
     client.send(json!({"action": "subscribe", "event_id": 7, "sport": "tennis"})).await;
     let error = client.next_of("error").await;
     assert_eq!((&error["code"], &error["sport"]), (&json!("not_tracked"), &json!("tennis")));

@@ -236,7 +236,7 @@ async fn markets_whose_outcomes_bookmakers_name_themselves() {
 }
 
 #[tokio::test]
-async fn prices_of_runners_are_kept() {
+async fn prices_of_runners_have_their_history() {
     let mut stage = Stage::new(&[]);
     let start = stage.now + HOUR;
     stage.tell("horseracing", "r", &json!({"fixture": {"start": start}}));

@@ -75,7 +75,7 @@ async fn same_site_forms_with_browser_headers_are_accepted() {
 }
 
 #[tokio::test]
-async fn nothing_changes_by_a_get() {
+async fn get_requests_change_nothing() {
     let hub = demo();
     let (mut ann, key) = customer(&hub, "ann@example.org", 1).await;
     for (path, _) in FORMS {
@@ -185,7 +185,7 @@ async fn responses_do_not_reveal_whether_an_address_is_registered() {
 }
 
 #[tokio::test]
-async fn orders_of_others_are_as_unknown_as_those_that_never_were() {
+async fn orders_of_others_look_like_missing_orders() {
     let hub = demo();
     let (mut ann, _) = customer(&hub, "ann@example.org", 1).await;
     let (mut eve, _) = customer(&hub, "eve@example.org", 2).await;
@@ -258,7 +258,7 @@ async fn sql_in_a_field_is_text() {
 }
 
 #[tokio::test]
-async fn a_guessed_link_does_nothing() {
+async fn guessed_link_does_nothing() {
     let hub = demo();
     let mut browser = register(&hub, "ann@example.org").await;
     let link = mailed(&hub, "/verify/", 1).await;
@@ -294,7 +294,7 @@ async fn password_guesses_are_rate_limited_with_retry_after() {
 }
 
 #[tokio::test]
-async fn a_form_that_is_too_long_or_none_is_refused_in_words() {
+async fn overlong_or_non_form_body_is_refused_with_a_page() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     browser.get("/login/").await;
@@ -330,7 +330,7 @@ async fn pages_are_not_cached_and_load_nothing_from_other_origins() {
 }
 
 #[tokio::test]
-async fn cookies_are_for_this_host_and_for_no_script() {
+async fn cookies_are_host_only_and_http_only() {
     let settings = [&QUICK[..], &[("SERVER_PUBLIC_URL", "https://sports.example")]].concat();
     let hub = Hub::start_with(&["serve"], &settings);
     let answer = hub.get("/login/").await;
@@ -344,7 +344,7 @@ async fn cookies_are_for_this_host_and_for_no_script() {
 
 /// This waits only for the response: a long sleep would hide in it.
 #[tokio::test]
-async fn a_body_that_never_comes_is_not_waited_for_without_end() {
+async fn missing_body_times_out() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     browser.get("/login/").await;

@@ -37,7 +37,7 @@ async fn choose(hub: &Hub, owner: &mut Browser<'_>, address: &str, path: &str) {
 
 /// In each case an attacker registers the address. All cases use one hub; mails are counted.
 #[tokio::test]
-async fn no_click_of_an_owner_sets_the_password_of_a_stranger() {
+async fn owners_click_never_sets_an_attackers_password() {
     let hub = demo();
     // A: the owner gets the mail.
     register(&mut Browser::new(&hub), "a@example.org", STRANGERS).await;
@@ -87,7 +87,7 @@ async fn no_click_of_an_owner_sets_the_password_of_a_stranger() {
 /// The attacker requests mails without end; the owner requests one in a browser that she has used
 /// before.
 #[tokio::test]
-async fn mails_that_strangers_ask_for_leave_the_owner_hers() {
+async fn reset_mails_requested_by_an_attacker_leave_the_owner_hers() {
     let hub = demo();
     let (mut owner, _) = customer(&hub, ANN, 1).await;
     owner.send("/logout/", &[]).await;
@@ -110,7 +110,7 @@ async fn mails_that_strangers_ask_for_leave_the_owner_hers() {
 /// Guesses use up the attempts of unknown browsers, and none of those of browsers that the account
 /// knows.
 #[tokio::test]
-async fn guesses_lock_neither_a_known_browser_out_nor_one_with_a_link_from_a_mail() {
+async fn guesses_do_not_lock_out_a_known_browser_or_a_mailed_link() {
     let few: [Setting; 1] = [("LIMITS_LOG_INS_PER_HOUR_BY_ACCOUNT", "3")];
     let hub = Hub::start_with(&["serve"], &[&QUICK[..], &few].concat());
     let (mut owner, _) = customer(&hub, ANN, 1).await;
@@ -149,7 +149,7 @@ async fn guesses_lock_neither_a_known_browser_out_nor_one_with_a_link_from_a_mai
 }
 
 #[tokio::test]
-async fn passwords_that_are_guessed_first_are_refused_in_words() {
+async fn weak_passwords_are_refused_with_a_message() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     browser.get("/register/").await;

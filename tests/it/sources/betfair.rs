@@ -195,24 +195,24 @@ fn recorded(file: &str) -> Option<Vec<String>> {
 }
 
 #[tokio::test]
-async fn own_stream_that_is_cut_off_is_whole_again_by_a_resume() {
+async fn own_stream_recovers_from_a_disconnect_by_a_resume() {
     check_cut(&own_stream(), true).await;
 }
 
 #[tokio::test]
-async fn own_stream_that_is_cut_off_is_whole_again_by_an_image() {
+async fn own_stream_recovers_from_a_disconnect_by_an_image() {
     check_cut(&own_stream(), false).await;
 }
 
 #[tokio::test]
-async fn recorded_race_that_is_cut_off_is_whole_again() {
+async fn recorded_race_recovers_from_a_disconnect() {
     let Some(lines) = recorded("racing-1.241629436.live.jsonl.gz") else { return };
     check_cut(&lines, true).await;
     check_cut(&lines, false).await;
 }
 
 #[tokio::test]
-async fn recorded_tennis_that_is_cut_off_is_whole_again() {
+async fn recorded_tennis_recovers_from_a_disconnect() {
     let Some(lines) = recorded("tennis-29788457-4-markets.pro.jsonl.gz") else { return };
     check_cut(&lines, true).await;
 }

@@ -60,7 +60,7 @@ fn home_price(client: &Client) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn polled_odds_are_held_while_their_provider_is_away() {
+async fn polled_odds_are_held_while_their_provider_is_down() {
     let offer: Offer = Arc::new(Mutex::new("2.1"));
     let mut server = Server::start(answer(&offer)).await;
     let port = server.addr.port();

@@ -87,7 +87,7 @@ async fn recording_of_a_source_is_replayed() {
 }
 
 #[tokio::test]
-async fn an_older_recording_is_never_written_over() {
+async fn existing_recording_is_never_overwritten() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let peer = Peer::start().await;
     fs::write(folder.path().join("lines.zst"), "an older one").expect("a file");

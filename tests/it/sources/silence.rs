@@ -64,7 +64,7 @@ async fn silent_connection_is_late_within_its_deadline_and_live_after_the_next_m
 /// With the defaults: the source gives up a silent connection before the hub's deadline has passed,
 /// and the held books are released when it has resumed.
 #[tokio::test]
-async fn silent_connection_is_given_up_and_another_goes_on_from_there() {
+async fn silent_connection_is_replaced_and_the_next_resumes() {
     let lines = own_stream();
     let stream = std::sync::Arc::new(Stream::new(lines.iter().map(String::as_str)));
     let provider = Provider::start().await;

@@ -38,7 +38,7 @@ async fn tour() -> Stage {
 }
 
 #[tokio::test]
-async fn the_next_seven_days_are_the_default() {
+async fn next_seven_days_are_the_default() {
     let stage = tour().await;
     let page = stage.get(&format!("{P}/matches/?player_id=7&tz=UTC")).await;
     let names = each(&page, "/player1/name");
@@ -74,7 +74,7 @@ async fn the_next_seven_days_are_the_default() {
 }
 
 #[tokio::test]
-async fn players_are_ranked_and_foreseen_by_results_and_prices() {
+async fn players_are_ranked_and_predicted_by_results_and_prices() {
     let stage = tour().await;
     let rankings = stage.get(&format!("{P}/rankings/?limit=900")).await;
     assert_eq!(each(&rankings, "/player/name"), ["A. One", "B. Two"]);

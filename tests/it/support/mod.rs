@@ -50,7 +50,7 @@ pub(crate) async fn until(what: &str, condition: impl AsyncFn() -> bool) {
 
 /// Repeats the request until the response fulfils the condition: changes become visible with a
 /// delay. `what` names the expectation in a failure.
-pub(crate) async fn asked_until(
+pub(crate) async fn poll_until(
     what: &str,
     ask: impl AsyncFn() -> Value,
     is_so: impl Fn(&Value) -> bool,

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn slug_is_taken_and_a_name_is_not() {
+    fn slug_is_accepted_and_a_name_is_not() {
         assert_eq!(slug("pinnacle").unwrap(), "pinnacle");
         assert_eq!(slug("william-hill").unwrap(), "williamhill");
         assert_eq!(slug("never_heard").unwrap(), "never_heard");

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markets_have_their_names_and_come_back() {
+    fn market_names_round_trip() {
         for (kind, line, name) in [
             ("match_winner", None, "1x2"),
             ("over_under", Some(dec!(2.50)), "over_under_25"),

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn price_is_told_with_its_movement_and_its_chance() {
+    fn price_has_its_movement_and_implied_probability() {
         assert_eq!(movement(&row("a", dec!(2.2), true)), "DRIFTING");
         assert_eq!(movement(&row("a", dec!(2.0), true)), "SHORTENING");
         assert_eq!(movement(&row("a", dec!(2.1), true)), "");

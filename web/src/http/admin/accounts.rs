@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_keeps_what_is_searched_for() {
+    fn next_page_keeps_the_search_text() {
         assert_eq!(next("a b&c@d", AccountId(7)), "/admin/accounts/?search=a%20b%26c%40d&before=7");
     }
 }

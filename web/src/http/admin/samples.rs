@@ -205,7 +205,7 @@ mod tests {
         /// Source names come from operators and appear in labels. Except for a backslash, of which the
         /// library writes one or two alike.
         #[test]
-        fn whatever_a_label_holds_is_read_back(value in r"[^\\\p{C}]*") {
+        fn label_values_round_trip(value in r"[^\\\p{C}]*") {
             let source = value.clone();
             let samples = rendered(move || counter!("refused", "source" => source).increment(4));
             let read = samples.by("refused", "source");
@@ -213,7 +213,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_is_too_strange(text in "(?s).*") {
+        fn parser_accepts_any_text(text in "(?s).*") {
             Samples::parse(&text);
         }
     }

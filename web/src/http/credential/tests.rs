@@ -37,7 +37,7 @@ fn key_is_found_in_each_place() {
 
 /// Issue: two that agree are fine, two that disagree are refused, wherever they stand.
 #[test]
-fn two_that_differ_are_not_chosen_between() {
+fn conflicting_credentials_are_refused() {
     let places = |header: &str, protocol: &str, query: &str| {
         let headers = [
             ("authorization", format!("Token {header}")),
@@ -89,7 +89,7 @@ fn both_schemes_are_read_in_any_case_and_others_are_ignored() {
 
 /// Whatever the name of the parameter is written as, it is the same parameter.
 #[test]
-fn no_second_token_is_smuggled_through_the_query() {
+fn encoded_parameter_name_cannot_hide_a_second_token() {
     let check = |query: &str, expected: PresentedCredential, left: &str| {
         let found = upgrade(&[], &format!("/x?{query}"));
         assert_eq!((found.0, found.1.as_str()), (expected, left), "{query}");
@@ -130,7 +130,7 @@ fn credential_is_never_selected() {
 }
 
 #[test]
-fn ticket_stands_in_query_or_subprotocol_of_an_upgrade() {
+fn ticket_is_read_from_query_or_subprotocol_of_an_upgrade() {
     let ticket = PresentedCredential::One(Credential::Ticket("t1".to_owned()));
     assert_eq!(upgrade(&[], "/stream/v1?ticket=t1"), (ticket.clone(), "/stream/v1".to_owned()));
     check(&[("sec-websocket-protocol", "ticket, t1")], "/", &ticket);
@@ -140,7 +140,7 @@ fn ticket_stands_in_query_or_subprotocol_of_an_upgrade() {
 }
 
 #[test]
-fn debug_shows_nothing() {
+fn debug_output_hides_the_key() {
     let (presented, _) = upgrade(&[("authorization", "Token secret")], "/?token=secret");
     assert!(!format!("{presented:?}").contains("secret"));
 }

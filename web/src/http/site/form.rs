@@ -140,7 +140,7 @@ mod tests {
         assert!(!format!("{fields:?}").contains(" x "), "a password is shown: {fields:?}");
     }
     #[test]
-    fn a_query_is_read_like_a_form() {
+    fn query_is_read_like_a_form() {
         let fields = |uri: &str| Fields::of_query(&uri.parse().unwrap());
         assert_eq!(fields("/a/?next=%2Fb%2F&next=c").text("next"), "/b/");
         assert!(fields("/a/?again").has("again"));
