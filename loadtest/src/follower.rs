@@ -61,7 +61,7 @@ impl Counts {
 }
 
 /// The number of faults that are described in words; the others are only counted.
-const FAULTS_TOLD: usize = 5;
+const FAULTS_REPORTED_MAX: usize = 5;
 
 impl Follower {
     pub(crate) fn new(keeps_documents: bool) -> Self {
@@ -199,7 +199,7 @@ impl Follower {
 
     fn wrong(&mut self, count: impl FnOnce(&mut Counts) -> &mut u64, fault: String) {
         *count(&mut self.counts) += 1;
-        if self.faults.len() < FAULTS_TOLD {
+        if self.faults.len() < FAULTS_REPORTED_MAX {
             self.faults.push(fault);
         }
     }
@@ -277,7 +277,7 @@ mod tests {
         let faults = &follower.faults;
         assert_eq!(follower.counts, Counts { frames, bytes, images: 1, ..expected }, "{faults:?}");
         let wrong = expected.gaps + expected.duplicates + expected.errors;
-        assert_eq!(faults.len() as u64, wrong.min(FAULTS_TOLD as u64), "{faults:?}");
+        assert_eq!(faults.len() as u64, wrong.min(FAULTS_REPORTED_MAX as u64), "{faults:?}");
         let channel = &follower.channels["a"];
         assert_eq!((channel.seq, &channel.document), (seq, document));
     }

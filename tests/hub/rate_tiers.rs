@@ -129,18 +129,18 @@ proptest! {
 #[test]
 fn end_of_a_source_releases_held_updates() {
     let mut bench = Bench::new(SETTINGS);
-    let told = |minute: Micros| {
+    let starting_at = |minute: Micros| {
         let mut fixture = fixture(1);
         let Fact::Fixture(it) = &mut fixture.fact else { panic!("it is a fixture") };
         it.start = Some(minute);
         Batch { events: vec![fixture], ..Batch::default() }
     };
-    bench.apply(&told(1));
+    bench.apply(&starting_at(1));
     let mut modests = RateLimitedReaders::new();
     let key = ("football/1".to_owned(), Rate::Ms5000);
     modests.insert(key.clone(), join(&mut bench.hub, &key.0, key.1));
     for minute in 2..5 {
-        let (changes, _) = bench.apply(&told(minute));
+        let (changes, _) = bench.apply(&starting_at(minute));
         read(&mut modests, &changes);
     }
     assert_eq!(modests[&key].data["start"], 2);

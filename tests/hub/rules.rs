@@ -151,7 +151,7 @@ fn source_with_most_matches_makes_room_for_others() {
     bench.apply(&at(4, &[over(3)]));
     let (_, errors) = bench.apply_from(other, &at(5, &[fixture(8)]));
     assert_eq!(errors, []);
-    assert!(!has(&bench, 3) && has(&bench, 8), "the greedy source kept its place");
+    assert!(!has(&bench, 3) && has(&bench, 8), "the greedy source stayed");
     assert!(has(&bench, 9), "the source with fewer matches gave one up");
     bench.check_images();
 }

@@ -123,7 +123,7 @@ fn second_source_takes_over_when_the_first_is_down() {
     bench.apply_from(second, &at(3, &[score(2, 0), goal("b", 40)]));
     bench.health(bench.source, FeedState::Down);
     assert_eq!(bench.data(MATCH)["score"]["home"], 2);
-    assert_eq!(bench.data(MATCH)["feed"], "live", "the second is live, and tells it");
+    assert_eq!(bench.data(MATCH)["feed"], "live", "the second is live, and reports it");
     assert_eq!(kinds(&bench, MATCH), ["goal g1", "goal b"]);
     // It retracts, by its own id, a goal that both sources have reported.
     bench.apply_from(second, &at(4, &[retract("a", 1)]));
@@ -263,7 +263,7 @@ fn heartbeats_keep_a_quiet_source_live() {
     let (mut bench, source) = with_deadline();
     for _ in 0..10 {
         bench.silence(SECOND / 2);
-        bench.heard(source);
+        bench.sign_of_life(source);
     }
     assert_eq!(bench.data(BOOK)["feed"], "live");
 }
@@ -273,7 +273,7 @@ fn silent_source_is_live_with_its_next_message() {
     let (mut bench, source) = with_deadline();
     bench.silence(2 * SECOND);
     assert_eq!(bench.data(BOOK)["feed"], "late");
-    bench.heard(source);
+    bench.sign_of_life(source);
     assert_eq!(bench.data(BOOK)["feed"], "live");
     bench.silence(2 * SECOND);
     bench.apply_from(source, &then(5, &[prices("betfair", [210, 330, 400])]));
@@ -289,7 +289,7 @@ fn source_that_reported_trouble_is_live_only_after_it_reports_recovery() {
         let (mut bench, source) = with_deadline();
         bench.silence(2 * SECOND);
         bench.health(source, said);
-        bench.heard(source);
+        bench.sign_of_life(source);
         bench.apply_from(source, &then(5, &[prices("betfair", [210, 330, 400])]));
         assert_eq!(bench.data(BOOK)["suspended"], true, "{said:?}");
         bench.health(source, FeedState::Live);
@@ -399,7 +399,7 @@ fn another_source_of_a_book_takes_over_under_another_epoch() {
         second,
         &then(1, &[market("betfair", MarketStatus::Open), odds("betfair", ladder)]),
     );
-    assert_eq!(changes.len(), 0, "another one tells this book");
+    assert_eq!(changes.len(), 0, "another source has this book");
     let epoch = bench.readers[BOOK].epoch.clone();
     bench.health(bench.source, FeedState::Down);
     assert_ne!(bench.readers[BOOK].epoch, epoch);
@@ -408,7 +408,7 @@ fn another_source_of_a_book_takes_over_under_another_epoch() {
     assert_eq!(bench.data(BOOK)["feed"], "live");
     let consensus = &bench.data(CONSENSUS)["markets"]["match_winner"]["selections"];
     assert_eq!(consensus["home"]["price"], "3");
-    assert_eq!(consensus["draw"]["price"], Value::Null, "nobody offers it now");
+    assert_eq!(consensus["draw"]["price"], Value::Null, "no bookmaker offers it now");
     bench.check_images();
 }
 
@@ -481,9 +481,9 @@ proptest! {
             };
             bench.apply_from(who[usize::from(own)], &then(second * 3, &events));
             let after = bench.data(MATCH)["score"]["home"].as_u64().unwrap_or(0);
-            let told = &bench.readers[MATCH].events()[events_before..];
-            let says_so = told.iter().any(|it| ["retract", "correct"].contains(&text(it, "kind")));
-            prop_assert!(after >= before || says_so, "{before} to {after} by {told:?}");
+            let new_events = &bench.readers[MATCH].events()[events_before..];
+            let says_so = new_events.iter().any(|it| ["retract", "correct"].contains(&text(it, "kind")));
+            prop_assert!(after >= before || says_so, "{before} to {after} by {new_events:?}");
             let book = bench.data(BOOK);
             if text(book, "feed") != "live" {
                 prop_assert_eq!(&book["suspended"], true);

@@ -49,18 +49,18 @@ impl Playback {
     async fn check(&mut self, name: &str, expected: &[(u64, &str)]) {
         let path = self.hub.folder.path().join("hub.db.quarantine.ndjson");
         let text = fs::read_to_string(path).unwrap_or_default();
-        let kept: Vec<Value> =
+        let quarantined: Vec<Value> =
             text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect();
         let place = |line: &u64| {
             let file = self.hub.folder.path().join(name);
             format!("{}:{line}", file.display())
         };
         let found: Vec<_> =
-            kept.iter().map(|it| (text_of(it, "place"), text_of(it, "kind"))).collect();
+            quarantined.iter().map(|it| (text_of(it, "place"), text_of(it, "kind"))).collect();
         let wanted: Vec<_> =
             expected.iter().map(|(line, kind)| (place(line), (*kind).to_owned())).collect();
         assert_eq!(found, wanted, "{text}");
-        for line in &kept {
+        for line in &quarantined {
             assert!(!text_of(line, "reason").is_empty(), "{line}");
             assert!(line["at"].is_i64() && line["bytes"].is_string(), "{line}");
         }
@@ -79,8 +79,8 @@ impl Playback {
         self.hub.stop();
         kinds.dedup();
         let printed = self.hub.printed();
-        let told = printed.lines().filter(|line| line.contains("message refused"));
-        assert_eq!(told.count(), kinds.len(), "{printed}");
+        let refusals = printed.lines().filter(|line| line.contains("message refused"));
+        assert_eq!(refusals.count(), kinds.len(), "{printed}");
     }
 
     /// The last price of runner 7 of a market.
@@ -162,9 +162,10 @@ async fn truncated_archive_counts_up_to_the_cut() {
     let mut played = play(folder, "feed.json.gz", &[]).await;
     let price = played.price(MARKET).as_str().expect("a price").to_owned();
     assert!(price.parse::<f64>().is_ok_and(|price| price > 2.0), "{price}");
-    let kept = fs::read_to_string(played.hub.folder.path().join("hub.db.quarantine.ndjson"));
-    let kept: Value = serde_json::from_str(&kept.expect("a quarantine")).expect("one line");
-    let place = text_of(&kept, "place");
+    let quarantined = fs::read_to_string(played.hub.folder.path().join("hub.db.quarantine.ndjson"));
+    let quarantined: Value =
+        serde_json::from_str(&quarantined.expect("a quarantine")).expect("one line");
+    let place = text_of(&quarantined, "place");
     let (_, line) = place.rsplit_once(':').expect("a place has a line");
     let line: u64 = line.parse().expect("a number");
     assert!((100..5_000).contains(&line), "the cut is at half the file, not at line {line}");
@@ -211,5 +212,5 @@ async fn quarantine_is_bounded_and_counts_go_on() {
     let newest = fs::read_to_string(path("hub.db.quarantine.ndjson")).expect("the newest");
     let older = fs::read_to_string(path("hub.db.quarantine.ndjson.1")).expect("the older");
     assert!(newest.len() + older.len() <= 20_000, "{} and {}", newest.len(), older.len());
-    assert!(newest.contains("number 1999"), "the newest are kept: {newest}");
+    assert!(newest.contains("number 1999"), "the newest remain: {newest}");
 }

@@ -111,8 +111,8 @@ async fn head_and_missing_slash_work_and_other_methods_get_405() {
     assert_eq!(get.status, 200);
     let head = ask(&hub, "HEAD", path, &key).await;
     assert_eq!((head.status, head.header("etag")), (200, tag.as_deref()));
-    let told = head.header("content-length").map(|it| it.parse().expect("a number"));
-    assert_eq!(told, Some(length));
+    let content_length = head.header("content-length").map(|it| it.parse().expect("a number"));
+    assert_eq!(content_length, Some(length));
     let bare = ask(&hub, "GET", path.trim_end_matches('/'), &key).await;
     assert_eq!((bare.status, bare.header("etag")), (200, tag.as_deref()));
     for (method, path) in [
@@ -153,15 +153,15 @@ async fn urls_in_responses_use_the_host_of_the_request() {
         let answer = hub.request("GET", "/api/schema/", headers).await.json();
         answer["servers"][0]["url"].as_str().expect("an address").to_owned()
     };
-    let told = [("x-forwarded-host", "api.test"), ("x-forwarded-proto", "https")];
+    let forwarded = [("x-forwarded-host", "api.test"), ("x-forwarded-proto", "https")];
     let hub = quiet(&[]);
     assert_eq!(
-        servers(&hub, &told).await,
+        servers(&hub, &forwarded).await,
         format!("http://{}", hub.address),
         "no proxy is trusted"
     );
     let hub = quiet(&[("SERVER_FORWARDED_HEADER", "x-forwarded-for")]);
-    assert_eq!(servers(&hub, &told).await, "https://api.test");
+    assert_eq!(servers(&hub, &forwarded).await, "https://api.test");
     let hub = quiet(&[("SERVER_PUBLIC_URL", "https://own.test")]);
-    assert_eq!(servers(&hub, &told).await, "https://own.test");
+    assert_eq!(servers(&hub, &forwarded).await, "https://own.test");
 }

@@ -190,7 +190,12 @@ async fn next_of(client: &mut Client, kind: &str, latest: &mut i64, moment: &str
 }
 
 /// Beats, updates and rate-limited updates keep arriving.
-async fn goes_on(client: &mut Client, modest: &mut Client, latest: &mut i64, moment: &str) {
+async fn check_still_publishing(
+    client: &mut Client,
+    modest: &mut Client,
+    latest: &mut i64,
+    moment: &str,
+) {
     let reading = async {
         let mut published = 0;
         for _ in 0..5 {
@@ -253,7 +258,7 @@ async fn hub_keeps_publishing_when_its_clock_jumps() {
     ] {
         clock.set(moment);
         tokio::join!(
-            goes_on(&mut client, &mut modest, &mut latest, moment),
+            check_still_publishing(&mut client, &mut modest, &mut latest, moment),
             silent_socket_is_closed(&strict, &strict_key, moment),
         );
     }
@@ -278,8 +283,8 @@ async fn quota_and_usage_reset_at_midnight() {
         clock.set("2026-09-02T00:00:10Z");
         assert_eq!(football().await.status, let_in, "another day");
         let days = async || {
-            let told = hub.get_as(&key, "/api/v2/account/").await.json();
-            let days = told["usage"]["by_day"].as_array().expect("days").clone();
+            let account = hub.get_as(&key, "/api/v2/account/").await.json();
+            let days = account["usage"]["by_day"].as_array().expect("days").clone();
             days.iter().map(|it| it["day"].as_str().expect("a day").to_owned()).collect::<Vec<_>>()
         };
         until("the second day", async || days().await.len() == 2).await;

@@ -54,7 +54,7 @@ async fn postgresql_notifies_of_a_revocation() {
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
     hub.revoke(&key);
-    timeout(AT_ONCE, client.next_of("bye")).await.expect("it is told at once");
+    timeout(AT_ONCE, client.next_of("bye")).await.expect("it is notified at once");
 }
 
 #[tokio::test]

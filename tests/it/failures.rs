@@ -123,15 +123,16 @@ async fn panic_of_a_shard_ends_the_process() {
         client.next_of("image").await;
     }
     inject(&hub).await;
-    let mut told = 0;
+    let mut restart_closes = 0;
     for client in &mut clients {
         // Its shard forwards its requests to the hub.
         client.subscribe("*/*").await;
     }
     for mut client in clients {
-        told += usize::from(client.until_closed().await.0.is_some_and(|(code, _)| code == 4503));
+        restart_closes +=
+            usize::from(client.until_closed().await.0.is_some_and(|(code, _)| code == 4503));
     }
-    assert_eq!(told, 1, "the socket on the other shard is told to come back");
+    assert_eq!(restart_closes, 1, "the socket on the other shard is asked to reconnect");
     failed(&mut hub, "shard-0").await;
 }
 

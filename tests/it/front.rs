@@ -231,13 +231,13 @@ async fn errors_are_pages_for_browsers_and_json_for_programs() {
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
         assert!(page.body.contains(r#"<a href="/">"#), "{path}: no way back in {}", page.body);
         for accept in ["*/*", "application/json"] {
-            let told = hub.request(method, path, &[("accept", accept)]).await;
-            assert_eq!((told.status, told.json()["status"].clone()), (status, status.into()));
+            let answer = hub.request(method, path, &[("accept", accept)]).await;
+            assert_eq!((answer.status, answer.json()["status"].clone()), (status, status.into()));
         }
     }
     for path in ["/api/nothing/", "/ingest/v1/nobody", "/stream/v1", "/static/nothing"] {
-        let told = hub.request("GET", path, &[BROWSER]).await;
-        assert_eq!(told.header("content-type"), Some("application/json"), "{path}");
+        let answer = hub.request("GET", path, &[BROWSER]).await;
+        assert_eq!(answer.header("content-type"), Some("application/json"), "{path}");
     }
 }
 

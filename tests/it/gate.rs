@@ -209,8 +209,8 @@ async fn equal_tokens_are_accepted_and_conflicting_ones_refused() {
         ("Bearer", String::new(), vec![bearer(key)]),
         ("query", format!("?token={key}"), vec![]),
         ("query, name in code", format!("?%74oke%6E={key}"), vec![]),
-        ("all alike", format!("?token={key}&token={key}"), vec![token(key), bearer(key)]),
-        ("joined alike", String::new(), vec![format!("{}, Bearer {key}", token(key))]),
+        ("all equal", format!("?token={key}&token={key}"), vec![token(key), bearer(key)]),
+        ("joined and equal", String::new(), vec![format!("{}, Bearer {key}", token(key))]),
         ("a foreign scheme", format!("?token={key}"), vec!["Authorization: Basic dTpw".to_owned()]),
         ("a nameless word", format!("?token={key}"), vec!["Authorization: word".to_owned()]),
         ("an empty value", format!("?token=&token={key}"), vec!["Authorization: ".to_owned()]),
@@ -312,8 +312,8 @@ async fn response_to_a_token_in_the_url_is_not_cacheable() {
             assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{path}");
         }
     }
-    let kept = with_key(&hub, "GET", "/stream/v1/channels/feeds", &key).await;
-    assert_eq!(kept.header("cache-control"), Some("private, no-cache"));
+    let with_header = with_key(&hub, "GET", "/stream/v1/channels/feeds", &key).await;
+    assert_eq!(with_header.header("cache-control"), Some("private, no-cache"));
 }
 
 /// SERVICE section 0: a cross-origin GET with an Authorization header, its preflight included.

@@ -53,7 +53,8 @@ async fn address_has_a_burst_and_is_then_rate_limited() {
     let answers = join_all((0..400).map(|_| hub.get(&path))).await;
     let passed = answers.iter().filter(|answer| answer.status == 404).count();
     assert!(passed >= 110, "only {passed} passed");
-    let refused = answers.iter().find(|answer| answer.status != 404).expect("too much was asked");
+    let refused =
+        answers.iter().find(|answer| answer.status != 404).expect("one was over the limit");
     check_429(refused, "rate_limited");
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(refused.header("access-control-allow-origin"), Some("*"));
@@ -162,7 +163,7 @@ async fn quota_is_exact_and_survives_a_restart() {
         let reset = refused.header("retry-after").expect("a time");
         assert_eq!(rate, format!("\"football\";r=0;t={reset}"));
         assert!((1..=86_400).contains(&reset.parse::<u32>().expect("seconds")), "{reset}");
-        assert_eq!(hub.get_as(&key, "/api/v2/account/").await.status, 200, "still to be asked");
+        assert_eq!(hub.get_as(&key, "/api/v2/account/").await.status, 200, "it is not limited");
         for _ in 0..30 {
             assert_eq!(hub.get_as(&paid, FOOTBALL).await.status, 404, "who pays has no quota");
         }

@@ -90,7 +90,7 @@ async fn match_is_published_live() {
     assert_eq!(event["time"]["period"], 1);
     assert_eq!(event["time"]["kickoff_at"], "2026-09-01T16:26:40+00:00");
     assert_eq!(event["websocket_plus"], false);
-    assert_eq!(begun["odds"]["odds"], json!({}), "nobody has told a price");
+    assert_eq!(begun["odds"]["odds"], json!({}), "no price has been reported");
     // Without ball data, the clock is published.
     let time = client.next_of("livedata").await;
     assert_eq!((&time["side"], &time["coordinates"]), (&Value::Null, &json!([])), "{time}");
@@ -302,7 +302,7 @@ async fn reconnecting_client_gets_the_missed_frames() {
     client.send(&subscribe(from)).await;
     let begun = client.next_of("subscribed").await;
     assert_eq!((&begun["resumed"], &begun["seq"]), (&json!(true), &last["seq"]), "{begun}");
-    assert_eq!(begun.get("event"), None, "what is missing is told one by one");
+    assert_eq!(begun.get("event"), None, "missing events are sent one by one");
     let mut seq = last["seq"].as_u64().expect("a number");
     let mut scores = Vec::new();
     while scores.last() != Some(&json!(4)) {
@@ -421,7 +421,7 @@ async fn recording_is_published_point_by_point() {
             break;
         }
     }
-    assert!(scores > 20, "{scores} points were told");
+    assert!(scores > 20, "{scores} points were reported");
 }
 
 #[tokio::test]

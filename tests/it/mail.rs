@@ -103,8 +103,8 @@ async fn smtp_server_gets_the_mail_and_the_log_no_secret() {
     let mut hub = start(None, server.port);
     let accounts = beside(&hub).await;
     register(&accounts, "ann@example.com").await;
-    let told = server.mail().await;
-    let text = told["mail"].as_str().expect("text");
+    let sent = server.mail().await;
+    let text = sent["mail"].as_str().expect("text");
     assert!(text.contains("https://hub.example.org/verify/?link="), "{text}");
     let link = link(text).to_owned();
 

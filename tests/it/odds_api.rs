@@ -79,9 +79,9 @@ async fn bookmaker_prices_require_the_addon() {
         ("/api/v2/odds/?foo=1", "Unknown query parameter(s): foo."),
     ] {
         let answer = hub.get_as(&key, path).await;
-        let told = answer.json()["detail"].as_str().unwrap().to_owned();
+        let message = answer.json()["detail"].as_str().unwrap().to_owned();
         assert_eq!(answer.status, 400, "{path}");
-        assert!(told.contains(detail), "{path}: {told}");
+        assert!(message.contains(detail), "{path}: {message}");
     }
     for path in ["/api/v2/odds/1/", "/api/v2/events/1/odds/", "/api/v2/events/x/prediction/"] {
         assert_eq!(hub.get_as(&key, path).await.status, 404, "{path}");

@@ -94,7 +94,7 @@ async fn cut_off(
         let until = Instant::now() + Duration::from_millis(chance.below(70));
         for _ in 0..frames {
             match timeout_at(until, client.next()).await {
-                Ok(frame) => drop(frame.expect("nobody else cuts it off")),
+                Ok(frame) => drop(frame.expect("only the test closes it")),
                 Err(_) => break,
             }
         }

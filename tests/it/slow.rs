@@ -162,15 +162,15 @@ async fn delay_is_reported_to_readers_who_subscribed_to_it() {
     let before = hub.metric("matchwire_lag_frames_total").await;
     hub.until_counted_to("matchwire_lag_frames_total", before + 1.0).await;
 
-    let mut told = vec![slow.next_of("lag").await];
-    assert!(!has_come_to(&slow, &image), "it was told behind what waited");
-    while !has_come_to(&slow, &image) || told.last().is_some_and(|lag| lag["queued_bytes"] != 0) {
-        told.push(slow.next_of("lag").await);
+    let mut lags = vec![slow.next_of("lag").await];
+    assert!(!has_come_to(&slow, &image), "it was sent after the queued frames");
+    while !has_come_to(&slow, &image) || lags.last().is_some_and(|lag| lag["queued_bytes"] != 0) {
+        lags.push(slow.next_of("lag").await);
     }
-    assert_ne!(told[0]["queued_bytes"], 0, "{told:?}");
-    let over = &told[told.len() - 1];
-    assert_eq!(over["oldest_ms"], 0, "{told:?}");
-    assert!(over["merged"].as_u64() > Some(0), "{told:?}");
+    assert_ne!(lags[0]["queued_bytes"], 0, "{lags:?}");
+    let over = &lags[lags.len() - 1];
+    assert_eq!(over["oldest_ms"], 0, "{lags:?}");
+    assert!(over["merged"].as_u64() > Some(0), "{lags:?}");
 }
 
 /// Prices of two books are queued for a client that does not read when one of them is suspended.

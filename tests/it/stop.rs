@@ -236,7 +236,7 @@ async fn another_day_has_another_epoch() {
     let mut client = Client::connect(&hub.address, &key).await.knowing(client.channels);
     client.subscribe("football").await;
     let subscribed = client.next_of("subscribed").await;
-    let told: [&Value; 2] = [&subscribed["resumed"], &subscribed["why"]];
-    assert_eq!(told, [&json!(false), &json!("epoch")]);
+    let answer: [&Value; 2] = [&subscribed["resumed"], &subscribed["why"]];
+    assert_eq!(answer, [&json!(false), &json!("epoch")]);
     assert_ne!(client.next_of("image").await["epoch"], was);
 }

@@ -340,11 +340,11 @@ impl Floor {
 fn read_all_ready(socket: &TcpStream, buffer: &mut Vec<u8>, max: usize) -> bool {
     let end = buffer.len() + max;
     while buffer.len() < end {
-        let asked = buffer.capacity() - buffer.len();
+        let room = buffer.capacity() - buffer.len();
         match recv(socket, spare_capacity(buffer), RecvFlags::empty()) {
             Ok((_, 0)) => return false,
             // A short read: an event will announce further bytes.
-            Ok((_, read)) if read < asked => return true,
+            Ok((_, read)) if read < room => return true,
             Ok(_) => {}
             Err(error) => return error == Errno::AGAIN,
         }

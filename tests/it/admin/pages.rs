@@ -59,12 +59,12 @@ async fn pages_require_an_operator_session() {
             }
         }
     };
-    let mut nobody = Browser::new(&hub);
-    check(&mut nobody, "nobody").await;
-    nobody.cookies.insert("mw_admin".to_owned(), "0a".repeat(32));
-    check(&mut nobody, "a guess").await;
+    let mut anonymous = Browser::new(&hub);
+    check(&mut anonymous, "nobody").await;
+    anonymous.cookies.insert("mw_admin".to_owned(), "0a".repeat(32));
+    check(&mut anonymous, "a guess").await;
     for (path, fields) in FORMS {
-        let answer = nobody.send(path, fields).await;
+        let answer = anonymous.send(path, fields).await;
         assert!(matches!(answer.status, 303 | 403), "{path}: {answer:?}");
     }
     assert!(!command(&hub, &["account", "show", "1"]).contains("\nstate\tblocked"));
@@ -270,8 +270,11 @@ async fn block_on_the_page_closes_sockets() {
     let mut ada = operator(&hub).await;
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
-    let asked = ada.fill(&page, &format!("{page}block/"), &[]).await;
-    assert!(asked.status == 200 && asked.body.contains("Block ann@example.org?"), "{asked:?}");
+    let confirmation = ada.fill(&page, &format!("{page}block/"), &[]).await;
+    assert!(
+        confirmation.status == 200 && confirmation.body.contains("Block ann@example.org?"),
+        "{confirmation:?}"
+    );
     assert!(ada.get(&page).await.body.contains("Block account"), "blocked without a yes");
     let answer = ada.send(&format!("{page}block/"), &[("confirmed", "yes")]).await;
     assert_eq!(answer.status, 303, "{answer:?}");
@@ -337,10 +340,10 @@ async fn refund_goes_to_the_provider_and_removes_the_granted_days() {
         let mut ada = operator(&hub).await;
         let more = ada.fill(&page, &refund, &[("amount", "5.01")]).await;
         assert_eq!(more.status, 422, "{rail}: more was paid back than was paid: {more:?}");
-        let asked = ada.fill(&page, &refund, &[("amount", "2.00")]).await;
+        let confirmation = ada.fill(&page, &refund, &[("amount", "2.00")]).await;
         assert!(
-            asked.status == 200 && asked.body.contains("Refund 2.00 USD?"),
-            "{rail}: {asked:?}"
+            confirmation.status == 200 && confirmation.body.contains("Refund 2.00 USD?"),
+            "{rail}: {confirmation:?}"
         );
         let ledger = command(&hub, &["ledger", "--account", "ann@example.org"]);
         assert!(!ledger.contains("refund"), "{rail}: refunded without a yes: {ledger}");

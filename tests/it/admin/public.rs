@@ -88,7 +88,7 @@ async fn documentation_pages_exist_and_their_links_resolve() {
 async fn a_team(hub: &Hub) -> String {
     let key = format!("Token {}", hub.key(&[]));
     let mut look = tokio::time::interval(Duration::from_millis(50));
-    let asked = async {
+    let polling = async {
         loop {
             look.tick().await;
             let teams = hub.request("GET", "/api/v2/teams/", &[("authorization", &key)]).await;
@@ -97,7 +97,7 @@ async fn a_team(hub: &Hub) -> String {
             }
         }
     };
-    timeout(PATIENCE, asked).await.expect("a team is kept in time")
+    timeout(PATIENCE, polling).await.expect("a team is archived in time")
 }
 
 #[tokio::test]

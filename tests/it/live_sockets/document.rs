@@ -62,10 +62,13 @@ impl<'a> Messages<'a> {
     /// The fields of the document that never occurred.
     fn never(&self, others: &Self) -> Vec<String> {
         let all = self.names.iter().flat_map(|name| {
-            let told = self.schema(name)["properties"].as_object().expect("properties");
+            let properties = self.schema(name)["properties"].as_object().expect("properties");
             let seen = [self, others].map(|it| it.seen.get(name));
             let is_seen = move |field: &str| seen.iter().flatten().any(|seen| seen.contains(field));
-            told.keys().filter(move |field| !is_seen(field)).map(move |it| format!("{name}.{it}"))
+            properties
+                .keys()
+                .filter(move |field| !is_seen(field))
+                .map(move |it| format!("{name}.{it}"))
         });
         all.collect()
     }
@@ -144,13 +147,13 @@ async fn frames_match_the_document() {
         [("HUB_ENDED_KEEP_MS", "1000"), ("DEMO_HEAD_START_MINUTES", "70"), ("DEMO_SPEED", "8")];
     let mut feed = PushHub::to(Hub::start_with(&["serve"], &settings));
     let document = feed.hub.get("/api/asyncapi/").await.json();
-    let mut told = Vec::new();
+    let mut checked = Vec::new();
     let mut codes = BTreeSet::new();
     for (channel, sports) in CHANNELS {
         let mut sent = Messages::of(&document, channel, "send");
         let mut received = Messages::of(&document, channel, "receive");
         let path = document["channels"][channel]["address"].as_str().expect("an address");
-        codes.extend(ask_in_vain(&feed, path, &mut sent).await);
+        codes.extend(connect_unauthorized(&feed, path, &mut sent).await);
 
         let client =
             LegacyClient::connect(&feed.hub, &format!("{path}?token={}", feed.key), None).await;
@@ -185,20 +188,22 @@ async fn frames_match_the_document() {
         for messages in [&sent, &received] {
             assert_eq!(messages.missing(), [""; 0], "messages of {channel} that never came");
         }
-        told.push([sent, received]);
+        checked.push([sent, received]);
     }
     // The second channel has all messages of the first.
-    for (first, second) in told[0].iter().zip(&told[1]) {
+    for (first, second) in checked[0].iter().zip(&checked[1]) {
         assert_eq!(second.never(first), [""; 0], "fields that never came");
     }
-    let told = &document["components"]["messages"]["liveError"]["payload"]["properties"]["code"];
-    let told = told["enum"].as_array().expect("codes").iter();
-    let told: BTreeSet<_> = told.map(|code| code.as_str().expect("a word").to_owned()).collect();
-    assert_eq!(told, codes, "codes in the document, and those that came");
+    let documented =
+        &document["components"]["messages"]["liveError"]["payload"]["properties"]["code"];
+    let documented = documented["enum"].as_array().expect("codes").iter();
+    let documented: BTreeSet<_> =
+        documented.map(|code| code.as_str().expect("a word").to_owned()).collect();
+    assert_eq!(documented, codes, "codes in the document, and those that came");
 }
 
 /// Unauthorized clients; returns their error codes.
-async fn ask_in_vain(feed: &PushHub, path: &str, sent: &mut Messages<'_>) -> Vec<String> {
+async fn connect_unauthorized(feed: &PushHub, path: &str, sent: &mut Messages<'_>) -> Vec<String> {
     let (wrong, poor) = (format!("mw_{}", "0".repeat(48)), feed.hub.key(&[]));
     let mut codes = Vec::new();
     for (path, close) in [
@@ -285,12 +290,12 @@ async fn push_rare_frames(
     let is_of = |kind: &'static str| {
         move |frame: &Value| frame["event_id"] == id && frame["action_type"] == kind
     };
-    let told = client.next_where("the goal", is_of("goal")).await;
-    assert_eq!(told["related_player"]["name"], "B. Helper", "{told}");
+    let frame = client.next_where("the goal", is_of("goal")).await;
+    assert_eq!(frame["related_player"]["name"], "B. Helper", "{frame}");
     let retract = json!({"of": "g1", "why": "offside", "score": {"goals": [0, 0]}});
     feed.push("football", name, json!({"football": {"retract": retract}})).await;
-    let told = client.next_where("the retraction", is_of("deleted_event")).await;
-    assert_eq!(told["reason"], "offside", "{told}");
+    let frame = client.next_where("the retraction", is_of("deleted_event")).await;
+    assert_eq!(frame["reason"], "offside", "{frame}");
     feed.push("football", name, json!({"football": {"score": {"goals": [0, 1]}}})).await;
     let is_event = |frame: &Value| frame["event_id"] == id && frame["type"] == "event";
     let event = client.next_where("the score", is_event).await;

@@ -7,7 +7,7 @@ use super::{PASSWORD, QUICK, customer, demo, log_in, mailed};
 use crate::support::{Browser, Hub, Setting};
 
 const ANN: &str = "ann@example.org";
-const STRANGERS: &str = "the password of a stranger";
+const ATTACKERS: &str = "the password of a stranger";
 const CHOSEN: &str = "what the owner chooses";
 
 async fn register(browser: &mut Browser<'_>, address: &str, password: &str) {
@@ -27,12 +27,12 @@ async fn enters(hub: &Hub, address: &str, password: &str) -> bool {
 async fn choose(hub: &Hub, owner: &mut Browser<'_>, address: &str, path: &str) {
     let page = owner.get(path).await;
     assert!(page.status == 200 && page.body.contains("Choose a password"), "{page:?}");
-    assert!(!enters(hub, address, STRANGERS).await, "looking at the link let the stranger in");
+    assert!(!enters(hub, address, ATTACKERS).await, "opening the link let the attacker in");
     let link = &path["/verify/?link=".len()..];
     let chosen = owner.send("/verify/", &[("link", link), ("password", CHOSEN)]).await;
     assert_eq!(chosen.header("location"), Some("/dashboard/"), "{chosen:?}");
     assert_eq!(owner.get("/dashboard/").await.status, 200);
-    assert!(enters(hub, address, CHOSEN).await && !enters(hub, address, STRANGERS).await);
+    assert!(enters(hub, address, CHOSEN).await && !enters(hub, address, ATTACKERS).await);
 }
 
 /// In each case an attacker registers the address. All cases use one hub; mails are counted.
@@ -40,7 +40,7 @@ async fn choose(hub: &Hub, owner: &mut Browser<'_>, address: &str, path: &str) {
 async fn owners_click_never_sets_an_attackers_password() {
     let hub = demo();
     // A: the owner gets the mail.
-    register(&mut Browser::new(&hub), "a@example.org", STRANGERS).await;
+    register(&mut Browser::new(&hub), "a@example.org", ATTACKERS).await;
     let link = mailed(&hub, "/verify/", 1).await;
     choose(&hub, &mut Browser::new(&hub), "a@example.org", &link).await;
 
@@ -48,24 +48,24 @@ async fn owners_click_never_sets_an_attackers_password() {
     // one click her password is set.
     let mut mails = 1;
     for (address, newest) in [("b1@example.org", false), ("b2@example.org", true)] {
-        let (mut owner, mut stranger) = (Browser::new(&hub), Browser::new(&hub));
+        let (mut owner, mut attacker) = (Browser::new(&hub), Browser::new(&hub));
         register(&mut owner, address, PASSWORD).await;
         let first = mailed(&hub, "/verify/", mails + 1).await;
-        register(&mut stranger, address, STRANGERS).await;
+        register(&mut attacker, address, ATTACKERS).await;
         let second = mailed(&hub, "/verify/", mails + 2).await;
         mails += 2;
         let followed = owner.get(if newest { &second } else { &first }).await;
         assert_eq!(followed.header("location"), Some("/dashboard/"), "{followed:?}");
-        assert!(enters(&hub, address, PASSWORD).await && !enters(&hub, address, STRANGERS).await);
+        assert!(enters(&hub, address, PASSWORD).await && !enters(&hub, address, ATTACKERS).await);
     }
 
     // C and D: the owner requests the mail again, or a password reset.
     for (address, page) in [("c@example.org", "/register/sent/"), ("d@example.org", "/reset/")] {
-        register(&mut Browser::new(&hub), address, STRANGERS).await;
+        register(&mut Browser::new(&hub), address, ATTACKERS).await;
         mailed(&hub, "/verify/", mails + 1).await;
         let mut owner = Browser::new(&hub);
-        let asked = owner.fill(page, page, &[("email", address)]).await;
-        assert_eq!(asked.status, 303, "{page}: {asked:?}");
+        let requested = owner.fill(page, page, &[("email", address)]).await;
+        assert_eq!(requested.status, 303, "{page}: {requested:?}");
         let link = mailed(&hub, "/verify/", mails + 2).await;
         mails += 2;
         choose(&hub, &mut owner, address, &link).await;
@@ -76,7 +76,7 @@ async fn owners_click_never_sets_an_attackers_password() {
     let made = command.args(["key", "create", "--email", "e@example.org", "--addon", "websocket"]);
     let made = made.args(["--db", &hub.db()]).output().expect("it runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    register(&mut Browser::new(&hub), "e@example.org", STRANGERS).await;
+    register(&mut Browser::new(&hub), "e@example.org", ATTACKERS).await;
     let link = mailed(&hub, "/verify/", mails + 1).await;
     let mut owner = Browser::new(&hub);
     choose(&hub, &mut owner, "e@example.org", &link).await;
@@ -116,14 +116,14 @@ async fn guesses_do_not_lock_out_a_known_browser_or_a_mailed_link() {
     let (mut owner, _) = customer(&hub, ANN, 1).await;
     owner.send("/logout/", &[]).await;
     let guess = [("email", ANN), ("password", "a guess among many")];
-    let mut stranger = Browser::new(&hub);
-    stranger.get("/login/").await;
-    let mut last = stranger.send("/login/", &guess).await;
+    let mut attacker = Browser::new(&hub);
+    attacker.get("/login/").await;
+    let mut last = attacker.send("/login/", &guess).await;
     for _ in 0..3 {
-        last = stranger.send("/login/", &guess).await;
+        last = attacker.send("/login/", &guess).await;
     }
     assert_eq!(last.status, 429, "{last:?}");
-    assert!(last.body.contains("/reset/"), "no way round is told: {last:?}");
+    assert!(last.body.contains("/reset/"), "it links to no reset: {last:?}");
     let right = [("email", ANN), ("password", PASSWORD)];
     let unknown = Browser::new(&hub).fill("/login/", "/login/", &right).await;
     assert_eq!(unknown.status, 429, "a new browser waits as well: {unknown:?}");

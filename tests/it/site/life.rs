@@ -74,7 +74,7 @@ async fn prefetching_a_link_does_not_use_it_up() {
         assert!(looked.body.contains("Choose a password"), "{looked:?}");
     }
     let early = browser.fill("/login/", "/login/", &fields).await;
-    assert_eq!(early.status, 422, "whoever fetched the link confirmed it: {early:?}");
+    assert_eq!(early.status, 422, "fetching the link confirmed it: {early:?}");
     let answer = browser.get(&link).await;
     assert_eq!(answer.header("location"), Some("/dashboard/"), "{answer:?}");
 }
@@ -154,8 +154,8 @@ async fn password_reset_by_mail_logs_out_everywhere() {
     let hub = demo();
     let (mut browser, key) = customer(&hub, "ann@example.org", 1).await;
     let mut other = Browser::new(&hub);
-    let asked = other.fill("/reset/", "/reset/", &[("email", "ANN@example.org")]).await;
-    assert_eq!(asked.header("location"), Some("/reset/?asked"));
+    let requested = other.fill("/reset/", "/reset/", &[("email", "ANN@example.org")]).await;
+    assert_eq!(requested.header("location"), Some("/reset/?asked"));
     let link = mailed(&hub, "/reset/", 1).await;
     assert_eq!(other.get(&link).await.status, 200);
     assert_eq!(other.get(&link).await.status, 200, "looking at the form does not use the link up");
@@ -199,8 +199,12 @@ async fn address_changes_when_the_new_one_is_confirmed() {
     let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
     let fields = [("email", "anna@example.org"), ("password", PASSWORD)];
     let page = "/dashboard/settings/";
-    let asked = browser.fill(page, "/dashboard/settings/email/", &fields).await;
-    assert_eq!(asked.header("location"), Some("/dashboard/settings/?done=asked"), "{asked:?}");
+    let requested = browser.fill(page, "/dashboard/settings/email/", &fields).await;
+    assert_eq!(
+        requested.header("location"),
+        Some("/dashboard/settings/?done=asked"),
+        "{requested:?}"
+    );
     assert!(browser.get(page).await.body.contains("ann@example.org"));
     let link = mailed(&hub, "/email/", 1).await;
     let looked = hub.request("GET", &link, &[]).await;

@@ -65,8 +65,8 @@ pub(crate) async fn poll_until(
             pause().await;
         }
     };
-    let asked = timeout(PATIENCE, asking).await;
-    assert!(asked.is_ok(), "{what} did not come so far: {last}");
+    let result = timeout(PATIENCE, asking).await;
+    assert!(result.is_ok(), "{what} did not come so far: {last}");
     last
 }
 

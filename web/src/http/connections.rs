@@ -383,7 +383,7 @@ mod tests {
         drop(first);
         let third = connections.acquire_for_address(address(1)).expect("there is room again");
         drop((second, third, other));
-        assert!(connections.inner.origins.is_empty(), "addresses without anything are kept");
+        assert!(connections.inner.origins.is_empty(), "addresses without connections remain");
     }
 
     #[test]

@@ -61,8 +61,8 @@ pub(in crate::api) async fn quotes(
         period: Period::Any,
         ..OddsFilter::default()
     };
-    let (_, kept) = api.history.odds(&filter, Window::ALL).await?;
-    Ok(quote::up_to_date(record, kept))
+    let (_, archived) = api.history.odds(&filter, Window::ALL).await?;
+    Ok(quote::up_to_date(record, archived))
 }
 
 /// Refuses who has not prices of bookmakers by name.

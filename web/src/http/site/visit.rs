@@ -234,13 +234,13 @@ impl SignedIn {
     pub(super) fn of(visit: Visit, parts: &Parts) -> Result<Self, SiteError> {
         match visit.customer().cloned() {
             Some(customer) => Ok(Self { visit, customer }),
-            None => Err(SiteError::LogIn { next: way_back(parts) }),
+            None => Err(SiteError::LogIn { next: return_path(parts) }),
         }
     }
 }
 
 /// The page to return to. A form cannot be sent again by returning.
-fn way_back(parts: &Parts) -> String {
+fn return_path(parts: &Parts) -> String {
     match parts.method {
         Method::GET | Method::HEAD => {
             parts.uri.path_and_query().map_or_else(String::new, ToString::to_string)

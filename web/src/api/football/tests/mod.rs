@@ -56,8 +56,8 @@ async fn every_path_answers_known_ids_and_404_for_unknown_ids() {
         let answer = world.get(&at(&id.to_string())).await;
         assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
         let expected = json!({"error": true, "status": 404, "detail": "Not found"});
-        for nobody in ["4242424242", "nobody", "-1", "99999999999999999999999"] {
-            let answer = world.get(&at(nobody)).await;
+        for unknown in ["4242424242", "nobody", "-1", "99999999999999999999999"] {
+            let answer = world.get(&at(unknown)).await;
             assert_eq!((answer.status, &answer.body), (StatusCode::NOT_FOUND, &expected), "{path}");
         }
         let answer = world.get(&format!("{}?nonsense=1", at(&id.to_string()))).await;
@@ -242,7 +242,7 @@ async fn cached_answers_say_so_and_have_their_stream_position() {
         for _ in 0..100 {
             was_hit |= world.get(path).await.header("x-cache-status") == Some("HIT");
         }
-        assert!(was_hit, "{path} is made anew each time");
+        assert!(was_hit, "{path} is rendered every time");
     }
     assert_eq!(world.get("events/3/").await.header("x-matchwire-seq"), Some("a:12"));
     assert_eq!(world.get("events/1/").await.header("x-matchwire-seq"), None);
