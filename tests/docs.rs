@@ -13,7 +13,7 @@ const EXAMPLE: &str = include_str!("../matchwire.toml.example");
 
 const ARCHITECTURE: &str = include_str!("../docs/ARCHITECTURE.md");
 
-/// What stands between two marks, wherever that is in the text.
+/// The text between two marks, at each occurrence.
 fn all_between<'a>(text: &'a str, open: &'a str, close: &'a str) -> Vec<&'a str> {
     text.split(open).skip(1).filter_map(|rest| rest.split(close).next()).collect()
 }

@@ -63,7 +63,7 @@ const MEMOS: usize = 4096;
 const MEMOS_OF_MANY: usize = 32;
 const MANY: usize = 64;
 
-/// Changes of a channel whose instants are kept, for rate-limited readers.
+/// Changes of a channel whose instants are stored, for rate-limited readers.
 const CHANGES_MAX: usize = 16_384;
 
 /// How an update begins, up to the name of its channel.

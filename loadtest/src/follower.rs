@@ -14,7 +14,7 @@ use crate::frame::{Event, Frame};
 /// One client's view.
 #[derive(Debug, Default)]
 pub(crate) struct Follower {
-    /// Whether documents are kept. Sequences and events are checked in any case.
+    /// Whether documents are stored. Sequences and events are checked in any case.
     keeps_documents: bool,
     pub(crate) channels: BTreeMap<String, Channel>,
     pub(crate) counts: Counts,

@@ -3,7 +3,7 @@
 //! their time of receipt to the [`Ledger`].
 //!
 //! A socket takes a hundred bytes of memory and its positions: all sockets are read into one
-//! buffer, and only the beginning of an incomplete frame is kept.
+//! buffer, and only the beginning of an incomplete frame is stored.
 
 mod connections;
 mod reading;

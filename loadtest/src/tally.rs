@@ -135,7 +135,7 @@ pub(crate) struct Tally {
     /// The channels, by the numbers that the spreads use.
     pub(crate) channels: Vec<String>,
     pub(crate) threads: Vec<ThreadShare>,
-    /// Documents that were kept, and the channels that their sockets followed.
+    /// Stored documents, and the channels that their sockets followed.
     pub(crate) documents: Vec<(Follower, ChannelList)>,
     /// The first faults in words.
     pub(crate) faults: Vec<String>,

@@ -98,7 +98,7 @@ fn frames(changes: &[Change]) -> Vec<String> {
     changes.iter().map(frame).collect()
 }
 
-/// A batch that changes nothing leaves the images unchanged, whatever it contains.
+/// A batch that changes nothing leaves all images unchanged.
 #[test]
 fn empty_batch_changes_nothing() {
     let mut bench = Bench::new(SETTINGS);

@@ -11,7 +11,7 @@ use crate::bench::{Bench, SETTINGS, START};
 
 const MINUTE: Micros = 60_000_000;
 
-/// Ended matches are kept for ten minutes, and there is room for two.
+/// Ended matches remain for ten minutes, and there is room for two.
 const SHORT: HubSettings = HubSettings { ended_keep_us: 10 * MINUTE, matches_max: 2, ..SETTINGS };
 
 pub(crate) fn event(id: u64, fact: Fact) -> Event {

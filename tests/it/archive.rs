@@ -1,4 +1,4 @@
-//! Everything that has passed through the hub is archived, whatever happens to the hub.
+//! Everything that has passed through the hub is archived, even if the hub crashes.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! The hub's buffers for HTTP clients that do not read, and what it reveals to browsers and
-//! strangers.
+//! unauthenticated clients.
 
 use std::{io, time::Duration};
 

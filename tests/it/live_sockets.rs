@@ -397,7 +397,7 @@ async fn evicted_match_is_announced() {
 async fn recording_is_published_point_by_point() {
     let Some(path) = shared("slam-pointbypoint/2012-ausopen-1701.points.csv.gz") else { return };
     let path = path.to_str().expect("a path of text").to_owned();
-    // A final of six hours in ten seconds, each point still at a moment of its own.
+    // A final of six hours in ten seconds, each point still with its own time.
     let hub = Hub::start(&["replay", "--speed", "2000", "--hold", &path]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     // Held until a client follows it.

@@ -1,4 +1,4 @@
-//! The secret part of a key appears nowhere, whatever happens to the key and whatever the log
+//! The secret part of a key appears nowhere, at any point of the key's life and with any log
 //! level.
 
 use std::{fs, sync::Arc};

@@ -15,7 +15,7 @@ use super::{PATIENCE, skipped};
 
 const PYTHON: &str = ".tools/venv/bin/python";
 const SCRIPT: &str = "tests/smtp/server.py";
-/// What it may say before a test hears it.
+/// Reports that may wait for a test to read them.
 const TOLD_MAX: usize = 1_000;
 
 /// A file of the workspace. The program is at its top, the library in a folder of it.
@@ -31,7 +31,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `None`, and said, where there is no aiosmtpd.
+    /// `None` if aiosmtpd is missing; prints that the test is skipped.
     pub(crate) async fn start(arguments: &[&str]) -> Option<Self> {
         if !has_aiosmtpd() {
             skipped("there is no aiosmtpd in .tools/venv; tests/run installs it");
@@ -64,13 +64,13 @@ impl Server {
         Some(Self { process, port, told })
     }
 
-    /// What it tells next.
+    /// Its next report.
     pub(crate) async fn told(&mut self) -> Value {
         let told = tokio::time::timeout(PATIENCE, self.told.recv()).await;
         told.expect("the server is given something").expect("the server runs")
     }
 
-    /// The next mail that it takes; what else it tells is passed over.
+    /// The next mail that it accepts; skips other reports.
     pub(crate) async fn mail(&mut self) -> Value {
         loop {
             let told = self.told().await;

@@ -20,7 +20,7 @@ use accounts::{
 };
 use hub::channels::{BOOK_PRICES, OTHER_SPORTS};
 
-/// The add-ons that channels may require besides the one for sockets, and their classes.
+/// The add-ons that channels may require in addition to the one for sockets, and their classes.
 const SOLD: [(Addon, Classes); 2] = [(Addon::Sports, OTHER_SPORTS), (Addon::Odds, BOOK_PRICES)];
 
 /// What a channel name requires, whether there is such a channel or not.

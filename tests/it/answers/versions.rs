@@ -1,4 +1,4 @@
-//! Both versions of football describe every recorded match alike.
+//! Both versions of the football API describe every recorded match identically.
 
 use serde_json::{Value, json};
 use tokio::time::timeout;

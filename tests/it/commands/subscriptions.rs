@@ -102,7 +102,7 @@ async fn wildcard_position_is_confirmed_at_once() {
     let beat = client.next_of("beat").await;
     let head = |name: &str| client.channels[name].seq;
     assert_eq!(beat["heads"], json!({"feeds": head("feeds"), "signals": head("signals")}));
-    // A pattern without channels has nothing to confirm, and the response says so.
+    // A pattern without channels has nothing to confirm, and the response states it.
     client.ask(&json!({"op": "unsubscribe", "id": 1, "ch": "*"})).await;
     client.ask(&json!({"op": "subscribe", "id": 2, "ch": "football/*"})).await;
     assert_eq!(client.next_of("beat").await["heads"], json!({}));

@@ -212,7 +212,7 @@ async fn markets_whose_outcomes_bookmakers_name_themselves() {
         page["results"].as_array().unwrap().iter().map(|row| &row["outcome"]).collect();
     assert_eq!(json!(highest), json!(["1X", "12", "X2"]), "{page}");
 
-    // A move is published, and kept in the history.
+    // A price change is published, and appears in the history.
     stage.offset += HOUR / 2;
     stage.prices("football", "derby", "one", "double_chance", &[("", "1.27")]);
     stage.push().await;

@@ -1,7 +1,7 @@
 //! An attacker registers another person's address, guesses the password, or uses up the mail limit.
 //!
-//! The cases come from an independent trial. In each the attacker has his browser and the owner
-//! hers, and only she reads her mail.
+//! The cases come from an independent trial. In each, the attacker and the owner have one browser
+//! each, and only the owner reads the owner's mail.
 
 use super::{PASSWORD, QUICK, customer, demo, log_in, mailed};
 use crate::support::{Browser, Hub, Setting};

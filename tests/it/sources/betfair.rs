@@ -96,7 +96,7 @@ impl Provider {
     }
 }
 
-/// A connection that is kept alive by heartbeats between messages.
+/// A connection that heartbeats keep alive between messages.
 pub(super) struct HeartbeatConnection {
     orders: mpsc::Sender<Order>,
     task: JoinHandle<(Caller, Instant)>,
@@ -306,7 +306,7 @@ async fn resubscribe_for_image(provider: &Provider, caller: &mut Caller, request
     request
 }
 
-/// For each book that the hub holds, the event that says so.
+/// For each book that the hub holds, the event that reports the hold.
 fn holds(client: &Client) -> BTreeMap<String, Value> {
     let books = ending(client, "/odds/betfair").into_iter();
     let of_feed = |book: &ChannelState| {

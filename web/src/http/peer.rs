@@ -19,7 +19,7 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// The client of a request on a connection from this address. Each proxy appends the address it heard, so
+    /// The client of a request on a connection from this address. Each proxy appends the address of its peer, so
     /// the list is read from its end as long as its author is trusted; entries that a client forged before
     /// that are never reached.
     pub(super) fn peer(&self, connection: IpAddr, headers: &HeaderMap) -> Peer {

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use record::{AnalysisRecord, FootballRecord, Key, LineUpRecord, PositionRecord, ShotRecord};
 
-/// A shot. `null` and absent is what the feed does not tell.
+/// A shot. Values that the feed does not report are `null` or absent.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(super) struct Shot {
     min: u16,

@@ -34,7 +34,7 @@ fn new(record: &MatchRecord, current: &PriceRecord) -> Option<OddsRow> {
     })
 }
 
-/// Which way a price has gone; nothing where it has not moved.
+/// The direction of a price change; empty if it has not moved.
 #[must_use]
 pub(in crate::api) fn movement(row: &OddsRow) -> &'static str {
     match row.movement() {
@@ -75,7 +75,7 @@ pub(in crate::api) fn outcome_name(row: &OddsRow) -> String {
     market::outcome_name(&row.outcome, row.line)
 }
 
-/// What can be bet on, whoever takes it.
+/// What can be bet on, at any bookmaker.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::api) struct OutcomeKey {
     pub(in crate::api) match_id: Key,
@@ -99,7 +99,7 @@ impl OutcomeKey {
     }
 }
 
-/// The kept prices of a match, brought up to what the hub knows of it now: by market, line, outcome and
+/// The archived prices of a match, updated with the hub's current state: by market, line, outcome and
 /// bookmaker, the consensus first.
 #[must_use]
 pub(in crate::api) fn up_to_date(record: &MatchRecord, archived: Vec<OddsRow>) -> Vec<OddsRow> {

@@ -59,7 +59,7 @@ pub(super) async fn show(
     let search = AccountSearch {
         text: &query.search,
         before: query.before.map(AccountId),
-        // One extra row tells whether there is another page.
+        // One extra row shows whether there is another page.
         limit: PAGE + 1,
     };
     let mut found = operator.shared.parts.accounts.search(search).await?;

@@ -38,7 +38,7 @@ impl Samples {
         sums
     }
 
-    /// The buckets of a histogram without labels of its own; empty if nothing was counted yet.
+    /// The buckets of a histogram without its own labels; empty if nothing was counted yet.
     pub(super) fn histogram(&self, name: &str) -> Histogram {
         let name = format!("{name}_bucket");
         let buckets =
@@ -203,7 +203,7 @@ mod tests {
 
     proptest! {
         /// Source names come from operators and appear in labels. Except for a backslash, of which the
-        /// library writes one or two alike.
+        /// library may write one or two.
         #[test]
         fn label_values_round_trip(value in r"[^\\\p{C}]*") {
             let source = value.clone();

@@ -35,7 +35,7 @@ fn key_is_found_in_each_place() {
     check(&[], "/stream/v1", &PresentedCredential::Nothing);
 }
 
-/// Issue: two that agree are fine, two that disagree are refused, wherever they stand.
+/// Two equal credentials are accepted and two different ones refused, in any combination of places.
 #[test]
 fn conflicting_credentials_are_refused() {
     let places = |header: &str, protocol: &str, query: &str| {
@@ -87,7 +87,7 @@ fn both_schemes_are_read_in_any_case_and_others_are_ignored() {
     check(&[("authorization", "Token l")], QUERY, &PresentedCredential::Conflicting);
 }
 
-/// Whatever the name of the parameter is written as, it is the same parameter.
+/// Percent-encoding the parameter's name does not make it another parameter.
 #[test]
 fn encoded_parameter_name_cannot_hide_a_second_token() {
     let check = |query: &str, expected: PresentedCredential, left: &str| {
@@ -146,7 +146,7 @@ fn debug_output_hides_the_key() {
 }
 
 proptest! {
-    /// Whatever a query is, nothing of it that was a token is left, and the rest is unharmed.
+    /// For any query, no token is left in it, and the rest is unchanged.
     #[test]
     fn taken_credentials_are_removed_from_the_query(pairs in prop::collection::vec(
         prop_oneof![

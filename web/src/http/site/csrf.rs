@@ -16,7 +16,7 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Whom a form is rendered for, by the secret of their cookie.
+/// The visitor a form is rendered for, by the secret of their cookie.
 #[derive(Clone, Copy)]
 pub(in crate::http) enum Holder<'a> {
     Visitor(&'a str),

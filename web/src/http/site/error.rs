@@ -250,7 +250,7 @@ pub(in crate::http) fn see_other(path: &str) -> Response {
     response
 }
 
-/// `45 seconds`, `2 minutes`, `1 hour`: rounded up, so that nobody retries too early.
+/// `45 seconds`, `2 minutes`, `1 hour`: rounded up, so that clients do not retry too early.
 fn in_words(seconds: u64) -> String {
     let (count, unit) = match seconds {
         0..=90 => (seconds.max(1), "second"),

@@ -1,4 +1,4 @@
-//! Where to go after log-in: always a page of this host, whatever the URL says.
+//! Where to go after log-in: always a page of this host, for any URL.
 
 /// No page of this host has a longer path.
 const BYTES_MAX: usize = 512;

@@ -100,8 +100,8 @@ pub(super) async fn set(
     }
 }
 
-/// `/email/?link=`: sets an account's new address, at once if its owner is logged in. Everybody else confirms
-/// it by a form: a mail scanner that fetches the link must not attach the mail's recipient to a stranger's
+/// `/email/?link=`: sets an account's new address, at once if its owner is logged in. Anyone else confirms
+/// it by a form: a mail scanner that fetches the link must not attach the mail's recipient to another person's
 /// account.
 pub(super) async fn change_email(visit: Visit) -> Result<Response, SiteError> {
     let link = visit.query.text("link");

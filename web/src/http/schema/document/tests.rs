@@ -195,7 +195,7 @@ fn every_api_route_is_in_the_document() {
     for text in sources(&src.join("api")) {
         assert!(!text.contains(".route("), "a handler of the interface is routed by `routes!`");
     }
-    // The documents do not tell of themselves.
+    // The document does not list its own paths.
     let own = ["/api/schema/", "/api/asyncapi/"];
     let mut documented = 0;
     for text in sources(&src.join("http")) {
