@@ -103,7 +103,8 @@ pub(in crate::http) struct SignedForm {
 impl FromRequest<Arc<Shared>> for SignedForm {
     type Rejection = SiteError;
 
-    /// Redirects a customer whose session has expired to the log-in page, instead of reporting an outdated form.
+    /// Redirects a customer whose session has expired to the log-in page, instead of reporting an
+    /// outdated form.
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, SiteError> {
         let (mut parts, body) = request.into_parts();
         check_origin(&parts, shared)?;
