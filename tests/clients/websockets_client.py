@@ -5,8 +5,8 @@
     python3 websockets_client.py --url ws://127.0.0.1:8080/stream/v1 --key KEY \
         --key-without-addon KEY2
 
-Every transport of the key, the order of the first frames, images and continuous updates, and what a
-refused client is told. The last line is `N passed, N failed, N skipped`; the exit code is 1 if
+Every transport of the key, the order of the first frames, images and continuous updates, and the error of a
+refused client. The last line is `N passed, N failed, N skipped`; the exit code is 1 if
 anything failed.
 """
 

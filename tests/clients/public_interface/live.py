@@ -176,7 +176,7 @@ def unsubscribe_ends_it(live):
         socket.send("ping")
         expect(socket.frame() == {"type": "pong"}, "nothing of the match behind `unsubscribed`", "another frame")
         again = socket.subscribe(number)
-        expect(again["type"] == "subscribed", "subscribed anew", again)
+        expect(again["type"] == "subscribed", "subscribed again", again)
 
 
 def ten_matches_a_socket(live):
