@@ -55,7 +55,7 @@ fn requests(hub: &Hub, paying: &str, free: &str, effort: Effort) {
         format!("GET {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Token {key}\r\n\r\n")
     };
     let kinds = [
-        ("request, no key asked for", request("/ipa/v2/none/", paying)),
+        ("request, no key required", request("/ipa/v2/none/", paying)),
         ("request, with a key", request("/api/v2/none/", paying)),
         ("request, with a key and a quota", request("/api/v2/none/", free)),
     ];

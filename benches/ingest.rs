@@ -32,7 +32,7 @@ use ingest::{
 use matchwire as _;
 use stage::Stage;
 
-/// Messages with full ladders, one of 608 kB, an image of 200 markets, and last prices alone.
+/// Messages with full ladders, one of 608 kB, an image of 200 markets, and only last prices.
 const STREAMS: [&str; 6] = [
     feeds::BETFAIR_PRO[0],
     feeds::BETFAIR_PRO[1],

@@ -13,7 +13,7 @@ memory before, after and a while later. Standard library only.
 import argparse, http.client, json, os, re, shutil, statistics, subprocess, tempfile, time
 
 TICKS = os.sysconf("SC_CLK_TCK")
-# Names by which lists are asked for so many rows.
+# Parameters that set the number of rows of a list.
 SIZES = ("limit", "page_size")
 
 
@@ -53,7 +53,7 @@ class Hub:
 
 
 def lists(hub, rows):
-    """Paths of all lists that are asked for without knowing an id, each for so many rows."""
+    """Paths of all lists that need no id, each with a number of rows."""
     document = json.loads(hub.get("/api/schema/?format=json")[1])
     for path, operations in sorted(document["paths"].items()):
         parameters = {parameter["name"] for parameter in operations.get("get", {}).get("parameters", [])}

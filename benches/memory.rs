@@ -38,7 +38,7 @@ fn main() {
         "{name}: markets of {rungs} rungs: {state} bytes a market; \
          {whole} with the tails of its channels after {BATCHES} messages"
     )
-    .expect("somebody reads this");
+    .expect("standard output is open");
 }
 
 /// Bytes per market, and its rungs.
@@ -62,7 +62,7 @@ fn play(batches: &[Timed], copy: u64, stage: &mut Stage) {
 
 /// The resident memory of the process, in bytes.
 fn resident() -> u64 {
-    let statm = fs::read_to_string("/proc/self/statm").expect("Linux tells");
+    let statm = fs::read_to_string("/proc/self/statm").expect("Linux reports it");
     let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
     pages.expect("the second field is the resident set") * 4096
 }

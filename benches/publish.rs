@@ -185,7 +185,7 @@ fn limits() -> Limits {
     }
 }
 
-/// Stands in for the hub's rendering. Encoding has its own bench.
+/// Replaces the hub's rendering. Encoding has its own bench.
 #[derive(Debug)]
 struct RenderedPayload(Bytes);
 

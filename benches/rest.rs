@@ -229,7 +229,7 @@ fn take_answer(stream: &mut TcpStream, buffer: &mut [u8]) {
 /// The resident memory of a process, in kB.
 fn resident_kb(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status"));
-    let status = status.expect("Linux tells of its processes");
+    let status = status.expect("Linux reports its processes");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What sockets that resume again and again cost a reader who keeps up.
+"""The cost of sockets that resume repeatedly for a reader that keeps up.
 
 Starts `matchwire serve` with a steady load, follows all its channels on one honest socket, and measures the
 delay from the moment a change was intended (`at.src`) to its arrival: first alone, then beside each number of
@@ -62,7 +62,7 @@ class Frames:
 
 
 def attack(address, key, count, back, answers, stop):
-    """Resumes on `count` sockets until told to stop. Frames are looked through, not decoded."""
+    """Resumes on `count` sockets until stopped. Frames are scanned, not decoded."""
     choose = selectors.DefaultSelector()
     answered = re.compile(rb'"type":"subscribed"[^}]*?"ch":"([^"]+)"[^}]*?"epoch":"([^"]+)","seq":(\d+)')
     with contextlib.closing(connect(address, key)) as first:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attacks a hub of its own with HTTP clients that ask for its largest file and never read, and says what that costs.
+"""Attacks its own hub with HTTP clients that request its largest file and never read, and reports the cost.
 
     benches/slow_readers.py target/release/matchwire
     benches/slow_readers.py target/release/matchwire --connections 3000 --seconds 60
@@ -31,7 +31,7 @@ def say(**facts):
 
 
 class Follower(threading.Thread):
-    """A WebSocket client that follows everything and keeps how late each update came, in milliseconds."""
+    """A WebSocket client that follows everything and records the delay of each update, in milliseconds."""
 
     def __init__(self, address, key):
         super().__init__(daemon=True)

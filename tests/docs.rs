@@ -13,7 +13,7 @@ const EXAMPLE: &str = include_str!("../matchwire.toml.example");
 
 const ARCHITECTURE: &str = include_str!("../docs/ARCHITECTURE.md");
 
-/// What stands between two marks, wherever that is in the text.
+/// The text between two marks, at each occurrence.
 fn all_between<'a>(text: &'a str, open: &'a str, close: &'a str) -> Vec<&'a str> {
     text.split(open).skip(1).filter_map(|rest| rest.split(close).next()).collect()
 }
@@ -40,7 +40,7 @@ fn texts(block: &str) -> Vec<Value> {
 }
 
 #[test]
-fn examples_are_frames_that_hang_together() {
+fn examples_form_a_consistent_conversation() {
     let examples: Vec<Value> =
         all_between(PROTOCOL, "```json\n", "\n```").into_iter().flat_map(texts).collect();
     assert!(examples.len() > 20, "only {} examples were found", examples.len());
@@ -91,7 +91,7 @@ fn every_error_code_is_in_the_table() {
 }
 
 #[test]
-fn every_metric_is_explained_and_none_is_invented() {
+fn every_metric_is_documented_and_every_documented_one_exists() {
     let described = all_between(include_str!("../src/telemetry.rs"), "\"matchwire_", "\"");
     let mut explained = all_between(OPERATING, "\n| `matchwire_", "`");
     assert!(described.len() > 10, "the metrics were not found: {described:?}");
@@ -130,7 +130,7 @@ fn every_setting_that_is_named_exists() {
 }
 
 #[test]
-fn every_function_and_file_that_is_walked_through_exists() {
+fn every_function_and_file_in_the_architecture_exists() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut source = String::new();
     let crates = [

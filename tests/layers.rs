@@ -29,7 +29,7 @@ fn manifest(folder: &str) -> Table {
 }
 
 #[test]
-fn a_crate_depends_on_lower_layers_only() {
+fn crate_depends_on_lower_layers_only() {
     for (name, allowed) in LAYERS {
         let manifest = manifest(name);
         let used = manifest["dependencies"].as_table().expect("a table of dependencies");

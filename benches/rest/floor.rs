@@ -37,7 +37,7 @@ pub(crate) fn serve(files: &[String]) {
     Runtime::new().expect("a runtime").block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        writeln!(io::stdout(), "listening on http://{address}").expect("somebody reads this");
+        writeln!(io::stdout(), "listening on http://{address}").expect("standard output is open");
         axum::serve(listener, router).await.expect("it serves");
     });
 }

@@ -45,7 +45,7 @@ pub(crate) fn fill(db: &Path, matches: u64) {
         for first in (0..matches).step_by(TOGETHER as usize) {
             let some = first..matches.min(first + TOGETHER);
             let records: Vec<_> = some.map(|number| record(number, matches)).collect();
-            archive.put(&records, now()).await.expect("they are kept");
+            archive.put(&records, now()).await.expect("they are stored");
         }
         accounts.close().await;
     });

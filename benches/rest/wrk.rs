@@ -33,9 +33,9 @@ fn rate(url: &str, headers: &[String]) -> Option<f64> {
     for header in headers {
         command.args(["-H", header]);
     }
-    let told = command.arg(url).output().ok()?;
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    assert!(!told.contains("Non-2xx"), "{told}");
-    let rate = told.lines().find_map(|line| line.trim().strip_prefix("Requests/sec:"));
-    Some(rate.expect("wrk tells its rate").trim().parse().expect("a number"))
+    let output = command.arg(url).output().ok()?;
+    let output = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!output.contains("Non-2xx"), "{output}");
+    let rate = output.lines().find_map(|line| line.trim().strip_prefix("Requests/sec:"));
+    Some(rate.expect("wrk reports its rate").trim().parse().expect("a number"))
 }

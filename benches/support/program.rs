@@ -50,11 +50,11 @@ impl Program {
     /// The CPU time of all its threads so far.
     fn cpu_ns(&self) -> u64 {
         let tasks = format!("/proc/{}/task", self.process.id());
-        let tasks = fs::read_dir(tasks).expect("Linux tells of its threads");
+        let tasks = fs::read_dir(tasks).expect("Linux reports its threads");
         let of_task = |path: &Path| {
             // A thread may end in the meantime.
-            let told = fs::read_to_string(path.join("schedstat")).unwrap_or_default();
-            told.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0)
+            let stat = fs::read_to_string(path.join("schedstat")).unwrap_or_default();
+            stat.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0)
         };
         tasks.flatten().map(|task| of_task(&task.path())).sum()
     }
@@ -116,7 +116,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> (f64, [f64; 2]) {
 }
 
 pub(crate) fn say(line: &str) {
-    writeln!(io::stdout(), "{line}").expect("somebody reads this");
+    writeln!(io::stdout(), "{line}").expect("standard output is open");
 }
 
 /// The head of a response, read byte by byte so that nothing after it is consumed.

@@ -63,7 +63,7 @@ const MEMOS: usize = 4096;
 const MEMOS_OF_MANY: usize = 32;
 const MANY: usize = 64;
 
-/// Changes of a channel whose instants are kept, for rate-limited readers.
+/// Changes of a channel whose instants are stored, for rate-limited readers.
 const CHANGES_MAX: usize = 16_384;
 
 /// How an update begins, up to the name of its channel.
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn socket_that_is_far_behind_gets_the_right_message_all_the_same() {
+    fn socket_far_behind_gets_the_right_message() {
         let mut channels = Channels::default();
         for seq in (1..=100).chain(1..=100) {
             let message = channels.update(frame("a", seq).as_bytes(), Some(5), &PHASES).unwrap();

@@ -1,5 +1,5 @@
 //! The tasks that need a client that understands documents: listing the channels, and comparing
-//! kept documents with those of a new subscriber.
+//! stored documents with those of a new subscriber.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(crate) fn discover(plan: &Plan) -> Result<Vec<String>> {
     })
 }
 
-/// Resumes from where the kept documents end, and compares them with new images.
+/// Resumes from where the stored documents end, and compares them with new images.
 ///
 /// # Errors
 ///

@@ -64,7 +64,7 @@ enum Phase {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The number of faults that are described in words.
-const FAULTS_TOLD: usize = 10;
+const FAULTS_REPORTED_MAX: usize = 10;
 
 /// Where to follow, and what.
 #[derive(Debug)]
@@ -170,7 +170,7 @@ pub(crate) async fn compare(
         match read {
             ReadOutcome::Text(text) => {
                 if let Some(channel) = of.take(&text) {
-                    comparison.look(channel, follower, &fresh);
+                    comparison.compare(channel, follower, &fresh);
                 }
             }
             ReadOutcome::End(how) => {
@@ -205,7 +205,7 @@ impl Comparison {
     }
 
     /// Compares the documents of a channel if both are at the same sequence.
-    fn look(&mut self, name: &str, one: &Follower, other: &Follower) {
+    fn compare(&mut self, name: &str, one: &Follower, other: &Follower) {
         let (Some(one), Some(other)) = (one.channels.get(name), other.channels.get(name)) else {
             return;
         };
@@ -230,7 +230,7 @@ impl Report {
         self.not_compared += pending.len();
         let never_met = pending.iter().map(|name| format!("{name}: never at one sequence"));
         self.faults.extend(follower.faults.iter().chain(different).cloned().chain(never_met));
-        self.faults.truncate(FAULTS_TOLD);
+        self.faults.truncate(FAULTS_REPORTED_MAX);
     }
 }
 
@@ -250,14 +250,14 @@ mod tests {
         let mut comparison =
             Comparison { pending: BTreeSet::from(["a".to_owned()]), ..Comparison::default() };
         for _ in 0..2 {
-            comparison.look("a", &follower(one.0, one.1), &follower(other.0, other.1));
+            comparison.compare("a", &follower(one.0, one.1), &follower(other.0, other.1));
         }
         let Comparison { same, different, pending } = comparison;
         assert_eq!((same, different.len(), pending.len()), expected);
     }
 
     #[test]
-    fn documents_are_compared_once_and_at_one_sequence() {
+    fn documents_are_compared_once_at_the_same_sequence() {
         check((4, r#"{"x":1,"y":2}"#), (4, r#"{"y":2,"x":1}"#), (1, 0, 0));
         check((4, r#"{"x":1}"#), (4, r#"{"x":2}"#), (0, 1, 0));
         check((4, r#"{"x":1}"#), (5, r#"{"x":1}"#), (0, 0, 1));

@@ -14,7 +14,7 @@ use crate::frame::{Event, Frame};
 /// One client's view.
 #[derive(Debug, Default)]
 pub(crate) struct Follower {
-    /// Whether documents are kept. Sequences and events are checked in any case.
+    /// Whether documents are stored. Sequences and events are checked in any case.
     keeps_documents: bool,
     pub(crate) channels: BTreeMap<String, Channel>,
     pub(crate) counts: Counts,
@@ -61,7 +61,7 @@ impl Counts {
 }
 
 /// The number of faults that are described in words; the others are only counted.
-const FAULTS_TOLD: usize = 5;
+const FAULTS_REPORTED_MAX: usize = 5;
 
 impl Follower {
     pub(crate) fn new(keeps_documents: bool) -> Self {
@@ -199,7 +199,7 @@ impl Follower {
 
     fn wrong(&mut self, count: impl FnOnce(&mut Counts) -> &mut u64, fault: String) {
         *count(&mut self.counts) += 1;
-        if self.faults.len() < FAULTS_TOLD {
+        if self.faults.len() < FAULTS_REPORTED_MAX {
             self.faults.push(fault);
         }
     }
@@ -277,7 +277,7 @@ mod tests {
         let faults = &follower.faults;
         assert_eq!(follower.counts, Counts { frames, bytes, images: 1, ..expected }, "{faults:?}");
         let wrong = expected.gaps + expected.duplicates + expected.errors;
-        assert_eq!(faults.len() as u64, wrong.min(FAULTS_TOLD as u64), "{faults:?}");
+        assert_eq!(faults.len() as u64, wrong.min(FAULTS_REPORTED_MAX as u64), "{faults:?}");
         let channel = &follower.channels["a"];
         assert_eq!((channel.seq, &channel.document), (seq, document));
     }
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn resync_is_no_fault_and_refusals_are() {
+    fn refusals_are_faults_and_resyncs_are_not() {
         check(
             &[
                 r#"{"type":"resync","ch":"a","why":"slow","from":1,"to":4}"#,
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn event_of_another_epoch_is_another_event() {
+    fn events_of_different_epochs_are_distinct() {
         let mut follower = Follower::new(false);
         for epoch in ["e", "f"] {
             follower.take(&IMAGE.replace(r#""e""#, &format!(r#""{epoch}""#)));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn channel_that_is_gone_is_forgotten() {
+    fn gone_channel_is_removed() {
         let mut follower = Follower::new(false);
         follower.take(IMAGE);
         follower.take(r#"{"type":"unsubscribed","ch":"a","why":"gone"}"#);

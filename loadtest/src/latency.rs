@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_those_of_the_values() {
+    fn percentiles_match_the_values() {
         let mut values = histogram(3);
         for value in 1..=100_000 {
             values.record(value).unwrap();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_recorded_is_all_zero() {
+    fn empty_histogram_is_all_zero() {
         assert_eq!(Percentiles::from(&histogram(3)), Percentiles::default());
         assert!(curve(&histogram(3)).is_empty());
     }

@@ -192,23 +192,23 @@ impl Ledger {
                 counts.received += changes;
                 counts.gaps += 1;
                 counts.missing += missing;
-                self.tell(message, &format!("nothing for {missing} changes before"));
+                self.report_fault(message, &format!("nothing for {missing} changes before"));
             }
             MessageOrder::Late => {
                 counts.messages += 1;
                 counts.received += 1;
                 counts.reorders += 1;
                 counts.missing -= 1;
-                self.tell(message, "after a later one:");
+                self.report_fault(message, "after a later one:");
             }
             MessageOrder::Again => {
                 counts.duplicates += 1;
-                self.tell(message, "again:");
+                self.report_fault(message, "again:");
                 return;
             }
             MessageOrder::Stray => {
                 counts.errors += 1;
-                self.tell(message, "not followed, and yet came");
+                self.report_fault(message, "not followed, and yet came");
                 return;
             }
         }
@@ -232,7 +232,7 @@ impl Ledger {
         }
     }
 
-    fn tell(&mut self, message: &Message, what: &str) {
+    fn report_fault(&mut self, message: &Message, what: &str) {
         let Self { tally, channels, .. } = self;
         tally.fault(|| format!("{}: {what} {}", channels.name(message.ch), message.seq));
     }

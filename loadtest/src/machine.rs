@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn process_that_is_none_is_absent() {
+    fn missing_process_has_no_figures() {
         assert_eq!(Process(u32::MAX).cpu_seconds(), None);
         assert_eq!(Process(u32::MAX).rss_bytes(), None);
     }

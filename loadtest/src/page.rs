@@ -427,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_for_eyes() {
+    fn numbers_are_rounded_for_display() {
         assert_eq!(number(1_234_567).replace('\u{202f}', " "), "1 234 567");
         assert_eq!(
             [ms(7), ms(7_123), ms(712_345), ms(71_234_500)],
@@ -454,12 +454,12 @@ mod tests {
     }
 
     #[test]
-    fn almost_all_is_not_all() {
+    fn almost_all_is_not_shown_as_all() {
         assert_eq!([1.0, 0.999_999_9, 0.5].map(percent), ["100 %", "99.9999 %", "50 %"]);
     }
 
     #[test]
-    fn nothing_of_the_command_is_markup() {
+    fn command_is_escaped_in_html() {
         assert_eq!(escape("<b a=\"1\">&"), "&lt;b a=&quot;1&quot;&gt;&amp;");
     }
 }

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_on_an_axis_are_round() {
+    fn axis_labels_are_round() {
         let ticks = |from, to| even(from, to).map(round).collect::<Vec<_>>().join(" ");
         assert_eq!(ticks(0.0, 10.0), "0 2 4 6 8 10");
         assert_eq!(ticks(2.3, 12.1), "4 6 8 10 12");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_draw_is_nothing_drawn() {
+    fn empty_plot_draws_nothing() {
         let line = |points| PlotLine { name: "one", points };
         assert_eq!(plot("t", Axis::Seconds, Axis::Micros, &[line(vec![])], &[]), "");
         assert!(
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn even_one_value_only_has_a_place() {
+    fn single_value_has_a_position() {
         let lines = [PlotLine { name: "one", points: vec![(3.0, 0.0), (3.0, 0.0)] }];
         let svg = plot("t", Axis::Seconds, Axis::Linear("MiB"), &lines, &[]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");

@@ -16,11 +16,11 @@ pub(crate) struct Position {
 #[derive(Debug, Default)]
 pub(crate) struct Positions {
     known: Vec<Position>,
-    /// What is missing, to tell a late message from a duplicate.
+    /// What is missing, to distinguish a late message from a duplicate.
     holes: Vec<(u32, u64)>,
 }
 
-/// Gaps kept for each socket; a message in an older gap counts as a duplicate.
+/// Gaps stored for each socket; a message in an older gap counts as a duplicate.
 const HOLES_MAX: usize = 256;
 
 /// How a message relates to the position.
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn one_after_the_other_is_next() {
+    fn consecutive_sequence_is_next() {
         let next = |changes| MessageOrder::Next { changes };
         check(&[(10, 11), (11, 12), (12, 20)], &[next(1), next(1), next(8)]);
     }

@@ -3,7 +3,7 @@
 //! their time of receipt to the [`Ledger`].
 //!
 //! A socket takes a hundred bytes of memory and its positions: all sockets are read into one
-//! buffer, and only the beginning of an incomplete frame is kept.
+//! buffer, and only the beginning of an incomplete frame is stored.
 
 mod connections;
 mod reading;
@@ -152,8 +152,8 @@ impl Receiver {
             }
             self.nibble();
             self.dial_some();
-            self.look_who_caught_up();
-            self.tell_progress();
+            self.update_caught_up();
+            self.report_progress();
             if !self.take_orders() || self.is_finished() {
                 return Ok(self.close());
             }
@@ -178,7 +178,7 @@ impl Receiver {
         }
     }
 
-    fn tell_progress(&mut self) {
+    fn report_progress(&mut self) {
         if self.frames > 0 {
             self.progress.frames.fetch_add(self.frames, Ordering::Relaxed);
             self.progress.bytes.fetch_add(self.bytes, Ordering::Relaxed);

@@ -41,7 +41,7 @@ pub(crate) struct Spreads {
     kept: FxHashMap<(u32, u64), Receipts>,
 }
 
-/// Messages kept; about 8 MB.
+/// Stored messages; about 8 MB.
 const KEPT_MAX: usize = 200_000;
 
 impl Default for Spreads {

@@ -135,7 +135,7 @@ pub(crate) struct Tally {
     /// The channels, by the numbers that the spreads use.
     pub(crate) channels: Vec<String>,
     pub(crate) threads: Vec<ThreadShare>,
-    /// Documents that were kept, and the channels that their sockets followed.
+    /// Stored documents, and the channels that their sockets followed.
     pub(crate) documents: Vec<(Follower, ChannelList)>,
     /// The first faults in words.
     pub(crate) faults: Vec<String>,
@@ -145,7 +145,7 @@ pub(crate) struct Tally {
 }
 
 /// The number of faults that are described in words; the others are only counted.
-pub(crate) const FAULTS_TOLD: usize = 12;
+pub(crate) const FAULTS_REPORTED_MAX: usize = 12;
 
 impl Durations {
     fn new() -> Self {
@@ -171,7 +171,7 @@ impl Tally {
     }
 
     pub(crate) fn fault(&mut self, fault: impl FnOnce() -> String) {
-        if self.faults.len() < FAULTS_TOLD {
+        if self.faults.len() < FAULTS_REPORTED_MAX {
             let fault = fault();
             // Thousands of sockets report the same fault: describe it once, the counts are
             // elsewhere.

@@ -106,7 +106,7 @@ fn from(ch: &str, positions: &Positions, channels: &Channels) -> Option<Value> {
         }
         bytes += name.len() + epoch.len() + 48;
         if bytes > POSITIONS_BYTES_MAX {
-            // The hub sends the images of those that had no room, and says so.
+            // The hub sends the images of those that had no room, and reports it.
             break;
         }
         from.insert(name.to_owned(), at);
@@ -114,7 +114,7 @@ fn from(ch: &str, positions: &Positions, channels: &Channels) -> Option<Value> {
     (!from.is_empty()).then_some(Value::Object(from))
 }
 
-/// Whether a pattern covers a name; `*` stands for one segment.
+/// Whether a pattern covers a name; `*` matches one segment.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.split('/'), name.split('/'));
     loop {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn star_is_one_segment() {
+    fn wildcard_matches_one_segment() {
         assert!(matches("football/*/odds/*", "football/7/odds/steady"));
         assert!(!matches("football/*", "football/7/odds"));
         assert!(!matches("football/*/odds", "football/7"));

@@ -1,4 +1,4 @@
-//! Whether the figures are reliable, and whether the server kept its promises.
+//! Whether the figures are reliable, and whether the server met its limits.
 
 use std::fmt;
 

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_server_frames_are_broken() {
+    fn invalid_server_frames_are_errors() {
         assert!(matches!(step(&[0x82, 0x85, 0, 0, 0, 0]), ParseStep::Broken(_)));
         assert!(matches!(step(&[0x02, 1, 7]), ParseStep::Broken(_)));
         assert!(matches!(step(&[0x80, 1, 7]), ParseStep::Broken(_)));

@@ -1,4 +1,4 @@
-// A customer's whole way in a real browser against the real hub: register, open the mail, copy the key,
+// A customer's complete journey in a real browser against the real hub: register, open the mail, copy the key,
 // buy by card and with PayPal in the sandbox, open a socket, regenerate: `npm ci && node customer.js`.
 // The variables are those of page.js.
 
@@ -14,8 +14,8 @@ const PICTURES = { wide: 1280, whole: true };
 const tests = [];
 const test = (name, run) => tests.push({ name, run });
 
-/** What later tests need of earlier ones. */
-const kept = {};
+/** Values of earlier tests that later ones need. */
+const state = {};
 
 // ------------------------------------------------------------------------------------ the tests
 
@@ -27,8 +27,8 @@ test("the front page leads to registration", async ({ page, base, shoot }) => {
   await shoot("register", PICTURES);
 });
 
-test("a weak password is refused in words, and what was typed stays", async ({ page, shoot }) => {
-  // The browser would hold the form back; whoever is asked in the end is the hub.
+test("a weak password is refused with a message, and the form keeps the input", async ({ page, shoot }) => {
+  // The browser would block the form; the hub must refuse it, too.
   await page.locator("main form").evaluate((form) => (form.noValidate = true));
   await page.fill("#email", EMAIL);
   await page.fill("#password", "short");
@@ -39,7 +39,7 @@ test("a weak password is refused in words, and what was typed stays", async ({ p
   await shoot("register-refused", PICTURES);
 });
 
-test("registering says to check the inbox", async ({ page, shoot }) => {
+test("registration asks to check the inbox", async ({ page, shoot }) => {
   await page.fill("#email", EMAIL);
   await page.fill("#password", PASSWORD);
   await page.keyboard.press("Enter");
@@ -55,16 +55,16 @@ test("the link in the mail leads to the dashboard, with the key in full", async 
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(base).origin });
   await page.click("[data-copy]");
   await page.waitForFunction(() => document.querySelector("[data-copy]").textContent === "Copied", null, { timeout: WAIT_MS });
-  kept.key = await page.evaluate(() => navigator.clipboard.readText());
-  assert(/^mw_[0-9a-f]{48}$/.test(kept.key), `what was copied is no key: ${kept.key}`);
+  state.key = await page.evaluate(() => navigator.clipboard.readText());
+  assert(/^mw_[0-9a-f]{48}$/.test(state.key), `what was copied is no key: ${state.key}`);
   await shoot("dashboard-new-key", PICTURES);
   await page.reload();
   assert((await page.locator("[data-key]").count()) === 0, "the key is shown twice");
-  assert((await text(page, ".key code")).startsWith(kept.key.slice(0, 11)), "its beginning is not shown");
+  assert((await text(page, ".key code")).startsWith(state.key.slice(0, 11)), "its beginning is not shown");
 });
 
 test("without the add-on a socket is refused with 4402", async ({ page, base }) => {
-  const closed = await page.evaluate(openAndWait, [socketUrl(base), kept.key]);
+  const closed = await page.evaluate(openAndWait, [socketUrl(base), state.key]);
   assert(closed === 4402, `closed with ${closed}`);
 });
 
@@ -89,7 +89,7 @@ test("three months of the WebSocket add-on are bought by card, with the keyboard
   await shoot("paid", PICTURES);
 });
 
-test("turning back at PayPal costs nothing, and the order can still be paid", async ({ page, base, shoot }) => {
+test("cancelling at PayPal costs nothing, and the order can still be paid", async ({ page, base, shoot }) => {
   await page.goto(new URL("/addons/", base).href);
   await page.click("#sports button[value=paypal]");
   await page.waitForURL(/\/checkout\/[^/]+\/$/, { timeout: WAIT_MS });
@@ -103,7 +103,7 @@ test("a month of the Sports add-on is bought with PayPal", async ({ page, shoot 
   assert(/Paid/.test(await text(page, "h1")), await text(page, "main"));
 });
 
-test("the add-ons stand on the dashboard with their days, and both orders among the receipts", async ({ page, base, shoot }) => {
+test("the dashboard shows the add-ons with their days and both receipts", async ({ page, base, shoot }) => {
   await page.goto(new URL("/addons/", base).href);
   const receipts = await text(page, "section[aria-labelledby=orders-title] tbody");
   assert(/WebSocket, 3 months/.test(receipts) && /Sports, 1 month/.test(receipts), receipts);
@@ -116,18 +116,18 @@ test("the add-ons stand on the dashboard with their days, and both orders among 
 });
 
 test("the key opens a socket, which the dashboard counts", async ({ page, context, base }) => {
-  kept.tab = await context.newPage();
-  await kept.tab.goto(new URL("/login/", base).href);
-  await kept.tab.evaluate(openSocket, [socketUrl(base), kept.key]);
-  await kept.tab.waitForFunction(() => window.frames_.length > 0, null, { timeout: WAIT_MS });
-  const first = await kept.tab.evaluate(() => window.frames_[0]);
+  state.tab = await context.newPage();
+  await state.tab.goto(new URL("/login/", base).href);
+  await state.tab.evaluate(openSocket, [socketUrl(base), state.key]);
+  await state.tab.waitForFunction(() => window.frames_.length > 0, null, { timeout: WAIT_MS });
+  const first = await state.tab.evaluate(() => window.frames_[0]);
   assert(first.type === "hello", JSON.stringify(first));
-  await kept.tab.evaluate(() => window.socket.send(JSON.stringify({ op: "subscribe", id: 1, ch: "football" })));
-  await kept.tab.waitForFunction(() => window.frames_.some((frame) => frame.type === "image"), null, { timeout: WAIT_MS });
+  await state.tab.evaluate(() => window.socket.send(JSON.stringify({ op: "subscribe", id: 1, ch: "football" })));
+  await state.tab.waitForFunction(() => window.frames_.some((frame) => frame.type === "image"), null, { timeout: WAIT_MS });
   const image = await page.evaluate(async (key) => {
     const answer = await fetch("/stream/v1/channels/football", { headers: { authorization: `Token ${key}` } });
     return answer.status;
-  }, kept.key);
+  }, state.key);
   assert(image === 200, `the image over REST: ${image}`);
   await page.reload();
   assert(/1 open socket now/.test(await text(page, "section[aria-labelledby=usage-title]")), "the socket is not counted");
@@ -139,20 +139,20 @@ test("Regenerate closes the socket with 4410 and refuses the old key", async ({ 
   await page.getByRole("button", { name: "Regenerate key" }).click();
   await page.waitForSelector("[data-key]", { timeout: WAIT_MS });
   const fresh = await text(page, "[data-key]");
-  assert(fresh !== kept.key, "the key is the same");
-  await kept.tab.waitForFunction(() => window.closedWith !== undefined, null, { timeout: WAIT_MS });
-  assert((await kept.tab.evaluate(() => window.closedWith)) === 4410, "another code");
-  assert((await page.evaluate(openAndWait, [socketUrl(base), kept.key])) === 4401, "the old key opens a socket");
+  assert(fresh !== state.key, "the key is the same");
+  await state.tab.waitForFunction(() => window.closedWith !== undefined, null, { timeout: WAIT_MS });
+  assert((await state.tab.evaluate(() => window.closedWith)) === 4410, "another code");
+  assert((await page.evaluate(openAndWait, [socketUrl(base), state.key])) === 4401, "the old key opens a socket");
   const status = (key) => page.evaluate(async (key) => {
     const answer = await fetch("/api/v2/stream/ticket/", { method: "POST", headers: { authorization: `Token ${key}` } });
     return answer.status;
   }, key);
-  assert((await status(kept.key)) === 401, "the old key is served");
+  assert((await status(state.key)) === 401, "the old key is served");
   assert((await status(fresh)) === 200, "the new key is refused");
-  await kept.tab.close();
+  await state.tab.close();
 });
 
-test("what was used is drawn and listed", async ({ page, base, shoot }) => {
+test("usage is drawn and listed", async ({ page, base, shoot }) => {
   await page.goto(new URL("/dashboard/", base).href);
   await page.waitForSelector(".chart .bar", { timeout: WAIT_MS, state: "attached" });
   await page.locator("section[aria-labelledby=usage-title] summary").click();
@@ -160,7 +160,7 @@ test("what was used is drawn and listed", async ({ page, base, shoot }) => {
   await shoot("dashboard", PICTURES);
 });
 
-test("the settings: another password, in words", async ({ page, base, shoot }) => {
+test("the settings: changing the password, with messages", async ({ page, base, shoot }) => {
   await page.goto(new URL("/dashboard/settings/", base).href);
   await shoot("settings", PICTURES);
   await page.fill("#old", PASSWORD);
@@ -205,7 +205,7 @@ test("without scripts the pages work just as well", async ({ browser, base, mail
   await context.close();
 });
 
-test("in another browser the link asks for the password, and looking at it changes nothing", async ({ browser, base, mails }) => {
+test("in another browser the link requires the password, and opening it changes nothing", async ({ browser, base, mails }) => {
   const [here, there] = [await browser.newContext(), await browser.newContext()];
   const page = await here.newPage();
   await page.goto(new URL("/register/", base).href);
@@ -229,7 +229,7 @@ test("in another browser the link asks for the password, and looking at it chang
   await there.close();
 });
 
-test("nothing is wider than a telephone", async ({ page, base }) => {
+test("nothing is wider than a phone screen", async ({ page, base }) => {
   await page.setViewportSize({ width: 360, height: 780 });
   await page.goto(new URL("/login/", base).href);
   await page.fill("#email", EMAIL);
@@ -244,7 +244,7 @@ test("nothing is wider than a telephone", async ({ page, base }) => {
 });
 
 test("no error in the console, and no violation of the policy", async ({ complaints }) => {
-  // The two sockets that were to be refused, and the two pages that were to be errors, are said there too.
+  // The console also reports the two refused sockets and the two error pages that the tests expect.
   const unexpected = complaints.filter((line) => !/status of (401|404|422)/.test(line));
   assert(unexpected.length === 0, unexpected.join("\n"));
 });
@@ -255,7 +255,7 @@ function socketUrl(base) {
   return `${base.replace("http", "ws")}stream/v1`;
 }
 
-/** In the page: opens a socket that stays open, and keeps what it is told. */
+/** In the page: opens a socket that stays open, and records its frames. */
 function openSocket([url, key]) {
   window.frames_ = [];
   window.socket = new WebSocket(url, ["matchwire.v1", "token", key]);
@@ -263,7 +263,7 @@ function openSocket([url, key]) {
   window.socket.onclose = (event) => (window.closedWith = event.code);
 }
 
-/** In the page: opens a socket that is to be refused; the code with which it is closed. */
+/** In the page: opens a socket that the hub refuses; returns the close code. */
 function openAndWait([url, key]) {
   return new Promise((resolve) => {
     const socket = new WebSocket(url, ["matchwire.v1", "token", key]);
@@ -282,7 +282,7 @@ async function payAtProvider(page, amount, shoot, name) {
   await page.waitForURL((url) => url.origin === home && url.pathname.endsWith("/return/"), { timeout: WAIT_MS });
 }
 
-/** The link of the newest mail that has one of this kind. Mails come when they come. */
+/** The link of the newest mail that has one of this kind. Waits for the mail. */
 async function linkFrom(mails, kind, to = EMAIL) {
   const end = Date.now() + WAIT_MS;
   while (Date.now() < end) {

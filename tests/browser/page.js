@@ -13,7 +13,7 @@ import { readFile } from "node:fs/promises";
 import { assert, runAll, text, WAIT_MS } from "./support.js";
 
 const CARDS = ["football", "tennis", "odds"];
-// The longest time for which one match of the demo may stand still: prices while a goal is celebrated and the
+// The longest time for which one match of the demo may not change: prices while a goal is celebrated and the
 // bookmakers reopen, tennis between two games.
 const LULL_MS = 5 * WAIT_MS;
 
@@ -40,7 +40,7 @@ test("football, tennis and odds each show a document that is live", async ({ pag
   assert((await page.locator("#board-football .matches li").count()) > 0, "the board is empty");
 });
 
-test("each of the three documents moves on by itself", async ({ page }) => {
+test("each of the three documents keeps updating", async ({ page }) => {
   for (const id of CARDS) {
     const before = await seq(page, id);
     await page.waitForFunction(
@@ -48,7 +48,7 @@ test("each of the three documents moves on by itself", async ({ page }) => {
   }
 });
 
-test("ages tick, and the match clock runs between two words of the hub", async ({ page }) => {
+test("ages tick, and the match clock runs between two messages of the hub", async ({ page }) => {
   for (const id of CARDS) assert(/ ago$/.test(await text(page, `#${id} .age`)), `${id} shows no age`);
   // At half time no clock runs; another match on the board then has one.
   const running = page.locator("#board-football [data-state=live] button", { hasText: "′" }).first();
@@ -81,7 +81,7 @@ test("another match is chosen with the keyboard, and a reload finds it again", a
   const before = page.url();
   await other.focus();
   await page.keyboard.press("Enter");
-  // The address tells the choice at once; the card shows it with the next frame drawn.
+  // The address shows the choice at once; the card shows it with the next drawn frame.
   await page.waitForFunction((old) => location.href !== old, before, { timeout: WAIT_MS });
   const address = page.url();
   const chosen = `football/${new URLSearchParams(new URL(address).hash.slice(1)).get("football")}`;
@@ -95,7 +95,7 @@ test("another match is chosen with the keyboard, and a reload finds it again", a
   for (const id of CARDS) await page.waitForSelector(`#${id}[data-health="live"]`, { timeout: WAIT_MS });
 });
 
-test("a lost connection is plain to see, and nothing pretends to be live", async ({ page, network }) => {
+test("a lost connection is visible, and nothing looks live", async ({ page, network }) => {
   await page.evaluate(() => {
     window.bannerSeen = false;
     new MutationObserver(() => {
@@ -116,7 +116,7 @@ test("a lost connection is plain to see, and nothing pretends to be live", async
 });
 test("while the connection is lost: pictures", ({ shoot }) => shoot("lost"));
 
-test("it comes back by itself, resumes, and moves on", async ({ page, network }) => {
+test("it reconnects automatically, resumes, and keeps updating", async ({ page, network }) => {
   const before = await Promise.all(CARDS.map((id) => seq(page, id)));
   await page.evaluate(() => (window.commands.length = 0));
   await network.offline(false);
@@ -128,8 +128,8 @@ test("it comes back by itself, resumes, and moves on", async ({ page, network })
       ([card, seq]) => Number(document.getElementById(card).dataset.seq) >= seq, [id, least], { timeout: LULL_MS });
   }
   assert(await page.isHidden("#banner"), "the banner stays");
-  const asked = await page.evaluate(() => window.commands.filter((command) => command.op === "subscribe"));
-  const football = asked.find((command) => /^football\/\d+$/.test(command.ch));
+  const subscribes = await page.evaluate(() => window.commands.filter((command) => command.op === "subscribe"));
+  const football = subscribes.find((command) => /^football\/\d+$/.test(command.ch));
   assert(football?.from?.epoch && football.from.seq > 0, "it did not ask to resume from its position");
 });
 
@@ -146,7 +146,7 @@ test("the README's snippet for the console works as it is pasted", async ({ page
   await image;
 });
 
-test("nothing jumps while the page fills", async ({ browser, base }) => {
+test("the layout does not shift while the page fills", async ({ browser, base }) => {
   for (const [width, height] of [[1440, 1000], [390, 844]]) {
     const context = await browser.newContext({ viewport: { width, height } });
     const page = await context.newPage();
@@ -164,13 +164,13 @@ test("nothing jumps while the page fills", async ({ browser, base }) => {
   }
 });
 
-test("nothing is wider than a telephone", async ({ page }) => {
+test("nothing is wider than a phone screen", async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 780 });
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert(over <= 0, `${over} pixels too wide`);
 });
 
-test("without a key the page asks for one, and a wrong one is refused in words", async ({ browser, base }) => {
+test("without a key the page asks for one, and refuses a wrong one with a message", async ({ browser, base }) => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.addInitScript(withoutKey);
@@ -179,7 +179,7 @@ test("without a key the page asks for one, and a wrong one is refused in words",
   await page.fill("#ask-key", "not-a-key");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => /does not work/.test(document.getElementById("ask-why").textContent), null, { timeout: WAIT_MS });
-  assert((await page.evaluate(() => sessionStorage.length)) === 0, "the refused key is kept");
+  assert((await page.evaluate(() => sessionStorage.length)) === 0, "the refused key is stored");
   await context.close();
 });
 
@@ -199,7 +199,7 @@ async function seq(page, card) {
   return Number(await page.getAttribute(`#${card}`, "data-seq"));
 }
 
-/** Runs before the page's own scripts: keeps hold of its sockets and of what they were told. */
+/** Runs before the page's own scripts: records its sockets and the commands they send. */
 function watchSockets() {
   window.sockets = [];
   window.commands = [];

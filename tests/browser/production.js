@@ -31,7 +31,7 @@ async function push(base, key, line) {
   assert(said.accepted === 1, `the hub refused a line: ${JSON.stringify(said)}`);
 }
 
-test("visitors see what is sold, a way to register and the boards that the operator allows", async ({ page, base, directory, shoot }) => {
+test("visitors see the products, a link to register and the boards that the operator allows", async ({ page, base, directory, shoot }) => {
   const key = await matchwire(directory, "feeds", "key", "create", "acme");
   const fixture = { sides: [{ name: "Ashby Town" }, { name: "Calder Vale" }] };
   await push(base, key, { sport: "football", match: "m1", fact: { fixture } });
@@ -44,7 +44,7 @@ test("visitors see what is sold, a way to register and the boards that the opera
   await shoot("landing", { whole: true });
 });
 
-test("who has a key opens the live page with it", async ({ page, base }) => {
+test("a key opens the live page", async ({ page, base }) => {
   await page.getByRole("link", { name: "Open the live page" }).click();
   await page.waitForSelector("#ask:not([hidden])", { timeout: WAIT_MS });
   assert(/Enter your API key/.test(await text(page, "#ask")), "no word of the key");

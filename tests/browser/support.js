@@ -29,7 +29,7 @@ export function text(page, selector) {
   return page.locator(selector).first().innerText();
 }
 
-/** A hub in a folder of its own, with these variables besides. A demo starts with the past that another has written. */
+/** A hub in its own folder, with these additional variables. A demo starts with a past that was written before. */
 async function startHub(directory, variables) {
   const database = join(directory, "hub.db");
   if (DEMO_DATABASE && variables.MATCHWIRE_DEMO_ENABLED !== "false") await copyFile(DEMO_DATABASE, database);
@@ -48,7 +48,7 @@ async function startHub(directory, variables) {
       resolve(new URL("/", found[1]).href);
     });
   });
-  // What it keeps is removed after it has ended, or it would complain of that.
+  // Its files are removed after it has ended; otherwise it would report errors.
   const stop = () => new Promise((resolve) => hub.once("exit", resolve) && hub.kill("SIGTERM"));
   return { base, stop };
 }
@@ -65,7 +65,7 @@ async function openBrowser(directory, init) {
 
   const complaints = [];
   let offline = false;
-  // A refused connection is what the test asked for while the network is off; nothing else is.
+  // Only refused connections while the network is off are expected.
   const expected = (line) => offline && /WebSocket|ERR_INTERNET_DISCONNECTED/.test(line);
   page.on("console", (message) => {
     if (message.type() === "error" && !expected(message.text())) complaints.push(message.text());

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A WebSocket client nobody here wrote (Python `websockets`), against a hub that is running.
+"""A third-party WebSocket client (Python `websockets`), against a running hub.
 
     pip install -r requirements.txt
     python3 websockets_client.py --url ws://127.0.0.1:8080/stream/v1 --key KEY \
         --key-without-addon KEY2
 
-Every transport of the key, the order of the first frames, images and continuous updates, and what a
-refused client is told. The last line is `N passed, N failed, N skipped`; the exit code is 1 if
+Every transport of the key, the order of the first frames, images and continuous updates, and the error of a
+refused client. The last line is `N passed, N failed, N skipped`; the exit code is 1 if
 anything failed.
 """
 
@@ -21,7 +21,7 @@ from websockets.asyncio.client import connect
 
 # Generous: a test waits for something to happen, and a busy machine is no failure.
 WAIT_S = 30
-# Enough to show that `prev` continues. A match in play says something every few seconds, the health
+# Enough to show that `prev` continues. A match in play sends something every few seconds, the health
 # of the sources now and then, the board of the day only when a score or a status changes.
 UPDATES = {"match": 5, "feeds": 1, "football": 0}
 
@@ -42,7 +42,7 @@ class Hub:
 
 
 async def frame(socket):
-    """The next frame. Everything the hub says is a JSON object in a text message."""
+    """The next frame. Everything the hub sends is a JSON object in a text message."""
     message = await asyncio.wait_for(socket.recv(), WAIT_S)
     assert isinstance(message, str), "a binary message"
     parsed = json.loads(message)
@@ -63,12 +63,12 @@ async def accepted(hub, url=None, selected=None, **options):
         assert socket.subprotocol == selected, f"selected {socket.subprotocol!r}"
         # The library would refuse an answer we did not offer; an echo of the key we did offer it
         # would not, so that is looked for in the raw answer.
-        assert hub.key not in str(socket.response.headers), "the key stands in the answer"
+        assert hub.key not in str(socket.response.headers), "the key is in the answer"
         await hello(socket)
 
 
 async def refused(url, code, error, **options):
-    """The upgrade succeeds, one error frame says why, and the code says so again."""
+    """The upgrade succeeds, one error frame gives the reason, and the close code repeats it."""
     async with connect(url, proxy=None, **options) as socket:
         said = await frame(socket)
         assert said["type"] == "error", f"the first frame is {said['type']}"
@@ -283,7 +283,7 @@ async def main():
         name = test.__name__.replace("_", " ")
         try:
             skip = await test(hub)
-        except Exception as error:  # noqa: BLE001 - each test reports whatever went wrong, and the next runs
+        except Exception as error:  # noqa: BLE001 - each test reports any error, and the next runs
             failed += 1
             print(f"FAILED  {name}\n        {type(error).__name__}: {error}")
             continue

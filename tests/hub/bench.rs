@@ -117,7 +117,7 @@ impl Bench {
     }
 
     /// A source is alive and has nothing to report.
-    pub(crate) fn heard(&mut self, source: SourceNumber) {
+    pub(crate) fn sign_of_life(&mut self, source: SourceNumber) {
         let mut changes = Vec::new();
         self.hub.note_sign_of_life(source, self.now, self.now, &mut changes);
         changes.iter().for_each(|change| self.read(change));

@@ -26,11 +26,11 @@ fn bench(sport: Sport) -> Bench {
         date: None,
         sides: None,
     };
-    tell(&mut bench, 0, event(sport, Fact::Fixture(fixture)));
+    apply(&mut bench, 0, event(sport, Fact::Fixture(fixture)));
     bench
 }
 
-fn tell(bench: &mut Bench, second: i64, event: Event) {
+fn apply(bench: &mut Bench, second: i64, event: Event) {
     let at = Some(START + second * 1_000_000);
     let (_, errors) = bench.apply(&Batch { at, price_changes: 0, events: vec![event] });
     assert_eq!(errors, []);
@@ -38,7 +38,7 @@ fn tell(bench: &mut Bench, second: i64, event: Event) {
 }
 
 /// Every event of a channel as `kind eid` and its subject.
-fn told(bench: &Bench, channel: &str) -> Vec<String> {
+fn event_lines(bench: &Bench, channel: &str) -> Vec<String> {
     let frames = bench.readers[channel].frames.iter().map(parse);
     let events = frames.flat_map(|it| it["events"].as_array().cloned().unwrap_or_default());
     let text = |it: &Value, name: &str| it[name].as_str().unwrap_or("-").to_owned();
@@ -75,7 +75,7 @@ fn score_is_published_and_retracted() {
         board(ScoreboardStatus::Finished, [2, 0]),
     ];
     for (second, board) in (1..).zip(boards) {
-        tell(&mut bench, second, event(Sport::Hockey, Fact::Scoreboard(board)));
+        apply(&mut bench, second, event(Sport::Hockey, Fact::Scoreboard(board)));
     }
     let expected = [
         "score score-1-0 -",
@@ -86,7 +86,7 @@ fn score_is_published_and_retracted() {
         "correct correct-2 finish-1",
         "finish finish-2 -",
     ];
-    assert_eq!(told(&bench, "hockey/1"), expected);
+    assert_eq!(event_lines(&bench, "hockey/1"), expected);
     let data = &bench.readers["hockey/1"].data;
     assert_eq!(data["life"], "ended");
     assert_eq!(data["status"], "finished");
@@ -114,10 +114,10 @@ fn race_is_published_and_its_order_corrected() {
     ];
     for (second, (status, runners)) in (1..).zip(races) {
         let race = Race { status, runners };
-        tell(&mut bench, second, event(Sport::HorseRacing, Fact::Race(race)));
+        apply(&mut bench, second, event(Sport::HorseRacing, Fact::Race(race)));
     }
     let expected = ["off off -", "finish finish -", "correct correct-1 finish"];
-    assert_eq!(told(&bench, "horseracing/1"), expected);
+    assert_eq!(event_lines(&bench, "horseracing/1"), expected);
     let data = &bench.readers["horseracing/1"].data;
     assert_eq!(data["runners"]["8"]["position"], 1);
     assert_eq!(data["runners"].get("9"), None);

@@ -70,11 +70,11 @@ fn in_order(raw: Vec<Raw>) -> Vec<Batch> {
     let mut batches = Vec::new();
     for (gap, events) in raw {
         now += gap;
-        let mut told: Vec<Event> = Vec::new();
+        let mut applied: Vec<Event> = Vec::new();
         for event in events {
             let event = match event {
                 RawEvent::Event(event) => event,
-                RawEvent::Again => match told.last() {
+                RawEvent::Again => match applied.last() {
                     Some(event) => event.clone(),
                     None => continue,
                 },
@@ -92,9 +92,9 @@ fn in_order(raw: Vec<Raw>) -> Vec<Batch> {
                     tennis(id, TennisFact::Retract { of: name("p", serial), why, score })
                 }
             };
-            told.push(event);
+            applied.push(event);
         }
-        batches.push(Batch { at: Some(now), price_changes: 1, events: told });
+        batches.push(Batch { at: Some(now), price_changes: 1, events: applied });
     }
     batches
 }
@@ -123,24 +123,24 @@ fn event() -> impl Strategy<Value = RawEvent> {
             (Id(6), Sport::Cricket),
         ])
     };
-    let told = |((match_id, sport), fact)| RawEvent::Event(Event { sport, match_id, fact });
+    let event_of = |((match_id, sport), fact)| RawEvent::Event(Event { sport, match_id, fact });
     let of_football = |(match_id, fact)| {
         let fact = Fact::Football(fact);
         RawEvent::Event(Event { sport: Sport::Football, match_id, fact })
     };
     prop_oneof![
-        4 => (any_match(), fixture().prop_map(Fact::Fixture)).prop_map(told),
+        4 => (any_match(), fixture().prop_map(Fact::Fixture)).prop_map(event_of),
         8 => (football(), football_fact()).prop_map(of_football),
         4 => point().prop_map(|raw| RawEvent::Point { id: Id(3), raw }),
         1 => score().prop_map(|score| RawEvent::TakeBack { id: Id(3), score }),
         1 => tennis_fact().prop_map(|fact| RawEvent::Event(tennis(Id(3), fact))),
-        12 => (any_match(), odds().prop_map(Fact::Odds)).prop_map(told),
+        12 => (any_match(), odds().prop_map(Fact::Odds)).prop_map(event_of),
         2 => Just(RawEvent::Again),
-        3 => scoreboard().prop_map(move |it| told(((Id(5), Sport::Hockey), Fact::Scoreboard(it)))),
-        3 => race().prop_map(move |it| told(((Id(4), Sport::HorseRacing), Fact::Race(it)))),
+        3 => scoreboard().prop_map(move |it| event_of(((Id(5), Sport::Hockey), Fact::Scoreboard(it)))),
+        3 => race().prop_map(move |it| event_of(((Id(4), Sport::HorseRacing), Fact::Race(it)))),
         // For a match of another sport, and for one that was never introduced.
         1 => football_fact().prop_map(move |fact| of_football((Id(3), fact))),
-        1 => odds().prop_map(move |fact| told(((Id(9), Sport::Football), Fact::Odds(fact)))),
+        1 => odds().prop_map(move |fact| event_of(((Id(9), Sport::Football), Fact::Odds(fact)))),
     ]
 }
 
@@ -269,8 +269,8 @@ fn scoreboard() -> impl Strategy<Value = Scoreboard> {
         (0..5_u32, any::<bool>()).prop_map(|(second, running)| MatchClock { second, running });
     let period = option::of(select(vec!["p1", "p2"]));
     let winner = option::of(select(Side::BOTH.to_vec()));
-    let told = (status, option::of(pair()), vec(pair(), 0..3), period, option::of(clock), winner);
-    told.prop_map(|(status, score, periods, period, clock, winner)| Scoreboard {
+    let fields = (status, option::of(pair()), vec(pair(), 0..3), period, option::of(clock), winner);
+    fields.prop_map(|(status, score, periods, period, clock, winner)| Scoreboard {
         status,
         score,
         periods,

@@ -116,7 +116,7 @@ fn joined() -> (Bench, SourceNumber) {
 }
 
 #[test]
-fn matches_that_are_the_same_are_one_from_the_start() {
+fn identical_matches_are_joined_from_the_start() {
     let (mut bench, _) = joined();
     let name = format!("football/{}", BETFAIR.own());
     assert_eq!(bench.hub.matches(), 1);
@@ -148,10 +148,10 @@ fn sides_keep_their_ids_when_a_better_source_joins() {
 
 #[test]
 fn player_1_of_one_is_player_2_of_another() {
-    let told =
+    let provider_fixture =
         |provider, key, names| ProviderFixture { sport: Sport::Tennis, provider, key, names };
-    let one = told("betfair", "1", Some(["Novak Djokovic", "Rafael Nadal"]));
-    let other = told("slam-pointbypoint", "2", Some(["R. Nadal", "N. Djokovic"]));
+    let one = provider_fixture("betfair", "1", Some(["Novak Djokovic", "Rafael Nadal"]));
+    let other = provider_fixture("slam-pointbypoint", "2", Some(["R. Nadal", "N. Djokovic"]));
     let mut bench = Bench::new(SETTINGS);
     let points = second(&mut bench);
     let outcomes = [Outcome::Player1, Outcome::Player2];

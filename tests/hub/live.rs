@@ -187,7 +187,7 @@ fn followed() -> (LegacyClient, CatchUp) {
 }
 
 #[test]
-fn frames_are_those_of_the_wild() {
+fn frames_match_the_captured_ones() {
     let (mut client, begun) = followed();
     let mut frames = vec![String::from_utf8_lossy(&payload(&begun.frames[0].frame)).into_owned()];
 
@@ -225,7 +225,7 @@ fn frames_are_those_of_the_wild() {
 }
 
 #[test]
-fn cadence_is_that_of_the_wild() {
+fn cadence_matches_the_captured_one() {
     let (mut client, _begun) = followed();
     client.wait(61);
     let kinds = |frames: &[String], kind: &str| {
@@ -243,7 +243,7 @@ fn cadence_is_that_of_the_wild() {
     client.set_source_health(FeedState::Down);
     client.wait(31);
     let frames = client.take();
-    assert_eq!(kinds(&frames, "livedata"), 0, "nobody knows the time of play");
+    assert_eq!(kinds(&frames, "livedata"), 0, "the playing time is unknown");
     let events: Vec<Value> = frames
         .iter()
         .map(|frame| serde_json::from_str(frame).expect("JSON"))
@@ -389,7 +389,7 @@ fn actions_are_where_the_ball_is() {
         [ball(880, 300, Side::First, Situation::ShotOffTarget), counted(501, 2), counted(502, 1)];
     assert_eq!(action(&both)[3], Value::Null, "either may have shot");
     let alone = ball(870, 300, Side::First, Situation::ShotOffTarget);
-    assert_eq!(action(&[alone])[3], Value::Null, "nobody was counted");
+    assert_eq!(action(&[alone])[3], Value::Null, "no player was counted");
     let goal = IncidentKind::Goal(GoalKind::Regular);
     let scored = [happened("g1", goal, Side::First), ball(1000, 500, Side::First, Situation::Goal)];
     assert_eq!(action(&scored), [json!("goal"), json!(100), json!(50), json!(501)]);

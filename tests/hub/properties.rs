@@ -14,7 +14,7 @@ use crate::{
 proptest! {
     /// At any moment, applying every update to the first image gives the current image.
     #[test]
-    fn updates_lead_to_the_image(batches in batches(40), looks in any::<u64>()) {
+    fn updates_add_up_to_the_image(batches in batches(40), looks in any::<u64>()) {
         let mut bench = Bench::new(SETTINGS);
         for (number, batch) in batches.iter().enumerate() {
             bench.apply(batch);
@@ -30,7 +30,7 @@ proptest! {
 
     /// From every sequence, a reader that resumes gets what it missed, however small the parts.
     #[test]
-    fn resuming_leads_to_the_image(batches in batches(30), bytes_max in 1..4000_usize) {
+    fn resumed_updates_add_up_to_the_image(batches in batches(30), bytes_max in 1..4000_usize) {
         let mut bench = Bench::new(SETTINGS);
         batches.iter().for_each(|batch| drop(bench.apply(batch)));
         for (name, head) in bench.heads() {
@@ -42,7 +42,7 @@ proptest! {
 
     /// The window is bounded: all positions before it are refused, and all in it are honoured.
     #[test]
-    fn window_has_one_edge(batches in batches(30), bytes in 500..20_000_usize) {
+    fn tail_window_has_one_boundary(batches in batches(30), bytes in 500..20_000_usize) {
         let window = TailWindow { bytes, ..SETTINGS.window };
         let mut bench = Bench::new(HubSettings { window, ..SETTINGS });
         batches.iter().for_each(|batch| drop(bench.apply(batch)));
@@ -67,7 +67,7 @@ proptest! {
     /// The same facts make the same changes with the same numbers, whenever they are received: a
     /// demo that resumes after a restart continues under its epoch.
     #[test]
-    fn changes_follow_from_the_facts_alone(
+    fn changes_depend_only_on_the_facts(
         batches in batches(60),
         keep_us in 0..3_600_000_000_i64,
         matches_max in 2..5_usize,
@@ -98,9 +98,9 @@ fn frames(changes: &[Change]) -> Vec<String> {
     changes.iter().map(frame).collect()
 }
 
-/// A batch that changes nothing leaves the images unchanged, whatever it contains.
+/// A batch that changes nothing leaves all images unchanged.
 #[test]
-fn empty_batch_is_nothing() {
+fn empty_batch_changes_nothing() {
     let mut bench = Bench::new(SETTINGS);
     let (changes, errors) = bench.apply(&Batch::default());
     assert!(changes.is_empty() && errors.is_empty());

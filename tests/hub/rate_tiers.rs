@@ -94,7 +94,7 @@ fn flush(bench: &mut Bench, modests: &mut RateLimitedReaders, later: Micros) {
 proptest! {
     /// At any rate and from any position: the same document, and every event once and in order.
     #[test]
-    fn rates_lead_to_the_image(
+    fn rate_limited_updates_add_up_to_the_image(
         batches in batches(40),
         joins in prop::collection::vec((any::<Index>(), any::<Index>(), 1..7_usize), 1..30),
         pauses in prop::collection::vec(0..300_000_i64, 40),
@@ -129,18 +129,18 @@ proptest! {
 #[test]
 fn end_of_a_source_releases_held_updates() {
     let mut bench = Bench::new(SETTINGS);
-    let told = |minute: Micros| {
+    let starting_at = |minute: Micros| {
         let mut fixture = fixture(1);
         let Fact::Fixture(it) = &mut fixture.fact else { panic!("it is a fixture") };
         it.start = Some(minute);
         Batch { events: vec![fixture], ..Batch::default() }
     };
-    bench.apply(&told(1));
+    bench.apply(&starting_at(1));
     let mut modests = RateLimitedReaders::new();
     let key = ("football/1".to_owned(), Rate::Ms5000);
     modests.insert(key.clone(), join(&mut bench.hub, &key.0, key.1));
     for minute in 2..5 {
-        let (changes, _) = bench.apply(&told(minute));
+        let (changes, _) = bench.apply(&starting_at(minute));
         read(&mut modests, &changes);
     }
     assert_eq!(modests[&key].data["start"], 2);
@@ -168,7 +168,7 @@ fn urgent(changes: &[Change]) -> BTreeMap<&str, bool> {
 }
 
 #[test]
-fn suspensions_and_nothing_else_are_urgent() {
+fn only_suspensions_are_urgent() {
     let mut bench = Bench::new(SETTINGS);
     let book = "football/1/odds/betfair";
     let mut check = |events: Vec<Event>, expected: &[(&str, bool)]| {

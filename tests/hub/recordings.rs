@@ -94,7 +94,10 @@ fn check(file: &str, batches_max: usize) {
 }
 
 /// A file of the shared recordings; `None`, with a message, if they are missing.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must see that one was skipped")]
+#[expect(
+    clippy::print_stderr,
+    reason = "the person who runs the tests must see that one was skipped"
+)]
 fn shared(name: &str) -> Option<PathBuf> {
     let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/feeds"));
     if !feeds.is_dir() {

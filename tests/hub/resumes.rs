@@ -85,7 +85,7 @@ fn resume(bench: &mut Bench, from: u64, max: usize) -> ResumeCost {
 }
 
 #[test]
-fn reader_far_behind_gets_its_way_in_bounded_answers() {
+fn reader_far_behind_resumes_in_bounded_answers() {
     let mut bench = traded();
     let head = bench.readers[BOOK].frames.len() as u64;
     let resumed = resume(&mut bench, head - 2_000, AN_ANSWER);
@@ -96,7 +96,7 @@ fn reader_far_behind_gets_its_way_in_bounded_answers() {
 }
 
 #[test]
-fn what_was_merged_for_one_reader_is_not_merged_again_for_others() {
+fn updates_merged_for_one_reader_are_reused_for_others() {
     let mut bench = traded();
     let head = bench.readers[BOOK].frames.len() as u64;
     let first = resume(&mut bench, head - 2_000, usize::MAX);

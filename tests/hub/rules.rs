@@ -11,7 +11,7 @@ use crate::bench::{Bench, SETTINGS, START};
 
 const MINUTE: Micros = 60_000_000;
 
-/// Ended matches are kept for ten minutes, and there is room for two.
+/// Ended matches remain for ten minutes, and there is room for two.
 const SHORT: HubSettings = HubSettings { ended_keep_us: 10 * MINUTE, matches_max: 2, ..SETTINGS };
 
 pub(crate) fn event(id: u64, fact: Fact) -> Event {
@@ -61,7 +61,7 @@ fn has(bench: &Bench, id: u64) -> bool {
 }
 
 #[test]
-fn ended_match_goes_in_its_time_and_comes_back_under_another_epoch() {
+fn ended_match_is_evicted_and_comes_back_under_another_epoch() {
     let mut bench = Bench::new(SHORT);
     bench.apply(&at(0, &[fixture(1), status(1, FootballStatus::Finished)]));
     bench.apply(&at(10, &[fixture(2)]));
@@ -100,7 +100,7 @@ fn match_goes_on_when_a_market_opens_after_all_closed() {
 }
 
 #[test]
-fn new_match_takes_the_place_of_the_first_that_ended() {
+fn new_match_replaces_the_first_that_ended() {
     let mut bench = Bench::new(SHORT);
     bench.apply(&at(0, &[fixture(1), fixture(2)]));
     let (_, errors) = bench.apply(&at(0, &[fixture(3)]));
@@ -116,7 +116,7 @@ fn new_match_takes_the_place_of_the_first_that_ended() {
 }
 
 #[test]
-fn market_keeps_its_last_transitions_and_readers_the_same() {
+fn market_and_readers_keep_the_same_last_transitions() {
     let mut bench = Bench::new(SETTINGS);
     bench.apply(&at(0, &[fixture(1)]));
     for minute in 1..=50 {
@@ -151,7 +151,7 @@ fn source_with_most_matches_makes_room_for_others() {
     bench.apply(&at(4, &[over(3)]));
     let (_, errors) = bench.apply_from(other, &at(5, &[fixture(8)]));
     assert_eq!(errors, []);
-    assert!(!has(&bench, 3) && has(&bench, 8), "the greedy source kept its place");
+    assert!(!has(&bench, 3) && has(&bench, 8), "the greedy source stayed");
     assert!(has(&bench, 9), "the source with fewer matches gave one up");
     bench.check_images();
 }

@@ -33,7 +33,7 @@ fn first_minutes_hold_the_properties() {
 
 /// The matches that begin in the day's first minutes, played to the end.
 #[test]
-fn documents_end_in_the_truth() {
+fn final_documents_match_the_simulated_truth() {
     for seed in [3, 11] {
         let truth = Simulator::truth(seed, START);
         let matches: Vec<_> =

@@ -123,7 +123,7 @@ fn second_source_takes_over_when_the_first_is_down() {
     bench.apply_from(second, &at(3, &[score(2, 0), goal("b", 40)]));
     bench.health(bench.source, FeedState::Down);
     assert_eq!(bench.data(MATCH)["score"]["home"], 2);
-    assert_eq!(bench.data(MATCH)["feed"], "live", "the second is live, and tells it");
+    assert_eq!(bench.data(MATCH)["feed"], "live", "the second is live, and reports it");
     assert_eq!(kinds(&bench, MATCH), ["goal g1", "goal b"]);
     // It retracts, by its own id, a goal that both sources have reported.
     bench.apply_from(second, &at(4, &[retract("a", 1)]));
@@ -148,7 +148,7 @@ fn takeover_by_a_source_that_is_behind_keeps_the_score() {
 }
 
 #[test]
-fn higher_rank_leads_from_its_first_word_on() {
+fn higher_rank_leads_from_its_first_message() {
     let mut bench = Bench::new(SETTINGS);
     let better = second_source(&mut bench, ranked(200));
     bench.apply(&at(1, &[fixture(1), playing(), score(1, 0)]));
@@ -200,7 +200,7 @@ fn with_deadline() -> (Bench, SourceNumber) {
 }
 
 #[test]
-fn price_beyond_all_that_bookmakers_give_is_none() {
+fn absurd_price_is_left_out_of_the_consensus() {
     let mut bench = Bench::new(SETTINGS);
     let absurd = |id: &str| SelectionChange {
         id: id.into(),
@@ -263,17 +263,17 @@ fn heartbeats_keep_a_quiet_source_live() {
     let (mut bench, source) = with_deadline();
     for _ in 0..10 {
         bench.silence(SECOND / 2);
-        bench.heard(source);
+        bench.sign_of_life(source);
     }
     assert_eq!(bench.data(BOOK)["feed"], "live");
 }
 
 #[test]
-fn source_that_was_only_silent_is_live_with_its_next_message() {
+fn silent_source_is_live_with_its_next_message() {
     let (mut bench, source) = with_deadline();
     bench.silence(2 * SECOND);
     assert_eq!(bench.data(BOOK)["feed"], "late");
-    bench.heard(source);
+    bench.sign_of_life(source);
     assert_eq!(bench.data(BOOK)["feed"], "live");
     bench.silence(2 * SECOND);
     bench.apply_from(source, &then(5, &[prices("betfair", [210, 330, 400])]));
@@ -289,7 +289,7 @@ fn source_that_reported_trouble_is_live_only_after_it_reports_recovery() {
         let (mut bench, source) = with_deadline();
         bench.silence(2 * SECOND);
         bench.health(source, said);
-        bench.heard(source);
+        bench.sign_of_life(source);
         bench.apply_from(source, &then(5, &[prices("betfair", [210, 330, 400])]));
         assert_eq!(bench.data(BOOK)["suspended"], true, "{said:?}");
         bench.health(source, FeedState::Live);
@@ -299,7 +299,7 @@ fn source_that_reported_trouble_is_live_only_after_it_reports_recovery() {
 }
 
 #[test]
-fn source_whose_messages_are_whole_is_well_again_with_the_next() {
+fn source_of_complete_messages_recovers_with_the_next_one() {
     let (mut bench, source) = with_deadline();
     bench.silence(2 * SECOND);
     assert_eq!(bench.data(BOOK)["suspended"], true);
@@ -343,7 +343,7 @@ fn check_hold(kind: IncidentKind, why: Option<&str>) {
 }
 
 #[test]
-fn what_makes_prices_worthless_holds_books_in_the_same_transaction() {
+fn decisive_incident_holds_books_in_the_same_transaction() {
     check_hold(IncidentKind::Goal(GoalKind::Penalty), Some("goal"));
     check_hold(IncidentKind::Red, Some("red_card"));
     check_hold(IncidentKind::SecondYellow, Some("red_card"));
@@ -354,7 +354,7 @@ fn what_makes_prices_worthless_holds_books_in_the_same_transaction() {
 }
 
 #[test]
-fn book_that_suspends_itself_is_not_held_and_opens_by_its_own_word() {
+fn book_suspended_by_its_source_is_not_held_and_reopens_itself() {
     let mut bench = Bench::new(SETTINGS);
     let book = second_source(&mut bench, SourcePolicy::default());
     bench.apply(&then(0, &[fixture(1), playing()]));
@@ -375,7 +375,7 @@ fn book_that_suspends_itself_is_not_held_and_opens_by_its_own_word() {
 }
 
 #[test]
-fn nothing_is_held_because_of_the_play_where_that_is_switched_off() {
+fn incidents_hold_no_books_when_holds_are_disabled() {
     let mut bench = Bench::new(HubSettings { hold_us: 0, ..SETTINGS });
     let first = bench.source;
     with_book(&mut bench, first, 0);
@@ -399,7 +399,7 @@ fn another_source_of_a_book_takes_over_under_another_epoch() {
         second,
         &then(1, &[market("betfair", MarketStatus::Open), odds("betfair", ladder)]),
     );
-    assert_eq!(changes.len(), 0, "another one tells this book");
+    assert_eq!(changes.len(), 0, "another source has this book");
     let epoch = bench.readers[BOOK].epoch.clone();
     bench.health(bench.source, FeedState::Down);
     assert_ne!(bench.readers[BOOK].epoch, epoch);
@@ -408,7 +408,7 @@ fn another_source_of_a_book_takes_over_under_another_epoch() {
     assert_eq!(bench.data(BOOK)["feed"], "live");
     let consensus = &bench.data(CONSENSUS)["markets"]["match_winner"]["selections"];
     assert_eq!(consensus["home"]["price"], "3");
-    assert_eq!(consensus["draw"]["price"], Value::Null, "nobody offers it now");
+    assert_eq!(consensus["draw"]["price"], Value::Null, "no bookmaker offers it now");
     bench.check_images();
 }
 
@@ -481,9 +481,9 @@ proptest! {
             };
             bench.apply_from(who[usize::from(own)], &then(second * 3, &events));
             let after = bench.data(MATCH)["score"]["home"].as_u64().unwrap_or(0);
-            let told = &bench.readers[MATCH].events()[events_before..];
-            let says_so = told.iter().any(|it| ["retract", "correct"].contains(&text(it, "kind")));
-            prop_assert!(after >= before || says_so, "{before} to {after} by {told:?}");
+            let new_events = &bench.readers[MATCH].events()[events_before..];
+            let says_so = new_events.iter().any(|it| ["retract", "correct"].contains(&text(it, "kind")));
+            prop_assert!(after >= before || says_so, "{before} to {after} by {new_events:?}");
             let book = bench.data(BOOK);
             if text(book, "feed") != "live" {
                 prop_assert_eq!(&book["suspended"], true);

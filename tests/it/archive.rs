@@ -1,4 +1,4 @@
-//! Everything that has passed through the hub is archived, whatever happens to the hub.
+//! Everything that has passed through the hub is archived, even if the hub crashes.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sqlx::AnyPool;
 
-use crate::support::{Hub, QUIET, Setting, asked_until, on_sqlite, pause, shared};
+use crate::support::{Hub, QUIET, Setting, on_sqlite, pause, poll_until, shared};
 
 const WRITES: Setting = ("ARCHIVE_WRITE_MS", "50");
 const WRITTEN: &str = "matchwire_archive_matches_total";
@@ -41,7 +41,7 @@ async fn check_consistent(pool: &AnyPool, when: &str) {
 }
 
 /// By id: the number of archived incidents and points of each match.
-async fn told(pool: &AnyPool) -> BTreeMap<i64, usize> {
+async fn item_counts(pool: &AnyPool) -> BTreeMap<i64, usize> {
     let records: Vec<(i64, String)> = sqlx::query_as("SELECT id, record FROM archive_matches")
         .fetch_all(pool)
         .await
@@ -71,14 +71,14 @@ async fn archive_survives_a_crash() {
         hub.kill();
         let pool = place.pool().await;
         check_consistent(&pool, "after the crash").await;
-        let (before, opened) = (told(&pool).await, openings(&pool).await);
-        assert!(!before.is_empty() && !opened.is_empty(), "the demo tells matches and prices");
+        let (before, opened) = (item_counts(&pool).await, openings(&pool).await);
+        assert!(!before.is_empty() && !opened.is_empty(), "the demo has matches and prices");
 
         let mut hub = Hub::start_on(&place, &["serve"], &[WRITES]);
         hub.until_counted_to(WRITTEN, 100.0).await;
         assert_eq!(hub.stop(), Some(0));
         check_consistent(&pool, "after the stop").await;
-        let after = told(&pool).await;
+        let after = item_counts(&pool).await;
         for (id, size) in before {
             assert!(after.get(&id).is_some_and(|it| *it >= size), "match {id} lost some of it");
         }
@@ -119,7 +119,7 @@ async fn push_in_play(hub: &Hub, feed: &str) {
 }
 
 async fn until(hub: &Hub, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-    asked_until(path, async || hub.get(path).await.json(), is_so).await
+    poll_until(path, async || hub.get(path).await.json(), is_so).await
 }
 
 /// A match in play when the hub is killed, without later reports, does not stay in play forever,
@@ -149,19 +149,22 @@ async fn match_in_play_at_a_crash_is_unresolved_until_a_source_reports_it() {
         assert!(count(&pool, open).await > 0, "as it stood");
 
         let mut hub = Hub::start_on(&place, &["serve"], &settings);
-        let told = until(&hub, &event, |event| event["status"] == "unresolved").await;
+        let unresolved = until(&hub, &event, |event| event["status"] == "unresolved").await;
         assert_eq!(
-            json!([told["home_score"], told["away_score"]]),
+            json!([unresolved["home_score"], unresolved["away_score"]]),
             json!([null, null]),
             "no result"
         );
-        assert_eq!((&told["live_websocket"], &told["period"]), (&json!(false), &json!("")));
+        assert_eq!(
+            (&unresolved["live_websocket"], &unresolved["period"]),
+            (&json!(false), &json!(""))
+        );
         let live = hub.get(&format!("/api/v2/events/live/?token={key}")).await.json();
         assert_eq!(live["count"], 0, "{live}");
         let prices = hub.get(&odds(id)).await.json();
         assert_eq!(price(&prices)["suspended"], true, "{prices}");
-        assert_eq!(count(&pool, open).await, 0, "a price that nobody offers");
-        let table = format!("/api/v2/leagues/{}/standings/?token={key}", told["league_id"]);
+        assert_eq!(count(&pool, open).await, 0, "a price that no bookmaker offers");
+        let table = format!("/api/v2/leagues/{}/standings/?token={key}", unresolved["league_id"]);
         let table = hub.get(&table).await.json();
         for row in table["standings"].as_array().expect("a table") {
             assert_eq!((&row["played"], &row["live"]), (&json!(0), &json!(false)), "{table}");

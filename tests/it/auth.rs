@@ -100,7 +100,7 @@ async fn refused_client_gets_the_reason() {
 }
 
 #[tokio::test]
-async fn account_has_so_many_sockets_and_no_more() {
+async fn sockets_per_account_are_limited() {
     let settings = [QUIET, ("FANOUT_SOCKETS_MAX_PER_ACCOUNT", "2")];
     let hub = Hub::start_with(&["serve"], &settings);
     let (key, other) = (hub.key(&["websocket"]), hub.key(&["websocket"]));
@@ -180,7 +180,7 @@ async fn ticket_opens_one_socket() {
 }
 
 #[tokio::test]
-async fn ticket_is_bought_with_any_rest_credential_and_not_without() {
+async fn ticket_requires_a_rest_credential() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);
     let path = "/api/v2/stream/ticket/";

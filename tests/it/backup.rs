@@ -34,7 +34,7 @@ async fn backup_of_a_running_hub_contains_its_keys() {
 }
 
 #[test]
-fn a_missing_database_is_said_plainly() {
+fn missing_database_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let (code, said) = backup(&folder.path().join("none.db"), &folder.path().join("copy.db"));
     assert_eq!(code, Some(1));

@@ -49,18 +49,18 @@ impl Playback {
     async fn check(&mut self, name: &str, expected: &[(u64, &str)]) {
         let path = self.hub.folder.path().join("hub.db.quarantine.ndjson");
         let text = fs::read_to_string(path).unwrap_or_default();
-        let kept: Vec<Value> =
+        let quarantined: Vec<Value> =
             text.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect();
         let place = |line: &u64| {
             let file = self.hub.folder.path().join(name);
             format!("{}:{line}", file.display())
         };
         let found: Vec<_> =
-            kept.iter().map(|it| (text_of(it, "place"), text_of(it, "kind"))).collect();
+            quarantined.iter().map(|it| (text_of(it, "place"), text_of(it, "kind"))).collect();
         let wanted: Vec<_> =
             expected.iter().map(|(line, kind)| (place(line), (*kind).to_owned())).collect();
         assert_eq!(found, wanted, "{text}");
-        for line in &kept {
+        for line in &quarantined {
             assert!(!text_of(line, "reason").is_empty(), "{line}");
             assert!(line["at"].is_i64() && line["bytes"].is_string(), "{line}");
         }
@@ -79,8 +79,8 @@ impl Playback {
         self.hub.stop();
         kinds.dedup();
         let printed = self.hub.printed();
-        let told = printed.lines().filter(|line| line.contains("message refused"));
-        assert_eq!(told.count(), kinds.len(), "{printed}");
+        let refusals = printed.lines().filter(|line| line.contains("message refused"));
+        assert_eq!(refusals.count(), kinds.len(), "{printed}");
     }
 
     /// The last price of runner 7 of a market.
@@ -133,7 +133,7 @@ async fn good_lines_count_among_bad_ones() {
 }
 
 #[tokio::test]
-async fn message_that_ran_backwards_is_used_all_the_same() {
+async fn message_with_an_earlier_time_is_still_used() {
     let lines = [MARKET.defined("OPEN", 100), MARKET.traded("2.5", 101), MARKET.traded("2.4", 1)];
     let mut played = play_lines(&lines).await;
     assert_eq!(played.price(MARKET), "2.4");
@@ -141,7 +141,7 @@ async fn message_that_ran_backwards_is_used_all_the_same() {
 }
 
 #[tokio::test]
-async fn file_that_ends_in_the_midst_of_a_line_counts_up_to_there() {
+async fn file_that_ends_inside_a_line_counts_up_to_that_line() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let text = [MARKET.defined("OPEN", 0), MARKET.traded("2.5", 1), MARKET.traded("2.6", 2)];
     let text = text.join("\n");
@@ -152,7 +152,7 @@ async fn file_that_ends_in_the_midst_of_a_line_counts_up_to_there() {
 }
 
 #[tokio::test]
-async fn archive_that_is_cut_counts_up_to_there() {
+async fn truncated_archive_counts_up_to_the_cut() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let lines = MARKET.busy(5_000, 100);
     let mut archive = GzEncoder::new(Vec::new(), Compression::default());
@@ -162,9 +162,10 @@ async fn archive_that_is_cut_counts_up_to_there() {
     let mut played = play(folder, "feed.json.gz", &[]).await;
     let price = played.price(MARKET).as_str().expect("a price").to_owned();
     assert!(price.parse::<f64>().is_ok_and(|price| price > 2.0), "{price}");
-    let kept = fs::read_to_string(played.hub.folder.path().join("hub.db.quarantine.ndjson"));
-    let kept: Value = serde_json::from_str(&kept.expect("a quarantine")).expect("one line");
-    let place = text_of(&kept, "place");
+    let quarantined = fs::read_to_string(played.hub.folder.path().join("hub.db.quarantine.ndjson"));
+    let quarantined: Value =
+        serde_json::from_str(&quarantined.expect("a quarantine")).expect("one line");
+    let place = text_of(&quarantined, "place");
     let (_, line) = place.rsplit_once(':').expect("a place has a line");
     let line: u64 = line.parse().expect("a number");
     assert!((100..5_000).contains(&line), "the cut is at half the file, not at line {line}");
@@ -211,5 +212,5 @@ async fn quarantine_is_bounded_and_counts_go_on() {
     let newest = fs::read_to_string(path("hub.db.quarantine.ndjson")).expect("the newest");
     let older = fs::read_to_string(path("hub.db.quarantine.ndjson.1")).expect("the older");
     assert!(newest.len() + older.len() <= 20_000, "{} and {}", newest.len(), older.len());
-    assert!(newest.contains("number 1999"), "the newest are kept: {newest}");
+    assert!(newest.contains("number 1999"), "the newest remain: {newest}");
 }

@@ -55,7 +55,7 @@ async fn long_text_is_compressed_and_short_is_not() {
 }
 
 #[tokio::test]
-async fn other_origins_may_ask_what_needs_a_key_or_none_and_no_page() {
+async fn cross_origin_requests_are_allowed_for_the_api_and_no_page() {
     let hub = quiet(&[]);
     let wish = [
         ("origin", "https://page.test"),
@@ -101,7 +101,7 @@ async fn other_origins_may_ask_what_needs_a_key_or_none_and_no_page() {
 }
 
 #[tokio::test]
-async fn methods_and_slashes_are_as_everywhere() {
+async fn head_and_missing_slash_work_and_other_methods_get_405() {
     let hub = quiet(&[]);
     let key = format!("Token {}", hub.key(&["sports", "odds", "websocket"]));
     let key = [("authorization", key.as_str())];
@@ -111,8 +111,8 @@ async fn methods_and_slashes_are_as_everywhere() {
     assert_eq!(get.status, 200);
     let head = ask(&hub, "HEAD", path, &key).await;
     assert_eq!((head.status, head.header("etag")), (200, tag.as_deref()));
-    let told = head.header("content-length").map(|it| it.parse().expect("a number"));
-    assert_eq!(told, Some(length));
+    let content_length = head.header("content-length").map(|it| it.parse().expect("a number"));
+    assert_eq!(content_length, Some(length));
     let bare = ask(&hub, "GET", path.trim_end_matches('/'), &key).await;
     assert_eq!((bare.status, bare.header("etag")), (200, tag.as_deref()));
     for (method, path) in [
@@ -133,7 +133,7 @@ async fn methods_and_slashes_are_as_everywhere() {
 }
 
 #[tokio::test]
-async fn addresses_that_are_too_long_are_refused_alike() {
+async fn overlong_urls_are_refused_with_a_json_error() {
     let hub = quiet(&[]);
     let key = format!("Token {}", hub.key(&[]));
     let long = format!("/api/v2/events/live/?tz={}", "x".repeat(9000));
@@ -148,20 +148,20 @@ async fn addresses_that_are_too_long_are_refused_alike() {
 }
 
 #[tokio::test]
-async fn addresses_in_answers_are_those_that_the_client_used() {
+async fn urls_in_responses_use_the_host_of_the_request() {
     let servers = async |hub: &Hub, headers: &[(&str, &str)]| {
         let answer = hub.request("GET", "/api/schema/", headers).await.json();
         answer["servers"][0]["url"].as_str().expect("an address").to_owned()
     };
-    let told = [("x-forwarded-host", "api.test"), ("x-forwarded-proto", "https")];
+    let forwarded = [("x-forwarded-host", "api.test"), ("x-forwarded-proto", "https")];
     let hub = quiet(&[]);
     assert_eq!(
-        servers(&hub, &told).await,
+        servers(&hub, &forwarded).await,
         format!("http://{}", hub.address),
         "no proxy is trusted"
     );
     let hub = quiet(&[("SERVER_FORWARDED_HEADER", "x-forwarded-for")]);
-    assert_eq!(servers(&hub, &told).await, "https://api.test");
+    assert_eq!(servers(&hub, &forwarded).await, "https://api.test");
     let hub = quiet(&[("SERVER_PUBLIC_URL", "https://own.test")]);
-    assert_eq!(servers(&hub, &told).await, "https://own.test");
+    assert_eq!(servers(&hub, &forwarded).await, "https://own.test");
 }

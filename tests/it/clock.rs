@@ -86,7 +86,7 @@ async fn bought_month_with_twelve_days_left_ends_in_forty_two() {
 
 /// The same for an operator's grant.
 #[tokio::test]
-async fn given_month_with_twelve_days_left_ends_in_forty_two() {
+async fn granted_month_with_twelve_days_left_ends_in_forty_two() {
     from("2026-09-01T12:00:00Z", async |place, clock| {
         give(&place, "me@x.org", "sports");
         assert!(listed(&place, "me@x.org").contains("sports until 2026-10-01T12:00:0"));
@@ -190,7 +190,12 @@ async fn next_of(client: &mut Client, kind: &str, latest: &mut i64, moment: &str
 }
 
 /// Beats, updates and rate-limited updates keep arriving.
-async fn goes_on(client: &mut Client, modest: &mut Client, latest: &mut i64, moment: &str) {
+async fn check_still_publishing(
+    client: &mut Client,
+    modest: &mut Client,
+    latest: &mut i64,
+    moment: &str,
+) {
     let reading = async {
         let mut published = 0;
         for _ in 0..5 {
@@ -224,7 +229,7 @@ async fn silent_socket_is_closed(hub: &Hub, key: &str, moment: &str) {
 
 /// A virtual machine that resumes, NTP, an operator: scheduling is not affected.
 #[tokio::test]
-async fn hub_goes_on_when_its_clock_is_moved() {
+async fn hub_keeps_publishing_when_its_clock_jumps() {
     let place = TestDatabase::file();
     let Some(clock) = Clock::at_or_skipped("2026-09-01T12:00:00Z", place.folder.path()) else {
         return;
@@ -253,7 +258,7 @@ async fn hub_goes_on_when_its_clock_is_moved() {
     ] {
         clock.set(moment);
         tokio::join!(
-            goes_on(&mut client, &mut modest, &mut latest, moment),
+            check_still_publishing(&mut client, &mut modest, &mut latest, moment),
             silent_socket_is_closed(&strict, &strict_key, moment),
         );
     }
@@ -278,8 +283,8 @@ async fn quota_and_usage_reset_at_midnight() {
         clock.set("2026-09-02T00:00:10Z");
         assert_eq!(football().await.status, let_in, "another day");
         let days = async || {
-            let told = hub.get_as(&key, "/api/v2/account/").await.json();
-            let days = told["usage"]["by_day"].as_array().expect("days").clone();
+            let account = hub.get_as(&key, "/api/v2/account/").await.json();
+            let days = account["usage"]["by_day"].as_array().expect("days").clone();
             days.iter().map(|it| it["day"].as_str().expect("a day").to_owned()).collect::<Vec<_>>()
         };
         until("the second day", async || days().await.len() == 2).await;
@@ -331,7 +336,7 @@ fn with_mail(place: &TestDatabase) -> (Vec<Setting>, std::path::PathBuf) {
 /// SPEC section 3, rule 1, and issue 5, point 2: a link is good for 24 hours; until it is followed the
 /// account is inactive.
 #[tokio::test]
-async fn link_of_a_mail_is_good_for_a_day() {
+async fn mailed_link_is_valid_for_a_day() {
     from("2026-09-01T12:00:00Z", async |place, clock| {
         for (later, good) in [("2026-09-02T11:59:00Z", true), ("2026-09-02T12:01:00Z", false)] {
             clock.set("2026-09-01T12:00:00Z");

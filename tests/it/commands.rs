@@ -61,7 +61,7 @@ async fn hello_comes_first_with_its_fields() {
 }
 
 #[tokio::test]
-async fn mistakes_are_answered_and_the_socket_stays() {
+async fn invalid_commands_are_answered_and_the_socket_stays_open() {
     let (_hub, mut client) = quiet().await;
     let mut check = async |text: &str, id: Value, code: &str| {
         client.send_text(text).await;
@@ -107,7 +107,7 @@ async fn mistakes_are_answered_and_the_socket_stays() {
 }
 
 #[tokio::test]
-async fn binary_message_is_refused_and_the_socket_stays() {
+async fn binary_message_is_refused_and_the_socket_stays_open() {
     let (_hub, mut client) = quiet().await;
     client.send_message(Message::binary(br#"{"op":"ping","id":1}"#.to_vec())).await;
     assert_eq!(client.next_of("error").await["code"], "bad_command");
@@ -127,7 +127,7 @@ async fn pong_echoes_the_ping() {
 }
 
 #[tokio::test]
-async fn commands_right_behind_the_handshake_are_all_carried_out() {
+async fn commands_right_after_the_handshake_are_all_executed() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let (hub, _) = quiet().await;
     let key = hub.key(&crate::support::ALL_ADDONS);

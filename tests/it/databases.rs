@@ -54,7 +54,7 @@ async fn postgresql_notifies_of_a_revocation() {
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
     hub.revoke(&key);
-    timeout(AT_ONCE, client.next_of("bye")).await.expect("it is told at once");
+    timeout(AT_ONCE, client.next_of("bye")).await.expect("it is notified at once");
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn feed_keys_work_until_they_are_revoked() {
 }
 
 #[tokio::test]
-async fn orders_about_matches_reach_the_running_hub() {
+async fn match_commands_reach_the_running_hub() {
     on_each(async |place| {
         let hub = Hub::start_on(&place, &["serve"], &[QUIET]);
         let matches = |words: &[&str]| {

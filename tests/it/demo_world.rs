@@ -29,9 +29,10 @@ async fn done(pool: &AnyPool) -> Value {
     let mut look = tokio::time::interval(Duration::from_millis(100));
     loop {
         look.tick().await;
-        let kept = sqlx::query_scalar("SELECT value FROM meta WHERE name = 'demo_chronicle'");
-        let kept: Option<String> = kept.fetch_optional(pool).await.expect("the database answers");
-        let done: Value = kept.map_or(Value::Null, |it| serde_json::from_str(&it).expect("JSON"));
+        let stored = sqlx::query_scalar("SELECT value FROM meta WHERE name = 'demo_chronicle'");
+        let stored: Option<String> =
+            stored.fetch_optional(pool).await.expect("the database answers");
+        let done: Value = stored.map_or(Value::Null, |it| serde_json::from_str(&it).expect("JSON"));
         if done["fixtures"].as_u64() >= Some(8) {
             return done;
         }

@@ -21,7 +21,7 @@ fn frame(text: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn head_may_come_in_pieces_and_with_frames_behind_it() {
+async fn head_may_arrive_in_pieces_and_with_frames_after_it() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let request = upgrade("/stream/v1", &hub.key(&["websocket"]));
     let ping = frame(r#"{"op":"ping","id":7}"#);

@@ -74,7 +74,7 @@ async fn lacks(hub: &Hub, client: &mut Client, key: &str, name: &str) -> Vec<Str
 }
 
 #[tokio::test]
-async fn each_channel_is_had_with_the_addons_that_rest_asks_for() {
+async fn channels_require_the_same_addons_as_rest() {
     let (hub, ids) = hub_of_all_sports(&[ODDS_COST]).await;
     for addons in
         [&["websocket"][..], &["websocket", "sports"], &["websocket", "odds"], &ALL_ADDONS]
@@ -151,8 +151,8 @@ async fn purchase_while_connected_takes_effect_at_once() {
     let gift = |addon| ["addon", "gift", email, addon, "--days", "30", "--note", "a test"];
 
     command(&hub, &gift("sports"));
-    let told = client.next_of("entitlement").await;
-    assert_eq!(told["addons"], json!(["websocket", "sports"]), "{told}");
+    let frame = client.next_of("entitlement").await;
+    assert_eq!(frame["addons"], json!(["websocket", "sports"]), "{frame}");
     let own = format!("darts/{darts}");
     let is_there = |known: &Client| known.channels.get(&own).is_some_and(|it| !it.data.is_null());
     // Images of the other sports arrive one after the other.
@@ -161,8 +161,8 @@ async fn purchase_while_connected_takes_effect_at_once() {
     let book = format!("darts/{darts}/odds/alpha");
     assert_eq!(lacks(&hub, &mut client, &key, &book).await, ["odds"]);
     command(&hub, &gift("odds"));
-    let told = client.next_of("entitlement").await;
-    assert_eq!(told["addons"], json!(["websocket", "sports", "odds"]), "{told}");
+    let frame = client.next_of("entitlement").await;
+    assert_eq!(frame["addons"], json!(["websocket", "sports", "odds"]), "{frame}");
     assert_eq!(lacks(&hub, &mut client, &key, &book).await, [""; 0]);
 }
 

@@ -123,15 +123,16 @@ async fn panic_of_a_shard_ends_the_process() {
         client.next_of("image").await;
     }
     inject(&hub).await;
-    let mut told = 0;
+    let mut restart_closes = 0;
     for client in &mut clients {
         // Its shard forwards its requests to the hub.
         client.subscribe("*/*").await;
     }
     for mut client in clients {
-        told += usize::from(client.until_closed().await.0.is_some_and(|(code, _)| code == 4503));
+        restart_closes +=
+            usize::from(client.until_closed().await.0.is_some_and(|(code, _)| code == 4503));
     }
-    assert_eq!(told, 1, "the socket on the other shard is told to come back");
+    assert_eq!(restart_closes, 1, "the socket on the other shard is asked to reconnect");
     failed(&mut hub, "shard-0").await;
 }
 
@@ -167,7 +168,7 @@ async fn watchdog_ends_a_process_that_cannot_stop() {
 }
 
 #[tokio::test]
-async fn panic_of_a_request_closes_its_connection_alone() {
+async fn panic_of_a_request_closes_only_its_connection() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET, ("FAULT", "request")]);
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     client.next_of("hello").await;
@@ -186,7 +187,7 @@ async fn panic_of_a_request_closes_its_connection_alone() {
 }
 
 #[tokio::test]
-async fn signals_that_ask_for_nothing_are_logged_and_ignored() {
+async fn unused_signals_are_logged_and_ignored() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET]);
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     client.next_of("hello").await;

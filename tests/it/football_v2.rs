@@ -70,7 +70,7 @@ async fn every_path_of_the_demo_answers() {
 /// Rows 1, 2 and 4 of SERVICE section 8: unchanged requests of clients, and how they interpret a
 /// row.
 #[tokio::test]
-async fn clients_in_the_wild_find_what_is_live() {
+async fn existing_clients_find_live_matches() {
     let (hub, key) = demo().await;
     let live = hub.get_as(&key, "/api/v2/events/live/").await.json();
     let league = live["events"][0]["league_id"].as_u64().expect("a league");
@@ -129,7 +129,7 @@ async fn coverage_needs_no_key() {
 }
 
 #[tokio::test]
-async fn pages_of_the_demo_lead_to_its_end() {
+async fn pages_of_the_demo_can_be_followed_to_the_end() {
     let (hub, key) = demo().await;
     let mut seen = Vec::new();
     let mut next = Some(format!("http://{}/api/v2/events/?limit=7&tz=UTC", hub.address));
@@ -166,7 +166,7 @@ async fn unchanged_resources_are_not_sent_again() {
 
 /// A match over HTTP equals the match of its channel at the position in the response.
 #[tokio::test]
-async fn match_in_play_is_that_of_its_channel() {
+async fn match_in_play_matches_its_channel() {
     let (hub, key) = demo().await;
     let live = hub.get_as(&key, "/api/v2/events/live/").await.json();
     let event = live["events"][0]["id"].as_u64().expect("a match in play");

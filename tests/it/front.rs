@@ -1,5 +1,5 @@
 //! The hub's buffers for HTTP clients that do not read, and what it reveals to browsers and
-//! strangers.
+//! unauthenticated clients.
 
 use std::{io, time::Duration};
 
@@ -110,7 +110,7 @@ async fn large_file_is_compressed_once_for_each_coding() {
 const NO_PROXIES: Setting = ("SERVER_TRUSTED_PROXIES", "");
 
 #[tokio::test]
-async fn one_address_has_so_many_connections() {
+async fn connections_per_address_are_limited() {
     let settings = [QUIET, NO_PROXIES, ("SERVER_CONNECTIONS_MAX_PER_ADDRESS", "3")];
     let hub = Hub::start_with(&["serve"], &settings);
     let mut open = Vec::new();
@@ -167,7 +167,7 @@ async fn idle_connection_is_closed() {
 
 /// The host that a request claims appears in no response that may be served to others.
 #[tokio::test]
-async fn host_of_a_stranger_is_kept_by_no_cache() {
+async fn forged_host_is_not_cached() {
     let forged = [("x-forwarded-host", "evil.test"), ("x-forwarded-proto", "https")];
     let proxy = ("SERVER_FORWARDED_HEADER", "x-forwarded-for");
     let hub = Hub::start_with(&["serve"], &[QUIET, proxy]);
@@ -231,18 +231,18 @@ async fn errors_are_pages_for_browsers_and_json_for_programs() {
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
         assert!(page.body.contains(r#"<a href="/">"#), "{path}: no way back in {}", page.body);
         for accept in ["*/*", "application/json"] {
-            let told = hub.request(method, path, &[("accept", accept)]).await;
-            assert_eq!((told.status, told.json()["status"].clone()), (status, status.into()));
+            let answer = hub.request(method, path, &[("accept", accept)]).await;
+            assert_eq!((answer.status, answer.json()["status"].clone()), (status, status.into()));
         }
     }
     for path in ["/api/nothing/", "/ingest/v1/nobody", "/stream/v1", "/static/nothing"] {
-        let told = hub.request("GET", path, &[BROWSER]).await;
-        assert_eq!(told.header("content-type"), Some("application/json"), "{path}");
+        let answer = hub.request("GET", path, &[BROWSER]).await;
+        assert_eq!(answer.header("content-type"), Some("application/json"), "{path}");
     }
 }
 
 #[tokio::test]
-async fn icon_and_robots_are_there() {
+async fn icon_and_robots_are_served() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let icon = raw(&hub.address, "GET", "/favicon.ico", &[]).await;
     assert_eq!((icon.status, icon.header("content-type")), (200, Some("image/x-icon")));
@@ -284,7 +284,7 @@ async fn prefixes_answer_an_index() {
 
 /// A 404 does not count as usage, neither as a REST call nor over MCP.
 #[tokio::test]
-async fn unknown_paths_count_as_nothing() {
+async fn unknown_paths_are_not_counted() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = format!("Token {}", hub.key(&["sports"]));
     let authorization = [("authorization", &*key)];

@@ -147,9 +147,9 @@ impl Shop {
 
     /// All writes fail for now, and reads continue.
     async fn refuses(&self) {
-        let asked = [self.log_in(), self.log_in(), self.log_in()];
+        let log_ins = [self.log_in(), self.log_in(), self.log_in()];
         let (all, registered, ()) = tokio::join!(
-            futures_util::future::join_all(asked),
+            futures_util::future::join_all(log_ins),
             self.register("late@x.org"),
             self.until_writable(0.0)
         );
@@ -165,7 +165,7 @@ impl Shop {
         assert_eq!(self.log_in().await.status, 303);
         assert!(self.register("late@x.org").await.status < 400);
         self.until_writable(1.0).await;
-        let event = self.webhooks.recv().await.expect("the bank tells of the payment");
+        let event = self.webhooks.recv().await.expect("the bank reports the payment");
         for _ in 0..3 {
             event.deliver(&self.hub.address).await;
         }

@@ -194,7 +194,7 @@ async fn blocked_account_is_401_at_once_and_unblocked_again() {
 /// Issue 5, point 4: header, query, in both schemes; two that agree are accepted, two that differ
 /// are a 401 that says so. SPEC section 5.
 #[tokio::test]
-async fn second_token_is_not_smuggled() {
+async fn equal_tokens_are_accepted_and_conflicting_ones_refused() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let (key, other) = (&hub.key(&[]), &hub.key(&[]));
     let ask = async |query: &str, headers: &[String]| {
@@ -209,8 +209,8 @@ async fn second_token_is_not_smuggled() {
         ("Bearer", String::new(), vec![bearer(key)]),
         ("query", format!("?token={key}"), vec![]),
         ("query, name in code", format!("?%74oke%6E={key}"), vec![]),
-        ("all alike", format!("?token={key}&token={key}"), vec![token(key), bearer(key)]),
-        ("joined alike", String::new(), vec![format!("{}, Bearer {key}", token(key))]),
+        ("all equal", format!("?token={key}&token={key}"), vec![token(key), bearer(key)]),
+        ("joined and equal", String::new(), vec![format!("{}, Bearer {key}", token(key))]),
         ("a foreign scheme", format!("?token={key}"), vec!["Authorization: Basic dTpw".to_owned()]),
         ("a nameless word", format!("?token={key}"), vec!["Authorization: word".to_owned()]),
         ("an empty value", format!("?token=&token={key}"), vec!["Authorization: ".to_owned()]),
@@ -302,7 +302,7 @@ async fn socket_with_two_different_tokens_is_refused() {
 
 /// Issue 5, point 4: a response to a request with its token in the URL is not cacheable.
 #[tokio::test]
-async fn answer_to_a_token_in_the_address_is_not_kept() {
+async fn response_to_a_token_in_the_url_is_not_cacheable() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&["websocket"]);
     for path in ["/stream/v1/channels/feeds", "/api/nothing/", "/tennis/api/", "/", "/healthz"] {
@@ -312,13 +312,13 @@ async fn answer_to_a_token_in_the_address_is_not_kept() {
             assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{path}");
         }
     }
-    let kept = with_key(&hub, "GET", "/stream/v1/channels/feeds", &key).await;
-    assert_eq!(kept.header("cache-control"), Some("private, no-cache"));
+    let with_header = with_key(&hub, "GET", "/stream/v1/channels/feeds", &key).await;
+    assert_eq!(with_header.header("cache-control"), Some("private, no-cache"));
 }
 
 /// SERVICE section 0: a cross-origin GET with an Authorization header, its preflight included.
 #[tokio::test]
-async fn other_origins_may_ask_the_products_and_nothing_else() {
+async fn cross_origin_requests_are_allowed_for_products_only() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&[]);
     let origin = ("origin", "https://elsewhere.example");
@@ -355,7 +355,7 @@ async fn other_origins_may_ask_the_products_and_nothing_else() {
 
 /// A path that only resembles a product's path is unknown.
 #[tokio::test]
-async fn no_spelling_of_a_path_leads_around_the_gate() {
+async fn no_path_spelling_bypasses_the_gate() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     for (path, status) in [
         ("//api//v2//events//", 401),

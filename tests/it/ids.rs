@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     live_sockets::legacy_client::LegacyClient,
-    support::{Client, Hub, QUIET, Setting, TestDatabase, asked_until, on_sqlite},
+    support::{Client, Hub, QUIET, Setting, TestDatabase, on_sqlite, poll_until},
 };
 
 /// Disables the limit per address.
@@ -65,16 +65,16 @@ async fn every_id_of_every_answer_of_the_demo_fits_32_bits() {
     let hub = Hub::start_with(&["serve"], &[FAST]);
     let key = hub.key(&["sports", "odds", "websocket"]);
     let live = async || ask(&hub, &key, "/api/v2/events/live/").await.unwrap_or_default();
-    asked_until("football in play", live, |found| rows(found).len() > 3).await;
+    poll_until("football in play", live, |found| rows(found).len() > 3).await;
     let document = hub.get("/api/schema/").await.json();
     let paths = document["paths"].as_object().expect("paths");
     let paths = paths.iter().filter(|(path, item)| !item["get"].is_null() && !path.contains("img"));
     let paths: Vec<&String> = paths.map(|(path, _)| path).collect();
-    let mut asked = BTreeMap::new();
+    let mut counts = BTreeMap::new();
     let mut known: BTreeMap<String, i64> = BTreeMap::new();
     for path in paths.iter().filter(|path| !path.contains('{')) {
         let Some(answer) = ask(&hub, &key, path).await else { continue };
-        asked.insert((*path).clone(), check(&answer, path));
+        counts.insert((*path).clone(), check(&answer, path));
         if let Some(id) = rows(&answer).first().and_then(|row| row["id"].as_i64()) {
             known.insert((*path).clone(), id);
         }
@@ -85,11 +85,15 @@ async fn every_id_of_every_answer_of_the_demo_fits_32_bits() {
         let Some(id) = known.get(list) else { continue };
         let address = format!("{list}{id}{more}");
         let Some(answer) = ask(&hub, &key, &address).await else { continue };
-        asked.insert(address.clone(), check(&answer, &address));
+        counts.insert(address.clone(), check(&answer, &address));
     }
-    let with_ids = asked.values().filter(|count| **count > 0).count();
-    let all: usize = asked.values().sum();
-    assert!(asked.len() > 80 && with_ids > 50 && all > 1_000, "{} paths: {asked:?}", asked.len());
+    let with_ids = counts.values().filter(|count| **count > 0).count();
+    let all: usize = counts.values().sum();
+    assert!(
+        counts.len() > 80 && with_ids > 50 && all > 1_000,
+        "{} paths: {counts:?}",
+        counts.len()
+    );
 
     check_stream(&hub, &key).await;
     check_older_socket(&hub, &key).await;
@@ -167,9 +171,13 @@ async fn board(hub: &Hub, key: &str) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for (id, line) in board["data"]["matches"].as_object().expect("lines") {
         let path = format!("/stream/v1/channels/football/{id}");
-        let told = ask(hub, key, &path).await.expect("a match");
-        let ids =
-            json!([id, line["home"]["id"], line["away"]["id"], told["data"]["competition"]["id"]]);
+        let detail = ask(hub, key, &path).await.expect("a match");
+        let ids = json!([
+            id,
+            line["home"]["id"],
+            line["away"]["id"],
+            detail["data"]["competition"]["id"]
+        ]);
         found.insert(line["home"]["name"].as_str().expect("a name").to_owned(), ids);
     }
     found
@@ -179,7 +187,7 @@ const MATCHES: [(&str, [&str; 2]); 3] =
     [("1", ["Ajax", "Feyenoord"]), ("2", ["Bears", "Wolves"]), ("3", ["Celtic", "Rangers"])];
 
 #[tokio::test]
-async fn kill_right_after_the_first_word_changes_no_id() {
+async fn kill_right_after_the_first_push_changes_no_id() {
     on_sqlite(async |place| {
         let mut hub = Hub::start_on(&place, &["serve"], &[QUIET]);
         let key = hub.key(&["websocket"]);
@@ -192,12 +200,15 @@ async fn kill_right_after_the_first_word_changes_no_id() {
         let [one, two, three] = MATCHES;
         push(&hub, "acme", &[three, two, one]).await;
         assert_eq!(board(&hub, &key).await, before);
-        let kept: Vec<(i64, i64)> = sqlx::query_as("SELECT own, id FROM public_ids")
+        let stored: Vec<(i64, i64)> = sqlx::query_as("SELECT own, id FROM public_ids")
             .fetch_all(&place.pool().await)
             .await
-            .expect("they are kept");
-        assert!(kept.len() >= 10, "{kept:?}");
-        assert!(kept.iter().all(|(_, id)| i32::try_from(*id).is_ok_and(|id| id > 0)), "{kept:?}");
+            .expect("they are stored");
+        assert!(stored.len() >= 10, "{stored:?}");
+        assert!(
+            stored.iter().all(|(_, id)| i32::try_from(*id).is_ok_and(|id| id > 0)),
+            "{stored:?}"
+        );
     })
     .await;
 }
@@ -212,8 +223,8 @@ async fn second_provider_of_a_match_changes_no_id_in_any_order() {
     push(&hub, "other", &MATCHES).await;
     assert_eq!(board(&hub, &key).await, before);
     let id = before["Ajax"][0].as_str().expect("an id");
-    let told = ask(&hub, &key, &format!("/stream/v1/channels/football/{id}")).await;
-    let refs = told.expect("the match")["data"]["refs"].clone();
+    let detail = ask(&hub, &key, &format!("/stream/v1/channels/football/{id}")).await;
+    let refs = detail.expect("the match")["data"]["refs"].clone();
     assert_eq!(refs, json!({"acme": "1", "other": "1"}), "they are one match");
     assert_eq!(hub.stop(), Some(0));
     drop(hub);

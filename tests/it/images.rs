@@ -39,7 +39,7 @@ async fn get(hub: &Hub, path: &str, headers: &[(&str, &str)]) -> Raw {
 }
 
 #[tokio::test]
-async fn images_are_for_everybody_and_for_a_year() {
+async fn images_are_public_and_cacheable_for_a_year() {
     let (hub, [team, league, player]) = demo(&[], None).await;
     for path in
         [format!("team/{team}"), format!("league/{league}"), format!("tennis-player/{player}")]
@@ -93,7 +93,7 @@ async fn unknown_subject_has_no_image() {
 }
 
 #[tokio::test]
-async fn own_file_takes_the_place_of_a_drawing_which_can_be_off() {
+async fn own_file_replaces_the_drawing_and_drawing_can_be_disabled() {
     let folder = Arc::new(tempfile::tempdir().expect("a folder"));
     let images = folder.path().join("images");
     fs::create_dir_all(images.join("team")).expect("a folder");

@@ -88,7 +88,7 @@ fn import(db: &Path, files: &[PathBuf]) -> (Option<i32>, String) {
 }
 
 /// The whole archive, by id.
-async fn kept(db: &Path) -> Vec<Arc<MatchRecord>> {
+async fn archived_matches(db: &Path) -> Vec<Arc<MatchRecord>> {
     let database = Database::open_existing(&DatabaseName::from(db)).await.expect("a database");
     let archive = Archive::open(&database).await.expect("an archive");
     let found = archive.find(&MatchQuery::default());
@@ -104,8 +104,8 @@ async fn kept(db: &Path) -> Vec<Arc<MatchRecord>> {
 fn of<'a>(records: &'a [Arc<MatchRecord>], provider: &str, key: &str) -> &'a MatchRecord {
     let is = |record: &&Arc<MatchRecord>| record.refs.get(provider).is_some_and(|it| &**it == key);
     let mut own = records.iter().filter(is);
-    let record = own.next().unwrap_or_else(|| panic!("{provider}/{key} was not kept"));
-    assert!(own.next().is_none(), "{provider}/{key} is kept twice");
+    let record = own.next().unwrap_or_else(|| panic!("{provider}/{key} was not archived"));
+    assert!(own.next().is_none(), "{provider}/{key} is archived twice");
     record
 }
 
@@ -122,7 +122,7 @@ async fn archive_matches_the_answer_sheets_after_repeated_imports() {
     assert_eq!(imported.printed.matches("380 matches").count(), 2, "{}", imported.printed);
     let place = imported.copy();
     let db = PathBuf::from(place.db());
-    let first = kept(&db).await;
+    let first = archived_matches(&db).await;
     check_all(&first);
 
     // The larger season takes half of the time and is like the other.
@@ -132,7 +132,7 @@ async fn archive_matches_the_answer_sheets_after_repeated_imports() {
     let expected: Vec<_> = imported.printed.lines().filter(|line| is_repeated(line)).collect();
     let (code, again) = import(&db, &files);
     assert_eq!((code, again.lines().collect::<Vec<_>>()), (Some(0), expected));
-    let second = kept(&db).await;
+    let second = archived_matches(&db).await;
     assert_eq!(first.len(), second.len());
     for (first, second) in first.iter().zip(&second) {
         assert_eq!(first, second, "the second import has changed a match");
@@ -301,7 +301,7 @@ fn check_tennis(records: &[Arc<MatchRecord>]) {
 }
 
 #[tokio::test]
-async fn a_hub_that_runs_on_the_database_is_not_disturbed() {
+async fn import_does_not_disturb_a_running_hub() {
     let Some(file) = shared(ANSWER) else { return };
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&crate::support::ALL_ADDONS);
@@ -309,7 +309,7 @@ async fn a_hub_that_runs_on_the_database_is_not_disturbed() {
     let (code, said) = import(Path::new(&db), &[file]);
     assert_eq!(code, Some(0), "{said}");
     hub.json(&key, "/stream/v1/channels/feeds").await;
-    assert_eq!(kept(Path::new(&db)).await.len(), 2);
+    assert_eq!(archived_matches(Path::new(&db)).await.len(), 2);
 }
 
 #[test]

@@ -53,7 +53,8 @@ async fn address_has_a_burst_and_is_then_rate_limited() {
     let answers = join_all((0..400).map(|_| hub.get(&path))).await;
     let passed = answers.iter().filter(|answer| answer.status == 404).count();
     assert!(passed >= 110, "only {passed} passed");
-    let refused = answers.iter().find(|answer| answer.status != 404).expect("too much was asked");
+    let refused =
+        answers.iter().find(|answer| answer.status != 404).expect("one was over the limit");
     check_429(refused, "rate_limited");
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(refused.header("access-control-allow-origin"), Some("*"));
@@ -84,7 +85,7 @@ async fn client_address_comes_from_a_trusted_proxy() {
 }
 
 #[tokio::test]
-async fn without_a_trusted_proxy_no_header_is_believed() {
+async fn forwarded_headers_are_ignored_without_a_trusted_proxy() {
     let burst = ("LIMITS_ADDRESS_BURST", "3");
     for more in [
         &[][..],
@@ -162,7 +163,7 @@ async fn quota_is_exact_and_survives_a_restart() {
         let reset = refused.header("retry-after").expect("a time");
         assert_eq!(rate, format!("\"football\";r=0;t={reset}"));
         assert!((1..=86_400).contains(&reset.parse::<u32>().expect("seconds")), "{reset}");
-        assert_eq!(hub.get_as(&key, "/api/v2/account/").await.status, 200, "still to be asked");
+        assert_eq!(hub.get_as(&key, "/api/v2/account/").await.status, 200, "it is not limited");
         for _ in 0..30 {
             assert_eq!(hub.get_as(&paid, FOOTBALL).await.status, 404, "who pays has no quota");
         }
@@ -201,7 +202,7 @@ async fn quota_resets_at_midnight_utc() {
 
 /// SPEC section 5, rule 2, is the default: without the add-on 402 at once.
 #[tokio::test]
-async fn there_is_no_taster_of_tennis_by_default() {
+async fn free_tennis_requests_are_off_by_default() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let answer = hub.get_as(&hub.key(&[]), TENNIS).await;
     assert_eq!((answer.status, &answer.json()["code"]), (402, &json!("addon_required")));
@@ -210,7 +211,7 @@ async fn there_is_no_taster_of_tennis_by_default() {
 /// SERVICE section 6, if an operator enables it: this many tennis requests a day without the
 /// add-on.
 #[tokio::test]
-async fn taster_of_tennis_lasts_for_its_day() {
+async fn free_tennis_requests_are_counted_per_day() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("LIMITS_TENNIS_TASTER_PER_DAY", "3")]);
     let (key, paid) = (hub.key(&[]), hub.key(&["sports"]));
     for left in [2, 1, 0] {
@@ -233,7 +234,7 @@ async fn taster_of_tennis_lasts_for_its_day() {
 /// SERVICE section 8, row 17: a client that requests other sports, odds or channels as fast as it
 /// gets responses never reaches a limit per address.
 #[tokio::test]
-async fn limit_by_address_is_for_footballs_interface_alone() {
+async fn address_limit_applies_to_the_football_api_only() {
     let hub = Hub::start_with(&["serve"], &[&SLOW[..], &[("LIMITS_ADDRESS_BURST", "3")]].concat());
     let key = hub.key(&["websocket", "sports", "odds"]);
     for path in ["/tennis/api/v2/matches/", "/odds/api/events/", "/stream/v1/channels/feeds"] {
@@ -251,7 +252,7 @@ async fn limit_by_address_is_for_footballs_interface_alone() {
 /// An account that has used up its share of CPU time is slowed down. Its requests are refused only
 /// while too many of them wait, and other accounts are unaffected.
 #[tokio::test]
-async fn account_that_asks_too_much_waits_and_others_do_not() {
+async fn account_over_its_rate_waits_and_others_do_not() {
     let share = [
         QUIET,
         ("LIMITS_ACCOUNT_CPU_PERCENT", "1"),

@@ -90,7 +90,7 @@ async fn match_is_published_live() {
     assert_eq!(event["time"]["period"], 1);
     assert_eq!(event["time"]["kickoff_at"], "2026-09-01T16:26:40+00:00");
     assert_eq!(event["websocket_plus"], false);
-    assert_eq!(begun["odds"]["odds"], json!({}), "nobody has told a price");
+    assert_eq!(begun["odds"]["odds"], json!({}), "no price has been reported");
     // Without ball data, the clock is published.
     let time = client.next_of("livedata").await;
     assert_eq!((&time["side"], &time["coordinates"]), (&Value::Null, &json!([])), "{time}");
@@ -209,7 +209,7 @@ async fn errors_leave_the_socket_open() {
 }
 
 #[tokio::test]
-async fn eleventh_match_is_refused_and_the_socket_stays() {
+async fn eleventh_match_is_refused_and_the_socket_stays_open() {
     let mut feed = PushHub::start(&[]);
     let mut ids = Vec::new();
     for number in 0..12 {
@@ -302,7 +302,7 @@ async fn reconnecting_client_gets_the_missed_frames() {
     client.send(&subscribe(from)).await;
     let begun = client.next_of("subscribed").await;
     assert_eq!((&begun["resumed"], &begun["seq"]), (&json!(true), &last["seq"]), "{begun}");
-    assert_eq!(begun.get("event"), None, "what is missing is told one by one");
+    assert_eq!(begun.get("event"), None, "missing events are sent one by one");
     let mut seq = last["seq"].as_u64().expect("a number");
     let mut scores = Vec::new();
     while scores.last() != Some(&json!(4)) {
@@ -397,7 +397,7 @@ async fn evicted_match_is_announced() {
 async fn recording_is_published_point_by_point() {
     let Some(path) = shared("slam-pointbypoint/2012-ausopen-1701.points.csv.gz") else { return };
     let path = path.to_str().expect("a path of text").to_owned();
-    // A final of six hours in ten seconds, each point still at a moment of its own.
+    // A final of six hours in ten seconds, each point still with its own time.
     let hub = Hub::start(&["replay", "--speed", "2000", "--hold", &path]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     // Held until a client follows it.
@@ -421,7 +421,7 @@ async fn recording_is_published_point_by_point() {
             break;
         }
     }
-    assert!(scores > 20, "{scores} points were told");
+    assert!(scores > 20, "{scores} points were reported");
 }
 
 #[tokio::test]

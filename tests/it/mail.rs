@@ -60,7 +60,7 @@ fn link(text: &str) -> &str {
 // Issue point 8: in demo mode mails are files in a folder, and their links are printed. SPEC section 3,
 // rule 1: an account is inactive until its link is followed.
 #[tokio::test]
-async fn the_demo_prints_the_link_that_makes_an_account_active() {
+async fn demo_prints_the_link_that_makes_an_account_active() {
     let hub = Hub::start(&["serve"]);
     let folder = PathBuf::from(format!("{}.mails", hub.db()));
     until_printed(&hub, "hub.db.mails/; their links are printed here.").await;
@@ -98,13 +98,13 @@ fn start(before: Option<&Hub>, port: u16) -> Hub {
 const LOGIN: [&str; 4] = ["--user", "me", "--password", "s3cret-password"];
 
 #[tokio::test]
-async fn a_server_gets_the_mail_and_the_log_no_secret_of_it() {
+async fn smtp_server_gets_the_mail_and_the_log_no_secret() {
     let Some(mut server) = Server::start(&LOGIN).await else { return };
     let mut hub = start(None, server.port);
     let accounts = beside(&hub).await;
     register(&accounts, "ann@example.com").await;
-    let told = server.mail().await;
-    let text = told["mail"].as_str().expect("text");
+    let sent = server.mail().await;
+    let text = sent["mail"].as_str().expect("text");
     assert!(text.contains("https://hub.example.org/verify/?link="), "{text}");
     let link = link(text).to_owned();
 
@@ -128,7 +128,7 @@ async fn a_server_gets_the_mail_and_the_log_no_secret_of_it() {
 
 // At least once: mail in the outbox of a killed program is sent by the next one.
 #[tokio::test]
-async fn no_mail_is_lost_with_the_program() {
+async fn queued_mail_is_sent_after_a_kill() {
     let Some(server) = Server::start(&LOGIN).await else { return };
     let port = server.port;
     drop(server);

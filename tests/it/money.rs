@@ -188,7 +188,7 @@ async fn check(pool: &AnyPool, bank: &Bank) {
 /// No paid day is lost and none is granted twice, although the hub is killed five times while many
 /// customers log in and buy, and every webhook is repeated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_paid_day_is_lost_or_granted_twice() {
+async fn paid_days_are_granted_exactly_once() {
     on_sqlite(async |place: TestDatabase| {
         let purchases = buyers() * BASKET.len();
         let (bank, waiting) = Bank::open().await;

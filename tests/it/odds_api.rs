@@ -5,7 +5,7 @@ mod pushed;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::support::{Hub, PATIENCE, Setting, asked_until};
+use crate::support::{Hub, PATIENCE, Setting, poll_until};
 
 /// By default the odds are free for everyone until a certain day.
 const ODDS_COST: Setting = ("PRODUCTS_ODDS_FREE_UNTIL", "");
@@ -69,7 +69,7 @@ async fn bookmaker_prices_require_the_addon() {
     // Bookmakers are listed when the archive has written their prices.
     let bookmakers = async || hub.json(&free, "/api/v2/bookmakers/").await["results"].clone();
     let lists_consensus = |rows: &Value| rows.to_string().contains("consensus");
-    asked_until("the consensus among bookmakers", bookmakers, lists_consensus).await;
+    poll_until("the consensus among bookmakers", bookmakers, lists_consensus).await;
 
     for (path, detail) in [
         ("/api/v2/odds/?market=1x2&outcome=over", "has no outcome"),
@@ -79,9 +79,9 @@ async fn bookmaker_prices_require_the_addon() {
         ("/api/v2/odds/?foo=1", "Unknown query parameter(s): foo."),
     ] {
         let answer = hub.get_as(&key, path).await;
-        let told = answer.json()["detail"].as_str().unwrap().to_owned();
+        let message = answer.json()["detail"].as_str().unwrap().to_owned();
         assert_eq!(answer.status, 400, "{path}");
-        assert!(told.contains(detail), "{path}: {told}");
+        assert!(message.contains(detail), "{path}: {message}");
     }
     for path in ["/api/v2/odds/1/", "/api/v2/events/1/odds/", "/api/v2/events/x/prediction/"] {
         assert_eq!(hub.get_as(&key, path).await.status, 404, "{path}");

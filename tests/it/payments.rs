@@ -3,7 +3,7 @@
 use crate::support::{Hub, QUIET};
 
 #[tokio::test]
-async fn an_unsigned_webhook_is_refused() {
+async fn unsigned_webhook_is_refused() {
     let hub = Hub::start(&["serve"]);
     for (path, body) in [
         (
@@ -27,14 +27,14 @@ async fn an_unsigned_webhook_is_refused() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_is_too_long_is_refused() {
+async fn webhook_that_is_too_long_is_refused() {
     let hub = Hub::start(&["serve"]);
     let body = vec![b' '; 300 * 1024];
     assert_eq!(hub.post("/webhooks/stripe/", &[], &body).await.status, 400);
 }
 
 #[tokio::test]
-async fn a_rail_without_keys_is_not_there() {
+async fn payment_method_without_keys_is_absent() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     for path in ["/webhooks/stripe/", "/webhooks/paypal/"] {
         assert_eq!(hub.post(path, &[], b"{}").await.status, 404, "{path}");

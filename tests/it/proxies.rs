@@ -155,7 +155,7 @@ impl Proxy {
         let mut proxy = Self { process, port, authority, _folder: folder };
         let answering = async {
             while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
-                let ended = proxy.process.try_wait().expect("it can be asked");
+                let ended = proxy.process.try_wait().expect("its state can be read");
                 let said = fs::read_to_string(proxy._folder.path().join("said"));
                 assert!(ended.is_none(), "the proxy ended: {said:?}");
                 sleep(Duration::from_millis(20)).await;

@@ -112,7 +112,7 @@ async fn every_example_of_the_page_is_accepted() {
 }
 
 #[tokio::test]
-async fn lines_that_are_wrong_cost_only_themselves() {
+async fn invalid_lines_do_not_affect_others() {
     let (hub, key) = hub_with(&[("INGEST_LINE_BYTES_MAX", "300")]);
     let body = [
         score(1),
@@ -167,7 +167,7 @@ async fn repeated_push_changes_nothing() {
 }
 
 #[tokio::test]
-async fn only_so_many_lines_are_remembered() {
+async fn number_of_remembered_lines_is_limited() {
     let (hub, key) = hub_with(&[("INGEST_IDS_MAX", "2")]);
     let answer = post(&hub, &key, [fixture(), score(1), score(2)].join("\n")).await.json();
     assert_eq!(counts(&answer), [3, 0, 0]);
@@ -176,7 +176,7 @@ async fn only_so_many_lines_are_remembered() {
 }
 
 #[tokio::test]
-async fn each_key_is_good_for_its_source_alone() {
+async fn feed_key_is_valid_only_for_its_source() {
     let (hub, key) = hub_with(&[]);
     let client_key = hub.key(&crate::support::ALL_ADDONS);
     let body = fixture();
@@ -196,7 +196,7 @@ async fn each_key_is_good_for_its_source_alone() {
 }
 
 #[tokio::test]
-async fn a_key_of_all_matches_may_name_other_providers() {
+async fn key_for_all_matches_may_name_other_providers() {
     let (hub, _) = hub_with(&[]);
     let key = hub.feed_key("wide", &["--all-matches"]);
     let body = fixture().replace("\"match\"", "\"provider\":\"acme\",\"match\"");
@@ -256,7 +256,7 @@ async fn rest(mut stream: TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn a_second_push_waits_for_the_first() {
+async fn second_push_waits_for_the_first() {
     let (hub, key) = hub_with(&[("INGEST_WAIT_MS", "200")]);
     let mut first = chunked(&hub, &key).await;
     let body = fixture();
@@ -279,7 +279,7 @@ async fn a_second_push_waits_for_the_first() {
 }
 
 #[tokio::test]
-async fn a_socket_answers_each_message() {
+async fn socket_answers_each_message() {
     let (hub, key) =
         hub_with(&[("INGEST_BODY_BYTES_MAX", "5000"), ("INGEST_LINE_BYTES_MAX", "5000")]);
     let request = |key: &str| {

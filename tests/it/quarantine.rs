@@ -61,7 +61,7 @@ async fn refused_lines_can_be_retried() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_reported_and_never_shown() {
+async fn wrong_key_is_reported_and_never_shown() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.feed_key("acme", &[]);
     let token = format!("Token {key}");

@@ -42,7 +42,7 @@ async fn played() -> (Client, Client, Vec<Value>) {
 }
 
 #[tokio::test]
-async fn modest_reader_gets_less_and_ends_alike() {
+async fn rate_limited_reader_gets_fewer_frames_and_the_same_state() {
     let (each, modest, updates) = played().await;
     let books = |client: &Client| -> Vec<_> {
         let books = client.channels.iter().filter(|(name, _)| name.contains("/odds/"));

@@ -57,7 +57,7 @@ async fn metrics_count_what_happens() {
 }
 
 #[tokio::test]
-async fn image_is_the_one_of_the_socket() {
+async fn image_is_the_same_as_on_the_socket() {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let path = feed::write(folder.path(), "feed.json", &Market { event: 30 }.busy(50, 10));
     let path = path.to_str().expect("a path of text");
@@ -84,7 +84,7 @@ async fn image_is_the_one_of_the_socket() {
 }
 
 #[tokio::test]
-async fn image_that_is_known_is_not_sent_again() {
+async fn unchanged_image_is_not_sent_again() {
     let (hub, key) = quiet().await;
     let path = format!("/stream/v1/channels/feeds?token={key}");
     let tag = hub.get(&path).await.header("etag").expect("a tag").to_owned();
@@ -119,7 +119,7 @@ async fn at_least_waits_for_the_sequence() {
 }
 
 #[tokio::test]
-async fn at_least_gives_what_there_is_when_it_does_not_come() {
+async fn at_least_returns_the_current_image_after_its_timeout() {
     let (hub, key) = quiet().await;
     let path = format!("/stream/v1/channels/feeds?token={key}");
     let now = hub.get(&path).await;

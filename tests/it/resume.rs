@@ -94,7 +94,7 @@ async fn cut_off(
         let until = Instant::now() + Duration::from_millis(chance.below(70));
         for _ in 0..frames {
             match timeout_at(until, client.next()).await {
-                Ok(frame) => drop(frame.expect("nobody else cuts it off")),
+                Ok(frame) => drop(frame.expect("only the test closes it")),
                 Err(_) => break,
             }
         }
@@ -165,7 +165,7 @@ async fn connect(hub: &Hub) -> Client {
 }
 
 #[tokio::test]
-async fn position_that_cannot_be_honoured_is_answered_with_the_reason_and_the_image() {
+async fn unusable_position_is_answered_with_the_reason_and_the_image() {
     let Some((hub, name, now)) = forgetful().await else { return };
     let position = |epoch: &str, seq: u64| json!({"epoch": epoch, "seq": seq});
     let refused = [

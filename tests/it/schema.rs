@@ -16,7 +16,7 @@ use crate::{
 const EVERY: [(&str, &str); 1] = [("accept", "*/*")];
 
 #[tokio::test]
-async fn openapi_document_is_open_to_everybody_in_each_format() {
+async fn openapi_document_is_public_in_each_format() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let json = hub.get("/api/schema/").await;
     assert_eq!((json.status, json.header("content-type")), (200, Some("application/json")));
@@ -45,7 +45,7 @@ async fn every_path_of_the_document_is_served() {
     let key = hub.key(&["sports", "odds", "websocket"]);
     let authorization = format!("Token {key}");
     let document = hub.get("/api/schema/").await.json();
-    let mut asked = 0;
+    let mut requests = 0;
     for (path, item) in document["paths"].as_object().expect("paths") {
         if path.contains('{') || item["get"].is_null() {
             continue;
@@ -57,17 +57,20 @@ async fn every_path_of_the_document_is_served() {
         }
         let answer = hub.request("GET", path, &headers).await;
         let status = answer.status.to_string();
-        let told = item["get"]["responses"].as_object().expect("responses");
-        assert!(told.contains_key(&status), "{path}: {status} is not told of");
+        let responses = item["get"]["responses"].as_object().expect("responses");
+        assert!(responses.contains_key(&status), "{path}: {status} is not documented");
         assert_ne!((answer.status, answer.status / 100), (404, 5), "{path}");
         if let Some(tag) = answer.header("etag") {
             headers.push(("if-none-match", tag));
             let again = hub.request("GET", path, &headers).await.status;
-            assert!(again == 200 || again == 304 && told.contains_key("304"), "{path}: {again}");
+            assert!(
+                again == 200 || again == 304 && responses.contains_key("304"),
+                "{path}: {again}"
+            );
         }
-        asked += 1;
+        requests += 1;
     }
-    assert!(asked >= 2, "{asked} paths");
+    assert!(requests >= 2, "{requests} paths");
 }
 
 /// Each path has exactly the methods of the document, and lists them itself. Undocumented routes
@@ -129,7 +132,7 @@ fn payload<'a>(document: &'a Value, name: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn asyncapi_document_is_whole_and_its_examples_fit_it() {
+async fn asyncapi_document_is_complete_and_its_examples_match() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_PUBLIC_URL", "https://api.test/hub")]);
     let document = hub.get("/api/asyncapi/").await.json();
     assert_eq!(document["asyncapi"], "3.0.0");
@@ -204,13 +207,14 @@ async fn rare_stream_frames_match_the_document() {
     hub.terminate();
     read_until(&mut slow, &document, &["bye"]).await;
 
-    let told = document["operations"]["followStream"]["messages"].as_array().expect("messages");
-    let told = told.iter().map(|message| {
+    let documented =
+        document["operations"]["followStream"]["messages"].as_array().expect("messages");
+    let documented = documented.iter().map(|message| {
         let way = message["$ref"].as_str().expect("a way to the message");
         way.rsplit('/').next().expect("a name")
     });
     let seen: BTreeSet<_> = OFTEN.into_iter().chain(SELDOM).collect();
-    assert_eq!(told.collect::<BTreeSet<_>>(), seen, "what the hub sends, and what was seen");
+    assert_eq!(documented.collect::<BTreeSet<_>>(), seen, "what the hub sends, and what was seen");
 }
 
 /// Real frames of a hub that plays its demo: every type that a client can cause.

@@ -1,4 +1,4 @@
-//! The secret part of a key appears nowhere, whatever happens to the key and whatever the log
+//! The secret part of a key appears nowhere, at any point of the key's life and with any log
 //! level.
 
 use std::{fs, sync::Arc};
@@ -113,7 +113,7 @@ async fn all_ways(hub: &Hub, Key(key): &Key) -> String {
 }
 
 #[tokio::test]
-async fn no_key_is_seen_anywhere() {
+async fn keys_appear_in_no_output() {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let lines = [Market { event: 30 }.defined("OPEN", 0), "no message".to_owned()];
     let path = feed::write(folder.path(), "feed.json", &lines);

@@ -60,10 +60,10 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
     // 1/2.10 + 1/2.05 = 0.963995, and 1/0.963995 = 1.037349.
     assert_eq!(signal["details"]["profit"], json!(0.0373));
     let bets = signal["details"]["legs"].as_array().expect("the bets");
-    let told: Vec<_> = bets.iter().map(|bet| (&bet["bookmaker_slug"], &bet["stake"])).collect();
+    let stakes: Vec<_> = bets.iter().map(|bet| (&bet["bookmaker_slug"], &bet["stake"])).collect();
     let expected = [("alpha", 0.493_975), ("beta", 0.506_025)];
     let expected = expected.map(|(slug, stake)| (json!(slug), json!(stake)));
-    assert_eq!(told, expected.iter().map(|(slug, stake)| (slug, stake)).collect::<Vec<_>>());
+    assert_eq!(stakes, expected.iter().map(|(slug, stake)| (slug, stake)).collect::<Vec<_>>());
     let id = signal["id"].as_u64().expect("an id");
     assert_eq!(hub.json(&key, &format!("/signals/api/{id}/")).await["id"], id);
 
@@ -78,14 +78,14 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
     );
     let text = free.to_string();
     for sold in ["alpha", "beta", "2.1", "2.05"] {
-        assert!(!text.contains(sold), "{sold} is told to a free account: {text}");
+        assert!(!text.contains(sold), "{sold} is shown to a free account: {text}");
     }
 
     let mut client = Client::connect(&hub.address, &key).await;
     client.subscribe("signals").await;
     let image = client.next_of("image").await;
-    let told = &image["data"]["signals"][id.to_string()];
-    assert_eq!((&told["kind"], &told["profit"]), (&json!("arbitrage"), &json!("0.0373")));
+    let published = &image["data"]["signals"][id.to_string()];
+    assert_eq!((&published["kind"], &published["profit"]), (&json!("arbitrage"), &json!("0.0373")));
 
     hub.push(&feed, &[defined(5, "beta", "suspended")]).await;
     let update = client.next_of("update").await;
@@ -109,7 +109,7 @@ async fn arbitrage_begins_and_ends_on_channel_and_over_http() {
 }
 
 #[tokio::test]
-async fn mistakes_are_reported() {
+async fn invalid_requests_are_reported() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = hub.key(&[]);
     let token = format!("Token {key}");
@@ -170,7 +170,7 @@ fn won_by_hand(file: &str) -> BTreeMap<(String, String), u64> {
 
 /// The API and the channel report each arbitrage of a season of real prices, and no other.
 #[tokio::test]
-async fn arbitrages_of_a_recording_are_those_by_hand() {
+async fn arbitrages_of_a_recording_match_an_independent_calculation() {
     let Some(path) = shared("football-data-couk/E0-2016-2017.csv.gz") else { return };
     let mut file = Vec::new();
     let bytes = std::fs::read(&path).expect("the recording is read");
@@ -194,13 +194,13 @@ async fn arbitrages_of_a_recording_are_those_by_hand() {
     let all = "/signals/api/?kind=arbitrage&limit=100";
     let wanted = expected.len();
     let list = hub.json_until(&key, all, |it| it["count"].as_u64() >= Some(wanted as u64)).await;
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     for offset in (0..list["count"].as_u64().expect("a number")).step_by(100) {
         let page = hub.json(&key, &format!("{all}&offset={offset}")).await;
-        told.extend(page["results"].as_array().expect("results").clone());
+        listed.extend(page["results"].as_array().expect("results").clone());
     }
     let mut found = BTreeMap::new();
-    for signal in &told {
+    for signal in &listed {
         let name = |side: &str| signal[side]["name"].as_str().expect("a name").to_owned();
         let details = &signal["details"];
         let profit = details["profit"].as_f64().expect("a number");
@@ -216,9 +216,9 @@ async fn arbitrages_of_a_recording_are_those_by_hand() {
         }
     }
     assert_eq!(found, expected);
-    assert_eq!(told.len(), expected.len(), "an arbitrage that goes on is told once");
+    assert_eq!(listed.len(), expected.len(), "a continuing arbitrage is listed once");
 
-    let ids = told.iter().map(|it| it["id"].to_string()).collect::<BTreeSet<_>>();
+    let ids = listed.iter().map(|it| it["id"].to_string()).collect::<BTreeSet<_>>();
     let channel = &client.channels["signals"];
     let of = |kind: &str, field: &str| {
         let events = channel.events.iter().filter(|it| it["kind"] == kind);

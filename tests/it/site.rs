@@ -28,7 +28,7 @@ fn demo() -> Hub {
 
 /// The path of the newest printed link to this page, once there are this many.
 async fn mailed(hub: &Hub, page: &str, count: usize) -> String {
-    let asked = async {
+    let polling = async {
         loop {
             let printed = hub.printed();
             let found: Vec<&str> = printed
@@ -42,7 +42,7 @@ async fn mailed(hub: &Hub, page: &str, count: usize) -> String {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let found = tokio::time::timeout(PATIENCE, asked).await;
+    let found = tokio::time::timeout(PATIENCE, polling).await;
     found.unwrap_or_else(|_| panic!("no mail {count} to {page}: {}", hub.printed()))
 }
 

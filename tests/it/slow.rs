@@ -132,7 +132,7 @@ async fn slow_reader_with_close_is_closed() {
 }
 
 #[tokio::test]
-async fn reader_that_takes_nothing_for_too_long_is_closed() {
+async fn stalled_reader_is_closed() {
     // Events are never merged: these are more than the network buffers.
     let lines = Market { event: 30 }.busy(20_000, 1);
     let (hub, key) = hub_with(&lines, &[("FANOUT_STALL_MS", "100")]);
@@ -162,15 +162,15 @@ async fn delay_is_reported_to_readers_who_subscribed_to_it() {
     let before = hub.metric("matchwire_lag_frames_total").await;
     hub.until_counted_to("matchwire_lag_frames_total", before + 1.0).await;
 
-    let mut told = vec![slow.next_of("lag").await];
-    assert!(!has_come_to(&slow, &image), "it was told behind what waited");
-    while !has_come_to(&slow, &image) || told.last().is_some_and(|lag| lag["queued_bytes"] != 0) {
-        told.push(slow.next_of("lag").await);
+    let mut lags = vec![slow.next_of("lag").await];
+    assert!(!has_come_to(&slow, &image), "it was sent after the queued frames");
+    while !has_come_to(&slow, &image) || lags.last().is_some_and(|lag| lag["queued_bytes"] != 0) {
+        lags.push(slow.next_of("lag").await);
     }
-    assert_ne!(told[0]["queued_bytes"], 0, "{told:?}");
-    let over = &told[told.len() - 1];
-    assert_eq!(over["oldest_ms"], 0, "{told:?}");
-    assert!(over["merged"].as_u64() > Some(0), "{told:?}");
+    assert_ne!(lags[0]["queued_bytes"], 0, "{lags:?}");
+    let over = &lags[lags.len() - 1];
+    assert_eq!(over["oldest_ms"], 0, "{lags:?}");
+    assert!(over["merged"].as_u64() > Some(0), "{lags:?}");
 }
 
 /// Prices of two books are queued for a client that does not read when one of them is suspended.
@@ -216,7 +216,7 @@ async fn suspension_overtakes_other_books() {
 /// A client that sends without reading is not read further, costs no memory, and gets all its
 /// responses later.
 #[tokio::test]
-async fn sender_that_does_not_read_is_not_read() {
+async fn client_that_does_not_read_its_replies_is_not_read() {
     const COUNT: u64 = 5_000;
     let weight = "x".repeat(10_000);
     let hub = Hub::start_with(&["serve"], &[QUIET, NARROW[0], NARROW[1]]);

@@ -31,7 +31,7 @@ impl Stage {
     }
 
     /// A fact about a match, with enough time after the one before it that the order is certain.
-    fn tell(&mut self, sport: &str, name: &str, fact: Value) {
+    fn add_fact(&mut self, sport: &str, name: &str, fact: Value) {
         let at = self.now - HOUR + i64::try_from(self.lines.len()).expect("a few");
         let mut line = json!({"at": at, "sport": sport, "match": name});
         line["fact"] = fact;
@@ -46,7 +46,7 @@ impl Stage {
             "start": self.now + from_now,
             "sides": sides,
         });
-        self.tell(sport, name, json!({"fixture": fixture}));
+        self.add_fact(sport, name, json!({"fixture": fixture}));
     }
 
     /// A bookmaker's prices for the winner; the sport determines the outcomes.
@@ -60,11 +60,11 @@ impl Stage {
             "in_play": false,
             "selections": selections.collect::<Vec<_>>(),
         });
-        let told = prices.iter().map(|(outcome, price)| json!({"id": outcome, "price": price}));
-        let told = json!({"selections": told.collect::<Vec<_>>()});
-        for change in [json!({"define": define}), json!({"prices": told})] {
+        let changed = prices.iter().map(|(outcome, price)| json!({"id": outcome, "price": price}));
+        let changed = json!({"selections": changed.collect::<Vec<_>>()});
+        for change in [json!({"define": define}), json!({"prices": changed})] {
             let odds = json!({"book": book, "market": format!("{book}-m"), "change": change});
-            self.tell(sport, name, json!({"odds": odds}));
+            self.add_fact(sport, name, json!({"odds": odds}));
         }
     }
 
@@ -129,7 +129,7 @@ async fn unknown_paths_are_404_and_invalid_parameters_are_400() {
 
 /// Each list of an empty hub is an empty page.
 #[tokio::test]
-async fn lists_of_nothing_are_empty() {
+async fn lists_without_data_are_empty() {
     let stage = Stage::new();
     for path in [
         "tennis/api/v2/matches",

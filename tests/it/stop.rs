@@ -81,7 +81,7 @@ async fn socket_that_connects_during_the_drain_is_closed() {
 }
 
 #[tokio::test]
-async fn client_that_does_not_go_is_cut_off() {
+async fn client_that_does_not_close_is_disconnected() {
     let mut hub = Hub::start_with(&["serve"], &[QUIET, ("SERVER_DRAIN_MS", "100")]);
     let _deaf = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     assert_eq!(hub.stop(), Some(0));
@@ -170,7 +170,7 @@ async fn all_has_come(client: &mut Client) {
 }
 
 #[tokio::test]
-async fn demo_goes_on_after_a_restart() {
+async fn demo_continues_after_a_restart() {
     let mut hub = Hub::start_with(&["serve"], &[LONG_COMMANDS]);
     let key = hub.key(&crate::support::ALL_ADDONS);
     let mut client = Client::connect(&hub.address, &key).await;
@@ -236,7 +236,7 @@ async fn another_day_has_another_epoch() {
     let mut client = Client::connect(&hub.address, &key).await.knowing(client.channels);
     client.subscribe("football").await;
     let subscribed = client.next_of("subscribed").await;
-    let told: [&Value; 2] = [&subscribed["resumed"], &subscribed["why"]];
-    assert_eq!(told, [&json!(false), &json!("epoch")]);
+    let answer: [&Value; 2] = [&subscribed["resumed"], &subscribed["why"]];
+    assert_eq!(answer, [&json!(false), &json!("epoch")]);
     assert_ne!(client.next_of("image").await["epoch"], was);
 }

@@ -79,7 +79,7 @@ async fn rate_changes_in_flight() {
 }
 
 #[tokio::test]
-async fn pattern_is_set_for_what_it_alone_covers() {
+async fn set_of_a_pattern_applies_to_channels_it_alone_covers() {
     let hub = Hub::start(&["serve", "--bench-rate", "300", "--bench-channels", "3"]);
     let mut client = Client::connect(&hub.address, &hub.said("demo key").await).await;
     let pattern = hub.said("channels").await;
@@ -110,7 +110,7 @@ async fn pattern_is_set_for_what_it_alone_covers() {
 }
 
 #[tokio::test]
-async fn only_what_is_followed_can_be_set() {
+async fn set_requires_a_subscription_by_the_same_name() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let mut client = Client::connect(&hub.address, &hub.key(&crate::support::ALL_ADDONS)).await;
     let set = |id: u32, ch: &str, field: &str, value: Value| {

@@ -137,7 +137,7 @@ async fn reader_over_tls_follows_at_a_rate() {
 }
 
 #[test]
-fn certificate_that_cannot_be_used_ends_the_start() {
+fn unusable_certificate_fails_the_start() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (own, other) = (identity(folder.path(), "own"), identity(folder.path(), "other"));
     let db = folder.path().join("hub.db");

@@ -57,10 +57,10 @@ async fn messages_of_a_socket_are_counted_once_each() {
         drop(client);
         let counted = async || account(&hub, &key).await["usage"]["total"]["messages"] == messages;
         until("the count", counted).await;
-        let told = account(&hub, &key).await;
-        assert_eq!(told["usage"]["total"]["calls"], 0, "asking for the account is no call");
-        assert_eq!(told["usage"]["products"][0]["product"], "websocket");
-        assert_eq!(told["usage"]["products"].as_array().map(Vec::len), Some(1));
+        let answer = account(&hub, &key).await;
+        assert_eq!(answer["usage"]["total"]["calls"], 0, "asking for the account is no call");
+        assert_eq!(answer["usage"]["products"][0]["product"], "websocket");
+        assert_eq!(answer["usage"]["products"].as_array().map(Vec::len), Some(1));
     })
     .await;
 }
@@ -80,7 +80,7 @@ async fn open_socket_is_counted_while_it_is_open() {
 /// Issue 5, point 10: no write per call; nothing is lost at a stop, and at a crash only the calls
 /// since the last write.
 #[tokio::test]
-async fn stop_loses_nothing_and_kill_what_was_not_written() {
+async fn stop_writes_all_usage_and_kill_loses_what_was_unwritten() {
     on_sqlite(async |place| {
         let settings = [QUIET, ("USAGE_FLUSH_MS", "10000")];
         let mut hub = Hub::start_on(&place, &["serve"], &settings);
@@ -124,12 +124,12 @@ async fn account_is_shown_only_to_its_key() {
     let key = hub.key(&[]);
     let answer = hub.get("/api/v2/account/").await;
     assert_eq!((answer.status, &answer.json()["code"]), (401, &json!("authentication_required")));
-    let told = account(&hub, &key).await;
-    assert_eq!(told["key_prefix"], key[..11]);
-    assert_eq!(told["founder"], false);
-    let addons = told["addons"].as_array().expect("a list");
+    let answer = account(&hub, &key).await;
+    assert_eq!(answer["key_prefix"], key[..11]);
+    assert_eq!(answer["founder"], false);
+    let addons = answer["addons"].as_array().expect("a list");
     assert!(addons.iter().all(|it| it["active"] == false && it["expires"] == Value::Null));
-    assert!(!told.to_string().contains(&key), "the key is told");
+    assert!(!answer.to_string().contains(&key), "the key is shown");
     hub.revoke(&key);
     let refused = async || hub.get(&format!("/api/v2/account/?token={key}")).await.status == 401;
     until("the end of the key", refused).await;

@@ -31,7 +31,7 @@ def script_counts(printed, code):
     return at_least_failed(counts, code)
 
 
-# libtest appends ` <0.012s>` to the line of a test when it is asked for times.
+# libtest appends ` <0.012s>` to the line of a test if times are requested.
 TEST_LINE = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED)(?: <([\d.]+)s>)?$", re.MULTILINE)
 
 

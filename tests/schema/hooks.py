@@ -17,7 +17,7 @@ import requests
 import schemathesis
 
 KEY = os.environ["HUB_KEY"]
-# Far more than any list takes, and than a demo needs to tell of its past, after which it predicts.
+# Far more than any list takes, and than a demo needs to load its past, after which it predicts.
 ROWS_S_MAX = 120
 
 # What no list has.
@@ -91,7 +91,7 @@ def before_load_schema(context, raw_schema):
     found = Rows(base, paths)
     for path, item in paths.items():
         for method, operation in item.items():
-            told = answered[f"{method.upper()} {path}"] = {"has_row": True, "statuses": {}}
+            entry = answered[f"{method.upper()} {path}"] = {"has_row": True, "statuses": {}}
             for parameter in operation.get("parameters", []):
                 name, kind = parameter["name"], parameter["schema"].get("type")
                 if parameter["in"] != "path" and kind != "integer" and name not in WORDS:
@@ -100,12 +100,12 @@ def before_load_schema(context, raw_schema):
                     parameter.pop("example", None)
                     parameter["examples"] = {f"row {value}": {"value": value} for value in values}
                 elif parameter["in"] == "path":
-                    told["has_row"] = False
+                    entry["has_row"] = False
 
 
 @schemathesis.hook
 def filter_case(context, case):
-    """A value that is blank is as if it were not there (docs/API.md), which a schema cannot say of numbers,
+    """A value that is blank is as if it were absent (docs/API.md), which a schema cannot express for numbers,
     flags, moments and words."""
     schemas = {it["name"]: it["schema"] for it in case.operation.definition.raw.get("parameters", [])}
     query = case.query or {}
@@ -124,6 +124,6 @@ def after_call(context, case, response):
 
 
 @atexit.register
-def tell():
+def write_answered():
     with open(os.environ["ANSWERED"], "w") as file:
         json.dump(answered, file, indent=1, sort_keys=True)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""An SMTP server for the tests of mail: aiosmtpd, which tells on its standard output what it was given.
+"""An SMTP server for the tests of mail: aiosmtpd, which reports on its standard output what it receives.
 
-The first line is `listening PORT`, then one JSON object for each mail that was taken, and one for
-each log-in and each refusal. How it treats a recipient stands before the @:
+The first line is `listening PORT`, then one JSON object for each mail that was accepted, and one for
+each log-in and each refusal. The part before the @ decides how it treats a recipient:
 
-    later-N@..   refused N times with a 4xx, then taken
+    later-N@..   refused N times with a 4xx, then accepted
     never@..     refused with a 5xx
-    spam@..      taken, and refused with a 5xx when the mail is there
+    spam@..      accepted, and refused with a 5xx when the mail is there
     slow@..      answered after a minute
     cut@..       the connection ends instead of an answer, the first time, when the mail is there
 """
@@ -20,7 +20,7 @@ import ssl
 from aiosmtpd.smtp import SMTP, AuthResult
 
 
-def tell(**what):
+def report(**what):
     print(json.dumps(what), flush=True)
 
 
@@ -33,13 +33,13 @@ class Handler:
         self.tries[address] = self.tries.get(address, 0) + 1
         later = re.fullmatch(r"later-(\d+)", name)
         if later and self.tries[address] <= int(later[1]):
-            tell(refused=address, code=451)
+            report(refused=address, code=451)
             return f"451 4.7.1 <{address}> come back later"
         if name == "never":
-            tell(refused=address, code=550)
+            report(refused=address, code=550)
             return f"550 5.1.1 <{address}> is nobody here"
         if name == "slow":
-            tell(slow=address)
+            report(slow=address)
             await asyncio.sleep(60)
         envelope.rcpt_tos.append(address)
         return "250 OK"
@@ -48,9 +48,9 @@ class Handler:
         [address] = envelope.rcpt_tos
         name = address.partition("@")[0]
         if name == "spam":
-            tell(refused=address, code=554)
+            report(refused=address, code=554)
             return f"554 5.7.1 not for <{address}>"
-        tell(
+        report(
             mail=envelope.content.decode("utf-8"), sender=envelope.mail_from, to=address,
             tls=session.ssl is not None, user=session.auth_data or "",
         )
@@ -76,7 +76,7 @@ def main():
 
     def authenticate(server, session, envelope, mechanism, data):
         good = data.login.decode() == options.user and data.password.decode() == options.password
-        tell(login=data.login.decode(), good=good)
+        report(login=data.login.decode(), good=good)
         return AuthResult(success=good, handled=False, auth_data=data.login.decode())
 
     handler = Handler()

@@ -15,8 +15,8 @@ use super::{PATIENCE, skipped};
 
 const PYTHON: &str = ".tools/venv/bin/python";
 const SCRIPT: &str = "tests/smtp/server.py";
-/// What it may say before a test hears it.
-const TOLD_MAX: usize = 1_000;
+/// Reports that may wait for a test to read them.
+const REPORTS_MAX: usize = 1_000;
 
 /// A file of the workspace. The program is at its top, the library in a folder of it.
 fn in_workspace(file: &str) -> PathBuf {
@@ -27,11 +27,11 @@ fn in_workspace(file: &str) -> PathBuf {
 pub(crate) struct Server {
     process: Child,
     pub(crate) port: u16,
-    told: mpsc::Receiver<Value>,
+    reports: mpsc::Receiver<Value>,
 }
 
 impl Server {
-    /// `None`, and said, where there is no aiosmtpd.
+    /// `None` if aiosmtpd is missing; prints that the test is skipped.
     pub(crate) async fn start(arguments: &[&str]) -> Option<Self> {
         if !has_aiosmtpd() {
             skipped("there is no aiosmtpd in .tools/venv; tests/run installs it");
@@ -42,47 +42,47 @@ impl Server {
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // It warns of what the tests want.
+            // It warns about what the tests provoke.
             .stderr(Stdio::null())
             .spawn()
             .expect("Python starts");
         let mut lines = BufReader::new(process.stdout.take().expect("it is piped")).lines();
-        let (tell, told) = mpsc::channel(TOLD_MAX);
+        let (sender, reports) = mpsc::channel(REPORTS_MAX);
         let (listening, port) = tokio::sync::oneshot::channel();
         thread::spawn(move || {
-            let first = lines.next().expect("it says something").expect("text");
+            let first = lines.next().expect("it prints its port").expect("text");
             let port = first.strip_prefix("listening ").expect("its port").parse().unwrap();
             listening.send(port).unwrap();
             for line in lines.map_while(Result::ok) {
                 let what = serde_json::from_str(&line).expect("JSON");
-                if tell.blocking_send(what).is_err() {
+                if sender.blocking_send(what).is_err() {
                     return;
                 }
             }
         });
         let port = tokio::time::timeout(PATIENCE, port).await.expect("in time").expect("it runs");
-        Some(Self { process, port, told })
+        Some(Self { process, port, reports })
     }
 
-    /// What it tells next.
+    /// Its next report.
     pub(crate) async fn told(&mut self) -> Value {
-        let told = tokio::time::timeout(PATIENCE, self.told.recv()).await;
-        told.expect("the server is given something").expect("the server runs")
+        let report = tokio::time::timeout(PATIENCE, self.reports.recv()).await;
+        report.expect("the server reports in time").expect("the server runs")
     }
 
-    /// The next mail that it takes; what else it tells is passed over.
+    /// The next mail that it accepts; skips other reports.
     pub(crate) async fn mail(&mut self) -> Value {
         loop {
-            let told = self.told().await;
-            if told["mail"].is_string() {
-                return told;
+            let report = self.told().await;
+            if report["mail"].is_string() {
+                return report;
             }
         }
     }
 
     /// Whether it has reported something that the test has not read yet.
     pub(crate) fn has_unread(&self) -> bool {
-        !self.told.is_empty()
+        !self.reports.is_empty()
     }
 }
 

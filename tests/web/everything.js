@@ -1,5 +1,5 @@
-// web/stream.js against a running hub: follows a pattern, is cut off when told to, comes back when told
-// to, and says whether each channel got both events that happened meanwhile, once and in order.
+// web/stream.js against a running hub: follows a pattern, disconnects and
+// reconnects on command, and reports whether each channel got both missed events, once and in order.
 // Started by tests/it/everything.rs: node everything.js URL KEY PATTERN CHANNELS
 
 import { createInterface } from "node:readline";
@@ -33,7 +33,7 @@ class Cuttable extends Socket {
 
 const stream = new Stream(url, {
   WebSocket: Cuttable,
-  // A new connection is made only when the test says so.
+  // The test decides when to reconnect.
   protocols: () => returning.then(() => ["matchwire.v1", "token", key]),
 });
 

@@ -1,4 +1,4 @@
-// What the tests of stream.js stand on: a clock moved by hand and a socket that plays a script.
+// The base of the tests of stream.js: a clock moved by hand and a socket that plays a script.
 // No network, no real time: a test that waits an hour takes as long as one that does not.
 
 import { Stream } from "../../web/assets/stream.js";
@@ -70,7 +70,7 @@ export class Script {
     return this.sockets.at(-1);
   }
 
-  /** The hub says `frame` (an object, or text as it stands). */
+  /** The hub sends `frame` (an object, or text as it is). */
   say(...frames) {
     for (const frame of frames) {
       this.socket.onmessage({ data: typeof frame === "string" ? frame : JSON.stringify(frame) });
@@ -88,7 +88,7 @@ export class Script {
     return this;
   }
 
-  /** Lets time pass with a beat every five seconds, as a hub in good health sends them. */
+  /** Lets time pass with a beat every five seconds, as a healthy hub sends them. */
   beats(ms, heads = {}) {
     for (let passed = 0; passed < ms; passed += 5000) {
       this.clock.pass(Math.min(5000, ms - passed));
@@ -101,7 +101,7 @@ export class Script {
     return this.stream.subscribe(ch, (channel, change) => this.seen.push([channel.name, change]), params);
   }
 
-  /** Commands sent on the present socket, without pings. */
+  /** Commands sent on the current socket, without pings. */
   commands(op) {
     return this.socket.sent.filter((c) => (op ? c.op === op : c.op !== "ping"));
   }

@@ -1,4 +1,4 @@
-// What the pages of customers gain from scripts, without a browser.
+// The scripts of the customers' pages, without a browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -24,7 +24,7 @@ describe("the copy button", () => {
     assert.deepEqual(written, ["mw_0a1b"]);
   });
 
-  test("says so for a moment, however often it is pressed", async () => {
+  test("confirms for a moment, even if pressed repeatedly", async () => {
     const [it, later] = [button(), []];
     for (let press = 0; press < 2; press += 1) {
       await copy(it, "x", { writeText: async () => {} }, (run) => later.push(run));
@@ -34,7 +34,7 @@ describe("the copy button", () => {
     assert.equal(it.textContent, "Copy");
   });
 
-  test("says what to do where copying is not allowed", async () => {
+  test("explains what to do where copying is not allowed", async () => {
     const it = button();
     await copy(it, "x", { writeText: async () => { throw new Error("denied"); } }, () => {});
     assert.match(it.textContent, /by hand/);
@@ -48,14 +48,14 @@ describe("the copy button", () => {
 });
 
 describe("the countdown", () => {
-  test("never goes below nothing, and never says too early that it is over", () => {
+  test("never goes below zero, and never ends too early", () => {
     assert.equal(secondsUntil(10_000, 0), 10);
     assert.equal(secondsUntil(10_000, 9_001), 1);
     assert.equal(secondsUntil(10_000, 10_000), 0);
     assert.equal(secondsUntil(10_000, 90_000), 0);
   });
 
-  test("is read easily", () => {
+  test("is formatted for people", () => {
     assert.deepEqual([0, 59, 60, 65, 3600].map(left), ["0 s", "59 s", "1:00", "1:05", "60:00"]);
   });
 });

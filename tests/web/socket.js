@@ -33,7 +33,7 @@ export class Socket {
       if (body.length < 65536) head.writeUInt16BE(body.length, 2);
       else head.writeBigUInt64BE(BigInt(body.length), 2);
     }
-    // The mask is zero: it hides nothing here.
+    // The mask is zero: it serves no purpose here.
     this.#tcp.write(Buffer.concat([head, Buffer.alloc(4), body]));
   }
 
@@ -41,7 +41,7 @@ export class Socket {
     this.#tcp.end();
   }
 
-  /** Ends it as a broken network does. */
+  /** Ends the connection like a broken network. */
   cut() {
     this.#tcp.destroy();
   }

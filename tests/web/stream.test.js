@@ -31,7 +31,7 @@ describe("merge patch", () => {
     });
   }
 
-  test("leaves the original alone and shares what it does not touch", () => {
+  test("leaves the original unchanged and shares untouched branches", () => {
     const before = { score: { home: 0 }, stats: { home: {} } };
     const after = mergePatch(before, { score: { home: 1 } });
     assert.equal(before.score.home, 0);
@@ -54,7 +54,7 @@ describe("connecting", () => {
     assert.equal(script.socket.url, "ws://hub/stream/v1");
   });
 
-  test("nothing is asked before hello, everything after it", () => {
+  test("subscribes only after hello", () => {
     const script = new Script();
     script.follow("football/1");
     script.follow("tennis");
@@ -63,7 +63,7 @@ describe("connecting", () => {
     assert.deepEqual(script.commands().map((c) => [c.op, c.ch]), [["subscribe", "football/1"], ["subscribe", "tennis"]]);
   });
 
-  test("protocols may be made anew for each connection", async () => {
+  test("protocols may be created for each connection", async () => {
     let bought = 0;
     const script = new Script({ protocols: async () => ["matchwire.v1", "ticket", `T${++bought}`] });
     await new Promise((resolve) => setImmediate(resolve));
@@ -73,7 +73,7 @@ describe("connecting", () => {
     assert.deepEqual(script.sockets.map((s) => s.protocols[2]), ["T1", "T2"]);
   });
 
-  test("one name followed twice is one subscription on the wire, ended with the last", () => {
+  test("a name followed twice is one subscription on the wire, which ends with the last listener", () => {
     const script = new Script();
     const first = script.follow("football/1");
     script.hello().subscribed({ epoch: "e1", seq: 10, resumed: false }).image("football/1", 10);
@@ -88,7 +88,7 @@ describe("connecting", () => {
     assert.equal(script.stream.channel("football/1"), undefined);
   });
 
-  test("frames of a kind unknown today are passed over", () => {
+  test("frames of an unknown type are ignored", () => {
     const script = following();
     script.say({ type: "aurora" }).update("football/1", 10, 11, { x: 1 });
     assert.equal(script.channel.data.x, 1);
@@ -115,7 +115,7 @@ describe("connecting", () => {
 });
 
 describe("sequence", () => {
-  test("updates apply in turn", () => {
+  test("updates apply in order", () => {
     const script = following({ score: { home: 0, away: 0 } });
     script.update("football/1", 10, 11, { score: { home: 1 } }).update("football/1", 11, 12, { score: { away: 1 } });
     assert.deepEqual(script.channel.data.score, { home: 1, away: 1 });
@@ -129,7 +129,7 @@ describe("sequence", () => {
     assert.deepEqual(script.events(), []);
   });
 
-  test("an update that reaches back before our position applies, its values being absolute", () => {
+  test("an update that starts before our position applies, because its values are absolute", () => {
     const script = following({ x: 0 });
     script.update("football/1", 7, 12, { x: 5 }, undefined, { n: 5, why: "rate" });
     assert.equal(script.channel.data.x, 5);
@@ -137,7 +137,7 @@ describe("sequence", () => {
     assert.deepEqual(script.seen.at(-1)[1].merged, { n: 5, why: "rate" });
   });
 
-  test("a gap asks again from our own position, once, and applies nothing until answered", () => {
+  test("a gap resumes once from our position, and nothing applies until the answer", () => {
     const script = following({ x: 0 });
     script.update("football/1", 11, 12, { x: 12 }).update("football/1", 12, 13, { x: 13 });
     assert.equal(script.channel.data.x, 0);
@@ -152,14 +152,14 @@ describe("sequence", () => {
     assert.deepEqual(script.events(), ["g"]);
   });
 
-  test("a gap that resuming does not close asks for the image", () => {
+  test("a gap that a resume does not close requests the image", () => {
     const script = following();
     script.update("football/1", 11, 12, {}).subscribed({ epoch: "e1", seq: 10, resumed: true });
     script.update("football/1", 11, 12, {});
     assert.equal(script.commands("subscribe").at(-1).from, undefined);
   });
 
-  test("updates before any image are passed over", () => {
+  test("updates before any image are ignored", () => {
     const script = new Script();
     script.follow("football/1");
     script.hello().update("football/1", 3, 4, { x: 1 });
@@ -181,7 +181,7 @@ describe("images and resync", () => {
     assert.equal(script.seen[0][1].missed, undefined);
   });
 
-  test("resync says why, holds updates back until the image, and the listener learns what it missed", () => {
+  test("resync gives a reason, holds updates until the image, and reports to the listener what it missed", () => {
     const script = following({ x: 0 });
     script.say({ type: "resync", ch: "football/1", why: "slow", from: 10, to: 50 });
     assert.equal(script.channel.health, "catching_up");
@@ -194,7 +194,7 @@ describe("images and resync", () => {
     assert.equal(script.channel.health, "live");
   });
 
-  test("a new epoch starts counting anew, even from a lower sequence", () => {
+  test("a new epoch restarts the sequence, even at a lower number", () => {
     const script = following({ x: 0 });
     script.say({ type: "resync", ch: "football/1", why: "epoch", from: 10, to: 2 }).image("football/1", 2, { x: 2 }, "e2");
     script.update("football/1", 2, 3, { x: 3 }, [{ eid: "n" }]);
@@ -206,7 +206,7 @@ describe("images and resync", () => {
     assert.deepEqual(script.commands("subscribe")[0].from, { epoch: "e2", seq: 3 });
   });
 
-  test("an older image of the same epoch does not bring known events twice", () => {
+  test("an older image of the same epoch does not repeat known events", () => {
     const script = following();
     script.update("football/1", 10, 11, { x: 11 }, [{ eid: "g1" }]);
     script.image("football/1", 10).update("football/1", 10, 11, { x: 11 }, [{ eid: "g1" }]);
@@ -231,7 +231,7 @@ describe("resume", () => {
     assert.deepEqual(script.events(), ["a", "b", "c"]);
   });
 
-  test("outside the window the image comes and says so", () => {
+  test("outside the window the image replaces the document and is marked", () => {
     const script = following();
     script.hangUp().clock.pass(500);
     script.hello().subscribed({ epoch: "e1", seq: 99, resumed: false, why: "window" });
@@ -240,7 +240,7 @@ describe("resume", () => {
     assert.deepEqual(script.events(), []);
   });
 
-  test("cut off after every frame, events still come exactly once and the document ends right", () => {
+  test("disconnected after every frame, each event arrives exactly once and the document ends correct", () => {
     const script = following({ x: 0 });
     const hub = [];
     for (let seq = 11; seq <= 40; seq += 1) hub.push({ prev: seq - 1, seq, patch: { x: seq }, events: [{ eid: `e${seq}` }] });
@@ -256,7 +256,7 @@ describe("resume", () => {
     assert.deepEqual(script.events(), hub.map((u) => u.events[0].eid));
   });
 
-  test("what arrives on a socket already given up is not heard", () => {
+  test("frames on a discarded socket are ignored", () => {
     const script = following({ x: 0 });
     const old = script.socket;
     script.say("not JSON");
@@ -275,7 +275,7 @@ describe("wildcards", () => {
     return script.image("football/1", 5, { n: 1 }).image("football/2", 7, { n: 2 }, "e7");
   }
 
-  test("each channel comes under its own name with its own sequence", () => {
+  test("each channel has its own name and sequence", () => {
     const script = followingAll();
     script.update("football/2", 7, 8, { n: 3 });
     assert.deepEqual(script.seen.map(([name]) => name), ["football/1", "football/2", "football/2"]);
@@ -283,7 +283,7 @@ describe("wildcards", () => {
     assert.equal(script.stream.channel("football/1").data.n, 1);
   });
 
-  test("a star stands for one segment", () => {
+  test("a star matches one segment", () => {
     const script = followingAll();
     script.image("football/1/odds", 1).image("tennis/1", 1);
     assert.equal(script.stream.channel("football/1/odds"), undefined);
@@ -304,7 +304,7 @@ describe("wildcards", () => {
     assert.equal(script.stream.channel("football/1").health, "live");
   });
 
-  /** A client of 2,000 channels that has been cut off, and come back to a hub with these limits. */
+  /** A client of 2,000 channels that has reconnected to a hub with these limits. */
   function cutOff(limits) {
     const script = new Script();
     script.follow("football/*");
@@ -315,7 +315,7 @@ describe("wildcards", () => {
   }
 
   for (const limits of [{ command_bytes: 16_384 }, { command_bytes: 16_384, from_bytes: 32_768 }, { command_bytes: 400 }]) {
-    test(`2,000 channels all resume, whatever a command may hold: ${JSON.stringify(limits)}`, () => {
+    test(`2,000 channels all resume with any command limit: ${JSON.stringify(limits)}`, () => {
       const script = cutOff(limits);
       const positions = new Map();
       const after = [];
@@ -341,7 +341,7 @@ describe("wildcards", () => {
     });
   }
 
-  test("answers by name bring no change of their own, and updates behind them every event", () => {
+  test("answers by name change nothing, and the updates after them bring every event", () => {
     const script = cutOff({ command_bytes: 400 });
     const byName = script.commands("subscribe").filter((command) => command.ch !== "football/*");
     const [resumed, refused, ended] = byName;
@@ -357,7 +357,7 @@ describe("wildcards", () => {
     assert.equal(script.stream.state.phase, "open");
   });
 
-  test("channels left out for want of room are told once, and are no failure", () => {
+  test("channels left out by the limit are reported once, and are no failure", () => {
     const script = followingAll();
     script.say({ type: "error", ch: "football/*", code: "limit", message: "too many", retry: false });
     assert.equal(script.stream.limited.code, "limit");
@@ -366,7 +366,7 @@ describe("wildcards", () => {
     assert.equal(script.stream.state.message, undefined, "the cut has another reason");
   });
 
-  test("a match that a beat names and that never comes is asked for", () => {
+  test("a match that a beat names but that never arrives is requested", () => {
     const script = followingAll();
     script.beats(15_000, { "football/1": 5, "football/2": 7, "football/3": 1 });
     assert.deepEqual(script.commands().map((c) => [c.op, c.ch]), [
@@ -377,7 +377,7 @@ describe("wildcards", () => {
     assert.equal(script.commands().at(-1).from["football/2"].seq, 7);
   });
 
-  test("a match that the hub lets go is told once and forgotten, and may come anew", () => {
+  test("a match that the hub ends is reported once and removed, and may come back", () => {
     const script = followingAll();
     script.say({ type: "unsubscribed", ch: "football/1", why: "gone" });
     assert.equal(script.seen.at(-1)[1].kind, "health");
@@ -389,7 +389,7 @@ describe("wildcards", () => {
 });
 
 describe("beats", () => {
-  test("a head we have keeps a quiet channel fresh", () => {
+  test("a head at our position keeps a quiet channel fresh", () => {
     const script = following();
     script.beats(60_000, { "football/1": 10 });
     assert.equal(script.channel.health, "live");
@@ -402,13 +402,13 @@ describe("beats", () => {
     assert.equal(script.commands("subscribe").length, 1);
   });
 
-  test("still behind at the next beat, the client asks from where it stands", () => {
+  test("still behind at the next beat, the client resumes from its position", () => {
     const script = following();
     script.beats(10_000, { "football/1": 12 });
     assert.deepEqual(script.commands("subscribe")[1].from, { epoch: "e1", seq: 10 });
   });
 
-  test("a rate of our own is allowed for", () => {
+  test("a rate limit of the subscription is taken into account", () => {
     const script = following({}, { every_ms: 5000 });
     assert.equal(script.commands("subscribe")[0].every_ms, 5000);
     script.beats(10_000, { "football/1": 12 });
@@ -417,7 +417,7 @@ describe("beats", () => {
     assert.equal(script.commands("subscribe").length, 2);
   });
 
-  test("an image that was announced and does not come is asked for", () => {
+  test("an announced image that does not arrive is requested", () => {
     const script = following();
     script.say({ type: "resync", ch: "football/1", why: "slow", from: 10, to: 20 });
     script.beats(10_000, { "football/1": 20 });
@@ -431,7 +431,7 @@ describe("freshness", () => {
     script.clock.pass(6000);
     script.say({ type: "beat", now: 0, heads: { "football/1": 10 } });
     script.clock.pass(9000);
-    // Other channels' frames keep the socket alive, and prove nothing about this one.
+    // Other channels' frames keep the socket alive, but prove nothing about this one.
     script.say({ type: "beat", now: 0, heads: {} });
     assert.equal(script.channel.health, "live");
     script.clock.pass(999);
@@ -458,7 +458,7 @@ describe("freshness", () => {
     assert.equal(script.channel.health, "stale");
   });
 
-  test("the state of the feed shows through", () => {
+  test("the state of the feed is the health of the channel", () => {
     const script = following();
     for (const [i, feed] of ["late", "down", "recovering", "live"].entries()) {
       script.update("football/1", 10 + i, 11 + i, { feed });
@@ -466,7 +466,7 @@ describe("freshness", () => {
     }
   });
 
-  test("an ended match does not grow stale, and is lost with the connection all the same", () => {
+  test("an ended match does not become stale, but is lost with the connection", () => {
     const script = following({ life: "ended" });
     script.beats(10_000).beats(10_000);
     assert.equal(script.channel.health, "ended");
@@ -474,7 +474,7 @@ describe("freshness", () => {
     assert.equal(script.channel.health, "lost");
   });
 
-  test("each change of health is told once", () => {
+  test("each change of health is reported once", () => {
     const script = following();
     script.beats(20_000);
     assert.equal(script.healths(), 1);
@@ -482,7 +482,7 @@ describe("freshness", () => {
 });
 
 describe("liveness of the socket", () => {
-  test("a silent connection is asked, then given up", () => {
+  test("a silent connection is pinged, then closed", () => {
     const script = following();
     script.beats(5000);
     script.say({ type: "pong", id: script.socket.sent.find((c) => c.op === "ping").id, now: 0 });
@@ -496,7 +496,7 @@ describe("liveness of the socket", () => {
     assert.equal(script.socket.closedWith, 1000);
   });
 
-  test("a socket that opens and never says hello is given up", () => {
+  test("a socket that opens without hello is closed", () => {
     const script = new Script();
     script.clock.pass(15_000);
     assert.equal(script.stream.state.phase, "waiting");
@@ -541,15 +541,15 @@ describe("reconnecting", () => {
     assert.deepEqual(waits(new Script({ random: () => 0 }), 3), [250, 500, 1000]);
   });
 
-  test("a hub that opens and dies does not reset the waits", () => {
+  test("a hub that accepts and dies does not reset the waits", () => {
     assert.deepEqual(waits(new Script(), 4, 10_000), [500, 1000, 2000, 4000]);
   });
 
-  test("a minute of health does", () => {
+  test("a minute of health resets the waits", () => {
     assert.deepEqual(waits(new Script(), 3, 60_000), [500, 500, 500]);
   });
 
-  test("bye names the time, and nobody is sooner", () => {
+  test("bye sets the time of the reconnect, and wake does not shorten it", () => {
     const script = following();
     script.say({ type: "bye", why: "drain", reconnect_after_ms: 7300 }).hangUp(4503);
     assert.equal(script.stream.state.why, "drain");
@@ -560,7 +560,7 @@ describe("reconnecting", () => {
     assert.equal(script.sockets.length, 2);
   });
 
-  test("a wait of our own can be cut short", () => {
+  test("wake shortens the client's own wait", () => {
     const script = following().hangUp();
     script.stream.wake();
     assert.equal(script.sockets.length, 2);
@@ -583,14 +583,14 @@ describe("reconnecting", () => {
   }
 
   for (const code of [1000, 1001, 1006, 1011, 4408, 4429, 4503, 4508]) {
-    test(`close ${code} is tried again`, () => {
+    test(`close ${code} is retried`, () => {
       const script = following().hangUp(code);
       script.clock.pass(500);
       assert.equal(script.sockets.length, 2);
     });
   }
 
-  test("closed by its owner it stays closed", () => {
+  test("a stream closed by the program stays closed", () => {
     const script = following();
     script.stream.close();
     script.clock.pass(3_600_000);
@@ -601,7 +601,7 @@ describe("reconnecting", () => {
 });
 
 describe("refusals", () => {
-  test("a channel that the hub does not know is refused by name, the others go on", () => {
+  test("an unknown channel is refused by name, and the others continue", () => {
     const script = following();
     script.follow("football/9");
     script.say({ type: "error", id: script.lastId(), code: "not_tracked", message: "no such match", retry: false });
@@ -613,7 +613,7 @@ describe("refusals", () => {
     assert.equal(script.commands("subscribe").length, 2);
   });
 
-  test("a refusal that may pass is tried again", () => {
+  test("a temporary refusal is retried", () => {
     const script = following();
     script.follow("football/9");
     script.say({ type: "error", id: script.lastId(), code: "limit", message: "busy", retry: true });
@@ -623,7 +623,7 @@ describe("refusals", () => {
     assert.equal(script.stream.channel("football/9").health, "live");
   });
 
-  test("a match followed by name that the hub lets go keeps its last document, and says so", () => {
+  test("a match followed by name that the hub ends keeps its last document, marked as refused", () => {
     const script = following({ x: 1 });
     script.say({ type: "unsubscribed", ch: "football/1", why: "gone" });
     assert.equal(script.channel.health, "refused");
@@ -631,7 +631,7 @@ describe("refusals", () => {
     assert.equal(script.channel.data.x, 1);
   });
 
-  test("lag is kept while it lasts", () => {
+  test("lag is available while it lasts", () => {
     const script = following();
     script.say({ type: "lag", queued_bytes: 4096, oldest_ms: 900, merged: 3 });
     assert.equal(script.stream.lag.oldest_ms, 900);

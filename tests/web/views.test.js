@@ -1,4 +1,4 @@
-// What the views compute before anything is drawn: no DOM here either.
+// What the views compute before drawing, without a DOM.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -25,27 +25,27 @@ describe("decimals", () => {
 });
 
 describe("the match clock", () => {
-  test("runs from its anchor by the hub's clock, and stands when it is stopped", () => {
+  test("runs from its anchor by the hub's clock, and stops when it is stopped", () => {
     assert.equal(matchSecond({ at: 1_000_000, s: 60, running: true }, 6_999_999), 65);
     assert.equal(matchSecond({ at: 1_000_000, s: 60, running: false }, 6_999_999), 60);
     assert.equal(matchSecond({ at: 9_000_000, s: 60, running: true }, 1_000_000), 60, "never backwards");
     assert.equal(matchSecond(undefined, 0), undefined);
   });
 
-  test("counts stoppage time apart", () => {
+  test("counts stoppage time separately", () => {
     assert.deepEqual(clockText("first_half", 1078), { main: "17:58", added: "" });
     assert.deepEqual(clockText("first_half", 2772), { main: "45:00", added: "+01:12" });
     assert.deepEqual(clockText("second_half", 2772), { main: "46:12", added: "" });
   });
 
-  test("the minute is the one in progress, as scoreboards have it", () => {
+  test("the minute is the one in progress, as on scoreboards", () => {
     assert.equal(minuteText("first_half", 1078), "18′");
     assert.equal(minuteText("first_half", 2699), "45′");
     assert.equal(minuteText("first_half", 2700), "45+1′");
     assert.equal(minuteText("second_half", 5400 + 125), "90+3′");
   });
 
-  test("does not run on without news", () => {
+  test("stops without messages", () => {
     const stream = { serverNow: () => 90_000_000, clockOffset: () => 0 };
     assert.equal(trustedUntil({ health: "live", heard: 50_000 }, stream), 90_000_000);
     assert.equal(trustedUntil({ health: "lost", heard: 50_000 }, stream), 50_000_000);
@@ -76,11 +76,11 @@ describe("boards", () => {
     4: { status: "half_time", start: 4 },
   };
 
-  test("live first, then to come, then over", () => {
+  test("live first, then upcoming, then ended", () => {
     assert.deepEqual(inOrder("football", matches).map(([id]) => id), ["4", "3", "2", "1"]);
   });
 
-  test("the suggestion is in play if anything is, never the one excepted, never one that is over", () => {
+  test("the suggestion is in play if any match is, and never the excluded or an ended one", () => {
     assert.equal(suggestion("football", matches), "4");
     assert.equal(suggestion("football", matches, "4"), "3");
     assert.equal(suggestion("football", { 1: matches[1] }), undefined);

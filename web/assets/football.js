@@ -209,7 +209,7 @@ class IncidentRow {
   constructor() {
     this.node = el("li", { class: "incident" },
       this.#minute, this.#mark,
-      el("span", { class: "told" }, this.#what, " ", this.#who, this.#why),
+      el("span", { class: "description" }, this.#what, " ", this.#who, this.#why),
       this.#score);
   }
 
@@ -272,10 +272,10 @@ class Pitch {
     this.node = el("figure", { class: "pitch" }, drawing, this.#caption);
   }
 
-  show(ball, names, anew) {
-    if (ball === this.#last && !anew) return;
+  show(ball, names, redraw) {
+    if (ball === this.#last && !redraw) return;
     this.#last = ball;
-    if (anew) this.#points = [];
+    if (redraw) this.#points = [];
     setAttribute(this.node, "data-side", ball?.side);
     setAttribute(this.node, "data-known", ball ? "yes" : "no");
     if (!ball) {

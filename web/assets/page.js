@@ -1,5 +1,5 @@
 // The demo page: opens the stream, decides which matches are followed, and hands documents to the
-// views. What stands on the page is drawn at most once a frame; what is spoken is chosen here.
+// views. The page is drawn at most once a frame; this file chooses the announcements.
 
 import { Board, isLive, pairing, suggestion } from "./boards.js";
 import { FootballView } from "./football.js";
@@ -14,7 +14,7 @@ const TICK_MS = 250;
 const MOVE_ON_AFTER_MS = 30_000;
 // Books are shown next to the best prices; four values a second of each are enough for reading.
 const BOOKS_EVERY_MS = 250;
-// A match may have no odds yet; how often to ask again while it is the one followed.
+// A match may have no odds yet; how often to request them again while it is followed.
 const ASK_AGAIN_MS = 10_000;
 const KEY_SLOT = "matchwire-key";
 
@@ -83,7 +83,7 @@ class Page {
     // Another key may help against these two; the key of the page itself is renewed by reloading.
     const keyRefused = state.code === 4401 || state.code === 4402 || state.code === 4410;
     if (keyRefused && sessionToken()) {
-      // The page then says what the account lacks.
+      // The page then shows which add-on the account needs.
       location.reload();
     } else if (keyRefused && !pageKey()) {
       sessionStorage.removeItem(KEY_SLOT);
@@ -125,7 +125,7 @@ class Page {
     if (text) this.#announcer.say(text);
   }
 
-  /** The choice stands in the address, so that a reload or a link finds the same matches. */
+  /** The address holds the choice, so that a reload or a link finds the same matches. */
   remember() {
     const words = new URLSearchParams();
     for (const sport of ["football", "tennis"]) {
@@ -136,7 +136,7 @@ class Page {
     history.replaceState(null, "", `#${words}`);
   }
 
-  /** Asks for a part to be drawn with the next frame, once, however often it changes until then. */
+  /** Draws a part with the next frame, once, even if it changes several times until then. */
   draw(part) {
     this.#dirty.add(part);
     if (this.#drawing) return;
@@ -219,7 +219,7 @@ class Followed {
     this.#offer.node.after(place);
     this.#view = new View(card, place);
     this.id = undefined;
-    /** The id that the address asks for, until the board has come. */
+    /** The id in the address, until the board has arrived. */
     this.wanted = undefined;
   }
 
@@ -335,7 +335,7 @@ class OddsPanel {
   #choices;
   #sportButtons;
   #stream;
-  #asked = 0;
+  #requestedAt = 0;
 
   constructor(page, sport) {
     this.#page = page;
@@ -385,12 +385,12 @@ class OddsPanel {
     for (const stop of this.#stops) stop();
     this.#base = base;
     this.#stream = stream;
-    this.#asked = Date.now();
+    this.#requestedAt = Date.now();
     this.#books.clear();
     this.#listBooks();
     this.#stops = base === undefined ? [] : [
       stream.subscribe(base, () => this.#page.draw(this)),
-      // One pattern for all books of the match: it also tells which bookmakers there are.
+      // One pattern for all books of the match: it also shows which bookmakers there are.
       stream.subscribe(`${base}/*`, (channel) => this.#bookChanged(channel), { every_ms: BOOKS_EVERY_MS }),
     ];
   }
@@ -423,7 +423,7 @@ class OddsPanel {
     const { stream } = this.#page;
     if (stream === undefined) return;
     const refused = this.#base !== undefined && stream.channel(this.#base)?.health === "refused";
-    if (refused && Date.now() - this.#asked >= ASK_AGAIN_MS) this.#follow(this.#base, stream);
+    if (refused && Date.now() - this.#requestedAt >= ASK_AGAIN_MS) this.#follow(this.#base, stream);
     this.#trust.show(this.channel, stream);
     if (this.channel) this.#view.tick(this.channel, stream);
   }
@@ -532,7 +532,7 @@ class Banner {
     const reload = state.phase === "closed" && pageKey();
     this.#act = reload ? () => location.reload() : wake;
     setText(this.#button, reload ? "Reload" : "Try now");
-    this.#button.hidden = !(reload || (state.phase === "waiting" && !state.told));
+    this.#button.hidden = !(reload || (state.phase === "waiting" && !state.isFixed));
     this.#write();
   }
 
@@ -590,7 +590,7 @@ class KeyForm {
 
 /**
  * Speaks to screen readers: goals, cards, ends and a lost connection; never clocks, points or
- * prices, which would talk without end.
+ * prices, which would never stop.
  */
 class Announcer {
   #node;

@@ -3,7 +3,7 @@
 //   const stream = new Stream("ws://127.0.0.1:8080/stream/v1", { key });
 //   stream.subscribe("football/204849", (channel, change) => {
 //     show(channel.data, channel.health);           // the whole document, and whether to trust it
-//     for (const event of change.events) tell(event); // each one exactly once
+//     for (const event of change.events) handle(event); // each one exactly once
 //   });
 //
 // It owns positions (epoch and sequence), documents, reconnecting and the judgement of freshness.
@@ -22,18 +22,18 @@ export const FINAL_CODES = new Map([
 ]);
 
 // The first wait is short because most losses are a blip; the last is long because a hub that has
-// been away for a minute does not need everybody back in the same second.
+// been away for a minute does not need all clients back in the same second.
 const BACKOFF_FIRST_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
 // A connection that opens and dies at once must not reset the back-off, or a flapping hub is
-// stormed. A minute is long enough to tell a working hub from a crash loop.
+// stormed. A minute is long enough to distinguish a working hub from a crash loop.
 const HEALTHY_AFTER_MS = 60_000;
 // From opening the socket to `hello`.
 const CONNECT_TIMEOUT_MS = 15_000;
 // Measures the clock offset again: laptops drift by milliseconds a minute, and are corrected in steps.
 const PING_EVERY_MS = 30_000;
 const OFFSET_SAMPLES = 8;
-// Until `hello` tells the real ones.
+// Until `hello` brings the real ones.
 const DEFAULT_BEAT_MS = 5_000;
 const DEFAULT_COMMAND_BYTES = 16_384;
 // For a document that does not say: two beats and a margin.
@@ -41,7 +41,7 @@ const DEFAULT_STALE_AFTER_MS = 15_000;
 
 /**
  * RFC 7396. Returns the patched document and leaves `target` as it was: branches that the patch
- * does not touch are the same objects as before, so that a view can tell by `===` what changed.
+ * does not touch are the same objects as before, so that a view can see by `===` what changed.
  */
 export function mergePatch(target, patch) {
   if (!isObject(patch)) return patch;
@@ -103,7 +103,7 @@ export class Channel {
     this.delivered = -1;
     // What the last beat showed to be on its way: {seq, by}.
     this.owed = undefined;
-    // Times in a row that asking to resume brought nothing.
+    // Consecutive resume requests without a result.
     this.doubts = 0;
   }
 
@@ -151,7 +151,7 @@ class Backoff {
   }
 }
 
-/** What the program asked for: one name or pattern, its parameters, and who listens. */
+/** A subscription of the program: one name or pattern, its parameters and its listeners. */
 class Subscription {
   constructor(ch, params) {
     this.ch = ch;
@@ -160,7 +160,7 @@ class Subscription {
     this.pattern = ch.includes("*") ? ch.split("/") : undefined;
     // The id of the command under way, and when it was sent.
     this.pending = undefined;
-    this.asked = 0;
+    this.requestedAt = 0;
   }
 
   covers(name) {
@@ -226,14 +226,14 @@ export class Stream {
     this.limited = undefined;
     /** Frames received on all connections so far. */
     this.frames = 0;
-    /** The name of the present connection, for a line to whoever runs the hub. */
+    /** The name of the current connection, to report to the hub's operator. */
     this.conn = undefined;
     this.#connect();
   }
 
   /**
-   * `phase` is `connecting`, `open`, `waiting` (then `retryAt`, local milliseconds) or `closed` (for
-   * good). `code`, `why` and `message` say how the last connection ended.
+   * `phase` is `connecting`, `open`, `waiting` (then `retryAt`, local milliseconds, and `isFixed` if
+   * the hub named that time) or `closed` (for good). `code`, `why` and `message` say how the last connection ended.
    */
   get state() {
     return { phase: this.#phase, attempt: this.#backoff.attempt, ...this.#detail };
@@ -290,7 +290,7 @@ export class Stream {
    * spread so that clients do not return all together.
    */
   wake() {
-    if (this.#phase !== "waiting" || this.#detail.told) return;
+    if (this.#phase !== "waiting" || this.#detail.isFixed) return;
     this.#clock.clearTimeout(this.#retryTimer);
     this.#connect();
   }
@@ -321,7 +321,7 @@ export class Stream {
     this.#bye = undefined;
     this.#refusal = undefined;
     this.#lastFrameAt = this.#clock.now();
-    // Handlers ask whether the socket is still ours: a discarded one may speak for minutes.
+    // Handlers check that the socket is the current one: a discarded one may send for minutes.
     socket.onmessage = (message) => socket === this.#socket && this.#receive(message.data);
     socket.onclose = (close) =>
       socket === this.#socket && this.#lost({ code: close.code, why: close.reason });
@@ -336,7 +336,7 @@ export class Stream {
     try {
       socket.close(code);
     } catch {
-      // A socket that is not open yet may refuse; nobody listens to it any more either way.
+      // A socket that is not open yet may throw; its events are ignored either way.
     }
   }
 
@@ -355,9 +355,9 @@ export class Stream {
     }
     // Counted even when the hub names the time, so that a refusal after it waits longer.
     const own = this.#backoff.next();
-    const told = Number.isFinite(this.#bye?.reconnect_after_ms);
-    const wait = told ? Math.max(0, this.#bye.reconnect_after_ms) : own;
-    this.#enter("waiting", { code, why: this.#bye?.why ?? why, message: said, told, retryAt: now + wait });
+    const isFixed = Number.isFinite(this.#bye?.reconnect_after_ms);
+    const wait = isFixed ? Math.max(0, this.#bye.reconnect_after_ms) : own;
+    this.#enter("waiting", { code, why: this.#bye?.why ?? why, message: said, isFixed, retryAt: now + wait });
     this.#retryTimer = this.#clock.setTimeout(() => this.#connect(), wait);
   }
 
@@ -389,7 +389,7 @@ export class Stream {
     try {
       frame = JSON.parse(text);
     } catch {
-      // Whatever stands at the other end, what it says after this cannot be believed either.
+      // The peer does not follow the protocol, so its later frames cannot be trusted either.
       return this.#lost({ message: "a frame was not JSON" });
     }
     this.#lastFrameAt = this.#clock.now();
@@ -422,7 +422,7 @@ export class Stream {
         this.#bye = frame;
         return undefined;
       default:
-        // A later hub may say more; a client of today has lost nothing by not understanding it.
+        // A later hub may send more; a client that does not know it loses nothing.
         return undefined;
     }
   }
@@ -479,7 +479,7 @@ export class Stream {
     // their values are due, their events are not.
     channel.delivered = continues ? Math.max(channel.delivered, frame.seq) : frame.seq;
     this.#current(channel);
-    this.#tell(channel, { kind: "image", events: [], missed });
+    this.#notify(channel, { kind: "image", events: [], missed });
   }
 
   #update(frame) {
@@ -496,7 +496,7 @@ export class Stream {
     channel.at = frame.at;
     this.#current(channel);
     const merged = frame.n > 1 ? { n: frame.n, why: frame.why } : undefined;
-    this.#tell(channel, { kind: "update", patch: frame.patch, events, merged });
+    this.#notify(channel, { kind: "update", patch: frame.patch, events, merged });
   }
 
   #resync(frame) {
@@ -548,17 +548,17 @@ export class Stream {
     }
   }
 
-  /** Something did not come. Ask for it from where we stand; when that has failed, for everything. */
+  /** Something is missing. Requests it from the current position; if that has failed, requests the image. */
   #missing(channel) {
     channel.synced = false;
-    // One answer is enough: under two subscriptions the exact one gives it.
+    // One answer is enough: with two subscriptions, the exact one provides it.
     const covering = this.#covering(channel.name);
     const subscription = covering.find((s) => !s.pattern) ?? covering[0];
-    // While a question is open, more of the same is expected: these updates cross it on the wire.
+    // While a request is pending, more such updates are expected: they cross it on the wire.
     const patience = 3 * this.#beatMs;
-    if (subscription.pending && this.#clock.now() - subscription.asked < patience) return;
+    if (subscription.pending && this.#clock.now() - subscription.requestedAt < patience) return;
     channel.doubts += 1;
-    // A pattern asked for again covers nothing new: it must end before it can begin elsewhere.
+    // Subscribing to a pattern again covers nothing new: unsubscribe before starting elsewhere.
     if (subscription.pattern) this.#send({ op: "unsubscribe", id: this.#nextId++, ch: subscription.ch });
     this.#ask(subscription);
     this.#judge(channel);
@@ -570,8 +570,8 @@ export class Stream {
   }
 
   /**
-   * The hub has stopped following a channel without being asked to. The last document stays with
-   * whoever asked for it by name, and says so; of a pattern it was only one among others.
+   * The hub has ended a channel on its own. A subscription by name keeps the last document, marked
+   * as such; a pattern drops it.
    */
   #gone(frame) {
     const channel = this.#channels.get(frame.ch);
@@ -581,7 +581,7 @@ export class Stream {
     if (!this.#subscriptions.has(frame.ch)) this.#channels.delete(frame.ch);
   }
 
-  /** An add-on has begun or ended. What has ended is as good as refused; new channels come by themselves. */
+  /** An add-on has begun or ended. Ended channels count as refused; the hub sends new channels itself. */
   #entitlement(frame) {
     const message = "an add-on that it needs has ended";
     for (const name of frame.ended) {
@@ -649,7 +649,7 @@ export class Stream {
     return best;
   }
 
-  /** Sees to what only time brings about: a silent socket, a document grown stale. */
+  /** Handles what depends on time: a silent socket, a stale document. */
   #review() {
     const now = this.#clock.now();
     if (this.#phase === "connecting" && this.#socket) {
@@ -697,7 +697,7 @@ export class Stream {
 
   #ask(subscription) {
     subscription.pending = this.#nextId++;
-    subscription.asked = this.#clock.now();
+    subscription.requestedAt = this.#clock.now();
     const command = { op: "subscribe", id: subscription.pending, ch: subscription.ch, ...subscription.params };
     if (subscription.pattern) this.#askAll(subscription, command);
     else this.#send(this.#fromOne(command));
@@ -789,8 +789,8 @@ export class Stream {
     return [...this.#channels.values()].filter((channel) => subscription.covers(channel.name));
   }
 
-  /** Tells of a frame; a change of health that it brings is told by the same call. */
-  #tell(channel, change) {
+  /** Notifies listeners of a frame, in one call with the change of health that it causes. */
+  #notify(channel, change) {
     channel.health = channel.judge(this.#phase === "open", this.#clock.now());
     this.#emit(channel, change);
   }
@@ -805,7 +805,7 @@ export class Stream {
     try {
       listener(channel, change);
     } catch (error) {
-      // A view that fails must not cost the position; it is reported as if it had thrown by itself.
+      // A view that fails must not cost the position; it is reported like an uncaught error.
       if (globalThis.reportError) globalThis.reportError(error);
       else console.error(error);
     }

@@ -84,7 +84,7 @@ export class TennisView {
   say(event) {
     if (event.kind === "set") return `Set. ${nameOf(this.#doc?.p1)} against ${nameOf(this.#doc?.p2)}: ${setsText(this.#doc?.sets)}.`;
     if (event.kind === "match") return `Match over: ${setsText(this.#doc?.sets)}.`;
-    // A point taken back takes back the game or set that it won: named `point:game`, told as one.
+    // A point taken back takes back the game or set that it won: named `point:game`, announced together.
     if (event.kind === "retract" && !event.of.includes(":")) return `Point retracted: ${event.why}.`;
     return undefined;
   }

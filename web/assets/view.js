@@ -24,7 +24,7 @@ function furnish(node, attributes, children) {
   return node;
 }
 
-/** Writes only what differs: a page that ticks four times a second must not redraw at rest. */
+/** Writes only what differs: a page that ticks four times a second must not redraw without changes. */
 export function setText(node, value) {
   const text = String(value ?? "");
   if (node.textContent !== text) node.textContent = text;
@@ -81,7 +81,7 @@ export function nameOf(value) {
   return typeof value === "string" ? value : (value?.name ?? "");
 }
 
-/** `half_time` as `Half time`: for words of the protocol that we have no better one for. */
+/** `half_time` as `Half time`: for protocol values without a better label. */
 export function plain(word) {
   const text = String(word ?? "").replaceAll("_", " ");
   return text.charAt(0).toUpperCase() + text.slice(1);
@@ -111,19 +111,19 @@ export function matchSecond(clock, now) {
 }
 
 /**
- * The hub's time up to which a document may be carried forward: now while its source speaks, else the
- * last moment we had word. A clock that runs on without news would look live and be a guess.
+ * The hub's time up to which a document may be carried forward: now while its source is live, else the
+ * time of the last message. A clock that runs on without messages would look live and be a guess.
  */
 export function trustedUntil(channel, stream) {
   const now = stream.serverNow();
   if (current(channel) || channel.health === "late") return now;
-  // Beats go on while a source is down; the newest frame is then the one that told of it.
+  // Beats go on while a source is down; the newest frame is then the one that reported it.
   const sourceGone = channel.health === "down" || channel.health === "recovering";
   if (sourceGone && channel.at?.pub) return Math.min(now, channel.at.pub);
   return channel.heard === undefined ? now : Math.min(now, channel.heard * 1000 + stream.clockOffset());
 }
 
-/** Whether what the document says holds now. */
+/** Whether the document is current. */
 export function current(channel) {
   return channel.health === "live" || channel.health === "ended";
 }
@@ -141,7 +141,7 @@ const WORDS = {
   refused: "Not available",
 };
 
-/** Why it is not current, as a sentence; the three great causes never share one. */
+/** Why it is not current, as a sentence; the three main causes never share one. */
 const REASONS = {
   late: () => "The source is late. The hub is connected, but this may be behind play.",
   down: () => "The source is down. The hub is connected and continues when the source returns.",
@@ -151,7 +151,7 @@ const REASONS = {
   catching_up: () => "Reconnected. Catching up.",
 };
 
-/** The head of a card: how far to trust it, how old it is, and where in the stream it stands. */
+/** The head of a card: how far to trust it, how old it is, and its position in the stream. */
 export class Trust {
   #card;
   #badge = el("span", { class: "badge" }, el("i", { class: "lamp", "aria-hidden": "true" }));

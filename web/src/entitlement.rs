@@ -20,7 +20,7 @@ use accounts::{
 };
 use hub::channels::{BOOK_PRICES, OTHER_SPORTS};
 
-/// The add-ons that channels may require besides the one for sockets, and their classes.
+/// The add-ons that channels may require in addition to the one for sockets, and their classes.
 const SOLD: [(Addon, Classes); 2] = [(Addon::Sports, OTHER_SPORTS), (Addon::Odds, BOOK_PRICES)];
 
 /// What a channel name requires, whether there is such a channel or not.
@@ -111,7 +111,7 @@ mod tests {
 
     /// A name and what it shows need the same, or REST and sockets would differ.
     #[test]
-    fn a_name_needs_what_its_channel_needs() {
+    fn name_requires_the_addons_of_its_channel() {
         let slug: Arc<str> = "acme".into();
         for sport in [
             Sport::Football,

@@ -62,11 +62,11 @@ impl Revoker {
     async fn run(self, mut changes: broadcast::Receiver<KeyId>) {
         loop {
             match changes.recv().await {
-                Ok(key) => self.look_at(key).await,
+                Ok(key) => self.recheck(key).await,
                 // The receiver lagged: check all keys.
                 Err(broadcast::error::RecvError::Lagged(_)) => {
                     for key in self.registry.callers().into_keys() {
-                        self.look_at(key).await;
+                        self.recheck(key).await;
                     }
                 }
                 Err(broadcast::error::RecvError::Closed) => return,
@@ -84,7 +84,7 @@ impl Revoker {
 
     /// Retries until the database answers. Other keys wait meanwhile; they could not be read
     /// either.
-    async fn look_at(&self, key: KeyId) {
+    async fn recheck(&self, key: KeyId) {
         while let Some(caller) = self.registry.caller(key) {
             match self.accounts.renew(&caller).await {
                 Ok(Some(caller)) if caller.has(Addon::Websocket, clock::wall()) => {

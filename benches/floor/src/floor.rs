@@ -29,7 +29,7 @@ pub(crate) type Instant = std::time::Instant;
 /// How far, in bytes, the slowest follower that still accepts bytes may be behind while a publisher
 /// is read.
 const BEHIND_MAX: u64 = 4 << 20;
-/// Bytes kept for a follower that accepts nothing.
+/// Bytes queued for a follower that accepts nothing.
 const STUCK_MAX: u64 = 32 << 20;
 /// Bytes read from a publisher at once, before the messages in them are written.
 const READ_BYTES: usize = 64 << 10;
@@ -42,7 +42,7 @@ const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// How messages are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// Each message by itself.
+    /// Each message on its own.
     Write,
     /// Everything that is ready, in one vectored write per subscriber.
     Writev,
@@ -160,7 +160,7 @@ impl Floor {
     }
 
     fn accept(&mut self) {
-        // Whatever the error is, the next connection or the next event retries.
+        // After any error, the next connection or the next event retries.
         while let Ok(socket) =
             accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)
         {
@@ -340,11 +340,11 @@ impl Floor {
 fn read_all_ready(socket: &TcpStream, buffer: &mut Vec<u8>, max: usize) -> bool {
     let end = buffer.len() + max;
     while buffer.len() < end {
-        let asked = buffer.capacity() - buffer.len();
+        let room = buffer.capacity() - buffer.len();
         match recv(socket, spare_capacity(buffer), RecvFlags::empty()) {
             Ok((_, 0)) => return false,
             // A short read: an event will announce further bytes.
-            Ok((_, read)) if read < asked => return true,
+            Ok((_, read)) if read < room => return true,
             Ok(_) => {}
             Err(error) => return error == Errno::AGAIN,
         }

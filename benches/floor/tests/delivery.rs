@@ -90,12 +90,12 @@ fn check(mode: &str) {
 }
 
 #[test]
-fn one_write_a_message_delivers_all_in_order() {
+fn one_write_per_message_delivers_all_in_order() {
     check("write");
 }
 
 #[test]
-fn one_write_a_batch_delivers_all_in_order() {
+fn one_write_per_batch_delivers_all_in_order() {
     check("writev");
 }
 

@@ -138,11 +138,11 @@ impl Common {
         let plan = Arc::clone(&run.plan);
         let extra = steps(&mut run, specs)?;
         let mut findings = run.finish()?;
-        let kept = std::mem::take(&mut findings.tally.documents);
-        let documents = if kept.is_empty() {
+        let documents = std::mem::take(&mut findings.tally.documents);
+        let documents = if documents.is_empty() {
             Documents::default()
         } else {
-            documents::compare(&self.follow_plan(), kept, &mut findings.tally.faults)?
+            documents::compare(&self.follow_plan(), documents, &mut findings.tally.faults)?
         };
         let context = Context {
             profile: shape.name,

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         common.warm_up(run, &shape, specs)?;
         let resubscribes = if common.is_raw() { 0.0 } else { args.resubscribes };
         let mut cuts = Churn::new(CHURNING, churns, args.cuts);
-        let mut anew = Churn::new(CHURNING, churns, resubscribes);
+        let mut resubscribing = Churn::new(CHURNING, churns, resubscribes);
         let mut stops = Churn::new(PAUSING, pauses, args.pauses);
         let mut starts = Churn::new(PAUSING, pauses, args.pauses);
         run.begin(0);
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         run.hold_while(common.seconds, |run, now| {
             let passed = (now - *since.get_or_insert(now)) as f64 / 1e6;
             cuts.catch_up(run, passed, &[Action::Cut])?;
-            anew.catch_up(run, passed, &[Action::Unsubscribe, Action::Subscribe])?;
+            resubscribing.catch_up(run, passed, &[Action::Unsubscribe, Action::Subscribe])?;
             stops.catch_up(run, passed, &[Action::Read(ReadRate::Nothing)])?;
             starts.catch_up(run, passed - args.pause_seconds, &[Action::Read(ReadRate::All)])?;
             Ok(true)
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
         run.set_read_rate(PAUSING, ReadRate::All)?;
         Ok(Extra::from([
             ("cuts".to_owned(), json!(cuts.done)),
-            ("resubscribes".to_owned(), json!(anew.done)),
+            ("resubscribes".to_owned(), json!(resubscribing.done)),
             ("pauses".to_owned(), json!(stops.done)),
         ]))
     })

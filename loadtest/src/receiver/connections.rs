@@ -174,7 +174,7 @@ impl Receiver {
                 {
                     peer.reader.positions.join(ch, 0, 0);
                 }
-                self.look_whether_joined(at, now);
+                self.update_joined(at, now);
             }
         }
     }
@@ -192,7 +192,7 @@ impl Receiver {
         self.flush(at);
     }
 
-    pub(super) fn look_whether_joined(&mut self, at: usize, now: u64) {
+    pub(super) fn update_joined(&mut self, at: usize, now: u64) {
         let peer = &mut self.peers[at];
         if peer.state != PeerState::Joining
             || peer.reader.unanswered > 0
@@ -219,7 +219,7 @@ impl Receiver {
     }
 
     /// A socket has caught up when it has reached the heads of one turn ago.
-    pub(super) fn look_who_caught_up(&mut self) {
+    pub(super) fn update_caught_up(&mut self) {
         if self.catching_up.is_empty() {
             return;
         }

@@ -151,7 +151,7 @@ impl Receiver {
             self.flush(at);
         }
         if self.peers[at].state == PeerState::Joining {
-            self.look_whether_joined(at, now);
+            self.update_joined(at, now);
         }
         Ok(whole)
     }

@@ -93,7 +93,7 @@ fn stall_of_a_second_shows_in_the_percentiles() {
 }
 
 #[test]
-fn second_that_the_publisher_had_to_wait_is_not_forgotten() {
+fn publisher_stall_counts_in_the_corrected_latency() {
     // Messages so large that the kernel buffers only some of them: the publisher has to wait.
     let ran = against(
         Fault::Delay(100, Duration::from_secs(1)),
@@ -117,7 +117,7 @@ fn dropped_messages_are_missing() {
 }
 
 #[test]
-fn messages_that_come_twice_are_duplicates() {
+fn messages_received_twice_are_duplicates() {
     let ran = against(Fault::Twice(50), "fanout", "--sockets 3 --rate 500 --seconds 1");
     assert_eq!(ran.code, 1, "{}", ran.output);
     assert!(ran.number("/totals/duplicates") >= 27.0, "{}", ran.output);
@@ -125,7 +125,7 @@ fn messages_that_come_twice_are_duplicates() {
 }
 
 #[test]
-fn messages_that_change_places_are_out_of_order_and_not_missing() {
+fn swapped_messages_are_out_of_order_and_not_missing() {
     let ran = against(Fault::Swap(50), "fanout", "--sockets 3 --rate 510 --seconds 1");
     assert_eq!(ran.code, 1, "{}", ran.output);
     assert!(ran.number("/totals/reorders") >= 27.0, "{}", ran.output);
@@ -181,7 +181,7 @@ fn saturation_counts_and_does_not_blame_the_generator() {
 }
 
 #[test]
-fn storm_comes_back() {
+fn storm_reconnects_all_sockets() {
     let ran = against(Fault::None, "storm", "--sockets 20 --untouched 3 --rate 200 --seconds 2");
     assert!((ran.number("/connections/resume/count") - 20.0).abs() < 0.5, "{}", ran.output);
     assert_eq!(ran.report["phases"][2]["name"], "after", "{}", ran.output);
@@ -189,7 +189,7 @@ fn storm_comes_back() {
 }
 
 #[test]
-fn several_threads_find_what_one_finds() {
+fn several_threads_report_the_same_as_one() {
     let words = "--sockets 30 --channels 3 --rate 300 --seconds 1 --threads 3";
     let ran = against(Fault::None, "fanout", words);
     ran.ends_with(0, "OK");
@@ -211,7 +211,7 @@ fn slow_readers_are_reported_separately() {
 }
 
 #[test]
-fn ramp_ends_where_it_may_or_must() {
+fn ramp_ends_at_its_maximum_or_at_the_latency_target() {
     let words = "--from 2 --to 8 --step-seconds 0.3";
     let ran = against(Fault::None, "ramp", &format!("{words} --p99-ms 5000"));
     assert!((ran.number("/extra/most_sockets") - 8.0).abs() < 0.1, "{}", ran.output);
@@ -221,7 +221,7 @@ fn ramp_ends_where_it_may_or_must() {
 }
 
 #[test]
-fn quiet_sockets_are_weighed() {
+fn idle_sockets_have_their_memory_measured() {
     let ran = against(Fault::None, "idle", "--sockets 100 --seconds 0.5");
     ran.ends_with(0, "OK");
     // The server is in this process, which the tool has found by the port.

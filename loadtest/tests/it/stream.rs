@@ -35,7 +35,7 @@ fn patterns_are_followed_as_names_are() {
 }
 
 #[test]
-fn change_published_late_is_late_from_when_it_was_to_be() {
+fn late_change_counts_from_its_scheduled_time() {
     let fault = Fault::Stall(100, Duration::from_secs(1));
     let ran = against(fault, "fanout", "--sockets 5 --seconds 4 --warmup 0");
     assert!(ran.ms("latency/corrected/p90") > 500.0, "{}", ran.output);
@@ -46,7 +46,7 @@ fn change_published_late_is_late_from_when_it_was_to_be() {
 }
 
 #[test]
-fn change_that_is_left_out_is_a_gap() {
+fn omitted_change_is_a_gap() {
     let ran = against(Fault::Skip(30), "fanout", "--sockets 5 --seconds 1.5 --warmup 0");
     ran.ends_with(1, "gaps");
     assert!(ran.number("/totals/gaps") >= 15.0, "{}", ran.output);
@@ -54,7 +54,7 @@ fn change_that_is_left_out_is_a_gap() {
 }
 
 #[test]
-fn change_that_comes_again_is_a_duplicate() {
+fn repeated_change_is_a_duplicate() {
     let ran = against(Fault::Twice(30), "fanout", "--sockets 5 --seconds 1.5 --warmup 0");
     ran.ends_with(1, "duplicates");
     assert!(ran.number("/totals/missing") < 0.5, "{}", ran.output);
@@ -75,7 +75,7 @@ fn storm_resumes_without_a_gap() {
 }
 
 #[test]
-fn image_instead_of_a_resume_is_reported_and_not_missing() {
+fn image_in_place_of_a_resume_is_reported_and_not_missing() {
     let ran = against(Fault::Forget, "storm", "--sockets 6 --untouched 1 --seconds 2 --warmup 0");
     assert!((ran.number("/totals/not_resumed") - 6.0).abs() < 0.5, "{}", ran.output);
     assert!(ran.number("/totals/missing") < 0.5, "{}", ran.output);

@@ -4,7 +4,7 @@
 const ANSWER_MS_MAX = 30_000;
 /** No list of a demo is longer; a `next` that never ends is a failure. */
 const PAGES_MAX = 400;
-/** How often a client that is too fast is told so before it gives up. */
+/** How many 429s a client gets before it gives up. */
 const TRIES_MAX = 10;
 
 export class Client {
@@ -18,7 +18,7 @@ export class Client {
     return new Client(this.base, key);
   }
 
-  /** Asks, and asks again after as many seconds as a 429 says; `target` is a path or an absolute URL. */
+  /** Sends a request, and repeats it after the delay that a 429 names; `target` is a path or an absolute URL. */
   async ask(target, request = {}) {
     for (let tries = 1; ; tries += 1) {
       const answer = await this.askOnce(target, request);
@@ -28,7 +28,7 @@ export class Client {
     }
   }
 
-  /** Asks once and follows no redirect. */
+  /** Sends one request and follows no redirect. */
   async askOnce(target, { query = {}, headers = {}, method = "GET", key = this.key } = {}) {
     const url = new URL(target, this.base);
     for (const [name, value] of Object.entries(query)) url.searchParams.append(name, value);
@@ -77,7 +77,7 @@ class Answer {
     return new TextDecoder().decode(this.bytes);
   }
 
-  /** The body as JSON; nothing where it is none, which no shape accepts. */
+  /** The body as JSON; undefined if it is not JSON, which no shape accepts. */
   get json() {
     try {
       return JSON.parse(this.text);
@@ -87,7 +87,7 @@ class Answer {
   }
 }
 
-/** Waits for something that another side brings about: asks again until it holds, but not for ever. */
+/** Polls until a condition holds, with a limit. */
 export async function until(holds, { seconds = 90, every = 500 } = {}) {
   const end = Date.now() + seconds * 1000;
   for (;;) {

@@ -1,4 +1,4 @@
-// What a client and the older sockets say to each other: SERVICE.md 5.1, 5.2, 5.4, errors and closes.
+// The exchange between a client and the older sockets: SERVICE.md 5.1, 5.2, 5.4, errors and closes.
 
 import { differences } from "./shape.js";
 import { football, tennisFrames, error } from "./shapes/frames.js";
@@ -41,7 +41,7 @@ async function door(walker, path) {
   await closed(walker, path, ["token", keys.free], 4402, "a key without the add-on");
 }
 
-/** A socket that is refused: an error frame may come, and the code says why. */
+/** A socket that is refused: an error frame may come, and the close code gives the reason. */
 async function closed(walker, path, protocols, code, why) {
   const socket = new Socket(url(walker, path), protocols);
   const name = `${path} closes with ${code} for ${why}`;
@@ -55,8 +55,8 @@ async function badCommands(walker, path) {
   const refused = async (why, command, code, message) => {
     const frame = await socket.ask(command, ({ type }) => type === "error");
     const wrong = differences(frame, error).join("; ") || (code && frame.code !== code ? `expected ${code}, came ${JSON.stringify(frame)}` : "");
-    report.check(`${path}: ${why} is told ${code ?? "an error"}`, wrong);
-    if (message) report.equal(`${path}: what ${why} is told`, frame.message, message);
+    report.check(`${path}: ${why} gets ${code ?? "an error"}`, wrong);
+    if (message) report.equal(`${path}: the message for ${why}`, frame.message, message);
   };
   await refused("no JSON", "{", "bad_action");
   await refused("a bare text", '"ping"', "bad_action");
@@ -71,11 +71,11 @@ async function badCommands(walker, path) {
   await refused("an unsubscribe from nothing", { action: "unsubscribe" }, "bad_event_id");
   await refused("a match that is none", { action: "subscribe", event_id: 900001 }, "not_tracked", "No live tracking for event 900001");
   report.equal(`${path}: the socket stays`, (await socket.ping()).type, "pong");
-  report.that(`${path}: nothing comes unasked`, socket.frames.every(({ type }) => ["error", "pong"].includes(type)), "errors and pongs", socket.frames.map(({ type }) => type));
+  report.that(`${path}: no unrequested frames`, socket.frames.every(({ type }) => ["error", "pong"].includes(type)), "errors and pongs", socket.frames.map(({ type }) => type));
   await socket.close();
 }
 
-/** The football match in play that has been played for the shortest time: it will not end in mid-test. */
+/** The football match in play that has been played for the shortest time: it will not end during the test. */
 export async function playing(client) {
   const { events } = await client.get("/api/v2/events/live/");
   return events.filter((row) => row.live_websocket && row.status === "inprogress").sort((a, b) => (a.event_date < b.event_date ? 1 : -1));
@@ -92,14 +92,14 @@ async function bookmakers(walker) {
   const [match] = await playing(client);
   const socket = await Socket.open(client.base, "/live/football/", keys.full);
   const unknown = await socket.subscribe(match.id, { bookmaker_slug: "no-such-house" });
-  report.equal("a bookmaker that is none is told unknown_bookmaker", [unknown.type, unknown.code], ["error", "unknown_bookmaker"]);
+  report.equal("an unknown bookmaker gets unknown_bookmaker", [unknown.type, unknown.code], ["error", "unknown_bookmaker"]);
   const [{ slug }] = (await client.get("/api/v2/bookmakers/")).results;
   const { odds_book: book, ...subscribed } = await socket.subscribe(match.id, { bookmaker_slug: slug });
-  report.equal("subscribed has the prices of the bookmaker asked for", [book?.type, book?.bookmaker_slug, book?.bookmaker], ["odds_book", slug, slug]);
+  report.equal("subscribed has the prices of the requested bookmaker", [book?.type, book?.bookmaker_slug, book?.bookmaker], ["odds_book", slug, slug]);
   report.check("subscribed with a bookmaker", differences({ ...subscribed, odds_book: book }, football.subscribed).join("; "));
   const frame = await socket.next(({ type }) => type === "odds_book");
   report.check("an odds_book frame", differences(frame, football.odds_book).join("; "));
-  report.equal("an odds_book frame is of the bookmaker asked for", [frame.event_id, frame.bookmaker_slug, frame.bookmaker], [match.id, slug, slug]);
+  report.equal("an odds_book frame is of the requested bookmaker", [frame.event_id, frame.bookmaker_slug, frame.bookmaker], [match.id, slug, slug]);
   await socket.close();
 }
 
@@ -113,7 +113,7 @@ async function tennis(walker) {
   report.equal("/ws/live/ is of football where no sport is said", (await socket.subscribe(match.id)).code, "not_tracked");
   const subscribed = await socket.subscribe(match.id, { sport: "tennis" });
   report.check("subscribed of tennis", differences(subscribed, tennisFrames.subscribed).join("; "));
-  report.equal("subscribed of tennis is of the match asked for", [subscribed.event?.home.id, subscribed.event?.away.id], [match.player1.id, match.player2.id]);
+  report.equal("subscribed of tennis is of the requested match", [subscribed.event?.home.id, subscribed.event?.away.id], [match.player1.id, match.player2.id]);
   const [other] = await playing(client);
   report.equal("football and tennis mix on one socket", (await socket.subscribe(other.id)).type, "subscribed");
   const gone = await socket.unsubscribe(match.id, { sport: "tennis" });
@@ -130,7 +130,7 @@ async function eleven(walker) {
   const answers = [];
   for (const [id, more] of matches) answers.push(await socket.subscribe(id, more));
   report.equal("ten matches are subscribed on one socket, and the eleventh is not", answers.map(({ type }) => type), [...Array(10).fill("subscribed"), "error"]);
-  report.equal("the eleventh is told limit", [answers.at(-1).code, answers.at(-1).event_id], ["limit", matches.at(-1)?.[0]]);
+  report.equal("the eleventh gets limit", [answers.at(-1).code, answers.at(-1).event_id], ["limit", matches.at(-1)?.[0]]);
   report.equal("the socket stays", (await socket.ping()).type, "pong");
   const [id, more] = matches[0];
   await socket.unsubscribe(id, more);
@@ -138,7 +138,7 @@ async function eleven(walker) {
   await socket.close();
 }
 
-/** After `unsubscribed` nothing of the match comes, while another goes on. */
+/** After `unsubscribed` no frames of the match arrive, while another match continues. */
 async function unsubscribe(walker) {
   const { report, client, keys } = walker;
   const [first, second] = (await playing(client)).map((row) => row.id);
@@ -160,7 +160,7 @@ async function unsubscribe(walker) {
   await fresh.close();
 }
 
-/** Our addition: `from` brings what was missed, frame by frame and each once. */
+/** Our addition: `from` brings the missed frames, each once. */
 async function reconnect(walker) {
   const { report, client, keys } = walker;
   const [{ id }] = await playing(client);

@@ -1,5 +1,5 @@
 // A dashboard over the older sockets: it follows all that is in play while the other chapters run, keeps a state made of
-// frames alone, and at the end tells whether every frame was right, none was missing, and the state was that of REST.
+// frames only, and at the end reports whether every frame was correct, none was missing, and the state matched REST.
 
 import { differs } from "./report.js";
 import { playing } from "./conversation.js";
@@ -7,11 +7,11 @@ import { rowDifferences } from "./shape.js";
 import { football, tennisFrames } from "./shapes/frames.js";
 import { Socket } from "./sockets.js";
 
-/** A client says so much that it is still there: 20 to 30 s is usual. */
+/** The interval of a client's pings: 20 to 30 s is usual. */
 const PING_MS = 25_000;
 /** Matches on one socket. */
 const MATCHES_MAX = 10;
-/** How often prices that differ are looked at again. */
+/** How often prices that differ are compared again. */
 const TRIES_MAX = 8;
 
 export class Follower {
@@ -59,14 +59,14 @@ export class Follower {
       report.equal(`${name}: no frame of another type came`, [...strange], []);
       for (const [type, shape] of Object.entries(shapes)) {
         const rows = frames.filter((frame) => frame.type === type);
-        const asked = type !== "odds_book" || name === "football";
+        const isExpected = type !== "odds_book" || name === "football";
         if (rows.length) report.check(`${name}: fields of ${type} frames`, rowDifferences(rows, shape));
-        else if (asked) report.skip(`${name}: fields of ${type} frames`, "none came");
+        else if (isExpected) report.skip(`${name}: fields of ${type} frames`, "none came");
       }
       const basic = frames.find((frame) => frame.type === "subscribed" && frame.source === "basic" && frame.history.length);
       report.that(`${name}: no history of a basic source`, !basic, "[]", basic?.event_id);
-      const told = frames.find((frame) => frame.type === "subscribed" && frame.event.websocket_plus !== undefined && frame.event.websocket_plus !== (frame.source === "full"));
-      report.that(`${name}: websocket_plus is the source full`, !told, "the same", told?.event_id);
+      const mismatch = frames.find((frame) => frame.type === "subscribed" && frame.event.websocket_plus !== undefined && frame.event.websocket_plus !== (frame.source === "full"));
+      report.that(`${name}: websocket_plus is the source full`, !mismatch, "the same", mismatch?.event_id);
     }
   }
 
@@ -85,7 +85,7 @@ export class Follower {
     }
   }
 
-  /** Two sockets that follow a match get the same frames, byte for byte but for the time they came. */
+  /** Two sockets that follow a match get the same frames, byte for byte except for the time of arrival. */
   twins() {
     const shared = (frame) => !["subscribed", "odds_book", "pong"].includes(frame.type);
     const number = ({ event_id: id, epoch, seq }) => `${id}/${epoch}/${seq}`;
@@ -155,8 +155,8 @@ export class Follower {
   }
 
   /**
-   * The consensus over REST is that of one of the odds frames around it. Prices are told once a second at most, so REST may
-   * have seen one that was never sent: then the next frame is waited for, and REST asked again.
+   * The consensus over REST is that of one of the odds frames around it. Prices are sent at most once a second, so REST may
+   * have seen one that was never sent: then the test waits for the next frame, and requests REST again.
    */
   async pricesAsRest() {
     const { report, client } = this.walker;
@@ -182,7 +182,7 @@ function forward(first, second) {
   return epoch !== "" && epoch === otherEpoch && Number(otherSeq) > Number(seq);
 }
 
-/** A counter may go on between two frames, and be put right. */
+/** A counter may advance between two frames, and be corrected. */
 function between(number, held) {
   const known = held.filter((value) => value !== null);
   return number === null || (known.length > 0 && number >= Math.min(...known) && number <= Math.max(...known));

@@ -12,13 +12,13 @@ const LISTS = [
   ["managers/", shapes.manager], ["referees/", shapes.referee], ["venues/", shapes.venue], ["predictions/", shapes.prediction],
 ];
 
-/** Paths of SERVICE.md that are not served: each must say so as an unknown path does. */
+/** Paths of SERVICE.md that are not served: each must answer like an unknown path. */
 const ABSENT = [
   "broadcasts/", "tv-channels/", "social/", "transfers/", "transfers/ledger/", "transfers/routes/", "worldcup/squads/",
   "broadcasts/1/", "tv-channels/1/", "tv-channels/1/broadcasts/", "social/1/", "worldcup/squads/1/",
 ];
 
-/** Paths that were seen to be unknown. */
+/** Paths that were found to be unknown. */
 const UNKNOWN = ["/api/v2/schema/", "/api/v2/openapi.json", "/api/v2/coaches/", "/football/api/v2/events/"];
 
 const LIVE = ["inprogress", "1st_half", "halftime", "2nd_half", "extratime", "penalties"];
@@ -66,7 +66,7 @@ async function matches(walker) {
 
   const scored = rows.filter((row) => row.home_score + row.away_score > 1).slice(0, 3);
   for (const match of [live.events[0], ...scored, toCome].filter(Boolean)) await particulars(walker, match);
-  report.that("a finished match is not told live", rows.every((row) => !row.live_websocket || row.status !== "finished"), "live_websocket false", rows.find((row) => row.live_websocket)?.id);
+  report.that("a finished match has no live socket", rows.every((row) => !row.live_websocket || row.status !== "finished"), "live_websocket false", rows.find((row) => row.live_websocket)?.id);
   const injury = rows.find((row) => row.current_minute === 999);
   report.that("no minute 999", !injury, "none", injury?.id);
 }
@@ -93,7 +93,7 @@ async function particulars(walker, match) {
   if (match.status === "finished") consistent(report, path, detail, incidents.incidents, players.player_stats);
 }
 
-/** The same match told by several endpoints must be the same match. */
+/** The same match must be equal at several endpoints. */
 function consistent(report, path, detail, incidents, players) {
   const goals = incidents.filter((row) => row.type === "goal");
   // The newest come first.
@@ -102,8 +102,8 @@ function consistent(report, path, detail, incidents, players) {
   const scored = (home) => goals.filter((row) => row.is_home === home).length;
   report.equal(`${path}: as many goals as the score says`, [scored(true), scored(false)], [detail.home_score, detail.away_score]);
   const scorers = goals.filter((row) => row.goal_type !== "own_goal" && row.player_id);
-  const told = scorers.map((goal) => players.find((row) => row.player_id === goal.player_id)?.goals);
-  report.that(`${path}: scorers have goals in player-stats`, told.every((number) => number >= 1), "1 or more each", told);
+  const goalCounts = scorers.map((goal) => players.find((row) => row.player_id === goal.player_id)?.goals);
+  report.that(`${path}: scorers have goals in player-stats`, goalCounts.every((number) => number >= 1), "1 or more each", goalCounts);
   const booked = incidents.filter((row) => row.type === "card" && row.card_type === "yellow" && !row.rescinded);
   const cards = booked.map((card) => players.find((row) => row.player_id === card.player_id)?.yellow_card);
   report.that(`${path}: the booked have cards in player-stats`, cards.every((number) => number >= 1), "1 or more each", cards);
@@ -133,7 +133,7 @@ async function leagues(walker) {
   await table(walker, path, season);
 }
 
-/** The table, and the same one made of the results. */
+/** The table, and the same one computed from the results. */
 async function table(walker, path, season) {
   const { report, client } = walker;
   const results = () => client.rows(`${V2}/events/`, { season_id: season.id, status: "finished", limit: 200 });
@@ -169,7 +169,7 @@ async function peopleAndPlaces(walker, first) {
   const fixtures = await walker.list(`${V2}/teams/${next.home_team_id}/fixtures/`, shapes.event);
   const [from, to] = [Date.now() - 3 * 3_600_000, Date.now() + 7 * 86_400_000];
   const far = fixtures.find((row) => Date.parse(row.event_date) < from - 60_000 || Date.parse(row.event_date) > to);
-  report.that("fixtures are of the next seven days where no date is asked for", !far, "now - 3 h to now + 7 d", far?.event_date);
+  report.that("fixtures are of the next seven days by default", !far, "now - 3 h to now + 7 d", far?.event_date);
   await walker.list(`${id("players/")}stats/`, shapes.playerStatsRow);
   await walker.refused(`${id("players/")}stats/`, 400, { query: { event_id: 1 }, shape: any, why: "for event_id" });
   await walker.document(`${id("players/")}career/`, any);
@@ -206,12 +206,12 @@ async function filters(walker) {
   const nonsense = await client.ask(events, { query: { ...settled, status: "nonsense" } });
   const passed = JSON.stringify(nonsense.json?.results?.map((row) => row.id)) === JSON.stringify(plain.results.map((row) => row.id));
   report.that("events/?status=nonsense passes silently", passed, "the list unfiltered", nonsense.text);
-  // Two words that one page of documents lists and that were seen to be ignored: both readings are right.
+  // Two values that are documented but were found to be ignored: both readings are correct.
   for (const [status, meant] of Object.entries({ upcoming: ["notstarted"], live: LIVE })) {
     const page = await client.get(events, { status });
     const unfiltered = (await client.get(events)).count === page.count;
-    const stranger = page.results.find((row) => !meant.includes(row.status));
-    report.that(`events/?status=${status} is ignored, or means what it says`, unfiltered || !stranger, meant, stranger?.status);
+    const other = page.results.find((row) => !meant.includes(row.status));
+    report.that(`events/?status=${status} is ignored, or means what it says`, unfiltered || !other, meant, other?.status);
   }
   for (const extra of [{ tz: "Europe/Berlin" }, { full: "true" }, { ordering: "-event_date" }]) {
     const page = await client.get(events, { ...settled, ...extra });

@@ -3,7 +3,7 @@
 import { any, count, filled, int } from "./shape.js";
 import * as shapes from "./shapes/football_v1.js";
 
-/** Lists, the shape of a row, the rows of a page, and whether pages are asked for by number. */
+/** Lists, the shape of a row, the rows of a page, and whether pages are requested by number. */
 const LISTS = [
   ["events", shapes.event, 50, false], ["live", shapes.event, 50, false], ["fixtures", shapes.event, 100, true],
   ["matches", shapes.event, 100, true], ["leagues", shapes.league, 100, true], ["teams", shapes.team, 100, true],
@@ -68,8 +68,8 @@ async function match(walker) {
   const bookmakers = await walker.document("/api/odds/bookmakers/", any);
   report.that("/api/odds/bookmakers/ names slugs", (bookmakers.results ?? bookmakers).every((row) => row.slug && row.name), "slug and name", bookmakers);
   const v2 = await client.get(`/api/v2/events/${finished.id}/`);
-  const told = [finished.home_team_obj.id, finished.away_team_obj.id, finished.home_score, finished.away_score];
-  report.equal("a finished match is the same in both versions", told, [v2.home_team_id, v2.away_team_id, v2.home_score, v2.away_score]);
+  const v1 = [finished.home_team_obj.id, finished.away_team_obj.id, finished.home_score, finished.away_score];
+  report.equal("a finished match is the same in both versions", v1, [v2.home_team_id, v2.away_team_id, v2.home_score, v2.away_score]);
   const league = `/api/leagues/${finished.league.id}`;
   const [older, newer] = [await client.get(`${league}/standings/`), await client.get(`/api/v2/leagues/${finished.league.id}/standings/`)];
   const counted = (rows) => newer.standings.filter((row) => !row.live).map((row) => {
@@ -83,7 +83,7 @@ async function match(walker) {
   report.equal("a manager has one formation in both versions", manager.preferred_formation, same.preferred_formation);
 }
 
-/** Output in the zone asked for, Dubai's where none is, and the borders of a day moved with it. */
+/** Output in the requested zone, Dubai's by default; the limits of a day move with it. */
 async function zones(walker) {
   const { report, client } = walker;
   const match = (await client.get("/api/v2/events/", { status: "finished" })).results[0];

@@ -1,11 +1,11 @@
-// HTTP itself: keys, errors, caching, methods, slashes, compression, and what a browser asks first. SERVICE.md 0, 1.4, 6.
+// HTTP itself: keys, errors, caching, methods, slashes, compression, and a browser's preflight. SERVICE.md 0, 1.4, 6.
 
 import { request } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { differs } from "./report.js";
 import { any, filled, oneOf } from "./shape.js";
 
-/** Paths that need the sports add-on, and those of the odds add-on, which a free key has not. */
+/** Paths that need the sports add-on, and those of the odds add-on, which a free key does not have. */
 const GATED = [
   "/tennis/api/v2/matches/", "/tennis/api/v2/players/", "/csgo/api/v2/matches/", "/darts/api/v2/matches/", "/hockey/api/v2/matches/",
   "/basketball/api/v2/events/", "/horseracing/api/v2/races/", "/tennis/api/predictions/",
@@ -103,7 +103,7 @@ async function caching(walker) {
   }
   for (const path of ["/api/v2/events/", "/api/v2/leagues/", "/api/v2/teams/", "/tennis/api/v2/tournaments/"]) {
     const seen = (await client.ask(path)).headers.get("x-cache-status");
-    report.that(`${path} tells X-Cache-Status`, ["HIT", "MISS", "STALE"].includes(seen), "HIT, MISS or STALE", seen);
+    report.that(`${path} has X-Cache-Status`, ["HIT", "MISS", "STALE"].includes(seen), "HIT, MISS or STALE", seen);
   }
   const headers = (await client.ask("/api/v2/leagues/")).headers;
   report.that("no X-RateLimit-* header", ![...headers.keys()].some((name) => name.startsWith("x-ratelimit")), "none", [...headers.keys()]);
@@ -123,7 +123,7 @@ async function methods(walker) {
       const answer = await client.ask(path, { method });
       report.equal(`${method} ${path} is 405 as JSON`, [answer.status, answer.type], [405, "application/json"]);
       const allowed = answer.headers.get("allow") ?? "";
-      report.that(`${method} ${path} tells what is allowed`, allowed.includes("GET"), "GET", allowed);
+      report.that(`${method} ${path} has an Allow header`, allowed.includes("GET"), "GET", allowed);
     }
     const bare = await client.ask(path.slice(0, -1));
     const redirected = [301, 307, 308].includes(bare.status) && new URL(bare.headers.get("location"), client.base).pathname === path;
@@ -138,18 +138,18 @@ async function methods(walker) {
   }
 }
 
-/** `fetch` unpacks by itself, so the packed bytes are asked for below it. */
+/** `fetch` decompresses, so this reads the compressed bytes below it. */
 async function compression({ report, client }) {
   const ask = async () => (await client.ask("/api/v2/venues/")).json;
   for (const [encoding, unpack] of [["gzip", gunzipSync], ["br", brotliDecompressSync]]) {
     let plain, headers, body;
-    // The hub may have learned of a match between two answers: then both are asked for once more.
+    // The hub may have learned of a match between two answers: then both are requested again.
     do {
       plain = await ask();
       ({ headers, body } = await packed(client, "/api/v2/venues/", encoding));
     } while (JSON.stringify(plain) !== JSON.stringify(await ask()));
     if (encoding === "br" && !headers["content-encoding"]) continue;
-    report.equal(`${encoding} is sent where it is asked for`, headers["content-encoding"], encoding);
+    report.equal(`${encoding} is sent if requested`, headers["content-encoding"], encoding);
     if (headers["content-encoding"] === encoding) report.check(`${encoding} unpacks to the same`, differs(JSON.parse(unpack(body)), plain));
     report.that(`${encoding}: Vary names it`, /accept-encoding/i.test(headers.vary ?? ""), "accept-encoding", headers.vary);
   }
@@ -158,17 +158,17 @@ async function compression({ report, client }) {
 function packed(client, path, encoding) {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Token ${client.key}`, "accept-encoding": encoding };
-    const asked = request(new URL(path, client.base), { headers }, (answer) => {
+    const sent = request(new URL(path, client.base), { headers }, (answer) => {
       const parts = [];
       answer.on("data", (part) => parts.push(part));
       answer.on("end", () => resolve({ headers: answer.headers, body: Buffer.concat(parts) }));
     });
-    asked.on("error", reject);
-    asked.end();
+    sent.on("error", reject);
+    sent.end();
   });
 }
 
-/** A page of another origin asks first whether it may send the Authorization header. */
+/** A page of another origin sends a preflight for the Authorization header. */
 async function browsers({ report, client, keys: { full } }) {
   const origin = "https://dashboard.example";
   for (const path of ["/api/v2/events/", "/api/events/", "/tennis/api/v2/matches/", "/odds/api/events/"]) {
@@ -202,7 +202,7 @@ async function images(walker) {
       else report.that(`${name} is an image`, answer.status === 200 && ["image/png", "image/webp"].includes(answer.type) && pictured(answer), "200 PNG or WebP", `${answer.status} ${answer.type}`);
       if (answer.status !== 200) continue;
       const cached = answer.headers.get("cache-control") ?? "";
-      report.that(`${name} is kept for long`, /public/.test(cached) && Number(/max-age=(\d+)/.exec(cached)?.[1]) >= 86_400, "public, max-age of days", cached);
+      report.that(`${name} is cacheable for long`, /public/.test(cached) && Number(/max-age=(\d+)/.exec(cached)?.[1]) >= 86_400, "public, max-age of days", cached);
       if (query.bg) report.equal(`${name} is PNG`, answer.type, "image/png");
     }
   }
@@ -224,7 +224,7 @@ async function signals(walker) {
   for (const path of ["/tipsters/api/tips/", "/tipsters/api/slips/", "/wom/api/coverage/", "/wom/api/events/", "/wom/api/markets/", "/wom/api/movers/"]) await walker.absent(path);
 }
 
-/** Pages of the website that SPEC.md names, and the machine's description of the interface. */
+/** Pages of the website that SPEC.md names, and the OpenAPI and AsyncAPI documents. */
 async function pages({ report, client }) {
   for (const path of ["/register/", "/pricing/", "/docs/", "/api/docs/"]) {
     const answer = await client.ask(path, { key: "" });

@@ -1,11 +1,11 @@
-// Odds: SERVICE.md 3 and 2.2. Every price against every other place that tells the same one, digit for digit.
+// Odds: SERVICE.md 3 and 2.2. Every price against every other place that has the same one, digit for digit.
 
 import { differs } from "./report.js";
 import { any, count } from "./shape.js";
 import * as shapes from "./shapes/odds.js";
 
 const ODDS = "/api/v2/odds/";
-/** Where a market of the consensus is found among the rows: its outcome and its name there. */
+/** The place of a market of the consensus among the rows: its outcome and its name there. */
 const CONSENSUS = {
   home_win: ["1x2", "HOME"], draw: ["1x2", "DRAW"], away_win: ["1x2", "AWAY"],
   over_15_goals: ["over_under_15", "over"], under_15_goals: ["over_under_15", "under"],
@@ -74,7 +74,7 @@ function nameHolds({ outcome, outcome_name: name, line, market }) {
   return name === (outcome === "yes" ? "Yes" : "No");
 }
 
-/** Rows, comparison, best price and consensus of one match, asked for until all four are of one moment. */
+/** Rows, comparison, best price and consensus of one match, requested until all four are of one moment. */
 async function oneMatch(walker, match) {
   const { report, client } = walker;
   const path = `/api/v2/events/${match.id}/odds`;
@@ -86,7 +86,7 @@ async function oneMatch(walker, match) {
   const [rows, [comparison, consensus]] = await walker.atOneMoment(all, async () => [await client.get(`${path}/comparison/`), await client.get(`${path}/`)]);
   const named = rows.filter((row) => !row.bookmaker_slug.endsWith("consensus"));
 
-  const told = new Map();
+  const compared = new Map();
   for (const [market, keys] of Object.entries(comparison.markets)) {
     for (const [key, entry] of Object.entries(keys)) {
       const name = entry.line === null || key === entry.outcome ? entry.outcome : `${entry.outcome}@${entry.line}`;
@@ -95,15 +95,15 @@ async function oneMatch(walker, match) {
       const [slug] = Object.entries(entry.bookmakers).find(([, price]) => price.decimal_odds === Math.max(...prices));
       const best = entry.bookmakers[entry.best_bookmaker_slug]?.decimal_odds;
       if (best !== Math.max(...prices) || entry.best_odds !== best) report.check(`${path}/comparison/ best of ${market} ${key}`, differs(entry, slug));
-      for (const [bookmaker, price] of Object.entries(entry.bookmakers)) told.set(`${market}/${key}/${bookmaker}`, price);
+      for (const [bookmaker, price] of Object.entries(entry.bookmakers)) compared.set(`${market}/${key}/${bookmaker}`, price);
     }
   }
   const places = (list) => [...list].sort();
   const place = (row) => `${row.market}/${Object.keys(comparison.markets[row.market] ?? {}).find((key) => key === row.outcome || key === `${row.outcome}@${row.line}`)}/${row.bookmaker_slug}`;
-  report.equal(`${path}/comparison/ has the prices of /odds/ and no others`, places(told.keys()), places(named.map(place)));
-  const unequal = named.filter((row) => told.get(place(row))?.decimal_odds !== row.decimal_odds);
+  report.equal(`${path}/comparison/ has the prices of /odds/ and no others`, places(compared.keys()), places(named.map(place)));
+  const unequal = named.filter((row) => compared.get(place(row))?.decimal_odds !== row.decimal_odds);
   report.equal(`${path}/comparison/ has the numbers of /odds/`, unequal.map((row) => [place(row), row.decimal_odds]), []);
-  report.equal(`${path}/comparison/ counts`, [comparison.total_odds, comparison.bookmakers_count], [told.size, new Set(named.map((row) => row.bookmaker_slug)).size]);
+  report.equal(`${path}/comparison/ counts`, [comparison.total_odds, comparison.bookmakers_count], [compared.size, new Set(named.map((row) => row.bookmaker_slug)).size]);
 
   const maxima = named.filter((row) => row.is_max_quote !== (row.decimal_odds === Math.max(...named.filter((other) => same(row, other)).map((other) => other.decimal_odds))));
   report.equal(`${path}: is_max_quote marks the highest prices`, maxima.map((row) => row.id), []);
@@ -130,7 +130,7 @@ const same = (a, b) => a.market === b.market && a.outcome === b.outcome && a.lin
 async function best(walker) {
   const { report, client } = walker;
   const rows = await walker.list(`${ODDS}best/`, shapes.best);
-  report.that("odds/best/ is of 1x2 where no market is asked for", rows.every((row) => row.market === "1x2"), "1x2", rows.find((row) => row.market !== "1x2"));
+  report.that("odds/best/ is of 1x2 by default", rows.every((row) => row.market === "1x2"), "1x2", rows.find((row) => row.market !== "1x2"));
   const dates = rows.map((row) => Date.parse(row.event_date)).filter((at) => at < Date.now() - 60_000 || at > Date.now() + 7 * 86_400_000);
   report.equal("odds/best/ is of the next seven days", dates, []);
   await walker.filter(`${ODDS}best/`, { market: "btts" }, (row) => row.market === "btts");
@@ -141,9 +141,9 @@ async function best(walker) {
   const id = rows[0].event_id;
   const of = (page) => Object.fromEntries(page.results.filter((row) => row.event_id === id).map((row) => [row.outcome, row.best_odds]));
   const ask = async () => of(await client.get(`${ODDS}best/`, { team_id: team }));
-  const [told, comparison] = await walker.atOneMoment(ask, () => client.get(`/api/v2/events/${id}/odds/comparison/`));
+  const [best, comparison] = await walker.atOneMoment(ask, () => client.get(`/api/v2/events/${id}/odds/comparison/`));
   const expected = Object.fromEntries(Object.values(comparison.markets["1x2"]).map((entry) => [entry.outcome, entry.best_odds]));
-  report.equal("odds/best/ is the best of the comparison", told, expected);
+  report.equal("odds/best/ is the best of the comparison", best, expected);
 }
 
 async function filters(walker, match, bookmakers) {
@@ -169,7 +169,7 @@ async function filters(walker, match, bookmakers) {
   for (const [market, { outcomes }] of Object.entries(shapes.MARKETS)) {
     const page = await client.ask(ODDS, { query: { ...event, market } });
     const row = page.json?.results?.find((other) => other.market !== market || !outcomes.includes(other.outcome));
-    // Seen refused, and listed later: both are right.
+    // Refused earlier and listed later: both are correct.
     const known = page.status === 200 || (market === "over_under_05" && page.status === 400);
     report.that(`odds/?market=${market} is known, and filters`, known && !row, market, row ?? page.text);
   }
@@ -177,7 +177,7 @@ async function filters(walker, match, bookmakers) {
   report.equal("odds/: page_size is limit", ids(await client.get(ODDS, { ...event, page_size: 3 })), ids(await client.get(ODDS, { ...event, limit: 3 })));
   const page = await client.get(ODDS, { ...event, limit: 2 });
   const next = new URL(page.next);
-  report.equal("next keeps the filter, and tells limit and offset", Object.fromEntries(next.searchParams), { event_id: String(match.id), limit: "2", offset: "2" });
+  report.equal("next keeps the filter, and has limit and offset", Object.fromEntries(next.searchParams), { event_id: String(match.id), limit: "2", offset: "2" });
 }
 
 async function errors(walker, bookmakers) {
@@ -227,7 +227,7 @@ async function live(walker, { event_id: id, sport }) {
   walker.report.that(`${path} (${sport}) has prices, all numbers`, prices.length > 0 && !odd, "numbers above 1", odd ?? prices.length);
 }
 
-/** Every price of the add-on's document, wherever it stands in it, with its bookmaker. */
+/** Every price of the add-on's document, at any depth, with its bookmaker. */
 function quoted(value) {
   if (value === null || typeof value !== "object") return [];
   const price = value.price ?? value.decimal_odds;
@@ -246,7 +246,7 @@ async function twice(walker, sport, matches, at, names) {
   const ask = async () => (await client.get(`/${sport}/api/v2/${matches}/${match.id}/odds/`)).bookmakers;
   const [bookmakers, addon] = await walker.atOneMoment(ask, () => client.get(`/odds/api/events/${match.id}/`));
   const held = new Set(quoted(addon).map(({ slug, price }) => `${slug} ${price}`));
-  const told = bookmakers.flatMap((row) => names.map((name) => [row.bookmaker_slug, row[name]])).filter(([, price]) => price !== null);
-  const missing = told.filter(([slug, price]) => !held.has(`${slug} ${price}`));
-  return report.that(`${sport}: ${told.length} prices are the same in both odds APIs`, told.length > 0 && !missing.length, "all", missing);
+  const prices = bookmakers.flatMap((row) => names.map((name) => [row.bookmaker_slug, row[name]])).filter(([, price]) => price !== null);
+  const missing = prices.filter(([slug, price]) => !held.has(`${slug} ${price}`));
+  return report.that(`${sport}: ${prices.length} prices are the same in both odds APIs`, prices.length > 0 && !missing.length, "all", missing);
 }

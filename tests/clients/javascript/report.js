@@ -1,11 +1,11 @@
-// One line a check, and the sum at the end. A check fails with what was expected and what came.
+// One line per check, and the sum at the end. A failed check shows what was expected and what arrived.
 
 export class Report {
   passed = 0;
   failed = 0;
   skipped = 0;
 
-  /** Tells the outcome of one check: `wrong` is a text that says what is wrong, or nothing. */
+  /** Reports the outcome of one check: `wrong` describes the fault, or is empty. */
   check(name, wrong) {
     if (wrong) {
       this.failed += 1;
@@ -17,7 +17,7 @@ export class Report {
     return !wrong;
   }
 
-  /** Tells that a check could not be made, and why. */
+  /** Reports that a check could not be made, and why. */
   skip(name, reason) {
     this.skipped += 1;
     console.log(`skipped: ${name}: ${reason}`);
@@ -28,12 +28,12 @@ export class Report {
     return this.check(name, differs(came, expected));
   }
 
-  /** Tells whether a condition holds; `came` is shown where it does not. */
+  /** Reports whether a condition holds; shows `came` if it does not. */
   that(name, holds, expected, came) {
     return this.check(name, holds ? "" : `expected ${brief(expected)}, came ${brief(came)}`);
   }
 
-  /** Runs a chapter: one that breaks off is one failure, and the next goes on. */
+  /** Runs a chapter: one that throws is one failure, and the next runs. */
   async chapter(name, walk) {
     try {
       await walk();
@@ -49,7 +49,7 @@ export class Report {
   }
 }
 
-/** Says how two JSON values differ; the order of an object's keys is of no account. */
+/** Describes how two JSON values differ; the order of an object's keys does not matter. */
 export function differs(came, expected) {
   return canonical(came) === canonical(expected) ? "" : `expected ${brief(expected)}, came ${brief(came)}`;
 }

@@ -1,6 +1,6 @@
 // Shapes of JSON: what fields a value has, and of which types.
 //
-// A shape is a function that says what is wrong with a value, an object of shapes (each field is required,
+// A shape is a function that describes what is wrong with a value, an object of shapes (each field is required,
 // more fields may come), or a list of one shape. `differences` gives every field that is not as it should be.
 
 /** Every difference between a value and a shape, as `path: what is wrong`. */
@@ -50,7 +50,7 @@ export const any = () => "";
 export const offsetTime = typed("time …+00:00", (v) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/.test(v));
 /** `2026-07-31T00:30:00Z`, as odds and predictions write theirs. */
 export const zuluTime = typed("time …Z", (v) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(v));
-/** An ISO time of any offset, as version 1 writes it in the zone that was asked for. */
+/** An ISO time of any offset, as version 1 writes it in the requested zone. */
 export const time = typed("ISO time", (v) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(v));
 export const date = typed("date", (v) => /^\d{4}-\d\d-\d\d$/.test(v));
 

@@ -1,4 +1,4 @@
-// The socket client, in the form a browser has it: frames are kept in order, and waited for by what they say.
+// The socket client, in the form a browser has it: frames are stored in order, and awaited by their content.
 
 const { WebSocket } = globalThis.WebSocket ? globalThis : await import("ws");
 

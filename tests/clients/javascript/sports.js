@@ -6,7 +6,7 @@ import * as shapes from "./shapes/sports.js";
 
 const { tennis, basketball, hockey, darts, csgo, racing } = shapes;
 
-/** Each sport: its matches, what belongs to one, and its lists. `upcoming` is the word of its status filter. */
+/** Each sport: its matches, what belongs to one, and its lists. `upcoming` is the value of its status filter. */
 const SPORTS = {
   tennis: {
     matches: "matches", row: tennis.match, detail: tennis.match, live: tennis.live, bareLive: true, at: "match_date", upcoming: "scheduled",
@@ -97,16 +97,16 @@ function prices(report, path, body) {
   report.that(`${path} says what its source is`, (body.source === "none") === (body.bookmakers_count === 0), "none without bookmakers", body.source);
   for (const market of body.markets ?? []) {
     const name = `${path}: ${market.market_kind} ${market.market_line ?? ""}`;
-    const stranger = market.bookmakers.find((row) => Object.keys(row.prices).some((selection) => !market.selections.includes(selection)));
-    if (stranger) report.check(name, `prices of selections that are not ${market.selections}: ${JSON.stringify(stranger)}`);
+    const unexpected = market.bookmakers.find((row) => Object.keys(row.prices).some((selection) => !market.selections.includes(selection)));
+    if (unexpected) report.check(name, `prices of selections that are not ${market.selections}: ${JSON.stringify(unexpected)}`);
   }
   const winner = body.markets?.find((market) => ["WINNER", "1X2"].includes(market.market_kind) && ["FT", "FULL"].includes(market.market_period));
   const [home, away] = ["HOME", "P1"].flatMap((at) => (winner?.selections.includes(at) ? [[at, at === "HOME" ? "AWAY" : "P2"]] : []))[0] ?? [];
   for (const row of winner?.bookmakers ?? []) {
     const flat = body.bookmakers.find((other) => other.bookmaker_slug === row.bookmaker_slug);
-    const told = [flat?.odds_home ?? null, flat?.odds_away ?? null];
+    const prices = [flat?.odds_home ?? null, flat?.odds_away ?? null];
     const market = [row.prices[home]?.price ?? null, row.prices[away]?.price ?? null];
-    if (JSON.stringify(told) !== JSON.stringify(market)) report.equal(`${path}: ${row.bookmaker_slug} in markets and in bookmakers`, market, told);
+    if (JSON.stringify(prices) !== JSON.stringify(market)) report.equal(`${path}: ${row.bookmaker_slug} in markets and in bookmakers`, market, prices);
   }
   report.that(`${path} has a market of winners where it has markets`, !body.markets?.length || winner, "WINNER or 1X2", body.markets?.map((market) => [market.market_kind, market.market_period]));
 }
@@ -121,7 +121,7 @@ async function tennisAlone(walker) {
   const ignored = await client.ask(`${base}/matches/`, { query: { player_id: match.player1.id } });
   report.that("tennis matches/?player_id is ignored", ignored.status === 200 && ignored.json.count > 1, "the list unfiltered", `${ignored.status} ${ignored.text}`);
   const late = matches.find((row) => Date.parse(row.match_date) > Date.now() + 8 * 86_400_000);
-  report.that("tennis matches/ is of the next seven days where no date is asked for", !late, "7 days", late?.match_date);
+  report.that("tennis matches/ is of the next seven days by default", !late, "7 days", late?.match_date);
   const players = await client.rows(`${base}/players/`, { limit: 200 });
   const brief = new Map(matches.flatMap((row) => [row.player1, row.player2]).map((player) => [player.id, player.gender]));
   const two = players.filter((row) => brief.has(row.id) && brief.get(row.id) !== row.gender);
@@ -145,15 +145,15 @@ async function tennisAlone(walker) {
   for (const row of live.slice(0, 3)) await points(walker, `${base}/matches/${row.id}/`);
 }
 
-/** The games of a match, point by point, end where the match says that it stands. */
+/** The games of a match, point by point, end at the score of the match. */
 async function points(walker, path) {
   const { report, client } = walker;
   const stands = async () => (await client.get(path)).sets_detail;
-  const [score, told] = await walker.atOneMoment(stands, () => client.get(`${path}point-by-point/`));
-  if (!told.available) return report.skip(`${path}point-by-point/ makes the score`, "not available");
+  const [score, points] = await walker.atOneMoment(stands, () => client.get(`${path}point-by-point/`));
+  if (!points.available) return report.skip(`${path}point-by-point/ makes the score`, "not available");
   const won = (set, side) => set.games.filter((game) => game.winner === side).length;
-  const sets = told.sets.map((set) => ({ p1: won(set, 1), p2: won(set, 2) }));
-  // A set that has just begun has no point to tell of.
+  const sets = points.sets.map((set) => ({ p1: won(set, 1), p2: won(set, 2) }));
+  // A set that has just begun has no point.
   if (sets.length === score.length - 1) sets.push({ p1: 0, p2: 0 });
   return report.equal(`${path}point-by-point/ makes the score`, sets, score);
 }

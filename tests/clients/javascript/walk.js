@@ -1,5 +1,5 @@
-// A client in JavaScript that walks the whole public interface of a running hub, as a stranger's would who has read
-// SPEC.md and SERVICE.md and nothing else: one line a check, the sum at the end.
+// A client in JavaScript that walks the whole public interface of a running hub, written only from SPEC.md and
+// SERVICE.md: one line per check, the sum at the end.
 //
 //   npm ci
 //   node walk.js --url http://HOST:PORT --key KEY --key-without-addon KEY [--only CHAPTER]
@@ -32,16 +32,16 @@ if (!values.url || !values.key || !values["key-without-addon"]) {
 /** In this order, so that the demo's past has the time of the first ones to be played. */
 const CHAPTERS = { conversation, http, odds, past, sports, football, footballV1 };
 
-/** How long the past of a demo that was started a moment ago is waited for, in all. */
+/** The total wait for the past of a demo that has just started. */
 const PAST_S_MAX = 45;
 
-/** Whether a list has something to tell. */
+/** Whether a list has rows. */
 async function some(path) {
   const { json } = await client.ask(path);
   return (json?.length ?? json?.count ?? 0) > 0;
 }
 
-/** Waits for what comes of the past alone. Where it does not come in time, the checks of it say that they were skipped. */
+/** Waits for what depends on the past. If it does not come in time, its checks report that they were skipped. */
 async function past() {
   const end = Date.now() + PAST_S_MAX * 1000;
   for (const path of ["/tennis/api/v2/rankings/", "/darts/api/v2/rankings/", "/api/v2/predictions/"]) {
@@ -49,10 +49,10 @@ async function past() {
   }
 }
 
-/** A hub that was started a moment ago has not heard of its matches yet. */
+/** A hub that has just started does not know its matches yet. */
 async function ready() {
   for (const path of ["/api/v2/events/live/", "/tennis/api/v2/matches/live/", "/api/v2/bookmakers/", "/api/v2/odds/best/"]) {
-    report.that(`${path} has something to tell`, await until(() => some(path)), "rows", "none for long");
+    report.that(`${path} has rows`, await until(() => some(path)), "rows", "none for long");
   }
 }
 
@@ -66,5 +66,5 @@ for (const [name, walk] of Object.entries(CHAPTERS)) {
   if (!values.only || values.only === name) await report.chapter(name, () => walk(walker));
 }
 await report.chapter("follow", () => follower.end());
-// A chapter that broke off may have left a socket open; nothing is to wait for it.
+// A chapter that threw may have left a socket open; do not wait for it.
 process.exit(report.finish());

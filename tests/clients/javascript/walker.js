@@ -1,4 +1,4 @@
-// What every chapter does with an endpoint: reads it, checks it, follows it to its end, or says that it is not there.
+// What every chapter does with an endpoint: reads it, checks it, follows it to its end, or reports that it is absent.
 
 import { brief, differs } from "./report.js";
 import { differences, rowDifferences } from "./shape.js";
@@ -6,7 +6,7 @@ import { envelope, failure } from "./shapes/football.js";
 
 /** How often a list that changes while it is read is read again. */
 const READS_MAX = 4;
-/** How often a moment is looked for at which several answers stand still. */
+/** Attempts to find a moment at which several answers do not change. */
 const MOMENTS_MAX = 20;
 
 export class Walker {
@@ -48,7 +48,7 @@ export class Walker {
   }
 
   /**
-   * Follows `next` to the end: `count` is right, no row comes twice, each page tells of the one before, and the
+   * Follows `next` to the end: `count` is right, no row comes twice, each page links to the one before, and the
    * filters stay. A list that changed meanwhile is read again, as a client would; `key` names a row.
    */
   async toTheEnd(path, { query = {}, key = (row) => row.id, previous = true } = {}) {
@@ -73,21 +73,21 @@ export class Walker {
     return rows;
   }
 
-  /** Checks that each row of a filtered list is one that was asked for, and that something is left out. */
+  /** Checks that each row of a filtered list passes the filter, and that the filter excludes something. */
   async filter(path, query, holds, { some = true } = {}) {
     const answer = await this.client.ask(path, { query });
     const rows = answer.json?.results ?? answer.json?.events;
     const name = `${shown(path, query)} filters`;
     if (!rows) return this.report.check(name, wrongAnswer(answer, 200) || "no list came");
     if (some && !rows.length) return this.report.check(name, "expected rows, none came");
-    const stranger = rows.find((row) => !holds(row));
-    this.report.check(name, stranger ? `a row that was not asked for: ${brief(stranger)}` : "");
+    const unexpected = rows.find((row) => !holds(row));
+    this.report.check(name, unexpected ? `a row that the filter excludes: ${brief(unexpected)}` : "");
     return rows;
   }
 
   /**
-   * Asks for something between two equal answers of `around`, so that all are of one moment; what moves in between is
-   * asked for again, and the last try is taken where nothing ever stands still.
+   * Requests something between two equal answers of `around`, so that all are of one moment; retries what changes in
+   * between, and uses the last try if it always changes.
    */
   async atOneMoment(around, ask) {
     for (let tries = 1; ; tries += 1) {
@@ -98,7 +98,7 @@ export class Walker {
     }
   }
 
-  /** An endpoint of SERVICE.md that this hub says it has not. */
+  /** An endpoint of SERVICE.md that this hub reports as absent. */
   async absent(path) {
     const answer = await this.client.ask(path);
     const wrong = wrongAnswer(answer, 404) || differences(answer.json, failure).join("; ");

@@ -1,4 +1,4 @@
-"""REST and the sockets tell of one match the same, and so do the two versions of REST.
+"""REST and the sockets agree on a match, and so do the two versions of REST.
 
 A socket has no number that REST has too. But `X-Matchwire-Seq` says where a match stood: where it is
 the same before and after a snapshot was taken, the snapshot shows what both answers show.
@@ -8,7 +8,7 @@ import time
 
 from report import NotServed, expect
 
-# A snapshot may be shared for a second, and REST be a tenth behind: so long must a match stand still
+# A snapshot may be shared for a second, and REST be a tenth behind: a match must not change for that long
 # before and after it.
 SHARED_S, BEHIND_S = 1.1, 0.2
 # Matches that are tried, one after the other, as often.
@@ -27,9 +27,9 @@ def check_agreement(report, live):
         not_begun(live)
     with report.check("the consensus of REST is that of the sockets"):
         prices_agree(live)
-    with report.check("both versions of REST and both lists tell the same"):
+    with report.check("both versions of REST and both lists agree"):
         lists_agree(live)
-    with report.check("tennis: REST and the sockets tell the same"):
+    with report.check("tennis: REST and the sockets agree"):
         tennis_agrees(live)
 
 
@@ -40,7 +40,7 @@ def stand(live, number):
 
 
 def at_one_sequence(live, compare):
-    """Compares as many matches as stand still while they are looked at, those at half time first; how
+    """Compares the matches that do not change meanwhile, those at half time first; how
     many did. Each look is an attempt; a match that moved meanwhile is tried again in the next round."""
     playing = [event for event in live.client.get("/api/v2/events/live/")["events"] if event["status"] == "inprogress"]
     playing.sort(key=lambda event: event["period"] != "halftime")
@@ -131,12 +131,12 @@ def prices_agree(live):
             before = live.client.get(f"/api/v2/events/{number}/odds/")["odds"]
             time.sleep(SHARED_S)
             with live.socket() as socket:
-                told = socket.subscribe(number)["odds"]["odds"]
+                prices = socket.subscribe(number)["odds"]["odds"]
             time.sleep(BEHIND_S)
             if live.client.get(f"/api/v2/events/{number}/odds/")["odds"] != before:
                 continue
             for (market, outcome), name in names.items():
-                expect(told.get(market, {}).get(outcome) == before[name], f"{name} {before[name]}", told.get(market))
+                expect(prices.get(market, {}).get(outcome) == before[name], f"{name} {before[name]}", prices.get(market))
             agreed += 1
         if agreed:
             return
@@ -144,7 +144,7 @@ def prices_agree(live):
 
 
 def lists_agree(live):
-    """A match that stands where it stood before is the same in each answer about it."""
+    """A match that has not changed is the same in each answer about it."""
     compared = 0
     for _ in range(ROUNDS_MAX):
         for event in live.client.get("/api/v2/events/live/")["events"]:
@@ -174,7 +174,7 @@ def lists_agree(live):
 
 
 def tennis_agrees(live):
-    """Of a match of which REST says the same before and after."""
+    """Of a match for which REST answers the same before and after."""
     for _ in range(ROUNDS_MAX):
         for number in live.tennis:
             before = live.client.get(f"/tennis/api/v2/matches/{number}/")
@@ -183,8 +183,8 @@ def tennis_agrees(live):
                 snapshot = socket.subscribe(number, sport="tennis")
             time.sleep(BEHIND_S)
             after = live.client.get(f"/tennis/api/v2/matches/{number}/")
-            told = ("player1_sets", "player2_sets", "sets_detail", "current_point", "is_serving_p1", "status", "current_game_p1", "current_game_p2")
-            if snapshot["type"] != "subscribed" or before["status"] != "live" or any(before[name] != after[name] for name in told):
+            fields = ("player1_sets", "player2_sets", "sets_detail", "current_point", "is_serving_p1", "status", "current_game_p1", "current_game_p2")
+            if snapshot["type"] != "subscribed" or before["status"] != "live" or any(before[name] != after[name] for name in fields):
                 continue
             score, event = snapshot["event"]["score"], snapshot["event"]
             expect((score["home_sets"], score["away_sets"]) == (before["player1_sets"], before["player2_sets"]), "the sets", score)

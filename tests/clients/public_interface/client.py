@@ -1,8 +1,8 @@
-"""A client of the REST interface, as somebody writes it who has read its page and nothing else.
+"""A client of the REST interface, written only from its documentation.
 
 It holds a base URL and a key. Lists are read page by page by following `next`; errors are exceptions
-with the status, the `code` and the whole body. An address that asks too fast is told so with 429, and
-waits as long as it is told.
+with the status, the `code` and the whole body. An address that is too fast gets 429, and
+the client waits for the delay that it names.
 """
 
 import time
@@ -32,7 +32,7 @@ class ApiError(Exception):
 
 
 class Patient(httpx.HTTPTransport):
-    """Sends a request again after a 429, when the hub says that it may."""
+    """Repeats a request after a 429, at the time that the hub names."""
 
     def handle_request(self, request):
         for _ in range(TRIES_MAX):
@@ -57,7 +57,7 @@ class Client:
         self.http = httpx.Client(base_url=base_url, headers=headers, timeout=TIMEOUT_S, transport=Patient())
 
     def send(self, method, path, params=None, **options):
-        """The answer, whatever its status."""
+        """The answer, with any status."""
         params = {**self.query, **(params or {})}
         return self.http.request(method, path, params=params or None, **options)
 

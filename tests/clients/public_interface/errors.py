@@ -79,7 +79,7 @@ def unknown_parameter(url, client, *_):
 
 def bad_values(url, client, _, world):
     given = world.ids
-    for path, asked in (
+    for path, query in (
         ("/api/v2/teams/", {"in_competition": "true"}),
         (f"/api/v2/players/{given['player']}/stats/", {"event_id": given["event"]}),
         ("/api/v2/odds/", {"market": "1x2", "outcome": "over"}),
@@ -89,9 +89,9 @@ def bad_values(url, client, _, world):
         ("/api/v2/events/", {"league_id": "abc"}),
         ("/api/v2/events/", {"limit": "many"}),
     ):
-        error = client.refused(path, **asked)
-        expect(error.status == 400, f"{path} {asked}: 400", error.status)
-        expect(isinstance(error.body.get("detail"), str), f"{path} {asked}: a detail", error.body)
+        error = client.refused(path, **query)
+        expect(error.status == 400, f"{path} {query}: 400", error.status)
+        expect(isinstance(error.body.get("detail"), str), f"{path} {query}: a detail", error.body)
 
 
 def older_names_are_translated(url, client, _, world):
@@ -124,18 +124,18 @@ def addons_are_402(url, _, free, world):
 
 
 def bookmakers_are_403(url, _, free, world):
-    for path, asked in (
+    for path, query in (
         ("/api/v2/odds/best/", {}),
         (f"/api/v2/events/{world.ids['upcoming']}/odds/comparison/", {}),
         ("/api/v2/odds/", {"bookmaker_slug": "amberline"}),
     ):
-        error = free.refused(path, **asked)
+        error = free.refused(path, **query)
         expect((error.status, error.code) == (403, "bookmakers_not_entitled"), f"{path}: 403 bookmakers_not_entitled", error.body)
         expect(error.body.get("error") is True and error.body.get("status") == 403, f"{path}: the envelope", error.body)
 
 
 def free_football(url, _, free, world):
-    """Football, its signals and the consensus are for every account; a quota says what is left."""
+    """Football, its signals and the consensus are for every account; a quota header shows the rest."""
     slugs = {row["bookmaker_slug"] for row in free.all("/api/v2/odds/", event_id=world.ids["upcoming"], limit=200)}
     expect(slugs <= {"consensus"}, "the consensus alone for a free key", slugs)
     for path in ("/api/v2/events/live/", "/api/live/", f"/api/v2/events/{world.ids['event']}/stats/", "/api/v2/leagues/"):
@@ -220,9 +220,9 @@ def slashes(url, client, _, world):
 
 
 def preflight(url, client, _, world):
-    asked = {"Origin": "https://app.example", "Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
+    headers = {"Origin": "https://app.example", "Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
     for path in ("/api/v2/events/", "/tennis/api/v2/matches/", "/odds/api/sports/", "/api/events/"):
-        answer = Client(url).send("OPTIONS", path, headers=asked)
+        answer = Client(url).send("OPTIONS", path, headers=headers)
         expect(answer.status_code in (200, 204), f"{path}: a preflight without a key", answer.status_code)
         expect(answer.headers.get("access-control-allow-origin") in ("*", "https://app.example"), f"{path}: the origin", dict(answer.headers))
         allowed = answer.headers.get("access-control-allow-headers", "").lower()
@@ -238,7 +238,7 @@ def preflight(url, client, _, world):
 
 
 def formats(url, client, *_):
-    """An API answers in JSON, whatever a browser prefers."""
+    """An API answers in JSON, even if a browser prefers HTML."""
     for accept in ("*/*", "application/json", "text/html,application/xhtml+xml,*/*;q=0.8"):
         response = client.send("GET", "/api/v2/leagues/", headers={"Accept": accept})
         expect(response.headers["content-type"].startswith("application/json"), f"JSON for {accept}", response.headers["content-type"])
@@ -273,7 +273,7 @@ def images(url, client, _, world):
 
 
 def too_many_requests(url, client, *_):
-    """Provoked without any setting, by asking as fast as possible; a slow hub may never be asked too fast."""
+    """Provoked without any setting, by requests as fast as possible; a slow hub may never reach the limit."""
     with httpx.Client(base_url=url, headers=client.http.headers, timeout=60) as hasty, ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: hasty.get("/api/v2/bookmakers/"), range(BURST)))
     refused = [answer for answer in answers if answer.status_code == 429]

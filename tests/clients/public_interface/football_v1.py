@@ -75,7 +75,7 @@ MANAGER = fields(
 )
 STANDINGS = fields("standings:list")
 
-# Path below /api/, the shape of the answer, and what a `{name}` of it stands for in `World`.
+# Path below /api/, the shape of the answer, and the meaning of its `{name}` in `World`.
 ENDPOINTS = [
     ("broadcasts/", page("obj")),
     ("events/", page(EVENT)),

@@ -29,7 +29,7 @@ EVENT = fields(
     highlights=[fields("kind:str title:str url:url thumbnail:str? published_at:str?")],
     head_to_head=H2H,
 )
-# The words of halves stand in another field here than in the match itself.
+# The names of halves are in another field here than in the match itself.
 LIVE_EVENT = EVENT | fields(
     "league_name:str last_updated:utc",
     status=one_of("notstarted", "inprogress", "finished"),
@@ -190,7 +190,7 @@ COMPARISON = fields(
 )
 BOOKMAKER = fields("slug:str name:str")
 
-# Path below /api/v2/, the shape of the answer, and what a `{name}` of it stands for in `World`.
+# Path below /api/v2/, the shape of the answer, and the meaning of its `{name}` in `World`.
 ENDPOINTS = [
     ("coverage/", any_of("obj", ["obj"])),
     ("bookmakers/", page(BOOKMAKER)),

@@ -1,4 +1,4 @@
-"""Paging and filters: `next` to the end, nothing twice, nothing missing; every row is what was asked for."""
+"""Paging and filters: `next` to the end, nothing twice, nothing missing; every row passes the filter."""
 
 from datetime import date, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -24,13 +24,13 @@ def check_lists(report, client, world):
         with report.check(f"all pages of {path.replace(str(world.ids['manager']), '{manager}')}"):
             to_the_end(client, path, limit=200)
     # Of all prices some come or go at any time; of one match rarely.
-    for path, asked in (("/api/v2/odds/", {"event_id": world.ids["upcoming"]}), ("/api/v2/odds/best/", {"league_id": world.upcoming["league_id"]})):
+    for path, filters in (("/api/v2/odds/", {"event_id": world.ids["upcoming"]}), ("/api/v2/odds/best/", {"league_id": world.upcoming["league_id"]})):
         with report.check(f"all pages of {path}"):
-            to_the_end(client, path, limit=40, **asked)
+            to_the_end(client, path, limit=40, **filters)
     for path in ("/api/leagues/", "/api/teams/", "/api/players/", "/api/managers/", "/api/venues/", "/api/seasons/"):
         with report.check(f"all pages of {path} by page number"):
             to_the_end(client, path, page_size=500)
-    # A row of version 1 is all about a match: those of one league that are to come say enough of paging.
+    # A row of version 1 is all about a match: the upcoming ones of one league are enough to test paging.
     some = {"league": world.ids["league"], "status": "notstarted"}
     for path in ("/api/fixtures/", "/api/matches/"):
         with report.check(f"all pages of {path} by page number"):
@@ -87,10 +87,10 @@ def ids(rows):
 
 
 def next_keeps_the_filters(client, world):
-    asked = {"league_id": str(world.ids["league"]), "status": "finished", "limit": "2"}
-    page = client.get("/api/v2/events/", **asked)
+    filters = {"league_id": str(world.ids["league"]), "status": "finished", "limit": "2"}
+    page = client.get("/api/v2/events/", **filters)
     query = {name: values[0] for name, values in parse_qs(urlsplit(page["next"]).query).items()}
-    expect(query == asked | {"offset": "2"}, "limit, offset and the filters in next", page["next"])
+    expect(query == filters | {"offset": "2"}, "limit, offset and the filters in next", page["next"])
 
 
 def previous_leads_back(client, _):
@@ -126,7 +126,7 @@ def counted_exceptions(client, world):
 
 
 def check_filters(report, client, world):
-    """(path, what is asked, what must hold of every row); the unfiltered list must have others too."""
+    """(path, the filters, the condition for every row); the unfiltered list must have others too."""
     given, day = world.ids, world.finished["event_date"][:10]
     name = world.finished["home_team"].split()[0][:4].lower()
     player = client.get(f"/api/v2/players/{given['player']}/")
@@ -176,9 +176,9 @@ def check_filters(report, client, world):
         ("odds/best/", {"market": "btts"}, lambda row: row["market"] == "btts"),
         ("odds/best/", {"team_id": world.upcoming["home_team_id"]}, lambda row: world.upcoming["home_team_id"] in (row["home_team_id"], row["away_team_id"])),
     ]  # fmt: skip
-    for path, asked, holds in v2:
-        with report.check(f"filter {path}?{'&'.join(asked)} ({shown(asked)})"):
-            filtered(client, "/api/v2/" + path, asked, holds)
+    for path, filters, holds in v2:
+        with report.check(f"filter {path}?{'&'.join(filters)} ({shown(filters)})"):
+            filtered(client, "/api/v2/" + path, filters, holds)
     local = lambda row: row["event_date"][:10]
     v1 = [
         ("events/", {"status": "finished"}, lambda row: row["status"] == "finished"),
@@ -193,33 +193,33 @@ def check_filters(report, client, world):
         ("seasons/", {"league": given["league"]}, None),
         ("odds/", {"event": given["upcoming"]}, lambda row: row["event_id"] == given["upcoming"]),
     ]  # fmt: skip
-    for path, asked, holds in v1:
-        with report.check(f"filter of version 1 {path}?{'&'.join(asked)} ({shown(asked)})"):
-            filtered(client, "/api/" + path, asked, holds)
+    for path, filters, holds in v1:
+        with report.check(f"filter of version 1 {path}?{'&'.join(filters)} ({shown(filters)})"):
+            filtered(client, "/api/" + path, filters, holds)
     for check in (tz_moves_the_day, unknown_values_pass, fixtures_are_near, other_sports_filter, search_of_tennis_players):
         with report.check(check.__name__.replace("_", " ")):
             check(client, world)
 
 
-def shown(asked):
-    return ", ".join("an id" if isinstance(value, int) and value > 1_000_000 else str(value) for value in asked.values())
+def shown(filters):
+    return ", ".join("an id" if isinstance(value, int) and value > 1_000_000 else str(value) for value in filters.values())
 
 
-def filtered(client, path, asked, holds):
+def filtered(client, path, filters, holds):
     """Every row satisfies the filter, and the filter leaves rows out."""
     for _ in range(TRIES_MAX):
         before = client.get(path, limit=1)["count"]
-        page = client.get(path, **asked, limit=200)
+        page = client.get(path, **filters, limit=200)
         after = client.get(path, limit=1)["count"]
         if before == after:
             break
     if holds is not None:
         wrong = [row for row in page["results"] if not holds(row)]
-        expect(not wrong, f"every row as asked for, of {page['count']}", wrong[:1])
+        expect(not wrong, f"every row as requested, of {page['count']}", wrong[:1])
     if after == 0:
         raise NotServed("the list is empty now")
     expect(page["count"] <= after, f"no more rows than without the filter ({after})", page["count"])
-    if "country_code" not in asked and "bookmaker_slug" not in asked:
+    if "country_code" not in filters and "bookmaker_slug" not in filters:
         expect(page["count"] > 0, "at least one row", page["count"])
     if page["count"] == after and holds is not None:
         others = [row for row in client.get(path, limit=200)["results"] if not holds(row)]
@@ -246,7 +246,7 @@ def unknown_values_pass(client, _):
     everything = client.get("/api/v2/events/", limit=1)["count"]
     nonsense = client.get("/api/v2/events/", status="nonsense", limit=1)
     expect(abs(nonsense["count"] - everything) < 50, f"status=nonsense filters nothing ({everything})", nonsense["count"])
-    # Observed to filter nothing, documented to mean what they say; a client must be let through with either.
+    # Documented as filters but observed to filter nothing; both are accepted.
     for word, meant in (("upcoming", ("notstarted",)), ("scheduled", ("notstarted",)), ("live", IN_PLAY), ("inplay", IN_PLAY), ("started", IN_PLAY)):
         page = client.get("/api/v2/events/", status=word, limit=200)
         filtered_rows = all(row["status"] in meant for row in page["results"])
@@ -267,7 +267,7 @@ def fixtures_are_near(client, world):
 
 
 def other_sports_filter(client, _):
-    for path, asked, field in (
+    for path, filters, field in (
         ("/tennis/api/v2/matches/", {"status": "scheduled"}, "status"),
         ("/basketball/api/v2/events/", {"status": "scheduled"}, "status"),
         ("/hockey/api/v2/matches/", {"status": "scheduled"}, "status"),
@@ -276,8 +276,8 @@ def other_sports_filter(client, _):
         ("/tennis/api/v2/tournaments/", {"circuit": "wta"}, "circuit"),
         ("/tennis/api/v2/tournaments/", {"surface": "clay"}, "surface"),
     ):
-        rows = client.get(path, **asked)["results"]
-        value = next(iter(asked.values()))
+        rows = client.get(path, **filters)["results"]
+        value = next(iter(filters.values()))
         wrong = [row[field] for row in rows if str(row[field]).lower() != value]
         expect(not wrong, f"{path}: {field} {value} alone", wrong[:3])
 

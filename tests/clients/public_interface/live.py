@@ -13,12 +13,12 @@ REPLAY_MAX = 30
 # `event` and `odds` come each 30 s; a busy machine may be late.
 CADENCE_S, LATE_S = 30, 15
 OBSERVED_S_MIN = CADENCE_S + LATE_S + 25
-# What the demo's football may have to say in that time at least.
+# The least that the demo's football sends in that time.
 KINDS = ("event", "livedata", "odds", "odds_book")
 
 
 class Live:
-    """Where the sockets are, and whom to follow."""
+    """The sockets' address, and the matches to follow."""
 
     def __init__(self, url, key, free_key, client, world):
         self.url, self.key, self.free_key, self.client, self.world = url, key, free_key, client, world
@@ -40,7 +40,7 @@ class Live:
 
 
 def left_of_its_half(event):
-    """Minutes; a match in a break has least to say."""
+    """Minutes; a match in a break sends the least."""
     ends = {"1st_half": 45, "2nd_half": 90}.get(event["period"], 0)
     return max(ends - (event["current_minute"] or 0), 0)
 
@@ -91,11 +91,11 @@ def described(frame, kinds):
 def a_snapshot_comes_first(live):
     with live.socket() as socket:
         for number in live.football[:3]:
-            asked = time.monotonic()
+            sent_at = time.monotonic()
             socket.send("subscribe", event_id=number)
             frame = socket.until("subscribed", number)
             described(frame, FOOTBALL_FRAMES)
-            expect(time.monotonic() - asked < WAITED_S_MAX, "the snapshot at once", f"{time.monotonic() - asked:.1f} s")
+            expect(time.monotonic() - sent_at < WAITED_S_MAX, "the snapshot at once", f"{time.monotonic() - sent_at:.1f} s")
             expect(len(frame["livedata"]) <= REPLAY_MAX and len(frame["history"]) <= REPLAY_MAX, f"at most {REPLAY_MAX} frames replayed")
             expect(frame["event"]["event_id"] == number, "the event of that match", frame["event"]["event_id"])
             times = [item["uts"] for item in frame["livedata"]]
@@ -139,9 +139,9 @@ def closing_ends_the_connection(live):
         seconds = []
         for _ in range(3):
             socket = Socket(live.url, FOOTBALL, key, close_timeout=WAIT_S)
-            asked = time.monotonic()
+            sent_at = time.monotonic()
             socket.connection.close()
-            seconds.append(time.monotonic() - asked)
+            seconds.append(time.monotonic() - sent_at)
         expect(min(seconds) < 1, "the end of the connection with the closing handshake", f"{min(seconds):.1f} s later")
 
 
@@ -176,7 +176,7 @@ def unsubscribe_ends_it(live):
         socket.send("ping")
         expect(socket.frame() == {"type": "pong"}, "nothing of the match behind `unsubscribed`", "another frame")
         again = socket.subscribe(number)
-        expect(again["type"] == "subscribed", "subscribed anew", again)
+        expect(again["type"] == "subscribed", "subscribed again", again)
 
 
 def ten_matches_a_socket(live):
@@ -220,7 +220,7 @@ def one_bookmaker_beside(live):
         book = frame["odds_book"]
         expect(book["bookmaker_slug"] == book["bookmaker"] == live.bookmaker, "of that bookmaker", book)
     with live.socket() as socket:
-        expect("odds_book" not in socket.subscribe(number), "no odds_book where none was asked for")
+        expect("odds_book" not in socket.subscribe(number), "no odds_book where none was requested")
 
 
 def tennis_only_where_it_is(live):
@@ -353,11 +353,11 @@ def every_kind_comes(frames, live):
 
 
 def cadences(frames, seconds):
-    for number, told in by_match(frames).items():
-        over = [at for at, frame in told if frame["type"] == "event" and status_of(frame) == "finished"]
+    for number, sent in by_match(frames).items():
+        over = [at for at, frame in sent if frame["type"] == "event" and status_of(frame) == "finished"]
         ends = min(over, default=seconds)
         for kind in ("event", "odds"):
-            times = [0.0] + [at for at, frame in told if frame["type"] in (kind, "subscribed") and at < ends] + [ends]
+            times = [0.0] + [at for at, frame in sent if frame["type"] in (kind, "subscribed") and at < ends] + [ends]
             longest = max(later - earlier for earlier, later in zip(times, times[1:], strict=False))
             expect(longest <= CADENCE_S + LATE_S, f"{kind} of {number} each {CADENCE_S} s", f"a gap of {longest:.0f} s")
 
@@ -367,16 +367,16 @@ def status_of(frame):
 
 
 def scores_agree(frames):
-    """The score that an action tells is the score of the next event; a clock does not run back in a half."""
-    for told in by_match(frames).values():
-        told_score, minute = None, {}
-        for _, frame in told:
+    """The score that an action reports is the score of the next event; a clock does not run back in a half."""
+    for sent in by_match(frames).values():
+        goal_score, minute = None, {}
+        for _, frame in sent:
             if frame["type"] == "action" and frame["action_type"] in ("goal", "deleted_event"):
-                told_score = frame["score"]
+                goal_score = frame["score"]
             elif frame["type"] == "event" and not is_tennis(frame):
-                if told_score is not None:
-                    expect(frame["score"] == told_score, f"the score of the last goal, {told_score}", frame["score"])
-                    told_score = None
+                if goal_score is not None:
+                    expect(frame["score"] == goal_score, f"the score of the last goal, {goal_score}", frame["score"])
+                    goal_score = None
                 now, period = frame["time"]["minute"], frame["time"]["period"]
                 if now is not None and frame["time"]["status"] in ("1st_half", "2nd_half"):
                     expect(now >= minute.get(period, 0), f"no minute before {minute.get(period)}", now)

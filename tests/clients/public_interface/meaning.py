@@ -1,4 +1,4 @@
-"""Answers that hang together: sums, orders, and one thing said in two places."""
+"""Consistent answers: sums, orders, and the same value in two places."""
 
 from datetime import datetime
 
@@ -39,7 +39,7 @@ def leaders_are_in_order(client, world):
     for stat in ("scorers", "assists", "yellowcards", "redcards", "fouls"):
         top = client.get(f"/api/v2/leagues/{league}/top/{stat}/")
         values = [leader["value"] for leader in top["leaders"]]
-        expect(top["stat"] == stat, "the stat it was asked for", top["stat"])
+        expect(top["stat"] == stat, "the requested stat", top["stat"])
         expect(values == sorted(values, reverse=True) and len(values) <= 20, f"{stat}: the highest first, 20 at most", values)
         expect([leader["rank"] for leader in top["leaders"]][:1] in ([], [1]), f"{stat}: the first is 1", top["leaders"][:1])
         longer = client.get(f"/api/v2/leagues/{league}/top/{stat}/", limit=500)["leaders"]
@@ -53,9 +53,9 @@ def lists_show_the_detail(client, world):
         ("referees", world.ids["referee"]), ("venues", world.ids["venue"]), ("leagues", world.ids["league"]),
     ):  # fmt: skip
         detail = client.get(f"/api/v2/{path}/{number}/")
-        asked = {"league_id": world.ids["league"], "status": "finished"} if path == "events" else {}
-        asked = {"team_id": world.ids["team"]} if path == "players" else asked
-        rows = {row["id"]: row for row in client.all(f"/api/v2/{path}/", limit=200, **asked)}
+        params = {"league_id": world.ids["league"], "status": "finished"} if path == "events" else {}
+        params = {"team_id": world.ids["team"]} if path == "players" else params
+        rows = {row["id"]: row for row in client.all(f"/api/v2/{path}/", limit=200, **params)}
         expect(number in rows, f"{path}/{number}/ in the list", len(rows))
         expect(list(rows[number]) == list(detail), f"{path}: the keys of the detail, in its order", list(rows[number]))
 
@@ -74,9 +74,9 @@ def goals_make_the_score(client, world):
     for event in client.get("/api/v2/events/", status="finished", league_id=world.ids["league"], limit=12)["results"]:
         goals = [row for row in client.get(f"/api/v2/events/{event['id']}/incidents/")["incidents"] if row["type"] == "goal"]
         home = sum(goal["is_home"] for goal in goals)
-        told = (event["home_score"], event["away_score"])
+        score = (event["home_score"], event["away_score"])
         if event["extra_time_score"] is None and event["penalty_shootout"] is None:
-            expect((home, len(goals) - home) == told, f"goals of {event['id']} make {told}", (home, len(goals) - home))
+            expect((home, len(goals) - home) == score, f"goals of {event['id']} make {score}", (home, len(goals) - home))
 
 
 def lineups_are_teams(client, world):
@@ -101,10 +101,10 @@ def shares_of_stats(client, world):
         both = [stats[side].get("ball_possession") for side in ("home", "away")]
         expect(None in both or 99 <= sum(both) <= 101, "possession of 100", both)
         for side in ("home", "away"):
-            told = stats[side]
-            if {"passes", "accurate_passes", "pass_accuracy_pct"} <= set(told) and told["passes"]:
-                share = 100 * told["accurate_passes"] / told["passes"]
-                expect(abs(share - told["pass_accuracy_pct"]) < 0.06, f"pass accuracy {share:.1f}", told["pass_accuracy_pct"])
+            counters = stats[side]
+            if {"passes", "accurate_passes", "pass_accuracy_pct"} <= set(counters) and counters["passes"]:
+                share = 100 * counters["accurate_passes"] / counters["passes"]
+                expect(abs(share - counters["pass_accuracy_pct"]) < 0.06, f"pass accuracy {share:.1f}", counters["pass_accuracy_pct"])
 
 
 def meetings_of_two(client, world):
@@ -209,14 +209,14 @@ def coverage_counts(client, world):
     sports = {row["sport"]: row for row in client.get("/api/v2/coverage/")["sports"]}
     expect({"football", "tennis", "basketball", "hockey", "darts", "csgo", "horseracing"} <= set(sports), "all sports", sorted(sports))
     only = client.get("/api/v2/coverage/", sport="tennis")["sports"]
-    expect([row["sport"] for row in only] == ["tennis"], "the sport that was asked for", only)
+    expect([row["sport"] for row in only] == ["tennis"], "the sport that was requested", only)
     next_match = datetime.fromisoformat(sports["football"]["next_match"])
     first = client.get("/api/v2/events/", status="notstarted", limit=1)["results"][0]
     expect(abs((next_match - datetime.fromisoformat(first["event_date"])).total_seconds()) < 3600, f"next match {first['event_date']}", str(next_match))
 
 
 def versions_agree_on_people(client, world):
-    """Where both versions name a field, they say one thing."""
+    """A field that both versions have is equal in both."""
     for path, number, names in (
         ("managers", world.ids["manager"], ("name", "short_name", "preferred_formation", "matches_total", "wins", "win_pct", "clean_sheet_pct")),
         ("players", world.ids["player"], ("name", "short_name", "position", "jersey_number")),
@@ -238,10 +238,10 @@ def bookmakers_known(client, world):
 
 def points_make_the_games(client, world):
     for match in client.get("/tennis/api/v2/matches/live/"):
-        told = client.get(f"/tennis/api/v2/matches/{match['id']}/point-by-point/")
-        if not told["available"]:
+        points = client.get(f"/tennis/api/v2/matches/{match['id']}/point-by-point/")
+        if not points["available"]:
             continue
-        for part in told["sets"]:
+        for part in points["sets"]:
             for number, game in enumerate(part["games"], 1):
                 expect(game["game"] == number, "games without a gap", game["game"])
             done = [game for game in part["games"] if game["winner"] is not None]
@@ -266,9 +266,9 @@ def live_lists_are_live(client, world):
             expect(row["status"] in playing, f"{path}: in play", row["status"])
     for row in client.get("/tennis/api/v2/matches/live/"):
         expect(row["status"] in playing, "tennis in play", row["status"])
-    asked = {row["id"] for row in client.get("/tennis/api/v2/matches/", status="live")["results"]}
+    filtered = {row["id"] for row in client.get("/tennis/api/v2/matches/", status="live")["results"]}
     listed = {row["id"] for row in client.get("/tennis/api/v2/matches/live/")}
-    expect(len(asked ^ listed) <= 1, "status=live is the live list", asked ^ listed)
+    expect(len(filtered ^ listed) <= 1, "status=live is the live list", filtered ^ listed)
 
 
 def sticks_of_odds(client, world):

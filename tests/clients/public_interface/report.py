@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 
 class Different(Exception):
-    """The hub answered otherwise than the page says: what was expected, what came."""
+    """The hub's answer differs from the documentation: what was expected, what arrived."""
 
 
 class NotServed(Exception):
@@ -23,7 +23,7 @@ class Report:
 
     @contextmanager
     def check(self, name):
-        """One check: whatever goes wrong inside is its result, and the next one runs."""
+        """One check: any exception inside is its result, and the next one runs."""
         try:
             yield
         except NotServed as reason:

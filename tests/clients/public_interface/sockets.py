@@ -7,7 +7,7 @@ import time
 import websockets
 from websockets.sync.client import connect
 
-# How long to wait for the hub to end the connection once both have said that it is closed.
+# How long to wait for the hub to end the connection once both have closed it.
 CLOSE_S = 0.5
 # Generous: a busy machine is no failure, and something that never comes is.
 WAIT_S = 30
@@ -25,7 +25,7 @@ class Socket:
             url += f"?token={key}"
         elif key is not None:
             options["subprotocols"] = ["token", key]
-        # All that comes is kept until it is read; nothing is held back at the hub meanwhile.
+        # All frames are queued until they are read, so the hub does not have to queue them.
         self.connection = connect(url, proxy=None, max_queue=None, open_timeout=WAIT_S, close_timeout=close_timeout, **options)
 
     def __enter__(self):
@@ -77,7 +77,7 @@ class Socket:
 
 
 class Observer:
-    """Follows matches on a socket of its own, and keeps every frame with the time it came."""
+    """Follows matches on its own socket, and stores every frame with its time of arrival."""
 
     def __init__(self, base_url, path, key, subscriptions):
         self.socket = Socket(base_url, path, key)
@@ -102,7 +102,7 @@ class Observer:
         return time.monotonic() - self.began
 
     def stop(self):
-        """All that came. A hub that ended the connection itself is told apart by `ended`."""
+        """All that came. A hub that ended the connection itself is recognised by `ended`."""
         ended, seconds = self.ended, self.seconds()
         self.socket.connection.close()
         self.thread.join(WAIT_S)

@@ -10,7 +10,7 @@ from other_sports import SPORTS
 from report import Different, NotServed, expect
 from shapes import complaints, page
 
-# What SERVICE lists and this hub does not have, since no source tells of it; a 404 elsewhere is a fault.
+# What SERVICE lists and this hub does not have, because no source provides it; a 404 elsewhere is a fault.
 ABSENT = re.compile(
     r"broadcasts/|tv-channels/|social/|/transfers/|/worldcup/|/bestxi/|/polymarket/|^/padel/|^/wom/|^/tipsters/|^/tennis/api/v2/odds/best/"
     # A match may have no prediction, and no player may be known.
@@ -29,7 +29,7 @@ OTHERS = [
     ("/tipsters/api/tips/", "any"),
     ("/tipsters/api/slips/", "any"),
 ]
-# Of an answer with many faults the first few say enough.
+# Of an answer with many faults the first few suffice.
 SHOWN_MAX = 6
 
 
@@ -94,8 +94,8 @@ def look(client, path, shape, may_be_absent):
     found = complaints(shape, answer) + wide_ids(answer)
     if found:
         # `[12]` and `[13]` have the same fault.
-        alike = {re.sub(r"\[\d+\]", "[]", line): line for line in reversed(found)}
-        lines = list(reversed(alike.values()))
+        distinct = {re.sub(r"\[\d+\]", "[]", line): line for line in reversed(found)}
+        lines = list(reversed(distinct.values()))
         raise Different("; ".join(lines[:SHOWN_MAX]) + (f"; and {len(lines) - SHOWN_MAX} more" if len(lines) > SHOWN_MAX else ""))
 
 

@@ -1,4 +1,4 @@
-"""What there is to ask for: ids that the hub itself named."""
+"""What can be requested: ids from the hub's own answers."""
 
 import time
 
@@ -8,7 +8,7 @@ from report import expect
 # A hub that was started moments before still learns its past.
 BEGINNING_S_MAX, PAST_S_MAX = 60, 75
 POLL_S = 1.0
-# So often in a row nothing more may have come before the past is taken to be whole.
+# Consecutive polls without a change after which the past counts as complete.
 STILL_POLLS = 4
 # Lists that grow as long as the past comes.
 GROWING = (
@@ -28,7 +28,7 @@ def wait_for_the_first_results(client):
 
 
 def wait_for_the_past(client):
-    """Polls until no more comes, as far as it does in time: lists that still grow are told apart later."""
+    """Polls until no more comes, as far as it does in time: lists that still grow are distinguished later."""
     until, seen, still = time.monotonic() + PAST_S_MAX, None, 0
     while still < STILL_POLLS and time.monotonic() < until:
         counts = [client.get(path, limit=1)["count"] for path in GROWING]
@@ -48,8 +48,8 @@ class World:
         self.live = self.live_events[0]
         finished = client.get("/api/v2/events/", status="finished", limit=200)["results"]
         # One about which much is known: a goal, a referee, and a coach on both sides.
-        told = [e for e in finished if e["home_score"] and e["referee_id"] and e["home_coach_id"] and e["season_id"]]
-        self.finished = (told or finished)[-1]
+        detailed = [e for e in finished if e["home_score"] and e["referee_id"] and e["home_coach_id"] and e["season_id"]]
+        self.finished = (detailed or finished)[-1]
         upcoming = client.get("/api/v2/events/", status="notstarted", limit=200)["results"]
         self.upcoming = upcoming[0] if upcoming else self.finished
         event = self.finished

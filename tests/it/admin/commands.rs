@@ -4,7 +4,7 @@ use super::{command, hub_on, id, key, refused, run};
 use crate::support::{Client, Closed, TestDatabase, on_sqlite};
 
 #[tokio::test]
-async fn a_block_closes_sockets_and_an_unblock_lets_them_back() {
+async fn block_closes_sockets_and_unblock_allows_them_again() {
     on_sqlite(async |place: TestDatabase| {
         let hub = hub_on(&place);
         let key = key(&hub, "ann@example.org", &["websocket"]);
@@ -23,7 +23,7 @@ async fn a_block_closes_sockets_and_an_unblock_lets_them_back() {
 }
 
 #[tokio::test]
-async fn a_deletion_closes_sockets() {
+async fn deletion_closes_sockets() {
     let hub = hub_on(&TestDatabase::file());
     let key = key(&hub, "ann@example.org", &["websocket"]);
     let mut client = Client::connect(&hub.address, &key).await;
@@ -34,7 +34,7 @@ async fn a_deletion_closes_sockets() {
 }
 
 #[tokio::test]
-async fn a_gift_opens_what_it_gives() {
+async fn granted_addon_opens_its_product() {
     on_sqlite(async |place: TestDatabase| {
         let hub = hub_on(&place);
         let key = key(&hub, "ann@example.org", &[]);
@@ -93,7 +93,7 @@ async fn missing_objects_are_reported_with_exit_code_1() {
 }
 
 #[tokio::test]
-async fn a_password_is_read_from_the_input_alone() {
+async fn password_is_read_only_from_standard_input() {
     let hub = hub_on(&TestDatabase::file());
     let weak = run(&hub, &["admin", "create", "ada"], "short\n");
     assert_eq!(weak.status.code(), Some(1));
@@ -109,7 +109,7 @@ async fn a_password_is_read_from_the_input_alone() {
 }
 
 #[tokio::test]
-async fn accounts_are_found_by_what_an_operator_knows_of_them() {
+async fn accounts_are_found_by_address_or_key_prefix() {
     let hub = hub_on(&TestDatabase::file());
     let ann = key(&hub, "ann@example.org", &["odds"]);
     key(&hub, "bob@example.net", &[]);

@@ -59,19 +59,19 @@ async fn pages_require_an_operator_session() {
             }
         }
     };
-    let mut nobody = Browser::new(&hub);
-    check(&mut nobody, "nobody").await;
-    nobody.cookies.insert("mw_admin".to_owned(), "0a".repeat(32));
-    check(&mut nobody, "a guess").await;
+    let mut anonymous = Browser::new(&hub);
+    check(&mut anonymous, "nobody").await;
+    anonymous.cookies.insert("mw_admin".to_owned(), "0a".repeat(32));
+    check(&mut anonymous, "a guess").await;
     for (path, fields) in FORMS {
-        let answer = nobody.send(path, fields).await;
+        let answer = anonymous.send(path, fields).await;
         assert!(matches!(answer.status, 303 | 403), "{path}: {answer:?}");
     }
     assert!(!command(&hub, &["account", "show", "1"]).contains("\nstate\tblocked"));
 }
 
 #[tokio::test]
-async fn a_customers_session_opens_no_operators_page_nor_the_other_way_round() {
+async fn customer_and_operator_sessions_are_not_interchangeable() {
     let hub = demo();
     let mut ann = customer(&hub, "ann@example.org").await;
     let mut ada = operator(&hub).await;
@@ -86,7 +86,7 @@ async fn a_customers_session_opens_no_operators_page_nor_the_other_way_round() {
 }
 
 #[tokio::test]
-async fn the_cookie_is_for_operators_pages_alone() {
+async fn operator_cookie_is_limited_to_operator_pages() {
     let hub = hub();
     create_admin(&hub, "ada");
     let answer = log_in(&mut Browser::new(&hub), "ada", PASSWORD).await;
@@ -97,7 +97,7 @@ async fn the_cookie_is_for_operators_pages_alone() {
 }
 
 #[tokio::test]
-async fn a_wrong_name_and_a_wrong_password_are_answered_alike() {
+async fn wrong_name_and_wrong_password_get_the_same_answer() {
     let hub = hub();
     create_admin(&hub, "ada");
     let mut browser = Browser::new(&hub);
@@ -112,7 +112,7 @@ async fn a_wrong_name_and_a_wrong_password_are_answered_alike() {
 }
 
 #[tokio::test]
-async fn guessing_is_slowed_down() {
+async fn password_guesses_are_rate_limited() {
     let settings = [QUICK[0], QUICK[1], QUICK[2], ("LIMITS_LOG_INS_PER_HOUR_BY_EMAIL", "3")];
     let hub = Hub::start_with(&["serve"], &settings);
     create_admin(&hub, "ada");
@@ -153,7 +153,7 @@ async fn cross_site_forms_are_rejected() {
 }
 
 #[tokio::test]
-async fn a_session_ends_with_the_log_out_and_with_the_operator() {
+async fn session_ends_at_log_out_and_when_the_operator_is_removed() {
     let hub = hub();
     let mut ada = operator(&hub).await;
     ada.get("/admin/").await;
@@ -263,15 +263,18 @@ async fn granted_days_are_shown_and_their_note_is_escaped() {
 }
 
 #[tokio::test]
-async fn a_block_on_the_page_closes_sockets() {
+async fn block_on_the_page_closes_sockets() {
     let hub = hub();
     let key = key(&hub, "ann@example.org", &["websocket"]);
     let page = format!("/admin/accounts/{}/", id(&hub, "ann@example.org"));
     let mut ada = operator(&hub).await;
     let mut client = Client::connect(&hub.address, &key).await;
     client.next_of("hello").await;
-    let asked = ada.fill(&page, &format!("{page}block/"), &[]).await;
-    assert!(asked.status == 200 && asked.body.contains("Block ann@example.org?"), "{asked:?}");
+    let confirmation = ada.fill(&page, &format!("{page}block/"), &[]).await;
+    assert!(
+        confirmation.status == 200 && confirmation.body.contains("Block ann@example.org?"),
+        "{confirmation:?}"
+    );
     assert!(ada.get(&page).await.body.contains("Block account"), "blocked without a yes");
     let answer = ada.send(&format!("{page}block/"), &[("confirmed", "yes")]).await;
     assert_eq!(answer.status, 303, "{answer:?}");
@@ -283,7 +286,7 @@ async fn a_block_on_the_page_closes_sockets() {
 }
 
 #[tokio::test]
-async fn a_failed_refund_is_reported() {
+async fn failed_refund_is_reported() {
     let place = TestDatabase::file();
     let hub = hub_on(&place);
     key(&hub, "ann@example.org", &[]);
@@ -327,7 +330,7 @@ async fn buy(browser: &mut Browser<'_>, rail: &str) -> String {
 
 /// Refunds a part, and then the rest, through the provider; the days are removed with the money.
 #[tokio::test]
-async fn an_order_is_paid_back_at_its_provider_and_its_days_go_with_it() {
+async fn refund_goes_to_the_provider_and_removes_the_granted_days() {
     for rail in ["card", "paypal"] {
         let hub = demo();
         let mut ann = customer(&hub, "ann@example.org").await;
@@ -337,10 +340,10 @@ async fn an_order_is_paid_back_at_its_provider_and_its_days_go_with_it() {
         let mut ada = operator(&hub).await;
         let more = ada.fill(&page, &refund, &[("amount", "5.01")]).await;
         assert_eq!(more.status, 422, "{rail}: more was paid back than was paid: {more:?}");
-        let asked = ada.fill(&page, &refund, &[("amount", "2.00")]).await;
+        let confirmation = ada.fill(&page, &refund, &[("amount", "2.00")]).await;
         assert!(
-            asked.status == 200 && asked.body.contains("Refund 2.00 USD?"),
-            "{rail}: {asked:?}"
+            confirmation.status == 200 && confirmation.body.contains("Refund 2.00 USD?"),
+            "{rail}: {confirmation:?}"
         );
         let ledger = command(&hub, &["ledger", "--account", "ann@example.org"]);
         assert!(!ledger.contains("refund"), "{rail}: refunded without a yes: {ledger}");

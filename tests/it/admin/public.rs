@@ -28,7 +28,7 @@ async fn prices_are_those_of_the_settings() {
 
 /// SPEC section 3, rule 5: /pricing/ shows the account's own price.
 #[tokio::test]
-async fn a_founder_sees_the_founder_price() {
+async fn founder_sees_the_founder_price() {
     let place = TestDatabase::file();
     let hub = hub_on(&place);
     let pool = place.pool().await;
@@ -63,7 +63,7 @@ async fn a_founder_sees_the_founder_price() {
 }
 
 #[tokio::test]
-async fn every_page_of_the_documentation_is_there_and_links_to_pages_that_are() {
+async fn documentation_pages_exist_and_their_links_resolve() {
     let hub = hub();
     for path in DOCS.into_iter().chain(["/pricing/"]) {
         let page = hub.get(path).await;
@@ -88,7 +88,7 @@ async fn every_page_of_the_documentation_is_there_and_links_to_pages_that_are() 
 async fn a_team(hub: &Hub) -> String {
     let key = format!("Token {}", hub.key(&[]));
     let mut look = tokio::time::interval(Duration::from_millis(50));
-    let asked = async {
+    let polling = async {
         loop {
             look.tick().await;
             let teams = hub.request("GET", "/api/v2/teams/", &[("authorization", &key)]).await;
@@ -97,7 +97,7 @@ async fn a_team(hub: &Hub) -> String {
             }
         }
     };
-    timeout(PATIENCE, asked).await.expect("a team is kept in time")
+    timeout(PATIENCE, polling).await.expect("a team is archived in time")
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn documentation_shows_the_configured_limits() {
 /// The first example on the page, with the key inserted as a reader would.
 #[tokio::test]
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-async fn the_first_example_works() {
+async fn first_example_works() {
     let hub = hub();
     let page = hub.get("/docs/").await.body;
     let example = between(&page, "<pre id=\"first\"><code>", "</code></pre>").expect("an example");

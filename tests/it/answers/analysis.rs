@@ -22,9 +22,9 @@ fn raw(file: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).expect("it is JSON"))
 }
 
-async fn stats(kept: &RecordedHub, sheet: &Value) -> (Value, Value) {
-    let event = kept.event(&sheet["home"], &sheet["away"]).await;
-    let answer = kept.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
+async fn stats(hub: &RecordedHub, sheet: &Value) -> (Value, Value) {
+    let event = hub.event(&sheet["home"], &sheet["away"]).await;
+    let answer = hub.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
     (event, answer)
 }
 
@@ -33,35 +33,35 @@ fn decimal(value: &Value) -> f64 {
 }
 
 #[track_caller]
-fn check_close(told: f64, expected: f64, within: f64, what: &str) {
-    assert!((told - expected).abs() <= within, "{what}: {told} for {expected}");
+fn check_close(actual: f64, expected: f64, within: f64, what: &str) {
+    assert!((actual - expected).abs() <= within, "{what}: {actual} for {expected}");
 }
 
 #[tokio::test]
-async fn analysis_is_what_the_raw_events_give() {
+async fn analysis_matches_the_raw_events() {
     let files: Vec<&str> = STATSBOMB.into_iter().chain(OTHERS).collect();
-    let Some(kept) = RecordedHub::import(&files) else { return };
+    let Some(hub) = RecordedHub::import(&files) else { return };
     for file in STATSBOMB {
         let (Some(raw), sheet) = (raw(file), sheet(file)) else { return };
-        let (event, told) = stats(&kept, &sheet).await;
+        let (event, actual) = stats(&hub, &sheet).await;
         assert_eq!(event["has_xg"], true, "{file}");
         let events = array(&raw);
         let home = |it: &Value| it["team"]["name"] == sheet["home"];
         let shots: Vec<_> = events.iter().filter(|it| it["type"]["name"] == "Shot").collect();
-        check_shots(&told, &shots, &home, file);
-        check_expected_goals(&told, &shots, &home, file);
-        check_possession(&told, events, &sheet, file);
-        check_positions(&told, events, &sheet, file);
-        check_players(&kept, &event, &shots, file).await;
+        check_shots(&actual, &shots, &home, file);
+        check_expected_goals(&actual, &shots, &home, file);
+        check_possession(&actual, events, &sheet, file);
+        check_positions(&actual, events, &sheet, file);
+        check_players(&hub, &event, &shots, file).await;
     }
     for file in OTHERS {
         let sheet = sheet(file);
-        let (event, told) = stats(&kept, &sheet).await;
-        assert_eq!(event["has_xg"], false, "{file} tells no expected goals");
+        let (event, actual) = stats(&hub, &sheet).await;
+        assert_eq!(event["has_xg"], false, "{file} has no expected goals");
         for (is_home, side) in [(true, "home"), (false, "away")] {
-            let map = array(&told["shotmap"]).iter().filter(|it| it["home"] == is_home);
+            let map = array(&actual["shotmap"]).iter().filter(|it| it["home"] == is_home);
             let in_play: Vec<_> = map.collect();
-            let counted = number(&told["stats"][side]["total_shots"]);
+            let counted = number(&actual["stats"][side]["total_shots"]);
             // The kicks of a shoot-out are in the map but are not shots.
             assert!(in_play.len() as u64 >= counted && counted > 0, "{side} of {file}");
             assert!(in_play.iter().all(|it| it["xg"].is_null()), "{file}");
@@ -70,25 +70,25 @@ async fn analysis_is_what_the_raw_events_give() {
     }
     for file in files {
         let sheet = sheet(file);
-        let (_, told) = stats(&kept, &sheet).await;
-        check_halves(&told, file);
-        check_momentum(&told, file);
+        let (_, actual) = stats(&hub, &sheet).await;
+        check_halves(&actual, file);
+        check_momentum(&actual, file);
         for side in ["home", "away"] {
-            assert!(array(&told["average_positions"][side]).len() >= 11, "{side} of {file}");
+            assert!(array(&actual["average_positions"][side]).len() >= 11, "{side} of {file}");
         }
     }
 }
 
 #[tokio::test]
 async fn expected_goals_and_ratings_match_the_provider() {
-    let Some(kept) = RecordedHub::import(&[API_FOOTBALL]) else { return };
+    let Some(hub) = RecordedHub::import(&[API_FOOTBALL]) else { return };
     let Some(path) = shared(API_FOOTBALL) else { return };
     let text = std::fs::read_to_string(path).expect("it is there");
     let raw: Value = serde_json::from_str(&text).expect("it is JSON");
     for fixture in array(&raw["response"]) {
         let sides = ["home", "away"].map(|side| &fixture["teams"][side]["name"]);
-        let event = kept.event(sides[0], sides[1]).await;
-        let told = kept.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
+        let event = hub.event(sides[0], sides[1]).await;
+        let actual = hub.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
         let mut told_of_any = false;
         for (side, name) in ["home", "away"].into_iter().zip(sides) {
             let statistics = array(&fixture["statistics"]);
@@ -98,12 +98,12 @@ async fn expected_goals_and_ratings_match_the_provider() {
             let expected = values.find(|it| it["type"] == "expected_goals");
             let Some(expected) = expected.and_then(|it| it["value"].as_str()) else { continue };
             let expected: f64 = expected.parse().expect("a number");
-            assert_eq!(told["stats"][side]["expected_goals"], json!(expected), "{name}");
-            assert_eq!(told["stats"][side]["xg"]["actual"], json!(expected), "{name}");
+            assert_eq!(actual["stats"][side]["expected_goals"], json!(expected), "{name}");
+            assert_eq!(actual["stats"][side]["xg"]["actual"], json!(expected), "{name}");
             told_of_any = true;
         }
         assert_eq!(event["has_xg"], json!(told_of_any));
-        let rows = kept.get(&format!("/api/v2/events/{}/player-stats/", event["id"])).await;
+        let rows = hub.get(&format!("/api/v2/events/{}/player-stats/", event["id"])).await;
         let mut ratings: Vec<f64> =
             array(&rows["player_stats"]).iter().filter_map(|it| it["rating"].as_f64()).collect();
         let teams = array(&fixture["players"]).iter();
@@ -123,12 +123,12 @@ fn number_or_none(value: &Value) -> Option<u64> {
 }
 
 /// Place by place, from the last to the first.
-fn check_shots(told: &Value, shots: &[&Value], home: &impl Fn(&Value) -> bool, file: &str) {
-    let map = array(&told["shotmap"]);
+fn check_shots(actual: &Value, shots: &[&Value], home: &impl Fn(&Value) -> bool, file: &str) {
+    let map = array(&actual["shotmap"]);
     assert_eq!(map.len(), shots.len(), "shots of {file}");
-    for (told, shot) in map.iter().rev().zip(shots) {
-        let what = format!("{told} of {file} for {}", shot["id"]);
-        assert_eq!(told["home"], home(shot), "{what}");
+    for (actual, shot) in map.iter().rev().zip(shots) {
+        let what = format!("{actual} of {file} for {}", shot["id"]);
+        assert_eq!(actual["home"], home(shot), "{what}");
         let outcome = shot["shot"]["outcome"]["name"].as_str().expect("an outcome");
         let expected = match outcome {
             "Goal" => "goal",
@@ -136,21 +136,21 @@ fn check_shots(told: &Value, shots: &[&Value], home: &impl Fn(&Value) -> bool, f
             outcome if outcome.starts_with("Saved") && !outcome.contains("Off") => "save",
             _ => "miss",
         };
-        assert_eq!(told["type"], expected, "{what}");
-        check_close(decimal(&told["xg"]), decimal(&shot["shot"]["statsbomb_xg"]), 5e-6, &what);
+        assert_eq!(actual["type"], expected, "{what}");
+        check_close(decimal(&actual["xg"]), decimal(&shot["shot"]["statsbomb_xg"]), 5e-6, &what);
         let [x, y] = [0, 1].map(|at: usize| decimal(&shot["location"][at]));
-        check_close(decimal(&told["pos"]["x"]), 100.0 - x / 1.2, 0.051, &what);
-        check_close(decimal(&told["pos"]["y"]), 100.0 - y / 0.8, 0.051, &what);
+        check_close(decimal(&actual["pos"]["x"]), 100.0 - x / 1.2, 0.051, &what);
+        check_close(decimal(&actual["pos"]["y"]), 100.0 - y / 0.8, 0.051, &what);
         let body = shot["shot"]["body_part"]["name"].as_str().expect("a body part");
-        assert_eq!(told["body"], body.to_lowercase().replace(' ', "-"), "{what}");
+        assert_eq!(actual["body"], body.to_lowercase().replace(' ', "-"), "{what}");
         let (period, minute) = (number(&shot["period"]), number(&shot["minute"]) + 1);
         let last = [45, 90, 105, 120, 120][usize::try_from(period).expect("small") - 1];
-        assert_eq!(told["min"], minute.min(last), "{what}");
+        assert_eq!(actual["min"], minute.min(last), "{what}");
     }
 }
 
 fn check_expected_goals(
-    told: &Value,
+    actual: &Value,
     shots: &[&Value],
     home: &impl Fn(&Value) -> bool,
     file: &str,
@@ -160,28 +160,28 @@ fn check_expected_goals(
         own.map(|it| decimal(&it["shot"]["statsbomb_xg"])).sum()
     };
     for (is_home, side) in [(true, "home"), (false, "away")] {
-        let stats = &told["stats"];
+        let stats = &actual["stats"];
         let of = [
             ("the match", &stats[side], sum(is_home, &|period| period < 5)),
             ("the first half", &stats["first_half"][side], sum(is_home, &|period| period == 1)),
             ("the second half", &stats["second_half"][side], sum(is_home, &|period| period == 2)),
         ];
-        for (part, told, expected) in of {
+        for (part, actual, expected) in of {
             let what = format!("{side} in {part} of {file}");
-            check_close(decimal(&told["expected_goals"]), expected, 1e-3, &what);
-            assert_eq!(told["xg"]["actual"], told["expected_goals"], "{what}");
+            check_close(decimal(&actual["expected_goals"]), expected, 1e-3, &what);
+            assert_eq!(actual["xg"]["actual"], actual["expected_goals"], "{what}");
         }
     }
-    let last = array(&told["xg_per_minute"]).last().expect("there are shots");
+    let last = array(&actual["xg_per_minute"]).last().expect("there are shots");
     for (side, name) in [("home", "cum_home"), ("away", "cum_away")] {
-        let all = decimal(&told["stats"][side]["expected_goals"]);
+        let all = decimal(&actual["stats"][side]["expected_goals"]);
         check_close(decimal(&last[name]), all, 1e-3, &format!("{name} of {file}"));
     }
 }
 
 /// The share of the time between two events, up to ten seconds, that belongs to the team in
 /// possession.
-fn check_possession(told: &Value, events: &[Value], sheet: &Value, file: &str) {
+fn check_possession(actual: &Value, events: &[Value], sheet: &Value, file: &str) {
     let mut order: Vec<_> = events.iter().collect();
     order.sort_by_key(|it| number(&it["index"]));
     let seconds = |it: &Value| -> f64 {
@@ -203,18 +203,18 @@ fn check_possession(told: &Value, events: &[Value], sheet: &Value, file: &str) {
         before = Some((period, *at, holder));
     }
     let home = 100.0 * held[0] / (held[0] + held[1]);
-    let told = ["home", "away"].map(|side| number(&told["stats"][side]["ball_possession"]));
-    assert_eq!(told[0] + told[1], 100, "{file}");
-    check_close(told[0] as f64, home, 0.51, &format!("possession of {file}"));
+    let actual = ["home", "away"].map(|side| number(&actual["stats"][side]["ball_possession"]));
+    assert_eq!(actual[0] + actual[1], 100, "{file}");
+    check_close(actual[0] as f64, home, 0.51, &format!("possession of {file}"));
 }
 
 /// The mean of the goalkeepers' positions on the ball.
-fn check_positions(told: &Value, events: &[Value], sheet: &Value, file: &str) {
+fn check_positions(actual: &Value, events: &[Value], sheet: &Value, file: &str) {
     const ON_THE_BALL: [&str; 7] =
         ["Pass", "Shot", "Carry", "Ball Receipt*", "Dribble", "Ball Recovery", "Clearance"];
     for (side, team) in ["home", "away"].into_iter().zip([&sheet["home"], &sheet["away"]]) {
         let own = |it: &&Value| it["team"]["name"] == *team;
-        let keeper = array(&told["average_positions"][side]);
+        let keeper = array(&actual["average_positions"][side]);
         let keeper = keeper.iter().find(|it| it["pos"] == "G").expect("a goalkeeper");
         let of_keeper = events.iter().filter(own).filter(|it| {
             let kind = it["type"]["name"].as_str().unwrap_or_default();
@@ -233,9 +233,9 @@ fn check_positions(told: &Value, events: &[Value], sheet: &Value, file: &str) {
 }
 
 /// Without extra time, the halves of a counter add up to it.
-fn check_halves(told: &Value, file: &str) {
-    let stats = &told["stats"];
-    let extra = array(&told["momentum"]).iter().any(|it| decimal(&it["m"]) > 91.0);
+fn check_halves(actual: &Value, file: &str) {
+    let stats = &actual["stats"];
+    let extra = array(&actual["momentum"]).iter().any(|it| decimal(&it["m"]) > 91.0);
     for side in ["home", "away"] {
         for name in ["passes", "total_shots", "corner_kicks", "fouls"] {
             let of = |part: &Value| part[side][name].as_u64().unwrap_or(0);
@@ -251,8 +251,8 @@ fn check_halves(told: &Value, file: &str) {
     }
 }
 
-fn check_momentum(told: &Value, file: &str) {
-    let all = array(&told["momentum"]);
+fn check_momentum(actual: &Value, file: &str) {
+    let all = array(&actual["momentum"]);
     let minutes: Vec<f64> = all.iter().map(|it| decimal(&it["m"])).collect();
     assert!(minutes.len() >= 88, "{} minutes of {file}", minutes.len());
     assert!(minutes.is_sorted_by(|one, next| one < next), "{minutes:?} of {file}");
@@ -262,9 +262,9 @@ fn check_momentum(told: &Value, file: &str) {
 }
 
 /// Expected goals of every player with a shot.
-async fn check_players(kept: &RecordedHub, event: &Value, shots: &[&Value], file: &str) {
-    let rows = kept.get(&format!("/api/v2/events/{}/player-stats/", event["id"])).await;
-    let mut told: Vec<f64> = array(&rows["player_stats"])
+async fn check_players(hub: &RecordedHub, event: &Value, shots: &[&Value], file: &str) {
+    let rows = hub.get(&format!("/api/v2/events/{}/player-stats/", event["id"])).await;
+    let mut actual: Vec<f64> = array(&rows["player_stats"])
         .iter()
         .filter_map(|it| it["expected_goals"].as_f64())
         .collect();
@@ -274,10 +274,10 @@ async fn check_players(kept: &RecordedHub, event: &Value, shots: &[&Value], file
         *own += decimal(&shot["shot"]["statsbomb_xg"]);
     }
     let mut expected: Vec<f64> = expected.into_values().collect();
-    told.sort_by(f64::total_cmp);
+    actual.sort_by(f64::total_cmp);
     expected.sort_by(f64::total_cmp);
-    assert_eq!(told.len(), expected.len(), "players of {file}");
-    for (told, expected) in told.into_iter().zip(expected) {
-        check_close(told, expected, 1e-4, file);
+    assert_eq!(actual.len(), expected.len(), "players of {file}");
+    for (actual, expected) in actual.into_iter().zip(expected) {
+        check_close(actual, expected, 1e-4, file);
     }
 }

@@ -21,31 +21,31 @@ const FIXTURES: &str = "api-football/fixtures-bundes-ns-pst.json";
 
 #[tokio::test]
 async fn matches_agree_with_their_events() {
-    let Some(kept) = RecordedHub::imported() else { return };
+    let Some(hub) = RecordedHub::imported() else { return };
     for file in EVENTS {
         let sheet = sheet(file);
-        let event = kept.event(&sheet["home"], &sheet["away"]).await;
+        let event = hub.event(&sheet["home"], &sheet["away"]).await;
         check_result(&event, &sheet, file);
-        let incidents = incidents(&kept, &event).await;
+        let incidents = incidents(&hub, &event).await;
         check_incidents(&incidents, &sheet, file);
-        check_players(&kept, &event, &incidents, file).await;
-        check_counters(&kept, &event, &sheet, file).await;
+        check_players(&hub, &event, &incidents, file).await;
+        check_counters(&hub, &event, &sheet, file).await;
     }
     for file in ["statsbomb/15986", "statsbomb/3788741"] {
-        check_line_ups(&kept, file).await;
+        check_line_ups(&hub, file).await;
     }
 }
 
 /// The same match as a summary, which has no periods.
 #[tokio::test]
 async fn match_agrees_with_its_summary() {
-    let Some(kept) = RecordedHub::import(&[SUMMARY]) else { return };
+    let Some(hub) = RecordedHub::import(&[SUMMARY]) else { return };
     let sheet = sheet(SUMMARY);
-    let event = kept.event(&sheet["home"], &sheet["away"]).await;
+    let event = hub.event(&sheet["home"], &sheet["away"]).await;
     check_result(&event, &sheet, SUMMARY);
-    let told = incidents(&kept, &event).await;
+    let incidents = incidents(&hub, &event).await;
     // The sheet has the minute that is displayed, and the clock.
-    let goals = rows(&told, "goal", |it| {
+    let goals = rows(&incidents, "goal", |it| {
         let score = format!("{}-{}", it["home_score"], it["away_score"]);
         json!([minute(it), it["is_home"], it["player"], it["goal_type"], score])
     });
@@ -58,13 +58,14 @@ async fn match_agrees_with_its_summary() {
         let clock = it["clock"].as_str().expect("a clock");
         clock.split(':').next().and_then(|it| it.parse::<u64>().ok()).expect("minutes") + 1
     };
-    let cards =
-        rows(&told, "card", |it| json!([minute(it), it["is_home"], it["player"], it["card_type"]]));
+    let cards = rows(&incidents, "card", |it| {
+        json!([minute(it), it["is_home"], it["player"], it["card_type"]])
+    });
     let expected = array(&sheet["cards"])
         .iter()
         .map(|it| json!([by_clock(it), is_home(it, &sheet), it["player"], card_type(it)]));
     assert_eq!(cards, expected.collect::<Vec<_>>());
-    let changes = rows(&told, "substitution", |it| {
+    let changes = rows(&incidents, "substitution", |it| {
         json!([minute(it), it["is_home"], it["player_out"], it["player_in"]])
     });
     let expected = array(&sheet["substitutions"])
@@ -75,9 +76,9 @@ async fn match_agrees_with_its_summary() {
 
 #[tokio::test]
 async fn matches_decided_by_penalties_match_the_response() {
-    let Some(kept) = RecordedHub::import(&[PENALTIES]) else { return };
+    let Some(hub) = RecordedHub::import(&[PENALTIES]) else { return };
     for fixture in array(&sheet(PENALTIES)["fixtures"]) {
-        let event = kept.event(&fixture["home"], &fixture["away"]).await;
+        let event = hub.event(&fixture["home"], &fixture["away"]).await;
         let score = &fixture["score"];
         let at = |value: &Value, names: [&str; 2]| names.map(|name| value[name].clone());
         assert_eq!(event["status"], "finished");
@@ -87,22 +88,22 @@ async fn matches_decided_by_penalties_match_the_response() {
         assert_eq!(at(&event, ["home_score_ht", "away_score_ht"]), pair(&score["halftime"]));
         assert_eq!(event["extra_time_score"], score["extratime"]);
         assert_eq!(event["penalty_shootout"], score["penalty"]);
-        let season = kept.get(&format!("/api/v2/leagues/{}/season/", event["league_id"])).await;
+        let season = hub.get(&format!("/api/v2/leagues/{}/season/", event["league_id"])).await;
         let name = season["name"].as_str().expect("a name");
         assert!(name.ends_with(&format!(" {}", fixture["season"])), "{season}");
         assert_eq!(season["year"], fixture["season"], "{season}");
         assert_eq!(season["season"]["id"], season["id"], "{season}");
 
-        let told = incidents(&kept, &event).await;
+        let incidents = incidents(&hub, &event).await;
         let side = |it: &Value| json!(it["team"] == fixture["home"]);
-        let goals = rows(&told, "goal", |it| {
+        let goals = rows(&incidents, "goal", |it| {
             json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["assist"]])
         });
         let expected = array(&fixture["goals_list"])
             .iter()
             .map(|it| json!([it["minute"], it["extra"], side(it), it["player"], it["assist"]]));
         assert_eq!(goals, expected.collect::<Vec<_>>());
-        let cards = rows(&told, "card", |it| {
+        let cards = rows(&incidents, "card", |it| {
             json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["card_type"]])
         });
         let expected = array(&fixture["cards"])
@@ -112,19 +113,19 @@ async fn matches_decided_by_penalties_match_the_response() {
         let home = fixture["home"].as_str().expect("a name");
         let away = fixture["away"].as_str().expect("a name");
         for (team, is_home) in [(home, true), (away, false)] {
-            let changes = told.iter().filter(|it| it["type"] == "substitution");
+            let changes = incidents.iter().filter(|it| it["type"] == "substitution");
             let own = changes.filter(|it| it["is_home"] == is_home).count();
             assert_eq!(json!(own), fixture["substitutions"][team], "{team}");
         }
         // The sheet has the kicks in the order of the file, which is not the order of the kicks.
-        let kicks = rows(&told, "penaltyShootout", |it| {
+        let kicks = rows(&incidents, "penaltyShootout", |it| {
             json!([it["is_home"], it["player"], it["text"] == "scored"])
         });
         let expected = array(&fixture["shootout"])
             .iter()
             .map(|it| json!([side(it), it["player"], it["scored"]]));
         assert_eq!(sorted(kicks), sorted(expected.collect()));
-        check_running_score(&told, "penaltyShootout", |it| it["text"] == "scored");
+        check_running_score(&incidents, "penaltyShootout", |it| it["text"] == "scored");
     }
 }
 
@@ -132,10 +133,10 @@ async fn matches_decided_by_penalties_match_the_response() {
 async fn fixtures_have_no_scores_yet() {
     // Replayed, so that the hub knows it: a match without further reports is unresolved in the
     // archive.
-    let Some(kept) = RecordedHub::replay(&[FIXTURES]) else { return };
+    let Some(hub) = RecordedHub::replay(&[FIXTURES]) else { return };
     let sheet = sheet(FIXTURES);
     let list = "/api/v2/events/?limit=200&date_from=2024-01-01&date_to=2024-12-31";
-    let page = kept.until(list, |page| page["count"] == sheet["results"]).await;
+    let page = hub.until(list, |page| page["count"] == sheet["results"]).await;
     let rows = array(&page["results"]);
     for fixture in array(&sheet["fixtures"]) {
         let is_own = |row: &&Value| {
@@ -160,20 +161,20 @@ async fn fixtures_have_no_scores_yet() {
     }
 }
 
-async fn incidents(kept: &RecordedHub, event: &Value) -> Vec<Value> {
-    let answer = kept.get(&format!("/api/v2/events/{}/incidents/", event["id"])).await;
+async fn incidents(hub: &RecordedHub, event: &Value) -> Vec<Value> {
+    let answer = hub.get(&format!("/api/v2/events/{}/incidents/", event["id"])).await;
     assert_eq!(answer["event_id"], event["id"]);
-    let told = array(&answer["incidents"]);
-    check_rows(told);
+    let incidents = array(&answer["incidents"]);
+    check_rows(incidents);
     // The newest come first; the sheets are in the order of the match.
-    told.iter().rev().cloned().collect()
+    incidents.iter().rev().cloned().collect()
 }
 
 /// A row has exactly the keys of its type.
-fn check_rows(told: &[Value]) {
+fn check_rows(incidents: &[Value]) {
     let happened = "minute added_time period_second is_home";
     let by_player = format!("{happened} player player_id");
-    for row in told {
+    for row in incidents {
         let expected = match row["type"].as_str().expect("a type") {
             "goal" => format!("{by_player} assist goal_type home_score away_score sequence"),
             "card" => format!("{by_player} card_type rescinded"),
@@ -195,8 +196,8 @@ fn check_rows(told: &[Value]) {
     }
 }
 
-fn rows(told: &[Value], kind: &str, row: impl Fn(&Value) -> Value) -> Vec<Value> {
-    let own = told.iter().filter(|it| it["type"] == kind);
+fn rows(incidents: &[Value], kind: &str, row: impl Fn(&Value) -> Value) -> Vec<Value> {
+    let own = incidents.iter().filter(|it| it["type"] == kind);
     own.map(row).collect()
 }
 
@@ -268,8 +269,8 @@ fn check_result(event: &Value, sheet: &Value, file: &str) {
     assert_eq!(event["extra_time_score"], extra, "{file}");
     assert_eq!(event["penalty_shootout"], sheet["shootout_score"], "{file}");
     if let Some(half_time) = sheet.get("half_time_score") {
-        let told = [event["home_score_ht"].clone(), event["away_score_ht"].clone()];
-        assert_eq!(told, pair(half_time), "half time of {file}");
+        let actual = [event["home_score_ht"].clone(), event["away_score_ht"].clone()];
+        assert_eq!(actual, pair(half_time), "half time of {file}");
     }
     let date = event["event_date"].as_str();
     match (sheet["date_utc"].as_str(), sheet["date"].as_str()) {
@@ -284,8 +285,8 @@ fn check_result(event: &Value, sheet: &Value, file: &str) {
     }
 }
 
-fn check_incidents(told: &[Value], sheet: &Value, file: &str) {
-    let goals = rows(told, "goal", |it| {
+fn check_incidents(incidents: &[Value], sheet: &Value, file: &str) {
+    let goals = rows(incidents, "goal", |it| {
         let score = format!("{}-{}", it["home_score"], it["away_score"]);
         json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["goal_type"], score])
     });
@@ -296,7 +297,7 @@ fn check_incidents(told: &[Value], sheet: &Value, file: &str) {
     });
     assert_eq!(goals, expected.collect::<Vec<_>>(), "goals of {file}");
 
-    let cards = rows(told, "card", |it| {
+    let cards = rows(incidents, "card", |it| {
         assert_eq!(it["rescinded"], false, "{it}");
         json!([it["minute"], it["added_time"], it["is_home"], it["player"], it["card_type"]])
     });
@@ -306,7 +307,7 @@ fn check_incidents(told: &[Value], sheet: &Value, file: &str) {
     });
     assert_eq!(cards, expected.collect::<Vec<_>>(), "cards of {file}");
 
-    let changes = rows(told, "substitution", |it| {
+    let changes = rows(incidents, "substitution", |it| {
         json!([minute(it), it["is_home"], it["player_out"], it["player_in"]])
     });
     let expected = array(&sheet["substitutions"]).iter().map(|it| {
@@ -316,14 +317,14 @@ fn check_incidents(told: &[Value], sheet: &Value, file: &str) {
     });
     assert_eq!(sorted(changes), sorted(expected.collect()), "substitutions of {file}");
 
-    let kicks = rows(told, "penaltyShootout", |it| {
+    let kicks = rows(incidents, "penaltyShootout", |it| {
         json!([it["is_home"], it["player"], it["text"] == "scored"])
     });
     let none = Vec::new();
     let expected = sheet["shootout"].as_array().unwrap_or(&none).iter();
     let expected = expected.map(|it| json!([is_home(it, sheet), it["player"], it["scored"]]));
     assert_eq!(kicks, expected.collect::<Vec<_>>(), "shoot-out of {file}");
-    check_running_score(told, "penaltyShootout", |it| it["text"] == "scored");
+    check_running_score(incidents, "penaltyShootout", |it| it["text"] == "scored");
 
     let parts = sheet["events_by_period"].as_object().map_or(2, |parts| {
         parts.keys().filter(|name| !["14", "16"].contains(&name.as_str())).count()
@@ -333,14 +334,14 @@ fn check_incidents(told: &[Value], sheet: &Value, file: &str) {
         5 => &["First half", "HT", "Second half", "ET", "ET", "ET", "PEN", "FT"],
         other => panic!("{other} parts in {file}"),
     };
-    assert_eq!(rows(told, "period", |it| it["text"].clone()), expected, "periods of {file}");
-    check_periods(told, sheet, file);
+    assert_eq!(rows(incidents, "period", |it| it["text"].clone()), expected, "periods of {file}");
+    check_periods(incidents, sheet, file);
 }
 
 /// Clients read the final score and the half-time score from the rows of periods.
-fn check_periods(told: &[Value], sheet: &Value, file: &str) {
+fn check_periods(incidents: &[Value], sheet: &Value, file: &str) {
     let at = |text: &str| {
-        let row = told.iter().find(|it| it["type"] == "period" && it["text"] == text);
+        let row = incidents.iter().find(|it| it["type"] == "period" && it["text"] == text);
         let row = row.unwrap_or_else(|| panic!("{text} is not there in {file}"));
         assert_eq!(row["is_live"], false, "{text} of {file}");
         [row["home_score"].clone(), row["away_score"].clone()]
@@ -350,17 +351,21 @@ fn check_periods(told: &[Value], sheet: &Value, file: &str) {
         assert_eq!(at("HT"), pair(half_time), "half time of {file}");
     }
     assert_eq!(at("First half"), [json!(0), json!(0)], "the kick-off of {file}");
-    assert_eq!(told.last().map(|it| it["text"].clone()), Some(json!("FT")), "the newest of {file}");
-    for it in told.iter().filter(|it| it["type"] == "injuryTime") {
+    assert_eq!(
+        incidents.last().map(|it| it["text"].clone()),
+        Some(json!("FT")),
+        "the newest of {file}"
+    );
+    for it in incidents.iter().filter(|it| it["type"] == "injuryTime") {
         let is_end = [45, 90, 105, 120].contains(&number(&it["minute"]));
         assert!(is_end && (1..30).contains(&number(&it["length"])), "{it} of {file}");
     }
 }
 
 /// Each score is the one before it, plus one if the incident counts.
-fn check_running_score(told: &[Value], kind: &str, counts: impl Fn(&Value) -> bool) {
+fn check_running_score(incidents: &[Value], kind: &str, counts: impl Fn(&Value) -> bool) {
     let mut score = [0, 0];
-    for it in told.iter().filter(|it| it["type"] == kind) {
+    for it in incidents.iter().filter(|it| it["type"] == kind) {
         if counts(it) {
             score[usize::from(it["is_home"] == false)] += 1;
         }
@@ -370,9 +375,9 @@ fn check_running_score(told: &[Value], kind: &str, counts: impl Fn(&Value) -> bo
 
 /// A player has the same id in all incidents and in the line-up. (A line-up may contain two players
 /// of one name: Colombia had two J. Cuadrado.)
-async fn check_players(kept: &RecordedHub, event: &Value, told: &[Value], file: &str) {
+async fn check_players(hub: &RecordedHub, event: &Value, incidents: &[Value], file: &str) {
     let mut ids: BTreeMap<&str, u64> = BTreeMap::new();
-    for it in told {
+    for it in incidents {
         for (name, id) in [
             ("player", "player_id"),
             ("player_in", "player_in_id"),
@@ -388,7 +393,7 @@ async fn check_players(kept: &RecordedHub, event: &Value, told: &[Value], file: 
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), ids.len(), "two players have one id in {file}");
-    let line_ups = kept.get(&format!("/api/v2/events/{}/lineups/", event["id"])).await;
+    let line_ups = hub.get(&format!("/api/v2/events/{}/lineups/", event["id"])).await;
     let sides = ["home", "away"].into_iter().map(|side| &line_ups["lineups"][side]);
     let lists = sides.flat_map(|side| [&side["players"], &side["substitutes"]]);
     let members: Vec<_> = lists.filter_map(Value::as_array).flatten().collect();
@@ -400,13 +405,13 @@ async fn check_players(kept: &RecordedHub, event: &Value, told: &[Value], file: 
 }
 
 /// The counters of both sides that a kind of event increases.
-async fn check_counters(kept: &RecordedHub, event: &Value, sheet: &Value, file: &str) {
-    let stats = kept.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
+async fn check_counters(hub: &RecordedHub, event: &Value, sheet: &Value, file: &str) {
+    let stats = hub.get(&format!("/api/v2/events/{}/stats/", event["id"])).await;
     let of_side = |side: &str, name: &str| stats["stats"][side][name].as_u64().unwrap_or(0);
     for (side, team) in ["home", "away"].into_iter().zip(pair(sheet)) {
-        let told = &sheet["cards_by_team"][team.as_str().expect("a name")];
+        let counts = &sheet["cards_by_team"][team.as_str().expect("a name")];
         let cards =
-            |names: &[&str]| names.iter().filter_map(|name| told[*name].as_u64()).sum::<u64>();
+            |names: &[&str]| names.iter().filter_map(|name| counts[*name].as_u64()).sum::<u64>();
         assert_eq!(of_side(side, "yellow_cards"), cards(&["Yellow Card", "yellow"]), "{file}");
         let red = cards(&["Red Card", "red", "Second Yellow", "second_yellow"]);
         assert_eq!(of_side(side, "red_cards"), red, "{file}");
@@ -435,14 +440,14 @@ async fn check_counters(kept: &RecordedHub, event: &Value, sheet: &Value, file: 
             assert_eq!(sum(&["total_shots"]), events(&["13", "14", "15", "16"]), "shots of {file}");
             assert_eq!(sum(&["offsides"]), events(&["2"]), "offsides of {file}");
         }
-        other => panic!("{other:?} tells no events"),
+        other => panic!("{other:?} has no events"),
     }
 }
 
-async fn check_line_ups(kept: &RecordedHub, name: &str) {
+async fn check_line_ups(hub: &RecordedHub, name: &str) {
     let events = sheet(&format!("{name}.events.json.gz"));
-    let event = kept.event(&events["home"], &events["away"]).await;
-    let answer = kept.get(&format!("/api/v2/events/{}/lineups/", event["id"])).await;
+    let event = hub.event(&events["home"], &events["away"]).await;
+    let answer = hub.get(&format!("/api/v2/events/{}/lineups/", event["id"])).await;
     assert_eq!(answer["lineup_status"], "confirmed");
     for team in array(&sheet(&format!("{name}.lineups.json"))["teams"]) {
         let side = if team["team"] == events["home"] { "home" } else { "away" };

@@ -17,28 +17,29 @@ const BASIC: &str = "betfair-stream/football-1-event-77-markets.basic.bz2";
 #[tokio::test]
 async fn highest_prices_name_their_bookmakers() {
     for file in [SPORT_ODDS, EVENT_ODDS] {
-        let Some(kept) = RecordedHub::replay(&[file]) else { return };
+        let Some(hub) = RecordedHub::replay(&[file]) else { return };
         let sheet = sheet(file);
         let list = "/hockey/api/v2/matches/?date_from=2024-03-01&date_to=2024-03-31&limit=200";
-        let page = kept.until(list, |page| page["count"] == sheet["events"]).await;
+        let page = hub.until(list, |page| page["count"] == sheet["events"]).await;
         let (mut outcomes, mut entries, mut slugs) = (0, 0, BTreeSet::new());
-        for told in array(&sheet["list"]) {
+        for expected in array(&sheet["list"]) {
             let is_own = |row: &&Value| {
-                row["home_team"]["name"] == told["home"] && row["away_team"]["name"] == told["away"]
+                row["home_team"]["name"] == expected["home"]
+                    && row["away_team"]["name"] == expected["away"]
             };
             let mut own = array(&page["results"]).iter().filter(is_own);
-            let row = own.next().unwrap_or_else(|| panic!("{told} is not among {page}"));
-            assert!(own.next().is_none(), "{told} is there twice");
-            let start = told["commence_time"].as_str().expect("a time").replace('Z', "+00:00");
+            let row = own.next().unwrap_or_else(|| panic!("{expected} is not among {page}"));
+            assert!(own.next().is_none(), "{expected} is there twice");
+            let start = expected["commence_time"].as_str().expect("a time").replace('Z', "+00:00");
             assert_eq!(row["match_date"], start);
-            let odds = kept.get(&format!("/hockey/api/v2/matches/{}/odds/", row["id"])).await;
+            let odds = hub.get(&format!("/hockey/api/v2/matches/{}/odds/", row["id"])).await;
             assert_eq!(
                 (&odds["source"], &odds["bookmakers_count"]),
-                (&json!("multi"), &told["bookmakers"])
+                (&json!("multi"), &expected["bookmakers"])
             );
             let books = array(&odds["bookmakers"]);
-            for best in array(&told["best"]) {
-                let side = if best["name"] == told["home"] { "odds_home" } else { "odds_away" };
+            for best in array(&expected["best"]) {
+                let side = if best["name"] == expected["home"] { "odds_home" } else { "odds_away" };
                 let price = |book: &Value| book[side].as_f64().expect("a price");
                 let highest = books.iter().map(price).fold(0.0, f64::max);
                 assert_eq!(Some(highest), best["price"].as_f64(), "{best}");
@@ -58,7 +59,7 @@ async fn highest_prices_name_their_bookmakers() {
                     .filter_map(|book| book["bookmaker_slug"].as_str())
                     .map(ToOwned::to_owned),
             );
-            outcomes += check_odds_api(&kept, row, told).await;
+            outcomes += check_odds_api(&hub, row, expected).await;
         }
         assert_eq!(json!(entries), sheet["bookmaker_entries"], "{file}");
         assert_eq!(json!(outcomes), sheet["outcomes"], "{file}");
@@ -67,18 +68,18 @@ async fn highest_prices_name_their_bookmakers() {
 }
 
 /// The same through the Odds API: all prices, and which are the highest. Returns their number.
-async fn check_odds_api(kept: &RecordedHub, row: &Value, told: &Value) -> usize {
-    let odds = kept.get(&format!("/odds/api/events/{}/", row["id"])).await;
-    assert_eq!((&odds["home_team"], &odds["away_team"]), (&told["home"], &told["away"]));
+async fn check_odds_api(hub: &RecordedHub, row: &Value, expected: &Value) -> usize {
+    let odds = hub.get(&format!("/odds/api/events/{}/", row["id"])).await;
+    assert_eq!((&odds["home_team"], &odds["away_team"]), (&expected["home"], &expected["away"]));
     assert_eq!(
         (&odds["event_date"], &odds["bookmakers_count"]),
-        (&told["commence_time"], &told["bookmakers"])
+        (&expected["commence_time"], &expected["bookmakers"])
     );
     let [market] = array(&odds["markets"]) else { panic!("one market in {odds}") };
     assert_eq!((&market["market"], &market["line"]), (&json!("match_winner"), &Value::Null));
     let mut prices = 0;
-    for best in array(&told["best"]) {
-        let outcome = if best["name"] == told["home"] { "home" } else { "away" };
+    for best in array(&expected["best"]) {
+        let outcome = if best["name"] == expected["home"] { "home" } else { "away" };
         let own = array(&market["outcomes"]).iter().find(|it| it["outcome"] == outcome);
         let books = array(&own.expect("the outcome")["bookmakers"]);
         let named: Vec<_> = books.iter().filter(|it| it["bookmaker_slug"] != "consensus").collect();
@@ -94,12 +95,12 @@ async fn check_odds_api(kept: &RecordedHub, row: &Value, told: &Value) -> usize 
 
 /// A Betfair response contains neither the sport nor names: runners appear under their ids.
 #[tokio::test]
-async fn market_book_is_that_of_its_runners() {
-    let Some(kept) = RecordedHub::replay(&[BOOK]) else { return };
-    let page = kept.until("/odds/api/events/?sport=other", |page| page["count"] == 1).await;
+async fn market_book_matches_its_runners() {
+    let Some(hub) = RecordedHub::replay(&[BOOK]) else { return };
+    let page = hub.until("/odds/api/events/?sport=other", |page| page["count"] == 1).await;
     let path = format!("/odds/api/events/{}/", page["results"][0]["event_id"]);
     let has_prices = |odds: &Value| odds["prices_count"].as_u64() > Some(0);
-    let odds = kept.until(&path, has_prices).await;
+    let odds = hub.until(&path, has_prices).await;
     let [market] = array(&odds["markets"]) else { panic!("one market in {odds}") };
     let sheet = sheet(BOOK);
     let [book] = array(&sheet["books"]) else { panic!("one book in {sheet}") };
@@ -121,15 +122,15 @@ async fn market_book_is_that_of_its_runners() {
 /// Nothing is on offer at the end, and the winner is known.
 #[tokio::test]
 async fn race_ends_as_its_market_was_settled() {
-    let Some(kept) = RecordedHub::replay(&[RACE]) else { return };
+    let Some(hub) = RecordedHub::replay(&[RACE]) else { return };
     let sheet = &sheet(RACE)["markets"][0];
     let list = "/horseracing/api/v2/races/?date_from=2025-04-01&date_to=2025-04-01";
     let is_over = |page: &Value| page["results"][0]["state"] == "archived";
-    let race = kept.until(list, is_over).await["results"][0].clone();
+    let race = hub.until(list, is_over).await["results"][0].clone();
     assert_eq!(race["competitors_count"], sheet["runners_defined"]);
     let start = sheet["market_time_last"].as_str().expect("a time").replace(".000Z", "+00:00");
     assert_eq!(race["starts_at"], start);
-    let runners = kept.all(&format!("/horseracing/api/v2/runners/?race={}", race["id"])).await;
+    let runners = hub.all(&format!("/horseracing/api/v2/runners/?race={}", race["id"])).await;
     let statuses = |all: &[Value]| {
         let mut all: Vec<_> =
             all.iter().map(|it| it["status"].as_str().expect("a status").to_lowercase()).collect();
@@ -140,7 +141,7 @@ async fn race_ends_as_its_market_was_settled() {
     let first: Vec<_> = runners.iter().filter(|it| it["finish_position"] == 1).collect();
     assert_eq!(first.len(), array(&sheet["winners"]).len());
     for runner in &runners {
-        let odds = kept.get(&format!("/horseracing/api/v2/runners/{}/odds/", runner["id"])).await;
+        let odds = hub.get(&format!("/horseracing/api/v2/runners/{}/odds/", runner["id"])).await;
         assert_eq!(
             (&odds["source"], &odds["bookmakers"]),
             (&json!("none"), &json!([])),
@@ -152,17 +153,17 @@ async fn race_ends_as_its_market_was_settled() {
 #[tokio::test]
 async fn matches_of_many_markets() {
     for (file, count) in [(MARKETS, 140), (BASIC, 1)] {
-        let Some(kept) = RecordedHub::replay(&[file]) else { return };
+        let Some(hub) = RecordedHub::replay(&[file]) else { return };
         let sheet = sheet(file);
         let markets = array(&sheet["markets"]);
         let events: BTreeSet<_> = markets.iter().map(|it| it["event_id"].to_string()).collect();
         assert_eq!(events.len(), count, "the sheet");
         let list = "/api/v2/events/?limit=200";
-        let is_told = |page: &Value| {
+        let is_complete = |page: &Value| {
             let all_over = || array(&page["results"]).iter().all(|it| it["status"] == "finished");
             page["count"] == count && (file == MARKETS || all_over())
         };
-        let page = kept.until(list, is_told).await;
+        let page = hub.until(list, is_complete).await;
         let closed = |status: &str| markets.iter().all(|it| it["final_status"] == status);
         let expected = if closed("CLOSED") { "finished" } else { "notstarted" };
         let mut starts: BTreeSet<_> = BTreeSet::new();
@@ -181,7 +182,7 @@ async fn matches_of_many_markets() {
                 page["results"][0]["home_team"], page["results"][0]["away_team"]
             );
             assert_eq!(json!(names.replace('"', "")), markets[0]["event_name"]);
-            let odds = kept.get(&format!("/odds/api/events/{}/", page["results"][0]["id"])).await;
+            let odds = hub.get(&format!("/odds/api/events/{}/", page["results"][0]["id"])).await;
             assert_eq!(number(&odds["prices_count"]), 0, "it has no ladders: {odds}");
         }
     }

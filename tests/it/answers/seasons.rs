@@ -26,24 +26,24 @@ pub(crate) const BOOKMAKERS: [(&str, &str); 7] = [
 
 #[tokio::test]
 async fn seasons_agree_with_their_tables() {
-    let Some(kept) = RecordedHub::imported() else { return };
+    let Some(hub) = RecordedHub::imported() else { return };
     for (file, name) in SEASONS {
         let sheet = sheet(file);
-        let season = season(&kept, name).await;
-        let rows = kept.all(&format!("/api/v2/events/?limit=200&season_id={season}")).await;
+        let season = season(&hub, name).await;
+        let rows = hub.all(&format!("/api/v2/events/?limit=200&season_id={season}")).await;
         assert_eq!(json!(rows.len()), sheet["rows"], "matches of {name}");
         check_results(&rows, &sheet, name);
-        check_table(&kept, season, &rows, &sheet).await;
-        check_cards(&kept, &rows, &sheet, name).await;
-        check_prices(&kept, season, &sheet, name).await;
+        check_table(&hub, season, &rows, &sheet).await;
+        check_cards(&hub, &rows, &sheet, name).await;
+        check_prices(&hub, season, &sheet, name).await;
     }
 }
 
-async fn season(kept: &RecordedHub, name: &str) -> u64 {
-    let leagues = kept.all("/api/v2/leagues/?include_inactive=true").await;
+async fn season(hub: &RecordedHub, name: &str) -> u64 {
+    let leagues = hub.all("/api/v2/leagues/?include_inactive=true").await;
     let own: Vec<_> = leagues.iter().filter(|league| league["name"] == "Premier League").collect();
     let [league] = own[..] else { panic!("both seasons are of one league: {leagues:?}") };
-    let seasons = kept.get(&format!("/api/v2/leagues/{}/seasons/", league["id"])).await;
+    let seasons = hub.get(&format!("/api/v2/leagues/{}/seasons/", league["id"])).await;
     let own = array(&seasons["seasons"])
         .iter()
         .find(|season| season["name"].as_str().is_some_and(|own| own.ends_with(name)));
@@ -66,8 +66,8 @@ fn check_results(rows: &[Value], sheet: &Value, name: &str) {
     }
     assert_eq!(json!({"home": goals[0], "away": goals[1]}), sheet["goals"], "goals of {name}");
     assert_eq!(json!(results), sheet["results"], "results of {name}");
-    for (row, told) in [(&rows[0], &sheet["first"]), (&rows[rows.len() - 1], &sheet["last"])] {
-        let date = told["Date"].as_str().expect("a date");
+    for (row, expected) in [(&rows[0], &sheet["first"]), (&rows[rows.len() - 1], &sheet["last"])] {
+        let date = expected["Date"].as_str().expect("a date");
         let [day, month, year] = date.split('/').collect::<Vec<_>>()[..] else { panic!("{date}") };
         let year = if year.len() == 2 { format!("20{year}") } else { year.to_owned() };
         let is_of_day = row["event_date"]
@@ -76,21 +76,21 @@ fn check_results(rows: &[Value], sheet: &Value, name: &str) {
         assert!(is_of_day, "{row} is not of {date}");
     }
     // Several matches start at the same time, so the first in the file need not be the first here.
-    for told in [&sheet["first"], &sheet["last"]] {
+    for expected in [&sheet["first"], &sheet["last"]] {
         let is_own = |row: &&Value| {
-            row["home_team"] == told["HomeTeam"] && row["away_team"] == told["AwayTeam"]
+            row["home_team"] == expected["HomeTeam"] && row["away_team"] == expected["AwayTeam"]
         };
-        let row = rows.iter().find(is_own).unwrap_or_else(|| panic!("{told} is not there"));
+        let row = rows.iter().find(is_own).unwrap_or_else(|| panic!("{expected} is not there"));
         let score = [row["home_score"].to_string(), row["away_score"].to_string()];
-        assert_eq!(json!(score), json!([told["FTHG"], told["FTAG"]]), "{told}");
+        assert_eq!(json!(score), json!([expected["FTHG"], expected["FTAG"]]), "{expected}");
     }
 }
 
 /// The sums of the table are those of the sheet, and each row agrees with the team's own matches.
-async fn check_table(kept: &RecordedHub, season: u64, rows: &[Value], sheet: &Value) {
+async fn check_table(hub: &RecordedHub, season: u64, rows: &[Value], sheet: &Value) {
     let league = &rows[0]["league_id"];
     let path = format!("/api/v2/leagues/{league}/standings/?season_id={season}");
-    let answer = kept.get(&path).await;
+    let answer = hub.get(&path).await;
     assert_eq!((&answer["season"]["id"], &answer["grouped"]), (&json!(season), &json!(false)));
     let table = array(&answer["standings"]);
     assert_eq!(json!(table.len()), sheet["teams"]);
@@ -129,10 +129,10 @@ async fn check_table(kept: &RecordedHub, season: u64, rows: &[Value], sheet: &Va
     assert!(order.is_sorted_by(|a, b| a >= b), "{order:?}");
 }
 
-async fn check_cards(kept: &RecordedHub, rows: &[Value], sheet: &Value, name: &str) {
+async fn check_cards(hub: &RecordedHub, rows: &[Value], sheet: &Value, name: &str) {
     let mut cards = [0; 4];
     for row in rows {
-        let stats = kept.get(&format!("/api/v2/events/{}/stats/", row["id"])).await;
+        let stats = hub.get(&format!("/api/v2/events/{}/stats/", row["id"])).await;
         let places = [
             ("home", "yellow_cards"),
             ("away", "yellow_cards"),
@@ -143,12 +143,12 @@ async fn check_cards(kept: &RecordedHub, rows: &[Value], sheet: &Value, name: &s
             *sum += number(&stats["stats"][side][card]);
         }
     }
-    let told = ["HY", "AY", "HR", "AR"].map(|column| number(&sheet["cards"][column]));
-    assert_eq!(cards, told, "cards of {name}");
+    let expected = ["HY", "AY", "HR", "AR"].map(|column| number(&sheet["cards"][column]));
+    assert_eq!(cards, expected, "cards of {name}");
 }
 
 /// The last price is the closing one if there is one, and the one before it the opening one.
-async fn check_prices(kept: &RecordedHub, season: u64, sheet: &Value, name: &str) {
+async fn check_prices(hub: &RecordedHub, season: u64, sheet: &Value, name: &str) {
     for (columns, slug) in BOOKMAKERS {
         let opening = &sheet["odds_1x2"][columns];
         if opening.is_null() {
@@ -158,21 +158,21 @@ async fn check_prices(kept: &RecordedHub, season: u64, sheet: &Value, name: &str
         let last = if closing.is_null() { opening } else { closing };
         let path =
             format!("/api/v2/odds/?season_id={season}&bookmaker_slug={slug}&market=1x2&limit=200");
-        let rows = kept.all(&path).await;
+        let rows = hub.all(&path).await;
         let priced = number(&last["priced_matches"]);
         assert_eq!(rows.len() as u64, 3 * priced, "{slug} of {name}");
-        for (column, told) in [("opening_decimal_odds", opening), ("decimal_odds", last)] {
+        for (column, sums) in [("opening_decimal_odds", opening), ("decimal_odds", last)] {
             let mut inverse = Decimal::ZERO;
             for (outcome, sum) in [("HOME", "sum_home"), ("DRAW", "sum_draw"), ("AWAY", "sum_away")]
             {
                 let own = rows.iter().filter(|row| row["outcome"] == outcome);
                 let prices: Vec<Decimal> = own.map(|row| decimal(&row[column])).collect();
                 let total: Decimal = prices.iter().sum();
-                assert_eq!(total, decimal(&told[sum]), "{sum} of {column}, {slug}, {name}");
+                assert_eq!(total, decimal(&sums[sum]), "{sum} of {column}, {slug}, {name}");
                 inverse += prices.iter().map(|price| Decimal::ONE / price).sum::<Decimal>();
             }
             let mean = (inverse / Decimal::from(priced) - Decimal::ONE).to_f64().expect("a number");
-            let expected = told["mean_overround"].as_f64().expect("a number");
+            let expected = sums["mean_overround"].as_f64().expect("a number");
             assert!((mean - expected).abs() < 1e-6, "{mean} is not {expected}: {slug}, {name}");
         }
     }

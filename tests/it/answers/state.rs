@@ -18,13 +18,13 @@ const FIXTURE: &str = "sportradar-uof/fixture-0.xml";
 #[tokio::test]
 async fn football_in_play_shows_the_last_state() {
     for file in [TIMELINE, SCORES] {
-        let Some(kept) = RecordedHub::replay(&[file]) else { return };
+        let Some(hub) = RecordedHub::replay(&[file]) else { return };
         let sheet = sheet(file);
-        let is_told = |page: &Value| page["results"][0]["away_score"] == sheet["score"]["away"];
-        let page = kept.until("/api/v2/events/live/", |page| page["count"] == 1).await;
+        let is_complete = |page: &Value| page["results"][0]["away_score"] == sheet["score"]["away"];
+        let page = hub.until("/api/v2/events/live/", |page| page["count"] == 1).await;
         let id = &page["events"][0]["id"];
-        kept.until("/api/v2/events/", is_told).await;
-        let event = kept.get(&format!("/api/v2/events/{id}/")).await;
+        hub.until("/api/v2/events/", is_complete).await;
+        let event = hub.get(&format!("/api/v2/events/{id}/")).await;
         assert_eq!((&event["home_team"], &event["away_team"]), (&sheet["home"], &sheet["away"]));
         assert_eq!((&event["status"], &event["period"]), (&json!("2nd_half"), &json!("2T")));
         assert_eq!(
@@ -33,7 +33,7 @@ async fn football_in_play_shows_the_last_state() {
         );
         let half_time = [event["home_score_ht"].clone(), event["away_score_ht"].clone()];
         assert_eq!(half_time, pair(&sheet["half_time"]), "{file}");
-        let stats = kept.get(&format!("/api/v2/events/{id}/stats/")).await;
+        let stats = hub.get(&format!("/api/v2/events/{id}/stats/")).await;
         for side in ["home", "away"] {
             let own = &stats["stats"][side];
             assert_eq!(own["yellow_cards"], sheet["yellow_cards"][side], "{side} of {file}");
@@ -42,16 +42,16 @@ async fn football_in_play_shows_the_last_state() {
             }
         }
         if file == TIMELINE {
-            check_timeline(&kept, id, &sheet).await;
+            check_timeline(&hub, id, &sheet).await;
         }
     }
 }
 
-async fn check_timeline(kept: &RecordedHub, id: &Value, sheet: &Value) {
-    let answer = kept.get(&format!("/api/v2/events/{id}/incidents/")).await;
+async fn check_timeline(hub: &RecordedHub, id: &Value, sheet: &Value) {
+    let answer = hub.get(&format!("/api/v2/events/{id}/incidents/")).await;
     // The newest come first here, and last in the sheet.
     let incidents = || array(&answer["incidents"]).iter().rev();
-    let told: Vec<_> = incidents()
+    let actual: Vec<_> = incidents()
         .filter(|it| it["type"] != "injuryTime")
         .map(|it| {
             let what = if it["type"] == "period" { &it["text"] } else { &it["type"] };
@@ -73,7 +73,7 @@ async fn check_timeline(kept: &RecordedHub, id: &Value, sheet: &Value) {
             json!([what, it["elapsedRegularTime"], it["elapsedAddedTime"], side])
         })
         .collect();
-    assert_eq!(told, expected);
+    assert_eq!(actual, expected);
     let period = incidents().rfind(|it| it["type"] == "period").expect("a period");
     assert_eq!(period["is_live"], true, "{period}");
     assert_eq!([period["home_score"].clone(), period["away_score"].clone()], pair(&sheet["score"]));
@@ -90,12 +90,12 @@ async fn check_timeline(kept: &RecordedHub, id: &Value, sheet: &Value) {
 /// Point by point, from the first to the last reported one.
 #[tokio::test]
 async fn tennis_in_play_shows_the_last_state() {
-    let Some(kept) = RecordedHub::replay(&[POINTS]) else { return };
+    let Some(hub) = RecordedHub::replay(&[POINTS]) else { return };
     let sheet = &sheet(POINTS)["events"][0];
     let state = &sheet["last_scored_state"];
     let count = sheet["points_played"].as_u64().expect("a count");
     let list = "/tennis/api/v2/matches/live/";
-    let page = kept.until(list, |page| page[0]["id"].is_u64()).await;
+    let page = hub.until(list, |page| page[0]["id"].is_u64()).await;
     let id = &page[0]["id"];
     let points = |answer: &Value| {
         let sets = answer["sets"].as_array().into_iter().flatten();
@@ -103,23 +103,26 @@ async fn tennis_in_play_shows_the_last_state() {
         games.map(|game| array(&game["points"]).len() as u64).sum::<u64>()
     };
     let path = format!("/tennis/api/v2/matches/{id}/point-by-point/");
-    let answer = kept.until(&path, |answer| points(answer) >= count).await;
+    let answer = hub.until(&path, |answer| points(answer) >= count).await;
     assert_eq!(points(&answer), count);
     let [set] = array(&answer["sets"]) else { panic!("one set in {answer}") };
     let games = array(&set["games"]);
-    let told = array(&sheet["games"]);
-    assert_eq!(games.len(), told.len());
-    for (game, told) in games.iter().zip(told) {
+    let recorded = array(&sheet["games"]);
+    assert_eq!(games.len(), recorded.len());
+    for (game, recorded) in games.iter().zip(recorded) {
         let text = |value: &Value| value.as_u64().map(|it| it.to_string());
         let numbers = [&set["set"], &game["game"], &game["server"]].map(text);
         let expected =
-            ["set", "game", "server"].map(|name| told[name].as_str().map(ToOwned::to_owned));
+            ["set", "game", "server"].map(|name| recorded[name].as_str().map(ToOwned::to_owned));
         assert_eq!(numbers, expected);
         let winners: Vec<_> = array(&game["points"]).iter().map(|it| text(&it["winner"])).collect();
-        assert_eq!(json!(winners), told["points"]);
-        assert_eq!(json!(text(&game["winner"])), told.get("winner").cloned().unwrap_or_default());
+        assert_eq!(json!(winners), recorded["points"]);
+        assert_eq!(
+            json!(text(&game["winner"])),
+            recorded.get("winner").cloned().unwrap_or_default()
+        );
     }
-    let row = kept.get(&format!("/tennis/api/v2/matches/{id}/")).await;
+    let row = hub.get(&format!("/tennis/api/v2/matches/{id}/")).await;
     assert_eq!(row["status"], "live");
     let text = |value: &Value| json!(value.to_string());
     assert_eq!(text(&row["current_set"]), state["currentSet"]);
@@ -147,10 +150,10 @@ async fn tennis_in_play_shows_the_last_state() {
 /// The same match as one image.
 #[tokio::test]
 async fn tennis_score_matches_the_recording() {
-    let Some(kept) = RecordedHub::replay(&[SCORE]) else { return };
+    let Some(hub) = RecordedHub::replay(&[SCORE]) else { return };
     let values = &sheet(SCORE)["values"];
-    let page = kept.until("/tennis/api/v2/matches/live/", |page| page[0]["id"].is_u64()).await;
-    let row = kept.get(&format!("/tennis/api/v2/matches/{}/", page[0]["id"])).await;
+    let page = hub.until("/tennis/api/v2/matches/live/", |page| page[0]["id"].is_u64()).await;
+    let row = hub.get(&format!("/tennis/api/v2/matches/{}/", page[0]["id"])).await;
     let start = values["startDate"].as_str().expect("a start").replace(".000Z", "+00:00");
     assert_eq!(row["match_date"], start);
     let text = |value: &Value| json!(value.to_string());
@@ -166,34 +169,34 @@ async fn tennis_score_matches_the_recording() {
 
 #[tokio::test]
 async fn hockey_results_match_the_response() {
-    let Some(kept) = RecordedHub::replay(&[RESULTS]) else { return };
+    let Some(hub) = RecordedHub::replay(&[RESULTS]) else { return };
     let sheet = sheet(RESULTS);
     let list = "/hockey/api/v2/matches/?date_from=2024-03-01&date_to=2024-03-31&limit=200";
-    let page = kept.until(list, |page| page["count"] == sheet["events"]).await;
-    for told in array(&sheet["list"]) {
-        let start = told["commence_time"].as_str().expect("a time").replace('Z', "+00:00");
+    let page = hub.until(list, |page| page["count"] == sheet["events"]).await;
+    for expected in array(&sheet["list"]) {
+        let start = expected["commence_time"].as_str().expect("a time").replace('Z', "+00:00");
         let is_own = |row: &&Value| {
-            row["home_team"]["name"] == told["home"]
-                && row["away_team"]["name"] == told["away"]
+            row["home_team"]["name"] == expected["home"]
+                && row["away_team"]["name"] == expected["away"]
                 && row["match_date"] == start
         };
         let row = array(&page["results"]).iter().find(is_own);
-        let row = row.unwrap_or_else(|| panic!("{told} is not among {page}"));
-        let status = if told["completed"] == true { "finished" } else { "scheduled" };
-        assert_eq!(row["status"], status, "{told}");
+        let row = row.unwrap_or_else(|| panic!("{expected} is not among {page}"));
+        let status = if expected["completed"] == true { "finished" } else { "scheduled" };
+        assert_eq!(row["status"], status, "{expected}");
         for side in ["home", "away"] {
-            let name = told[side].as_str().expect("a name");
+            let name = expected[side].as_str().expect("a name");
             let score =
-                told["scores"][name].as_str().map(|score| score.parse::<u64>().expect("goals"));
-            assert_eq!(row[format!("{side}_score")].as_u64(), score, "{told}");
+                expected["scores"][name].as_str().map(|score| score.parse::<u64>().expect("goals"));
+            assert_eq!(row[format!("{side}_score")].as_u64(), score, "{expected}");
         }
     }
 }
 
 #[tokio::test]
 async fn state_and_fixture_of_the_unified_feed() {
-    let Some(kept) = RecordedHub::replay(&[CHANGE, FIXTURE]) else { return };
-    let page = kept.until("/api/v2/events/", |page| page["count"] == 2).await;
+    let Some(hub) = RecordedHub::replay(&[CHANGE, FIXTURE]) else { return };
+    let page = hub.until("/api/v2/events/", |page| page["count"] == 2).await;
     let rows = array(&page["results"]);
     let change = sheet(CHANGE);
     let row = rows.iter().find(|row| row["home_team"] == "").expect("one without names");
@@ -203,12 +206,12 @@ async fn state_and_fixture_of_the_unified_feed() {
     // 7 is the second half.
     assert_eq!((&row["status"], &status["match_status"]), (&json!("2nd_half"), &json!("7")));
     // Unmapped markets appear under their ids; selections without a price are omitted.
-    let odds = kept.get(&format!("/odds/api/events/{}/", row["id"])).await;
+    let odds = hub.get(&format!("/odds/api/events/{}/", row["id"])).await;
     let markets = array(&odds["markets"]);
-    for told in array(&change["market_list"]).iter().filter(|it| it["outcomes"] == 2) {
-        let id = format!("uof-{}", told["id"].as_str().expect("an id"));
+    for recorded in array(&change["market_list"]).iter().filter(|it| it["outcomes"] == 2) {
+        let id = format!("uof-{}", recorded["id"].as_str().expect("an id"));
         // Specifiers arrive in any order, and are shown in a fixed one.
-        let specifiers = told["specifiers"].as_str().map(|it| {
+        let specifiers = recorded["specifiers"].as_str().map(|it| {
             let mut all: Vec<_> = it.split('|').collect();
             all.sort_unstable();
             all.join("|")
@@ -216,8 +219,8 @@ async fn state_and_fixture_of_the_unified_feed() {
         let name = specifiers.map_or_else(|| id.clone(), |it| format!("{id} {it}"));
         let own = markets.iter().find(|market| market["market"] == name);
         let own = own.unwrap_or_else(|| panic!("{name} is not among {odds}"));
-        assert_eq!(json!(array(&own["outcomes"]).len()), told["outcomes"], "{name}");
-        let suspended = told["status"].as_str().is_some_and(|status| status != "1");
+        assert_eq!(json!(array(&own["outcomes"]).len()), recorded["outcomes"], "{name}");
+        let suspended = recorded["status"].as_str().is_some_and(|status| status != "1");
         for outcome in array(&own["outcomes"]) {
             assert_eq!(outcome["bookmakers"][0]["suspended"], suspended, "{name}");
         }

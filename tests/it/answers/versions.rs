@@ -1,4 +1,4 @@
-//! Both versions of football describe every recorded match alike.
+//! Both versions of the football API describe every recorded match identically.
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -27,8 +27,8 @@ const INCIDENTS: [[&str; 2]; 5] = [
 
 #[tokio::test]
 async fn imported_matches_are_the_same_in_both_versions() {
-    let Some(kept) = RecordedHub::imported() else { return };
-    let (count, differences) = compare(&kept).await;
+    let Some(hub) = RecordedHub::imported() else { return };
+    let (count, differences) = compare(&hub).await;
     assert_eq!(differences, Vec::<String>::new());
     // Two seasons of 380 matches, six matches by event, and those of the response.
     assert!(count > 2 * 380 + 6, "{count} matches");
@@ -38,11 +38,11 @@ async fn imported_matches_are_the_same_in_both_versions() {
 #[tokio::test]
 async fn played_matches_are_the_same_in_both_versions() {
     for file in PLAYED {
-        let Some(kept) = RecordedHub::replay(&[file]) else { return };
+        let Some(hub) = RecordedHub::replay(&[file]) else { return };
         let mut last = (0, Vec::new());
         let agreeing = async {
             loop {
-                last = compare(&kept).await;
+                last = compare(&hub).await;
                 if last.0 > 0 && last.1.is_empty() {
                     return;
                 }
@@ -55,9 +55,9 @@ async fn played_matches_are_the_same_in_both_versions() {
 }
 
 /// The number of matches, and what differs.
-async fn compare(kept: &RecordedHub) -> (usize, Vec<String>) {
-    let first = kept.all("/api/events/?limit=200&tz=UTC").await;
-    let second = kept.all("/api/v2/events/?limit=200").await;
+async fn compare(hub: &RecordedHub) -> (usize, Vec<String>) {
+    let first = hub.all("/api/events/?limit=200&tz=UTC").await;
+    let second = hub.all("/api/v2/events/?limit=200").await;
     let mut differences = Vec::new();
     let ids = |rows: &[Value]| rows.iter().map(|row| row["id"].clone()).collect::<Vec<_>>();
     if ids(&first) != ids(&second) {
@@ -65,7 +65,7 @@ async fn compare(kept: &RecordedHub) -> (usize, Vec<String>) {
         return (second.len(), differences);
     }
     for (one, two) in first.iter().zip(&second) {
-        let incidents = kept.get(&format!("/api/v2/events/{}/incidents/", two["id"])).await;
+        let incidents = hub.get(&format!("/api/v2/events/{}/incidents/", two["id"])).await;
         let (one, two) = (of_first(one), of_second(two, &incidents));
         if one != two {
             differences.push(format!("version 1: {one}, version 2: {two}"));

@@ -21,9 +21,9 @@ async fn limit_of_channels_holds_for_names_and_wildcards() {
     let all = "tennis/*/odds/*";
     let answer = client.ask(&json!({"op": "subscribe", "id": 1, "ch": all})).await;
     assert_eq!((&answer["channels"], &answer["left_out"]), (&json!(2), &json!(1)), "{answer}");
-    let told = client.next_of("error").await;
-    assert_eq!((&told["code"], &told["ch"]), (&json!("limit"), &json!(all)));
-    assert_eq!(told.get("id"), None, "it is no answer: {told}");
+    let error = client.next_of("error").await;
+    assert_eq!((&error["code"], &error["ch"]), (&json!("limit"), &json!(all)));
+    assert_eq!(error.get("id"), None, "it is no answer: {error}");
     let answer = client.ask(&json!({"op": "unsubscribe", "id": 5, "ch": all})).await;
     assert_eq!(answer["type"], "unsubscribed");
     let mut watcher = Client::connect(&hub.address, &key).await;
@@ -53,13 +53,13 @@ async fn pattern_reports_too_many_new_channels_once() {
     client.subscribe(pattern).await;
     watcher.subscribe("feeds").await;
     watcher.until(ended).await;
-    let is_told = |client: &Client| client.others.iter().any(|it| it["type"] == "error");
-    client.until(|client| client.channels.len() == 2 && is_told(client)).await;
+    let has_error = |client: &Client| client.others.iter().any(|it| it["type"] == "error");
+    client.until(|client| client.channels.len() == 2 && has_error(client)).await;
     client.ask(&json!({"op": "ping", "id": 9})).await;
     assert_eq!(client.channels.len(), 2);
     let errors: Vec<&Value> = client.others.iter().filter(|it| it["type"] == "error").collect();
-    let [told] = errors[..] else { panic!("not one error: {errors:?}") };
-    assert_eq!((&told["code"], &told["ch"]), (&json!("limit"), &json!(pattern)));
+    let [error] = errors[..] else { panic!("not one error: {errors:?}") };
+    assert_eq!((&error["code"], &error["ch"]), (&json!("limit"), &json!(pattern)));
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn patterns_have_a_separate_limit() {
 
 /// Only the part with positions may exceed the length of other commands.
 #[tokio::test]
-async fn long_command_is_for_positions_alone() {
+async fn long_command_is_allowed_only_for_positions() {
     let (hub, client) = quiet().await;
     let key = hub.key(&crate::support::ALL_ADDONS);
     let mut clients = vec![client];

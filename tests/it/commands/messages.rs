@@ -88,7 +88,7 @@ async fn broken_frames_close_with_a_protocol_error() {
 }
 
 #[tokio::test]
-async fn message_in_the_midst_of_another_is_a_protocol_error() {
+async fn message_inside_another_is_a_protocol_error() {
     let (_hub, mut client) = quiet().await;
     let begun = || Message::Frame(Frame::message("{", OpCode::Data(Data::Text), false));
     client.send_message(begun()).await;

@@ -26,7 +26,7 @@ async fn subscribed_frame_states_the_options() {
 }
 
 #[tokio::test]
-async fn position_that_cannot_be_honoured_is_refused_with_its_reason() {
+async fn unusable_position_is_refused_with_its_reason() {
     let (_hub, mut client) = quiet().await;
     let known = client.ask(&json!({"op": "subscribe", "id": 0, "ch": "feeds"})).await;
     client.next_of("image").await;
@@ -48,7 +48,7 @@ async fn position_that_cannot_be_honoured_is_refused_with_its_reason() {
 }
 
 #[tokio::test]
-async fn exact_subscribe_again_begins_again() {
+async fn repeated_exact_subscribe_starts_over() {
     let (_hub, mut client) = quiet().await;
     for id in 1..=2 {
         let subscribed = client.ask(&json!({"op": "subscribe", "id": id, "ch": "feeds"})).await;
@@ -58,7 +58,7 @@ async fn exact_subscribe_again_begins_again() {
 }
 
 #[tokio::test]
-async fn wildcard_subscribe_again_begins_again_from_where_it_says() {
+async fn repeated_wildcard_subscribe_starts_at_its_position() {
     let (_hub, mut client) = quiet().await;
     client.ask(&json!({"op": "subscribe", "id": 1, "ch": "*"})).await;
     // Two channels always exist: the health of sources, and signals.
@@ -102,14 +102,14 @@ async fn wildcard_position_is_confirmed_at_once() {
     let beat = client.next_of("beat").await;
     let head = |name: &str| client.channels[name].seq;
     assert_eq!(beat["heads"], json!({"feeds": head("feeds"), "signals": head("signals")}));
-    // A pattern without channels has nothing to confirm, and the response says so.
+    // A pattern without channels has nothing to confirm, and the response states it.
     client.ask(&json!({"op": "unsubscribe", "id": 1, "ch": "*"})).await;
     client.ask(&json!({"op": "subscribe", "id": 2, "ch": "football/*"})).await;
     assert_eq!(client.next_of("beat").await["heads"], json!({}));
 }
 
 #[tokio::test]
-async fn unsubscribe_leaves_what_something_else_asks_for() {
+async fn unsubscribe_keeps_channels_of_other_subscriptions() {
     let (_hub, mut client) = quiet().await;
     let mut followed = async |op: &str, channel: &str| -> bool {
         let answer = client.ask(&json!({"op": op, "id": channel, "ch": channel})).await;

@@ -62,10 +62,13 @@ impl<'a> Messages<'a> {
     /// The fields of the document that never occurred.
     fn never(&self, others: &Self) -> Vec<String> {
         let all = self.names.iter().flat_map(|name| {
-            let told = self.schema(name)["properties"].as_object().expect("properties");
+            let properties = self.schema(name)["properties"].as_object().expect("properties");
             let seen = [self, others].map(|it| it.seen.get(name));
             let is_seen = move |field: &str| seen.iter().flatten().any(|seen| seen.contains(field));
-            told.keys().filter(move |field| !is_seen(field)).map(move |it| format!("{name}.{it}"))
+            properties
+                .keys()
+                .filter(move |field| !is_seen(field))
+                .map(move |it| format!("{name}.{it}"))
         });
         all.collect()
     }
@@ -144,13 +147,13 @@ async fn frames_match_the_document() {
         [("HUB_ENDED_KEEP_MS", "1000"), ("DEMO_HEAD_START_MINUTES", "70"), ("DEMO_SPEED", "8")];
     let mut feed = PushHub::to(Hub::start_with(&["serve"], &settings));
     let document = feed.hub.get("/api/asyncapi/").await.json();
-    let mut told = Vec::new();
+    let mut checked = Vec::new();
     let mut codes = BTreeSet::new();
     for (channel, sports) in CHANNELS {
         let mut sent = Messages::of(&document, channel, "send");
         let mut received = Messages::of(&document, channel, "receive");
         let path = document["channels"][channel]["address"].as_str().expect("an address");
-        codes.extend(ask_in_vain(&feed, path, &mut sent).await);
+        codes.extend(connect_unauthorized(&feed, path, &mut sent).await);
 
         let client =
             LegacyClient::connect(&feed.hub, &format!("{path}?token={}", feed.key), None).await;
@@ -158,7 +161,7 @@ async fn frames_match_the_document() {
         client.send(json!({"action": "ping"})).await;
         client.next_of("pong").await;
         let ids = follow_demo(&feed, sports, &mut client).await;
-        codes.extend(make_mistakes(&mut client, ids[0].0).await);
+        codes.extend(send_invalid_commands(&mut client, ids[0].0).await);
 
         let name = format!("{channel} 0");
         let full = feed.football(&name).await;
@@ -173,32 +176,34 @@ async fn frames_match_the_document() {
         assert_eq!((&limit["code"], &limit["event_id"]), (&json!("limit"), &json!(more.last())));
         codes.insert("limit".to_owned());
 
-        tell_the_rest(&mut feed, &name, full, &mut client).await;
+        push_rare_frames(&mut feed, &name, full, &mut client).await;
         let (demo, sport) = ids[ids.len() - 1];
         client.send(json!({"action": "unsubscribe", "event_id": demo, "sport": sport})).await;
         let is_left = |frame: &Value| frame["event_id"] == demo && frame["type"] == "unsubscribed";
         client.next_where("the end of it", is_left).await;
         if sports.contains(&"tennis") {
-            tell_tennis(&mut feed, &mut client).await;
+            push_tennis(&mut feed, &mut client).await;
         }
         drop(client);
         for messages in [&sent, &received] {
             assert_eq!(messages.missing(), [""; 0], "messages of {channel} that never came");
         }
-        told.push([sent, received]);
+        checked.push([sent, received]);
     }
     // The second channel has all messages of the first.
-    for (first, second) in told[0].iter().zip(&told[1]) {
+    for (first, second) in checked[0].iter().zip(&checked[1]) {
         assert_eq!(second.never(first), [""; 0], "fields that never came");
     }
-    let told = &document["components"]["messages"]["liveError"]["payload"]["properties"]["code"];
-    let told = told["enum"].as_array().expect("codes").iter();
-    let told: BTreeSet<_> = told.map(|code| code.as_str().expect("a word").to_owned()).collect();
-    assert_eq!(told, codes, "codes in the document, and those that came");
+    let documented =
+        &document["components"]["messages"]["liveError"]["payload"]["properties"]["code"];
+    let documented = documented["enum"].as_array().expect("codes").iter();
+    let documented: BTreeSet<_> =
+        documented.map(|code| code.as_str().expect("a word").to_owned()).collect();
+    assert_eq!(documented, codes, "codes in the document, and those that came");
 }
 
 /// Unauthorized clients; returns their error codes.
-async fn ask_in_vain(feed: &PushHub, path: &str, sent: &mut Messages<'_>) -> Vec<String> {
+async fn connect_unauthorized(feed: &PushHub, path: &str, sent: &mut Messages<'_>) -> Vec<String> {
     let (wrong, poor) = (format!("mw_{}", "0".repeat(48)), feed.hub.key(&[]));
     let mut codes = Vec::new();
     for (path, close) in [
@@ -251,7 +256,7 @@ async fn follow_demo(
 }
 
 /// Errors after which the socket stays open; returns their codes.
-async fn make_mistakes(client: &mut CheckedClient<'_, '_>, id: u64) -> Vec<String> {
+async fn send_invalid_commands(client: &mut CheckedClient<'_, '_>, id: u64) -> Vec<String> {
     let mut codes = Vec::new();
     for (command, code) in [
         (json!({"action": "cheer"}), "bad_action"),
@@ -272,7 +277,7 @@ async fn make_mistakes(client: &mut CheckedClient<'_, '_>, id: u64) -> Vec<Strin
 
 /// Rare frames: a goal that is corrected and retracted, and the end. Then a valid resume, an
 /// invalid one, and an evicted match.
-async fn tell_the_rest(
+async fn push_rare_frames(
     feed: &mut PushHub,
     name: &str,
     id: u64,
@@ -285,12 +290,12 @@ async fn tell_the_rest(
     let is_of = |kind: &'static str| {
         move |frame: &Value| frame["event_id"] == id && frame["action_type"] == kind
     };
-    let told = client.next_where("the goal", is_of("goal")).await;
-    assert_eq!(told["related_player"]["name"], "B. Helper", "{told}");
+    let frame = client.next_where("the goal", is_of("goal")).await;
+    assert_eq!(frame["related_player"]["name"], "B. Helper", "{frame}");
     let retract = json!({"of": "g1", "why": "offside", "score": {"goals": [0, 0]}});
     feed.push("football", name, json!({"football": {"retract": retract}})).await;
-    let told = client.next_where("the retraction", is_of("deleted_event")).await;
-    assert_eq!(told["reason"], "offside", "{told}");
+    let frame = client.next_where("the retraction", is_of("deleted_event")).await;
+    assert_eq!(frame["reason"], "offside", "{frame}");
     feed.push("football", name, json!({"football": {"score": {"goals": [0, 1]}}})).await;
     let is_event = |frame: &Value| frame["event_id"] == id && frame["type"] == "event";
     let event = client.next_where("the score", is_event).await;
@@ -312,7 +317,7 @@ async fn tell_the_rest(
 }
 
 /// A status, which the `event` frame reports at once, and an unknown match.
-async fn tell_tennis(feed: &mut PushHub, client: &mut CheckedClient<'_, '_>) {
+async fn push_tennis(feed: &mut PushHub, client: &mut CheckedClient<'_, '_>) {
     client.send(json!({"action": "subscribe", "event_id": 7, "sport": "tennis"})).await;
     let error = client.next_of("error").await;
     assert_eq!((&error["code"], &error["sport"]), (&json!("not_tracked"), &json!("tennis")));

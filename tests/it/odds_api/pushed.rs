@@ -15,7 +15,7 @@ struct Stage {
     key: String,
     feed: String,
     now: i64,
-    told: i64,
+    offset: i64,
     lines: Vec<String>,
 }
 
@@ -25,12 +25,12 @@ impl Stage {
             Hub::start_with(&["serve"], &[&[QUIET, ("ARCHIVE_WRITE_MS", "50")], settings].concat());
         let (key, feed) = (hub.key(&["odds", "sports"]), hub.feed_key("acme", &[]));
         let now = Timestamp::now().as_microsecond();
-        Self { hub, key, feed, now, told: 0, lines: Vec::new() }
+        Self { hub, key, feed, now, offset: 0, lines: Vec::new() }
     }
 
-    fn tell(&mut self, sport: &str, name: &str, fact: &Value) {
-        self.told += 1;
-        let at = self.now - HOUR + self.told;
+    fn add_fact(&mut self, sport: &str, name: &str, fact: &Value) {
+        self.offset += 1;
+        let at = self.now - HOUR + self.offset;
         let line = json!({"at": at, "sport": sport, "match": name, "fact": fact});
         self.lines.push(line.to_string());
     }
@@ -42,13 +42,13 @@ impl Stage {
             "start": self.now + from_now,
             "sides": [{"name": home, "key": home}, {"name": away, "key": away}],
         });
-        self.tell("football", name, &json!({"fixture": fixture}));
+        self.add_fact("football", name, &json!({"fixture": fixture}));
     }
 
     fn result(&mut self, name: &str, sides: [&str; 2], days_ago: i64, goals: [u32; 2]) {
         self.fixture(name, sides, -days_ago * DAY);
-        self.tell("football", name, &json!({"football": {"score": {"goals": goals}}}));
-        self.tell("football", name, &json!({"football": {"status": "finished"}}));
+        self.add_fact("football", name, &json!({"football": {"score": {"goals": goals}}}));
+        self.add_fact("football", name, &json!({"football": {"status": "finished"}}));
     }
 
     /// A market with the name and price of each selection.
@@ -58,7 +58,7 @@ impl Stage {
         let define =
             json!({"kind": kind, "status": "open", "in_play": false, "selections": selections});
         let odds = json!({"book": book, "market": kind, "change": {"define": define}});
-        self.tell(sport, name, &json!({"odds": odds}));
+        self.add_fact(sport, name, &json!({"odds": odds}));
         self.prices(sport, name, book, kind, prices);
     }
 
@@ -67,7 +67,7 @@ impl Stage {
         let selections: Vec<_> = prices.iter().enumerate().map(price).collect();
         let change = json!({"prices": {"selections": selections}});
         let odds = json!({"book": book, "market": kind, "change": change});
-        self.tell(sport, name, &json!({"odds": odds}));
+        self.add_fact(sport, name, &json!({"odds": odds}));
     }
 
     async fn push(&mut self) {
@@ -212,8 +212,8 @@ async fn markets_whose_outcomes_bookmakers_name_themselves() {
         page["results"].as_array().unwrap().iter().map(|row| &row["outcome"]).collect();
     assert_eq!(json!(highest), json!(["1X", "12", "X2"]), "{page}");
 
-    // A move is published, and kept in the history.
-    stage.told += HOUR / 2;
+    // A price change is published, and appears in the history.
+    stage.offset += HOUR / 2;
     stage.prices("football", "derby", "one", "double_chance", &[("", "1.27")]);
     stage.push().await;
     let of_one =
@@ -224,28 +224,28 @@ async fn markets_whose_outcomes_bookmakers_name_themselves() {
         Some(home_or_draw["bookmakers"][0].clone())
     };
     let has_moved = |odds: &Value| price(odds).is_some_and(|it| it["history"][1].is_object());
-    let told = price(&stage.until(&of_one, has_moved).await).expect("the outcome");
+    let quote = price(&stage.until(&of_one, has_moved).await).expect("the outcome");
     assert_eq!(
-        (told["price"].to_string(), told["previous"].to_string()),
+        (quote["price"].to_string(), quote["previous"].to_string()),
         ("1.27".into(), "1.3".into())
     );
-    assert_eq!(told["movement"], "SHORTENING");
-    let history = told["history"].as_array().unwrap();
+    assert_eq!(quote["movement"], "SHORTENING");
+    let history = quote["history"].as_array().unwrap();
     let history: Vec<_> = history.iter().map(|tick| tick["price"].to_string()).collect();
     assert_eq!(history, ["1.3", "1.27"]);
 }
 
 #[tokio::test]
-async fn prices_of_runners_are_kept() {
+async fn prices_of_runners_have_their_history() {
     let mut stage = Stage::new(&[]);
     let start = stage.now + HOUR;
-    stage.tell("horseracing", "r", &json!({"fixture": {"start": start}}));
+    stage.add_fact("horseracing", "r", &json!({"fixture": {"start": start}}));
     stage.market("horseracing", "r", "one", "win", &[("Swift", "3.50"), ("Steady", "4.00")]);
     stage.push().await;
     let page = rows(&stage.hub, "/odds/api/events/?sport=horseracing", &stage.key).await;
     let path = format!("/odds/api/events/{}/?history=true", page["results"][0]["event_id"]);
     stage.until(&path, |odds| odds["prices_count"] == 2).await;
-    stage.told += HOUR / 2;
+    stage.offset += HOUR / 2;
     stage.prices("horseracing", "r", "one", "win", &[("", "3.75")]);
     stage.push().await;
     let outcome = |odds: &Value, name: &str| {

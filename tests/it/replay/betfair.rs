@@ -81,7 +81,7 @@ fn book_of<'a>(
 ) -> (&'a str, &'a ChannelState) {
     let has = |it: &ChannelState| it.data["markets"].get(market).is_some();
     let mut own = channels.iter().filter(|(name, it)| name.contains("/odds/") && has(it));
-    let (name, book) = own.next().unwrap_or_else(|| panic!("nobody has market {market}"));
+    let (name, book) = own.next().unwrap_or_else(|| panic!("no match has market {market}"));
     assert!(own.next().is_none(), "market {market} is in one book");
     (name, book)
 }
@@ -144,8 +144,8 @@ fn check_transitions(market: &Value, expected: &Value) {
 /// As in the events.
 fn check_events(events: &[&Value], expected: &Value) {
     let moved = events.iter().filter(|event| event["kind"] != "correct");
-    let told: Vec<_> = moved.clone().map(|event| transition(event)).collect();
-    assert_eq!(told, expected_transitions(expected), "{}", expected["market_id"]);
+    let actual: Vec<_> = moved.clone().map(|event| transition(event)).collect();
+    assert_eq!(actual, expected_transitions(expected), "{}", expected["market_id"]);
     let mut open = None;
     for event in moved {
         let is_open = event["status"] == "open";

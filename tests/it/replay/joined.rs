@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{Client, Hub, ended, shared};
 
 #[tokio::test]
-async fn betfair_and_a_season_of_results_meet_in_one_match() {
+async fn betfair_and_season_results_join_in_one_match() {
     let files = [
         "football-data-couk/E0-2016-2017.csv.gz",
         "betfair-stream/football-1-event-77-markets.basic.bz2",
@@ -83,7 +83,7 @@ const EVERYTHING: [&str; 28] = [
 ];
 
 #[tokio::test]
-async fn everything_shared_plays_side_by_side_and_nothing_is_refused() {
+async fn all_shared_recordings_play_together_without_refused_lines() {
     let paths = EVERYTHING.map(shared);
     let Some(paths) = paths.into_iter().collect::<Option<Vec<_>>>() else { return };
     let mut args = vec!["replay", "--speed", "max"];

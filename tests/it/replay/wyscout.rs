@@ -30,12 +30,12 @@ async fn check(file: &str, speed: &str) {
     let Playback { sheet, .. } = &played;
     let game = played.game();
     check_result(&game.data, sheet);
-    let told = told(game);
-    assert_eq!(told, shown(game), "what was told and what is shown");
-    check_goals(&told, sheet);
-    check_cards(&told, sheet);
-    check_substitutions(&told, sheet);
-    check_shootout(&told, sheet);
+    let incidents = event_incidents(game);
+    assert_eq!(incidents, document_incidents(game), "the events and the document");
+    check_goals(&incidents, sheet);
+    check_cards(&incidents, sheet);
+    check_substitutions(&incidents, sheet);
+    check_shootout(&incidents, sheet);
     played.check_end();
 }
 
@@ -61,7 +61,7 @@ fn check_result(data: &Value, sheet: &Value) {
 }
 
 /// All incidents in order, from the events.
-fn told(game: &ChannelState) -> Vec<Value> {
+fn event_incidents(game: &ChannelState) -> Vec<Value> {
     let incident = |event: &Value| {
         let mut incident = event.clone();
         if let Some(card) = incident.as_object_mut().expect("an event is an object").remove("card")
@@ -74,7 +74,7 @@ fn told(game: &ChannelState) -> Vec<Value> {
 }
 
 /// The same from the document.
-fn shown(game: &ChannelState) -> Vec<Value> {
+fn document_incidents(game: &ChannelState) -> Vec<Value> {
     let incidents = game.data["incidents"].as_object().expect("incidents are by eid");
     let mut shown: Vec<(u64, Value)> = incidents
         .iter()
@@ -94,8 +94,11 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-fn of_kinds<'a>(told: &'a [Value], kinds: &[&str]) -> Vec<&'a Value> {
-    told.iter().filter(|it| it["kind"].as_str().is_some_and(|kind| kinds.contains(&kind))).collect()
+fn of_kinds<'a>(incidents: &'a [Value], kinds: &[&str]) -> Vec<&'a Value> {
+    incidents
+        .iter()
+        .filter(|it| it["kind"].as_str().is_some_and(|kind| kinds.contains(&kind)))
+        .collect()
 }
 
 fn side(team: &Value, sheet: &Value) -> &'static str {
@@ -132,7 +135,7 @@ fn known(incident: &Value) -> Value {
     out
 }
 
-fn check_goals(told: &[Value], sheet: &Value) {
+fn check_goals(incidents: &[Value], sheet: &Value) {
     let expected = list(&sheet["goals"]).map(|goal| {
         let mut out = common(goal, sheet);
         out["kind"] = json!("goal");
@@ -146,26 +149,26 @@ fn check_goals(told: &[Value], sheet: &Value) {
         out["score"] = json!({"home": goals(home), "away": goals(away)});
         out
     });
-    let goals: Vec<_> = of_kinds(told, &["goal"]).into_iter().map(known).collect();
+    let goals: Vec<_> = of_kinds(incidents, &["goal"]).into_iter().map(known).collect();
     assert_eq!(goals, expected.collect::<Vec<_>>());
 }
 
-fn check_cards(told: &[Value], sheet: &Value) {
+fn check_cards(incidents: &[Value], sheet: &Value) {
     let expected = list(&sheet["cards"]).map(|card| {
         let mut out = common(card, sheet);
         out["kind"] = card["card"].clone();
         out
     });
-    let cards = of_kinds(told, &["yellow", "second_yellow", "red"]);
+    let cards = of_kinds(incidents, &["yellow", "second_yellow", "red"]);
     let cards: Vec<_> = cards.into_iter().map(known).collect();
     assert_eq!(cards, expected.collect::<Vec<_>>());
 }
 
 /// They have no event in the recording: those of one minute have no order, and their minute is the
 /// displayed one.
-fn check_substitutions(told: &[Value], sheet: &Value) {
+fn check_substitutions(incidents: &[Value], sheet: &Value) {
     let key = |row: &Value| (row["minute"].as_u64(), row["off"].to_string());
-    let mut ours: Vec<_> = of_kinds(told, &["substitution"])
+    let mut ours: Vec<_> = of_kinds(incidents, &["substitution"])
         .into_iter()
         .map(|it| {
             let minute = it["minute"].as_u64().expect("a minute");
@@ -188,9 +191,9 @@ fn check_substitutions(told: &[Value], sheet: &Value) {
     assert_eq!(ours, expected);
 }
 
-fn check_shootout(told: &[Value], sheet: &Value) {
+fn check_shootout(incidents: &[Value], sheet: &Value) {
     let kick = |side: &Value, player: &Value, scored: &Value| json!({"side": side, "player": player, "scored": scored});
-    let ours: Vec<_> = of_kinds(told, &["shootout"])
+    let ours: Vec<_> = of_kinds(incidents, &["shootout"])
         .into_iter()
         .map(|it| kick(&it["side"], &it["player"]["name"], &it["scored"]))
         .collect();

@@ -75,7 +75,7 @@ async fn same_site_forms_with_browser_headers_are_accepted() {
 }
 
 #[tokio::test]
-async fn nothing_changes_by_a_get() {
+async fn get_requests_change_nothing() {
     let hub = demo();
     let (mut ann, key) = customer(&hub, "ann@example.org", 1).await;
     for (path, _) in FORMS {
@@ -144,7 +144,7 @@ async fn log_in_leads_to_no_other_host() {
 }
 
 /// Two responses that must be indistinguishable, except for the tokens and the date.
-fn alike(one: &Answer, other: &Answer) {
+fn assert_same(one: &Answer, other: &Answer) {
     let plain = |answer: &Answer| {
         let head: Vec<String> = answer
             .head
@@ -163,29 +163,29 @@ fn alike(one: &Answer, other: &Answer) {
 async fn responses_do_not_reveal_whether_an_address_is_registered() {
     let hub = demo();
     customer(&hub, "ann@example.org", 1).await;
-    let asked = async |page: &str, fields: &[(&str, &str)]| {
+    let submit = async |page: &str, fields: &[(&str, &str)]| {
         Browser::new(&hub).fill(page, page, fields).await
     };
     for (page, more) in
         [("/register/", Some(("password", PASSWORD))), ("/register/sent/", None), ("/reset/", None)]
     {
         let fields = |email| Vec::from_iter([Some(("email", email)), more].into_iter().flatten());
-        let known = asked(page, &fields("ann@example.org")).await;
-        let unknown = asked(page, &fields("nobody@example.org")).await;
+        let known = submit(page, &fields("ann@example.org")).await;
+        let unknown = submit(page, &fields("nobody@example.org")).await;
         assert_eq!(known.status, 303, "{page}: {known:?}");
-        alike(&known, &unknown);
+        assert_same(&known, &unknown);
     }
     // The page shows the input, so both inputs have the same length.
     let wrong = |email| [("email", email), ("password", "wrong in any case")];
-    let known = asked("/login/", &wrong("ann@example.org")).await;
-    let mut unknown = asked("/login/", &wrong("bob@example.org")).await;
+    let known = submit("/login/", &wrong("ann@example.org")).await;
+    let mut unknown = submit("/login/", &wrong("bob@example.org")).await;
     unknown.body = unknown.body.replace("bob@", "ann@");
     assert_eq!(known.status, 422);
-    alike(&known, &unknown);
+    assert_same(&known, &unknown);
 }
 
 #[tokio::test]
-async fn orders_of_others_are_as_unknown_as_those_that_never_were() {
+async fn orders_of_others_look_like_missing_orders() {
     let hub = demo();
     let (mut ann, _) = customer(&hub, "ann@example.org", 1).await;
     let (mut eve, _) = customer(&hub, "eve@example.org", 2).await;
@@ -199,20 +199,20 @@ async fn orders_of_others_are_as_unknown_as_those_that_never_were() {
         let foreign = eve.get(&path).await;
         let unknown = eve.get("/checkout/00000000000000000000000000000000/").await;
         assert_eq!(foreign.status, 404, "{path}: {foreign:?}");
-        alike(&foreign, &unknown);
+        assert_same(&foreign, &unknown);
     }
     eve.get("/dashboard/").await;
     assert_eq!(eve.send(&format!("{order}cancel/"), &[]).await.status, 404);
-    assert!(ann.get(&order).await.body.contains("id=\"pay\""), "somebody else closed the order");
+    assert!(ann.get(&order).await.body.contains("id=\"pay\""), "another account closed the order");
     let strange =
         ["/checkout/'%20OR%201=1--/", "/checkout/%00/", "/checkout/%FF/", "/checkout/../"];
     for path in strange {
         let answer = eve.get(path).await;
         assert_eq!(answer.status, 404, "{path}: {answer:?}");
     }
-    let nobody = Browser::new(&hub).get(&order).await;
+    let anonymous = Browser::new(&hub).get(&order).await;
     let next = format!("/login/?next={order}");
-    assert_eq!(nobody.header("location"), Some(&*next));
+    assert_eq!(anonymous.header("location"), Some(&*next));
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn sql_in_a_field_is_text() {
 }
 
 #[tokio::test]
-async fn a_guessed_link_does_nothing() {
+async fn guessed_link_does_nothing() {
     let hub = demo();
     let mut browser = register(&hub, "ann@example.org").await;
     let link = mailed(&hub, "/verify/", 1).await;
@@ -294,7 +294,7 @@ async fn password_guesses_are_rate_limited_with_retry_after() {
 }
 
 #[tokio::test]
-async fn a_form_that_is_too_long_or_none_is_refused_in_words() {
+async fn overlong_or_non_form_body_is_refused_with_a_page() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     browser.get("/login/").await;
@@ -330,7 +330,7 @@ async fn pages_are_not_cached_and_load_nothing_from_other_origins() {
 }
 
 #[tokio::test]
-async fn cookies_are_for_this_host_and_for_no_script() {
+async fn cookies_are_host_only_and_http_only() {
     let settings = [&QUICK[..], &[("SERVER_PUBLIC_URL", "https://sports.example")]].concat();
     let hub = Hub::start_with(&["serve"], &settings);
     let answer = hub.get("/login/").await;
@@ -344,15 +344,15 @@ async fn cookies_are_for_this_host_and_for_no_script() {
 
 /// This waits only for the response: a long sleep would hide in it.
 #[tokio::test]
-async fn a_body_that_never_comes_is_not_waited_for_without_end() {
+async fn missing_body_times_out() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     browser.get("/login/").await;
     let cookie = format!("mw_visitor={}", browser.cookies["mw_visitor"]);
     let kind = ("content-type", "application/x-www-form-urlencoded");
     let headers = [("cookie", &*cookie), kind, ("content-length", "100")];
-    let asked = hub.request("POST", "/login/", &headers);
-    let answer = tokio::time::timeout(Duration::from_secs(40), asked).await.expect("an answer");
+    let request = hub.request("POST", "/login/", &headers);
+    let answer = tokio::time::timeout(Duration::from_secs(40), request).await.expect("an answer");
     assert_eq!(answer.status, 408, "{answer:?}");
 }
 

@@ -1,13 +1,13 @@
 //! An attacker registers another person's address, guesses the password, or uses up the mail limit.
 //!
-//! The cases come from an independent trial. In each the attacker has his browser and the owner
-//! hers, and only she reads her mail.
+//! The cases come from an independent trial. In each, the attacker and the owner have one browser
+//! each, and only the owner reads the owner's mail.
 
 use super::{PASSWORD, QUICK, customer, demo, log_in, mailed};
 use crate::support::{Browser, Hub, Setting};
 
 const ANN: &str = "ann@example.org";
-const STRANGERS: &str = "the password of a stranger";
+const ATTACKERS: &str = "the password of a stranger";
 const CHOSEN: &str = "what the owner chooses";
 
 async fn register(browser: &mut Browser<'_>, address: &str, password: &str) {
@@ -27,20 +27,20 @@ async fn enters(hub: &Hub, address: &str, password: &str) -> bool {
 async fn choose(hub: &Hub, owner: &mut Browser<'_>, address: &str, path: &str) {
     let page = owner.get(path).await;
     assert!(page.status == 200 && page.body.contains("Choose a password"), "{page:?}");
-    assert!(!enters(hub, address, STRANGERS).await, "looking at the link let the stranger in");
+    assert!(!enters(hub, address, ATTACKERS).await, "opening the link let the attacker in");
     let link = &path["/verify/?link=".len()..];
     let chosen = owner.send("/verify/", &[("link", link), ("password", CHOSEN)]).await;
     assert_eq!(chosen.header("location"), Some("/dashboard/"), "{chosen:?}");
     assert_eq!(owner.get("/dashboard/").await.status, 200);
-    assert!(enters(hub, address, CHOSEN).await && !enters(hub, address, STRANGERS).await);
+    assert!(enters(hub, address, CHOSEN).await && !enters(hub, address, ATTACKERS).await);
 }
 
 /// In each case an attacker registers the address. All cases use one hub; mails are counted.
 #[tokio::test]
-async fn no_click_of_an_owner_sets_the_password_of_a_stranger() {
+async fn owners_click_never_sets_an_attackers_password() {
     let hub = demo();
     // A: the owner gets the mail.
-    register(&mut Browser::new(&hub), "a@example.org", STRANGERS).await;
+    register(&mut Browser::new(&hub), "a@example.org", ATTACKERS).await;
     let link = mailed(&hub, "/verify/", 1).await;
     choose(&hub, &mut Browser::new(&hub), "a@example.org", &link).await;
 
@@ -48,24 +48,24 @@ async fn no_click_of_an_owner_sets_the_password_of_a_stranger() {
     // one click her password is set.
     let mut mails = 1;
     for (address, newest) in [("b1@example.org", false), ("b2@example.org", true)] {
-        let (mut owner, mut stranger) = (Browser::new(&hub), Browser::new(&hub));
+        let (mut owner, mut attacker) = (Browser::new(&hub), Browser::new(&hub));
         register(&mut owner, address, PASSWORD).await;
         let first = mailed(&hub, "/verify/", mails + 1).await;
-        register(&mut stranger, address, STRANGERS).await;
+        register(&mut attacker, address, ATTACKERS).await;
         let second = mailed(&hub, "/verify/", mails + 2).await;
         mails += 2;
         let followed = owner.get(if newest { &second } else { &first }).await;
         assert_eq!(followed.header("location"), Some("/dashboard/"), "{followed:?}");
-        assert!(enters(&hub, address, PASSWORD).await && !enters(&hub, address, STRANGERS).await);
+        assert!(enters(&hub, address, PASSWORD).await && !enters(&hub, address, ATTACKERS).await);
     }
 
     // C and D: the owner requests the mail again, or a password reset.
     for (address, page) in [("c@example.org", "/register/sent/"), ("d@example.org", "/reset/")] {
-        register(&mut Browser::new(&hub), address, STRANGERS).await;
+        register(&mut Browser::new(&hub), address, ATTACKERS).await;
         mailed(&hub, "/verify/", mails + 1).await;
         let mut owner = Browser::new(&hub);
-        let asked = owner.fill(page, page, &[("email", address)]).await;
-        assert_eq!(asked.status, 303, "{page}: {asked:?}");
+        let requested = owner.fill(page, page, &[("email", address)]).await;
+        assert_eq!(requested.status, 303, "{page}: {requested:?}");
         let link = mailed(&hub, "/verify/", mails + 2).await;
         mails += 2;
         choose(&hub, &mut owner, address, &link).await;
@@ -76,7 +76,7 @@ async fn no_click_of_an_owner_sets_the_password_of_a_stranger() {
     let made = command.args(["key", "create", "--email", "e@example.org", "--addon", "websocket"]);
     let made = made.args(["--db", &hub.db()]).output().expect("it runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    register(&mut Browser::new(&hub), "e@example.org", STRANGERS).await;
+    register(&mut Browser::new(&hub), "e@example.org", ATTACKERS).await;
     let link = mailed(&hub, "/verify/", mails + 1).await;
     let mut owner = Browser::new(&hub);
     choose(&hub, &mut owner, "e@example.org", &link).await;
@@ -87,7 +87,7 @@ async fn no_click_of_an_owner_sets_the_password_of_a_stranger() {
 /// The attacker requests mails without end; the owner requests one in a browser that she has used
 /// before.
 #[tokio::test]
-async fn mails_that_strangers_ask_for_leave_the_owner_hers() {
+async fn reset_mails_requested_by_an_attacker_leave_the_owner_hers() {
     let hub = demo();
     let (mut owner, _) = customer(&hub, ANN, 1).await;
     owner.send("/logout/", &[]).await;
@@ -110,20 +110,20 @@ async fn mails_that_strangers_ask_for_leave_the_owner_hers() {
 /// Guesses use up the attempts of unknown browsers, and none of those of browsers that the account
 /// knows.
 #[tokio::test]
-async fn guesses_lock_neither_a_known_browser_out_nor_one_with_a_link_from_a_mail() {
+async fn guesses_do_not_lock_out_a_known_browser_or_a_mailed_link() {
     let few: [Setting; 1] = [("LIMITS_LOG_INS_PER_HOUR_BY_ACCOUNT", "3")];
     let hub = Hub::start_with(&["serve"], &[&QUICK[..], &few].concat());
     let (mut owner, _) = customer(&hub, ANN, 1).await;
     owner.send("/logout/", &[]).await;
     let guess = [("email", ANN), ("password", "a guess among many")];
-    let mut stranger = Browser::new(&hub);
-    stranger.get("/login/").await;
-    let mut last = stranger.send("/login/", &guess).await;
+    let mut attacker = Browser::new(&hub);
+    attacker.get("/login/").await;
+    let mut last = attacker.send("/login/", &guess).await;
     for _ in 0..3 {
-        last = stranger.send("/login/", &guess).await;
+        last = attacker.send("/login/", &guess).await;
     }
     assert_eq!(last.status, 429, "{last:?}");
-    assert!(last.body.contains("/reset/"), "no way round is told: {last:?}");
+    assert!(last.body.contains("/reset/"), "it links to no reset: {last:?}");
     let right = [("email", ANN), ("password", PASSWORD)];
     let unknown = Browser::new(&hub).fill("/login/", "/login/", &right).await;
     assert_eq!(unknown.status, 429, "a new browser waits as well: {unknown:?}");
@@ -149,7 +149,7 @@ async fn guesses_lock_neither_a_known_browser_out_nor_one_with_a_link_from_a_mai
 }
 
 #[tokio::test]
-async fn passwords_that_are_guessed_first_are_refused_in_words() {
+async fn weak_passwords_are_refused_with_a_message() {
     let hub = demo();
     let mut browser = Browser::new(&hub);
     browser.get("/register/").await;

@@ -63,7 +63,7 @@ async fn another_browser_confirms_the_address_by_choosing_the_password() {
 
 /// Mail programs fetch links in advance.
 #[tokio::test]
-async fn looking_whether_a_link_leads_anywhere_does_not_use_it_up() {
+async fn prefetching_a_link_does_not_use_it_up() {
     let hub = demo();
     let mut browser = register(&hub, "ann@example.org").await;
     let fields = [("email", "ann@example.org"), ("password", PASSWORD)];
@@ -74,7 +74,7 @@ async fn looking_whether_a_link_leads_anywhere_does_not_use_it_up() {
         assert!(looked.body.contains("Choose a password"), "{looked:?}");
     }
     let early = browser.fill("/login/", "/login/", &fields).await;
-    assert_eq!(early.status, 422, "whoever fetched the link confirmed it: {early:?}");
+    assert_eq!(early.status, 422, "fetching the link confirmed it: {early:?}");
     let answer = browser.get(&link).await;
     assert_eq!(answer.header("location"), Some("/dashboard/"), "{answer:?}");
 }
@@ -137,7 +137,7 @@ async fn regenerate_ends_the_sockets_of_the_old_key() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_fetched_early_does_not_use_up_the_key() {
+async fn prefetched_page_does_not_use_up_the_key() {
     let hub = demo();
     let mut browser = register(&hub, "ann@example.org").await;
     browser.get(&mailed(&hub, "/verify/", 1).await).await;
@@ -150,12 +150,12 @@ async fn a_page_that_is_fetched_early_does_not_use_up_the_key() {
 }
 
 #[tokio::test]
-async fn a_lost_password_is_replaced_by_mail_and_logs_out_everywhere() {
+async fn password_reset_by_mail_logs_out_everywhere() {
     let hub = demo();
     let (mut browser, key) = customer(&hub, "ann@example.org", 1).await;
     let mut other = Browser::new(&hub);
-    let asked = other.fill("/reset/", "/reset/", &[("email", "ANN@example.org")]).await;
-    assert_eq!(asked.header("location"), Some("/reset/?asked"));
+    let requested = other.fill("/reset/", "/reset/", &[("email", "ANN@example.org")]).await;
+    assert_eq!(requested.header("location"), Some("/reset/?asked"));
     let link = mailed(&hub, "/reset/", 1).await;
     assert_eq!(other.get(&link).await.status, 200);
     assert_eq!(other.get(&link).await.status, 200, "looking at the form does not use the link up");
@@ -194,13 +194,17 @@ async fn changing_the_password_keeps_this_browser_and_logs_out_the_others() {
 }
 
 #[tokio::test]
-async fn the_address_changes_when_the_new_one_is_confirmed() {
+async fn address_changes_when_the_new_one_is_confirmed() {
     let hub = demo();
     let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
     let fields = [("email", "anna@example.org"), ("password", PASSWORD)];
     let page = "/dashboard/settings/";
-    let asked = browser.fill(page, "/dashboard/settings/email/", &fields).await;
-    assert_eq!(asked.header("location"), Some("/dashboard/settings/?done=asked"), "{asked:?}");
+    let requested = browser.fill(page, "/dashboard/settings/email/", &fields).await;
+    assert_eq!(
+        requested.header("location"),
+        Some("/dashboard/settings/?done=asked"),
+        "{requested:?}"
+    );
     assert!(browser.get(page).await.body.contains("ann@example.org"));
     let link = mailed(&hub, "/email/", 1).await;
     let looked = hub.request("GET", &link, &[]).await;
@@ -233,7 +237,7 @@ async fn logging_out_ends_the_session_and_everywhere_ends_all() {
 }
 
 #[tokio::test]
-async fn a_deleted_account_is_gone_and_its_key_too() {
+async fn deleted_account_and_its_key_are_gone() {
     let hub = demo();
     let (mut browser, key) = customer(&hub, "ann@example.org", 1).await;
     let (page, path) = ("/dashboard/settings/", "/dashboard/settings/delete/");

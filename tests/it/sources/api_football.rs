@@ -51,7 +51,7 @@ fn game(client: &Client) -> Option<(&String, &Value)> {
     let is_game = |name: &str| name.starts_with("football/") && !name.contains("/odds");
     let mut games = client.channels.iter().filter(|(name, _)| is_game(name));
     let (name, it) = games.next()?;
-    assert_eq!(games.next().map(|(name, _)| name), None, "two sources tell of one match");
+    assert_eq!(games.next().map(|(name, _)| name), None, "two sources report one match");
     Some((name, &it.data))
 }
 
@@ -60,16 +60,17 @@ const HOLD: Setting = ("FEEDS_HOLD_MS", "500");
 
 #[tokio::test]
 async fn goal_holds_the_odds_of_another_source_and_is_retracted() {
-    let told: Arc<Mutex<String>> = Arc::new(Mutex::new(fixture(&[])));
-    let say = |minutes: &[u16]| *told.lock().expect("no handler panicked") = fixture(minutes);
-    let answer = Arc::clone(&told);
+    let served: Arc<Mutex<String>> = Arc::new(Mutex::new(fixture(&[])));
+    let say = |minutes: &[u16]| *served.lock().expect("no handler panicked") = fixture(minutes);
+    let answer = Arc::clone(&served);
     let mut scores = Server::start(move |_| {
         let quota = "x-ratelimit-requests-remaining";
         Reply::ok(&answer.lock().expect("no handler panicked")).with(quota, "7000")
     })
     .await;
     // Each response has a different price, so that there are always prices from after the goal.
-    let odds = Server::start(|asked| Reply::ok(&odds_api::odds(["2.1", "2.2"][asked.number % 2])));
+    let odds =
+        Server::start(|request| Reply::ok(&odds_api::odds(["2.1", "2.2"][request.number % 2])));
     let odds = odds.await;
     let table = format!(
         "{}[[source]]\nname = \"scores\"\nkind = \"api-football\"\nkey = {SECRET:?}\n\
@@ -81,9 +82,9 @@ async fn goal_holds_the_odds_of_another_source_and_is_retracted() {
     let mut client = follower(&hub).await;
     until(&mut client, "odds", "live").await;
     until(&mut client, "scores", "live").await;
-    let asked = scores.next_request().await;
-    assert_eq!(asked.target, "/fixtures?live=all");
-    assert_eq!(asked.headers["x-apisports-key"], SECRET);
+    let request = scores.next_request().await;
+    assert_eq!(request.target, "/fixtures?live=all");
+    assert_eq!(request.headers["x-apisports-key"], SECRET);
     let joined = |client: &Client| {
         let refs = game(client).and_then(|(_, game)| game["refs"].as_object());
         refs.is_some_and(|refs| refs.len() == 2)

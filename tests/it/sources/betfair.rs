@@ -79,9 +79,9 @@ impl Provider {
             caller.authenticate().await?;
             caller.subscription().await
         };
-        let asked = timeout(PATIENCE, asking).await.expect("it subscribes in time");
-        let asked = asked.expect("it is authenticated");
-        (caller, asked)
+        let request = timeout(PATIENCE, asking).await.expect("it subscribes in time");
+        let request = request.expect("it is authenticated");
+        (caller, request)
     }
 
     /// Stops listening, and resets the connection.
@@ -96,7 +96,7 @@ impl Provider {
     }
 }
 
-/// A connection that is kept alive by heartbeats between messages.
+/// A connection that heartbeats keep alive between messages.
 pub(super) struct HeartbeatConnection {
     orders: mpsc::Sender<Order>,
     task: JoinHandle<(Caller, Instant)>,
@@ -107,29 +107,32 @@ struct Order(usize, oneshot::Sender<()>);
 
 impl HeartbeatConnection {
     /// `at`: the caller's position in the stream.
-    pub(super) fn new(stream: &Arc<Stream>, caller: Caller, asked: &Value, at: usize) -> Self {
+    pub(super) fn new(stream: &Arc<Stream>, caller: Caller, request: &Value, at: usize) -> Self {
         let (orders, taken) = mpsc::channel(1);
-        let task = attend(Arc::clone(stream), caller, asked.clone(), at, taken);
+        let task = attend(Arc::clone(stream), caller, request.clone(), at, taken);
         Self { orders, task: tokio::spawn(task) }
     }
 
     async fn play(&self, until: usize) {
-        let (tell, told) = oneshot::channel();
-        self.orders.send(Order(until, tell)).await.expect("somebody reads");
-        timeout(PATIENCE, told).await.expect("it is played in time").expect("somebody reads");
+        let (reply, replied) = oneshot::channel();
+        self.orders.send(Order(until, reply)).await.expect("the receiver is open");
+        timeout(PATIENCE, replied)
+            .await
+            .expect("it is played in time")
+            .expect("the receiver is open");
     }
 
     /// Falls silent; returns the connection, and the time of the last byte.
     pub(super) async fn silent(self) -> (Caller, Instant) {
         drop(self.orders);
-        self.task.await.expect("somebody reads")
+        self.task.await.expect("the receiver is open")
     }
 }
 
 async fn attend(
     stream: Arc<Stream>,
     mut caller: Caller,
-    asked: Value,
+    request: Value,
     mut at: usize,
     mut orders: mpsc::Receiver<Order>,
 ) -> (Caller, Instant) {
@@ -139,13 +142,13 @@ async fn attend(
         select! {
             order = orders.recv() => {
                 let Some(Order(until, done)) = order else { return (caller, last) };
-                stream.play(&mut caller, &asked, at..until).await.expect("somebody reads");
+                stream.play(&mut caller, &request, at..until).await.expect("the receiver is open");
                 at = until;
                 done.send(()).expect("it is waited for");
             }
             _ = beats.tick() => {
-                let beat = Stream::heartbeat(&asked["id"], at, false);
-                caller.send(&beat).await.expect("somebody reads");
+                let beat = Stream::heartbeat(&request["id"], at, false);
+                caller.send(&beat).await.expect("the receiver is open");
             }
         }
         last = Instant::now();
@@ -195,24 +198,24 @@ fn recorded(file: &str) -> Option<Vec<String>> {
 }
 
 #[tokio::test]
-async fn own_stream_that_is_cut_off_is_whole_again_by_a_resume() {
+async fn own_stream_recovers_from_a_disconnect_by_a_resume() {
     check_cut(&own_stream(), true).await;
 }
 
 #[tokio::test]
-async fn own_stream_that_is_cut_off_is_whole_again_by_an_image() {
+async fn own_stream_recovers_from_a_disconnect_by_an_image() {
     check_cut(&own_stream(), false).await;
 }
 
 #[tokio::test]
-async fn recorded_race_that_is_cut_off_is_whole_again() {
+async fn recorded_race_recovers_from_a_disconnect() {
     let Some(lines) = recorded("racing-1.241629436.live.jsonl.gz") else { return };
     check_cut(&lines, true).await;
     check_cut(&lines, false).await;
 }
 
 #[tokio::test]
-async fn recorded_tennis_that_is_cut_off_is_whole_again() {
+async fn recorded_tennis_recovers_from_a_disconnect() {
     let Some(lines) = recorded("tennis-29788457-4-markets.pro.jsonl.gz") else { return };
     check_cut(&lines, true).await;
 }
@@ -232,10 +235,10 @@ async fn check_cut(lines: &[String], resumes: bool) {
     assert_eq!(why["kind"], "betfair-stream");
     check_metric(&hub, "exchange", "recovering").await;
 
-    let (mut caller, asked) = provider.subscribed().await;
-    assert_eq!(Stream::resumed(&asked), None, "it knows nothing yet");
-    let at = stream.catch_up(&mut caller, &asked, 0, 1).await.expect("somebody reads");
-    let attended = HeartbeatConnection::new(&stream, caller, &asked, at);
+    let (mut caller, request) = provider.subscribed().await;
+    assert_eq!(Stream::resumed(&request), None, "it knows nothing yet");
+    let at = stream.catch_up(&mut caller, &request, 0, 1).await.expect("the receiver is open");
+    let attended = HeartbeatConnection::new(&stream, caller, &request, at);
     until(&mut client, "exchange", "live").await;
     check_metric(&hub, "exchange", "live").await;
     attended.play(middle).await;
@@ -257,15 +260,19 @@ async fn check_cut(lines: &[String], resumes: bool) {
     }
 
     provider.restart().await;
-    let (mut caller, asked) = provider.subscribed().await;
-    let known = Stream::resumed(&asked);
-    assert!(known.is_some_and(|at| at <= middle), "{asked}");
-    let asked = if resumes { asked } else { anew(&provider, &mut caller, &asked).await };
+    let (mut caller, request) = provider.subscribed().await;
+    let known = Stream::resumed(&request);
+    assert!(known.is_some_and(|at| at <= middle), "{request}");
+    let request = if resumes {
+        request
+    } else {
+        resubscribe_for_image(&provider, &mut caller, &request).await
+    };
     until(&mut client, "exchange", "recovering").await;
     check_held(&client, "recovering");
     let missed = middle + (end - middle) / 3;
-    let at = stream.catch_up(&mut caller, &asked, missed, 2).await.expect("somebody reads");
-    let attended = HeartbeatConnection::new(&stream, caller, &asked, at);
+    let at = stream.catch_up(&mut caller, &request, missed, 2).await.expect("the receiver is open");
+    let attended = HeartbeatConnection::new(&stream, caller, &request, at);
     until(&mut client, "exchange", "live").await;
     for (name, book) in held.keys().map(|name| (name, &client.channels[name])) {
         let of = &held[name]["eid"];
@@ -281,8 +288,8 @@ async fn check_cut(lines: &[String], resumes: bool) {
     attended.play(end).await;
     // When it is late, the client knows that everything before it has arrived.
     let (mut caller, _) = attended.silent().await;
-    let late = Stream::heartbeat(&asked["id"], end, true);
-    caller.send(&late).await.expect("somebody reads");
+    let late = Stream::heartbeat(&request["id"], end, true);
+    caller.send(&late).await.expect("the receiver is open");
     let late = until(&mut client, "exchange", "late").await;
     assert_eq!(late["quarantined"], 0);
     let last = latecomer(&hub).await;
@@ -291,15 +298,15 @@ async fn check_cut(lines: &[String], resumes: bool) {
 }
 
 /// Refuses the requested position; the next connection requests an image.
-async fn anew(provider: &Provider, caller: &mut Caller, asked: &Value) -> Value {
-    caller.refuse(asked, "INVALID_CLOCK", true).await.expect("somebody reads");
-    let (next, asked) = provider.subscribed().await;
-    assert_eq!(Stream::resumed(&asked), None, "the position was refused");
+async fn resubscribe_for_image(provider: &Provider, caller: &mut Caller, request: &Value) -> Value {
+    caller.refuse(request, "INVALID_CLOCK", true).await.expect("the receiver is open");
+    let (next, request) = provider.subscribed().await;
+    assert_eq!(Stream::resumed(&request), None, "the position was refused");
     *caller = next;
-    asked
+    request
 }
 
-/// For each book that the hub holds, the event that says so.
+/// For each book that the hub holds, the event that reports the hold.
 fn holds(client: &Client) -> BTreeMap<String, Value> {
     let books = ending(client, "/odds/betfair").into_iter();
     let of_feed = |book: &ChannelState| {
@@ -371,21 +378,21 @@ async fn book_is_held_until_the_image_is_complete() {
     let mut provider = Provider::start().await;
     let hub = serve(&provider.table("exchange"));
     let mut client = follower(&hub).await;
-    let (mut caller, asked) = provider.subscribed().await;
-    stream.catch_up(&mut caller, &asked, 20, 1).await.expect("somebody reads");
+    let (mut caller, request) = provider.subscribed().await;
+    stream.catch_up(&mut caller, &request, 20, 1).await.expect("the receiver is open");
     until(&mut client, "exchange", "live").await;
     provider.kill(caller);
     until(&mut client, "exchange", "down").await;
     provider.restart().await;
-    let (mut caller, asked) = provider.subscribed().await;
-    let asked = anew(&provider, &mut caller, &asked).await;
+    let (mut caller, request) = provider.subscribed().await;
+    let request = resubscribe_for_image(&provider, &mut caller, &request).await;
     until(&mut client, "exchange", "recovering").await;
-    let image = stream.image(&asked["id"], 20, 2);
+    let image = stream.image(&request["id"], 20, 2);
     let [first, second] = &image[..] else { panic!("{} segments", image.len()) };
     // A new price shows that the first half has been received.
     let changed = first.replace("[1.4,5.25]", "[1.4,6.25]");
     assert_ne!(changed, *first);
-    caller.send(&changed).await.expect("somebody reads");
+    caller.send(&changed).await.expect("the receiver is open");
     let taken = |client: &Client| {
         let books = ending(client, "/odds/betfair");
         books.iter().any(|(_, book)| book.data.to_string().contains("6.25"))
@@ -393,7 +400,7 @@ async fn book_is_held_until_the_image_is_complete() {
     client.until(taken).await;
     check_held(&client, "recovering");
     assert_eq!(source(&client, "exchange")["state"], "recovering");
-    caller.send(second).await.expect("somebody reads");
+    caller.send(second).await.expect("the receiver is open");
     until(&mut client, "exchange", "live").await;
     let books = ending(&client, "/odds/betfair");
     assert_eq!(books.len(), 2);
@@ -413,7 +420,7 @@ async fn refused_key_is_reported_and_never_shown() {
     let mut caller = provider.accept().await;
     let request = timeout(PATIENCE, caller.request()).await.expect("in time").expect("a request");
     assert_eq!(json!([request["appKey"], request["session"]]), json!(SECRETS));
-    caller.refuse(&request, "INVALID_APP_KEY", true).await.expect("somebody reads");
+    caller.refuse(&request, "INVALID_APP_KEY", true).await.expect("the receiver is open");
     let down = until(&mut client, "exchange", "down").await;
     assert_eq!(down["why"], "refused: INVALID_APP_KEY, needs operator action");
     check_metric(&hub, "exchange", "down").await;
@@ -433,7 +440,7 @@ async fn session_that_was_renewed_is_used_for_the_next_connection() {
     assert_eq!(request["session"], "SECRET-OLD-SESSION");
     std::fs::write(&file, SECRETS[1]).expect("a file");
     let refusal = "INVALID_SESSION_INFORMATION";
-    caller.refuse(&request, refusal, true).await.expect("somebody reads");
+    caller.refuse(&request, refusal, true).await.expect("the receiver is open");
     let down = until(&mut client, "exchange", "down").await;
     assert!(down["why"].as_str().is_some_and(|why| why.contains(refusal)), "{down}");
     let mut caller = provider.accept().await;

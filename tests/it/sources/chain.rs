@@ -108,7 +108,7 @@ fn key((id, _): (&String, &Value)) -> String {
 }
 
 #[tokio::test]
-async fn chained_hub_has_what_the_first_has_and_vouches_for_no_more() {
+async fn chained_hub_has_the_documents_and_suspensions_of_the_first() {
     let peer = Peer::start().await;
     let first = serve_with(&websocket::table(&peer), &FAST);
     let (address, folder) = (first.address.clone(), Arc::clone(&first.folder));
@@ -151,7 +151,7 @@ async fn chained_hub_has_what_the_first_has_and_vouches_for_no_more() {
 }
 
 #[tokio::test]
-async fn chained_demo_is_the_same_behind_a_restart() {
+async fn chained_demo_is_the_same_after_a_restart() {
     let first = Hub::start_with(&["serve"], &FAST);
     let (address, folder) = (first.address.clone(), Arc::clone(&first.folder));
     let key = first.key(&crate::support::ALL_ADDONS);

@@ -36,8 +36,8 @@ fn serve_with(tables: &str, settings: &[Setting]) -> Hub {
 
 fn serve_at(listen: &str, folder: Arc<TempDir>, tables: &str, settings: &[Setting]) -> Hub {
     // Next to the folder that is searched for secrets afterwards.
-    let kept = tempfile::tempdir().expect("a temporary folder");
-    let file = kept.path().join("matchwire.toml");
+    let config_folder = tempfile::tempdir().expect("a temporary folder");
+    let file = config_folder.path().join("matchwire.toml");
     fs::write(&file, tables).expect("a file of settings");
     let file = file.to_str().expect("a path of text");
     Hub::start_at(listen, folder, &["serve", "--config", file], settings)

@@ -46,9 +46,9 @@ type Offer = Arc<Mutex<&'static str>>;
 /// Responds like the provider: not modified for a client that has the current version.
 fn answer(offer: &Offer) -> impl Fn(&ReceivedRequest) -> Reply + Send + Sync + use<> {
     let offer = Arc::clone(offer);
-    move |asked| {
+    move |request| {
         let home = *offer.lock().expect("no handler panicked");
-        let known = asked.headers.get("if-none-match").is_some_and(|etag| *etag == *home);
+        let known = request.headers.get("if-none-match").is_some_and(|etag| *etag == *home);
         let reply = if known { Reply::status(304) } else { Reply::ok(&odds(home)) };
         reply.with("etag", home).with("x-requests-remaining", "4999").with("x-requests-used", "1")
     }
@@ -60,7 +60,7 @@ fn home_price(client: &Client) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn polled_odds_are_held_while_their_provider_is_away() {
+async fn polled_odds_are_held_while_their_provider_is_down() {
     let offer: Offer = Arc::new(Mutex::new("2.1"));
     let mut server = Server::start(answer(&offer)).await;
     let port = server.addr.port();
@@ -69,11 +69,11 @@ async fn polled_odds_are_held_while_their_provider_is_away() {
     let live = until(&mut client, "odds", "live").await;
     assert_eq!(live["kind"], "the-odds-api");
     client.until(|client| home_price(client) == Some("2.1")).await;
-    let asked = server.next_request().await;
+    let request = server.next_request().await;
     let expected = format!(
         "/v4/sports/soccer_epl/odds?regions=eu&markets=h2h&oddsFormat=decimal&apiKey={SECRET}"
     );
-    assert_eq!(asked.target, expected);
+    assert_eq!(request.target, expected);
     // Unmodified responses are not sent again, and keep the source live.
     while server.next_request().await.headers.get("if-none-match").is_none_or(|etag| etag != "2.1")
     {

@@ -31,8 +31,8 @@ impl Recorder {
     }
 
     /// Waits until it reports this state of the source.
-    async fn says(&mut self, state: &'static str) {
-        let said = BufReader::new(self.0.stdout.take().expect("nobody else reads it"));
+    async fn wait_for_state(&mut self, state: &'static str) {
+        let said = BufReader::new(self.0.stdout.take().expect("it has one reader"));
         let reading = tokio::task::spawn_blocking(move || {
             let mut lines = said.lines().map_while(Result::ok);
             assert!(lines.any(|line| line == state), "it ended without being {state}");
@@ -59,7 +59,7 @@ async fn recording_of_a_source_is_replayed() {
     let mut recorder = Recorder::start(folder.path(), &table(&peer));
     let mut socket = begun(&peer).await;
     say(&mut socket, &lines([2, 1], "2.10")).await;
-    recorder.says("live").await;
+    recorder.wait_for_state("live").await;
     let printed = recorder.stop();
     assert!(!printed.contains(SECRET), "{printed}");
 
@@ -87,13 +87,13 @@ async fn recording_of_a_source_is_replayed() {
 }
 
 #[tokio::test]
-async fn an_older_recording_is_never_written_over() {
+async fn existing_recording_is_never_overwritten() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let peer = Peer::start().await;
     fs::write(folder.path().join("lines.zst"), "an older one").expect("a file");
     let recorder = Recorder::start(folder.path(), &table(&peer));
     let ended = recorder.0.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(1));
-    let kept = fs::read(folder.path().join("lines.zst")).expect("it is there");
-    assert_eq!(kept, b"an older one");
+    let recorded = fs::read(folder.path().join("lines.zst")).expect("it is there");
+    assert_eq!(recorded, b"an older one");
 }

@@ -27,7 +27,7 @@ async fn held(client: &mut Client) -> (Value, Instant) {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "what was measured is said, and judged by nobody")]
+#[expect(clippy::print_stdout, reason = "measurements are printed and not asserted")]
 fn say(what: &str, mut took: Vec<Duration>) {
     took.sort_unstable();
     let (median, most) = (took[took.len() / 2], took[took.len() - 1]);
@@ -41,11 +41,11 @@ async fn silent_connection_is_late_within_its_deadline_and_live_after_the_next_m
     let provider = Provider::start().await;
     let hub = serve_with(&provider.table("exchange"), &QUIETLY);
     let mut client = follower(&hub).await;
-    let (mut caller, asked) = provider.subscribed().await;
-    let at = stream.catch_up(&mut caller, &asked, 10, 1).await.expect("somebody reads");
+    let (mut caller, request) = provider.subscribed().await;
+    let at = stream.catch_up(&mut caller, &request, 10, 1).await.expect("the receiver is open");
     let mut took = Vec::new();
     for round in 0..ROUNDS {
-        let attended = HeartbeatConnection::new(&stream, caller, &asked, at);
+        let attended = HeartbeatConnection::new(&stream, caller, &request, at);
         until(&mut client, "exchange", "live").await;
         let last;
         (caller, last) = attended.silent().await;
@@ -64,22 +64,22 @@ async fn silent_connection_is_late_within_its_deadline_and_live_after_the_next_m
 /// With the defaults: the source gives up a silent connection before the hub's deadline has passed,
 /// and the held books are released when it has resumed.
 #[tokio::test]
-async fn silent_connection_is_given_up_and_another_goes_on_from_there() {
+async fn silent_connection_is_replaced_and_the_next_resumes() {
     let lines = own_stream();
     let stream = std::sync::Arc::new(Stream::new(lines.iter().map(String::as_str)));
     let provider = Provider::start().await;
     let usual = provider.table("exchange").replace("silence_ms = 5000\n", "");
     let hub = serve_with(&usual, &QUIETLY);
     let mut client = follower(&hub).await;
-    let (mut caller, asked) = provider.subscribed().await;
-    let at = stream.catch_up(&mut caller, &asked, 10, 1).await.expect("somebody reads");
+    let (mut caller, request) = provider.subscribed().await;
+    let at = stream.catch_up(&mut caller, &request, 10, 1).await.expect("the receiver is open");
     until(&mut client, "exchange", "live").await;
     // It sends nothing more, and stays open.
-    let (mut again, asked) = provider.subscribed().await;
-    assert!(asked["clk"].is_string(), "it asks for what comes after that: {asked}");
+    let (mut again, request) = provider.subscribed().await;
+    assert!(request["clk"].is_string(), "it asks for what comes after that: {request}");
     let (frame, _) = held(&mut client).await;
     assert_eq!(frame["patch"]["suspended"], true, "{frame}");
-    stream.catch_up(&mut again, &asked, at, 1).await.expect("somebody reads");
+    stream.catch_up(&mut again, &request, at, 1).await.expect("the receiver is open");
     until(&mut client, "exchange", "live").await;
     drop(caller);
 }
@@ -99,11 +99,11 @@ async fn check_reset(stream: &std::sync::Arc<Stream>) -> Duration {
     let provider = Provider::start().await;
     let hub: Hub = serve_with(&provider.table("exchange"), &QUIETLY);
     let mut client = follower(&hub).await;
-    let (mut caller, asked) = provider.subscribed().await;
-    let at = stream.catch_up(&mut caller, &asked, 10, 1).await.expect("somebody reads");
+    let (mut caller, request) = provider.subscribed().await;
+    let at = stream.catch_up(&mut caller, &request, 10, 1).await.expect("the receiver is open");
     until(&mut client, "exchange", "live").await;
-    let last = stream.message(&asked["id"], at);
-    caller.send(&last).await.expect("somebody reads");
+    let last = stream.message(&request["id"], at);
+    caller.send(&last).await.expect("the receiver is open");
     let last = Instant::now();
     caller.reset();
     let (frame, seen) = held(&mut client).await;

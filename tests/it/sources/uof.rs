@@ -52,8 +52,8 @@ async fn odds_of_a_sport_that_only_the_routing_key_names_are_held_while_the_brok
     odds(&provider, 1, 7, "2.10").await;
     client.until(|client| price(client) == Some("2.1")).await;
     // The hold of a book preempts the updates of its match.
-    let told = |client: &Client| ending(client, "").iter().all(|(_, it)| it.seq > 0);
-    client.until(told).await;
+    let has_updates = |client: &Client| ending(client, "").iter().all(|(_, it)| it.seq > 0);
+    client.until(has_updates).await;
     check_held(&client, "recovering");
     provider.complete(&recovery).await;
     until(&mut client, "uof", "live").await;

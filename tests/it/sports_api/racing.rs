@@ -38,9 +38,9 @@ async fn meeting() -> Stage {
     ] {
         let start = stage.now + from_now;
         let fixture = json!({"competition": {"name": "Aintree", "key": "aintree"}, "start": start});
-        stage.tell("horseracing", name, json!({"fixture": fixture}));
+        stage.add_fact("horseracing", name, json!({"fixture": fixture}));
         let race = json!({"status": status, "runners": runners});
-        stage.tell("horseracing", name, json!({"race": race}));
+        stage.add_fact("horseracing", name, json!({"race": race}));
     }
     let define = json!({
         "kind": "win", "status": "open", "in_play": false,
@@ -52,7 +52,7 @@ async fn meeting() -> Stage {
         json!({"prices": {"selections": [{"id": "11", "price": "4.00"}]}}),
     ] {
         let odds = json!({"book": "acme", "market": "w", "change": change});
-        stage.tell("horseracing", "next", json!({"odds": odds}));
+        stage.add_fact("horseracing", "next", json!({"odds": odds}));
     }
     stage.push().await;
     let states = [json!("archived"), json!("live"), json!("prematch")];
@@ -82,7 +82,7 @@ async fn races_are_shown_in_every_state() {
     let winner = race["runners"]
         .as_array()
         .and_then(|all| all.iter().find(|runner| runner["finish_position"] == 1));
-    let winner = winner.expect("somebody has won");
+    let winner = winner.expect("there is a winner");
     assert_eq!(
         (&winner["horse"]["name"], &winner["program_number"]),
         (&json!("Red Rum"), &json!(8))

@@ -43,13 +43,13 @@ fn won(answer: &Value) -> Value {
 /// The games of each completed set: from its last game, and the breaks in it.
 fn check_sets(answer: &Value, sheet: &Value, breaks: bool) {
     let sets = answer["sets"].as_array().expect("a list of sets");
-    let told =
+    let expected =
         sheet["sets_by_replay"].as_array().or_else(|| sheet["sets"].as_array()).expect("sets");
-    for (set, told) in sets.iter().zip(told) {
+    for (set, expected) in sets.iter().zip(expected) {
         let games = set["games"].as_array().expect("a list of games");
         let last = games.last().expect("a game");
-        assert_eq!(json!([last["player1_games"], last["player2_games"]]), told["games"]);
-        let sum = told["games"].as_array().expect("a pair").iter().filter_map(Value::as_u64);
+        assert_eq!(json!([last["player1_games"], last["player2_games"]]), expected["games"]);
+        let sum = expected["games"].as_array().expect("a pair").iter().filter_map(Value::as_u64);
         assert_eq!(games.len() as u64, sum.sum::<u64>());
     }
     let broken = |side: u64| {
@@ -130,13 +130,13 @@ async fn points_of_the_slams() {
 #[tokio::test]
 async fn points_are_strings() {
     let Some((hub, key, sheet)) = played("pointbypoint-strings/matches.csv") else { return };
-    let told = sheet["matches"].as_array().expect("a list of matches");
+    let sheets = sheet["matches"].as_array().expect("a list of matches");
     let all = format!("{P}/matches/?date_from=2000-01-01&limit=200");
     let has_all = |page: &Value| {
-        page["count"] == told.len() && each(page, "/winner_id").iter().all(Value::is_u64)
+        page["count"] == sheets.len() && each(page, "/winner_id").iter().all(Value::is_u64)
     };
     let page = hub.json_until(&key, &all, has_all).await;
-    for sheet in told {
+    for sheet in sheets {
         let rows = page["results"].as_array().expect("rows");
         let row = rows.iter().find(|row| {
             row["player1"]["name"] == sheet["server1"]
@@ -170,5 +170,5 @@ async fn runners_of_a_market() {
     let list = format!("/horseracing/api/v2/runners/?race={race}");
     let is_settled = |page: &Value| each(page, "/finish_position").contains(&json!(1));
     let runners = hub.json_until(&key, &list, is_settled).await;
-    assert_eq!(each(&runners, "/horse"), vec![Value::Null; 9], "Betfair names nobody");
+    assert_eq!(each(&runners, "/horse"), vec![Value::Null; 9], "Betfair gives no names");
 }

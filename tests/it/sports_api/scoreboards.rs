@@ -14,13 +14,13 @@ async fn league(sport: &str, outcomes: [&str; 2]) -> Stage {
         "status": "finished", "score": [3, 1], "periods": [[1, 0], [1, 1], [1, 0]],
         "winner": "home",
     });
-    stage.tell(sport, "past", json!({"scoreboard": finished}));
+    stage.add_fact(sport, "past", json!({"scoreboard": finished}));
     let live = json!({
         "status": "live", "score": [2, 1], "periods": [[2, 0], [0, 1]], "period": "p2",
         "clock": {"second": 301, "running": false},
     });
-    stage.tell(sport, "now", json!({"scoreboard": live}));
-    stage.tell(sport, "next", json!({"scoreboard": {"status": "not_started"}}));
+    stage.add_fact(sport, "now", json!({"scoreboard": live}));
+    stage.add_fact(sport, "next", json!({"scoreboard": {"status": "not_started"}}));
     let [home, away] = outcomes;
     stage.prices(sport, "next", "acme", &[(home, "3.00"), (away, "1.50")]);
     stage.prices(sport, "next", "big-book", &[(home, "3.00"), (away, "1.50")]);
@@ -206,10 +206,10 @@ async fn darts() {
     assert_eq!(each(&rankings, "/player/name"), ["Red", "Blue"]);
     assert_eq!(each(&rankings, "/points"), [1516, 1484]);
     // SERVICE section 8, row 12. No tournament here is marked as part of the tour.
-    for (asked, told) in [("PDC", "PDC"), ("pdc", "PDC"), ("ProTour", "ProTour")] {
-        let rows = get(format!("rankings/?type={asked}")).await;
-        assert_eq!(each(&rows, "/player/name"), ["Red", "Blue"], "{asked}");
-        assert_eq!(each(&rows, "/type"), [told, told]);
+    for (requested, expected) in [("PDC", "PDC"), ("pdc", "PDC"), ("ProTour", "ProTour")] {
+        let rows = get(format!("rankings/?type={requested}")).await;
+        assert_eq!(each(&rows, "/player/name"), ["Red", "Blue"], "{requested}");
+        assert_eq!(each(&rows, "/type"), [expected, expected]);
     }
     assert_eq!(get("rankings/?type=nonsense".to_owned()).await["count"], 0);
     let red = rankings["results"][0]["player"]["id"].as_u64().expect("an id");

@@ -19,15 +19,15 @@ async fn tour() -> Stage {
     let mut stage = Stage::new();
     let status = |status: &str| json!({"tennis": {"status": status}});
     stage.fixture("tennis", "past", ["A. One", "B. Two"], -20 * DAY);
-    stage.tell("tennis", "past", status("finished"));
-    stage.tell("tennis", "past", score(&[[6, 3], [6, 4]], Some("p1")));
+    stage.add_fact("tennis", "past", status("finished"));
+    stage.add_fact("tennis", "past", score(&[[6, 3], [6, 4]], Some("p1")));
     stage.fixture("tennis", "now", ["A. One", "C. Three"], -HOUR);
-    stage.tell("tennis", "now", status("live"));
-    stage.tell("tennis", "now", score(&[[6, 3], [2, 1]], None));
+    stage.add_fact("tennis", "now", status("live"));
+    stage.add_fact("tennis", "now", score(&[[6, 3], [2, 1]], None));
     stage.fixture("tennis", "next", ["B. Two", "A. One"], 2 * DAY);
-    stage.tell("tennis", "next", status("not_started"));
+    stage.add_fact("tennis", "next", status("not_started"));
     stage.fixture("tennis", "far", ["B. Two", "C. Three"], 20 * DAY);
-    stage.tell("tennis", "far", status("not_started"));
+    stage.add_fact("tennis", "far", status("not_started"));
     stage.prices("tennis", "next", "acme", &[("p1", "4.00"), ("p2", "1.3333")]);
     stage.push().await;
     stage.until(&format!("{P}/matches/?date_from=2020-01-01"), |page| page["count"] == 4).await;
@@ -38,7 +38,7 @@ async fn tour() -> Stage {
 }
 
 #[tokio::test]
-async fn the_next_seven_days_are_the_default() {
+async fn next_seven_days_are_the_default() {
     let stage = tour().await;
     let page = stage.get(&format!("{P}/matches/?player_id=7&tz=UTC")).await;
     let names = each(&page, "/player1/name");
@@ -74,7 +74,7 @@ async fn the_next_seven_days_are_the_default() {
 }
 
 #[tokio::test]
-async fn players_are_ranked_and_foreseen_by_results_and_prices() {
+async fn players_are_ranked_and_predicted_by_results_and_prices() {
     let stage = tour().await;
     let rankings = stage.get(&format!("{P}/rankings/?limit=900")).await;
     assert_eq!(each(&rankings, "/player/name"), ["A. One", "B. Two"]);
@@ -92,7 +92,7 @@ async fn players_are_ranked_and_foreseen_by_results_and_prices() {
     let players = stage.get(&format!("{P}/players/?search=one&gender=m")).await;
     assert_eq!(each(&players, "/current_ranking/position"), [1], "{players}");
     assert_eq!(each(&players, "/current_ranking/type"), ["ATP"], "{players}");
-    assert_eq!(each(&players, "/country_name"), [""], "no feed tells it");
+    assert_eq!(each(&players, "/country_name"), [""], "no feed reports it");
     assert_eq!(stage.get(&format!("{P}/players/?gender=F")).await["count"], 0);
     let tournament = stage.get(&format!("{P}/tournaments/?circuit=atp")).await;
     assert_eq!(each(&tournament, "/active"), [true], "{tournament}");
@@ -133,16 +133,16 @@ async fn players_are_ranked_and_foreseen_by_results_and_prices() {
     assert_eq!((&box_score["p1_games_won"], &box_score["p2_games_won"]), (&json!(12), &json!(7)));
     for name in ["service_games", "service_games_won", "break_points_converted_pct"] {
         for player in ["p1", "p2"] {
-            let told = box_score.get(format!("{player}_{name}"));
-            assert_eq!(told, Some(&Value::Null), "its points were not told: {player}_{name}");
+            let value = box_score.get(format!("{player}_{name}"));
+            assert_eq!(value, Some(&Value::Null), "its points were not reported: {player}_{name}");
         }
     }
     let far = stage
         .get(&format!("{P}/matches/?date_from=2020-01-01&player={}", row["opponent"]["id"]))
         .await;
     let far = far["results"].as_array().and_then(|rows| rows.last()).expect("a match to come");
-    let strangers = stage.get(&format!("{P}/matches/{}/h2h/", far["id"])).await;
-    assert_eq!(strangers["h2h"], Value::Null, "they never met");
+    let unmet = stage.get(&format!("{P}/matches/{}/h2h/", far["id"])).await;
+    assert_eq!(unmet["h2h"], Value::Null, "they never met");
     let best = stage.get(&format!("{P}/odds/best/?limit=10")).await;
     assert_eq!(each(&best, "/match_id"), [next], "one match has prices");
     assert_eq!(each(&best, "/odds_player1"), [json!(4.0)]);
@@ -154,5 +154,5 @@ async fn players_are_ranked_and_foreseen_by_results_and_prices() {
         (&json!("multi"), &json!(1.3333))
     );
     let text = stage.ask(&format!("{P}/matches/{next}/odds/")).await.body;
-    assert!(text.contains("\"odds_player1\":4.00,"), "digits stay as they were told: {text}");
+    assert!(text.contains("\"odds_player1\":4.00,"), "digits stay as they were reported: {text}");
 }

@@ -155,7 +155,7 @@ impl Bank {
                 }
             }
         };
-        self.ledger.events.send(event).await.expect("somebody sends them");
+        self.ledger.events.send(event).await.expect("the sender is running");
         self.ledger.agreed.send_modify(|count| *count += 1);
     }
 
@@ -393,7 +393,7 @@ impl Ledger {
             }
             (checkout.shown(), self.event("PAYMENT.CAPTURE.COMPLETED", &checkout.capture()))
         };
-        self.events.send(event).await.expect("somebody sends them");
+        self.events.send(event).await.expect("the sender is running");
         (201, shown)
     }
 

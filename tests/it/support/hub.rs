@@ -182,8 +182,8 @@ impl Hub {
                 pause().await;
             }
         };
-        let asked = timeout(PATIENCE, asking).await;
-        asked.unwrap_or_else(|_| panic!("{path} did not come so far: {last:?}"))
+        let result = timeout(PATIENCE, asking).await;
+        result.unwrap_or_else(|_| panic!("{path} did not come so far: {last:?}"))
     }
 
     /// Pushes lines of facts to the source `acme`, which accepts all of them.

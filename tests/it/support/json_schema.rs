@@ -31,31 +31,31 @@ const NOTES: [&str; 6] = ["description", "examples", "title", "format", "default
 impl Reading<'_> {
     fn check(self, schema: &Value, value: &Value, way: &str, found: &mut Vec<String>) {
         let Some(rules) = schema.as_object() else { return };
-        for (rule, told) in rules.iter().filter(|(rule, _)| !NOTES.contains(&rule.as_str())) {
+        for (rule, spec) in rules.iter().filter(|(rule, _)| !NOTES.contains(&rule.as_str())) {
             let mut wrong = |what: String| found.push(format!("{way}: {what}: {value}"));
-            let list = || told.as_array().into_iter().flatten();
+            let list = || spec.as_array().into_iter().flatten();
             match rule.as_str() {
                 "$ref" => {
                     let target =
-                        told.as_str().and_then(|it| self.document.pointer(it.strip_prefix('#')?));
-                    let target = target.unwrap_or_else(|| panic!("{told} leads nowhere"));
+                        spec.as_str().and_then(|it| self.document.pointer(it.strip_prefix('#')?));
+                    let target = target.unwrap_or_else(|| panic!("{spec} leads nowhere"));
                     self.check(target, value, way, found);
                 }
                 "type" => {
-                    let is_one = told.as_str().map_or_else(
+                    let is_one = spec.as_str().map_or_else(
                         || list().any(|it| is_of(it.as_str().expect("a type"), value)),
                         |name| is_of(name, value),
                     );
                     if !is_one {
-                        wrong(format!("not {told}"));
+                        wrong(format!("not {spec}"));
                     }
                 }
-                "const" if value != told => wrong(format!("not {told}")),
-                "enum" if !list().any(|it| it == value) => wrong(format!("none of {told}")),
+                "const" if value != spec => wrong(format!("not {spec}")),
+                "enum" if !list().any(|it| it == value) => wrong(format!("none of {spec}")),
                 "const" | "enum" => {}
-                "minimum" if value.as_f64() < told.as_f64() => wrong(format!("less than {told}")),
-                "maximum" if value.is_number() && value.as_f64() > told.as_f64() => {
-                    wrong(format!("more than {told}"));
+                "minimum" if value.as_f64() < spec.as_f64() => wrong(format!("less than {spec}")),
+                "maximum" if value.is_number() && value.as_f64() > spec.as_f64() => {
+                    wrong(format!("more than {spec}"));
                 }
                 "minimum" | "maximum" => {}
                 "required" => {
@@ -66,14 +66,14 @@ impl Reading<'_> {
                     }
                 }
                 "properties" => {
-                    for (name, schema) in told.as_object().expect("properties") {
+                    for (name, schema) in spec.as_object().expect("properties") {
                         if let Some(own) = value.get(name) {
                             self.check(schema, own, &format!("{way}/{name}"), found);
                         }
                     }
                     if self.names_all && !rules.contains_key("additionalProperties") {
                         let fields = value.as_object().into_iter().flatten();
-                        let unnamed = fields.filter(|(name, _)| told.get(name.as_str()).is_none());
+                        let unnamed = fields.filter(|(name, _)| spec.get(name.as_str()).is_none());
                         found
                             .extend(unnamed.map(|(name, _)| format!("{way}: {name} is not named")));
                     }
@@ -82,13 +82,13 @@ impl Reading<'_> {
                     let known = rules.get("properties");
                     for (name, own) in value.as_object().into_iter().flatten() {
                         if known.is_none_or(|known| known.get(name).is_none()) {
-                            self.check(told, own, &format!("{way}/{name}"), found);
+                            self.check(spec, own, &format!("{way}/{name}"), found);
                         }
                     }
                 }
                 "items" => {
                     for (at, own) in value.as_array().into_iter().flatten().enumerate() {
-                        self.check(told, own, &format!("{way}/{at}"), found);
+                        self.check(spec, own, &format!("{way}/{at}"), found);
                     }
                 }
                 "anyOf" => {

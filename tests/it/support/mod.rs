@@ -50,7 +50,7 @@ pub(crate) async fn until(what: &str, condition: impl AsyncFn() -> bool) {
 
 /// Repeats the request until the response fulfils the condition: changes become visible with a
 /// delay. `what` names the expectation in a failure.
-pub(crate) async fn asked_until(
+pub(crate) async fn poll_until(
     what: &str,
     ask: impl AsyncFn() -> Value,
     is_so: impl Fn(&Value) -> bool,
@@ -65,8 +65,8 @@ pub(crate) async fn asked_until(
             pause().await;
         }
     };
-    let asked = timeout(PATIENCE, asking).await;
-    assert!(asked.is_ok(), "{what} did not come so far: {last}");
+    let result = timeout(PATIENCE, asking).await;
+    assert!(result.is_ok(), "{what} did not come so far: {last}");
     last
 }
 

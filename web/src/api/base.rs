@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn base_is_the_configured_one_else_what_the_client_used() {
+    fn base_is_the_configured_one_or_the_one_the_client_used() {
         check(&[(HOST, "hub.test:81")], true, "http://127.0.0.1:8080");
         check(&[(HOST, "hub.test:81")], false, "http://hub.test:81");
         check(&[(HOST, "[::1]:81")], false, "http://[::1]:81");

@@ -84,7 +84,8 @@ pub struct ApiParts {
 }
 
 impl Api {
-    /// Whether the caller has prices by bookmaker, which the odds product adds. Everybody sees the consensus.
+    /// Whether the caller has prices by bookmaker, which the odds product adds. All accounts see the
+    /// consensus.
     #[must_use]
     pub fn sees_bookmakers(&self, caller: &Caller, now: Micros) -> bool {
         let needed = self.catalogue.needs(Product::Odds, now);

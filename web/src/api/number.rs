@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_written_as_they_are() {
+    fn digits_are_written_unchanged() {
         let prices = [dec!(2.50), dec!(1.01), dec!(-0.25), dec!(1000), dec!(0.1234567890123456789)];
         let prices = prices.map(|price| Some(Number(price)));
         let text = serde_json::to_string(&prices).unwrap();

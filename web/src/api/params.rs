@@ -383,7 +383,7 @@ mod tests {
     };
 
     #[test]
-    fn unknown_names_are_refused_and_others_found_under_their_aliases() {
+    fn unknown_names_are_refused_and_aliases_are_found() {
         let params = Params::read(Some("league=7&page_size=900&tz=x&token=k&status="), SPEC);
         let params = params.unwrap();
         assert_eq!(params.id("league_id").unwrap(), Some(7));
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_pages_are_accepted() {
+    fn extreme_page_numbers_are_accepted() {
         let check = |query: &str, offset, limit| {
             assert_eq!(
                 read(query).window_of(PageSize::USUAL).unwrap(),
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn several_ids_come_with_commas() {
+    fn several_ids_are_separated_by_commas() {
         assert_eq!(read("league_id=1,2").ids("league_id").unwrap(), Some(vec![1, 2]));
         assert_eq!(read("league_id=7").ids("league_id").unwrap(), Some(vec![7]));
         assert_eq!(read("league_id=").ids("league_id").unwrap(), None);

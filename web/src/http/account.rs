@@ -21,7 +21,7 @@ use accounts::{Addon, Caller, Customer, Micros};
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct Account {
     email: Option<String>,
-    /// The public part of its key; the key itself is not to be had again.
+    /// The public part of its key; the key itself cannot be shown again.
     key_prefix: Option<String>,
     founder: bool,
     founder_since: Option<String>,
@@ -77,7 +77,7 @@ struct DayUsage {
 
 /// The account of the key.
 ///
-/// Any key will do, whatever its account has paid for; asking is no call that counts.
+/// Accepts any valid key, with or without add-ons; the request does not count as a call.
 #[utoipa::path(
     get, path = "/api/v2/account/",
     responses(

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_count_by_what_they_ask() {
+    fn requests_are_counted_by_path() {
         let check = |path: &str, expected: Option<Call>| assert_eq!(call(path), expected, "{path}");
         check("/api/v2/events/", Some(Call::Rest));
         check("/api/", Some(Call::Rest));

@@ -140,7 +140,7 @@ impl AcceptEncoding {
     }
 }
 
-/// Whether the content type is one that is compressed, whatever its length.
+/// Whether the content type is one that is compressed, at any length.
 fn is_text(response: &Response) -> bool {
     let headers = response.headers();
     let is_whole = !headers.contains_key(CONTENT_ENCODING) && !headers.contains_key(CONTENT_RANGE);

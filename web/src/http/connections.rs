@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_limited_by_address_and_forgotten_afterwards() {
+    fn connections_are_limited_by_address_and_removed_at_close() {
         let connections = connections(10);
         let first = connections.acquire_for_address(address(1)).expect("the first");
         let second = connections.acquire_for_address(address(1)).expect("the second");
@@ -383,7 +383,7 @@ mod tests {
         drop(first);
         let third = connections.acquire_for_address(address(1)).expect("there is room again");
         drop((second, third, other));
-        assert!(connections.inner.origins.is_empty(), "addresses without anything are kept");
+        assert!(connections.inner.origins.is_empty(), "addresses without connections remain");
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 }
 
 /// The subprotocol to select: the stream protocol if offered, else the label of the credential. Never the
-/// credential itself, wherever it is in the list.
+/// credential itself, at any position in the list.
 pub(super) fn selected(headers: &HeaderMap) -> Option<&'static str> {
     let offered: Vec<&str> = protocols(headers).collect();
     if offered.contains(&PROTOCOL) {

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_for_browsers_on_paths_of_people() {
+    fn error_pages_are_for_browsers_on_site_paths() {
         let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
         check("/nothing", browser, true);
         check("/", browser, true);

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn only_trusted_proxies_are_believed() {
+    fn only_headers_of_trusted_proxies_count() {
         let header = Some("x-forwarded-for");
         check(header, "10.0.0.1", "api.test", "https://api.test");
         check(header, "10.0.0.1", "evil.test, api.test", "https://api.test");

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn upgrade_to_a_socket_is_recognised_once_it_is_whole() {
+    fn upgrade_is_recognised_once_its_head_is_complete() {
         let request = format!("GET /stream/v1?token=k HTTP/1.1\r\n{FIELDS}\r\n");
         for end in 0..request.len() {
             check(&request[..end], "incomplete");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_the_routers() {
+    fn other_requests_go_to_the_router() {
         check(&format!("POST /stream/v1 HTTP/1.1\r\n{FIELDS}\r\n"), "other");
         check(&format!("GET /stream/v1 HTTP/1.0\r\n{FIELDS}\r\n"), "other");
         check(&format!("GET /stream/v12 HTTP/1.1\r\n{FIELDS}\r\n"), "other");

@@ -1,4 +1,4 @@
-//! `GET /img/{type}/{id}/`: images, for everybody and every origin (SERVICE section 4.1).
+//! `GET /img/{type}/{id}/`: images, for every client and origin (SERVICE section 4.1).
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub(super) async fn show(
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(options.format.mime()));
             headers.insert(CACHE_CONTROL, CACHE_FOREVER);
             headers.insert(VARY, HeaderValue::from_static("accept"));
-            // No script in it may run, wherever it is opened.
+            // No script in it may run, in any context.
             let policy = HeaderValue::from_static("default-src 'none'");
             headers.insert(CONTENT_SECURITY_POLICY, policy);
             if let Ok(tag) = HeaderValue::try_from(tag) {

@@ -45,7 +45,7 @@ impl KnownPaths {
 }
 
 impl Node {
-    /// Recurses at most as deep as the deepest route, whatever the path.
+    /// Recurses at most as deep as the deepest route, for any path.
     fn contains<'a>(&self, mut rest: impl Iterator<Item = &'a str> + Clone) -> bool {
         let Some(segment) = rest.next() else { return self.is_path };
         self.is_prefix

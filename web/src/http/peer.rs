@@ -19,7 +19,7 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// The client of a request on a connection from this address. Each proxy appends the address it heard, so
+    /// The client of a request on a connection from this address. Each proxy appends the address of its peer, so
     /// the list is read from its end as long as its author is trusted; entries that a client forged before
     /// that are never reached.
     pub(super) fn peer(&self, connection: IpAddr, headers: &HeaderMap) -> Peer {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn last_entry_that_is_no_trusted_proxy_is_the_peer() {
+    fn peer_is_the_last_entry_that_is_not_a_trusted_proxy() {
         let trusted = "10.0.0.0/8, ::1";
         check(trusted, "10.0.0.1", &["1.1.1.1, 2.2.2.2"], "2.2.2.2");
         check(trusted, "10.0.0.1", &["1.1.1.1, 2.2.2.2, 10.0.0.9"], "2.2.2.2");
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_trusted_is_not_believed() {
+    fn header_of_an_untrusted_proxy_is_ignored() {
         check("10.0.0.0/8", "2.2.2.2", &["1.1.1.1"], "2.2.2.2");
         check("", "10.0.0.1", &["1.1.1.1"], "10.0.0.1");
         check("10.0.0.0/8", "10.0.0.1", &[], "10.0.0.1");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_header_it_is_the_connection() {
+    fn peer_without_a_header_is_the_connection() {
         let mut headers = HeaderMap::new();
         headers.append("x-forwarded-for", "1.1.1.1".parse().unwrap());
         let peer = Proxies::default().peer("::ffff:10.0.0.1".parse().unwrap(), &headers);

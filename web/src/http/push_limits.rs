@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_source_leaves_permits_for_others_and_gives_back_what_it_had() {
+    fn permits_are_limited_per_source_and_returned_on_drop() {
         let limits = PushLimits::new(3, 2);
         let mut permits = vec![limits.acquire("a").expect("the first")];
         permits.push(limits.acquire("a").expect("the second"));

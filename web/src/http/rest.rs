@@ -66,7 +66,7 @@ pub(super) struct AtLeast {
 
 /// The image of a channel.
 ///
-/// The very frame that a socket sends: the whole document, its epoch and its sequence.
+/// The same frame that a socket sends: the whole document, its epoch and its sequence.
 #[utoipa::path(
     get, path = "/stream/v1/channels/{channel}",
     params(
@@ -126,7 +126,7 @@ struct ImageFrame {
     ch: String,
     epoch: String,
     seq: u64,
-    /// When the source says it was, when the hub heard it, when it was published: microseconds since 1970.
+    /// When the source says it was, when the hub received it, when it was published: microseconds since 1970.
     at: ImageMoments,
     /// The document: see `docs/PROTOCOL.md` for that of each channel.
     #[schema(value_type = Object)]

@@ -65,7 +65,7 @@ enum Reason {
     NoSocket,
 }
 
-/// The dialect spoken at a path, with or without a trailing slash; `None` if there is no socket.
+/// The protocol dialect of a path, with or without a trailing slash; `None` if there is no socket.
 pub(super) fn dialect(path: &str) -> Option<Dialect> {
     match path.strip_suffix('/').unwrap_or(path) {
         "/stream/v1" => Some(Dialect::Stream),

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_ground_goes_and_what_it_surrounds_stays() {
+    fn flat_background_is_removed_and_the_subject_stays() {
         let mut pixels = picture(Color::WHITE);
         remove(&mut pixels);
         let alphas = [(0, 0), (31, 31), (10, 10), (15, 15)].map(|(x, y)| alpha(&pixels, x, y));
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn ground_of_several_colours_stays() {
+    fn background_of_several_colours_stays() {
         let mut pixels = picture(Color::WHITE);
         pixels.data_mut()[..4].copy_from_slice(&[0, 0, 90, 255]);
         let before = pixels.data().to_vec();

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn too_large_an_image_is_not_cached() {
+    fn oversized_image_is_not_cached() {
         let mut cache = Cache::new(0);
         cache.put("a".to_owned(), Bytes::from_static(b"x"));
         assert!(cache.get("a").is_none() && cache.bytes == 0);

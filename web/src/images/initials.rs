@@ -25,8 +25,8 @@ pub(super) fn initials(name: &str) -> String {
         }
     }
     let words: Vec<&str> = plain.split_whitespace().collect();
-    let telling: Vec<&str> = words.iter().copied().filter(|it| !COMMON.contains(it)).collect();
-    let words = if telling.is_empty() { words } else { telling };
+    let distinctive: Vec<&str> = words.iter().copied().filter(|it| !COMMON.contains(it)).collect();
+    let words = if distinctive.is_empty() { words } else { distinctive };
     match words.as_slice() {
         [one] => one.chars().take(3).collect(),
         words => words.iter().take(3).filter_map(|word| word.chars().next()).collect(),

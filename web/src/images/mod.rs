@@ -1,7 +1,7 @@
 //! Images of teams, people, competitions and venues: an operator's own files, otherwise drawings.
 //!
 //! In: a [`Subject`] and [`ImageOptions`]. Out: the bytes of a PNG or WebP. A drawing depends only on the id
-//! and the name, so it never changes and is the same on every hub, and nobody's crest or face is copied. The
+//! and the name, so it never changes and is the same on every hub, and no real crest or face is copied. The
 //! number of concurrent renders is limited, and the most recently used images are cached, up to a number of
 //! bytes. This module knows neither HTTP nor the archive.
 
@@ -121,7 +121,7 @@ impl Images {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Returns the image of a subject; `is_known` tells whether the caller has the image with a tag.
+    /// Returns the image of a subject; `is_known` returns whether the caller has the image with a tag.
     ///
     /// # Errors
     ///

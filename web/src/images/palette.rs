@@ -1,4 +1,4 @@
-//! The choices for a drawing: the same for an id, whatever its name.
+//! The choices for a drawing: the same for an id, independent of its name.
 
 use sha2::{Digest, Sha256};
 

@@ -2,7 +2,7 @@
 
 use super::palette::{Colours, Seed};
 
-/// The skin colour of every silhouette: nobody is given a look.
+/// The skin colour of every silhouette, neutral for everyone.
 const TONE: &str = "#a7b0bb";
 
 pub(super) fn svg(seed: Seed, is_manager: bool, with_background: bool) -> String {

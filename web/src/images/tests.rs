@@ -22,7 +22,7 @@ async fn bytes(images: &Images, subject: Subject, options: ImageOptions) -> (Str
 }
 
 #[tokio::test]
-async fn every_type_is_drawn_alike_by_each_hub_and_unlike_for_each_id() {
+async fn images_are_the_same_on_every_hub_and_differ_by_id() {
     let (one, other) = (Images::new(&config()), Images::new(&config()));
     for kind in ImageKind::ALL {
         let (tag, drawn) = bytes(&one, subject(kind, 77, "Alpha City"), OPTIONS).await;
@@ -44,7 +44,7 @@ async fn every_type_is_drawn_alike_by_each_hub_and_unlike_for_each_id() {
 }
 
 #[tokio::test]
-async fn sizes_and_formats_are_those_that_were_asked_for() {
+async fn image_has_the_requested_size_and_format() {
     let images = Images::new(&config());
     for size in request::SIZES {
         let options = ImageOptions { size, format: Format::Webp, ..OPTIONS };
@@ -62,7 +62,7 @@ async fn sizes_and_formats_are_those_that_were_asked_for() {
 }
 
 #[tokio::test]
-async fn an_image_that_the_caller_has_is_not_rendered() {
+async fn image_that_the_client_has_is_not_rendered() {
     let images = Images::new(&config());
     let found = images.find(subject(ImageKind::Team, 5, "Beta"), OPTIONS, |_| true).await.unwrap();
     assert!(matches!(found, ImageLookup::Image { bytes: None, .. }), "{found:?}");

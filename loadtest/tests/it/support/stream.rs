@@ -80,12 +80,12 @@ fn change(hub: &Shared, fault: Fault) {
         hub.seq += 1;
         hub.price = nth;
         let is_nth = |every: u64| nth.is_multiple_of(every);
-        let told = if matches!(fault, Fault::Forge(every) if is_nth(every)) { 0 } else { nth };
+        let value = if matches!(fault, Fault::Forge(every) if is_nth(every)) { 0 } else { nth };
         let field = format!("p{}", nth % 7);
         let update = json!({
             "type": "update", "ch": CHANNEL, "seq": hub.seq, "prev": hub.seq - 1,
             "at": {"src": intended, "in": now(), "pub": now()},
-            "patch": {field: told.to_string(), "price": told.to_string()},
+            "patch": {field: value.to_string(), "price": value.to_string()},
         });
         let frame = ws::frame(1, fields_first(&update).as_bytes());
         let seq = hub.seq;

@@ -40,7 +40,7 @@ export const event = {
   round_label: maybe(text), stage: maybe(text), stage_name: maybe(text), has_xg: bool, previous_leg_event_id: maybe(int),
 };
 export const eventKeys = Object.keys(event).slice(0, Object.keys(event).indexOf("round_label"));
-/** The words of halves stand in another field here than in the match itself. */
+/** The names of halves are in another field here than in the match itself. */
 export const liveEvent = {
   ...event, league_name: filled, last_updated: offsetTime, status: oneOf("notstarted", "inprogress", "finished"),
   period: oneOf("", "1st_half", "halftime", "2nd_half", "extra_time", "penalties", "FT"),

@@ -51,7 +51,7 @@ export const comparison = {
 
 export const bookmaker = { slug, name: filled };
 
-/** A row of `/api/v2/odds/best/`: SERVICE.md does not know its keys, so they are read as those of the comparison. */
+/** A row of `/api/v2/odds/best/`: SERVICE.md does not list its keys, so the test expects those of the comparison. */
 export const best = {
   event_id: int, event_date: zuluTime, league_id: int, home_team: filled, away_team: filled, market, outcome: filled, line: maybe(number),
   best_odds: odds, best_bookmaker_slug: slug, best_bookmaker_name: filled,
@@ -81,7 +81,7 @@ export const stick = (id) => ({
   }],
 });
 
-/** The odds add-on: SERVICE.md knows only what is told there, so a row must say what it is about. */
+/** The odds add-on: SERVICE.md defines only what it describes, so a row must identify its subject. */
 export const addon = {
   sport: { sport: filled, name: filled },
   event: { event_id: int, sport: filled, event_date: zuluTime },

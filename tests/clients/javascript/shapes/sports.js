@@ -200,7 +200,7 @@ export const csgo = {
   },
 };
 
-// Horse racing, 2.7: the data model; the fields of an answer are not told.
+// Horse racing, 2.7: the data model; the fields of an answer are not documented.
 
 export const RACE_STATES = ["prematch", "idle", "live", "archived", "cancelled"];
 const track = { id: int, name: filled, slug: filled, region: maybe(text) };

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use record::{AnalysisRecord, FootballRecord, Key, LineUpRecord, PositionRecord, ShotRecord};
 
-/// A shot. `null` and absent is what the feed does not tell.
+/// A shot. Values that the feed does not report are `null` or absent.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(super) struct Shot {
     min: u16,
@@ -238,7 +238,7 @@ mod tests {
     use super::goal_mouth;
 
     #[test]
-    fn goal_mouth_is_named_as_seen_by_the_one_who_shoots() {
+    fn goal_mouth_is_named_as_seen_by_the_shooter() {
         for (place, expected) in [
             ([450, 100], "low-left"),
             ([500, 900], "high-centre"),

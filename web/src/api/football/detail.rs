@@ -54,7 +54,7 @@ async fn part<T: Serialize>(request: &ApiRequest, of: fn(&MatchRecord) -> T) -> 
     request.answer(if is_live { CacheControl::LIVE } else { CacheControl::LIST }, &of(&record))
 }
 
-/// What no feed provides is `null`, and there are no facts where nobody writes them.
+/// What no feed provides is `null`, and the facts are empty without a source for them.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(super) struct Metadata {
     event_id: Key,

@@ -80,10 +80,10 @@ pub(super) struct Weather {
 }
 
 impl Weather {
-    fn of(told: ingest::event::Weather) -> Self {
+    fn of(weather: ingest::event::Weather) -> Self {
         Self {
-            code: told.code,
-            description: match told.code {
+            code: weather.code,
+            description: match weather.code {
                 1 => "clear",
                 2 => "partly cloudy",
                 3 => "cloudy",
@@ -94,8 +94,8 @@ impl Weather {
                 8 => "thunderstorm",
                 _ => "",
             },
-            wind_speed: f64::from(told.wind_speed),
-            temperature_c: f64::from(told.temperature_c),
+            wind_speed: f64::from(weather.wind_speed),
+            temperature_c: f64::from(weather.temperature_c),
         }
     }
 }

@@ -216,7 +216,7 @@ mod tests {
             })
             .collect();
         tokio::task::yield_now().await;
-        go.send(()).expect("somebody makes the list");
+        go.send(()).expect("the task that builds the list is running");
         let hits = readers.join_all().await;
         assert_eq!(hits.iter().filter(|is_hit| !**is_hit).count(), 1);
         assert_eq!(made.load(Ordering::Relaxed), 1, "several made the same list");

@@ -113,9 +113,10 @@ async fn list(request: &ApiRequest) -> ApiResult {
     let params = &request.params;
     let team = params.id("team_id")?;
     let code = params.text("nationality_code");
-    let is_told = ["tactical_profile", "team_style"].iter().all(|name| params.text(name).is_none());
+    let has_no_style_filter =
+        ["tactical_profile", "team_style"].iter().all(|name| params.text(name).is_none());
     let passes_filter = |manager: &Entity| {
-        is_told
+        has_no_style_filter
             && request.has_part("name", &manager.name)
             && team.is_none_or(|team| manager.parent == Some(team))
             && code.is_none_or(|code| country::has_code(manager.country.as_deref(), code))

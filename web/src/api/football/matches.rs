@@ -1,6 +1,5 @@
-//! The football matches as they stand at one moment, with how their sides met before and what
-//! everybody is called. Everything in this module's siblings that lists or sums matches asks here, so
-//! no two answers made at one moment differ.
+//! A snapshot of the football matches, with the earlier meetings of their sides and all names. All
+//! sibling modules that list or sum matches use it, so responses of one moment agree.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -121,7 +120,7 @@ impl<'a> Matches<'a> {
         self.api.history.entities(kind, |it| it.sport == Sport::Football && condition(it))
     }
 
-    /// What somebody or something is called, or an empty text.
+    /// The name of an entity, or an empty text.
     pub(super) fn name(&self, kind: EntityKind, id: Key) -> String {
         self.api.history.name(kind, id).unwrap_or_default()
     }

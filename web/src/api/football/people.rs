@@ -62,7 +62,7 @@ pub(super) trait Person: Serialize {
     ) -> Self;
 }
 
-/// Everybody with a role who passes a condition and the filters `league_id` and `min_matches`.
+/// All people with a role who pass a condition and the filters `league_id` and `min_matches`.
 pub(super) async fn list<T: Person>(
     request: &ApiRequest,
     passes_filter: impl Fn(&Entity) -> bool,

@@ -175,7 +175,7 @@ impl PlayerStats {
 }
 
 impl MatchPlayerStats {
-    /// Everybody who was on the pitch: the home side first, then by player.
+    /// Everyone who was on the pitch: the home side first, then by player.
     pub(super) fn of(record: &MatchRecord) -> Self {
         let appearances = Appearance::of_record(record);
         let mut played: Vec<_> = appearances.values().filter(|it| it.played).collect();

@@ -39,7 +39,7 @@ pub(super) struct Half {
     away: Counters,
 }
 
-/// What nobody counts in this match is left out. What is counted is there for both sides: 0 is 0.
+/// Omits what no source counts in this match. What is counted is present for both sides: 0 is 0.
 #[derive(Debug, Default, PartialEq, Serialize, ToSchema)]
 pub(super) struct Counters {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -153,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn slug_is_taken_and_a_name_is_not() {
+    fn slug_is_accepted_and_a_name_is_not() {
         assert_eq!(slug("pinnacle").unwrap(), "pinnacle");
         assert_eq!(slug("william-hill").unwrap(), "williamhill");
         assert_eq!(slug("never_heard").unwrap(), "never_heard");
-        let Err(ApiError::BadParameter(told)) = slug("William Hill") else {
+        let Err(ApiError::BadParameter(message)) = slug("William Hill") else {
             panic!("a name was taken for a slug");
         };
-        assert!(told.contains("\"williamhill\""), "{told}");
+        assert!(message.contains("\"williamhill\""), "{message}");
     }
 }

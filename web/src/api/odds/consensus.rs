@@ -1,4 +1,4 @@
-//! `/api/v2/events/{id}/odds/`: what all bookmakers together say, for everybody. SERVICE section 3.1.
+//! `/api/v2/events/{id}/odds/`: the consensus of all bookmakers, for every account. SERVICE section 3.1.
 
 use rust_decimal::{Decimal, dec};
 use serde::Serialize;

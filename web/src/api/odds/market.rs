@@ -31,7 +31,7 @@ const PLAIN: [(&str, &str, Outcomes); 13] = [
     ("total_red_cards", "over_under_red_cards", TOTALS),
     ("corners_1x2", "corners_winner", RESULT),
     ("red_card", "red_card", YES_NO),
-    // Goals at a line that has no name of its own, such as 2.25.
+    // Goals at a line without its own name, such as 2.25.
     ("over_under", "over_under", TOTALS),
     // Not among those that clients know; named as we do.
     ("correct_score", "correct_score", ANY),
@@ -79,7 +79,7 @@ impl Market {
         plain.map(|(name, kind, outcomes)| Self { name, kind, line: None, outcomes })
     }
 
-    /// What one of ours is called there, if it has a name.
+    /// The name that one of our outcomes has there, if any.
     #[must_use]
     pub(in crate::api) fn of(
         kind: &str,
@@ -104,8 +104,8 @@ impl Market {
         self.outcomes.iter().find(|(ours, _)| *ours == own).map(|(_, theirs)| *theirs)
     }
 
-    /// Our name of one of their outcomes, whatever its case; where bookmakers name outcomes as they
-    /// like, as it is.
+    /// Our name of one of their outcomes, ignoring case; unchanged in markets where bookmakers name
+    /// outcomes themselves.
     #[must_use]
     pub(in crate::api) fn own_outcome(self, theirs: &str) -> Option<Cow<'static, str>> {
         if self.outcomes.is_empty() {
@@ -123,7 +123,7 @@ pub(crate) fn names() -> String {
     plain.chain(NAMED_LINES.iter().map(|(name, _)| *name)).collect::<Vec<_>>().join(", ")
 }
 
-/// Our name of an outcome of theirs, which is the same in all markets; `None` if no market has it.
+/// Our name of one of their outcomes, which is the same in all markets; `None` if no market has it.
 #[must_use]
 pub(super) fn own_outcome(theirs: &str) -> Option<&'static str> {
     let mut all = PLAIN.iter().flat_map(|(.., outcomes)| outcomes.iter());
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markets_have_their_names_and_come_back() {
+    fn market_names_round_trip() {
         for (kind, line, name) in [
             ("match_winner", None, "1x2"),
             ("over_under", Some(dec!(2.50)), "over_under_25"),

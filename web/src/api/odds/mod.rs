@@ -1,8 +1,8 @@
 //! Prices: those of football version 2, and the Odds API of all sports. SERVICE section 3.
 //!
 //! A price is an [`OddsRow`]: what the archive has of it (how it opened, what it was before), and
-//! how it stands now. Prices of bookmakers by name are for those who have them; the consensus is for
-//! everybody.
+//! how it stands now. Prices by bookmaker require the add-on; every account has the
+//! consensus.
 
 pub(in crate::api) mod best;
 pub(in crate::api) mod bookmaker;
@@ -61,8 +61,8 @@ pub(in crate::api) async fn quotes(
         period: Period::Any,
         ..OddsFilter::default()
     };
-    let (_, kept) = api.history.odds(&filter, Window::ALL).await?;
-    Ok(quote::up_to_date(record, kept))
+    let (_, archived) = api.history.odds(&filter, Window::ALL).await?;
+    Ok(quote::up_to_date(record, archived))
 }
 
 /// Refuses who has not prices of bookmakers by name.

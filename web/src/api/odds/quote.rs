@@ -10,31 +10,31 @@ use history::query::{Movement, OddsRow};
 use record::{CONSENSUS, Key, MatchRecord, PriceRecord, odds_id};
 
 /// A price that the archive does not have yet. Its history begins with this.
-fn new(record: &MatchRecord, told: &PriceRecord) -> Option<OddsRow> {
-    let price = told.price?;
+fn new(record: &MatchRecord, current: &PriceRecord) -> Option<OddsRow> {
+    let price = current.price?;
     let match_id = record.brief.id;
     Some(OddsRow {
-        id: odds_id(match_id, told),
+        id: odds_id(match_id, current),
         public_id: None,
         match_id,
-        bookmaker: Arc::clone(&told.bookmaker),
-        market: Arc::clone(&told.market),
-        period: told.period.clone(),
-        line: told.line.map(|line| line.normalize()),
-        outcome: Arc::clone(&told.outcome),
+        bookmaker: Arc::clone(&current.bookmaker),
+        market: Arc::clone(&current.market),
+        period: current.period.clone(),
+        line: current.line.map(|line| line.normalize()),
+        outcome: Arc::clone(&current.outcome),
         opening: price,
-        opening_us: told.at,
+        opening_us: current.at,
         previous: None,
         price,
-        price_us: told.at,
+        price_us: current.at,
         received_us: record.brief.updated,
-        is_open: told.open,
-        in_play: told.in_play,
+        is_open: current.open,
+        in_play: current.in_play,
         updated_us: record.brief.updated,
     })
 }
 
-/// Which way a price has gone; nothing where it has not moved.
+/// The direction of a price change; empty if it has not moved.
 #[must_use]
 pub(in crate::api) fn movement(row: &OddsRow) -> &'static str {
     match row.movement() {
@@ -75,7 +75,7 @@ pub(in crate::api) fn outcome_name(row: &OddsRow) -> String {
     market::outcome_name(&row.outcome, row.line)
 }
 
-/// What can be bet on, whoever takes it.
+/// What can be bet on, at any bookmaker.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::api) struct OutcomeKey {
     pub(in crate::api) match_id: Key,
@@ -99,23 +99,23 @@ impl OutcomeKey {
     }
 }
 
-/// The kept prices of a match, brought up to what the hub knows of it now: by market, line, outcome and
+/// The archived prices of a match, updated with the hub's current state: by market, line, outcome and
 /// bookmaker, the consensus first.
 #[must_use]
-pub(in crate::api) fn up_to_date(record: &MatchRecord, kept: Vec<OddsRow>) -> Vec<OddsRow> {
-    let mut rows: HashMap<Key, OddsRow> = kept.into_iter().map(|row| (row.id, row)).collect();
-    for told in &record.prices {
-        let id = odds_id(record.brief.id, told);
+pub(in crate::api) fn up_to_date(record: &MatchRecord, archived: Vec<OddsRow>) -> Vec<OddsRow> {
+    let mut rows: HashMap<Key, OddsRow> = archived.into_iter().map(|row| (row.id, row)).collect();
+    for current in &record.prices {
+        let id = odds_id(record.brief.id, current);
         let Some(row) = rows.get_mut(&id) else {
-            rows.extend(new(record, told).map(|row| (id, row)));
+            rows.extend(new(record, current).map(|row| (id, row)));
             continue;
         };
-        row.is_open = told.open && told.price.is_some();
-        row.in_play = told.in_play;
-        if let Some(price) = told.price.filter(|price| *price != row.price) {
+        row.is_open = current.open && current.price.is_some();
+        row.in_play = current.in_play;
+        if let Some(price) = current.price.filter(|price| *price != row.price) {
             row.previous = Some(row.price);
             row.price = price;
-            row.price_us = told.at;
+            row.price_us = current.at;
             row.received_us = record.brief.updated;
             row.updated_us = record.brief.updated;
         }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn price_is_told_with_its_movement_and_its_chance() {
+    fn price_has_its_movement_and_implied_probability() {
         assert_eq!(movement(&row("a", dec!(2.2), true)), "DRIFTING");
         assert_eq!(movement(&row("a", dec!(2.0), true)), "SHORTENING");
         assert_eq!(movement(&row("a", dec!(2.1), true)), "");

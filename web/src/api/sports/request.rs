@@ -37,7 +37,7 @@ pub(super) const fn spec(params: &'static [Param]) -> Spec {
     Spec { aliases: ALIASES, tolerated: TOLERATED, ..Spec::of(params) }
 }
 
-/// The parameters of an endpoint without any of its own.
+/// The parameters of an endpoint without its own.
 pub(super) const NONE: Spec = spec(&[]);
 
 /// Those of a list without filters.

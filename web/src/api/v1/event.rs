@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pressure_is_counter_by_counter() {
+    fn pressure_has_one_value_per_counter() {
         let stats = [
             [("ball_possession".into(), 51), ("attacks".into(), 60)].into(),
             [("ball_possession".into(), 49), ("attacks".into(), 30)].into(),
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn minute_runs_with_the_clock_and_stands_in_added_time() {
+    fn minute_follows_the_clock_and_stops_in_added_time() {
         let clock = |second, running| ClockRecord { at: 0, second, running };
         let after = 90 * 1_000_000;
         let minute_of = |status, clock| minute(status, clock, after);

@@ -27,7 +27,7 @@ enum PageStyle {
     Page { page: usize, size: usize },
 }
 
-/// The parameters of an endpoint without any of its own.
+/// The parameters of an endpoint without its own.
 pub(super) const NONE: Spec = spec(&[]);
 
 /// Those of an endpoint of one event, whose answer has dates.

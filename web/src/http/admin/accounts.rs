@@ -59,7 +59,7 @@ pub(super) async fn show(
     let search = AccountSearch {
         text: &query.search,
         before: query.before.map(AccountId),
-        // One extra row tells whether there is another page.
+        // One extra row shows whether there is another page.
         limit: PAGE + 1,
     };
     let mut found = operator.shared.parts.accounts.search(search).await?;
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_keeps_what_is_searched_for() {
+    fn next_page_keeps_the_search_text() {
         assert_eq!(next("a b&c@d", AccountId(7)), "/admin/accounts/?search=a%20b%26c%40d&before=7");
     }
 }

@@ -302,14 +302,14 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_comes_first() {
+    fn most_frequent_comes_first() {
         let counts = [("a", 1.0), ("b", 5.0), ("c", 2.0)].map(|(it, n)| (it.to_owned(), n));
         let shown = counted(counts.into());
         assert_eq!(shown, [("b".to_owned(), 5), ("c".to_owned(), 2), ("a".to_owned(), 1)]);
     }
 
     #[test]
-    fn a_source_is_shown_as_it_is() {
+    fn source_is_shown_with_its_state() {
         let source = json!({"state": "late", "kind": "betfair-stream", "why": "silent for 9 ms",
             "last": 1_000_000, "messages": 7, "quarantined": 1, "ended": false});
         let feed = Feed::of("exchange", &source, 2_500_000);

@@ -70,8 +70,8 @@ pub(super) async fn show(operator: Operator) -> Result<Response, SiteError> {
     html(StatusCode::OK, &page)
 }
 
-/// `/admin/figures.json`. Without a session it answers 401, because a script cannot tell a redirect to the
-/// log-in page from the response that it asked for.
+/// `/admin/figures.json`. Without a session it answers 401, because a script cannot distinguish a redirect to
+/// the log-in page from the response that it requested.
 pub(super) async fn figures(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
     match read(&shared, &headers).await {
         Ok(Some(figures)) => {

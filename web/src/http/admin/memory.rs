@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn this_process_holds_some() {
+    fn own_process_uses_memory() {
         assert!(resident().is_some_and(|bytes| bytes > 1_000_000));
     }
 }

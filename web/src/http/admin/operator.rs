@@ -17,7 +17,7 @@ use crate::{
 };
 use accounts::{AdminId, Micros, SessionOwner, SessionSecret};
 
-/// An operator who is logged in. Everybody else, including customers, is redirected to the operators' log-in.
+/// An operator who is logged in. Anyone else, including customers, is redirected to the operators' log-in.
 pub(super) struct Operator {
     pub(super) shared: Arc<Shared>,
     /// The time of the request.

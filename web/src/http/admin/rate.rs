@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_that_since_the_look_before() {
+    fn rate_covers_the_time_since_the_previous_read() {
         let mut rate = CounterRate::new(0);
         assert_eq!(rate.at(500_000, 10.0), None);
         assert_eq!(rate.at(2_000_000, 100.0), Some(50.0));
@@ -56,7 +56,7 @@ mod tests {
 
     /// Two operators who read at the same time see the same.
     #[test]
-    fn a_look_right_after_another_repeats_it() {
+    fn read_right_after_another_repeats_the_rate() {
         let mut rate = CounterRate::new(0);
         assert_eq!(rate.at(2_000_000, 100.0), Some(50.0));
         assert_eq!(rate.at(2_000_001, 101.0), Some(50.0));

@@ -38,7 +38,7 @@ impl Samples {
         sums
     }
 
-    /// The buckets of a histogram without labels of its own; empty if nothing was counted yet.
+    /// The buckets of a histogram without its own labels; empty if nothing was counted yet.
     pub(super) fn histogram(&self, name: &str) -> Histogram {
         let name = format!("{name}_bucket");
         let buckets =
@@ -203,9 +203,9 @@ mod tests {
 
     proptest! {
         /// Source names come from operators and appear in labels. Except for a backslash, of which the
-        /// library writes one or two alike.
+        /// library may write one or two.
         #[test]
-        fn whatever_a_label_holds_is_read_back(value in r"[^\\\p{C}]*") {
+        fn label_values_round_trip(value in r"[^\\\p{C}]*") {
             let source = value.clone();
             let samples = rendered(move || counter!("refused", "source" => source).increment(4));
             let read = samples.by("refused", "source");
@@ -213,7 +213,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_is_too_strange(text in "(?s).*") {
+        fn parser_accepts_any_text(text in "(?s).*") {
             Samples::parse(&text);
         }
     }

@@ -35,9 +35,9 @@ fn key_is_found_in_each_place() {
     check(&[], "/stream/v1", &PresentedCredential::Nothing);
 }
 
-/// Issue: two that agree are fine, two that disagree are refused, wherever they stand.
+/// Two equal credentials are accepted and two different ones refused, in any combination of places.
 #[test]
-fn two_that_differ_are_not_chosen_between() {
+fn conflicting_credentials_are_refused() {
     let places = |header: &str, protocol: &str, query: &str| {
         let headers = [
             ("authorization", format!("Token {header}")),
@@ -87,9 +87,9 @@ fn both_schemes_are_read_in_any_case_and_others_are_ignored() {
     check(&[("authorization", "Token l")], QUERY, &PresentedCredential::Conflicting);
 }
 
-/// Whatever the name of the parameter is written as, it is the same parameter.
+/// Percent-encoding the parameter's name does not make it another parameter.
 #[test]
-fn no_second_token_is_smuggled_through_the_query() {
+fn encoded_parameter_name_cannot_hide_a_second_token() {
     let check = |query: &str, expected: PresentedCredential, left: &str| {
         let found = upgrade(&[], &format!("/x?{query}"));
         assert_eq!((found.0, found.1.as_str()), (expected, left), "{query}");
@@ -130,7 +130,7 @@ fn credential_is_never_selected() {
 }
 
 #[test]
-fn ticket_stands_in_query_or_subprotocol_of_an_upgrade() {
+fn ticket_is_read_from_query_or_subprotocol_of_an_upgrade() {
     let ticket = PresentedCredential::One(Credential::Ticket("t1".to_owned()));
     assert_eq!(upgrade(&[], "/stream/v1?ticket=t1"), (ticket.clone(), "/stream/v1".to_owned()));
     check(&[("sec-websocket-protocol", "ticket, t1")], "/", &ticket);
@@ -140,13 +140,13 @@ fn ticket_stands_in_query_or_subprotocol_of_an_upgrade() {
 }
 
 #[test]
-fn debug_shows_nothing() {
+fn debug_output_hides_the_key() {
     let (presented, _) = upgrade(&[("authorization", "Token secret")], "/?token=secret");
     assert!(!format!("{presented:?}").contains("secret"));
 }
 
 proptest! {
-    /// Whatever a query is, nothing of it that was a token is left, and the rest is unharmed.
+    /// For any query, no token is left in it, and the rest is unchanged.
     #[test]
     fn taken_credentials_are_removed_from_the_query(pairs in prop::collection::vec(
         prop_oneof![

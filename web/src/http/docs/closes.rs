@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_stand_in_order_each_once() {
+    fn codes_are_sorted_and_unique() {
         let codes = all().map(|it| it.code);
         assert!(codes.is_sorted_by(|one, other| one < other), "{codes:?}");
     }

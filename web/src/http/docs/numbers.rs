@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_for_people() {
+    fn numbers_are_formatted_for_people() {
         assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
         assert_eq!([100, 16_384, 4_194_304].map(bytes), ["100 bytes", "16 KiB", "4 MiB"]);
         assert_eq!(
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_off_is_not_shown() {
+    fn disabled_limit_is_not_shown() {
         let mut limits = LimitsConfig {
             football_per_day: 7500,
             tennis_taster_per_day: 0,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_those_of_the_settings() {
+    fn limits_come_from_the_settings() {
         let mut fanout = FanoutConfig { channels_max: 1234, idle_ms: 0, ..FanoutConfig::default() };
         let default = LimitsConfig::default();
         let numbers_now = numbers(&fanout, &default);

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_takes_json_alone_does_not_take_the_page() {
+    fn page_is_for_clients_that_accept_html() {
         for (accept, expected) in [
             ("", true),
             ("*/*", true),

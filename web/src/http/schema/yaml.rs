@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_keep_their_kinds_and_places() {
+    fn values_keep_their_types_and_order() {
         let value = json!({"a": {"b": [1, "yes", {"c": null}], "d": []}, "200": "x: \"y\"\n"});
         let expected = concat!(
             "\"200\": \"x: \\\"y\\\"\\n\"\n",

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_has_its_place_and_nothing_leaves_the_drawing() {
+    fn every_day_has_a_bar_inside_the_chart() {
         let today = Day(20_000);
         let chart = Chart::new("Calls", today, |day| (day.0 - 19_970).unsigned_abs() * 7);
         assert_eq!(chart.bars.len(), 30);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn days_without_use_have_no_bar_and_the_least_use_has_one() {
+    fn days_without_usage_have_no_bar_and_the_lowest_has_one() {
         let chart = Chart::new("Calls", Day(20_000), |day| match day.0 {
             20_000 => 1_000_000,
             19_999 => 1,
@@ -203,14 +203,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_month_is_drawn_too() {
+    fn empty_month_is_drawn_too() {
         let chart = Chart::new("Calls", Day(20_000), |_| 0);
         assert!(chart.bars.is_empty());
         assert_eq!(chart.sum, "0");
     }
 
     #[test]
-    fn numbers_are_read_easily() {
+    fn numbers_are_grouped_by_thousands() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([0, 3, 5, 41, 101, 7_500].map(round_up), [2, 4, 10, 100, 200, 10_000]);
         assert_eq!(round_up(u64::MAX), u64::MAX);

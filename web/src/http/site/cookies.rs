@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_found_among_others() {
+    fn cookie_is_found_among_others() {
         assert_eq!(read("a=b; mw_session=12; c", false).as_deref(), Some("12"));
         assert_eq!(read("mw_session=12; mw_session=34", false).as_deref(), Some("12"));
         assert_eq!(read("xmw_session=12; mw_sessions=1", false), None);
@@ -95,7 +95,7 @@ mod tests {
 
     /// A host of the same domain may set a bare name, but never one with the prefix.
     #[test]
-    fn over_https_the_bare_name_counts_for_nothing() {
+    fn cookie_without_the_host_prefix_is_ignored_over_https() {
         assert_eq!(read("mw_session=12", true), None);
         assert_eq!(read("__Host-mw_session=12", true).as_deref(), Some("12"));
         assert_eq!(read("__Host-mw_session=12", false), None);

@@ -16,7 +16,7 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Whom a form is rendered for, by the secret of their cookie.
+/// The visitor a form is rendered for, by the secret of their cookie.
 #[derive(Clone, Copy)]
 pub(in crate::http) enum Holder<'a> {
     Visitor(&'a str),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_good_for_its_holder_alone() {
+    fn token_is_valid_only_for_its_holder() {
         let token = key(1).token(Holder::Session("aa"));
         assert!(key(1).accepts(Holder::Session("aa"), &token));
         assert!(!key(1).accepts(Holder::Session("ab"), &token));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn by_another_name_the_hub_is_itself_only_without_tls() {
+    fn origin_with_another_host_is_accepted_only_without_tls() {
         let by_number = [("origin", "http://127.0.0.1:8080")];
         check("http://sports.example", &by_number, true);
         check("https://sports.example", &by_number, false);

@@ -250,7 +250,7 @@ pub(in crate::http) fn see_other(path: &str) -> Response {
     response
 }
 
-/// `45 seconds`, `2 minutes`, `1 hour`: rounded up, so that nobody retries too early.
+/// `45 seconds`, `2 minutes`, `1 hour`: rounded up, so that clients do not retry too early.
 fn in_words(seconds: u64) -> String {
     let (count, unit) = match seconds {
         0..=90 => (seconds.max(1), "second"),
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_put_in_words() {
+    fn wait_is_formatted_in_words() {
         let words = [0, 1, 90, 91, 3600, 5401, 86_400].map(in_words);
         let expected = [
             "1 second",
@@ -281,14 +281,14 @@ mod tests {
     }
 
     #[test]
-    fn who_must_log_in_comes_back_to_the_same_page() {
+    fn log_in_returns_to_the_same_page() {
         let response = SiteError::LogIn { next: "/addons/?a=1&b=\"é".to_owned() }.into_response();
         assert_eq!(response.status(), StatusCode::SEE_OTHER);
         assert_eq!(response.headers()[LOCATION], "/login/?next=/addons/%3Fa%3D1%26b%3D%22%C3%A9");
     }
 
     #[test]
-    fn too_many_tries_say_how_long_to_wait() {
+    fn too_many_attempts_say_how_long_to_wait() {
         let response = SiteError::TooMany { wait_s: 120 }.into_response();
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(response.headers()[RETRY_AFTER], "120");

@@ -103,7 +103,8 @@ pub(in crate::http) struct SignedForm {
 impl FromRequest<Arc<Shared>> for SignedForm {
     type Rejection = SiteError;
 
-    /// A customer whose session has expired is sent to log in, rather than told that the form is out of date.
+    /// Redirects a customer whose session has expired to the log-in page, instead of reporting an
+    /// outdated form.
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, SiteError> {
         let (mut parts, body) = request.into_parts();
         check_origin(&parts, shared)?;
@@ -140,7 +141,7 @@ mod tests {
         assert!(!format!("{fields:?}").contains(" x "), "a password is shown: {fields:?}");
     }
     #[test]
-    fn a_query_is_read_like_a_form() {
+    fn query_is_read_like_a_form() {
         let fields = |uri: &str| Fields::of_query(&uri.parse().unwrap());
         assert_eq!(fields("/a/?next=%2Fb%2F&next=c").text("next"), "/b/");
         assert!(fields("/a/?again").has("again"));

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_written_for_people_and_for_machines() {
+    fn moments_are_formatted_for_people_and_for_machines() {
         let at = 1_795_356_300_000_000;
         assert_eq!(Moment::minute(at).text, "22 Nov 2026, 14:05 UTC");
         assert_eq!(Moment::day(at).text, "22 Nov 2026");

@@ -1,4 +1,4 @@
-//! Where to go after log-in: always a page of this host, whatever the URL says.
+//! Where to go after log-in: always a page of this host, for any URL.
 
 /// No page of this host has a longer path.
 const BYTES_MAX: usize = 512;
@@ -16,14 +16,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_paths_are_kept() {
+    fn own_paths_are_accepted() {
         for path in ["/", "/dashboard/", "/addons/?a=b#c", "/checkout/0a1b/return/"] {
             assert_eq!(own_path(path), Some(path));
         }
     }
 
     #[test]
-    fn nothing_leads_to_another_host() {
+    fn redirects_to_other_hosts_are_refused() {
         for path in [
             "",
             "//evil.example",

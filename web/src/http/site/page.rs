@@ -22,7 +22,7 @@ pub(in crate::http) struct Shell<'a> {
     pub(in crate::http) version: &'static str,
 }
 
-/// Whom the navigation is for.
+/// The audience of the navigation.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::http) enum Who<'a> {
     Visitor,

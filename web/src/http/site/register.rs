@@ -1,7 +1,7 @@
 //! `/register/` and its mails: `/register/sent/`, `/verify/`.
 //!
-//! Registration answers the same whether the address is known or not. What depends on the address is only
-//! said in the mail to it.
+//! Registration answers the same whether the address is known or not. Only the mail to the address
+//! contains what depends on it.
 
 use askama::Template;
 use axum::{Extension, response::Response};

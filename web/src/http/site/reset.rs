@@ -19,7 +19,7 @@ use accounts::{Email, LinkOutcome, Requester};
 #[template(path = "reset_ask.html")]
 struct AskPage<'a> {
     shell: Shell<'a>,
-    asked: bool,
+    is_sent: bool,
     problem: Option<&'static str>,
 }
 
@@ -48,8 +48,8 @@ pub(super) async fn show(visit: Visit) -> Result<Response, SiteError> {
     }
 }
 
-fn ask_page<'a>(visit: &'a Visit, asked: bool, problem: Option<&'static str>) -> AskPage<'a> {
-    AskPage { shell: visit.shell("/login/"), asked, problem }
+fn ask_page<'a>(visit: &'a Visit, is_sent: bool, problem: Option<&'static str>) -> AskPage<'a> {
+    AskPage { shell: visit.shell("/login/"), is_sent, problem }
 }
 
 fn set_page<'a>(visit: &'a Visit, link: &'a str, problem: Option<String>) -> SetPage<'a> {
@@ -100,8 +100,8 @@ pub(super) async fn set(
     }
 }
 
-/// `/email/?link=`: sets an account's new address, at once if its owner is logged in. Everybody else confirms
-/// it by a form: a mail scanner that fetches the link must not attach the mail's recipient to a stranger's
+/// `/email/?link=`: sets an account's new address, at once if its owner is logged in. Anyone else confirms
+/// it by a form: a mail scanner that fetches the link must not attach the mail's recipient to another person's
 /// account.
 pub(super) async fn change_email(visit: Visit) -> Result<Response, SiteError> {
     let link = visit.query.text("link");

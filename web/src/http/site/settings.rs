@@ -55,7 +55,7 @@ fn refused(signed_in: &SignedIn, problem: &str) -> Result<Response, SiteError> {
     signed_in.visit.show_as(StatusCode::UNPROCESSABLE_ENTITY, &page)
 }
 
-/// Limits guesses at the password in these forms. Only requests with a session count, so that nobody else can
+/// Limits guesses at the password in these forms. Only requests with a session count, so that others cannot
 /// lock the owner out.
 fn guard(SignedIn { visit, customer }: &SignedIn) -> Result<(), SiteError> {
     Ok(visit.shared.parts.limits.confirm(customer.account)?)

@@ -219,7 +219,7 @@ impl fmt::Debug for Visit {
     }
 }
 
-/// A visit by a customer who is logged in. Everybody else is redirected to the log-in page, which returns
+/// A visit by a customer who is logged in. Anyone else is redirected to the log-in page, which returns
 /// here.
 #[derive(Debug)]
 pub(in crate::http) struct SignedIn {
@@ -230,17 +230,17 @@ pub(in crate::http) struct SignedIn {
 impl SignedIn {
     /// # Errors
     ///
-    /// If nobody is logged in; the error carries the path to return to.
+    /// If the visitor is not logged in; the error carries the path to return to.
     pub(super) fn of(visit: Visit, parts: &Parts) -> Result<Self, SiteError> {
         match visit.customer().cloned() {
             Some(customer) => Ok(Self { visit, customer }),
-            None => Err(SiteError::LogIn { next: way_back(parts) }),
+            None => Err(SiteError::LogIn { next: return_path(parts) }),
         }
     }
 }
 
 /// The page to return to. A form cannot be sent again by returning.
-fn way_back(parts: &Parts) -> String {
+fn return_path(parts: &Parts) -> String {
     match parts.method {
         Method::GET | Method::HEAD => {
             parts.uri.path_and_query().map_or_else(String::new, ToString::to_string)

@@ -17,7 +17,7 @@ fn ids(answer: &Value) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn every_path_answers_what_is_there_and_404_what_is_not() {
+async fn every_path_answers_known_ids_and_404_for_unknown_ids() {
     let world = World::new().await;
     for (path, id) in [
         ("events/{}/", 1),
@@ -56,8 +56,8 @@ async fn every_path_answers_what_is_there_and_404_what_is_not() {
         let answer = world.get(&at(&id.to_string())).await;
         assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
         let expected = json!({"error": true, "status": 404, "detail": "Not found"});
-        for nobody in ["4242424242", "nobody", "-1", "99999999999999999999999"] {
-            let answer = world.get(&at(nobody)).await;
+        for unknown in ["4242424242", "nobody", "-1", "99999999999999999999999"] {
+            let answer = world.get(&at(unknown)).await;
             assert_eq!((answer.status, &answer.body), (StatusCode::NOT_FOUND, &expected), "{path}");
         }
         let answer = world.get(&format!("{}?nonsense=1", at(&id.to_string()))).await;
@@ -75,7 +75,7 @@ async fn every_path_answers_what_is_there_and_404_what_is_not() {
 }
 
 #[tokio::test]
-async fn match_in_play_counts_as_the_hub_knows_it() {
+async fn match_in_play_has_the_state_of_the_hub() {
     let world = World::new().await;
     // The archive still has it as not started.
     assert_eq!(ids(&world.get("events/?status=notstarted").await.body), [4]);
@@ -103,7 +103,7 @@ async fn match_in_play_counts_as_the_hub_knows_it() {
 
 /// SERVICE section 8, rows 1 and 2: what clients ask of the list, and what they read in its rows.
 #[tokio::test]
-async fn live_list_is_filtered_and_speaks_of_halves() {
+async fn live_list_is_filtered_and_names_halves() {
     let world = World::new().await;
     let other = MatchSummary {
         competition: Some(6),
@@ -233,7 +233,7 @@ async fn pages_lead_from_one_to_the_next_with_their_filters() {
 }
 
 #[tokio::test]
-async fn answers_at_hand_say_so_and_tell_their_place_in_the_stream() {
+async fn cached_answers_say_so_and_have_their_stream_position() {
     let world = World::new().await;
     for path in ["events/live/", "events/3/", "events/1/"] {
         assert_eq!(world.get(path).await.header("x-cache-status"), Some("MISS"), "{path}");
@@ -242,7 +242,7 @@ async fn answers_at_hand_say_so_and_tell_their_place_in_the_stream() {
         for _ in 0..100 {
             was_hit |= world.get(path).await.header("x-cache-status") == Some("HIT");
         }
-        assert!(was_hit, "{path} is made anew each time");
+        assert!(was_hit, "{path} is rendered every time");
     }
     assert_eq!(world.get("events/3/").await.header("x-matchwire-seq"), Some("a:12"));
     assert_eq!(world.get("events/1/").await.header("x-matchwire-seq"), None);
@@ -251,7 +251,7 @@ async fn answers_at_hand_say_so_and_tell_their_place_in_the_stream() {
 }
 
 #[tokio::test]
-async fn table_is_made_of_results_without_extra_time() {
+async fn table_is_computed_from_results_without_extra_time() {
     let world = World::new().await;
     let table = world.get("leagues/5/standings/?season_id=50").await.body;
     assert_eq!(table["grouped"], false);
@@ -274,7 +274,7 @@ async fn table_is_made_of_results_without_extra_time() {
 }
 
 #[tokio::test]
-async fn sums_are_those_of_the_matches_that_are_known() {
+async fn sums_cover_the_known_matches() {
     let world = World::new().await;
     let referee = world.get(&format!("referees/{REFEREE}/")).await.body;
     assert_eq!(referee["matches"], 1);
@@ -309,7 +309,7 @@ async fn sums_are_those_of_the_matches_that_are_known() {
 }
 
 #[tokio::test]
-async fn teams_are_found_by_their_leagues() {
+async fn teams_are_filtered_by_league() {
     let world = World::new().await;
     assert_eq!(ids(&world.get("teams/?league_id=5").await.body), [100, 200, 300]);
     assert_eq!(

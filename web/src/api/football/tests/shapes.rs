@@ -48,7 +48,7 @@ fn minute_stops_in_stoppage_time_and_is_present_in_play_only() {
 }
 
 #[test]
-fn incidents_leave_out_goals_that_were_taken_back_and_mark_cards_that_were() {
+fn retracted_goals_are_left_out_and_retracted_cards_are_marked() {
     let incidents = Incidents::of(&world::first(0));
     let value = serde_json::to_value(&incidents).expect("it is JSON");
     let rows = value["incidents"].as_array().unwrap();
@@ -74,7 +74,7 @@ fn incidents_leave_out_goals_that_were_taken_back_and_mark_cards_that_were() {
 
 /// SERVICE section 8, rows 9 and 10.
 #[test]
-fn periods_tell_the_score_and_checks_their_decision() {
+fn periods_have_the_score_and_var_checks_the_decision() {
     use record::{IncidentRecord, MatchRecord, PlayRecord};
 
     let first = world::first(0);
@@ -143,12 +143,12 @@ fn line_up_of_one_side_is_present_without_the_other() {
 }
 
 #[test]
-fn stats_tell_zero_of_what_is_counted_and_leave_out_the_rest() {
+fn counted_stats_have_zeros_and_others_are_absent() {
     assert_json_snapshot!(Stats::of(&world::first(0)));
 }
 
 #[test]
-fn everybody_who_was_on_the_pitch_has_a_row() {
+fn everyone_who_played_has_a_row() {
     let rows = MatchPlayerStats::of(&world::first(0));
     let value = serde_json::to_value(&rows).expect("it is JSON");
     // Eleven starters, one substitute, and two of the other side known from incidents.

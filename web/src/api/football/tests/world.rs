@@ -60,7 +60,7 @@ impl World {
 
     pub(super) async fn new() -> Self {
         let now = now();
-        let kept = [
+        let archived = [
             first(now - 14 * DAY_US),
             MatchRecord {
                 brief: MatchSummary {
@@ -87,14 +87,14 @@ impl World {
         ];
         let reader = Reader::default();
         reader.update(&[Arc::new(live(now, Status::FirstHalf))], &[]);
-        Self::of(&kept.map(Arc::new), reader).await
+        Self::of(&archived.map(Arc::new), reader).await
     }
 
-    async fn of(kept: &[Arc<MatchRecord>], reader: Reader) -> Self {
+    async fn of(archived: &[Arc<MatchRecord>], reader: Reader) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = DatabaseName::File(folder.path().join("test.db"));
         let archive = Archive::open(&Database::open(&file).await.unwrap()).await.unwrap();
-        archive.put(kept, now()).await.unwrap();
+        archive.put(archived, now()).await.unwrap();
         let catalogue = Catalogue {
             currency: "USD".to_owned(),
             monthly: [5.into(), 3.into(), 5.into()],

@@ -59,14 +59,14 @@ async fn board(request: &ApiRequest) -> ApiResult {
         period: Period::Any,
         ..OddsFilter::default()
     };
-    let mut kept: HashMap<Key, Vec<OddsRow>> = HashMap::new();
+    let mut archived: HashMap<Key, Vec<OddsRow>> = HashMap::new();
     for row in request.api.history.odds(&odds_filter, Window::ALL).await?.1 {
-        kept.entry(row.match_id).or_default().push(row);
+        archived.entry(row.match_id).or_default().push(row);
     }
     let mut rows = Vec::with_capacity(records.len());
     for record in &records {
-        let kept = kept.remove(&record.brief.id).unwrap_or_default();
-        let mut prices = quote::up_to_date(record, kept);
+        let archived = archived.remove(&record.brief.id).unwrap_or_default();
+        let mut prices = quote::up_to_date(record, archived);
         let highest = quote::highest(&prices);
         choose(params, &mut prices)?;
         rows.push(EventOdds::new(record, &prices, &highest, None));

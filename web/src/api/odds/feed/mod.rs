@@ -1,6 +1,6 @@
 //! The Odds API, `/odds/api/`: every price of every bookmaker, of all sports, and what it was before.
-//! SERVICE section 3.5 knows its paths alone; what answers have is decided here and told in
-//! docs/ODDS_API.md. Markets and outcomes are named as in the stream protocol.
+//! SERVICE section 3.5 defines only its paths; this module defines the responses, and
+//! docs/ODDS_API.md documents them. Markets and outcomes are named as in the stream protocol.
 
 mod board;
 mod event;

@@ -118,7 +118,7 @@ impl HockeyMatch {
     fn of(api: &Api, record: &MatchRecord, sport_stats: &SportStats) -> Self {
         let brief = &record.brief;
         let [home_team, away_team] = TeamBrief::both(api, record, sport_stats);
-        // A result without periods does not tell how it was decided.
+        // A result without periods does not show how it was decided.
         let is_known = !brief.parts.is_empty() || !brief.status.has_result();
         Self {
             id: brief.id,

@@ -137,7 +137,7 @@ mod tests {
         points.extend(game(1, &[1, 0, 0, 0, 1, 1, 0, 0], [2, 0]));
         let tennis = TennisRecord { points, ..TennisRecord::default() };
         assert!(is_complete(&tennis, &[[2, 0]]));
-        assert!(!is_complete(&tennis, &[[3, 0]]), "a game was not told");
+        assert!(!is_complete(&tennis, &[[3, 0]]), "a game was not reported");
         let served = ServeCounts::of(&tennis);
         assert_eq!((served.games, served.held), ([1, 1], [1, 0]));
         assert_eq!((served.chances, served.breaks), ([3, 0], [1, 0]));

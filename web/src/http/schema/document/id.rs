@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_and_nothing_else_have_31_bits() {
+    fn only_ids_are_limited_to_31_bits() {
         let mut document = json!({
             "parameters": [
                 {"in": "path", "name": "id", "schema": {"type": "integer", "format": "int64"}},

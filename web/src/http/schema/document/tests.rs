@@ -30,7 +30,7 @@ fn operations(document: &Value) -> impl Iterator<Item = (&String, &String, &Valu
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     let document = openapi();
     let mut references = 0;
     each(&document, "", &mut |way, value| {
@@ -126,7 +126,7 @@ fn shared_responses_of_a_product_apply_to_all_paths_below_it() {
 }
 
 #[test]
-fn parameters_that_a_path_or_a_page_implies_are_added() {
+fn implied_path_and_page_parameters_are_added() {
     let document = openapi();
     let check = |path: &str, expected: &[&str]| {
         let all = document["paths"][path]["get"]["parameters"].as_array();
@@ -157,7 +157,7 @@ fn tags_follow_from_paths() {
 }
 
 #[test]
-fn parameters_take_what_is_said_of_them() {
+fn parameters_have_the_declared_schemas() {
     let document = openapi();
     let schema = |path: &str, name: &str| {
         let all = document["paths"][path]["get"]["parameters"].as_array().expect("parameters");
@@ -189,13 +189,13 @@ fn sources(folder: &Path) -> Vec<String> {
 /// Routes below a product, and routes open to every origin, are for programs, so the document has them.
 /// Handlers of `api` cannot be routed without a declaration; the test finds other handlers by their text.
 #[test]
-fn every_route_for_programs_is_in_the_document() {
+fn every_api_route_is_in_the_document() {
     let document = openapi();
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for text in sources(&src.join("api")) {
         assert!(!text.contains(".route("), "a handler of the interface is routed by `routes!`");
     }
-    // The documents do not tell of themselves.
+    // The document does not list its own paths.
     let own = ["/api/schema/", "/api/asyncapi/"];
     let mut documented = 0;
     for text in sources(&src.join("http")) {
@@ -215,7 +215,7 @@ fn every_route_for_programs_is_in_the_document() {
 /// A component has the name of its type, without the module. A second type of that name would replace the
 /// first in the document.
 #[test]
-fn no_two_shapes_have_one_name() {
+fn schema_names_are_unique() {
     let mut names = BTreeSet::new();
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let folders = ["api", "http"].map(|folder| src.join(folder));
