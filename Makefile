@@ -13,12 +13,12 @@ check:
 test:
 	@python3 tests/run $(SUITES)
 
-# Too long for `make test`: all cases of the Autobahn test suite, and the Rust tests with all databases, customers
-# and random cases.
+# Too long for `make test`: all cases of the Autobahn test suite, fuzzing, and the Rust tests with all databases,
+# customers and random cases.
 test-long:
 	@python3 tests/run --long
 
-# Not a part of the tests: it runs as long as it is told to. `make fuzz SECONDS=600 TARGETS=wyscout`.
+# Longer, or single targets: `make fuzz SECONDS=600 TARGETS=wyscout`.
 fuzz:
 	@python3 fuzz/run -s $(or $(SECONDS),60) $(TARGETS)
 

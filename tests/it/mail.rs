@@ -112,11 +112,11 @@ async fn smtp_server_gets_the_mail_and_the_log_no_secret() {
     let printed = until_printed(&hub, "gave up on a mail").await;
     assert!(printed.contains("example.net") && printed.contains("550"), "{printed}");
     hub.until_counted("matchwire_mails_failed_total{kind=\"password-changed\"}").await;
-    while server.told().await["refused"] != "never@example.net" {}
+    while server.next_report().await["refused"] != "never@example.net" {}
     assert_eq!(hub.stop(), Some(0));
     // Another log-in is no attempt: the worker may open a connection at any time.
     while server.has_unread() {
-        assert!(server.told().await["login"].is_string(), "it was tried again");
+        assert!(server.next_report().await["login"].is_string(), "it was tried again");
     }
     let printed = hub.printed();
     for secret in ["s3cret-password", "never@", "ann@", &*link] {

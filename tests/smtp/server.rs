@@ -65,7 +65,7 @@ impl Server {
     }
 
     /// Its next report.
-    pub(crate) async fn told(&mut self) -> Value {
+    pub(crate) async fn next_report(&mut self) -> Value {
         let report = tokio::time::timeout(PATIENCE, self.reports.recv()).await;
         report.expect("the server reports in time").expect("the server runs")
     }
@@ -73,7 +73,7 @@ impl Server {
     /// The next mail that it accepts; skips other reports.
     pub(crate) async fn mail(&mut self) -> Value {
         loop {
-            let report = self.told().await;
+            let report = self.next_report().await;
             if report["mail"].is_string() {
                 return report;
             }

@@ -122,7 +122,7 @@ async fn mail_waits_for_correct_credentials() {
     let database = Database::open(&folder.path().join("test.db").into()).await.unwrap();
     let (stop, tasks) = empty_outbox(&database, &wrong, None);
     let mail = put(&database, "ann@example.com", MailKind::EmailChanged, None).await;
-    assert_eq!(server.told().await["good"], false);
+    assert_eq!(server.next_report().await["good"], false);
     stop.send_replace(true);
     for task in tasks {
         task.await.unwrap();
