@@ -54,8 +54,8 @@ pub(super) fn matchday(start: Micros, day: u64) -> u16 {
     before.saturating_add(1).saturating_add(u16::try_from(since).unwrap_or(0))
 }
 
-/// Who meets whom in a round, counted from 0: everybody meets everybody before anybody meets again,
-/// and then where the other is at home. `members` is even.
+/// The pairings of a round, counted from 0. All members meet each other once, and then once more with
+/// home and away exchanged. `members` is even.
 pub(super) fn round_robin(members: usize, round: usize) -> Vec<Pair<usize>> {
     let others = members - 1;
     let turn = round % others;

@@ -84,10 +84,10 @@ struct MessageReaders {
 impl MessageReaders {
     fn verdict(&mut self, line: &QuarantineEntry) -> RetryVerdict {
         if line.truncated {
-            return RetryVerdict::Unusable("only the beginning of it was kept".to_owned());
+            return RetryVerdict::Unusable("only the beginning of it was stored".to_owned());
         }
         let Some(bytes) = line.message().filter(|bytes| !bytes.is_empty()) else {
-            return RetryVerdict::Unusable("nothing of it was kept".to_owned());
+            return RetryVerdict::Unusable("nothing of it was stored".to_owned());
         };
         let source: Arc<str> = line.source.as_str().into();
         let interpreter = self.interpreters.entry(line.source.clone()).or_insert_with(|| {
@@ -242,10 +242,10 @@ mod tests {
         let fixture = r#"{"id":"1","sport":"hockey","match":"m","fact":{"fixture":{}}}"#;
         check(&line(FORMAT, fixture), Ok(1));
         check(&line(FORMAT, "{"), Err("truncated: EOF while parsing an object at line 1 column 1"));
-        check(&line(FORMAT, ""), Err("nothing of it was kept"));
+        check(&line(FORMAT, ""), Err("nothing of it was stored"));
         let unknown = "single messages of \"wyscout\" cannot be read";
         check(&line("wyscout", "x"), Err(unknown));
         let cut = QuarantineEntry { truncated: true, ..line(FORMAT, fixture) };
-        check(&cut, Err("only the beginning of it was kept"));
+        check(&cut, Err("only the beginning of it was stored"));
     }
 }

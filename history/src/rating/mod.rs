@@ -168,7 +168,7 @@ mod tests {
     fn results_move_both_ratings_by_the_unexpected_part() {
         let matches = [played(1, [10, 20], [3, 1]), played(2, [20, 10], [0, 2])];
         let table = RatingTable::of(&matches);
-        assert_eq!(table.expected(1), None, "nobody had a result");
+        assert_eq!(table.expected(1), None, "no team had a result");
         // 1516 against 1484 after the first.
         let expected = 1.0 / (1.0 + 10_f64.powf(32.0 / 400.0));
         assert!((table.expected(2).unwrap() - expected).abs() < 1e-12);

@@ -193,7 +193,7 @@ impl<'a> BetfairSource<'a> {
             }
             Ok(Op::Connection) => Ok(self.reports.send(Report::Heartbeat).await?),
             Ok(Op::Other) => {
-                let reason = "op is not one that was asked for";
+                let reason = "op is not one that was requested";
                 let error = DecodeError::new(RefusalKind::Value, reason);
                 Ok(self.refuse(error, line).await?)
             }

@@ -97,7 +97,7 @@ fn retraction(
             && it.incident.minute.abs_diff(missing.incident.minute) <= REVIEW_MINUTES_MAX
     };
     let review = image.iter().find(overturned).map(|it| it.detail.clone());
-    let why: Arc<str> = review.unwrap_or_else(|| "no longer told by the provider".into());
+    let why: Arc<str> = review.unwrap_or_else(|| "no longer reported by the provider".into());
     FootballFact::Retract { of: missing.incident.eid.clone(), why, score }
 }
 

@@ -147,7 +147,7 @@ fn earlier_goal_overturned_changes_the_score_after_the_later_one() {
     let facts = poll.facts(&with("1H 31", "0-1", &[goal("30", 2, "Bob")]));
     let expected = [
         "score 0-1",
-        "retract goal-home-1 (no longer told by the provider) 0-1",
+        "retract goal-home-1 (no longer reported by the provider) 0-1",
         "correct goal-away-1 30 Bob 0-1",
     ];
     assert_eq!(facts, expected);

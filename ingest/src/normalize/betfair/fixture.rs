@@ -72,7 +72,8 @@ impl Match {
             self.sport = sport;
         } else if sport != self.sport {
             let (reported, event) = (self.sport.as_str(), quoted(&self.fixture.provider_key));
-            let reason = format!("event {event} was told as {reported}, not {}", sport.as_str());
+            let reason =
+                format!("event {event} was reported as {reported}, not {}", sport.as_str());
             notices.push(DecodeError::new(RefusalKind::Value, reason));
         }
     }

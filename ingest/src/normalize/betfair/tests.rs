@@ -151,7 +151,7 @@ fn sport_of_a_match_never_changes() {
     let normalized = feed.0.line(line.as_bytes()).unwrap().unwrap();
     assert!(normalized.batch.events.iter().all(|event| event.sport == Sport::Tennis), "{line}");
     let reasons: Vec<_> = normalized.notices.iter().map(|it| it.reason.as_str()).collect();
-    assert_eq!(reasons, ["event 30 was told as tennis, not football"]);
+    assert_eq!(reasons, ["event 30 was reported as tennis, not football"]);
 }
 
 #[test]

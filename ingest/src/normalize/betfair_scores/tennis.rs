@@ -169,9 +169,9 @@ impl Tennis {
     ) -> Result<(), DecodeError> {
         let (number, reading) = (incident.sequence, &incident.reading);
         let winner = side(reading.won_by);
-        let winner = winner.ok_or_else(|| super::value(format!("nobody won point {number}")))?;
+        let winner = winner.ok_or_else(|| super::value(format!("point {number} has no winner")))?;
         let server = side(reading.server).or(self.score.server);
-        let server = server.ok_or_else(|| super::value(format!("nobody served {number}")))?;
+        let server = server.ok_or_else(|| super::value(format!("point {number} has no server")))?;
         self.reopen();
         facts.extend(self.status(TennisStatus::Live));
         self.score.server = Some(server);

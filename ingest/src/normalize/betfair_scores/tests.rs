@@ -300,7 +300,7 @@ fn strokes_are_applied_once_in_order_of_number() {
     );
     let more = format!("{first}\n13 doublefault 1 2 30:15 0:0 0:0");
     poll.check(&strokes(&more, "IN_PROGRESS"), "p13:2/1 0-0 2:1");
-    poll.check(&strokes("14 point - - - - -", "IN_PROGRESS"), "! nobody won point 14");
+    poll.check(&strokes("14 point - - - - -", "IN_PROGRESS"), "! point 14 has no winner");
 }
 
 #[test]

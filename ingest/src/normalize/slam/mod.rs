@@ -87,7 +87,7 @@ impl Normalizer {
         let Some(winner) = side(row.winner) else { return Ok(()) };
         let server = side(row.server)
             .or(self.score.server)
-            .ok_or_else(|| value(format!("nobody serves point {}", row.number)))?;
+            .ok_or_else(|| value(format!("point {} has no server", row.number)))?;
         self.admit(row, out)?;
         self.seen.insert(row.number.clone());
         if !self.opened {

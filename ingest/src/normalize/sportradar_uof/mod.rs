@@ -125,7 +125,8 @@ impl Interpreter {
             && by_fixture != *reported
         {
             let event = &fixture.event;
-            let reason = format!("{event} was told as {} before its fixture", reported.as_str());
+            let reason =
+                format!("{event} was reported as {} before its fixture", reported.as_str());
             played.notices.push(DecodeError::new(RefusalKind::Value, reason));
         }
         if state.reported.is_none() {

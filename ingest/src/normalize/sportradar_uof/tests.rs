@@ -183,7 +183,7 @@ fn fixture_names_the_sides_and_the_competition() {
     let other = text.replace("sr:sport:1", "sr:sport:5");
     let mut played = Interpretation::default();
     feed.message(other.as_bytes(), NOW, &mut played).unwrap();
-    let reason = "sr:match:1 was told as football before its fixture";
+    let reason = "sr:match:1 was reported as football before its fixture";
     assert_eq!(played.notices[0].reason, reason, "a match cannot change its sport");
     let moved = message("fixture_change", r#"start_time="1557345600000""#, "");
     assert_eq!(interpret(&mut feed, &moved), ["fixture sr:match:1"]);

@@ -76,11 +76,11 @@ pub enum SettingsError {
     NoSession,
     #[error("the market filter is no JSON object")]
     Filter,
-    #[error("no data fields are asked for")]
+    #[error("no data fields are requested")]
     NoFields,
     #[error("{what} is {is}, which is not {least} to {most}")]
     Bounds { what: &'static str, is: u64, least: u64, most: u64 },
-    #[error("nobody can be trusted to be Betfair")]
+    #[error("the certificate of Betfair cannot be verified")]
     Trust(#[from] TrustError),
 }
 
@@ -202,7 +202,7 @@ mod tests {
         check(|s| s.app_key = secret(""), "the application key is empty");
         check(|s| s.session = Session::Token(secret("")), "the session token is empty");
         check(|s| s.market_filter = json!([]), "the market filter is no JSON object");
-        check(|s| s.fields.clear(), "no data fields are asked for");
+        check(|s| s.fields.clear(), "no data fields are requested");
         check(|s| s.heartbeat_ms = 499, "heartbeat_ms is 499, which is not 500 to 5000");
         check(|s| s.ladder_levels = 11, "ladder_levels is 11, which is not 1 to 10");
         check(
