@@ -246,6 +246,6 @@ async fn client_that_does_not_read_its_replies_is_not_read() {
         }
     }
     sending.await.expect("all was sent");
-    let grown = hub.memory_peak() - before;
+    let grown = hub.memory_peak().saturating_sub(before);
     assert!(grown < 32 << 20, "the hub took {grown} bytes for it");
 }

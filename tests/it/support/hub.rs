@@ -246,7 +246,7 @@ impl Hub {
         until(&format!("{name} {count}"), async || self.metric(name).await >= count).await;
     }
 
-    /// Its peak memory so far, in bytes.
+    /// Its peak memory so far, in bytes. The kernel counts in batches, so a later value can be slightly smaller.
     pub(crate) fn memory_peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()));
         let status = status.expect("the process runs");
