@@ -22,7 +22,7 @@ pub use accounts::config::{
     AccountsConfig, LimitsConfig, MailConfig, PaymentsConfig, PepperSetting, ProductsConfig,
     UsageConfig,
 };
-use base::config::{AboveBound, FAULT_VARIABLE, SecretError, at_most};
+use base::config::{BoundExceeded, FAULT_VARIABLE, SecretError, at_most};
 pub use database::DatabaseConfig;
 pub use history::config::{ArchiveConfig, PredictionsConfig};
 use hub::config::sources::SourceConfig;
@@ -101,7 +101,7 @@ pub enum ConfigError {
     #[error("{name} must not be 0")]
     Zero { name: &'static str },
     #[error(transparent)]
-    AboveBound(#[from] AboveBound),
+    BoundExceeded(#[from] BoundExceeded),
     #[error("source {name:?}: {problem}")]
     Source { name: String, problem: &'static str },
     #[error("source {name:?}: a secret is missing")]

@@ -22,7 +22,7 @@ pub fn fault() -> Option<String> {
 /// A setting that exceeds a bound.
 #[derive(Debug, thiserror::Error)]
 #[error("{name} is {value}, more than {bound_name}, which is {bound}")]
-pub struct AboveBound {
+pub struct BoundExceeded {
     pub name: &'static str,
     pub value: u64,
     pub bound_name: &'static str,
@@ -37,9 +37,9 @@ pub type Knob = (&'static str, u64);
 /// # Errors
 ///
 /// If it does.
-pub fn at_most((name, value): Knob, (bound_name, bound): Knob) -> Result<(), AboveBound> {
+pub fn at_most((name, value): Knob, (bound_name, bound): Knob) -> Result<(), BoundExceeded> {
     if value <= bound {
         return Ok(());
     }
-    Err(AboveBound { name, value, bound_name, bound })
+    Err(BoundExceeded { name, value, bound_name, bound })
 }

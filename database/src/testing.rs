@@ -22,7 +22,7 @@ pub async fn on_each(test: impl AsyncFn(Database)) {
     database.close().await;
     // The test that needs PostgreSQL reports once for all tests that they ran on SQLite only.
     let Some(server) = postgres_server() else { return };
-    let empty = EmptyPostgres::create(&server).await;
+    let empty = EmptyPostgresDatabase::create(&server).await;
     let database = Database::open(&empty.name).await.expect("PostgreSQL opens");
     test(database.clone()).await;
     database.close().await;
@@ -50,13 +50,13 @@ fn postgres_server() -> Option<String> {
 
 /// A database on the test's server, without any table.
 #[derive(Debug)]
-pub struct EmptyPostgres {
+pub struct EmptyPostgresDatabase {
     server: String,
     database: String,
     pub name: DatabaseName,
 }
 
-impl EmptyPostgres {
+impl EmptyPostgresDatabase {
     /// `server`: the URL of a database on it, such as `postgres://postgres@localhost:5433/postgres`.
     pub async fn create(server: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);

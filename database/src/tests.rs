@@ -5,7 +5,7 @@ use std::{sync::Mutex, time::Duration};
 use tokio::time::timeout;
 
 use super::{
-    testing::{EmptyPostgres, on_each, postgres_or_skipped, skipped},
+    testing::{EmptyPostgresDatabase, on_each, postgres_or_skipped, skipped},
     *,
 };
 
@@ -20,7 +20,7 @@ async fn insert_meta(database: &Database, name: &str) {
 #[tokio::test]
 async fn postgresql_is_tested_too() {
     let Some(server) = postgres_or_skipped() else { return };
-    let empty = EmptyPostgres::create(&server).await;
+    let empty = EmptyPostgresDatabase::create(&server).await;
     let database = Database::open(&empty.name).await.unwrap();
     assert!(!database.is_sqlite());
     database.close().await;
@@ -56,7 +56,7 @@ async fn newer_database_is_refused() {
 #[tokio::test]
 async fn concurrent_programs_create_the_tables_once() {
     let Some(server) = postgres_or_skipped() else { return };
-    let empty = EmptyPostgres::create(&server).await;
+    let empty = EmptyPostgresDatabase::create(&server).await;
     let opening = std::iter::repeat_with(|| Database::open(&empty.name)).take(8);
     for opened in futures_util::future::join_all(opening).await {
         opened.unwrap().close().await;

@@ -45,17 +45,17 @@ impl FootballRecord {
 }
 
 /// The entry of [`CARDS`] for an incident of this kind, as the stream protocol names kinds.
-fn card(kind: &str) -> Option<CountedCard> {
+fn card(kind: &str) -> Option<CardColour> {
     match kind {
-        "yellow" => Some(CountedCard::Yellow),
-        "second_yellow" | "red" => Some(CountedCard::Red),
+        "yellow" => Some(CardColour::Yellow),
+        "second_yellow" | "red" => Some(CardColour::Red),
         _ => None,
     }
 }
 
-/// A card as it is counted: a second yellow card is a red card.
+/// The colour under which a card counts: a second yellow card is a red card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CountedCard {
+pub enum CardColour {
     Yellow,
     Red,
 }
@@ -66,7 +66,7 @@ pub enum CountedCard {
 pub fn complete<K: Ord + Clone + Borrow<str> + From<&'static str>>(
     sides: &mut [BTreeMap<K, u32>; 2],
     has_incidents: bool,
-    shown: impl IntoIterator<Item = (CountedCard, u8)>,
+    shown: impl IntoIterator<Item = (CardColour, u8)>,
 ) {
     for family in FAMILIES {
         let is_counted = sides.iter().any(|side| side.contains_key(family[0]));

@@ -9,7 +9,7 @@ use tokio::{sync::broadcast::error::TryRecvError, task::JoinSet, time::timeout};
 use super::*;
 use database::{
     DatabaseError,
-    testing::{EmptyPostgres, on_each, postgres_or_skipped},
+    testing::{EmptyPostgresDatabase, on_each, postgres_or_skipped},
 };
 
 const NOW: Micros = 1_788_280_000_000_000;
@@ -374,7 +374,7 @@ async fn programs_can_create_the_file_and_keys_concurrently() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn programs_can_create_the_tables_and_keys_concurrently() {
     let Some(server) = postgres_or_skipped() else { return };
-    let empty = EmptyPostgres::create(&server).await;
+    let empty = EmptyPostgresDatabase::create(&server).await;
     race_on(&empty.name).await;
     empty.drop().await;
 }

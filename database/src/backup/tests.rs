@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::{
     Database,
-    testing::{EmptyPostgres, postgres_or_skipped},
+    testing::{EmptyPostgresDatabase, postgres_or_skipped},
 };
 
 /// Writers that add rows `0, 1, 2..` to a table, each in a transaction that also updates their sum:
@@ -204,7 +204,10 @@ fn missing_pg_dump_names_the_package_to_install() {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_is_copied_during_writes_and_restored() {
     let Some(server) = postgres_or_skipped() else { return };
-    let (from, into) = (EmptyPostgres::create(&server).await, EmptyPostgres::create(&server).await);
+    let (from, into) = (
+        EmptyPostgresDatabase::create(&server).await,
+        EmptyPostgresDatabase::create(&server).await,
+    );
     let database = Database::open(&from.name).await.unwrap();
     let writers = Writers::start(&database).await;
     let folder = tempfile::tempdir().unwrap();

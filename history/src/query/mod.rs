@@ -18,8 +18,8 @@ pub use self::{
     seasons::{Calendar, CurrentSeason, SeasonSpan, latest_season, season_name, season_year},
     side_match::{DecidedBy, HeadToHead, Outcome, SideMatch, earlier_results},
     standings::{
-        ExpectedTally, StandingsRow, StandingsRule, Tally, by_points, group_tables, league_table,
-        regulation,
+        ExpectedGoalsTally, StandingsRow, StandingsRule, Tally, by_points, group_tables,
+        league_table, regulation,
     },
     view::{View, pair},
 };

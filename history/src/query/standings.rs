@@ -67,14 +67,14 @@ impl Tally {
 
 /// Expected goals over the matches that have them, rounded to two digits.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ExpectedTally {
+pub struct ExpectedGoalsTally {
     pub scored: f64,
     pub conceded: f64,
     pub difference: f64,
     pub matches: u32,
 }
 
-impl ExpectedTally {
+impl ExpectedGoalsTally {
     fn add(&mut self, [own, other]: [f64; 2]) {
         self.scored = hundredths(self.scored + own);
         self.conceded = hundredths(self.conceded + other);
@@ -90,7 +90,7 @@ pub struct StandingsRow {
     pub total: Tally,
     pub home: Tally,
     pub away: Tally,
-    pub expected: Option<ExpectedTally>,
+    pub expected: Option<ExpectedGoalsTally>,
     /// All counted matches, the oldest first.
     outcomes: Vec<Outcome>,
     /// A match in play counts with its current score.
@@ -148,7 +148,7 @@ fn tables_by<'a, K: Ord>(
             let row = table
                 .entry(team)
                 .or_insert_with(|| StandingsRow { team, ..StandingsRow::default() });
-            let Some(CountedMatch { score, outcomes, overtime }) = counted else { continue };
+            let Some(CountedResult { score, outcomes, overtime }) = counted else { continue };
             row.add(place, [score[place], score[1 - place]], outcomes[place], overtime);
             row.live |= brief.status.is_live();
             if let Some(goals) = brief.expected_goals.map(|it| it.map(ExpectedGoals::goals)) {
@@ -162,13 +162,13 @@ fn tables_by<'a, K: Ord>(
 
 /// What a match adds to the rows of its sides.
 #[derive(Debug, Clone, Copy)]
-struct CountedMatch {
+struct CountedResult {
     score: [u32; 2],
     outcomes: [Outcome; 2],
     overtime: bool,
 }
 
-fn counted(brief: &MatchSummary, rule: StandingsRule) -> Option<CountedMatch> {
+fn counted(brief: &MatchSummary, rule: StandingsRule) -> Option<CountedResult> {
     brief.sides?;
     if !brief.status.is_live() && !brief.status.has_result() {
         return None;
@@ -177,7 +177,7 @@ fn counted(brief: &MatchSummary, rule: StandingsRule) -> Option<CountedMatch> {
         StandingsRule::Regulation { .. } => {
             let score @ [home, away] = regulation(brief)?;
             let outcomes = [[home, away], [away, home]].map(Outcome::of_score);
-            Some(CountedMatch { score, outcomes, overtime: false })
+            Some(CountedResult { score, outcomes, overtime: false })
         }
         StandingsRule::Winner { had_overtime } => {
             let outcomes = match rating::winner(brief) {
@@ -186,7 +186,7 @@ fn counted(brief: &MatchSummary, rule: StandingsRule) -> Option<CountedMatch> {
                 None => [Outcome::Drawn; 2],
             };
             let score = brief.score.unwrap_or_default();
-            Some(CountedMatch { score, outcomes, overtime: had_overtime(brief) })
+            Some(CountedResult { score, outcomes, overtime: had_overtime(brief) })
         }
     }
 }

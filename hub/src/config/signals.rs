@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::signals::SignalSettings;
-use base::config::{AboveBound, at_most};
+use base::config::{BoundExceeded, at_most};
 
 /// `[signals]`: shares are in basis points, hundredths of a percent. Arbitrages have no threshold:
 /// every one is reported.
@@ -61,7 +61,7 @@ impl SignalsConfig {
     }
 
     /// Checks that each threshold can be reached.
-    pub fn check(&self) -> Result<(), AboveBound> {
+    pub fn check(&self) -> Result<(), BoundExceeded> {
         // A price may exceed 1000, but is never ten times as high as the next best of the same
         // match.
         at_most(("signals.price_gap_bp", self.price_gap_bp.into()), ("ten times", 100_000))?;

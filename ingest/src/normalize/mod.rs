@@ -3,8 +3,6 @@
 //! One module for each feed. All are pure and hold the state that they need between messages; they
 //! have no connections and no clocks.
 
-#[cfg(test)]
-mod agreement;
 pub mod api_football;
 pub mod betfair;
 pub mod betfair_scores;
@@ -82,3 +80,6 @@ fn batch(sport: Sport, match_id: Id, facts: impl IntoIterator<Item = Fact>) -> B
     let events = facts.into_iter().map(|fact| Event { sport, match_id, fact }).collect();
     Batch { events, ..Batch::default() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use crate::{
     document::{Node, Object},
     hub::state::{Football, IncidentEntry, Match, MatchClock},
 };
-use record::{self, Status, Vocabulary, counters::CountedCard};
+use record::{self, Status, Vocabulary, counters::CardColour};
 
 /// The match clock as frames contain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -114,8 +114,8 @@ fn counters(state: &Football) -> Pair<BTreeMap<&'static str, u32>> {
     let standing = state.incidents.iter().filter(|entry| entry.retracted.is_none());
     let shown = standing.filter_map(|IncidentEntry { incident, .. }| {
         let card = match incident.kind {
-            IncidentKind::Yellow => CountedCard::Yellow,
-            IncidentKind::SecondYellow | IncidentKind::Red => CountedCard::Red,
+            IncidentKind::Yellow => CardColour::Yellow,
+            IncidentKind::SecondYellow | IncidentKind::Red => CardColour::Red,
             _ => return None,
         };
         Some((card, u8::from(incident.side? == Side::Second)))

@@ -67,12 +67,12 @@ fn check_json(record: &MatchRecord) {
 
 /// The records of the matches in a hub, as a reader of its exports has them.
 #[derive(Default)]
-struct Exported {
+struct ExportedRecords {
     live: LiveRecords,
     records: BTreeMap<Key, Arc<MatchRecord>>,
 }
 
-impl Exported {
+impl ExportedRecords {
     fn update(&mut self, hub: &mut Hub) {
         let changed = self.live.apply(hub.take_changed(START));
         for id in changed.gone {
@@ -106,7 +106,7 @@ impl Exported {
 #[test]
 fn exports_of_changes_add_up_to_the_complete_state() {
     let (mut hub, source) = new_hub(10_000_000);
-    let mut exported = Exported::default();
+    let mut exported = ExportedRecords::default();
     for (n, Timed { clock_us, batch }) in Simulator::new(5, START).take(20_000).enumerate() {
         hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new());
         if n % 5_000 < 2 {
@@ -149,7 +149,7 @@ fn joined_match_has_no_record_until_it_is_split_again() {
     let (mut hub, first) = new_hub(0);
     let second = hub.source("second".into(), "events", SourcePolicy::default());
     let [stays, dropped] = ["one", "two"].map(|provider| own(provider, "m"));
-    let mut exported = Exported::default();
+    let mut exported = ExportedRecords::default();
     for (source, provider, sides, books) in
         [(first, "one", ["A", "B"], ["x", "y"]), (second, "two", ["C", "D"], ["x", "z"])]
     {
