@@ -46,12 +46,7 @@ impl Hub {
 
     /// Updates everything that depends on a source whose state has changed.
     fn refresh_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
-        let from_source =
-            |known: &&MatchEntry| known.source == source || known.state.has_source(source);
-        let mut ids: Vec<Id> =
-            self.matches.values().filter(from_source).map(|it| it.state.id).collect();
-        ids.sort_unstable();
-        for id in ids {
+        for id in self.matches_of(source) {
             self.refresh_match(id, source, now, changes);
         }
         let stamp = Stamp { source: None, received: now, published: now };
@@ -63,6 +58,16 @@ impl Hub {
         self.flush_tiers_until(Micros::MAX, now, changes);
         self.feeds_due = 0;
         self.tick(now, changes);
+    }
+
+    /// The matches that a source reports, in the order of their ids.
+    fn matches_of(&self, source: SourceNumber) -> Vec<Id> {
+        let is_reported =
+            |known: &&MatchEntry| known.source == source || known.state.has_source(source);
+        let mut ids: Vec<Id> =
+            self.matches.values().filter(is_reported).map(|it| it.state.id).collect();
+        ids.sort_unstable();
+        ids
     }
 
     /// Records a sign of life of a source without facts.
@@ -180,12 +185,7 @@ impl Hub {
     /// the same names have another epoch.
     pub fn restart_source(&mut self, source: SourceNumber, now: Micros, changes: &mut Vec<Change>) {
         let stamp = Stamp { source: None, received: now, published: now };
-        let from_source =
-            |known: &&MatchEntry| known.source == source || known.state.has_source(source);
-        let mut ids: Vec<Id> =
-            self.matches.values().filter(from_source).map(|it| it.state.id).collect();
-        ids.sort_unstable();
-        for id in ids {
+        for id in self.matches_of(source) {
             let known = self.matches.get_mut(id).expect("it was found above");
             if known.state.has_other_source(source) {
                 for book in known.state.forget_source(source) {
