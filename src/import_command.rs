@@ -220,7 +220,7 @@ impl Import {
             self.archived.insert(id, archived);
         }
         let mut record = MatchRecord::clone(new);
-        record.position = None;
+        record.freshness = None;
         let archived = self.archived.get(&id).and_then(Option::as_ref);
         if record.brief.updated < PLAUSIBLE_FROM {
             let before = archived.map(|archived| archived.brief.updated);

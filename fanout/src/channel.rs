@@ -192,6 +192,8 @@ pub struct Publication {
     pub prev: Seq,
     /// It goes ahead of everything queued for a slow reader: a suspension.
     pub urgent: bool,
+    /// It has events, which are never merged.
+    pub has_events: bool,
     /// When it was published, if the host gives the time, to measure delivery delays.
     pub published: Option<Micros>,
     body: Option<Box<dyn Encode>>,
@@ -201,21 +203,28 @@ pub struct Publication {
 impl Publication {
     #[must_use]
     pub fn new(channel: Channel, prev: Seq, seq: Seq, body: Box<dyn Encode>) -> Self {
-        let (urgent, published, frame) = (false, None, OnceLock::new());
-        Self { channel, seq, prev, urgent, published, body: Some(body), frame }
+        let (urgent, has_events, published, frame) = (false, false, None, OnceLock::new());
+        Self { channel, seq, prev, urgent, has_events, published, body: Some(body), frame }
     }
 
     /// A publication whose frame is already encoded.
     #[must_use]
     pub fn with_frame(channel: Channel, prev: Seq, seq: Seq, frame: Bytes) -> Self {
         let frame = OnceLock::from(frame);
-        Self { channel, seq, prev, urgent: false, published: None, body: None, frame }
+        let (urgent, has_events, published, body) = (false, false, None, None);
+        Self { channel, seq, prev, urgent, has_events, published, body, frame }
     }
 
     /// Sets whether it goes ahead of everything queued for a slow reader.
     #[must_use]
     pub fn urgent(self, urgent: bool) -> Self {
         Self { urgent, ..self }
+    }
+
+    /// Sets whether it has events.
+    #[must_use]
+    pub fn with_events(self, has_events: bool) -> Self {
+        Self { has_events, ..self }
     }
 
     /// Sets when it was published.

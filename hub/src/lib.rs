@@ -94,6 +94,7 @@ pub mod push;
 pub mod quarantine;
 pub mod signals;
 pub mod sources;
+pub mod watch;
 pub mod wire;
 
 use base::{clock, supervisor};

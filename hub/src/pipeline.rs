@@ -8,7 +8,7 @@ use std::{collections::HashMap, iter, mem, sync::Arc, thread, time::Duration};
 
 use fanout::{
     Change, Fanout, Micros, Seq,
-    catch_up::{Host, ShardRequest},
+    catch_up::{Host, HostRequest, HostResponse, ShardRequest},
 };
 use ingest::{
     error::{DecodeError, Place, Refusal, RefusalKind},
@@ -32,6 +32,7 @@ use crate::{
     push::{self, PushRequest, PushedLine},
     quarantine::Quarantine,
     supervisor::{self, Lifetime, fault},
+    watch::ChannelWatches,
 };
 
 /// An input of a source.
@@ -84,6 +85,12 @@ pub enum Request {
         at_least: Seq,
         reply: oneshot::Sender<Option<ChannelImage>>,
     },
+    /// What leads a reader within the process from its position to the head of a channel: as for a
+    /// subscriber, from the tail or as the image.
+    CatchUp {
+        request: HostRequest,
+        reply: oneshot::Sender<HostResponse>,
+    },
     /// An operator's order about matches.
     Order(NumberedOrder),
     Stop,
@@ -119,6 +126,8 @@ const EXPORTS_MAX: usize = 2;
 pub struct HubHandle {
     pub inputs: InputSender,
     pub requests: mpsc::Sender<Request>,
+    /// Notices changes of single channels.
+    pub watches: ChannelWatches,
 }
 
 /// The sending end of the queue of exports.
@@ -216,6 +225,7 @@ impl Input {
 pub struct HubReceivers {
     inputs: mpsc::Receiver<Input>,
     requests: mpsc::Receiver<Request>,
+    watches: ChannelWatches,
 }
 
 /// Creates the writer's queues. `inputs_max`: batches that may wait. `requests_max`: the maximum
@@ -229,7 +239,10 @@ pub fn channel(
     let (queue, input_queue) = mpsc::channel(inputs_max);
     let inputs = InputSender { queue, ids };
     let (requests, request_queue) = mpsc::channel(requests_max);
-    (HubHandle { inputs, requests }, HubReceivers { inputs: input_queue, requests: request_queue })
+    let watches = ChannelWatches::default();
+    let receivers =
+        HubReceivers { inputs: input_queue, requests: request_queue, watches: watches.clone() };
+    (HubHandle { inputs, requests, watches }, receivers)
 }
 
 /// Creates the queue of exports. `removals_max`: removed matches that may wait in the hub for the next
@@ -289,6 +302,7 @@ pub fn start(
         decisions,
         push_terms,
         exports,
+        watches: receivers.watches.clone(),
         pushers: HashMap::new(),
         pending_images: Vec::new(),
         changes: Vec::new(),
@@ -308,6 +322,7 @@ struct Writer {
     push_terms: SourcePolicy,
     /// What has changed, for those who do not follow a channel.
     exports: ExportSender,
+    watches: ChannelWatches,
     /// The sources that have pushed, by name.
     pushers: HashMap<Arc<str>, SourceNumber>,
     pending_images: Vec<PendingImage>,
@@ -324,7 +339,7 @@ struct PendingImage {
 
 impl Writer {
     async fn run(mut self, receivers: HubReceivers) {
-        let HubReceivers { mut inputs, mut requests } = receivers;
+        let HubReceivers { mut inputs, mut requests, .. } = receivers;
         let mut tick = tokio::time::interval(Duration::from_millis(250));
         let mut export = tokio::time::interval(EXPORT_EVERY);
         export.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -506,6 +521,7 @@ impl Writer {
         histogram!("matchwire_changes_a_turn").record(count(changes.len()));
         counter!("matchwire_publications_total").increment(changes.len() as u64);
         self.fanout.publish(&changes);
+        self.watches.notify(&changes);
         if let Some(oldest) = oldest {
             histogram!("matchwire_publish_delay_seconds").record(seconds(now() - oldest));
         }
@@ -527,6 +543,13 @@ impl Writer {
             Request::Image { channel, at_least, reply } => {
                 self.pending_images.push(PendingImage { channel, at_least, reply });
                 self.serve_pending_images();
+            }
+            Request::CatchUp { request, reply } => {
+                let mut work = WorkBudget::up_to(QUESTION_WORK);
+                let answer = self.hub.answer_within(&request, &mut work);
+                // The requester may be gone.
+                drop(reply.send(answer));
+                return Some(work.spent);
             }
             Request::Order(order) => {
                 self.hub.apply_order(&order, now(), &mut self.changes);

@@ -40,7 +40,7 @@ impl MatchRecord {
             names: self.names.clone(),
             play,
             prices: Vec::new(),
-            position: self.position,
+            freshness: self.freshness,
         };
         (summary, detail)
     }

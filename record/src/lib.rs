@@ -139,9 +139,9 @@ pub struct MatchRecord {
     pub play: PlayRecord,
     /// Every price of every book, and the consensus.
     pub prices: Vec<PriceRecord>,
-    /// The position of its channel when the record was made; absent in the archive.
+    /// How current it is; absent in the archive.
     #[serde(skip)]
-    pub position: Option<Position>,
+    pub freshness: Option<Freshness>,
 }
 
 /// The names behind the ids of a [`MatchSummary`].
@@ -166,6 +166,18 @@ pub struct Names {
 
 fn is_unknown(countries: &[Option<Arc<str>>; 2]) -> bool {
     countries.iter().all(Option::is_none)
+}
+
+/// How current a record of the hub is: the channel of its match when the record was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Freshness {
+    pub position: Position,
+    /// The state of the source that leads: `live`, `late`, `down`, `recovering`.
+    pub feed: &'static str,
+    /// When the last change happened, if the source reports it.
+    pub source_at: Option<Micros>,
+    /// When the hub received the last change; `None` before the first.
+    pub received_at: Option<Micros>,
 }
 
 /// A position in the sequence of a channel: its epoch as a number, and the number of the change.

@@ -12,7 +12,7 @@ use std::{
 use rust_decimal::Decimal;
 
 use super::{
-    Key, MatchRecord, MatchSummary, Names, PlayRecord, Position, PriceRecord, RunnerPriceRecord,
+    Freshness, Key, MatchRecord, MatchSummary, Names, PlayRecord, PriceRecord, RunnerPriceRecord,
 };
 
 /// A change of the matches in the hub.
@@ -36,7 +36,7 @@ pub struct MatchUpdate {
     pub is_complete: bool,
     /// Each market with a change, with all its prices, in order.
     pub markets: Vec<MarketUpdate>,
-    pub position: Option<Position>,
+    pub freshness: Option<Freshness>,
 }
 
 /// All prices of one market.
@@ -138,7 +138,7 @@ impl LiveRecord {
         mut play_before: PlayRecord,
         update: MatchUpdate,
     ) -> Self {
-        let MatchUpdate { mut summary, refs, names, play, markets, position, .. } = update;
+        let MatchUpdate { mut summary, refs, names, play, markets, freshness, .. } = update;
         let runners_before = match &mut play_before {
             PlayRecord::Race(race) => mem::take(&mut race.prices),
             PlayRecord::Football(_)
@@ -180,7 +180,7 @@ impl LiveRecord {
             PlayRecord::Tennis(_) | PlayRecord::Scoreboard(_) | PlayRecord::None => {}
         }
         let prices = merge.prices;
-        let record = MatchRecord { brief: summary.into(), refs, names, play, prices, position };
+        let record = MatchRecord { brief: summary.into(), refs, names, play, prices, freshness };
         Self { record: Arc::new(record), rows }
     }
 }

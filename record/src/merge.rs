@@ -37,7 +37,7 @@ impl MatchRecord {
             names,
             play,
             prices: prices(self, old),
-            position: self.position,
+            freshness: self.freshness,
         }
     }
 }

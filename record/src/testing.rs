@@ -82,7 +82,7 @@ pub fn record(id: Key, football: FootballRecord) -> MatchRecord {
         names,
         play: PlayRecord::Football(Box::new(football)),
         prices: Vec::new(),
-        position: None,
+        freshness: None,
     }
 }
 

@@ -36,7 +36,7 @@ fn finished(
         names,
         play: PlayRecord::Football(Box::default()),
         prices: Vec::new(),
-        position: None,
+        freshness: None,
     }
 }
 

@@ -20,18 +20,19 @@ use ingest::{
 };
 
 use super::{
-    Hub,
+    Hub, MatchEntry,
     state::{
         Book, Consensus, ConsensusKey, Football, IncidentEntry, Life, Market, Match, MatchAnalysis,
         MatchClock, Play, PlayedPoint, PlayerTally, Racing, Scores, Selection, Tennis, Touched,
     },
 };
 use record::{
-    AnalysisRecord, BallRecord, CONSENSUS, ClockRecord, EntityRef, FootballRecord, IncidentRecord,
-    LineUpPlayerRecord, LineUpRecord, MarketPlace, MarketUpdate, MatchChange, MatchSummary,
-    MatchUpdate, MomentumMinute, Names, PlayRecord, PlayerRecord, PointRecord, Position,
-    PositionRecord, PriceRecord, RaceRecord, RunnerPriceRecord, RunnerRecord, ScoreboardRecord,
-    SetRecord, ShotRecord, Status, TennisRecord, derived, runner, runner_key, season,
+    AnalysisRecord, BallRecord, CONSENSUS, ClockRecord, EntityRef, FootballRecord, Freshness,
+    IncidentRecord, LineUpPlayerRecord, LineUpRecord, MarketPlace, MarketUpdate, MatchChange,
+    MatchSummary, MatchUpdate, MomentumMinute, Names, PlayRecord, PlayerRecord, PointRecord,
+    Position, PositionRecord, PriceRecord, RaceRecord, RunnerPriceRecord, RunnerRecord,
+    ScoreboardRecord, SetRecord, ShotRecord, Status, TennisRecord, derived, runner, runner_key,
+    season,
 };
 
 use crate::{channels::Subject, ids::PublicIds, signals::SignalRecord, wire};
@@ -90,16 +91,24 @@ impl Hub {
     }
 
     fn match_update(&mut self, id: Id, now: Micros) -> Option<Box<MatchUpdate>> {
+        let freshness = self.freshness(self.matches.get(id)?);
         let known = self.matches.get_mut(id)?;
         known.is_changed = false;
-        let position = known.channels.get(Subject::Match(id)).map(|entry| {
-            let sequence = &entry.sequence;
-            Position { epoch: sequence.channel.epoch.0, seq: sequence.head() }
-        });
         let state = &mut known.state;
         let touched = mem::take(&mut state.touched);
         let update = update(state, &touched, &self.ids, now);
-        Some(Box::new(MatchUpdate { position, ..update }))
+        Some(Box::new(MatchUpdate { freshness, ..update }))
+    }
+
+    fn freshness(&self, known: &MatchEntry) -> Option<Freshness> {
+        let entry = known.channels.get(Subject::Match(known.state.id))?;
+        let sequence = &entry.sequence;
+        Some(Freshness {
+            position: Position { epoch: sequence.channel.epoch.0, seq: sequence.head() },
+            feed: self.match_header(known).feed.as_str(),
+            source_at: entry.stamp.and_then(|stamp| stamp.source),
+            received_at: entry.stamp.map(|stamp| stamp.received),
+        })
     }
 }
 
@@ -116,7 +125,7 @@ fn update(state: &Match, touched: &Touched, ids: &PublicIds, now: Micros) -> Mat
         play: (touched.all || touched.play).then(|| play(state, ids)),
         is_complete: touched.all,
         markets: markets(state, touched, ids),
-        position: None,
+        freshness: None,
     }
 }
 

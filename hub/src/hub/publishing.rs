@@ -277,6 +277,7 @@ impl ChannelEntry {
             return;
         }
         let urgent = suspends(self.header, header, &events);
+        let has_events = !events.is_empty();
         self.header = header;
         self.stamp = Some(stamp);
         self.image = None;
@@ -289,7 +290,8 @@ impl ChannelEntry {
             update: Arc::clone(&update),
         };
         let publication = Publication::new(channel, prev, update.seq, Box::new(body));
-        let publication = Arc::new(publication.urgent(urgent).published(stamp.published));
+        let publication = publication.urgent(urgent).with_events(has_events);
+        let publication = Arc::new(publication.published(stamp.published));
         changes.push(Change::Published(Rate::Each, Arc::clone(&publication)));
         let change = NumberedUpdate { update, publication };
         self.tiers.take(self.subject, &change, timers, changes);

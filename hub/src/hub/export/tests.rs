@@ -58,11 +58,11 @@ fn record(lines: &[&str]) -> MatchRecord {
     record
 }
 
-/// The channel's position is not stored.
+/// How current the record is, is not stored.
 fn check_json(record: &MatchRecord) {
     let json = serde_json::to_string(record).expect("a record is JSON");
     let again: MatchRecord = serde_json::from_str(&json).expect("it is read again");
-    assert_eq!(again, MatchRecord { position: None, ..record.clone() }, "{json}");
+    assert_eq!(again, MatchRecord { freshness: None, ..record.clone() }, "{json}");
 }
 
 /// The records of the matches in a hub, as a reader of its exports has them.
@@ -94,7 +94,7 @@ impl ExportedRecords {
         for record in complete {
             // The position may have advanced without a change of the match.
             let of_changes = MatchRecord {
-                position: record.position,
+                freshness: record.freshness,
                 ..(*self.records[&record.brief.id]).clone()
             };
             assert_eq!(of_changes, *record);

@@ -195,6 +195,6 @@ impl MatchLookup {
 }
 
 fn position(record: &MatchRecord) -> Option<HeaderValue> {
-    let position = record.position?;
+    let position = record.freshness?.position;
     HeaderValue::try_from(format!("{}:{}", fanout::Epoch(position.epoch), position.seq)).ok()
 }

@@ -1,0 +1,2 @@
+//! MCP servers.
+pub mod mount;
