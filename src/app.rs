@@ -275,6 +275,8 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         ingest: config.ingest.clone(),
         numbers: http::Numbers::of(&config.server, &config.fanout, &config.hub, &config.limits),
         images: Images::new(&config.images),
+        mcp: config.mcp.clone(),
+        stale_after_ms: milliseconds(config.feeds.stale_after_ms),
     };
     let serving = http::serve(listener, parts, stopped.clone());
     let mut serving = supervisor::spawn("http", Lifetime::Finite, serving);

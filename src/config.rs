@@ -27,6 +27,7 @@ pub use database::DatabaseConfig;
 pub use history::config::{ArchiveConfig, PredictionsConfig};
 use hub::config::sources::SourceConfig;
 pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
+pub use mcp::McpConfig;
 pub use web::config::{FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
 
 pub use self::{
@@ -60,6 +61,7 @@ pub struct Config {
     pub feeds: FeedsConfig,
     pub ingest: IngestConfig,
     pub images: ImagesConfig,
+    pub mcp: McpConfig,
     pub log: LogConfig,
     /// The live feeds, if any. If there is at least one, the demo is not played.
     #[serde(skip_serializing, rename = "source")]

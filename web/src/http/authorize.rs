@@ -19,8 +19,9 @@ use tracing::warn;
 
 use super::{
     Peer, Shared,
-    credential::{self, Credential, PresentedCredential},
+    credential::{self, Credential, PresentedCredential, QueryCredentials},
     error::{HttpError, MissingAddon},
+    mcp,
 };
 use crate::{
     clock,
@@ -47,12 +48,22 @@ pub(super) async fn authorize(
     product: Product,
     request: &mut Request,
 ) -> Result<Admission, Response> {
-    let presented = credential::of_rest(request.headers(), request.extensions().get());
+    let in_query: Option<&QueryCredentials> = request.extensions().get();
+    let presented = credential::of_rest(request.headers(), in_query);
     let path = request.uri().path();
+    let is_mcp = mcp::is_mcp(path);
+    if is_mcp && in_query.is_some() {
+        let public_url = shared.parts.public_url.clone();
+        return Err(HttpError::TokenInUrl { public_url }.into_response());
+    }
     let call = call(path).filter(|_| shared.paths.contains(path));
     match check_access(shared, AccessRequest { product, peer, presented, call }).await {
         Ok((caller, admission)) => {
             request.extensions_mut().insert(caller);
+            if is_mcp {
+                let base_url = mcp::base_url(shared, request.headers());
+                request.extensions_mut().insert(base_url);
+            }
             Ok(admission)
         }
         Err(error) => {
@@ -174,14 +185,16 @@ fn count_without_quota(
 }
 
 /// What a request to an existing path counts as. `None` for requests about the client's own account, for
-/// tickets, because a socket may need one after the quota is used up, and for the paths of MCP, which has no
-/// server yet.
+/// tickets, because a socket may need one after the quota is used up, and for the paths of MCP, whose servers
+/// count calls themselves: lists are free.
 fn call(path: &str) -> Option<Call> {
+    if mcp::is_mcp(path) {
+        return None;
+    }
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
     match parts {
         ["api", "v2", "account" | "stream"] => None,
-        ["mcp", ..] | [_, "mcp", _] => None,
         _ => Some(Call::Rest),
     }
 }

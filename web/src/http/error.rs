@@ -28,6 +28,10 @@ pub(super) enum HttpError {
     DifferentTokens {
         public_url: String,
     },
+    /// An MCP server takes the key from a header only.
+    TokenInUrl {
+        public_url: String,
+    },
     /// The key is valid, the account lacks the add-on.
     AddonRequired(MissingAddon),
     /// Too many requests at once.
@@ -93,7 +97,9 @@ impl HttpError {
     /// The label of the metric that counts refusals.
     pub(super) fn reason(&self) -> &'static str {
         match self {
-            Self::Unauthorised { .. } | Self::DifferentTokens { .. } => "authentication_required",
+            Self::Unauthorised { .. } | Self::DifferentTokens { .. } | Self::TokenInUrl { .. } => {
+                "authentication_required"
+            }
             Self::AddonRequired(_) => "addon_required",
             Self::RateLimited(_) => "rate_limited",
             Self::Exhausted(_) => "taster_exhausted",
@@ -132,6 +138,7 @@ impl IntoResponse for HttpError {
         let mut response = match self {
             Self::Unauthorised { public_url } => unauthorised(&public_url, SEND_THE_HEADER),
             Self::DifferentTokens { public_url } => unauthorised(&public_url, SEND_ONE_TOKEN),
+            Self::TokenInUrl { public_url } => unauthorised(&public_url, SEND_NO_TOKEN_IN_URLS),
             Self::AddonRequired(needed) => addon_required(&needed),
             Self::RateLimited(wait) => rate_limited(wait),
             Self::Exhausted(standing) => exhausted(standing),
@@ -159,6 +166,8 @@ const SEND_THE_HEADER: &str =
 
 const SEND_ONE_TOKEN: &str = "the request carries two different tokens: send one, in the header \
                               \"Authorization: Token <API_KEY>\" on every request.";
+const SEND_NO_TOKEN_IN_URLS: &str = "An MCP address does not take the token in the URL, since URLs end up in logs. Send \
+                                     the header `Authorization: Bearer <API_KEY>` with every request.";
 
 fn unauthorised(public_url: &str, detail: &'static str) -> Response {
     let body = AuthenticationRequired {

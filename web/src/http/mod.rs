@@ -24,6 +24,7 @@ mod head;
 mod images;
 mod ingest;
 mod known_paths;
+mod mcp;
 mod pages;
 mod peer;
 mod pricing;
@@ -58,6 +59,7 @@ use fanout::{Fanout, socket::SocketOptions};
 use metrics_exporter_prometheus::PrometheusHandle;
 use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet};
+use tokio_util::sync::CancellationToken;
 
 use self::{
     acceptor::Acceptor, admin::FigureHistory, connections::Connections, ingest::KnownFeedKeys,
@@ -84,6 +86,7 @@ use crate::{
     push::PushSources,
     usage::Meter,
 };
+use ::mcp::McpConfig;
 use accounts::Accounts;
 use history::{query::History, signal_board::SignalBoard};
 use hub::config::IngestConfig;
@@ -135,6 +138,10 @@ pub struct ServerParts {
     pub numbers: Numbers,
     /// Images of teams, people and competitions.
     pub images: Images,
+    /// Settings for the MCP servers.
+    pub mcp: McpConfig,
+    /// Milliseconds after which a document without news is stale.
+    pub stale_after_ms: u32,
 }
 
 /// Shared by all requests.
@@ -196,9 +203,14 @@ pub async fn serve(
         stop: stop.clone(),
         parts,
     });
-    let service = HttpService::new(Arc::clone(&shared), router(Arc::clone(&shared)));
+    let streams = CancellationToken::new();
+    let router = router(Arc::clone(&shared));
+    let router = router.clone().merge(mcp::routes(&shared, router, streams.clone()));
+    let service = HttpService::new(Arc::clone(&shared), router);
     let acceptor = Arc::new(Acceptor { shared: Arc::clone(&shared), service, stop });
     let answering = acceptor.serve(listener).await;
+    // Those of MCP clients do not end by themselves.
+    streams.cancel();
     shared.ready.store(false, Ordering::Relaxed);
     answering
 }

@@ -32,6 +32,11 @@ pub(super) struct Documents {
     asyncapi: [OnceLock<SharedBody>; 2],
 }
 
+/// The OpenAPI document without `servers`.
+pub(super) fn openapi() -> Value {
+    document::openapi()
+}
+
 /// The paths below the products, all of which are documented.
 pub(super) fn known_paths() -> KnownPaths {
     let document = document::openapi();
@@ -82,7 +87,7 @@ static ASYNCAPI: LazyLock<Texts> = LazyLock::new(|| {
 pub(super) fn routes() -> Router<Arc<Shared>> {
     let to_the_page = || async { Redirect::permanent("/api/docs/") };
     Router::new()
-        .route("/api/schema/", get(openapi))
+        .route("/api/schema/", get(show_openapi))
         .route("/api/asyncapi/", get(asyncapi))
         .route("/api/docs", get(to_the_page))
         .route("/api/docs/", get(swagger::page))
@@ -92,7 +97,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 }
 
 /// `/api/schema/`: the OpenAPI document.
-async fn openapi(
+async fn show_openapi(
     State(shared): State<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
     request: Request,

@@ -1,0 +1,384 @@
+//! Arguments of tools: what they are called, what they may be, and how those of a call are read.
+//!
+//! Agents were written against several servers, and name the same thing differently. Every argument has one
+//! canonical name, which is listed, and aliases, which are accepted. Anything else is refused with the
+//! accepted names: an argument that is silently ignored gives a wrong answer that looks right.
+
+use std::collections::BTreeMap;
+
+use base::time_format;
+use fanout::{Epoch, Position};
+use history::query::EntityKind;
+use record::Key;
+use serde_json::{Map, Value, json};
+
+use crate::refusal::Refusal;
+
+/// An argument of a tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Argument {
+    pub name: &'static str,
+    pub kind: ArgumentKind,
+    pub required: bool,
+    pub about: String,
+    pub aliases: Vec<&'static str>,
+}
+
+/// The values that an argument takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArgumentKind {
+    /// The id of a match or a race.
+    MatchId,
+    /// The id of an entity, or its name.
+    EntityId(EntityKind),
+    /// The id of something without a name.
+    Id,
+    /// Ids of matches, at most so many.
+    MatchIds(usize),
+    Integer {
+        min: i64,
+        max: i64,
+    },
+    Number,
+    Flag,
+    Text,
+    /// A day or a moment.
+    Time,
+    /// Some of these words.
+    Words(&'static [&'static str]),
+    /// The position of a channel, `{epoch, seq}` or `epoch:seq`, or those of several by their names.
+    Position,
+    /// Where an earlier answer was cut.
+    Cursor,
+}
+
+/// The longest text that an argument may be, in characters.
+const TEXT_CHARS_MAX: usize = 200;
+
+impl Argument {
+    pub(crate) fn new(name: &'static str, kind: ArgumentKind, about: &str) -> Self {
+        Self { name, kind, required: false, about: about.to_owned(), aliases: Vec::new() }
+    }
+
+    pub(crate) fn required(self) -> Self {
+        Self { required: true, ..self }
+    }
+
+    pub(crate) fn or(self, aliases: &[&'static str]) -> Self {
+        Self { aliases: aliases.to_vec(), ..self }
+    }
+
+    /// The JSON schema of its values.
+    pub(crate) fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            ArgumentKind::MatchId | ArgumentKind::Id => json!({"type": "integer"}),
+            ArgumentKind::EntityId(_) => json!({"type": ["integer", "string"]}),
+            ArgumentKind::MatchIds(max) => {
+                json!({"type": "array", "items": {"type": "integer"}, "maxItems": max})
+            }
+            ArgumentKind::Integer { min, max } => {
+                json!({"type": "integer", "minimum": min, "maximum": max})
+            }
+            ArgumentKind::Number => json!({"type": "number"}),
+            ArgumentKind::Flag => json!({"type": "boolean"}),
+            ArgumentKind::Text | ArgumentKind::Time | ArgumentKind::Cursor => {
+                json!({"type": "string"})
+            }
+            ArgumentKind::Words(words) => {
+                json!({"type": "array", "items": {"type": "string", "enum": words}})
+            }
+            ArgumentKind::Position => json!({"type": "object"}),
+        };
+        if !self.about.is_empty() {
+            schema["description"] = self.about.clone().into();
+        }
+        schema
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+
+    /// The value in its canonical form, or what is expected instead.
+    fn read(&self, value: &Value) -> Result<Value, String> {
+        let expected = |what: &str| Err(format!("{} is to be {what}.", self.name));
+        let integer = || match value {
+            Value::Number(number) => number.as_i64(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        match self.kind {
+            ArgumentKind::MatchId | ArgumentKind::Id => match integer() {
+                Some(id) if id >= 0 => Ok(id.into()),
+                _ => expected("an id, a whole number"),
+            },
+            ArgumentKind::EntityId(_) => match (integer(), value) {
+                (Some(id), _) if id >= 0 => Ok(id.into()),
+                (None, Value::String(name)) if is_text(name) => Ok(name.trim().into()),
+                _ => expected("an id or a name"),
+            },
+            ArgumentKind::MatchIds(max) => {
+                let parts: Vec<Value> = match value {
+                    Value::Array(ids) => ids.clone(),
+                    Value::String(text) => text.split(',').map(|id| id.trim().into()).collect(),
+                    one => vec![one.clone()],
+                };
+                let ids: Option<Vec<Key>> = parts.iter().map(id).collect();
+                match ids {
+                    Some(ids) if !ids.is_empty() && ids.len() <= max => Ok(ids.into()),
+                    _ => expected(&format!("a list of 1 to {max} ids")),
+                }
+            }
+            ArgumentKind::Integer { min, max } => match integer() {
+                // A larger limit is not an error: the answer says how many there are.
+                Some(number) if number >= min => Ok(number.min(max).into()),
+                _ => expected(&format!("a whole number from {min} to {max}")),
+            },
+            ArgumentKind::Number => match value {
+                Value::Number(_) => Ok(value.clone()),
+                Value::String(text) if text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
+                    Ok(text.trim().into())
+                }
+                _ => expected("a number"),
+            },
+            ArgumentKind::Flag => match value {
+                Value::Bool(_) => Ok(value.clone()),
+                Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+                    "true" | "1" | "yes" => Ok(true.into()),
+                    "false" | "0" | "no" => Ok(false.into()),
+                    _ => expected("true or false"),
+                },
+                _ => expected("true or false"),
+            },
+            ArgumentKind::Text => match value {
+                Value::String(text) if is_text(text) => Ok(text.trim().into()),
+                Value::Number(number) => Ok(number.to_string().into()),
+                _ => expected(&format!("a text of 1 to {TEXT_CHARS_MAX} characters")),
+            },
+            ArgumentKind::Time => match value {
+                Value::String(text) if time_format::begin(text.trim()).is_some() => {
+                    Ok(text.trim().into())
+                }
+                _ => expected(time_format::EXPECTED),
+            },
+            ArgumentKind::Words(words) => {
+                let parts: Vec<&str> = match value {
+                    Value::Array(parts) => parts.iter().filter_map(Value::as_str).collect(),
+                    Value::String(text) => text.split(',').map(str::trim).collect(),
+                    _ => Vec::new(),
+                };
+                if !parts.is_empty() && parts.iter().all(|part| words.contains(part)) {
+                    Ok(parts.into())
+                } else {
+                    expected(&format!("some of {}", words.join(", ")))
+                }
+            }
+            ArgumentKind::Position => match positions(value) {
+                Some(_) => Ok(value.clone()),
+                None => expected("`positions` of an earlier answer, or one of them: {epoch, seq}"),
+            },
+            ArgumentKind::Cursor => match value {
+                Value::String(text) if is_text(text) => Ok(text.clone().into()),
+                Value::Number(number) => Ok(number.to_string().into()),
+                _ => expected("the cursor of an earlier answer"),
+            },
+        }
+    }
+}
+
+fn is_text(text: &str) -> bool {
+    !text.trim().is_empty() && text.chars().count() <= TEXT_CHARS_MAX
+}
+
+fn id(value: &Value) -> Option<Key> {
+    match value {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+fn position(value: &Value) -> Option<Position> {
+    let (epoch, seq) = match value {
+        Value::Object(fields) => (fields.get("epoch")?.as_str()?, fields.get("seq")?.as_u64()?),
+        Value::String(text) => {
+            let (epoch, seq) = text.split_once(':')?;
+            (epoch, seq.parse().ok()?)
+        }
+        _ => return None,
+    };
+    Some(Position { epoch: Epoch::parse(epoch), seq })
+}
+
+fn positions(value: &Value) -> Option<BTreeMap<String, Position>> {
+    if let Some(one) = position(value) {
+        return Some(BTreeMap::from([(String::new(), one)]));
+    }
+    let channels = value.as_object()?.iter();
+    channels.map(|(channel, value)| Some((channel.clone(), position(value)?))).collect()
+}
+
+/// The arguments of a call by their canonical names, each of its kind.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Arguments(BTreeMap<&'static str, Value>);
+
+impl Arguments {
+    /// Reads those of a call.
+    pub(crate) fn read(declared: &[Argument], given: &Map<String, Value>) -> Result<Self, Refusal> {
+        let mut arguments = Self::default();
+        for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
+            let Some(argument) = declared.iter().find(|argument| argument.is_called(name)) else {
+                return Err(unknown(declared, name));
+            };
+            let value = argument.read(value).map_err(|message| {
+                Refusal::bad_argument(message).with("argument", argument.name)
+            })?;
+            if arguments.0.get(argument.name).is_some_and(|other| *other != value) {
+                return Err(Refusal::bad_argument(format!(
+                    "{} is given twice, with different values.",
+                    argument.name
+                )));
+            }
+            arguments.0.insert(argument.name, value);
+        }
+        match declared.iter().find(|it| it.required && !arguments.0.contains_key(it.name)) {
+            Some(missing) => Err(Refusal::bad_argument(format!("{} is required.", missing.name))
+                .with("accepted", accepted(declared))),
+            None => Ok(arguments),
+        }
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Value>) {
+        self.0.insert(name, value.into());
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_str()
+    }
+
+    pub(crate) fn id(&self, name: &str) -> Option<Key> {
+        self.get(name)?.as_u64()
+    }
+
+    pub(crate) fn ids(&self, name: &str) -> Vec<Key> {
+        let ids = self.get(name).and_then(Value::as_array).into_iter().flatten();
+        ids.filter_map(Value::as_u64).collect()
+    }
+
+    pub(crate) fn count(&self, name: &str) -> Option<usize> {
+        usize::try_from(self.get(name)?.as_i64()?).ok()
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        match self.get(name)? {
+            Value::String(text) => text.parse().ok(),
+            value => value.as_f64(),
+        }
+    }
+
+    pub(crate) fn words(&self, name: &str) -> Vec<&str> {
+        let words = self.get(name).and_then(Value::as_array).into_iter().flatten();
+        words.filter_map(Value::as_str).collect()
+    }
+
+    /// Positions by channel; that of a single channel has an empty name.
+    pub(crate) fn positions(&self, name: &str) -> Option<BTreeMap<String, Position>> {
+        positions(self.get(name)?)
+    }
+}
+
+/// The schema of all arguments. It stays open, so that hosts that check it let aliases through; the server
+/// itself refuses names that it does not know.
+pub(crate) fn schema(declared: &[Argument]) -> Map<String, Value> {
+    let properties: Map<String, Value> =
+        declared.iter().map(|it| (it.name.to_owned(), it.schema())).collect();
+    let required: Vec<_> = declared.iter().filter(|it| it.required).map(|it| it.name).collect();
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties.into());
+    // An alias may stand for a required argument, unless it has none.
+    let has_alias =
+        |name: &&str| declared.iter().any(|it| it.name == *name && !it.aliases.is_empty());
+    let required: Vec<_> = required.into_iter().filter(|name| !has_alias(name)).collect();
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema
+}
+
+fn accepted(declared: &[Argument]) -> Vec<&'static str> {
+    declared.iter().map(|argument| argument.name).collect()
+}
+
+fn unknown(declared: &[Argument], name: &str) -> Refusal {
+    let shown: String = name.chars().take(TEXT_CHARS_MAX).collect();
+    let refusal = Refusal::new("unknown_argument", format!("There is no argument {shown:?}."))
+        .with("accepted", accepted(declared));
+    let names = declared
+        .iter()
+        .flat_map(|it| it.aliases.iter().chain([&it.name]).map(|own| (it.name, *own)));
+    let like = names.map(|(canonical, own)| (strsim::jaro_winkler(&shown, own), canonical));
+    match like.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((likeness, canonical)) if likeness > 0.75 => refusal.with("suggestion", canonical),
+        _ => refusal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declared() -> Vec<Argument> {
+        vec![
+            Argument::new("match_id", ArgumentKind::MatchId, "The match")
+                .required()
+                .or(&["event_id", "id"]),
+            Argument::new("team_id", ArgumentKind::EntityId(EntityKind::Team), "").or(&["team"]),
+            Argument::new("limit", ArgumentKind::Integer { min: 1, max: 50 }, ""),
+            Argument::new("include", ArgumentKind::Words(&["odds", "stats"]), ""),
+            Argument::new("since", ArgumentKind::Position, ""),
+        ]
+    }
+
+    fn read(given: &Value) -> Result<Arguments, Refusal> {
+        Arguments::read(&declared(), given.as_object().unwrap())
+    }
+
+    #[test]
+    fn aliases_and_texts_become_canonical_values() {
+        let given = json!({"event_id": "204849", "team": "Arsenal", "limit": 500, "include": "odds,stats", "since": "k3f9:81"});
+        let arguments = read(&given).unwrap();
+        assert_eq!(arguments.id("match_id"), Some(204_849));
+        assert_eq!(arguments.text("team_id"), Some("Arsenal"));
+        assert_eq!(arguments.count("limit"), Some(50));
+        assert_eq!(arguments.words("include"), ["odds", "stats"]);
+        assert_eq!(arguments.positions("since").unwrap()[""].seq, 81);
+    }
+
+    #[test]
+    fn refusals_say_what_is_accepted() {
+        let unknown = read(&json!({"id": 1, "teem": "x"})).unwrap_err();
+        assert_eq!(unknown.code, "unknown_argument");
+        assert_eq!(unknown.details["suggestion"], "team_id");
+        assert_eq!(unknown.details["accepted"][0], "match_id");
+        assert!(read(&json!({})).unwrap_err().message.contains("match_id is required"));
+        assert!(
+            read(&json!({"id": "abc"})).unwrap_err().message.contains("match_id is to be an id")
+        );
+        assert!(
+            read(&json!({"id": 1, "include": ["all"]}))
+                .unwrap_err()
+                .message
+                .contains("odds, stats")
+        );
+        assert!(read(&json!({"id": 1, "event_id": 2})).unwrap_err().message.contains("twice"));
+    }
+}

@@ -1,0 +1,536 @@
+//! Calls of tools.
+
+use std::{sync::Arc, time::Duration};
+
+use accounts::{Addon, Caller, products::Product};
+use base::{Micros, time_format};
+use fanout::Position;
+use hyper::http::request::Parts;
+use ingest::event::Sport;
+use record::{Key, MatchRecord, MatchSummary, Vocabulary};
+use rmcp::{RoleServer, model::CallToolResult, service::RequestContext};
+use rust_decimal::Decimal;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    BaseUrl,
+    argument::{Argument, ArgumentKind, Arguments},
+    envelope::{self, Answer, Cited, DataState},
+    fit::Cursor,
+    prices,
+    refusal::Refusal,
+    server::Server,
+    tables::Does,
+    tool::{LIMIT_DEFAULT, RestPath, SECTIONS, ServerTool, find_kinds},
+    wait::{self, Progress, Until, Wait},
+};
+
+/// A call of a tool.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call<'a> {
+    pub server: &'a Server,
+    pub tool: &'a ServerTool,
+    pub caller: &'a Caller,
+    pub context: &'a RequestContext<RoleServer>,
+}
+
+/// The pages of price changes that one history reads.
+const HISTORY_PAGES_MAX: usize = 25;
+const HISTORY_PAGE: usize = 200;
+
+/// How long `wait_for_change` waits by default.
+const WAIT_S: usize = 25;
+
+/// What is read of REST, and the state that it was in.
+#[derive(Debug)]
+struct Read {
+    data: Value,
+    state: DataState,
+}
+
+impl Call<'_> {
+    /// Runs the call.
+    pub(crate) async fn run(&self, given: &Map<String, Value>) -> CallToolResult {
+        let answered = async {
+            let arguments = Arguments::read(&self.tool.arguments, given)?;
+            let arguments = self.resolved(arguments).await?;
+            let answer = self.answer(&arguments).await?;
+            let id = arguments.id("match_id").or_else(|| arguments.id("race_id"));
+            Ok::<_, Refusal>((answer, id))
+        };
+        match answered.await {
+            Ok((answer, id)) => {
+                let cited = Cited { tool: self.tool.declared.name, id };
+                let stale_after_ms = self.server.shared.parts.stale_after_ms;
+                envelope::result(answer.into_value(cited, stale_after_ms))
+            }
+            Err(refusal) => refusal.result(),
+        }
+    }
+
+    /// The arguments with ids in place of names.
+    async fn resolved(&self, mut arguments: Arguments) -> Result<Arguments, Refusal> {
+        // `team` of a search is a name or a part of it; a number is an id.
+        let team = arguments.text("team").and_then(|team| team.parse::<Key>().ok());
+        if let Some(team) = team
+            && self.tool.arguments.iter().any(|argument| argument.name == "team_id")
+        {
+            arguments.remove("team");
+            arguments.set("team_id", team);
+        }
+        for Argument { name, kind, .. } in &self.tool.arguments {
+            if let ArgumentKind::EntityId(kind) = *kind
+                && let Some(asked) = arguments.text(name).map(ToOwned::to_owned)
+            {
+                let names = self.server.kind.names.clone();
+                let id = blocking(move || names.resolve(kind, &asked)).await??;
+                arguments.set(name, id);
+            }
+        }
+        Ok(arguments)
+    }
+
+    async fn answer(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        match self.tool.declared.does {
+            Does::Rest { .. } => self.rest(arguments).await,
+            Does::MatchDetail => self.match_detail(arguments).await,
+            Does::CompareOdds => self.compare_odds(arguments).await,
+            Does::OddsHistory => self.odds_history(arguments).await,
+            Does::Money => self.money(arguments).await,
+            Does::Find => self.find(arguments).await,
+            Does::CheckMatches => self.check_matches(arguments).await,
+            Does::WaitForChange => self.wait_for_change(arguments).await,
+            Does::Feeds => self.feeds().await,
+            Does::Account => self.account().await,
+            Does::NotAvailable(why) => Err(Refusal::new("not_available", why)),
+        }
+    }
+
+    /// An address of REST as the client would call it.
+    fn url(&self, address: &str) -> String {
+        let base = self.context.extensions.get::<Parts>().and_then(|it| it.extensions.get());
+        let base = base.map_or(&*self.server.shared.parts.public_url, |BaseUrl(base)| &**base);
+        format!("{base}{address}")
+    }
+
+    fn state_of(&self, id: Key) -> DataState {
+        let record = self.server.shared.parts.history.current(id);
+        DataState::of_match(record.as_ref())
+    }
+
+    /// Reads an address of REST, about this match if there is one: with the position that the answer holds
+    /// at least. If the match changes meanwhile, it reads again.
+    async fn read(&self, address: &str, subject: Option<Key>) -> Result<Read, Refusal> {
+        let shared = &self.server.shared;
+        let path = address.split('?').next().unwrap_or_default();
+        if let Some(product) = Product::of_path(path)
+            && product != self.server.kind.product
+        {
+            shared.admission.check(self.caller, product)?;
+        }
+        let Some(id) = subject else {
+            let data = self.fetch(address, None).await?;
+            return Ok(Read { data, state: self.server.feeds_state().await });
+        };
+        let mut state = self.state_of(id);
+        for _ in 0..3 {
+            let data = self.fetch(address, subject).await?;
+            let after = self.state_of(id);
+            if after == state {
+                return Ok(Read { data, state });
+            }
+            state = after;
+        }
+        // It changes all the time: resuming from before the answer repeats something and loses nothing.
+        let state = self.state_of(id);
+        let data = self.fetch(address, subject).await?;
+        Ok(Read { data, state })
+    }
+
+    async fn fetch(&self, address: &str, subject: Option<Key>) -> Result<Value, Refusal> {
+        let shared = &self.server.shared;
+        let answer = shared.rest.get(address, self.caller).await;
+        answer.map_err(|refusal| match (refusal.code, subject) {
+            ("not_found", Some(id)) if shared.parts.history.brief(id).is_none() => {
+                self.server.kind.names.no_match(id)
+            }
+            ("not_found", Some(_)) => {
+                Refusal::new("not_available", "Nothing is known of this match there.")
+            }
+            ("not_found", None) => {
+                Refusal::not_found("Nothing has this id. `find` searches by names.")
+            }
+            ("bookmakers_not_entitled", _) => shared.admission.lacks(Addon::Odds),
+            _ => refusal,
+        })
+    }
+
+    async fn rest(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let Some(rest) = &self.tool.rest else { return Err(Refusal::unavailable()) };
+        let of_one = rest.of_match.is_some() && arguments.get("match_id").is_some();
+        let paged = rest.paged.filter(|_| !of_one);
+        let cursor = cursor(arguments, paged.unwrap_or_default())?;
+        let skip =
+            cursor.as_ref().filter(|cursor| paged == Some(&cursor.at)).map_or(0, |it| it.skip);
+        let address = rest.address(arguments, skip);
+        let subject = subject(rest, arguments, of_one);
+        let Read { mut data, state } = self.read(&address, subject).await?;
+        if let Some(fields) = data.as_object_mut().filter(|_| paged.is_some()) {
+            // The answer has a cursor instead.
+            fields.remove("next");
+            fields.remove("previous");
+        }
+        let bytes_max = self.tool.bytes_max;
+        Ok(Answer { data, state, url: self.url(&address), bytes_max, cursor, paged })
+    }
+
+    async fn match_detail(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let id = match_id(arguments)?;
+        let address = format!("/api/v2/events/{id}/");
+        let sections = arguments.words("include");
+        let mut last = None;
+        for _ in 0..3 {
+            let Read { mut data, state } = self.read(&address, Some(id)).await?;
+            for (name, path) in SECTIONS.iter().filter(|(name, _)| sections.contains(name)) {
+                data[*name] = self.section(path, id).await?;
+            }
+            let is_one_state = self.state_of(id) == state;
+            last = Some((data, state));
+            if is_one_state || sections.is_empty() {
+                break;
+            }
+        }
+        let (data, state) = last.ok_or_else(Refusal::unavailable)?;
+        self.about(data, state, &address, arguments)
+    }
+
+    async fn section(&self, path: &str, id: Key) -> Result<Value, Refusal> {
+        let address = match path {
+            "/signals/api/" => format!("{path}?event_id={id}&active=true&limit={LIMIT_DEFAULT}"),
+            path => path.replace("{id}", &id.to_string()),
+        };
+        match self.fetch(&address, Some(id)).await {
+            Ok(mut data) => {
+                if let Some(fields) = data.as_object_mut().filter(|it| it.contains_key("results")) {
+                    fields.remove("next");
+                    fields.remove("previous");
+                }
+                Ok(data)
+            }
+            // A match without a prediction is a match all the same.
+            Err(refusal) if refusal.code == "not_available" => Ok(Value::Null),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    async fn compare_odds(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let id = match_id(arguments)?;
+        let address = format!("/api/v2/events/{id}/odds/comparison/");
+        let Read { mut data, state } = self.read(&address, Some(id)).await?;
+        if let Some(market) = arguments.text("market") {
+            prices::keep_market(&mut data, market)?;
+        }
+        if let Some(bookmakers) = arguments.text("bookmaker") {
+            prices::keep_bookmakers(&mut data, bookmakers);
+        }
+        self.about(data, state, &address, arguments)
+    }
+
+    async fn odds_history(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let id = match_id(arguments)?;
+        let address = history_address(id, arguments);
+        let mut rows = Vec::new();
+        let mut state = DataState::ARCHIVED;
+        for page in 0..HISTORY_PAGES_MAX {
+            let paged = format!("{address}&limit={HISTORY_PAGE}&offset={}", page * HISTORY_PAGE);
+            let read = self.read(&paged, Some(id)).await?;
+            if page == 0 {
+                state = read.state;
+            }
+            let Some(Value::Array(more)) = read.data.get("results").cloned() else { break };
+            let is_last = more.len() < HISTORY_PAGE;
+            rows.extend(more);
+            if is_last {
+                break;
+            }
+        }
+        let points = arguments.count("points").unwrap_or(30);
+        let data = json!({"series": prices::series(&rows, points)});
+        self.about(data, state, &address, arguments)
+    }
+
+    /// The matched money of every exchange's book, from its channel.
+    async fn money(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let id = match_id(arguments)?;
+        let shared = &self.server.shared;
+        if shared.parts.history.brief(id).is_none() {
+            return Err(self.server.kind.names.no_match(id));
+        }
+        shared.admission.check(self.caller, Product::Odds)?;
+        let pattern = format!("{}/{id}/odds/*", self.server.kind.sport.as_str());
+        let mut markets = Vec::new();
+        for channel in shared.live.channels(&pattern).await? {
+            if let Some(image) = shared.live.image(&channel).await? {
+                let bookmaker = channel.rsplit('/').next().unwrap_or_default();
+                markets.extend(prices::money(bookmaker, &image["data"]));
+            }
+        }
+        if markets.is_empty() {
+            return Err(Refusal::new(
+                "not_available",
+                "No exchange reports matched money for this match.",
+            ));
+        }
+        let address = format!("/api/v2/events/{id}/odds/comparison/");
+        self.about(json!({"markets": markets}), self.state_of(id), &address, arguments)
+    }
+
+    async fn find(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let asked = arguments.text("q").unwrap_or_default().to_owned();
+        let limit = arguments.count("limit").unwrap_or(10);
+        let kinds = find_kinds(&arguments.words("kind"));
+        let names = self.server.kind.names.clone();
+        let search = asked.clone();
+        let found = blocking(move || {
+            let mut found = Vec::new();
+            for kind in kinds {
+                found.extend(match kind {
+                    Some(kind) => names.entities(kind, &search, limit),
+                    None => names.matches(&search, limit),
+                });
+            }
+            // Stable: matches stay first among equals.
+            found.sort_by(|a, b| b.score.total_cmp(&a.score));
+            found.truncate(limit);
+            found
+        });
+        let found = found.await?;
+        let query: String = form_urlencoded::byte_serialize(asked.as_bytes()).collect();
+        let address = match self.server.kind.product {
+            Product::Football => format!("/api/v2/teams/?name={query}"),
+            product => format!("/{product}/api/v2/?search={query}"),
+        };
+        let state = self.server.feeds_state().await;
+        self.about(json!({"results": found}), state, &address, arguments)
+    }
+
+    async fn check_matches(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let since = arguments.text("since").and_then(time_format::begin);
+        let mut rows = Vec::new();
+        for id in arguments.ids("match_ids") {
+            let record = self.server.shared.parts.history.record(id).await;
+            let record = record.map_err(|_| Refusal::unavailable())?;
+            let record = record.filter(|it| it.brief.sport == self.server.kind.sport);
+            rows.push(match record {
+                Some(record) => checked(&record, since),
+                None => json!({"match_id": id, "error": "not_found"}),
+            });
+        }
+        let address = match self.server.kind.product {
+            Product::Football => "/api/v2/events/".to_owned(),
+            product => format!("/{product}/api/v2/"),
+        };
+        let state = self.server.feeds_state().await;
+        self.about(json!({"matches": rows}), state, &address, arguments)
+    }
+
+    async fn wait_for_change(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        let shared = &self.server.shared;
+        let sport = self.server.kind.sport.as_str();
+        let until = arguments.words("until");
+        let until: Vec<Until> = until.into_iter().filter_map(Until::from_word).collect();
+        let until = if until.is_empty() {
+            vec![Until::Event, Until::Suspension, Until::End]
+        } else {
+            until
+        };
+        let names: Vec<String> = match (arguments.id("match_id"), arguments.text("channel")) {
+            (Some(id), None) => {
+                let own = format!("{sport}/{id}");
+                if shared.live.since(&own, None).await?.is_none() {
+                    return Err(self.not_followed(id));
+                }
+                vec![own.clone(), format!("{own}/odds")]
+            }
+            (None, Some(channel)) => {
+                self.server.may_follow(channel, self.caller)?;
+                vec![channel.to_owned()]
+            }
+            _ => return Err(Refusal::bad_argument("Give match_id or channel, one of them.")),
+        };
+        let slot = shared.waits.take(self.caller.account);
+        let is_full = shared.live.watched() >= shared.parts.config.watched_channels_max;
+        let _slot = slot.filter(|_| !is_full).ok_or_else(|| {
+            Refusal::new("too_many_waits", "Too many calls wait already. Wait until one returns.")
+        })?;
+        let timeout = arguments.count("timeout_s").unwrap_or(WAIT_S);
+        let price_move = arguments.number("price_move_pct").and_then(|percent| {
+            Decimal::try_from(percent / 100.0).ok().filter(|part| part.is_sign_positive())
+        });
+        let channels = names.iter().map(|name| (name.clone(), since(arguments, name, &names[0])));
+        let wait = Wait {
+            channels: channels.collect(),
+            until,
+            price_move,
+            timeout: Duration::from_secs(timeout.try_into().unwrap_or(50)),
+        };
+        let progress = Progress {
+            peer: self.context.peer.clone(),
+            token: self.context.meta.get_progress_token(),
+        };
+        let waited = wait::wait(&shared.live, wait, &progress);
+        let data = tokio::select! {
+            data = waited => data?,
+            () = self.context.ct.cancelled() => return Err(Refusal::unavailable()),
+            () = shared.parts.stop.cancelled() => return Err(Refusal::unavailable()),
+        };
+        let state = match arguments.id("match_id") {
+            Some(id) => at(&self.state_of(id), &data["positions"][&names[0]]),
+            None => at(&self.server.feeds_state().await, &data["positions"][&names[0]]),
+        };
+        let address = format!("/stream/v1/channels/{}", names[0]);
+        self.about(data, state, &address, arguments)
+    }
+
+    /// Why a match cannot be followed.
+    fn not_followed(&self, id: Key) -> Refusal {
+        match self.server.shared.parts.history.brief(id) {
+            None => self.server.kind.names.no_match(id),
+            Some(brief) if brief.status.is_over() => {
+                Refusal::new("ended", "The match is over. `check_matches` has its result.")
+            }
+            Some(_) => Refusal::new("not_live", "The hub does not follow this match yet.")
+                .with("start", brief_start(self, id)),
+        }
+    }
+
+    async fn feeds(&self) -> Result<Answer, Refusal> {
+        let image =
+            self.server.shared.live.image("feeds").await?.ok_or_else(Refusal::unavailable)?;
+        let sources = image["data"]["sources"].as_object().into_iter().flatten();
+        let sources: Vec<Value> = sources
+            .map(|(name, source)| {
+                let last = source["last"].as_i64().and_then(envelope::moment);
+                json!({
+                    "name": name, "state": source["state"], "kind": source["kind"], "last": last,
+                    "why": source["why"], "messages": source["messages"],
+                })
+            })
+            .collect();
+        let state = self.server.feeds_state().await;
+        self.about(
+            json!({"sources": sources}),
+            state,
+            "/stream/v1/channels/feeds",
+            &Arguments::default(),
+        )
+    }
+
+    async fn account(&self) -> Result<Answer, Refusal> {
+        let address = "/api/v2/account/";
+        let data = self.fetch(address, None).await?;
+        let state = self.server.feeds_state().await;
+        self.about(data, state, address, &Arguments::default())
+    }
+
+    /// An answer that is not a page of REST.
+    fn about(
+        &self,
+        data: Value,
+        state: DataState,
+        address: &str,
+        arguments: &Arguments,
+    ) -> Result<Answer, Refusal> {
+        let cursor = cursor(arguments, "")?;
+        let (url, bytes_max) = (self.url(address), self.tool.bytes_max);
+        Ok(Answer { data, state, url, bytes_max, cursor, paged: None })
+    }
+}
+
+fn brief_start(call: &Call<'_>, id: Key) -> Value {
+    let brief = call.server.shared.parts.history.brief(id);
+    brief.and_then(|brief| brief.start).and_then(time_format::zulu).into()
+}
+
+/// The price changes of one market of a match: of the consensus on the winner, unless the call says otherwise.
+fn history_address(id: Key, arguments: &Arguments) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("market", arguments.text("market").unwrap_or("match_winner"));
+    query.append_pair("bookmaker", arguments.text("bookmaker").unwrap_or("consensus"));
+    for (name, rest_name) in
+        [("selection", "outcome"), ("line", "line"), ("from", "date_from"), ("to", "date_to")]
+    {
+        if let Some(value) = arguments.text(name) {
+            query.append_pair(rest_name, value);
+        }
+    }
+    format!("/odds/api/events/{id}/history/?{}", query.finish())
+}
+
+fn match_id(arguments: &Arguments) -> Result<Key, Refusal> {
+    arguments.id("match_id").ok_or_else(|| Refusal::bad_argument("match_id is required."))
+}
+
+fn cursor(arguments: &Arguments, list: &str) -> Result<Option<Cursor>, Refusal> {
+    arguments.text("cursor").map(|text| Cursor::parse(text, list)).transpose()
+}
+
+/// The match that an address is about.
+fn subject(rest: &RestPath, arguments: &Arguments, of_one: bool) -> Option<Key> {
+    let in_path = |name: &str| rest.parameters.iter().any(|(own, _, path)| *own == name && *path);
+    if of_one || in_path("match_id") {
+        return arguments.id("match_id");
+    }
+    in_path("race_id").then(|| arguments.id("race_id")).flatten()
+}
+
+/// The position in `since` of a channel: of all channels by their names, or of the first one alone.
+fn since(arguments: &Arguments, channel: &str, first: &str) -> Option<Position> {
+    let all = arguments.positions("since")?;
+    all.get(channel).or_else(|| all.get("").filter(|_| channel == first)).copied()
+}
+
+/// The state with the position that an answer has reached.
+fn at(state: &DataState, position: &Value) -> DataState {
+    let epoch = position["epoch"].as_str().and_then(fanout::Epoch::parse);
+    let position = epoch.zip(position["seq"].as_u64());
+    let position = position.map(|(epoch, seq)| record::Position { epoch: epoch.0, seq });
+    DataState { position: position.or(state.position), ..state.clone() }
+}
+
+/// The status in the words of the sport's REST interface.
+pub(crate) fn status_word(brief: &MatchSummary) -> &'static str {
+    let vocabulary = match brief.sport {
+        Sport::Football => Vocabulary::FootballV2,
+        sport => Vocabulary::Sport(sport),
+    };
+    brief.status.word(vocabulary)
+}
+
+/// The line of a match in a check.
+fn checked(record: &Arc<MatchRecord>, since: Option<Micros>) -> Value {
+    let brief = &record.brief;
+    let state = DataState::of_match(Some(record));
+    let name =
+        record.names.sides.as_ref().map(|[home, away]| format!("{} v {}", home.name, away.name));
+    let mut row = json!({
+        "match_id": brief.id,
+        "status": status_word(brief),
+        "start": brief.start.and_then(time_format::zulu),
+        "name": name,
+        "score": brief.score,
+        "feed": state.feed,
+        "seq": state.position.map(|position| position.seq),
+    });
+    if let Some(since) = since {
+        row["changed"] = (brief.updated > since).into();
+    }
+    row
+}
+
+/// Runs a search through all names where it holds up no other request.
+async fn blocking<T: Send + 'static>(
+    search: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    tokio::task::spawn_blocking(search).await.map_err(|_| Refusal::unavailable())
+}

@@ -1,0 +1,213 @@
+//! `subscriptions/listen`: tells which resources have changed, coalesced. It never sends values: the client
+//! reads, or calls `wait_for_change`, and knows from the sequence whether it has to.
+
+use std::{collections::HashMap, time::Duration};
+
+use futures_util::future::select_all;
+use hub::watch::{ChannelWatch, Head};
+use ingest::event::Sport;
+use rmcp::{
+    ErrorData,
+    model::{
+        NotificationMetaObject, ResourceUpdatedNotification, ResourceUpdatedNotificationParam,
+        ServerNotification, SubscriptionFilter,
+    },
+    service::{SubscriptionContext, SubscriptionSink},
+};
+use serde_json::json;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep_until},
+};
+
+use crate::{
+    refusal::Refusal,
+    resource::{Named, named},
+    server::Server,
+};
+
+/// How often the matches in play are compared, for the notification that the list of resources has changed.
+const LISTS_EVERY: Duration = Duration::from_secs(1);
+
+/// The matches in play of each sport, as a number that changes with them. Computed once for all streams.
+#[derive(Debug, Default)]
+pub(crate) struct LiveLists {
+    lists: Mutex<HashMap<Sport, LiveList>>,
+}
+
+#[derive(Debug)]
+struct LiveList {
+    at: Instant,
+    ids: Vec<record::Key>,
+    generation: u64,
+}
+
+/// A watched resource.
+#[derive(Debug)]
+struct Watched {
+    uri: String,
+    watch: ChannelWatch,
+    /// What the client knows: the head at the last notification.
+    told: Option<Head>,
+    /// A change that the client does not know yet.
+    latest: Option<Head>,
+    /// When it may be told of values again.
+    next: Instant,
+}
+
+impl Watched {
+    /// When the client is to be told; `None` if it knows everything.
+    fn due(&self) -> Option<Instant> {
+        let latest = self.latest?;
+        let known = self.told.map_or(0, |told| told.last_event);
+        let is_urgent = latest.last_event > known
+            || latest.is_closed
+            || self.told.is_some_and(|told| told.epoch != latest.epoch);
+        Some(if is_urgent { Instant::now() } else { self.next })
+    }
+}
+
+impl Server {
+    /// The part of a requested filter that this server honours. Whether the account may see a resource is
+    /// known only in [`Server::follow`].
+    pub(crate) fn accepted(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
+        let uris = requested.resource_subscriptions.as_ref();
+        let uris = uris.into_iter().flatten().filter(
+            |uri| matches!(named(uri), Some(Named::Channel(channel)) if self.has_channel(&channel)),
+        );
+        let uris: Vec<String> =
+            uris.take(self.shared.parts.config.listen_resources_max).cloned().collect();
+        let mut accepted = SubscriptionFilter::new();
+        accepted.resources_list_changed = requested.resources_list_changed.filter(|wanted| *wanted);
+        accepted.resource_subscriptions = (!uris.is_empty()).then_some(uris);
+        accepted
+    }
+
+    fn has_channel(&self, channel: &str) -> bool {
+        let first = channel.split('/').next().unwrap_or_default();
+        let sport = self.kind.sport.as_str();
+        first == sport || sport == "football" && matches!(channel, "signals" | "feeds")
+    }
+
+    /// Notifies a stream until its client leaves or the hub stops.
+    pub(crate) async fn follow(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let context = subscription.request_context();
+        let caller = Self::caller(context)?;
+        let config = &self.shared.parts.config;
+        let uris = subscription.accepted().resource_subscriptions.clone().unwrap_or_default();
+        for uri in &uris {
+            if let Some(Named::Channel(channel)) = named(uri) {
+                self.may_follow(&channel, &caller).map_err(|refusal| refusal.error())?;
+            }
+        }
+        let is_full = self.shared.live.watched() + uris.len() > config.watched_channels_max;
+        let slot = self.shared.listens.take(caller.account).filter(|_| !is_full);
+        let _slot = slot.ok_or_else(|| {
+            let message =
+                format!("At most {} streams of one account.", config.listens_max_per_account);
+            Refusal::new("too_many_streams", message).error()
+        })?;
+        let now = Instant::now();
+        let mut watched: Vec<Watched> = uris
+            .into_iter()
+            .map(|uri| {
+                let channel = uri.split_once("://").map_or("", |(_, path)| path);
+                let watch = self.shared.live.watch(channel);
+                Watched { uri, watch, told: None, latest: None, next: now }
+            })
+            .collect();
+        let follows_list = subscription.accepted().resources_list_changed == Some(true);
+        let notify = self.notify(subscription.sink(), &mut watched, follows_list);
+        tokio::select! {
+            result = notify => result,
+            () = subscription.cancelled() => Ok(()),
+            // The final result tells the client that the stream ended in order.
+            () = self.shared.parts.stop.cancelled() => Ok(()),
+        }
+    }
+
+    async fn notify(
+        &self,
+        sink: &SubscriptionSink,
+        watched: &mut [Watched],
+        follows_list: bool,
+    ) -> Result<(), ErrorData> {
+        let every = Duration::from_millis(self.shared.parts.config.notify_ms);
+        let mut generation = if follows_list { Some(self.live_list().await) } else { None };
+        let mut list_at = Instant::now() + LISTS_EVERY;
+        loop {
+            let due = watched.iter().filter_map(Watched::due).min();
+            let due = due.into_iter().chain(generation.map(|_| list_at)).min();
+            let alarm = async {
+                match due {
+                    Some(due) => sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                (head, place) = any_change(watched) => watched[place].latest = Some(head),
+                () = alarm => {}
+            }
+            let now = Instant::now();
+            for it in watched.iter_mut().filter(|it| it.due().is_some_and(|due| due <= now)) {
+                let Some(head) = it.latest.take() else { continue };
+                let told = it.told.replace(head);
+                it.next = now + every;
+                let known =
+                    told.filter(|told| told.epoch == head.epoch).map_or(0, |told| told.last_event);
+                if sink.send(updated(&it.uri, head, head.last_event > known)).await.is_err() {
+                    return Ok(());
+                }
+            }
+            if let Some(known) = generation.filter(|_| now >= list_at) {
+                list_at = now + LISTS_EVERY;
+                let current = self.live_list().await;
+                generation = Some(current);
+                if current != known && sink.notify_resource_list_changed().await.is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The generation of the list of matches in play.
+    async fn live_list(&self) -> u64 {
+        let mut lists = self.shared.live_lists.lists.lock().await;
+        let known = lists.get(&self.kind.sport);
+        if let Some(known) = known.filter(|known| known.at.elapsed() < LISTS_EVERY / 2) {
+            return known.generation;
+        }
+        let live = self.shared.parts.history.live(self.kind.sport);
+        let ids: Vec<_> = live.iter().map(|record| record.brief.id).collect();
+        let generation = match known {
+            Some(known) if known.ids == ids => known.generation,
+            known => known.map_or(1, |known| known.generation + 1),
+        };
+        lists.insert(self.kind.sport, LiveList { at: Instant::now(), ids, generation });
+        generation
+    }
+}
+
+async fn any_change(watched: &mut [Watched]) -> (Head, usize) {
+    if watched.is_empty() {
+        return std::future::pending().await;
+    }
+    let (head, place, _) =
+        select_all(watched.iter_mut().map(|it| Box::pin(it.watch.changed()))).await;
+    (head, place)
+}
+
+/// The notification of a change, with the position that it has reached.
+fn updated(uri: &str, head: Head, has_events: bool) -> ServerNotification {
+    let mut meta = NotificationMetaObject::new();
+    meta.insert("org.matchwire/epoch".to_owned(), json!(head.epoch.to_string()));
+    meta.insert("org.matchwire/seq".to_owned(), json!(head.seq));
+    meta.insert("org.matchwire/events".to_owned(), json!(has_events));
+    if head.is_closed {
+        meta.insert("org.matchwire/closed".to_owned(), json!(true));
+    }
+    let params = ResourceUpdatedNotificationParam::new(uri);
+    let mut notification = ResourceUpdatedNotification::new(params);
+    notification.extensions.insert(meta);
+    ServerNotification::ResourceUpdatedNotification(notification)
+}

@@ -1,0 +1,129 @@
+//! The channels of the hub, for requests: images, what has changed since a position, and waiting for a
+//! change. It keeps nothing between requests: the position is the handle.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use fanout::{
+    Epoch, Pattern, Position, Seq,
+    catch_up::{HostRequest, HostResponse, Verdict},
+    channel::Rate,
+    encode::payload,
+};
+use hub::{
+    pipeline::{HubHandle, Request},
+    watch::ChannelWatch,
+};
+use serde_json::Value;
+use tokio::{sync::oneshot, time::timeout};
+
+use crate::refusal::Refusal;
+
+/// How long the writer may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// Frames of one answer of the writer, in bytes.
+const CATCH_UP_BYTES: usize = 64 * 1024;
+
+/// The channels.
+#[derive(Debug, Clone)]
+pub(crate) struct Live {
+    hub: HubHandle,
+}
+
+/// What leads from a position to the head of a channel.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    pub epoch: Epoch,
+    /// The frames, in order: one `image`, or `update`s.
+    pub frames: Vec<Value>,
+    /// The position after them.
+    pub to: Seq,
+    /// The head of the channel: more than `to` if there are more frames.
+    pub head: Seq,
+    /// Why the frames do not begin at the position, if they do not: `window`, `epoch` or `ahead`.
+    pub missed: Option<&'static str>,
+}
+
+impl Live {
+    pub(crate) fn new(hub: HubHandle) -> Self {
+        Self { hub }
+    }
+
+    /// Watches a channel.
+    pub(crate) fn watch(&self, channel: &str) -> ChannelWatch {
+        self.hub.watches.watch(channel)
+    }
+
+    /// The number of watched channels.
+    pub(crate) fn watched(&self) -> usize {
+        self.hub.watches.len()
+    }
+
+    /// The `image` frame of a channel; `None` if there is no such channel.
+    pub(crate) async fn image(&self, channel: &str) -> Result<Option<Value>, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        let question = Request::Image { channel: channel.to_owned(), at_least: 0, reply };
+        let image = self.ask(question, answer).await?;
+        image.map(|image| frame(&image.frame)).transpose()
+    }
+
+    /// The channels that match a pattern, by name.
+    pub(crate) async fn channels(&self, pattern: &str) -> Result<Vec<String>, Refusal> {
+        let pattern = Pattern::parse(pattern).ok_or_else(|| no_channel(pattern))?;
+        match self.request(HostRequest::MatchChannels { pattern }).await? {
+            HostResponse::Channels(channels) => {
+                Ok(channels.iter().map(|channel| channel.name.as_str().to_owned()).collect())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What has changed in a channel since a position, or its image without one; `None` if there is no such
+    /// channel.
+    pub(crate) async fn since(
+        &self,
+        channel: &str,
+        from: Option<Position>,
+    ) -> Result<Option<Changes>, Refusal> {
+        let pattern = Pattern::parse(channel).filter(|pattern| !pattern.is_wildcard());
+        let channel = pattern.ok_or_else(|| no_channel(channel))?;
+        let (rate, why, bytes_max) = (Rate::Each, "resume", CATCH_UP_BYTES);
+        let request = HostRequest::CatchUp { channel, rate, from, why, bytes_max };
+        let HostResponse::CatchUp(caught_up) = self.request(request).await? else {
+            return Ok(None);
+        };
+        let frames = caught_up.frames.iter().map(|it| frame(&it.frame));
+        Ok(Some(Changes {
+            epoch: caught_up.channel.epoch,
+            frames: frames.collect::<Result<_, _>>()?,
+            to: caught_up.to,
+            head: caught_up.head,
+            missed: match caught_up.verdict {
+                Verdict::Fresh | Verdict::Resumed => None,
+                Verdict::Refused(gap) => Some(gap.as_str()),
+            },
+        }))
+    }
+
+    async fn request(&self, request: HostRequest) -> Result<HostResponse, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Request::CatchUp { request, reply }, answer).await
+    }
+
+    async fn ask<T>(&self, question: Request, answer: oneshot::Receiver<T>) -> Result<T, Refusal> {
+        let asked = async {
+            self.hub.requests.send(question).await.ok()?;
+            answer.await.ok()
+        };
+        timeout(ANSWER_WITHIN, asked).await.ok().flatten().ok_or_else(Refusal::unavailable)
+    }
+}
+
+pub(crate) fn no_channel(name: &str) -> Refusal {
+    Refusal::not_found(format!("There is no channel {name:?}."))
+}
+
+fn frame(frame: &Bytes) -> Result<Value, Refusal> {
+    serde_json::from_slice(&payload(frame)).map_err(|_| Refusal::unavailable())
+}

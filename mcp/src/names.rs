@@ -1,0 +1,289 @@
+//! Finds matches, teams, players and competitions by their names, as people and models write them.
+
+use std::sync::Arc;
+
+use base::{Micros, clock};
+use history::query::{Entity, EntityKind, History, MatchQuery, Window};
+use ingest::event::Sport;
+use record::{Key, MatchSummary};
+use serde::Serialize;
+use serde_json::{Value, json};
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::{call::status_word, refusal::Refusal};
+
+/// The least likeness of a name that was written differently, from 0 to 1.
+const LIKENESS_MIN: f64 = 0.85;
+
+/// How long before and after now a match of a team that was asked for is listed.
+const NEAR_US: Micros = 14 * 24 * 60 * 60 * 1_000_000;
+
+/// The names of one sport.
+#[derive(Debug, Clone)]
+pub(crate) struct Names {
+    history: History,
+    sport: Sport,
+}
+
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Found {
+    pub kind: &'static str,
+    pub id: Key,
+    pub name: String,
+    /// What tells it from others of the same name: a country, a team, a competition and a day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// How well the name fits, from 0 to 1.
+    pub score: f64,
+}
+
+/// The names of kinds in arguments and answers. Horses run in races, and the sides of tennis and darts are
+/// players.
+pub(crate) const KINDS: [(&str, EntityKind); 8] = [
+    ("team", EntityKind::Team),
+    ("player", EntityKind::Player),
+    ("league", EntityKind::Competition),
+    ("venue", EntityKind::Venue),
+    ("manager", EntityKind::Manager),
+    ("referee", EntityKind::Referee),
+    ("horse", EntityKind::Horse),
+    ("jockey", EntityKind::Jockey),
+];
+
+fn word(kind: EntityKind) -> &'static str {
+    KINDS.iter().find(|(_, own)| *own == kind).map_or(kind.as_str(), |(word, _)| word)
+}
+
+/// A name in lower case, without accents and punctuation, with single blanks.
+fn folded(name: &str) -> String {
+    let letters = name.nfd().filter(|it| !unicode_normalization::char::is_combining_mark(*it));
+    let letters = letters.flat_map(char::to_lowercase);
+    let spaced: String = letters.map(|it| if it.is_alphanumeric() { it } else { ' ' }).collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// How well a name fits what was asked for, both folded: 1 if they are equal.
+fn score(name: &str, asked: &str) -> f64 {
+    if name == asked {
+        return 1.0;
+    }
+    if name.starts_with(asked) {
+        return 0.95;
+    }
+    if name.split(' ').any(|word| word == asked) || name.contains(&format!(" {asked}")) {
+        return 0.92;
+    }
+    if asked.len() >= 3 && name.contains(asked) {
+        return 0.9;
+    }
+    // Every word that was asked for begins a word of the name: "man utd" is not, "man united" is.
+    let begins = |word: &str| name.split(' ').any(|own| own.starts_with(word));
+    if asked.contains(' ') && asked.split(' ').all(begins) {
+        return 0.9;
+    }
+    let likeness = strsim::jaro_winkler(name, asked);
+    if likeness >= LIKENESS_MIN { likeness * 0.89 } else { 0.0 }
+}
+
+impl Names {
+    pub(crate) fn new(history: History, sport: Sport) -> Self {
+        Self { history, sport }
+    }
+
+    /// The kind of the sides of this sport's matches.
+    fn side(&self) -> EntityKind {
+        if self.sport.is_of_players() { EntityKind::Player } else { EntityKind::Team }
+    }
+
+    /// Entities of a kind whose names fit, the best first.
+    pub(crate) fn entities(&self, kind: EntityKind, asked: &str, limit: usize) -> Vec<Found> {
+        let asked = folded(asked);
+        if asked.is_empty() {
+            return Vec::new();
+        }
+        let fits = |entity: &Entity| {
+            entity.sport == self.sport && score(&folded(&entity.name), &asked) > 0.0
+        };
+        let entities = self.history.entities(kind, fits);
+        let mut found: Vec<Found> = entities.iter().map(|it| self.found(it, &asked)).collect();
+        sort(&mut found);
+        found.truncate(limit);
+        found
+    }
+
+    fn found(&self, entity: &Arc<Entity>, asked: &str) -> Found {
+        let parent = entity.parent.and_then(|parent| match entity.kind {
+            EntityKind::Season => self.history.name(EntityKind::Competition, parent),
+            _ => self.history.name(EntityKind::Team, parent),
+        });
+        let country = entity.country.as_ref().map(|country| country.to_string());
+        Found {
+            kind: word(entity.kind),
+            id: entity.id,
+            name: entity.name.to_string(),
+            context: parent.or(country),
+            score: rounded(score(&folded(&entity.name), asked)),
+        }
+    }
+
+    /// Matches near now of sides whose names fit: of one side, or of both in `A v B`.
+    pub(crate) fn matches(&self, asked: &str, limit: usize) -> Vec<Found> {
+        let sides = sides_of(asked);
+        let mut best: Vec<Vec<Found>> = Vec::new();
+        for side in &sides {
+            best.push(self.entities(self.side(), side, 5));
+        }
+        let now = clock::wall();
+        let teams: Vec<Key> = best.iter().flatten().map(|team| team.id).collect();
+        if teams.is_empty() {
+            return Vec::new();
+        }
+        let query = MatchQuery {
+            teams: Some(teams),
+            from: Some(now - NEAR_US),
+            before: Some(now + NEAR_US),
+            window: Window { offset: 0, limit: 200 },
+            ..MatchQuery::of_sport(self.sport)
+        };
+        let mut near: Vec<_> = self.history.find(&query).briefs;
+        near.sort_by_key(|brief| brief.start.map_or(Micros::MAX, |start| (start - now).abs()));
+        let fit = |brief: &MatchSummary| -> f64 {
+            let Some(own) = brief.sides else { return 0.0 };
+            let of_side = |found: &Vec<Found>| {
+                let fitting = found.iter().filter(|team| own.contains(&team.id));
+                fitting.map(|team| team.score).fold(0.0, f64::max)
+            };
+            best.iter().map(of_side).fold(1.0, f64::min)
+        };
+        let mut found: Vec<Found> = near
+            .iter()
+            .filter_map(|brief| {
+                let score = fit(brief);
+                (score > 0.0).then(|| Found { score: rounded(score), ..self.of_match(brief) })
+            })
+            .collect();
+        // Stable: the nearest in time stays first among equals.
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        found.truncate(limit);
+        found
+    }
+
+    fn of_match(&self, brief: &MatchSummary) -> Found {
+        let league =
+            brief.competition.and_then(|id| self.history.name(EntityKind::Competition, id));
+        let day = brief.start.and_then(base::time_format::zulu);
+        let context = [league, day, Some(status_word(brief).to_owned())];
+        let context: Vec<String> = context.into_iter().flatten().collect();
+        Found {
+            kind: "match",
+            id: brief.id,
+            name: self.title(brief),
+            context: Some(context.join(", ")),
+            score: 1.0,
+        }
+    }
+
+    /// `Alpha v Beta`.
+    pub(crate) fn title(&self, brief: &MatchSummary) -> String {
+        let name = |id| self.history.name(self.side(), id).unwrap_or_else(|| "?".to_owned());
+        match brief.sides {
+            Some([home, away]) => format!("{} v {}", name(home), name(away)),
+            None => format!("match {}", brief.id),
+        }
+    }
+
+    /// The one entity that a name stands for.
+    ///
+    /// # Errors
+    ///
+    /// If none or several fit equally well; with the nearest ones.
+    pub(crate) fn resolve(&self, kind: EntityKind, asked: &str) -> Result<Key, Refusal> {
+        let found = self.entities(kind, asked, 5);
+        let word = word(kind);
+        match found.as_slice() {
+            [one] if one.score >= 0.8 => Ok(one.id),
+            [best, next, ..] if best.score > next.score && best.score >= 0.9 => Ok(best.id),
+            [] => Err(Refusal::not_found(format!("No {word} is called {asked:?}."))),
+            _ => Err(Refusal::new(
+                "ambiguous_name",
+                format!("Several fit {asked:?}: call again with the id of one."),
+            )
+            .with("nearest", json!(found))),
+        }
+    }
+
+    /// The refusal of an id that no match has, with those most like it, or else some that are in play.
+    pub(crate) fn no_match(&self, id: Key) -> Refusal {
+        let now = clock::wall();
+        let query = MatchQuery {
+            from: Some(now - NEAR_US / 14),
+            before: Some(now + NEAR_US / 14),
+            window: Window { offset: 0, limit: 500 },
+            ..MatchQuery::of_sport(self.sport)
+        };
+        let asked = id.to_string();
+        let mut near = self.history.find(&query).briefs;
+        near.sort_by_key(|brief| {
+            (strsim::levenshtein(&brief.id.to_string(), &asked), !brief.status.is_live(), brief.id)
+        });
+        let nearest: Vec<Value> = near
+            .iter()
+            .take(5)
+            .map(|brief| json!({"id": brief.id, "name": self.title(brief), "status": status_word(brief)}))
+            .collect();
+        Refusal::not_found(format!(
+            "No {} match has the id {id}. `find` searches by names.",
+            self.sport.as_str()
+        ))
+        .with("nearest", nearest)
+    }
+}
+
+fn sort(found: &mut [Found]) {
+    found.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| a.name.len().cmp(&b.name.len()))
+            .then(a.id.cmp(&b.id))
+    });
+}
+
+fn rounded(score: f64) -> f64 {
+    (score * 100.0).round() / 100.0
+}
+
+/// The sides in `A v B`, `A vs B`, `A - B`; else the whole text.
+fn sides_of(asked: &str) -> Vec<&str> {
+    for between in [" vs. ", " vs ", " v ", " - ", " – ", " @ "] {
+        if let Some((home, away)) = asked.split_once(between) {
+            return vec![home, away];
+        }
+    }
+    vec![asked]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_without_accents_case_and_order() {
+        let check = |name: &str, asked: &str, least: f64| {
+            let score = score(&folded(name), &folded(asked));
+            assert!(score >= least, "{name} / {asked}: {score}");
+        };
+        check("Atlético Madrid", "atletico madrid", 1.0);
+        check("Manchester United", "man united", 0.9);
+        check("Manchester United", "united", 0.92);
+        check("Arsenal", "Arsneal", 0.7);
+        assert!(score("arsenal", "chelsea") < 0.1);
+    }
+
+    #[test]
+    fn two_sides_are_told_apart() {
+        assert_eq!(sides_of("Alpha v Beta"), ["Alpha", "Beta"]);
+        assert_eq!(sides_of("Alpha vs Beta"), ["Alpha", "Beta"]);
+        assert_eq!(sides_of("Alpha"), ["Alpha"]);
+    }
+}

@@ -1,0 +1,177 @@
+//! Prices and money in the shapes of the tools.
+
+use std::collections::BTreeMap;
+
+use base::time_format;
+use rust_decimal::Decimal;
+use serde_json::{Map, Value, json};
+
+use crate::refusal::Refusal;
+
+/// Leaves one market of a comparison.
+///
+/// # Errors
+///
+/// If the match has prices, but not in that market; with those that it has.
+pub(crate) fn keep_market(data: &mut Value, market: &str) -> Result<(), Refusal> {
+    let Some(markets) = data.get_mut("markets").and_then(Value::as_object_mut) else {
+        return Ok(());
+    };
+    let found = markets.keys().find(|own| own.eq_ignore_ascii_case(market)).cloned();
+    match found {
+        Some(found) => {
+            markets.retain(|own, _| *own == found);
+            Ok(())
+        }
+        None if markets.is_empty() => Ok(()),
+        None => {
+            let known: Vec<Value> = markets.keys().map(|own| own.as_str().into()).collect();
+            Err(Refusal::bad_argument(format!("No price is open in the market {market:?}."))
+                .with("accepted", known))
+        }
+    }
+}
+
+/// Leaves the prices of some bookmakers in a comparison.
+pub(crate) fn keep_bookmakers(data: &mut Value, slugs: &str) {
+    let slugs: Vec<&str> = slugs.split(',').map(str::trim).collect();
+    let markets = data.get_mut("markets").and_then(Value::as_object_mut);
+    for market in markets.into_iter().flat_map(Map::values_mut) {
+        for outcome in market.as_object_mut().into_iter().flat_map(Map::values_mut) {
+            if let Some(bookmakers) = outcome.get_mut("bookmakers").and_then(Value::as_object_mut) {
+                bookmakers.retain(|slug, _| slugs.contains(&slug.as_str()));
+            }
+        }
+    }
+}
+
+/// A price at a moment; none while it was withdrawn.
+#[derive(Debug, Clone, Copy)]
+struct Tick {
+    at: base::Micros,
+    price: Option<Decimal>,
+}
+
+/// Price changes of REST, by bookmaker, market, line and outcome, in so many equal intervals.
+pub(crate) fn series(rows: &[Value], points: usize) -> Vec<Value> {
+    let mut by_price: BTreeMap<[String; 4], Vec<Tick>> = BTreeMap::new();
+    for row in rows {
+        let text = |name: &str| match &row[name] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        };
+        let at = row["source_at"].as_str().and_then(time_format::begin);
+        let key = ["bookmaker_slug", "market", "line", "outcome"].map(text);
+        let price = row["price"].as_number().and_then(|price| price.to_string().parse().ok());
+        if let Some(at) = at {
+            by_price.entry(key).or_default().push(Tick { at, price });
+        }
+    }
+    let one = |([bookmaker, market, line, selection], ticks): ([String; 4], Vec<Tick>)| {
+        let priced = || ticks.iter().filter_map(|tick| tick.price);
+        let line = (!line.is_empty()).then_some(line);
+        json!({
+            "bookmaker": bookmaker, "market": market, "selection": selection, "line": line,
+            "opening": priced().next().map(shown), "closing": priced().next_back().map(shown),
+            "points": intervals(&ticks, points),
+        })
+    };
+    by_price.into_iter().map(one).collect()
+}
+
+fn shown(price: Decimal) -> String {
+    price.normalize().to_string()
+}
+
+/// Open, high, low and close of each interval with a change.
+fn intervals(ticks: &[Tick], points: usize) -> Vec<Value> {
+    let (Some(first), Some(last)) = (ticks.first(), ticks.last()) else { return Vec::new() };
+    let count = i64::try_from(points.max(1)).unwrap_or(1);
+    let width = (last.at - first.at) / count + 1;
+    let mut intervals: BTreeMap<i64, Vec<Tick>> = BTreeMap::new();
+    for tick in ticks {
+        intervals.entry((tick.at - first.at) / width).or_default().push(*tick);
+    }
+    let one = |(place, ticks): (i64, Vec<Tick>)| {
+        let prices: Vec<Decimal> = ticks.iter().filter_map(|tick| tick.price).collect();
+        let closing = ticks.last().and_then(|tick| tick.price);
+        json!({
+            "from": time_format::zulu(first.at + place * width),
+            "open": prices.first().copied().map(shown),
+            "high": prices.iter().max().copied().map(shown),
+            "low": prices.iter().min().copied().map(shown),
+            "close": closing.map(shown),
+            "changes": ticks.len(),
+        })
+    };
+    intervals.into_iter().map(one).collect()
+}
+
+/// The markets of a book with matched money.
+pub(crate) fn money(bookmaker: &str, book: &Value) -> Vec<Value> {
+    let markets = book["markets"].as_object().into_iter().flat_map(Map::values);
+    let of_market = |market: &Value| {
+        let selections = market["selections"].as_object().into_iter().flatten();
+        let selections: Vec<Value> = selections
+            .filter(|(_, selection)| !selection["volume"].is_null())
+            .map(|(id, selection)| {
+                let name = selection["outcome"].as_str().or_else(|| selection["name"].as_str());
+                json!({
+                    "selection": name.unwrap_or(id), "volume": selection["volume"],
+                    "last_price": selection["last"],
+                })
+            })
+            .collect();
+        let has_money = !selections.is_empty() || !market["volume"].is_null();
+        has_money.then(|| {
+            json!({
+                "bookmaker": bookmaker, "market": market["kind"], "line": market["line"],
+                "volume": market["volume"], "selections": selections,
+            })
+        })
+    };
+    markets.filter_map(of_market).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tick(second: u32, price: &Value) -> Value {
+        json!({
+            "bookmaker_slug": "b", "market": "match_winner", "line": null, "outcome": "home",
+            "source_at": format!("2026-11-23T18:00:{second:02}Z"), "price": price,
+        })
+    }
+
+    #[test]
+    fn intervals_have_open_high_low_and_close() {
+        let rows = [
+            tick(0, &json!(2.0)),
+            tick(1, &json!(2.4)),
+            tick(2, &json!(2.2)),
+            tick(40, &json!(null)),
+            tick(50, &json!(1.9)),
+        ];
+        let series = series(&rows, 2);
+        let [one] = series.as_slice() else { panic!("{series:?}") };
+        assert_eq!((&one["opening"], &one["closing"]), (&json!("2"), &json!("1.9")));
+        let points = one["points"].as_array().unwrap();
+        assert_eq!(points.len(), 2);
+        assert_eq!(points[0]["high"], "2.4");
+        assert_eq!(points[0]["close"], "2.2");
+        assert_eq!((&points[1]["open"], &points[1]["changes"]), (&json!("1.9"), &json!(2)));
+    }
+
+    #[test]
+    fn market_that_has_no_price_is_refused_with_those_that_have() {
+        let mut data = json!({"markets": {"1x2": {}, "btts": {}}});
+        assert_eq!(
+            keep_market(&mut data.clone(), "over").unwrap_err().details["accepted"],
+            json!(["1x2", "btts"])
+        );
+        keep_market(&mut data, "1X2").unwrap();
+        assert_eq!(data["markets"], json!({"1x2": {}}));
+    }
+}

@@ -1,0 +1,287 @@
+//! Resources: the documents of channels, and the pages of the documentation.
+
+use std::time::Duration;
+
+use accounts::{Caller, products::Product};
+use rmcp::{
+    ErrorData,
+    model::{
+        CacheScope, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
+        ResourceTemplate,
+    },
+};
+use serde_json::{Value, json};
+
+use crate::{
+    call::status_word,
+    envelope::{Answer, Cited, DataState, RESULT_BYTES_MAX},
+    refusal::Refusal,
+    server::Server,
+};
+
+const SCHEME: &str = "matchwire://";
+
+/// The resources of one list. All matches are in the tools.
+const LISTED_MAX: usize = 100;
+
+/// How long a list of resources, and an answer before and after play, stays as it is.
+const LIST_TTL_MS: u64 = 5_000;
+const PREMATCH_TTL_MS: u64 = 30_000;
+const ENDED_TTL_MS: u64 = 3_600_000;
+
+/// How long the state of all sources is remembered.
+const FEEDS_FOR: Duration = Duration::from_millis(500);
+
+/// What a URI names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Named {
+    Channel(String),
+    Docs(String),
+}
+
+/// Reads a URI.
+pub(crate) fn named(uri: &str) -> Option<Named> {
+    let path = uri.strip_prefix(SCHEME)?;
+    Some(match path.strip_prefix("docs/") {
+        Some(page) => Named::Docs(page.to_owned()),
+        None => Named::Channel(path.to_owned()),
+    })
+}
+
+fn uri(path: &str) -> String {
+    format!("{SCHEME}{path}")
+}
+
+impl Server {
+    fn sport_word(&self) -> &'static str {
+        self.kind.sport.as_str()
+    }
+
+    /// Whether the caller may see a channel through this server: its own sport, and what the account has.
+    pub(crate) fn may_follow(&self, channel: &str, caller: &Caller) -> Result<(), Refusal> {
+        let mut parts = channel.split('/');
+        let first = parts.next().unwrap_or_default();
+        let is_football = self.kind.product == Product::Football;
+        let is_own = first == self.sport_word();
+        let is_shared = is_football && matches!(first, "signals" | "feeds") && channel == first;
+        if !is_own && !is_shared {
+            return Err(Refusal::not_found(format!(
+                "This server has the channels of {}. Other sports have servers of their own.",
+                self.sport_word()
+            )));
+        }
+        let names_bookmakers =
+            first == "signals" || parts.nth(1) == Some("odds") && parts.next().is_some();
+        if names_bookmakers { self.shared.admission.check(caller, Product::Odds) } else { Ok(()) }
+    }
+
+    /// The state of all sources together: that of the worst one that has not ended.
+    pub(crate) async fn feeds_state(&self) -> DataState {
+        let mut remembered = self.shared.feeds.lock().await;
+        if let Some((state, at)) = &*remembered
+            && at.elapsed() < FEEDS_FOR
+        {
+            return state.clone();
+        }
+        let image = self.shared.live.image("feeds").await.ok().flatten().unwrap_or_default();
+        let state = worst(&image["data"]["sources"]);
+        *remembered = Some((state.clone(), tokio::time::Instant::now()));
+        state
+    }
+
+    /// The matches in play, the board, and the documentation.
+    pub(crate) fn resources(&self) -> ListResourcesResult {
+        let sport = self.sport_word();
+        let json = "application/json";
+        let mut listed =
+            vec![Resource::new(uri(sport), format!("{sport} board")).with_mime_type(json)];
+        if self.kind.product == Product::Football {
+            listed.push(Resource::new(uri("signals"), "signals").with_mime_type(json));
+            listed.push(Resource::new(uri("feeds"), "feeds").with_mime_type(json));
+        }
+        for (page, title) in self.shared.parts.docs.iter() {
+            let docs = Resource::new(uri(&format!("docs/{page}")), title.clone());
+            listed.push(docs.with_mime_type("text/markdown"));
+        }
+        let room = LISTED_MAX.saturating_sub(listed.len());
+        for record in self.shared.parts.history.live(self.kind.sport).iter().take(room) {
+            let title = crate::text::clean(&self.kind.names.title(&record.brief), 200);
+            let about = format!("{title}, {}", status_word(&record.brief));
+            let of_match = Resource::new(uri(&format!("{sport}/{}", record.brief.id)), title);
+            listed.push(of_match.with_description(about).with_mime_type(json));
+        }
+        ListResourcesResult {
+            ttl_ms: Some(LIST_TTL_MS),
+            cache_scope: Some(self.cache_scope()),
+            ..ListResourcesResult::with_all_items(listed)
+        }
+    }
+
+    pub(crate) fn cache_scope(&self) -> CacheScope {
+        if self.kind.product.addon().is_some() { CacheScope::Private } else { CacheScope::Public }
+    }
+
+    pub(crate) fn resource_templates(&self) -> Vec<ResourceTemplate> {
+        let sport = self.sport_word();
+        let template = |path: &str, name: &str, about: &str| {
+            ResourceTemplate::new(uri(&format!("{sport}/{path}")), name)
+                .with_description(about)
+                .with_mime_type("application/json")
+        };
+        vec![
+            template("{id}", "match", "A match; `id` completes from the names of its sides."),
+            template("{id}/odds", "odds", "The consensus of all bookmakers on a match."),
+            template(
+                "{id}/odds/{bookmaker}",
+                "book",
+                "The prices of one bookmaker. Needs the Odds add-on.",
+            ),
+        ]
+    }
+
+    /// Reads a resource.
+    pub(crate) async fn read(
+        &self,
+        uri: &str,
+        caller: &Caller,
+    ) -> Result<ReadResourceResult, ErrorData> {
+        let missing = || {
+            let shown: String = uri.chars().take(200).collect();
+            ErrorData::resource_not_found(
+                format!("there is no resource {shown:?}"),
+                Some(json!({"uri": shown})),
+            )
+        };
+        match named(uri).ok_or_else(missing)? {
+            Named::Docs(page) => {
+                let is_page = self.shared.parts.docs.iter().any(|(own, _)| *own == page);
+                let address = self.shared.parts.docs_address(&page).filter(|_| is_page);
+                let address = address.ok_or_else(missing)?;
+                let text = self.shared.rest.text(&address, caller).await;
+                let text = text.map_err(|refusal| refusal.error())?;
+                Ok(contents(uri, "text/markdown", text, ENDED_TTL_MS, CacheScope::Public))
+            }
+            Named::Channel(channel) => {
+                self.may_follow(&channel, caller).map_err(|refusal| match refusal.code {
+                    "not_found" => missing(),
+                    _ => refusal.error(),
+                })?;
+                let (value, ttl_ms) = self.document(&channel, caller).await.map_err(|refusal| {
+                    if refusal.code == "not_found" { missing() } else { refusal.error() }
+                })?;
+                let scope = self.cache_scope();
+                Ok(contents(uri, "application/json", value.to_string(), ttl_ms, scope))
+            }
+        }
+    }
+
+    /// The document of a channel; of a match that the hub no longer follows, what REST knows of it.
+    async fn document(&self, channel: &str, caller: &Caller) -> Result<(Value, u64), Refusal> {
+        let shared = &self.shared;
+        let url = format!("{}/stream/v1/channels/{channel}", shared.parts.public_url);
+        let (data, state, ttl_ms, url) = match shared.live.image(channel).await? {
+            Some(image) => {
+                let data = image["data"].clone();
+                let ttl_ms = match data["life"].as_str() {
+                    Some("prematch") => PREMATCH_TTL_MS,
+                    Some("ended") => ENDED_TTL_MS,
+                    _ => 0,
+                };
+                (data, state_of(&image), ttl_ms, url)
+            }
+            None => {
+                let id = channel.split('/').nth(1).filter(|_| channel.split('/').count() == 2);
+                let id = id.ok_or_else(|| crate::live::no_channel(channel))?;
+                let address = match self.kind.product {
+                    Product::Football => format!("/api/v2/events/{id}/"),
+                    Product::Basketball => format!("/basketball/api/v2/events/{id}/"),
+                    Product::Horseracing => format!("/horseracing/api/v2/races/{id}/"),
+                    product => format!("/{product}/api/v2/matches/{id}/"),
+                };
+                let data = shared.rest.get(&address, caller).await?;
+                let url = format!("{}{address}", shared.parts.public_url);
+                (data, DataState::ARCHIVED, ENDED_TTL_MS, url)
+            }
+        };
+        let bytes_max = RESULT_BYTES_MAX;
+        let answer = Answer { data, state, url, bytes_max, cursor: None, paged: None };
+        let cited = Cited { tool: channel, id: None };
+        Ok((answer.into_value(cited, shared.parts.stale_after_ms), ttl_ms))
+    }
+}
+
+fn contents(
+    uri: &str,
+    mime_type: &str,
+    text: String,
+    ttl_ms: u64,
+    scope: CacheScope,
+) -> ReadResourceResult {
+    let contents = ResourceContents::TextResourceContents {
+        uri: uri.to_owned(),
+        mime_type: Some(mime_type.to_owned()),
+        text,
+        meta: None,
+    };
+    ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).with_cache_scope(scope)
+}
+
+/// The state that the image of a channel tells.
+fn state_of(image: &Value) -> DataState {
+    let epoch = image["epoch"].as_str().and_then(fanout::Epoch::parse);
+    let position = epoch.zip(image["seq"].as_u64());
+    DataState {
+        feed: feed(image["data"]["feed"].as_str()),
+        source_at: image["at"]["src"].as_i64(),
+        received_at: image["at"]["in"].as_i64(),
+        position: position.map(|(epoch, seq)| record::Position { epoch: epoch.0, seq }),
+    }
+}
+
+fn feed(word: Option<&str>) -> &'static str {
+    const FEEDS: [&str; 4] = ["down", "recovering", "late", "live"];
+    FEEDS.into_iter().find(|feed| word == Some(*feed)).unwrap_or("down")
+}
+
+/// The state of the worst source, and the time of the latest message of all.
+fn worst(sources: &Value) -> DataState {
+    const WORST_FIRST: [&str; 3] = ["down", "recovering", "late"];
+    let sources = sources.as_object();
+    let running: Vec<&Value> = sources
+        .into_iter()
+        .flat_map(serde_json::Map::values)
+        .filter(|it| it["ended"] != true)
+        .collect();
+    let has = |state: &&&str| running.iter().any(|source| source["state"] == **state);
+    let last = running.iter().filter_map(|source| source["last"].as_i64()).max();
+    let state = WORST_FIRST.iter().find(has).copied();
+    let calm = if running.is_empty() { DataState::ARCHIVED.feed } else { "live" };
+    DataState { feed: state.unwrap_or(calm), source_at: None, received_at: last, position: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_name_channels_and_pages() {
+        assert_eq!(
+            named("matchwire://football/7/odds"),
+            Some(Named::Channel("football/7/odds".into()))
+        );
+        assert_eq!(named("matchwire://docs/football"), Some(Named::Docs("football".into())));
+        assert_eq!(named("file:///etc/passwd"), None);
+    }
+
+    #[test]
+    fn worst_source_counts_until_it_has_ended() {
+        let source = |state: &str, ended: bool| json!({"state": state, "ended": ended, "last": 5});
+        let state = worst(&json!({"a": source("live", false), "b": source("late", false)}));
+        assert_eq!((state.feed, state.received_at), ("late", Some(5)));
+        assert_eq!(
+            worst(&json!({"a": source("live", false), "b": source("down", true)})).feed,
+            "live"
+        );
+        assert_eq!(worst(&json!({})).feed, "archived");
+    }
+}

@@ -1,0 +1,69 @@
+//! Questions to the REST interface of the same process: the router's own handlers, without a socket. So an
+//! answer of a tool is REST's by construction.
+
+use accounts::Caller;
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    extract::Request,
+};
+use bytes::Bytes;
+use hyper::StatusCode;
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+use crate::refusal::Refusal;
+
+/// The largest answer that is read. REST's pages are far below.
+const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// The REST interface.
+#[derive(Debug, Clone)]
+pub(crate) struct Rest {
+    router: Router,
+}
+
+impl Rest {
+    pub(crate) fn new(router: Router) -> Self {
+        Self { router }
+    }
+
+    /// Gets an address as this caller.
+    pub(crate) async fn get(&self, address: &str, caller: &Caller) -> Result<Value, Refusal> {
+        let body = self.fetch(address, caller).await?;
+        serde_json::from_slice(&body).map_err(|_| Refusal::unavailable())
+    }
+
+    /// Gets a text as this caller.
+    pub(crate) async fn text(&self, address: &str, caller: &Caller) -> Result<String, Refusal> {
+        let body = self.fetch(address, caller).await?;
+        String::from_utf8(body.into()).map_err(|_| Refusal::unavailable())
+    }
+
+    async fn fetch(&self, address: &str, caller: &Caller) -> Result<Bytes, Refusal> {
+        let request = Request::get(address).extension(*caller).body(Body::empty());
+        let request = request.map_err(|_| Refusal::unavailable())?;
+        let response = match self.router.clone().oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+        let (head, body) = response.into_parts();
+        let body = to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| Refusal::unavailable())?;
+        if head.status.is_success() {
+            return Ok(body);
+        }
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        Err(refusal(head.status, &body))
+    }
+}
+
+/// A refusal of REST in the words of a tool.
+fn refusal(status: StatusCode, body: &Value) -> Refusal {
+    let detail = body["detail"].as_str().unwrap_or("The request was refused.").to_owned();
+    match status {
+        StatusCode::NOT_FOUND => Refusal::not_found("There is nothing with this id."),
+        StatusCode::BAD_REQUEST => Refusal::bad_argument(detail),
+        StatusCode::FORBIDDEN => Refusal::new("bookmakers_not_entitled", detail),
+        _ => Refusal::unavailable(),
+    }
+}

@@ -1,0 +1,61 @@
+//! Mounts the MCP servers: which paths are theirs, and what they answer from.
+
+use std::sync::Arc;
+
+use axum::Router;
+use hyper::HeaderMap;
+use mcp::{BaseUrl, McpParts};
+use tokio_util::sync::CancellationToken;
+
+use super::{Shared, schema};
+use crate::api::base;
+
+/// Whether an MCP server is at this path: `/mcp/`, `/api/mcp/`, `/tennis/mcp/`.
+pub(super) fn is_mcp(path: &str) -> bool {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    let last = match (parts.next(), parts.next()) {
+        (Some("mcp"), None) => true,
+        (Some(_), Some("mcp")) => true,
+        _ => false,
+    };
+    last && parts.next().is_none()
+}
+
+/// The address of the hub as a client knows it, for links in results.
+pub(super) fn base_url(shared: &Shared, headers: &HeaderMap) -> BaseUrl {
+    BaseUrl(base::of(headers, &shared.parts.public_url, shared.parts.configured_url).into())
+}
+
+/// The routes of the servers, which ask the hub's other routes. `stop` ends calls that wait, and streams.
+pub(super) fn routes(shared: &Shared, rest: Router, stop: CancellationToken) -> Router {
+    let parts = &shared.parts;
+    mcp::routes(McpParts {
+        config: parts.mcp.clone(),
+        rest,
+        openapi: schema::openapi(),
+        history: parts.history.clone(),
+        hub: parts.hub_handle.clone(),
+        catalogue: Arc::clone(&parts.catalogue),
+        limits: parts.limits.clone(),
+        meter: parts.meter.clone(),
+        public_url: parts.public_url.as_str().into(),
+        stale_after_ms: parts.stale_after_ms,
+        docs: Arc::default(),
+        stop,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_known_by_their_paths() {
+        for path in ["/mcp", "/mcp/", "/api/mcp/", "/tennis/mcp/"] {
+            assert!(is_mcp(path), "{path}");
+        }
+        for path in ["/", "/mcp/x/", "/tennis/api/mcp/", "/tennis/"] {
+            assert!(!is_mcp(path), "{path}");
+        }
+    }
+}
