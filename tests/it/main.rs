@@ -12,6 +12,7 @@ mod clock;
 mod commands;
 mod databases;
 mod demo_world;
+mod docs_formats;
 mod door;
 mod entitlement;
 mod everything;
