@@ -1,8 +1,13 @@
 //! The documentation as Markdown, and what agents read before they connect.
 
 use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
 
-use crate::support::{Hub, QUIET};
+use crate::support::{Hub, PATIENCE, QUIET};
 
 const PAGES: [(&str, &str); 6] = [
     ("/docs/", "/docs.md"),
@@ -121,11 +126,28 @@ async fn snippets_are_for_the_chosen_server() {
 #[tokio::test]
 async fn key_of_a_demo_is_shown_on_loopback_only() {
     let hub = Hub::start(&["serve"]);
-    let key = "Bearer mw_";
     for path in ["/mcp-info/", "/mcp-info.md"] {
-        let own = hub.get(path).await.body.replace("<span>", "");
-        assert!(own.contains(key), "{path}");
-        let foreign = hub.request("GET", path, &[("host", "evil.test")]).await.body;
-        assert!(!foreign.contains("mw_"), "{path}");
+        let key = |page: &str| {
+            let rest = page.split("Bearer ").nth(1).expect("a header");
+            rest.trim_start_matches("<span>").chars().take(51).collect::<String>()
+        };
+        let own = key(&hub.get(path).await.body);
+        assert!(
+            own.starts_with("mw_") && own.chars().skip(3).all(|it| it.is_ascii_hexdigit()),
+            "{own}"
+        );
+        let foreign = get_as(&hub, "evil.test", path).await;
+        assert!(!foreign.contains(&own) && foreign.contains("YOUR_KEY"), "{path}");
     }
+}
+
+/// The response to a request that claims this host.
+async fn get_as(hub: &Hub, host: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(&hub.address).await.expect("it connects");
+    let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.expect("it reads");
+    let mut answer = String::new();
+    let reading = stream.read_to_string(&mut answer);
+    timeout(PATIENCE, reading).await.expect("an answer in time").expect("text");
+    answer
 }

@@ -14,9 +14,16 @@ pub(super) struct Host {
     /// The fragment of its section.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
-    /// What to do, and what to know.
-    pub(super) hint: &'static str,
+    /// What to do, and what to know. Code is between backticks.
+    hint: &'static str,
     pub(super) snippet: Snippet,
+}
+
+impl Host {
+    /// The parts of the hint, and whether each is code.
+    pub(super) fn hint_parts(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.hint.split('`').zip([false, true].into_iter().cycle())
+    }
 }
 
 #[derive(Debug)]
@@ -28,6 +35,11 @@ pub(super) struct Snippet {
 }
 
 impl Snippet {
+    /// Whether the place is a file.
+    pub(super) fn is_file(&self) -> bool {
+        self.place.contains('.')
+    }
+
     /// The parts around each key.
     pub(super) fn parts(&self) -> impl Iterator<Item = &str> {
         self.text.split(KEY)
@@ -60,7 +72,7 @@ fn claude_code(name: &str, url: &str) -> Host {
     Host {
         id: "claude-code",
         title: "Claude Code",
-        hint: "Run this in a terminal. Add --scope user to have the server in every project. /mcp in Claude Code \
+        hint: "Run this in a terminal. Add `--scope user` to have the server in every project. `/mcp` in Claude Code \
                shows its state.",
         snippet: shell(format!(
             "claude mcp add --transport http {name} {url} \\\n  --header \"Authorization: Bearer {KEY}\""
@@ -86,9 +98,9 @@ fn claude_desktop(name: &str, base: &str, server: &McpServer) -> Host {
     };
     Host {
         id: "claude-desktop",
-        title: "Claude Desktop and other hosts without remote servers",
-        hint: "The program matchwire is the bridge between the host's standard input and the server. Restart the \
-               host after you change the file. On Windows it is at %APPDATA%\\Claude\\.",
+        title: "Claude Desktop, as a local program",
+        hint: "For hosts that cannot connect to remote servers: the program `matchwire` forwards their messages. \
+               On Windows the file is in `%APPDATA%\\Claude`. Restart Claude after you change it.",
         snippet: json(
             "~/Library/Application Support/Claude/claude_desktop_config.json",
             format!(
@@ -110,7 +122,7 @@ fn cursor(name: &str, url: &str) -> Host {
     Host {
         id: "cursor",
         title: "Cursor",
-        hint: "Use .cursor/mcp.json in a project to have it there only. \"Bearer ${env:MATCHWIRE_KEY}\" reads the \
+        hint: "Use `.cursor/mcp.json` in a project to have it there only. `Bearer ${env:MATCHWIRE_KEY}` reads the \
                key from the environment.",
         snippet: json(
             "~/.cursor/mcp.json",
@@ -132,14 +144,19 @@ fn vs_code(name: &str, url: &str) -> Host {
     Host {
         id: "vs-code",
         title: "VS Code",
-        hint: "VS Code asks for the key once and stores it securely. MCP: Open User Configuration opens the file \
+        hint: "VS Code asks for the key once and stores it securely. The command `MCP: Open User Configuration` opens the file \
                for all projects.",
         snippet: json(
             ".vscode/mcp.json",
             format!(
                 r#"{{
   "inputs": [
-    {{ "type": "promptString", "id": "matchwire-key", "description": "Matchwire API key", "password": true }}
+    {{
+      "type": "promptString",
+      "id": "matchwire-key",
+      "description": "Matchwire API key",
+      "password": true
+    }}
   ],
   "servers": {{
     "{name}": {{
@@ -158,7 +175,7 @@ fn windsurf(name: &str, url: &str) -> Host {
     Host {
         id: "windsurf",
         title: "Windsurf",
-        hint: "The field is serverUrl, not url. \"Bearer ${env:MATCHWIRE_KEY}\" reads the key from the environment.",
+        hint: "The field is `serverUrl`, not `url`. `Bearer ${env:MATCHWIRE_KEY}` reads the key from the environment.",
         snippet: json(
             "~/.codeium/windsurf/mcp_config.json",
             format!(
@@ -179,7 +196,7 @@ fn codex(name: &str, url: &str) -> Host {
     Host {
         id: "codex",
         title: "Codex CLI",
-        hint: "Codex reads the key from the environment: set MATCHWIRE_KEY in the shell that starts it. The IDE \
+        hint: "Codex reads the key from the environment: set `MATCHWIRE_KEY` in the shell that starts it. The IDE \
                extension reads the same file.",
         snippet: Snippet {
             place: "~/.codex/config.toml",
@@ -196,7 +213,7 @@ fn gemini(name: &str, url: &str) -> Host {
     Host {
         id: "gemini-cli",
         title: "Gemini CLI",
-        hint: "Run this in a terminal. It writes ~/.gemini/settings.json, where the field of the URL is httpUrl.",
+        hint: "Run this in a terminal. It writes `~/.gemini/settings.json`, where the field of the URL is `httpUrl`.",
         snippet: shell(format!(
             "gemini mcp add --scope user --transport http \\\n  --header \"Authorization: Bearer {KEY}\" {name} {url}"
         )),
@@ -207,7 +224,7 @@ fn zed(name: &str, url: &str) -> Host {
     Host {
         id: "zed",
         title: "Zed",
-        hint: "zed: open settings opens the file.",
+        hint: "The command `zed: open settings` opens the file.",
         snippet: json(
             "~/.config/zed/settings.json",
             format!(
@@ -229,7 +246,7 @@ fn jetbrains(name: &str, url: &str) -> Host {
         id: "jetbrains",
         title: "JetBrains IDEs",
         hint: "Add a server in the settings of AI Assistant, choose JSON, and paste this. Versions that have only \
-               local servers need the bridge, as for Claude Desktop.",
+               local servers need the local program, as for Claude Desktop.",
         snippet: json("Settings, Tools, AI Assistant, Model Context Protocol", typed(name, url)),
     }
 }
@@ -238,7 +255,7 @@ fn other(name: &str, url: &str) -> Host {
     Host {
         id: "other",
         title: "Other hosts",
-        hint: "Most hosts read this JSON. Some name the type streamable-http, or need none. Any client needs only \
+        hint: "Most hosts read this JSON. Some name the type `streamable-http`, or need none. Any client needs only \
                the URL and the header.",
         snippet: json("mcp.json", typed(name, url)),
     }
@@ -263,7 +280,7 @@ fn python(url: &str) -> Host {
     Host {
         id: "python",
         title: "Python: mcp",
-        hint: "The official SDK, pip install mcp. The time limit is above the longest wait of wait_for_change.",
+        hint: "The official SDK: `pip install mcp`. The time limit is above the longest wait of `wait_for_change`.",
         snippet: Snippet {
             place: "list_tools.py",
             language: "python",
@@ -295,7 +312,7 @@ fn fastmcp(url: &str) -> Host {
     Host {
         id: "fastmcp",
         title: "Python: fastmcp",
-        hint: "pip install fastmcp",
+        hint: "Another client: `pip install fastmcp`.",
         snippet: Snippet {
             place: "list_tools.py",
             language: "python",
@@ -321,7 +338,7 @@ fn typescript(url: &str) -> Host {
     Host {
         id: "typescript",
         title: "TypeScript",
-        hint: "The official SDK, npm install @modelcontextprotocol/client",
+        hint: "The official SDK: `npm install @modelcontextprotocol/client`.",
         snippet: Snippet {
             place: "list-tools.mts",
             language: "typescript",

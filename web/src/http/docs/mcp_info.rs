@@ -33,6 +33,7 @@ struct McpInfo<'a> {
 #[derive(Debug)]
 struct ServerRow {
     covers: &'static str,
+    title: &'static str,
     url: String,
     sport: &'static str,
     needs_addon: bool,
@@ -50,6 +51,7 @@ pub(super) async fn show(
     let demo_key = pages::demo_key(&visit, &headers);
     let rows = mcp_servers::ALL.iter().map(|server| ServerRow {
         covers: server.covers,
+        title: server.product.title(),
         url: format!("{base}{}", server.path()),
         sport: server.sport(),
         needs_addon: server.addon().is_some(),
