@@ -51,7 +51,7 @@ impl Message {
         }
         let id = value.get("id").filter(|id| !id.is_null()).cloned();
         let Some(method) = value.get("method").and_then(Value::as_str) else {
-            if value.get("result").or(value.get("error")).is_some() {
+            if ["result", "error"].iter().any(|name| value.get(name).is_some()) {
                 return Err(Rejection::Response);
             }
             return error(id, -32600, "the message has no method");

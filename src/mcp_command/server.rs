@@ -1,6 +1,6 @@
 //! The server: posts a message, and passes on what it answers.
 
-use std::{sync::Mutex, time::Duration};
+use std::{error::Error, net::IpAddr, sync::Mutex, time::Duration};
 
 use base::{
     config::SecretRef,
@@ -56,10 +56,8 @@ pub(super) struct Server {
 /// Why a message got no answer of the server's own.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    #[error(
-        "cannot reach {origin}: check --url, and that the hub is running and not behind a firewall"
-    )]
-    Unreachable { origin: String },
+    #[error("cannot reach {origin} ({cause}): check --url, and that the hub is running")]
+    Unreachable { origin: String, cause: String },
     #[error("{origin} sent nothing for {seconds} s: try again, or set a longer --timeout")]
     Timeout { origin: String, seconds: u64 },
     #[error("the connection to {origin} broke before the answer was complete: try again")]
@@ -253,7 +251,7 @@ impl Server {
             }
             429 => {
                 let wait = headers.get(RETRY_AFTER).and_then(|wait| wait.to_str().ok());
-                let wait = wait.map_or("a few".to_owned(), str::to_owned);
+                let wait = wait.unwrap_or("a few");
                 format!("too many requests (429): wait {wait} seconds and try again. {detail}")
             }
             403 => format!("the server refuses this client (403). {detail}"),
@@ -300,7 +298,7 @@ impl Server {
     fn failure(&self, error: &reqwest::Error) -> Failure {
         let origin = self.origin();
         if error.is_connect() {
-            return Failure::Unreachable { origin };
+            return Failure::Unreachable { origin, cause: root_cause(error) };
         }
         match error.is_timeout() {
             true => Failure::Timeout { origin, seconds: self.timeout.as_secs() },
@@ -317,9 +315,18 @@ impl Server {
     }
 }
 
+/// What went wrong in the end, such as a refused connection or an unknown certificate.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_loopback = host.parse().is_ok_and(|host: std::net::IpAddr| host.is_loopback());
+    let is_loopback = host.parse().is_ok_and(|host: IpAddr| host.is_loopback());
     is_loopback || host == "localhost"
 }
 

@@ -220,15 +220,19 @@ fn host(base: &str) -> String {
     host.trim_matches(['[', ']']).to_owned()
 }
 
+const LLMS_INTRODUCTION: &str = "\
+# Matchwire
+
+> Live sports data for programs: football, tennis, CS2, darts, hockey, basketball and horse racing, with odds of many \
+bookmakers, over REST, WebSocket and MCP.
+
+One API key works for every product: send it as `Authorization: Bearer <key>`. A free account covers football; add-ons \
+unlock the other sports, live sockets and odds.
+";
+
 fn llms_text(base: &str) -> String {
-    let mut text = format!(
-        "# Matchwire\n\n\
-         > Live sports data for programs: football, tennis, CS2, darts, hockey, basketball and horse racing, \
-         with odds of many bookmakers, over REST, WebSocket and MCP.\n\n\
-         One API key works for every product: send it as `Authorization: Bearer <key>`. A free account covers \
-         football; add-ons unlock the other sports, live sockets and odds.\n\n\
-         ## Documentation\n\n"
-    );
+    let mut text = LLMS_INTRODUCTION.to_owned();
+    text += "\n## Documentation\n\n";
     let mut link = |title: &str, path: &str, about: &str| {
         // Writing to a string cannot fail.
         writeln!(text, "- [{title}]({base}{path}): {about}").ok();

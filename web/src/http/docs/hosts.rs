@@ -94,7 +94,7 @@ fn claude(url: &str) -> Host {
 fn claude_desktop(name: &str, base: &str, server: &McpServer) -> Host {
     let sport = match server.is_main() {
         true => String::new(),
-        false => format!("\"--sport\", \"{}\", ", server.sport()),
+        false => format!(", \"--sport\", \"{}\"", server.sport()),
     };
     Host {
         id: "claude-desktop",
@@ -108,7 +108,7 @@ fn claude_desktop(name: &str, base: &str, server: &McpServer) -> Host {
   "mcpServers": {{
     "{name}": {{
       "command": "matchwire",
-      "args": ["mcp", "--url", "{base}", {sport}"--key", "env:MATCHWIRE_KEY"],
+      "args": ["mcp", "--url", "{base}"{sport}],
       "env": {{ "MATCHWIRE_KEY": "{KEY}" }}
     }}
   }}
