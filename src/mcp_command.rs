@@ -6,10 +6,10 @@
 //!
 //! # Limits
 //!
-//! A line of the host and a message of the server have at most [`MESSAGE_BYTES_MAX`] bytes; longer ones are
-//! answered with an error. [`CONCURRENT_MAX`] messages are posted at the same time, and up to [`WAITING_MAX`]
-//! wait; more are answered with an error. A `subscriptions/listen` counts separately, up to [`LISTENS_MAX`]. If
-//! the host does not read, answers wait in the connections to the server.
+//! A line of the host has at most 1 MiB, a message of the server 4 MiB; longer ones are answered with an error.
+//! 32 messages are posted at the same time, and up to 256 are on their way; more are answered with an error. A
+//! `subscriptions/listen` waits for no other message, and there are up to 16. If the host does not read, answers
+//! wait in the connections to the server.
 
 mod event_stream;
 mod message;
@@ -40,13 +40,16 @@ use crate::cli::McpArgs;
 
 pub use self::server::ServerError;
 
-/// Bytes of one message, in either direction.
+/// Bytes of one line of the host. The servers of the hub take much less.
+const LINE_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of one message of the server.
 const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Messages that are posted at the same time.
 const CONCURRENT_MAX: usize = 32;
 
-/// Messages that were read and are not answered yet.
+/// Messages that were read and are not answered yet, subscriptions included.
 const WAITING_MAX: usize = 256;
 
 /// Streams of `subscriptions/listen` at the same time.
@@ -173,11 +176,11 @@ fn read_lines(input: impl Read, lines: &mpsc::Sender<Line>) {
 /// The next line; `None` at the end of the input.
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
     let mut text = Vec::new();
-    let max = MESSAGE_BYTES_MAX as u64 + 1;
+    let max = LINE_BYTES_MAX as u64 + 1;
     if input.by_ref().take(max).read_until(b'\n', &mut text)? == 0 {
         return Ok(None);
     }
-    if text.ends_with(b"\n") || text.len() <= MESSAGE_BYTES_MAX {
+    if text.ends_with(b"\n") || text.len() <= LINE_BYTES_MAX {
         return Ok(Some(Line::Text(text.trim_ascii().to_vec())));
     }
     input.skip_until(b'\n')?;
@@ -362,14 +365,14 @@ mod tests {
 
     #[test]
     fn lines_are_read_up_to_their_maximum() {
-        let mut text = vec![b'x'; MESSAGE_BYTES_MAX + 10];
+        let mut text = vec![b'x'; LINE_BYTES_MAX + 10];
         text.extend(b"\n{}\r\n");
-        text.extend(vec![b'y'; MESSAGE_BYTES_MAX]);
+        text.extend(vec![b'y'; LINE_BYTES_MAX]);
         let mut input = &text[..];
         assert!(matches!(read_line(&mut input), Ok(Some(Line::TooLong))));
         assert!(matches!(read_line(&mut input), Ok(Some(Line::Text(text))) if text == b"{}"));
         let last = read_line(&mut input);
-        assert!(matches!(last, Ok(Some(Line::Text(text))) if text.len() == MESSAGE_BYTES_MAX));
+        assert!(matches!(last, Ok(Some(Line::Text(text))) if text.len() == LINE_BYTES_MAX));
         assert!(matches!(read_line(&mut input), Ok(None)));
     }
 }
