@@ -10,6 +10,7 @@ pub mod orders;
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use base::config::SecretRef;
 use clap::{Args, Parser, Subcommand};
 use ingest::event::Sport;
 
@@ -74,6 +75,11 @@ pub enum Command {
     Backup(BackupArgs),
     /// Print the demo's day, or its final results.
     Simulate(SimulateArgs),
+    /// Connect a host that starts MCP servers as local programs to an MCP server of a hub.
+    ///
+    /// Forwards the messages on standard input, one per line, and prints the answers. Ends when the
+    /// input ends and all requests are answered.
+    Mcp(McpArgs),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -341,6 +347,31 @@ pub struct SimulateArgs {
     #[arg(long, requires = "events", value_name = "N")]
     pub bookmakers: Option<usize>,
 }
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct McpArgs {
+    /// The URL of the hub, or of one of its MCP servers.
+    #[arg(long, value_name = "URL")]
+    pub url: String,
+    /// The API key: `env:NAME` reads it from a variable, `file:PATH` from a file.
+    #[arg(long, value_name = "env:NAME|file:PATH", default_value = "env:MATCHWIRE_KEY")]
+    pub key: SecretRef,
+    /// The server of this sport, named as in paths [default: football].
+    #[arg(long, value_name = "SPORT", value_parser = MCP_SPORTS)]
+    pub sport: Option<String>,
+    /// Seconds without a sign of the server before a request fails.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "120",
+        value_parser = clap::value_parser!(u64).range(1..=3600)
+    )]
+    pub timeout: u64,
+}
+
+/// The sports that have an MCP server.
+const MCP_SPORTS: [&str; 7] =
+    ["football", "tennis", "csgo", "darts", "hockey", "basketball", "horseracing"];
 
 /// The output format of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]

@@ -38,6 +38,9 @@ use database::DatabaseName;
 
 const VARIABLE_PREFIX: &str = "MATCHWIRE_";
 
+/// Where `matchwire mcp` and its hosts keep a customer's key. It is not a setting.
+const KEY_VARIABLE: &str = "MATCHWIRE_KEY";
+
 /// All settings, one struct for each section.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -362,7 +365,9 @@ fn overlay(
 ) -> Result<(), ConfigError> {
     let defaults = default_table();
     for (name, value) in environment {
-        let ours = |name: &&str| name.starts_with(VARIABLE_PREFIX) && *name != FAULT_VARIABLE;
+        let ours = |name: &&str| {
+            name.starts_with(VARIABLE_PREFIX) && ![FAULT_VARIABLE, KEY_VARIABLE].contains(name)
+        };
         let Some(name) = name.to_str().filter(ours) else {
             continue;
         };

@@ -16,6 +16,7 @@
 //!   of fixtures through a separate hub into the archive, once.
 //! - `telemetry`: logs, and the description of every metric.
 //! - `operator` and `*_command`: commands of operators, which run next to a hub on the same database.
+//! - `mcp_command`: the bridge between a local host of MCP servers and a hub, which it knows only by its URL.
 //!
 //! # Start and stop
 //!
@@ -37,6 +38,7 @@ pub mod feeds_command;
 pub mod import_command;
 pub mod key_command;
 pub mod matches_command;
+pub mod mcp_command;
 pub mod operator;
 pub mod quarantine_command;
 pub mod record_command;

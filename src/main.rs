@@ -13,12 +13,12 @@ use matchwire::{
     app::{self, RunMode},
     backup_command,
     cli::{
-        BackupArgs, Cli, Command, ImportArgs, KeyCommand, MatchesCommand, RecordArgs, SimulateArgs,
-        feeds::FeedsCommand, operator::OperatorCommand,
+        BackupArgs, Cli, Command, ImportArgs, KeyCommand, MatchesCommand, McpArgs, RecordArgs,
+        SimulateArgs, feeds::FeedsCommand, operator::OperatorCommand,
     },
-    config::{Config, ConfigError, Flags},
-    feeds_command, import_command, key_command, matches_command, operator, quarantine_command,
-    record_command, telemetry,
+    config::{Config, ConfigError, Flags, LogConfig},
+    feeds_command, import_command, key_command, matches_command, mcp_command, operator,
+    quarantine_command, record_command, telemetry,
 };
 use simulator::Simulator;
 
@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Matches(command) => matches(command),
         Command::Backup(args) => backup(&args),
         Command::Simulate(args) => simulate(&args),
+        Command::Mcp(args) => mcp(&args),
     };
     match ended {
         // The line that names the part is printed already.
@@ -150,6 +151,12 @@ fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => Ok(ended?),
     }
+}
+
+fn mcp(args: &McpArgs) -> Result<(), Box<dyn Error>> {
+    telemetry::start_logging(&LogConfig::default())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(mcp_command::run(args, io::stdin(), io::stdout()))?)
 }
 
 /// Prints an error with all its causes on one line.

@@ -47,6 +47,21 @@ pub fn client(authority: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError>
     Ok(Arc::new(config))
 }
 
+/// The configuration for plain HTTP: no certificate is ever checked, and none would be accepted.
+///
+/// # Panics
+///
+/// Never: the cryptography that is built in offers the default versions of TLS.
+#[must_use]
+pub fn no_trust() -> ClientConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring offers the default versions")
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth()
+}
+
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TrustError> {
     let pem = fs::read(path)
         .map_err(|source| TrustError::Unreadable { path: path.to_owned(), source })?;

@@ -314,3 +314,23 @@ fn matches_commands_are_parsed() {
     check(line, &Command::Matches(MatchesCommand::Split(split)));
     assert!(parse("matches").is_err() && parse("matches join --db a.db a/1").is_err());
 }
+
+#[test]
+fn mcp_takes_a_url_and_a_key() {
+    let mcp = |key: &str, sport: Option<&str>, timeout| {
+        Command::Mcp(McpArgs {
+            url: "https://api.test".to_owned(),
+            key: key.into(),
+            sport: sport.map(str::to_owned),
+            timeout,
+        })
+    };
+    check("mcp --url https://api.test", &mcp("env:MATCHWIRE_KEY", None, 120));
+    check(
+        "mcp --url https://api.test --key file:key.txt --sport tennis --timeout 9",
+        &mcp("file:key.txt", Some("tennis"), 9),
+    );
+    assert_eq!(parse("mcp").unwrap_err().kind(), ErrorKind::MissingRequiredArgument);
+    let chess = parse("mcp --url https://api.test --sport chess");
+    assert_eq!(chess.unwrap_err().kind(), ErrorKind::InvalidValue);
+}

@@ -260,3 +260,9 @@ fn mail_server_password_is_never_shown() {
     let elsewhere = [("MATCHWIRE_MAIL_SMTP_URL", "env:SMTP_URL"), from];
     assert!(load("", &elsewhere, &Flags::default()).is_ok());
 }
+
+#[test]
+fn key_of_the_bridge_is_no_setting() {
+    let key = [("MATCHWIRE_KEY", "mw_key")];
+    assert_eq!(load("", &key, &Flags::default()).unwrap(), Config::default());
+}

@@ -145,7 +145,7 @@ impl<'a> PushClient<'a> {
         let client = if url.starts_with("https:") {
             client.tls_backend_preconfigured(tls::client(None)?.as_ref().clone())
         } else {
-            client.tls_backend_preconfigured(no_trust())
+            client.tls_backend_preconfigured(tls::no_trust())
         };
         let url = url.trim_end_matches('/');
         let client = client.build();
@@ -204,16 +204,6 @@ impl<'a> PushClient<'a> {
         }
         Ok(response_body.refusals)
     }
-}
-
-/// For plain HTTP: no certificate is ever checked.
-fn no_trust() -> rustls::ClientConfig {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("ring offers the default versions")
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth()
 }
 
 #[cfg(test)]

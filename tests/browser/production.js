@@ -51,6 +51,21 @@ test("a key opens the live page", async ({ page, base }) => {
   await page.goto(base);
 });
 
+test("snippets for the chosen MCP server can be copied, and fit on a telephone", async ({ page, base, shoot }) => {
+  await page.goto(new URL("/mcp-info/", base).href);
+  await page.getByRole("navigation", { name: "Server of the snippets" }).getByRole("link", { name: "Tennis" }).click();
+  await page.waitForURL("**/mcp-info/?server=tennis*", { timeout: WAIT_MS });
+  assert(/matchwire-tennis \S+\/tennis\/mcp/.test(await text(page, "#claude-code-text")), "not the server of tennis");
+  await page.click("[data-copy=claude-code-text]");
+  await page.waitForFunction(() => document.querySelector("[data-copy=claude-code-text]").textContent === "Copied", null, { timeout: WAIT_MS });
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 360, height: 800 });
+  assert(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than the screen");
+  await shoot("mcp-info", { whole: true });
+  await page.setViewportSize(size);
+  await page.goto(base);
+});
+
 test("a customer without the add-on gets a link to it", async ({ page, base, directory, shoot }) => {
   await page.goto(new URL("/register/", base).href);
   await page.fill("#email", EMAIL);

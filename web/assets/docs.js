@@ -6,7 +6,6 @@ const KEY_FORM = /^mw_[0-9a-f]{48}$/;
 const PLACEHOLDER = "YOUR_KEY";
 const COPIED_MS = 1500;
 
-const box = document.getElementById("keybox");
 const form = document.getElementById("keyform");
 const input = document.getElementById("key");
 const clear = document.getElementById("keyclear");
@@ -66,7 +65,6 @@ clear.addEventListener("click", () => {
   fill(null);
 });
 
-if (document.querySelector("[data-key]")) box.hidden = false;
 fill(sessionStorage.getItem(KEY_SLOT));
 // Where a page is not served securely, a browser has no clipboard for it.
-if (navigator.clipboard) document.querySelectorAll("pre[id]").forEach(offerCopy);
+if (navigator.clipboard) document.querySelectorAll("article > pre[id]").forEach(offerCopy);

@@ -155,6 +155,7 @@ fn is_text(response: &Response) -> bool {
         "image/svg+xml",
         "text/css",
         "text/javascript",
+        "text/markdown",
         "text/plain",
     ];
     is_whole

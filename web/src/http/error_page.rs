@@ -9,13 +9,15 @@ use hyper::{
 use super::site::SiteError;
 
 /// First path segments for programs, including scripts in browsers.
-const FOR_PROGRAMS: [&str; 14] = [
+const FOR_PROGRAMS: [&str; 16] = [
+    ".well-known",
     "api",
     "favicon.ico",
     "healthz",
     "img",
     "ingest",
     "live",
+    "llms.txt",
     "mcp",
     "metrics",
     "readyz",

@@ -16,6 +16,7 @@ mod connections;
 mod cors;
 mod cpu_time;
 mod credential;
+mod discovery;
 mod docs;
 mod error;
 mod error_page;
@@ -25,6 +26,7 @@ mod images;
 mod ingest;
 mod known_paths;
 mod mcp;
+mod mcp_servers;
 mod pages;
 mod peer;
 mod pricing;
@@ -241,6 +243,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/img/{*path}", get(images::show))
         .route("/pricing/", get(pricing::show))
         .merge(docs::routes())
+        .merge(discovery::routes())
         .merge(schema::routes())
         .merge(admin::routes())
         .route("/webhooks/stripe/", post(webhooks::stripe))

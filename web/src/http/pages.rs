@@ -10,7 +10,10 @@ use axum::{
 };
 use bytes::Bytes;
 use fanout::encode::payload;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{
+    HeaderMap,
+    header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue},
+};
 use serde::Serialize;
 use tracing::error;
 
@@ -75,15 +78,13 @@ pub(super) async fn watch(visit: Visit, request: Request) -> Result<Response, Si
 
 fn live(visit: &Visit, request: &Request) -> Result<Response, SiteError> {
     let parts = &visit.shared.parts;
-    let demo_key = parts.demo_key.as_deref();
-    // A page of another host whose name was rebound to this address must not read the key.
-    let key = demo_key.filter(|_| asks_for_loopback(request));
+    let key = demo_key(visit, request.headers());
     let customer = visit.customer().filter(|_| key.is_none());
     let may_follow = |it: &&Customer| it.addons.has(Addon::Websocket, visit.now);
     let founder = customer.is_some_and(|it| it.founder.is_some());
     visit.show(&LivePage {
         version: env!("CARGO_PKG_VERSION"),
-        demo: demo_key.is_some(),
+        demo: parts.demo_key.is_some(),
         signed_in: visit.customer().is_some(),
         key,
         session: customer.filter(may_follow).map(|_| visit.shell("/").token),
@@ -135,8 +136,15 @@ pub(super) async fn board(
     Ok(response)
 }
 
-fn asks_for_loopback(request: &Request) -> bool {
-    let Some(host) = request.headers().get(HOST).and_then(|host| host.to_str().ok()) else {
+/// The key of a demo, for a page on this machine.
+pub(super) fn demo_key<'a>(visit: &'a Visit, headers: &HeaderMap) -> Option<&'a str> {
+    let key = visit.shared.parts.demo_key.as_deref();
+    // A page of another host whose name was rebound to this address must not read the key.
+    key.filter(|_| asks_for_loopback(headers))
+}
+
+fn asks_for_loopback(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else {
         return false;
     };
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
