@@ -9,7 +9,7 @@ use std::{
 use toml::Table;
 
 /// Each crate of the program, with the crates that it may use. A crate that is not listed may use none.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("base", &[]),
     ("fanout", &[]),
     ("database", &["base"]),
@@ -19,7 +19,11 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("hub", &["base", "database", "fanout", "ingest", "record"]),
     ("history", &["base", "database", "ingest", "record"]),
     ("accounts", &["base", "database"]),
-    ("web", &["accounts", "base", "database", "fanout", "history", "hub", "ingest", "record"]),
+    ("mcp", &["accounts", "base", "fanout", "history", "hub", "ingest", "record"]),
+    (
+        "web",
+        &["accounts", "base", "database", "fanout", "history", "hub", "ingest", "mcp", "record"],
+    ),
 ];
 
 fn manifest(folder: &str) -> Table {

@@ -93,8 +93,8 @@ pub struct McpParts {
     pub public_url: Arc<str>,
     /// Milliseconds after which a document without news is stale.
     pub stale_after_ms: u32,
-    /// The pages of the documentation, by their names in addresses, with their titles.
-    pub docs: Arc<[(String, String)]>,
+    /// The pages of the documentation.
+    pub docs: Vec<DocsPage>,
     /// Ends waiting calls and streams.
     pub stop: CancellationToken,
 }
@@ -105,13 +105,14 @@ impl fmt::Debug for McpParts {
     }
 }
 
-impl McpParts {
-    /// The address of a page of the documentation as Markdown.
-    fn docs_address(&self, page: &str) -> Option<String> {
-        let is_name =
-            page.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte));
-        is_name.then(|| format!("/docs/{page}.md"))
-    }
+/// A page of the documentation, which is read through [`McpParts::rest`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocsPage {
+    /// The name in its URI, `matchwire://docs/{name}`.
+    pub name: String,
+    pub title: String,
+    /// The path of the page as Markdown.
+    pub path: String,
 }
 
 /// The address of the hub as the client of a request knows it, without a trailing slash. In the extensions of

@@ -89,6 +89,8 @@ impl Refusal {
         let code = match self.code {
             "not_found" => ErrorCode::RESOURCE_NOT_FOUND,
             "unavailable" => ErrorCode::INTERNAL_ERROR,
+            // Of the range that JSON-RPC leaves to servers: nothing is wrong with the request.
+            "taster_exhausted" | "addon_required" | "too_many_streams" => ErrorCode(-32000),
             _ => ErrorCode::INVALID_PARAMS,
         };
         ErrorData::new(code, self.message.clone(), Some(self.value()))

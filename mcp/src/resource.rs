@@ -99,8 +99,8 @@ impl Server {
             listed.push(Resource::new(uri("signals"), "signals").with_mime_type(json));
             listed.push(Resource::new(uri("feeds"), "feeds").with_mime_type(json));
         }
-        for (page, title) in self.shared.parts.docs.iter() {
-            let docs = Resource::new(uri(&format!("docs/{page}")), title.clone());
+        for page in &self.shared.parts.docs {
+            let docs = Resource::new(uri(&format!("docs/{}", page.name)), page.title.clone());
             listed.push(docs.with_mime_type("text/markdown"));
         }
         let room = LISTED_MAX.saturating_sub(listed.len());
@@ -154,10 +154,9 @@ impl Server {
         };
         match named(uri).ok_or_else(missing)? {
             Named::Docs(page) => {
-                let is_page = self.shared.parts.docs.iter().any(|(own, _)| *own == page);
-                let address = self.shared.parts.docs_address(&page).filter(|_| is_page);
-                let address = address.ok_or_else(missing)?;
-                let text = self.shared.rest.text(&address, caller).await;
+                let page = self.shared.parts.docs.iter().find(|own| own.name == page);
+                let page = page.ok_or_else(missing)?;
+                let text = self.shared.rest.text(&page.path, caller).await;
                 let text = text.map_err(|refusal| refusal.error())?;
                 Ok(contents(uri, "text/markdown", text, ENDED_TTL_MS, CacheScope::Public))
             }

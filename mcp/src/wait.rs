@@ -165,7 +165,7 @@ pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result
             followed.catch_up(live, &wait, &mut happened).await?;
         }
     }
-    Ok(happened.answer(&followed, began.elapsed()))
+    Ok(happened.answer(&followed, &wait.until, began.elapsed()))
 }
 
 async fn any_change(followed: &mut [Followed]) -> (Head, usize) {
@@ -313,7 +313,7 @@ impl Happened {
         }
     }
 
-    fn answer(self, followed: &[Followed], waited: Duration) -> Value {
+    fn answer(self, followed: &[Followed], until: &[Until], waited: Duration) -> Value {
         let positions: Map<String, Value> = followed
             .iter()
             .filter_map(|it| {
@@ -338,8 +338,14 @@ impl Happened {
         if self.is_full {
             set("more", true.into());
         }
-        let values: Map<String, Value> =
-            self.values.into_iter().map(|(channel, values)| (channel, summary(values))).collect();
+        let with_prices = until.iter().any(|until| !until.is_rare());
+        let values = self.values.into_iter().map(|(channel, values)| {
+            let values = summary(&channel, values, with_prices);
+            (channel, values)
+        });
+        let values: Map<String, Value> = values
+            .filter(|(_, values)| values.as_object().is_some_and(|it| !it.is_empty()))
+            .collect();
         if !values.is_empty() {
             set("values", values.into());
         }
@@ -355,15 +361,19 @@ fn is_goal(kind: &str) -> bool {
     )
 }
 
-/// The values of a patch that tell the state of play. Incidents are among the events, and prices are those of
-/// `compare_odds`.
-fn summary(mut values: Value) -> Value {
+/// The values of a patch that tell the state of play. Incidents are among the events. Prices are shown to those
+/// who wait for them.
+fn summary(channel: &str, mut values: Value, with_prices: bool) -> Value {
+    let is_odds = channel.contains("/odds");
     if let Some(fields) = values.as_object_mut() {
-        fields
-            .retain(|name, _| !matches!(name.as_str(), "incidents" | "ball" | "stats" | "points"));
+        fields.retain(|name, _| match name.as_str() {
+            "incidents" | "ball" | "stats" | "points" => false,
+            "markets" => !is_odds || with_prices,
+            _ => true,
+        });
         if let Some(markets) = fields.get_mut("markets").and_then(Value::as_object_mut) {
             for market in markets.values_mut().filter_map(Value::as_object_mut) {
-                market.retain(|name, _| !matches!(name.as_str(), "transitions"));
+                market.remove("transitions");
             }
         }
     }

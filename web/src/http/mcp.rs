@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use hyper::HeaderMap;
-use mcp::{BaseUrl, McpParts};
+use mcp::{BaseUrl, DocsPage, McpParts};
 use tokio_util::sync::CancellationToken;
 
-use super::{Shared, schema};
+use super::{Shared, docs, schema};
 use crate::api::base;
 
 /// Whether an MCP server is at this path: `/mcp/`, `/api/mcp/`, `/tennis/mcp/`.
@@ -40,9 +40,16 @@ pub(super) fn routes(shared: &Shared, rest: Router, stop: CancellationToken) -> 
         meter: parts.meter.clone(),
         public_url: parts.public_url.as_str().into(),
         stale_after_ms: parts.stale_after_ms,
-        docs: Arc::default(),
+        docs: docs::CONTENTS.iter().map(docs_page).collect(),
         stop,
     })
+}
+
+/// `/docs/rest/` is `rest`, `/mcp-info/` is `mcp-info`, and `/docs/` itself is `overview`.
+fn docs_page(entry: &docs::Entry) -> DocsPage {
+    let path = entry.path.trim_matches('/');
+    let name = if path == "docs" { "overview" } else { path.trim_start_matches("docs/") };
+    DocsPage { name: name.to_owned(), title: entry.title.to_owned(), path: entry.markdown() }
 }
 
 #[cfg(test)]
