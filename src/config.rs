@@ -228,7 +228,7 @@ impl Config {
     /// ended match at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
         let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
-        let Self { archive, feeds, ingest, images, predictions, .. } = self;
+        let Self { archive, feeds, ingest, images, mcp, predictions, .. } = self;
         let knobs = [
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("server.failure_exit_ms", server.failure_exit_ms),
@@ -296,6 +296,11 @@ impl Config {
             ("ingest.wait_ms", ingest.wait_ms),
             ("images.file_bytes_max", images.file_bytes_max as u64),
             ("images.renders_max", images.renders_max as u64),
+            ("mcp.request_bytes_max", mcp.request_bytes_max as u64),
+            ("mcp.waits_max_per_account", mcp.waits_max_per_account as u64),
+            ("mcp.listens_max_per_account", mcp.listens_max_per_account as u64),
+            ("mcp.listen_resources_max", mcp.listen_resources_max as u64),
+            ("mcp.watched_channels_max", mcp.watched_channels_max as u64),
         ];
         let knobs = knobs.into_iter().chain(self.accounts.knobs());
         match knobs.chain(self.signals.knobs()).find(|&(_, value)| value == 0) {

@@ -39,7 +39,7 @@ pub enum TelemetryError {
 pub fn start_logging(config: &LogConfig) -> Result<(), TelemetryError> {
     let filter = EnvFilter::try_new(&config.filter)
         .map_err(|source| TelemetryError::Filter { filter: config.filter.clone(), source })?;
-    let registry = tracing_subscriber::registry().with(filter).with(without_secrets());
+    let registry = tracing_subscriber::registry().with(filter).with(of_the_hub());
     match config.format {
         LogFormat::Text => {
             let colours = io::stderr().is_terminal();
@@ -54,9 +54,11 @@ pub fn start_logging(config: &LogConfig) -> Result<(), TelemetryError> {
 
 /// The AMQP library logs a broker's replies verbatim as errors; a broker that refuses a user
 /// repeats the user name, which is the access token of odds feeds. The source reports what matters.
-/// No setting re-enables this log.
-fn without_secrets() -> FilterFn<fn(&Metadata<'_>) -> bool> {
-    let is_logged: fn(&Metadata<'_>) -> bool = |it| !it.target().starts_with("lapin");
+/// No setting re-enables this log. The MCP library logs each request, and each client that leaves before its
+/// answer as an error; metrics count requests and refusals.
+fn of_the_hub() -> FilterFn<fn(&Metadata<'_>) -> bool> {
+    let is_logged: fn(&Metadata<'_>) -> bool =
+        |it| !["lapin", "rmcp"].iter().any(|library| it.target().starts_with(library));
     filter_fn(is_logged)
 }
 

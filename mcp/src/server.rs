@@ -8,10 +8,10 @@ use ingest::event::Sport;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
+        CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+        DiscoverResult, GetPromptRequestParams, GetPromptResponse, Implementation,
+        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
         ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
         SubscriptionFilter, Tool,
     },
@@ -161,6 +161,14 @@ impl ServerHandler for Server {
         Ok(info)
     }
 
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let mut result = DiscoverResult::from_server_info(versions, self.get_info());
+        result.ttl_ms = LISTS_TTL_MS;
+        result.cache_scope = CacheScope::Public;
+        Ok(result)
+    }
+
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -218,6 +226,7 @@ impl ServerHandler for Server {
         let templates = self.resource_templates();
         Ok(ListResourceTemplatesResult {
             ttl_ms: Some(LISTS_TTL_MS),
+            cache_scope: Some(CacheScope::Public),
             ..ListResourceTemplatesResult::with_all_items(templates)
         })
     }
@@ -253,6 +262,7 @@ impl ServerHandler for Server {
         let prompts = self.prompts();
         Ok(ListPromptsResult {
             ttl_ms: Some(LISTS_TTL_MS),
+            cache_scope: Some(CacheScope::Public),
             ..ListPromptsResult::with_all_items(prompts)
         })
     }

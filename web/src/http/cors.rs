@@ -16,10 +16,12 @@ use hyper::{
     },
 };
 
+use super::mcp;
+
 const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
-/// Allowed methods: all endpoints are read, except the one that creates a ticket.
+/// Allowed methods: all endpoints are read, except the one that creates a ticket, and the MCP servers.
 const READ: &str = "GET, HEAD, OPTIONS";
-const MADE: &str = "POST, OPTIONS";
+const POSTED: &str = "POST, OPTIONS";
 /// `*` does not cover `Authorization`, so it is named.
 const HEADERS: &str = "authorization, content-type, if-none-match";
 /// Response headers that a script may read.
@@ -37,8 +39,9 @@ pub(super) fn preflight(request: &Request) -> Option<Response> {
     let headers = response.headers_mut();
     let fixed = HeaderValue::from_static;
     let requested = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-    let makes = request.uri().path().trim_end_matches('/') == "/api/v2/stream/ticket";
-    headers.insert(ALLOW, fixed(if makes { MADE } else { READ }));
+    let path = request.uri().path();
+    let is_posted = mcp::is_mcp(path) || path.trim_end_matches('/') == "/api/v2/stream/ticket";
+    headers.insert(ALLOW, fixed(if is_posted { POSTED } else { READ }));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, fixed(METHODS));
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.unwrap_or_else(|| fixed(HEADERS)));
     headers.insert(ACCESS_CONTROL_MAX_AGE, fixed(AGE_MAX));

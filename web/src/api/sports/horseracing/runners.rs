@@ -82,7 +82,7 @@ const RUNNERS: Spec = request::spec(&[
 
 const NAMED: Spec = request::spec(&[SEARCH]).paged();
 
-const TRAINERS: Spec = request::spec(&[Param::undocumented("search")]).paged();
+const TRAINERS: Spec = request::spec(&[Param::text("search", "Part of the name")]).paged();
 
 endpoints! {
     /// Horses in races. Without a race, horse or jockey: races of the last three and the next seven
