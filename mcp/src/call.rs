@@ -5,20 +5,20 @@ use std::{sync::Arc, time::Duration};
 use accounts::{Addon, Caller, products::Product};
 use base::{Micros, time_format};
 use fanout::Position;
-use hyper::http::request::Parts;
 use ingest::event::Sport;
 use record::{Key, MatchRecord, MatchSummary, Vocabulary};
-use rmcp::{RoleServer, model::CallToolResult, service::RequestContext};
+use rmcp::{RoleServer, service::RequestContext};
 use rust_decimal::Decimal;
 use serde_json::{Map, Value, json};
 
 use crate::{
     BaseUrl,
     argument::{Argument, ArgumentKind, Arguments},
-    envelope::{self, Answer, Cited, DataState},
+    envelope::{self, Answer, AnswerData, Cited, DataState, ToolResult},
     fit::Cursor,
     prices,
     refusal::Refusal,
+    rest::RestAnswer,
     server::Server,
     tables::Does,
     tool::{LIMIT_DEFAULT, RestPath, SECTIONS, ServerTool, find_kinds},
@@ -31,7 +31,10 @@ pub(crate) struct Call<'a> {
     pub server: &'a Server,
     pub tool: &'a ServerTool,
     pub caller: &'a Caller,
-    pub context: &'a RequestContext<RoleServer>,
+    /// The address of the hub as the client knows it.
+    pub base: Option<&'a BaseUrl>,
+    /// Only calls that wait need it, to be cancelled and to report progress.
+    pub context: Option<&'a RequestContext<RoleServer>>,
 }
 
 /// The pages of price changes that one history reads.
@@ -44,28 +47,20 @@ const WAIT_S: usize = 25;
 /// What is read of REST, and the state that it was in.
 #[derive(Debug)]
 struct Read {
-    data: Value,
+    answer: RestAnswer,
     state: DataState,
 }
 
 impl Call<'_> {
     /// Runs the call.
-    pub(crate) async fn run(&self, given: &Map<String, Value>) -> CallToolResult {
-        let answered = async {
-            let arguments = Arguments::read(&self.tool.arguments, given)?;
-            let arguments = self.resolved(arguments).await?;
-            let answer = self.answer(&arguments).await?;
-            let id = arguments.id("match_id").or_else(|| arguments.id("race_id"));
-            Ok::<_, Refusal>((answer, id))
-        };
-        match answered.await {
-            Ok((answer, id)) => {
-                let cited = Cited { tool: self.tool.declared.name, id };
-                let stale_after_ms = self.server.shared.parts.stale_after_ms;
-                envelope::result(answer.into_value(cited, stale_after_ms))
-            }
-            Err(refusal) => refusal.result(),
-        }
+    pub(crate) async fn run(&self, given: &Map<String, Value>) -> Result<ToolResult, Refusal> {
+        let arguments = Arguments::read(&self.tool.arguments, given)?;
+        let arguments = self.resolved(arguments).await?;
+        let answer = self.answer(&arguments).await?;
+        let id = arguments.id("match_id").or_else(|| arguments.id("race_id"));
+        let cited = Cited { tool: self.tool.declared.name, id };
+        let shared = &self.server.shared;
+        answer.into_result(cited, shared.parts.stale_after_ms, &shared.rendered)
     }
 
     /// The arguments with ids in place of names.
@@ -108,8 +103,8 @@ impl Call<'_> {
 
     /// An address of REST as the client would call it.
     fn url(&self, address: &str) -> String {
-        let base = self.context.extensions.get::<Parts>().and_then(|it| it.extensions.get());
-        let base = base.map_or(&*self.server.shared.parts.public_url, |BaseUrl(base)| &**base);
+        let public_url = &*self.server.shared.parts.public_url;
+        let base = self.base.map_or(public_url, |BaseUrl(base)| &**base);
         format!("{base}{address}")
     }
 
@@ -129,25 +124,25 @@ impl Call<'_> {
             shared.admission.check(self.caller, product)?;
         }
         let Some(id) = subject else {
-            let data = self.fetch(address, None).await?;
-            return Ok(Read { data, state: self.server.feeds_state().await });
+            let answer = self.fetch(address, None).await?;
+            return Ok(Read { answer, state: self.server.feeds_state().await });
         };
         let mut state = self.state_of(id);
         for _ in 0..3 {
-            let data = self.fetch(address, subject).await?;
+            let answer = self.fetch(address, subject).await?;
             let after = self.state_of(id);
             if after == state {
-                return Ok(Read { data, state });
+                return Ok(Read { answer, state });
             }
             state = after;
         }
         // It changes all the time: resuming from before the answer repeats something and loses nothing.
         let state = self.state_of(id);
-        let data = self.fetch(address, subject).await?;
-        Ok(Read { data, state })
+        let answer = self.fetch(address, subject).await?;
+        Ok(Read { answer, state })
     }
 
-    async fn fetch(&self, address: &str, subject: Option<Key>) -> Result<Value, Refusal> {
+    async fn fetch(&self, address: &str, subject: Option<Key>) -> Result<RestAnswer, Refusal> {
         let shared = &self.server.shared;
         let answer = shared.rest.get(address, self.caller).await;
         answer.map_err(|refusal| match (refusal.code, subject) {
@@ -174,12 +169,8 @@ impl Call<'_> {
             cursor.as_ref().filter(|cursor| paged == Some(&cursor.at)).map_or(0, |it| it.skip);
         let address = rest.address(arguments, skip);
         let subject = subject(rest, arguments, of_one);
-        let Read { mut data, state } = self.read(&address, subject).await?;
-        if let Some(fields) = data.as_object_mut().filter(|_| paged.is_some()) {
-            // The answer has a cursor instead.
-            fields.remove("next");
-            fields.remove("previous");
-        }
+        let Read { answer, state } = self.read(&address, subject).await?;
+        let data = AnswerData::Rest(answer);
         let bytes_max = self.tool.bytes_max;
         Ok(Answer { data, state, url: self.url(&address), bytes_max, cursor, paged })
     }
@@ -190,18 +181,22 @@ impl Call<'_> {
         let sections = arguments.words("include");
         let mut last = None;
         for _ in 0..3 {
-            let Read { mut data, state } = self.read(&address, Some(id)).await?;
+            let Read { answer, state } = self.read(&address, Some(id)).await?;
+            if sections.is_empty() {
+                return self.about(AnswerData::Rest(answer), state, &address, arguments);
+            }
+            let mut data = answer.value()?;
             for (name, path) in SECTIONS.iter().filter(|(name, _)| sections.contains(name)) {
                 data[*name] = self.section(path, id).await?;
             }
             let is_one_state = self.state_of(id) == state;
             last = Some((data, state));
-            if is_one_state || sections.is_empty() {
+            if is_one_state {
                 break;
             }
         }
         let (data, state) = last.ok_or_else(Refusal::unavailable)?;
-        self.about(data, state, &address, arguments)
+        self.about(AnswerData::Value(data), state, &address, arguments)
     }
 
     async fn section(&self, path: &str, id: Key) -> Result<Value, Refusal> {
@@ -210,7 +205,8 @@ impl Call<'_> {
             path => path.replace("{id}", &id.to_string()),
         };
         match self.fetch(&address, Some(id)).await {
-            Ok(mut data) => {
+            Ok(answer) => {
+                let mut data = answer.value()?;
                 if let Some(fields) = data.as_object_mut().filter(|it| it.contains_key("results")) {
                     fields.remove("next");
                     fields.remove("previous");
@@ -226,14 +222,18 @@ impl Call<'_> {
     async fn compare_odds(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
         let id = match_id(arguments)?;
         let address = format!("/api/v2/events/{id}/odds/comparison/");
-        let Read { mut data, state } = self.read(&address, Some(id)).await?;
+        let Read { answer, state } = self.read(&address, Some(id)).await?;
+        if arguments.get("market").is_none() && arguments.get("bookmaker").is_none() {
+            return self.about(AnswerData::Rest(answer), state, &address, arguments);
+        }
+        let mut data = answer.value()?;
         if let Some(market) = arguments.text("market") {
             prices::keep_market(&mut data, market)?;
         }
         if let Some(bookmakers) = arguments.text("bookmaker") {
             prices::keep_bookmakers(&mut data, bookmakers);
         }
-        self.about(data, state, &address, arguments)
+        self.about(AnswerData::Value(data), state, &address, arguments)
     }
 
     async fn odds_history(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -247,7 +247,8 @@ impl Call<'_> {
             if page == 0 {
                 state = read.state;
             }
-            let Some(Value::Array(more)) = read.data.get("results").cloned() else { break };
+            let mut page = read.answer.value()?;
+            let Some(Value::Array(more)) = page.get_mut("results").map(Value::take) else { break };
             let is_last = more.len() < HISTORY_PAGE;
             rows.extend(more);
             if is_last {
@@ -256,7 +257,7 @@ impl Call<'_> {
         }
         let points = arguments.count("points").unwrap_or(30);
         let data = json!({"series": prices::series(&rows, points)});
-        self.about(data, state, &address, arguments)
+        self.about(AnswerData::Value(data), state, &address, arguments)
     }
 
     /// The matched money of every exchange's book, from its channel.
@@ -282,7 +283,8 @@ impl Call<'_> {
             ));
         }
         let address = format!("/api/v2/events/{id}/odds/comparison/");
-        self.about(json!({"markets": markets}), self.state_of(id), &address, arguments)
+        let data = AnswerData::Value(json!({"markets": markets}));
+        self.about(data, self.state_of(id), &address, arguments)
     }
 
     async fn find(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -311,7 +313,7 @@ impl Call<'_> {
             product => format!("/{product}/api/v2/?search={query}"),
         };
         let state = self.server.feeds_state().await;
-        self.about(json!({"results": found}), state, &address, arguments)
+        self.about(AnswerData::Value(json!({"results": found})), state, &address, arguments)
     }
 
     async fn check_matches(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -331,7 +333,7 @@ impl Call<'_> {
             product => format!("/{product}/api/v2/"),
         };
         let state = self.server.feeds_state().await;
-        self.about(json!({"matches": rows}), state, &address, arguments)
+        self.about(AnswerData::Value(json!({"matches": rows})), state, &address, arguments)
     }
 
     async fn wait_for_change(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -374,14 +376,13 @@ impl Call<'_> {
             price_move,
             timeout: Duration::from_secs(timeout.try_into().unwrap_or(50)),
         };
-        let progress = Progress {
-            peer: self.context.peer.clone(),
-            token: self.context.meta.get_progress_token(),
-        };
+        let context = self.context.ok_or_else(Refusal::unavailable)?;
+        let progress =
+            Progress { peer: context.peer.clone(), token: context.meta.get_progress_token() };
         let waited = wait::wait(&shared.live, wait, &progress);
         let data = tokio::select! {
             data = waited => data?,
-            () = self.context.ct.cancelled() => return Err(Refusal::unavailable()),
+            () = context.ct.cancelled() => return Err(Refusal::unavailable()),
             () = shared.parts.stop.cancelled() => return Err(Refusal::unavailable()),
         };
         let state = match arguments.id("match_id") {
@@ -389,7 +390,7 @@ impl Call<'_> {
             None => at(&self.server.feeds_state().await, &data["positions"][&names[0]]),
         };
         let address = format!("/stream/v1/channels/{}", names[0]);
-        self.about(data, state, &address, arguments)
+        self.about(AnswerData::Value(data), state, &address, arguments)
     }
 
     /// Why a match cannot be followed.
@@ -419,7 +420,7 @@ impl Call<'_> {
             .collect();
         let state = self.server.feeds_state().await;
         self.about(
-            json!({"sources": sources}),
+            AnswerData::Value(json!({"sources": sources})),
             state,
             "/stream/v1/channels/feeds",
             &Arguments::default(),
@@ -428,7 +429,7 @@ impl Call<'_> {
 
     async fn account(&self) -> Result<Answer, Refusal> {
         let address = "/api/v2/account/";
-        let data = self.fetch(address, None).await?;
+        let data = AnswerData::Rest(self.fetch(address, None).await?);
         let state = self.server.feeds_state().await;
         self.about(data, state, address, &Arguments::default())
     }
@@ -436,7 +437,7 @@ impl Call<'_> {
     /// An answer that is not a page of REST.
     fn about(
         &self,
-        data: Value,
+        data: AnswerData,
         state: DataState,
         address: &str,
         arguments: &Arguments,

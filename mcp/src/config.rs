@@ -21,13 +21,15 @@ pub struct McpConfig {
     pub notify_ms: u64,
     /// Calls of `wait_for_change` of one account at a time. Default 32. Further ones get an error.
     pub waits_max_per_account: usize,
-    /// Streams of `subscriptions/listen` of one account at a time. Default 4.
+    /// Streams of `subscriptions/listen` of one account at a time. Default 16.
     pub listens_max_per_account: usize,
     /// Resources that one such stream may name. Default 50.
     pub listen_resources_max: usize,
     /// Channels that waiting calls and streams may watch at a time. Default 100000, about 500 bytes
     /// each. Beyond it, further ones get an error.
     pub watched_channels_max: usize,
+    /// Bytes of rendered answers that are kept until REST's answer changes. Default 16 MiB.
+    pub cache_bytes: usize,
 }
 
 impl Default for McpConfig {
@@ -38,9 +40,10 @@ impl Default for McpConfig {
             request_bytes_max: 65_536,
             notify_ms: 1000,
             waits_max_per_account: 32,
-            listens_max_per_account: 4,
+            listens_max_per_account: 16,
             listen_resources_max: 50,
             watched_channels_max: 100_000,
+            cache_bytes: 16 * 1024 * 1024,
         }
     }
 }

@@ -1,16 +1,25 @@
 //! What every result says about itself: when it is from, whether its feed is healthy, where to resume, and
 //! how to cite it.
 
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use base::{Micros, clock, time_format};
 use fanout::Epoch;
+use hyper::header::HeaderValue;
 use record::{Freshness, Key, MatchRecord, Position};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::fit::{self, Cursor, Cut};
+use crate::{
+    fit::{self, Cursor, Cut},
+    refusal::Refusal,
+    rest::RestAnswer,
+};
 
 /// The bound of a result in bytes of JSON, and of a result that is a list.
 pub(crate) const RESULT_BYTES_MAX: usize = 24 * 1024;
@@ -49,7 +58,7 @@ impl DataState {
 /// A result before its bound is applied.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    pub data: Value,
+    pub data: AnswerData,
     pub state: DataState,
     /// The address of the same in the REST interface.
     pub url: String,
@@ -60,6 +69,15 @@ pub(crate) struct Answer {
     pub paged: Option<&'static str>,
 }
 
+/// The data of an answer.
+#[derive(Debug)]
+pub(crate) enum AnswerData {
+    Value(Value),
+    /// As REST answers: rendered once for all calls until its tag changes.
+    Rest(RestAnswer),
+}
+
+/// Everything before the data.
 #[derive(Debug, Serialize)]
 struct Envelope<'a> {
     as_of: String,
@@ -74,9 +92,8 @@ struct Envelope<'a> {
     position: Option<PositionText>,
     url: &'a str,
     cite: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    truncated: Vec<Cut>,
-    data: Value,
+    #[serde(skip_serializing_if = "<[Cut]>::is_empty")]
+    truncated: &'a [Cut],
 }
 
 #[derive(Debug, Serialize)]
@@ -92,18 +109,146 @@ pub(crate) struct Cited<'a> {
     pub id: Option<Key>,
 }
 
+/// The data of results as JSON, tidied and within its bound.
+#[derive(Debug)]
+pub(crate) struct Rendered {
+    json: String,
+    /// The same inside of a JSON string.
+    escaped: String,
+    truncated: Vec<Cut>,
+}
+
+/// Rendered data by address, bound and cursor, while REST's tag is the same.
+#[derive(Debug)]
+pub(crate) struct RenderedCache {
+    entries: Mutex<CacheEntries>,
+    bytes_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct CacheEntries {
+    by_key: HashMap<String, (HeaderValue, Arc<Rendered>)>,
+    bytes: usize,
+}
+
+/// The result of a tool.
+#[derive(Debug)]
+pub(crate) struct ToolResult {
+    /// The envelope up to its data.
+    head: String,
+    data: Arc<Rendered>,
+}
+
+impl Rendered {
+    fn new(data: &Value, truncated: Vec<Cut>) -> Self {
+        let json = data.to_string();
+        let escaped = escaped(&json);
+        Self { json, escaped, truncated }
+    }
+
+    fn bytes(&self) -> usize {
+        self.json.len() + self.escaped.len()
+    }
+}
+
+/// The inside of a JSON string.
+fn escaped(text: &str) -> String {
+    let mut quoted = serde_json::to_string(text).unwrap_or_default();
+    quoted.pop();
+    if !quoted.is_empty() {
+        quoted.remove(0);
+    }
+    quoted
+}
+
+impl RenderedCache {
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self { entries: Mutex::default(), bytes_max }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CacheEntries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, key: &str, tag: &HeaderValue) -> Option<Arc<Rendered>> {
+        let entries = self.lock();
+        let (own, rendered) = entries.by_key.get(key)?;
+        (own == tag).then(|| Arc::clone(rendered))
+    }
+
+    fn put(&self, key: String, tag: HeaderValue, rendered: &Arc<Rendered>) {
+        let mut entries = self.lock();
+        let bytes = key.len() + rendered.bytes();
+        // Live matches are asked for again within seconds, so those that matter are soon there again.
+        if entries.bytes + bytes > self.bytes_max {
+            *entries = CacheEntries::default();
+        }
+        if let Some((_, old)) = entries.by_key.insert(key, (tag, Arc::clone(rendered))) {
+            entries.bytes -= old.bytes().min(entries.bytes);
+        }
+        entries.bytes += bytes;
+    }
+}
+
 impl Answer {
-    /// The value of the result, tidied and within its bound.
-    pub(crate) fn into_value(self, cited: Cited<'_>, stale_after_ms: u32) -> Value {
-        let Self { mut data, state, url, bytes_max, cursor, paged } = self;
+    /// The result, tidied and within its bound.
+    ///
+    /// # Errors
+    ///
+    /// If the data is not JSON.
+    pub(crate) fn into_result(
+        mut self,
+        cited: Cited<'_>,
+        stale_after_ms: u32,
+        cache: &RenderedCache,
+    ) -> Result<ToolResult, Refusal> {
+        let data = match mem::replace(&mut self.data, AnswerData::Value(Value::Null)) {
+            AnswerData::Value(data) => Arc::new(self.render(data)),
+            AnswerData::Rest(answer) => self.render_rest(&answer, cache)?,
+        };
+        let head = self.head(cited, stale_after_ms, &data.truncated);
+        Ok(ToolResult { head, data })
+    }
+
+    fn render_rest(
+        &self,
+        answer: &RestAnswer,
+        cache: &RenderedCache,
+    ) -> Result<Arc<Rendered>, Refusal> {
+        let cursor = self.cursor.as_ref().map(ToString::to_string).unwrap_or_default();
+        let key = format!("{} {} {cursor}", self.bytes_max, self.url);
+        let known = answer.tag.as_ref().and_then(|tag| cache.get(&key, tag));
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let mut data = answer.value()?;
+        if let Some(fields) = data.as_object_mut().filter(|_| self.paged.is_some()) {
+            // The answer has a cursor instead.
+            fields.remove("next");
+            fields.remove("previous");
+        }
+        let rendered = Arc::new(self.render(data));
+        if let Some(tag) = &answer.tag {
+            cache.put(key, tag.clone(), &rendered);
+        }
+        Ok(rendered)
+    }
+
+    fn render(&self, mut data: Value) -> Rendered {
         crate::text::tidy(&mut data);
-        if let Some(cursor) = cursor.as_ref().filter(|cursor| paged != Some(&cursor.at)) {
+        let cursor = self.cursor.as_ref();
+        if let Some(cursor) = cursor.filter(|cursor| self.paged != Some(&cursor.at)) {
             cursor.apply(&mut data);
         }
-        let mut truncated = fit::fit(&mut data, bytes_max - ENVELOPE_BYTES, cursor.as_ref());
-        if let Some(list) = paged {
-            mention_later_pages(&data, list, cursor.as_ref(), &mut truncated);
+        let mut truncated = fit::fit(&mut data, self.bytes_max - ENVELOPE_BYTES, cursor);
+        if let Some(list) = self.paged {
+            mention_later_pages(&data, list, cursor, &mut truncated);
         }
+        Rendered::new(&data, truncated)
+    }
+
+    fn head(&self, cited: Cited<'_>, stale_after_ms: u32, truncated: &[Cut]) -> String {
+        let state = &self.state;
         let now = clock::now();
         let as_of = time_format::zulu(now).unwrap_or_default();
         let is_followed = state.feed != DataState::ARCHIVED.feed;
@@ -118,11 +263,47 @@ impl Answer {
                 epoch: Epoch(epoch).to_string(),
                 seq,
             }),
-            url: &url,
+            url: &self.url,
             truncated,
-            data,
         };
-        serde_json::to_value(envelope).unwrap_or_default()
+        let mut head = serde_json::to_string(&envelope).unwrap_or_default();
+        head.pop();
+        head.push_str(",\"data\":");
+        head
+    }
+}
+
+impl ToolResult {
+    /// The result as JSON.
+    pub(crate) fn structured(&self) -> String {
+        [&self.head, &self.data.json, "}"].concat()
+    }
+
+    /// The members `content`, `structuredContent` and `isError` of a result, as JSON.
+    pub(crate) fn members(&self) -> String {
+        let Rendered { json, escaped: text, .. } = &*self.data;
+        let head = escaped(&self.head);
+        [
+            r#""content":[{"type":"text","text":""#,
+            &head,
+            text,
+            r#"}"}],"structuredContent":"#,
+            &self.head,
+            json,
+            r#"},"isError":false"#,
+        ]
+        .concat()
+    }
+}
+
+/// The result in the types of the library: as structured content, and as the same JSON in text.
+impl From<ToolResult> for CallToolResult {
+    fn from(result: ToolResult) -> Self {
+        let text = result.structured();
+        let value = serde_json::from_str(&text).unwrap_or_default();
+        let mut result = Self::success(vec![ContentBlock::text(text)]);
+        result.structured_content = Some(value);
+        result
     }
 }
 
@@ -141,14 +322,6 @@ fn mention_later_pages(
         let cursor = format!("{list}@{}", skip + shown);
         truncated.insert(0, Cut { at: list.to_owned(), shown, total, cursor });
     }
-}
-
-/// A result with this value, as structured content and as the same JSON in text.
-pub(crate) fn result(value: Value) -> CallToolResult {
-    let text = value.to_string();
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.structured_content = Some(value);
-    result
 }
 
 /// One line to paste: `matchwire get_match_detail 204849 seq 813, 2026-11-22T14:05:09Z`.
@@ -171,11 +344,36 @@ mod tests {
     use super::*;
 
     fn answer(state: DataState) -> Value {
-        let data = json!({"home": "Alpha\u{202e}", "away": null});
+        let data = AnswerData::Value(json!({"home": "Alpha\u{202e} \"A\"", "away": null}));
         let url = "https://hub/api/v2/events/7/".to_owned();
-        let answer =
-            Answer { data, state, url, bytes_max: RESULT_BYTES_MAX, cursor: None, paged: None };
-        answer.into_value(Cited { tool: "get_match_detail", id: Some(7) }, 15_000)
+        let (bytes_max, cursor, paged) = (RESULT_BYTES_MAX, None, None);
+        let answer = Answer { data, state, url, bytes_max, cursor, paged };
+        let cited = Cited { tool: "get_match_detail", id: Some(7) };
+        let result = answer.into_result(cited, 15_000, &RenderedCache::new(0)).unwrap();
+        let members: Value = serde_json::from_str(&format!("{{{}}}", result.members())).unwrap();
+        let structured = result.structured();
+        assert_eq!(members["content"][0]["text"], structured);
+        let value: Value = serde_json::from_str(&structured).unwrap();
+        assert_eq!(members["structuredContent"], value);
+        value
+    }
+
+    #[test]
+    fn body_is_rendered_once_for_each_tag() {
+        let cache = RenderedCache::new(10_000);
+        let render = |body: &'static str, tag: &'static str| {
+            let tag = Some(HeaderValue::from_static(tag));
+            let data = AnswerData::Rest(RestAnswer { body: body.into(), tag });
+            let url = "https://hub/api/v2/teams/".to_owned();
+            let (bytes_max, cursor, paged) = (LIST_BYTES_MAX, None, Some("/results"));
+            let answer = Answer { data, state: DataState::ARCHIVED, url, bytes_max, cursor, paged };
+            let result = answer.into_result(Cited { tool: "search_teams", id: None }, 1, &cache);
+            result.unwrap().data.json.clone()
+        };
+        let first = r#"{"count":1,"next":null,"results":[1]}"#;
+        assert_eq!(render(first, "a"), r#"{"count":1,"results":[1]}"#);
+        assert_eq!(render(r#"{"count":0,"results":[]}"#, "a"), r#"{"count":1,"results":[1]}"#);
+        assert_eq!(render(r#"{"count":0,"results":[]}"#, "b"), r#"{"count":0,"results":[]}"#);
     }
 
     #[test]
@@ -186,7 +384,7 @@ mod tests {
             DataState { feed: "live", source_at: Some(now), received_at: Some(now), position };
         let value = answer(state);
         assert_eq!(value["position"], json!({"epoch": "100", "seq": 813}));
-        assert_eq!(value["data"], json!({"home": "Alpha"}));
+        assert_eq!(value["data"], json!({"home": "Alpha \"A\""}));
         assert_eq!(value["stale_after_ms"], 15_000);
         assert!(value["age_ms"].as_i64().unwrap() >= 0);
         let cite = value["cite"].as_str().unwrap();

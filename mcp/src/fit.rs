@@ -1,6 +1,6 @@
 //! Keeps answers within the context window of a model: lists are cut from the end, and the answer says so.
 
-use std::{collections::BTreeMap, io};
+use std::{collections::BTreeMap, fmt, io};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -23,6 +23,12 @@ pub(crate) struct Cut {
 pub(crate) struct Cursor {
     pub at: String,
     pub skip: usize,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.at, self.skip)
+    }
 }
 
 impl Cursor {

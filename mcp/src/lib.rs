@@ -9,6 +9,7 @@
 //!
 //! 1. [`mount::service`] checks `Host`, `Origin`, the headers and the length of a request, for both generations
 //!    of the protocol, with `rmcp`. Nothing is kept between requests.
+//!    Usual calls of tools do not pass through the library: `direct` reads and answers them.
 //! 2. `Server` counts the call and finds the tool. `Arguments::read` accepts the canonical names and their
 //!    aliases, and refuses all others. Names become ids (`Names::resolve`).
 //! 3. `Call` asks REST in this process (`Rest::get`), so the answer is REST's by construction. The schemas of
@@ -37,6 +38,7 @@ mod admission;
 mod argument;
 mod call;
 mod config;
+mod direct;
 mod envelope;
 mod fit;
 mod listen;
@@ -56,10 +58,10 @@ mod text;
 mod tool;
 mod wait;
 
-use std::{fmt, sync::Arc};
+use std::{convert::Infallible, fmt, sync::Arc};
 
 use accounts::{limits::Limits, products::Catalogue, usage::Meter};
-use axum::Router;
+use axum::{Router, body::Body, extract::Request};
 use history::query::History;
 use hub::pipeline::HubHandle;
 use serde_json::Value;
@@ -68,6 +70,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::config::McpConfig;
 use self::{
     admission::Admission,
+    envelope::RenderedCache,
     live::Live,
     mount::MountOptions,
     rest::Rest,
@@ -146,13 +149,26 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts) -> Router<S> {
         listens: Slots::new(parts.config.listens_max_per_account),
         feeds: tokio::sync::Mutex::default(),
         live_lists: listen::LiveLists::default(),
+        rendered: RenderedCache::new(parts.config.cache_bytes),
         parts,
     });
     let mut router = Router::new();
     for (product, tools) in tables::SERVERS {
         let kind = Arc::new(SportServer::new(product, tools, &shared.parts));
         let server = Server { shared: Arc::clone(&shared), kind };
-        let service = mount::service(server, &options);
+        let (hosts, bytes_max) = (options.hosts.clone(), options.request_bytes_max);
+        let unusual = mount::service(server.clone(), &options);
+        let service = tower::service_fn(move |request: Request| {
+            let (server, hosts, unusual) = (server.clone(), Arc::clone(&hosts), unusual.clone());
+            async move {
+                match direct::answer(&server, &hosts, bytes_max, request).await {
+                    Ok(response) => Ok(response),
+                    Err(direct::Unusual(request)) => {
+                        Ok::<_, Infallible>(unusual.handle(request).await.map(Body::new))
+                    }
+                }
+            }
+        });
         for path in paths(product) {
             router = router
                 .route_service(&path, service.clone())

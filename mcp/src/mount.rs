@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 pub struct MountOptions {
     /// The values of `Host` that are served, with or without a port: against pages that let their name
     /// point here (DNS rebinding).
-    pub hosts: Vec<String>,
+    pub hosts: Arc<[String]>,
     /// The pages that may call, as origins with a port or `:*`. Requests without `Origin` are no pages.
     pub origins: Vec<String>,
     /// The longest request, in bytes.
@@ -34,7 +34,7 @@ pub fn service<H: ServerHandler + Clone>(
     options: &MountOptions,
 ) -> StreamableHttpService<H, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(options.hosts.clone())
+        .with_allowed_hosts(options.hosts.iter().cloned())
         .with_allowed_origins(options.origins.clone())
         .enforce_origin_validation()
         // No session to lose, to leak, or to send every later request of a client to.

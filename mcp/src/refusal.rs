@@ -84,6 +84,12 @@ impl Refusal {
         CallToolResult::error(vec![ContentBlock::text(self.value().to_string())])
     }
 
+    /// The members `content` and `isError` of a result, as JSON.
+    pub(crate) fn members(&self) -> String {
+        let text = Value::from(self.value().to_string());
+        format!(r#""content":[{{"type":"text","text":{text}}}],"isError":true"#)
+    }
+
     /// As a protocol error, where there is no result to put it into.
     pub(crate) fn error(&self) -> ErrorData {
         let code = match self.code {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     call::status_word,
-    envelope::{Answer, Cited, DataState, RESULT_BYTES_MAX},
+    envelope::{Answer, AnswerData, Cited, DataState, RESULT_BYTES_MAX},
     refusal::Refusal,
     server::Server,
 };
@@ -156,8 +156,9 @@ impl Server {
             Named::Docs(page) => {
                 let page = self.shared.parts.docs.iter().find(|own| own.name == page);
                 let page = page.ok_or_else(missing)?;
-                let text = self.shared.rest.text(&page.path, caller).await;
-                let text = text.map_err(|refusal| refusal.error())?;
+                let answer = self.shared.rest.get(&page.path, caller).await;
+                let answer = answer.map_err(|refusal| refusal.error())?;
+                let text = String::from_utf8_lossy(&answer.body).into_owned();
                 Ok(contents(uri, "text/markdown", text, ENDED_TTL_MS, CacheScope::Public))
             }
             Named::Channel(channel) => {
@@ -165,17 +166,17 @@ impl Server {
                     "not_found" => missing(),
                     _ => refusal.error(),
                 })?;
-                let (value, ttl_ms) = self.document(&channel, caller).await.map_err(|refusal| {
+                let (text, ttl_ms) = self.document(&channel, caller).await.map_err(|refusal| {
                     if refusal.code == "not_found" { missing() } else { refusal.error() }
                 })?;
                 let scope = self.cache_scope();
-                Ok(contents(uri, "application/json", value.to_string(), ttl_ms, scope))
+                Ok(contents(uri, "application/json", text, ttl_ms, scope))
             }
         }
     }
 
     /// The document of a channel; of a match that the hub no longer follows, what REST knows of it.
-    async fn document(&self, channel: &str, caller: &Caller) -> Result<(Value, u64), Refusal> {
+    async fn document(&self, channel: &str, caller: &Caller) -> Result<(String, u64), Refusal> {
         let shared = &self.shared;
         let url = format!("{}/stream/v1/channels/{channel}", shared.parts.public_url);
         let (data, state, ttl_ms, url) = match shared.live.image(channel).await? {
@@ -197,15 +198,17 @@ impl Server {
                     Product::Horseracing => format!("/horseracing/api/v2/races/{id}/"),
                     product => format!("/{product}/api/v2/matches/{id}/"),
                 };
-                let data = shared.rest.get(&address, caller).await?;
+                let data = shared.rest.get(&address, caller).await?.value()?;
                 let url = format!("{}{address}", shared.parts.public_url);
                 (data, DataState::ARCHIVED, ENDED_TTL_MS, url)
             }
         };
         let bytes_max = RESULT_BYTES_MAX;
+        let data = AnswerData::Value(data);
         let answer = Answer { data, state, url, bytes_max, cursor: None, paged: None };
         let cited = Cited { tool: channel, id: None };
-        Ok((answer.into_value(cited, shared.parts.stale_after_ms), ttl_ms))
+        let result = answer.into_result(cited, shared.parts.stale_after_ms, &shared.rendered)?;
+        Ok((result.structured(), ttl_ms))
     }
 }
 

@@ -8,7 +8,10 @@ use axum::{
     extract::Request,
 };
 use bytes::Bytes;
-use hyper::StatusCode;
+use hyper::{
+    StatusCode,
+    header::{ETAG, HeaderValue},
+};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
@@ -16,6 +19,21 @@ use crate::refusal::Refusal;
 
 /// The largest answer that is read. REST's pages are far below.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// An answer of the REST interface.
+#[derive(Debug, Clone)]
+pub(crate) struct RestAnswer {
+    pub body: Bytes,
+    /// The tag of the body: equal tags of one address mean equal bodies.
+    pub tag: Option<HeaderValue>,
+}
+
+impl RestAnswer {
+    /// The body as a value.
+    pub(crate) fn value(&self) -> Result<Value, Refusal> {
+        serde_json::from_slice(&self.body).map_err(|_| Refusal::unavailable())
+    }
+}
 
 /// The REST interface.
 #[derive(Debug, Clone)]
@@ -29,18 +47,7 @@ impl Rest {
     }
 
     /// Gets an address as this caller.
-    pub(crate) async fn get(&self, address: &str, caller: &Caller) -> Result<Value, Refusal> {
-        let body = self.fetch(address, caller).await?;
-        serde_json::from_slice(&body).map_err(|_| Refusal::unavailable())
-    }
-
-    /// Gets a text as this caller.
-    pub(crate) async fn text(&self, address: &str, caller: &Caller) -> Result<String, Refusal> {
-        let body = self.fetch(address, caller).await?;
-        String::from_utf8(body.into()).map_err(|_| Refusal::unavailable())
-    }
-
-    async fn fetch(&self, address: &str, caller: &Caller) -> Result<Bytes, Refusal> {
+    pub(crate) async fn get(&self, address: &str, caller: &Caller) -> Result<RestAnswer, Refusal> {
         let request = Request::get(address).extension(*caller).body(Body::empty());
         let request = request.map_err(|_| Refusal::unavailable())?;
         let response = match self.router.clone().oneshot(request).await {
@@ -50,7 +57,8 @@ impl Rest {
         let (head, body) = response.into_parts();
         let body = to_bytes(body, BODY_BYTES_MAX).await.map_err(|_| Refusal::unavailable())?;
         if head.status.is_success() {
-            return Ok(body);
+            let tag = head.headers.get(ETAG).cloned();
+            return Ok(RestAnswer { body, tag });
         }
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         Err(refusal(head.status, &body))

@@ -8,8 +8,8 @@ use ingest::event::Sport;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        DiscoverResult, GetPromptRequestParams, GetPromptResponse, Implementation,
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+        CompleteResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse, Implementation,
         InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion,
         ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
@@ -17,12 +17,22 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tokio::{sync::Mutex, time::Instant};
 
 use crate::{
-    McpParts, admission::Admission, call::Call, envelope::DataState, listen::LiveLists, live::Live,
-    names::Names, rest::Rest, slots::Slots, tables::Declared, tool::ServerTool,
+    McpParts,
+    admission::Admission,
+    call::Call,
+    envelope::{DataState, RenderedCache, ToolResult},
+    listen::LiveLists,
+    live::Live,
+    names::Names,
+    refusal::Refusal,
+    rest::Rest,
+    slots::Slots,
+    tables::Declared,
+    tool::ServerTool,
 };
 
 /// What all servers share.
@@ -37,6 +47,7 @@ pub(crate) struct Shared {
     /// The state of all sources, and when it was read.
     pub feeds: Mutex<Option<(DataState, Instant)>>,
     pub live_lists: LiveLists,
+    pub rendered: RenderedCache,
 }
 
 /// The server of one sport. Clones share it.
@@ -110,11 +121,16 @@ impl Server {
     }
 
     /// Counts a call. The status of the quota goes into the result.
-    pub(crate) async fn count(
-        &self,
-        caller: &Caller,
-    ) -> Result<Option<QuotaStatus>, crate::refusal::Refusal> {
+    pub(crate) async fn count(&self, caller: &Caller) -> Result<Option<QuotaStatus>, Refusal> {
         self.shared.admission.count(caller, self.kind.product).await
+    }
+
+    /// Counts a call, and runs it unless the quota is used up.
+    pub(crate) async fn call(&self, call: Call<'_>, given: &Map<String, Value>) -> Called {
+        match self.count(call.caller).await {
+            Err(refusal) => Called { result: Err(refusal), quota: None },
+            Ok(quota) => Called { result: call.run(given).await, quota },
+        }
     }
 
     /// Whether the client asks for the short list of tools.
@@ -124,6 +140,13 @@ impl Server {
         form_urlencoded::parse(query.as_bytes())
             .any(|(name, value)| name == "tools" && value == "core")
     }
+}
+
+/// A call that was counted.
+#[derive(Debug)]
+pub(crate) struct Called {
+    pub result: Result<ToolResult, Refusal>,
+    pub quota: Option<QuotaStatus>,
 }
 
 /// The usage that is left, for clients that show it.
@@ -198,15 +221,12 @@ impl ServerHandler for Server {
         };
         let caller = Self::caller(&context)?;
         let given = request.arguments.unwrap_or_default();
-        let result = match self.count(&caller).await {
-            Err(refusal) => refusal.result(),
-            Ok(status) => {
-                let call = Call { server: self, tool, caller: &caller, context: &context };
-                let mut result = call.run(&given).await;
-                result.meta = usage_meta(status);
-                result
-            }
-        };
+        let parts = context.extensions.get::<Parts>();
+        let base = parts.and_then(|parts| parts.extensions.get());
+        let call = Call { server: self, tool, caller: &caller, base, context: Some(&context) };
+        let Called { result, quota } = self.call(call, &given).await;
+        let mut result = result.map_or_else(|refusal| refusal.result(), CallToolResult::from);
+        result.meta = usage_meta(quota);
         Ok(result.into())
     }
 

@@ -253,17 +253,17 @@ impl Followed {
 
     fn take_update(&self, frame: &Value, wait: &Wait, happened: &mut Happened) {
         let (patch, seq) = (&frame["patch"], &frame["seq"]);
-        happened.fulfil(wait, Until::Any, "change");
+        happened.fulfil(wait, Until::Any, "any");
         for event in frame["events"].as_array().into_iter().flatten() {
             let kind = event["kind"].as_str().unwrap_or_default();
             if is_goal(kind) {
-                happened.fulfil(wait, Until::Goal, kind);
+                happened.fulfil(wait, Until::Goal, "goal");
             }
             if kind == "suspend" {
-                happened.fulfil(wait, Until::Suspension, kind);
+                happened.fulfil(wait, Until::Suspension, "suspension");
             }
             if !self.channel.contains("/odds") {
-                happened.fulfil(wait, Until::Event, kind);
+                happened.fulfil(wait, Until::Event, "event");
             }
             let mut shown = json!({"channel": self.channel, "seq": seq});
             if let (Some(shown), Some(event)) = (shown.as_object_mut(), event.as_object()) {
