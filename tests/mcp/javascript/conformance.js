@@ -52,6 +52,7 @@ async function onFixture(version, url) {
     const failed = all.filter(({ status }) => status === "FAILURE");
     if (failed.length > 0 && excused.has(scenario)) report.skip(`fixture ${version} ${scenario}`, "expected to fail");
     else report.check(`fixture ${version} ${scenario}`, describe(failed));
+    warn(`fixture ${version} ${scenario}`, all);
   }
   // The suite itself knows which expectations are stale, and those of single checks.
   report.that(`fixture ${version}: as expected`, code === 0 && checks.length > 0, "exit code 0", printed.slice(-1500));
@@ -68,6 +69,7 @@ async function onHub(url, key) {
       // Marked so by the suite: what only a fixture could show.
       const failed = all.filter(({ status, details }) => status === "FAILURE" && !details?.untestable);
       report.check(`hub ${version} ${scenario}`, all.length > 0 ? describe(failed) : "it did not run");
+      warn(`hub ${version} ${scenario}`, all);
     }
   }
   proxy.close();
@@ -75,6 +77,11 @@ async function onHub(url, key) {
 
 function describe(failed) {
   return failed.map(({ id, errorMessage }) => `${id}: ${errorMessage}`).join("; ");
+}
+
+/** Shows what the protocol only recommends. */
+function warn(name, checks) {
+  for (const { status, id, errorMessage } of checks) if (status === "WARNING") console.log(`warning: ${name}: ${id}: ${errorMessage}`);
 }
 
 /** Runs a suite: what it prints, its exit code, and the checks of each scenario. */

@@ -5,7 +5,7 @@
 import { parseArgs } from "node:util";
 import Ajv2020 from "ajv/dist/2020.js";
 import { brief, differs, Report } from "../../clients/javascript/report.js";
-import { allFields, bytesMax, firstField, resolve, TABLE } from "./table.js";
+import { allFields, allText, bytesMax, firstField, resolve, TABLE } from "./table.js";
 
 /** An id that no match, team or player has. */
 const UNKNOWN_ID = 2_147_480_001;
@@ -19,7 +19,7 @@ const READ_MAX = 6;
 const NOTIFIED_MS_MAX = 30_000;
 /** Far more calls than the quota of the hub under test. */
 const CALLS_MAX = 200;
-const FEED_STATES = ["live", "late", "down", "recovering"];
+const FEED_STATES = ["live", "late", "down", "recovering", "archived"];
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
 // Control characters and those that change the direction of text.
 const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
@@ -134,7 +134,7 @@ export class Scenario {
       FEED_STATES.includes(document.feed) ? "" : `feed is ${document.feed}`,
       /^https?:\/\//.test(document.url) ? "" : `url is ${document.url}`,
       document.cite?.includes(tool.name) ? "" : `cite is ${document.cite}`,
-      HIDDEN.test(textOf(result)) ? "it has control characters" : "",
+      HIDDEN.test(allText(document)) ? "it has control characters" : "",
     ];
     return wrong.filter(Boolean).join("; ");
   }
@@ -230,7 +230,7 @@ export class Scenario {
   async waitFor(connection, until) {
     const { report } = this;
     const board = (await connection.call("get_live_scores", { limit: 50 })).structuredContent;
-    const matches = [...new Set(allFields(board, "match_id"))].slice(0, WAITED_MAX);
+    const matches = [...new Set(allFields(board, TABLE.servers.football.ids.match.field))].slice(0, WAITED_MAX);
     if (!report.that(`${until}: live matches`, matches.length > 0, "some", board)) return;
     const first = new AbortController();
     const wait = async (match) => {

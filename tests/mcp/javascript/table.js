@@ -39,3 +39,9 @@ export function allFields(document, field) {
   const own = !Array.isArray(document) && (document[field] ?? null) !== null ? [document[field]] : [];
   return own.concat(...Object.values(document).map((part) => allFields(part, field)));
 }
+
+/** All texts of a document. */
+export function allText(document) {
+  if (typeof document === "string") return document;
+  return document && typeof document === "object" ? Object.values(document).map(allText).join("\n") : "";
+}

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from jsonschema import Draft202012Validator
-from table import TABLE, NoSuchId, all_fields, bytes_max, first_field, resolve
+from table import TABLE, NoSuchId, all_fields, all_text, bytes_max, first_field, resolve
 
 sys.path.append(str(Path(__file__).parents[2] / "clients" / "public_interface"))
 from report import NotServed, Report, expect  # noqa: E402
@@ -27,7 +27,7 @@ READ_MAX = 6
 NOTIFIED_S_MAX = 30
 # Far more calls than the quota of the hub under test.
 CALLS_MAX = 200
-FEED_STATES = ("live", "late", "down", "recovering")
+FEED_STATES = ("live", "late", "down", "recovering", "archived")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 # Control characters and those that change the direction of text.
 HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -159,7 +159,7 @@ class Scenario:
             async with self.open("football") as connection:
                 await connection.tools()
                 board = (await connection.call("get_live_scores", {"limit": 50})).structured_content
-                matches = list(dict.fromkeys(all_fields(board, "match_id")))[:WAITED_MAX]
+                matches = list(dict.fromkeys(all_fields(board, TABLE["servers"]["football"]["ids"]["match"]["field"])))[:WAITED_MAX]
                 expect(matches, "live matches", board)
                 match, before, document = await first_change(connection, matches, until)
                 kinds = [event["kind"] for event in document.get("events", [])]
@@ -264,7 +264,7 @@ async def call_well(connection, tool, entry, arguments):
     expect(document.get("feed") in FEED_STATES, FEED_STATES, document.get("feed"))
     expect(re.match(r"https?://", document.get("url", "")), "a url", document.get("url"))
     expect(tool.name in document.get("cite", ""), "a line to cite", document.get("cite"))
-    expect(not HIDDEN.search(text), "no control characters", HIDDEN.findall(text))
+    expect(not HIDDEN.search(all_text(document)), "no control characters", HIDDEN.findall(all_text(document)))
 
 
 async def call_badly(connection, tool, entry, arguments):

@@ -49,3 +49,8 @@ def all_fields(document, field):
     """All values of this field in a document."""
     own = [document[field]] if isinstance(document, dict) and document.get(field) is not None else []
     return own + [value for part in parts(document) for value in all_fields(part, field)]
+
+
+def all_text(document):
+    """All texts of a document."""
+    return document if isinstance(document, str) else "\n".join(map(all_text, parts(document)))
