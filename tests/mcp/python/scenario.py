@@ -19,8 +19,11 @@ from report import NotServed, Report, expect  # noqa: E402
 
 # An id that no match, team or player has.
 UNKNOWN_ID = 2_147_480_001
-# How many live matches are waited on at once until one of them has a goal, and how long one call waits.
-WAITED_MAX, WAIT_S = 8, 45
+# The kind of event that each thing to wait for is reported as.
+KINDS = {"goal": "goal", "suspension": "suspend"}
+# How many live matches are waited on at once until one of them has a goal; how long one call waits, since clients
+# give up after 60 s, and how often each is repeated.
+WAITED_MAX, WAIT_S, WAITS_MAX = 8, 25, 4
 # How many listed resources each client reads.
 READ_MAX = 6
 # Far more than a coalesced notification of a live match takes.
@@ -163,7 +166,7 @@ class Scenario:
                 expect(matches, "live matches", board)
                 match, before, document = await first_change(connection, matches, until)
                 kinds = [event["kind"] for event in document.get("events", [])]
-                expect(any(until in kind for kind in kinds), f"an event of the kind {until}", document)
+                expect(KINDS[until] in kinds, f"an event of the kind {KINDS[until]}", document)
                 if until == "goal":
                     await self.repeat(connection, match, before, document)
 
@@ -300,10 +303,13 @@ async def first_change(connection, matches, until):
         detail = await connection.call("get_match_detail", {"match_id": match, "include": []})
         before = detail.structured_content["position"]
         since = {"since": before} if until == "goal" else {}
-        arguments = {"match_id": match, "until": [until], "timeout_s": WAIT_S} | since
-        result = await connection.call("wait_for_change", arguments)
-        expect((result.structured_content or {}).get("changed"), f"a {until} in match {match}", text_of(result))
-        return match, before, result.structured_content
+        for _ in range(WAITS_MAX):
+            arguments = {"match_id": match, "until": [until], "timeout_s": WAIT_S} | since
+            document = (await connection.call("wait_for_change", arguments)).structured_content
+            if document["changed"]:
+                return match, before, document
+            since = {"since": document["position"]}
+        raise TimeoutError(f"no {until} in match {match} for {WAIT_S * WAITS_MAX} s")
 
     waiting = {asyncio.create_task(wait(match)) for match in matches}
     reason = None
