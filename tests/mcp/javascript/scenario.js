@@ -76,6 +76,11 @@ export class Scenario {
         continue;
       }
       await report.chapter(`${name} ${tool.name}: good arguments`, () => this.callWell(name, connection, tool, entry, args));
+      // The names of arguments that agents were written with.
+      for (const also of entry.also ?? []) {
+        const given = JSON.stringify(also);
+        await report.chapter(`${name} ${tool.name} ${given}`, () => this.callWell(name, connection, tool, {}, resolve(also, ids), given));
+      }
       await report.chapter(`${name} ${tool.name}: bad arguments`, () => this.callBadly(name, connection, tool, entry, args));
     }
     await report.chapter(`${name}: an unknown tool`, () => this.callUnknown(name, connection));
@@ -111,13 +116,24 @@ export class Scenario {
     return ids;
   }
 
-  async callWell(server, connection, tool, entry, args) {
-    const name = `${server} ${tool.name}: good arguments`;
+  async callWell(server, connection, tool, entry, args, given = "good arguments") {
+    const name = `${server} ${tool.name}: ${given}`;
     const result = await connection.call(tool.name, args);
     if (result.isError && entry.may_be_refused_with) {
       return this.report.that(name, refusal(result).code === entry.may_be_refused_with, entry.may_be_refused_with, result);
     }
     this.report.check(name, this.wrongResult(tool, entry, result));
+    if (entry.continues) await this.continue(server, connection, tool, args, result.structuredContent);
+  }
+
+  /** What was cut is said, and the cursor continues behind it. */
+  async continue(server, connection, tool, args, { data, truncated }) {
+    const name = `${server} ${tool.name}: the rest of the list`;
+    if (!truncated) return this.report.check(name, `nothing was cut: ${brief(data)}`);
+    const next = (await connection.call(tool.name, { ...args, cursor: truncated[0].cursor })).structuredContent;
+    const [shown, after] = [data, next.data].map((page) => page.results.map(({ id }) => id));
+    const holds = shown.length === truncated[0].shown && after.length > 0 && !after.some((id) => shown.includes(id));
+    this.report.that(name, holds, `other rows than ${shown}`, after);
   }
 
   /** What is wrong with a result that must be an answer; empty if nothing is. */
@@ -241,24 +257,25 @@ export class Scenario {
       let since = until === "goal" ? { since: before } : {};
       for (let waits = 0; waits < WAITS_MAX; waits += 1) {
         const args = { match_id: match, until: [until], timeout_s: WAIT_S, ...since };
-        const answer = (await connection.call("wait_for_change", args, { signal: first.signal, timeout: 60_000 })).structuredContent;
-        if (answer.changed) return { match, before, answer };
-        since = { since: answer.position };
+        const { data } = (await connection.call("wait_for_change", args, { signal: first.signal, timeout: 60_000 })).structuredContent;
+        if (data.reason) return { match, before, data };
+        since = { since: data.positions };
       }
       throw new Error(`match ${match}: nothing for ${WAIT_S * WAITS_MAX} s`);
     };
-    const { match, before, answer } = await Promise.any(matches.map(wait));
+    const { match, before, data } = await Promise.any(matches.map(wait));
     first.abort();
-    const { events = [], position } = answer;
+    const { events, positions, reason } = data;
     const happened = events.filter(({ kind }) => kind === KINDS[until]);
-    report.that(`${until}: the events`, happened.length > 0, `one of the kind ${KINDS[until]}`, answer);
+    report.that(`${until}: the events`, happened.length > 0 && reason === until, `one of the kind ${KINDS[until]}`, data);
     if (until !== "goal") return;
+    const position = positions[`football/${match}`] ?? {};
     report.that("goal: the position", position.epoch === before.epoch && position.seq > before.seq, `behind ${brief(before)}`, position);
     // The position is the whole state: the same question again is answered at once.
     const again = await connection.call("wait_for_change", { match_id: match, until: [until], timeout_s: 1, since: before });
     const seen = happened.map(({ eid }) => eid);
-    const repeated = allFields(again.structuredContent.events, "eid");
-    report.that("goal: from the same position again", seen.every((eid) => repeated.includes(eid)), seen, again.structuredContent);
+    const repeated = again.structuredContent.data.events.map(({ eid }) => eid);
+    report.that("goal: from the same position again", seen.every((eid) => repeated.includes(eid)), seen, repeated);
   }
 
   async listen() {

@@ -79,9 +79,13 @@ class Scenario:
                 if not entry:
                     continue
                 with check(f"{name} {tool.name}: good arguments"):
-                    await call_well(connection, tool, entry, arguments_of(entry, ids))
+                    await call_well(connection, tool, entry, arguments_of(entry["arguments"], ids))
+                # The names of arguments that agents were written with.
+                for also in entry.get("also", []):
+                    with check(f"{name} {tool.name}: {json.dumps(also)}"):
+                        await call_well(connection, tool, {}, arguments_of(also, ids))
                 with check(f"{name} {tool.name}: bad arguments"):
-                    await call_badly(connection, tool, entry, arguments_of(entry, ids))
+                    await call_badly(connection, tool, entry, arguments_of(entry["arguments"], ids))
             with check(f"{name}: an unknown tool"):
                 error = await failure(connection.call("no_such_tool", {}))
                 expect(getattr(error, "code", None) == -32602, "the error -32602", error)
@@ -164,22 +168,22 @@ class Scenario:
                 board = (await connection.call("get_live_scores", {"limit": 50})).structured_content
                 matches = list(dict.fromkeys(all_fields(board, TABLE["servers"]["football"]["ids"]["match"]["field"])))[:WAITED_MAX]
                 expect(matches, "live matches", board)
-                match, before, document = await first_change(connection, matches, until)
-                kinds = [event["kind"] for event in document.get("events", [])]
-                expect(KINDS[until] in kinds, f"an event of the kind {KINDS[until]}", document)
+                match, before, data = await first_change(connection, matches, until)
+                kinds = [event["kind"] for event in data["events"]]
+                expect(data["reason"] == until and KINDS[until] in kinds, f"an event of the kind {KINDS[until]}", data)
                 if until == "goal":
-                    await self.repeat(connection, match, before, document)
+                    await self.repeat(connection, match, before, data)
 
-    async def repeat(self, connection, match, before, document):
+    async def repeat(self, connection, match, before, data):
         """The position is the whole state: the same question again is answered at once."""
-        position = document["position"]
+        position = data["positions"][f"football/{match}"]
         with self.report.check("goal: the position"):
             expect(position["epoch"] == before["epoch"] and position["seq"] > before["seq"], f"behind {before}", position)
         with self.report.check("goal: from the same position again"):
             arguments = {"match_id": match, "until": ["goal"], "timeout_s": 1, "since": before}
-            again = (await connection.call("wait_for_change", arguments)).structured_content
-            goals = {event["eid"] for event in document["events"] if event["kind"] == "goal"}
-            expect(goals <= set(all_fields(again["events"], "eid")), goals, again)
+            again = (await connection.call("wait_for_change", arguments)).structured_content["data"]
+            goals = {event["eid"] for event in data["events"] if event["kind"] == "goal"}
+            expect(goals <= {event["eid"] for event in again["events"]}, goals, again)
 
     async def listen(self):
         with self.report.check("listen"):
@@ -243,9 +247,9 @@ class Scenario:
 # ------------------------------------------------------------------------------------- one call
 
 
-def arguments_of(entry, ids):
+def arguments_of(arguments, ids):
     try:
-        return resolve(entry["arguments"], ids)
+        return resolve(arguments, ids)
     except NoSuchId as missing:
         raise NotServed(f"the demo has no {missing} now") from missing
 
@@ -267,7 +271,18 @@ async def call_well(connection, tool, entry, arguments):
     expect(document.get("feed") in FEED_STATES, FEED_STATES, document.get("feed"))
     expect(re.match(r"https?://", document.get("url", "")), "a url", document.get("url"))
     expect(tool.name in document.get("cite", ""), "a line to cite", document.get("cite"))
+    if entry.get("continues"):
+        await check_rest(connection, tool, arguments, document)
     expect(not HIDDEN.search(all_text(document)), "no control characters", HIDDEN.findall(all_text(document)))
+
+
+async def check_rest(connection, tool, arguments, document):
+    """What was cut is said, and the cursor continues behind it."""
+    expect(document.get("truncated"), "a list that is cut")
+    cut = document["truncated"][0]
+    following = (await connection.call(tool.name, arguments | {"cursor": cut["cursor"]})).structured_content
+    shown, after = ([row["id"] for row in page["data"]["results"]] for page in (document, following))
+    expect(len(shown) == cut["shown"] and after and not set(after) & set(shown), f"other rows than {shown}", after)
 
 
 async def call_badly(connection, tool, entry, arguments):
@@ -305,10 +320,10 @@ async def first_change(connection, matches, until):
         since = {"since": before} if until == "goal" else {}
         for _ in range(WAITS_MAX):
             arguments = {"match_id": match, "until": [until], "timeout_s": WAIT_S} | since
-            document = (await connection.call("wait_for_change", arguments)).structured_content
-            if document["changed"]:
-                return match, before, document
-            since = {"since": document["position"]}
+            data = (await connection.call("wait_for_change", arguments)).structured_content["data"]
+            if data.get("reason"):
+                return match, before, data
+            since = {"since": data["positions"]}
         raise TimeoutError(f"no {until} in match {match} for {WAIT_S * WAITS_MAX} s")
 
     waiting = {asyncio.create_task(wait(match)) for match in matches}
