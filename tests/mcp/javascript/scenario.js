@@ -198,7 +198,7 @@ export class Scenario {
     if (!report.that(`${server}: a template of matches`, template, "one that ends with {id}", templates)) return;
     const ref = { type: "ref/resource", uri: template };
     // The inspector completes nothing.
-    const ids = connection.complete ? await connection.complete(ref, "id", "") : [/\d+/.exec(uris[0])[0]];
+    const ids = connection.complete ? await connection.complete(ref, "id", "") : uris.flatMap((uri) => /\/(\d+)$/.exec(uri)?.[1] ?? []);
     if (!report.that(`${server}: the ids of ${template}`, ids.length > 0 && ids.length <= 100, "1 to 100", ids)) return;
     await report.chapter(`${server}: read a template`, () => this.read(server, connection, template.replace("{id}", ids[0])));
     const error = await failure(connection.read(template.replace("{id}", UNKNOWN_ID)));
@@ -255,7 +255,7 @@ export class Scenario {
     if (!report.that(`${until}: live matches`, matches.length > 0, "some", board)) return;
     const first = new AbortController();
     const wait = async (match) => {
-      const before = (await connection.call("get_match_detail", { match_id: match, include: [] })).structuredContent.position;
+      const before = (await connection.call("get_match_detail", { match_id: match })).structuredContent.position;
       let since = until === "goal" ? { since: before } : {};
       for (let waits = 0; waits < WAITS_MAX; waits += 1) {
         const args = { match_id: match, until: [until], timeout_s: WAIT_S, ...since };

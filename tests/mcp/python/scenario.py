@@ -319,7 +319,7 @@ async def first_change(connection, matches, until):
     """The match in which it happens first, the position before that, and the answer. The other calls are cancelled."""
 
     async def wait(match):
-        detail = await connection.call("get_match_detail", {"match_id": match, "include": []})
+        detail = await connection.call("get_match_detail", {"match_id": match})
         before = detail.structured_content["position"]
         since = {"since": before} if until == "goal" else {}
         for _ in range(WAITS_MAX):
