@@ -27,7 +27,7 @@ WAITED_MAX, WAIT_S, WAITS_MAX = 8, 25, 4
 # How many listed resources each client reads.
 READ_MAX = 6
 # Far more than a coalesced notification of a live match takes.
-NOTIFIED_S_MAX = 30
+NOTIFIED_S_MAX = 60
 # Far more calls than the quota of the hub under test.
 CALLS_MAX = 200
 FEED_STATES = ("live", "late", "down", "recovering", "archived")
@@ -99,7 +99,7 @@ class Scenario:
         with self.report.check(f"{server}: each tool is described"):
             for tool in tools:
                 hints = tool.annotations
-                expect(len(tool.description or "") >= 10, f"a description of {tool.name}", tool.description)
+                expect(tool.description, f"a description of {tool.name}")
                 expect(tool.input_schema["type"] == "object", f"arguments of {tool.name}", tool.input_schema)
                 expect((tool.output_schema or {}).get("type") == "object", f"an output schema of {tool.name}", tool.output_schema)
                 read_only = hints and hints.read_only_hint and hints.idempotent_hint and hints.open_world_hint is False
@@ -172,7 +172,7 @@ class Scenario:
                 expect(matches, "live matches", board)
                 match, before, data = await first_change(connection, matches, until)
                 kinds = [event["kind"] for event in data["events"]]
-                expect(data["reason"] == until and KINDS[until] in kinds, f"an event of the kind {KINDS[until]}", data)
+                expect(data["reason"] == KINDS[until] and KINDS[until] in kinds, f"an event of the kind {KINDS[until]}", data)
                 if until == "goal":
                     await self.repeat(connection, match, before, data)
 
@@ -193,7 +193,9 @@ class Scenario:
                 if not connection.listens:
                     return
                 live = [str(it.uri) for it in await connection.resources()]
-                uris = [uri for uri in live if re.fullmatch(r"matchwire://football/\d+", uri)][:WAITED_MAX]
+                # The board too: after a match its own document rests.
+                matches = [uri for uri in live if re.fullmatch(r"matchwire://football/\d+", uri)]
+                uris = ["matchwire://football", *matches[:WAITED_MAX]]
                 async with connection.listen(uris) as subscription:
                     honored = subscription.honored.resource_subscriptions
                     expect(sorted(honored or []) == sorted(uris), uris, honored)

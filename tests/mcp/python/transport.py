@@ -41,6 +41,7 @@ async def connected(client, wire):
             accepted = True
             yield client
     except Exception as error:
-        if accepted:
-            raise
-        raise Refused(wire, error) from error
+        # The libraries wrap what happens in their task groups.
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        raise (error if accepted else Refused(wire, error)) from error
