@@ -108,10 +108,12 @@ export class Scenario {
   /** The ids that the arguments of other calls need, each from the answer to a call. */
   async findIds(server, connection) {
     const ids = {};
-    for (const [name, { tool, arguments: args = {}, field }] of Object.entries(TABLE.servers[server].ids)) {
+    for (const [name, { tool, arguments: args = {}, field, last }] of Object.entries(TABLE.servers[server].ids)) {
       const known = resolve(args, ids);
       const answer = known && (await connection.call(tool, known));
-      ids[name] = answer?.structuredContent ? firstField(answer.structuredContent, field) : null;
+      // The last row of matches is far from its end, after which some of what is known is no longer told.
+      const document = answer?.structuredContent;
+      ids[name] = (last ? allFields(document, field).at(-1) : firstField(document ?? {}, field)) ?? null;
     }
     return ids;
   }
