@@ -30,6 +30,7 @@ mod limits;
 mod live_sockets;
 mod mail;
 mod money;
+mod oauth;
 mod odds_api;
 mod payments;
 mod proxies;

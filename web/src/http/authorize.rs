@@ -19,8 +19,9 @@ use tracing::warn;
 
 use super::{
     Peer, Shared,
-    credential::{self, Credential, PresentedCredential},
+    credential::{self, Credential, PresentedCredential, QueryCredentials},
     error::{HttpError, MissingAddon},
+    oauth::{self, McpResource},
 };
 use crate::{
     clock,
@@ -48,16 +49,27 @@ pub(super) async fn authorize(
     request: &mut Request,
 ) -> Result<Admission, Response> {
     let presented = credential::of_rest(request.headers(), request.extensions().get());
+    let in_query = request.extensions().get::<QueryCredentials>().is_some();
+    let resource = request.extensions().get::<McpResource>();
+    // A token in a URL could end up in a log.
+    let accepts_tokens = resource.is_some() && !in_query;
     let path = request.uri().path();
     let call = call(path).filter(|_| shared.paths.contains(path));
-    match check_access(shared, AccessRequest { product, peer, presented, call }).await {
+    let has_credential = presented != PresentedCredential::Nothing;
+    let access = AccessRequest { product, peer, presented, accepts_tokens, call };
+    match check_access(shared, access).await {
         Ok((caller, admission)) => {
             request.extensions_mut().insert(caller);
             Ok(admission)
         }
         Err(error) => {
             counter!("matchwire_requests_refused_total", "reason" => error.reason()).increment(1);
-            Err(error.into_response())
+            let mut response = error.into_response();
+            if let Some(resource) = request.extensions().get::<McpResource>() {
+                let base = oauth::base(shared, request.headers());
+                resource.challenge(&base, has_credential, &mut response);
+            }
+            Err(response)
         }
     }
 }
@@ -67,21 +79,27 @@ struct AccessRequest {
     product: Product,
     peer: Peer,
     presented: PresentedCredential,
+    /// Whether access tokens are accepted besides keys.
+    accepts_tokens: bool,
     call: Option<Call>,
 }
 
-/// The order decides which answer a request gets when several apply: 429 for the address, 401, 402, 429 for
-/// the account's work, 429 for the day.
+/// The order decides which answer a request gets when several apply: 429 for the address, 401, 403 for the
+/// scopes of an access token, 402, 429 for the account's work, 429 for the day.
 async fn check_access(
     shared: &Shared,
-    AccessRequest { product, peer, presented, call }: AccessRequest,
+    AccessRequest { product, peer, presented, accepts_tokens, call }: AccessRequest,
 ) -> Result<(Caller, Admission), HttpError> {
     let limits = &shared.parts.limits;
     if product == Product::Football {
         limits.request(peer.0).map_err(HttpError::RateLimited)?;
     }
     let now = clock::wall();
-    let caller = authenticate(shared, &presented, peer, now).await?;
+    let audience = accepts_tokens.then_some(product);
+    let caller = authenticate(shared, &presented, audience, peer, now).await?;
+    if let Some(scope) = caller.lacking_scope(product) {
+        return Err(HttpError::InsufficientScope { scope });
+    }
     let quota = limits.quota(&caller, product, now);
     check_addon(shared, &caller, (product, quota), now)?;
     let permit = limits.cpu_permit(caller.account).await.map_err(HttpError::RateLimited)?;
@@ -92,17 +110,23 @@ async fn check_access(
     Ok((caller, Admission { standing, permit }))
 }
 
-/// SPEC section 5, rule 1.
+/// SPEC section 5, rule 1. `audience`: the product whose access tokens are accepted besides keys.
 async fn authenticate(
     shared: &Shared,
     presented: &PresentedCredential,
+    audience: Option<Product>,
     Peer(address): Peer,
     now: Micros,
 ) -> Result<Caller, HttpError> {
     let public_url = || shared.parts.public_url.clone();
     match presented {
         PresentedCredential::One(Credential::Key(key)) => {
-            if let Some(caller) = shared.parts.accounts.authenticate(key, now).await? {
+            let accounts = &shared.parts.accounts;
+            let found = match audience {
+                Some(audience) => accounts.authenticate_for_mcp(key, audience, now).await?,
+                None => accounts.authenticate(key, now).await?,
+            };
+            if let Some(caller) = found {
                 return Ok(caller);
             }
             shared.parts.limits.wrong_key(address).map_err(HttpError::RateLimited)?;

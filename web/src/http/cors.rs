@@ -17,7 +17,7 @@ use hyper::{
 };
 
 const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
-/// Allowed methods: all endpoints are read, except the one that creates a ticket.
+/// Allowed methods: all endpoints are read, except those that create tickets and tokens.
 const READ: &str = "GET, HEAD, OPTIONS";
 const MADE: &str = "POST, OPTIONS";
 /// `*` does not cover `Authorization`, so it is named.
@@ -37,7 +37,8 @@ pub(super) fn preflight(request: &Request) -> Option<Response> {
     let headers = response.headers_mut();
     let fixed = HeaderValue::from_static;
     let requested = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-    let makes = request.uri().path().trim_end_matches('/') == "/api/v2/stream/ticket";
+    let path = request.uri().path().trim_end_matches('/');
+    let makes = ["/api/v2/stream/ticket", "/oauth/token", "/oauth/revoke"].contains(&path);
     headers.insert(ALLOW, fixed(if makes { MADE } else { READ }));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, fixed(METHODS));
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.unwrap_or_else(|| fixed(HEADERS)));
@@ -53,9 +54,17 @@ pub(super) fn allow(headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
 }
 
-/// Whether a path needs no key: images, API documents and coverage.
+/// Whether a path needs no key: images, API documents, coverage, and what OAuth clients call.
 pub(super) fn is_open(path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
-    matches!(parts, ["img", ..] | ["api", "schema" | "asyncapi", ""] | ["api", "v2", "coverage"])
+    matches!(
+        parts,
+        ["img", ..]
+            | ["api", "schema" | "asyncapi", ""]
+            | ["api", "v2", "coverage"]
+            | [".well-known", "oauth-protected-resource", _]
+            | [".well-known", "oauth-authorization-server", ""]
+            | ["oauth", "token" | "revoke", ""]
+    )
 }

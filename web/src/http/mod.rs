@@ -24,6 +24,7 @@ mod head;
 mod images;
 mod ingest;
 mod known_paths;
+mod oauth;
 mod pages;
 mod peer;
 mod pricing;
@@ -84,7 +85,7 @@ use crate::{
     push::PushSources,
     usage::Meter,
 };
-use accounts::Accounts;
+use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use history::{query::History, signal_board::SignalBoard};
 use hub::config::IngestConfig;
 
@@ -96,6 +97,10 @@ pub struct ServerParts {
     /// What an account may follow on sockets.
     pub entitlement: Entitlement,
     pub payments: Payments,
+    /// Applications that customers have connected.
+    pub oauth: OAuth,
+    /// What applications publish of themselves.
+    pub clients: ClientDocuments,
     pub limits: Limits,
     pub proxies: Proxies,
     pub fanout: Fanout,
@@ -233,6 +238,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .merge(admin::routes())
         .route("/webhooks/stripe/", post(webhooks::stripe))
         .route("/webhooks/paypal/", post(webhooks::paypal))
+        .merge(oauth::routes())
         .merge(site::routes())
         .merge(api::routes(
             ApiParts {
