@@ -6,7 +6,7 @@
 
 use std::{
     collections::HashMap,
-    fmt,
+    fmt, future,
     net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -14,6 +14,7 @@ use std::{
 
 use reqwest::{
     Response, StatusCode,
+    dns::{Addrs, Name, Resolve, Resolving},
     header::{ACCEPT, CONTENT_TYPE},
     redirect,
 };
@@ -100,8 +101,7 @@ impl ClientDocuments {
 
 impl Shared {
     async fn fetch(&self, id: &ClientId) -> Result<Arc<Client>, ClientError> {
-        let (url, addresses) = (id.url(), self.resolve(id).await?);
-        let host = url.host_str().unwrap_or_default();
+        let addresses = self.resolve(id).await?;
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(self.tls.as_ref().clone())
             .user_agent(concat!("matchwire/", env!("CARGO_PKG_VERSION")))
@@ -109,10 +109,10 @@ impl Shared {
             .no_proxy()
             // Otherwise the limit of bytes would not hold for what the document unpacks to.
             .no_gzip()
-            .resolve_to_addrs(host, &addresses)
+            .dns_resolver(Arc::new(Pinned(addresses)))
             .build()
             .expect("the TLS settings are of the rustls that the client is built with");
-        let request = client.get(url.clone()).header(ACCEPT, "application/json");
+        let request = client.get(id.url().clone()).header(ACCEPT, "application/json");
         let response = request.send().await.map_err(|_| ClientError::Unreachable)?;
         if response.status() != StatusCode::OK {
             return Err(ClientError::Status { status: response.status().as_u16() });
@@ -179,6 +179,16 @@ impl fmt::Debug for ClientDocuments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cached = self.shared.lock().len();
         f.debug_struct("ClientDocuments").field("cached", &cached).finish_non_exhaustive()
+    }
+}
+
+/// Resolves every name to the addresses that were checked, and asks nobody.
+struct Pinned(Vec<SocketAddr>);
+
+impl Resolve for Pinned {
+    fn resolve(&self, _: Name) -> Resolving {
+        let addresses: Addrs = Box::new(self.0.clone().into_iter());
+        Box::pin(future::ready(Ok(addresses)))
     }
 }
 

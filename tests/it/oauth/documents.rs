@@ -53,7 +53,9 @@ async fn unusable_documents_are_refused() {
     let of = |name: &str| document(id(name)).to_string();
     let moved = [(header::LOCATION, id("good"))];
     let padding = " ".repeat(5_120);
+    let named = format!("http://localhost:{}/named", address.port());
     let router = Router::new()
+        .route("/named", answer(json, document(named.clone()).to_string()))
         .route("/good", answer(json, of("good")))
         .route("/charset", answer("application/json; charset=utf-8", of("charset")))
         .route("/other", answer(json, of("good")))
@@ -78,4 +80,7 @@ async fn unusable_documents_are_refused() {
         assert_eq!(page.status, status, "{name}: {page:?}");
         assert!(page.body.contains(part), "{name}: {page:?}");
     }
+    let path = client.authorize_path(&[("client_id", &named)]);
+    let page = browser.get(&path).await;
+    assert_eq!(page.status, 200, "a host with a name: {page:?}");
 }

@@ -145,17 +145,3 @@ async fn connections_of_an_account_are_bounded() {
     assert!(is_admitted(&hub, access(1), "/mcp").await);
     assert!(is_admitted(&hub, access(2), "/mcp").await);
 }
-
-/// Short lifetimes, as the settings allow.
-#[tokio::test]
-async fn expired_code_yields_nothing() {
-    let short = ("OAUTH_CODE_MS", "1");
-    let hub = Hub::start_with(&["serve"], &[&QUICK[..], &[super::PRIVATE, short]].concat());
-    let (mut browser, _) = customer(&hub, "ann@example.org", 1).await;
-    let client = TestClient::start(&hub).await;
-    let location = client.allow(&mut browser, &client.authorize_path(&[])).await;
-    let code = parameter(&location, "code").expect("a code");
-    // The redirect and this request take more than a millisecond together.
-    let answer = client.redeem(&hub, &code, &[]).await;
-    assert_eq!((answer.status, &answer.json()["error"]), (400, &json!("invalid_grant")));
-}

@@ -1,6 +1,6 @@
 //! Submitted forms, after the check that they come from this site.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use axum::{
     Form,
@@ -56,8 +56,8 @@ impl Fields {
 
     /// Whether a name occurs more than once.
     pub(in crate::http) fn has_repeated(&self) -> bool {
-        let names = self.0.iter().map(|(name, _)| name);
-        names.enumerate().any(|(place, name)| self.0[..place].iter().any(|(own, _)| own == name))
+        let names: HashSet<_> = self.0.iter().map(|(name, _)| name).collect();
+        names.len() < self.0.len()
     }
 
     /// The fields of a query; empty if it cannot be read.
