@@ -79,6 +79,12 @@ impl RedirectUri {
         }
     }
 
+    /// Whether it leads to a website, rather than to a program on the customer's device.
+    #[must_use]
+    pub fn is_website(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
     /// The source expression that lets a form lead there, for a Content-Security-Policy.
     #[must_use]
     pub fn csp_source(&self) -> String {

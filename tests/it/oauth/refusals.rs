@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     site::{QUICK, customer},
-    support::Hub,
+    support::{Hub, between},
 };
 
 /// Nobody is sent to an address that the client's document does not name.
@@ -61,6 +61,13 @@ async fn other_errors_go_to_the_client() {
         assert_eq!(parameter(location, "state").as_deref(), Some("a state/?&"));
         assert_eq!(parameter(location, "iss"), Some(format!("http://{}", hub.address)));
     }
+    // Anybody can publish a document, so a website gets an error only by a click.
+    let website = ("redirect_uri", "https://app.example/callback");
+    let page = browser.get(&client.authorize_path(&[website, ("scope", "write")])).await;
+    assert_eq!((page.status, page.header("location")), (400, None), "{page:?}");
+    let link = between(&page.body, "class=\"button\" href=\"", "\"").expect("a link");
+    assert!(link.starts_with("https://app.example/callback?error=invalid_scope"), "{link}");
+    assert!(page.body.contains("Return to app.example"), "{page:?}");
     let denied = client.decide(&mut browser, &client.authorize_path(&[]), "deny").await;
     assert_eq!(parameter(&denied, "error").as_deref(), Some("access_denied"), "{denied}");
     assert_eq!(parameter(&denied, "code"), None);

@@ -136,7 +136,8 @@ impl AuthorizationError {
         }
     }
 
-    fn description(self) -> &'static str {
+    /// The error in words.
+    pub(in crate::http) fn description(self) -> &'static str {
         match self {
             Self::InvalidRequest(why) => why,
             Self::UnsupportedResponseType => "response_type must be code",

@@ -1,7 +1,8 @@
 //! `/oauth/authorize/`: a customer connects an application, or refuses to.
 //!
 //! Until the redirect URI of the request is verified, its errors are shown here and never redirected: the
-//! page must not send anybody to an address that a stranger has put into a link.
+//! page must not send anybody to an address that a stranger has put into a link. Later errors go back to the
+//! client, to a website only by a click.
 
 use std::sync::Arc;
 
@@ -69,6 +70,15 @@ struct ScopeRow {
 struct RefusalPage<'a> {
     shell: Shell<'a>,
     why: String,
+    /// The way back to the client, if the redirect URI was verified.
+    back: Option<BackLink>,
+}
+
+/// A link that reports the error to the client.
+#[derive(Debug)]
+struct BackLink {
+    url: String,
+    destination: String,
 }
 
 /// The outcome of reading a request.
@@ -164,9 +174,19 @@ async fn examine(
     match AuthorizationRequest::parse(&client, fields, &issuer) {
         Ok(Ok(request)) => Ok(Examination::Valid(client, request)),
         Ok(Err((redirect, error))) => {
-            Ok(Examination::Refused(see_other(&redirect.with_error(error))))
+            let url = redirect.with_error(error);
+            if !redirect.uri.is_website() {
+                return Ok(Examination::Refused(see_other(&url)));
+            }
+            // Anybody can publish a document. If every error were redirected, links to this page would take
+            // customers to any website without their doing (RFC 9700 section 4.11.2).
+            let back = BackLink { url, destination: redirect.uri.destination() };
+            let why = error.description().to_owned();
+            page(signed_in, StatusCode::BAD_REQUEST, why, Some(back))
         }
-        Err(UnverifiedRequest(why)) => page(signed_in, StatusCode::BAD_REQUEST, why.to_owned()),
+        Err(UnverifiedRequest(why)) => {
+            page(signed_in, StatusCode::BAD_REQUEST, why.to_owned(), None)
+        }
     }
 }
 
@@ -196,15 +216,16 @@ fn refusal(signed_in: &SignedIn, error: &ClientError) -> Result<Examination, Sit
         | ClientError::TooLong { .. }
         | ClientError::Document { .. } => StatusCode::BAD_REQUEST,
     };
-    page(signed_in, status, error.to_string())
+    page(signed_in, status, error.to_string(), None)
 }
 
 fn page(
     SignedIn { visit, .. }: &SignedIn,
     status: StatusCode,
     why: String,
+    back: Option<BackLink>,
 ) -> Result<Examination, SiteError> {
-    let shown = visit.show_as(status, &RefusalPage { shell: visit.shell(""), why });
+    let shown = visit.show_as(status, &RefusalPage { shell: visit.shell(""), why, back });
     shown.map(Examination::Refused)
 }
 
