@@ -9,8 +9,9 @@
 //! `founders`, `demo`; and [`FeedGrant`], for keys with which sources push.
 //!
 //! The life of an account: `registration`, `new_key`, `log_in` and `session`, `recovery`,
-//! `email_change`, `deletion`, [`Customer`]; [`OAuth`], by which applications act for an account; underneath them [`Email`], [`Password`] and its
-//! `hasher`, `link`, `secret`, [`Device`]; then [`Admin`], `directory` for operators, and `sweep`.
+//! `email_change`, `deletion`, [`Customer`]; [`OAuth`], by which applications act for an account;
+//! underneath them [`Email`], [`Password`] and its `hasher`, `link`, `secret`, [`Device`]; then
+//! [`Admin`], `directory` for operators, and `sweep`.
 
 mod addon;
 mod admin;

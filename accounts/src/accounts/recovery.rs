@@ -1,6 +1,7 @@
 //! Setting a new password: by a link if the old one was forgotten, or with the old one.
 //!
-//! Either way, all sessions end, connected applications are disconnected, all earlier links stop working, and the owner is notified by mail.
+//! Either way, all sessions end, connected applications are disconnected, all earlier links stop
+//! working, and the owner is notified by mail.
 
 use sqlx::AnyConnection;
 

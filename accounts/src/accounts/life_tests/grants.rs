@@ -134,7 +134,11 @@ async fn token_is_for_its_audience_only() {
 async fn scopes_narrow_the_caller_and_not_the_quota() {
     on_each_accounts(async |life| {
         let (account, key) = life.active(ME).await;
-        life.execute("INSERT INTO addons (account_id, addon, expires_us) SELECT id, 'odds', 9000000000000000 FROM accounts").await;
+        life.execute(
+            "INSERT INTO addons (account_id, addon, expires_us) \
+             SELECT id, 'odds', 9000000000000000 FROM accounts",
+        )
+        .await;
         life.accounts.broadcast_own_changes().await;
         let grants = TestGrants::of(&life);
         let code = grants.code(account, "football", NOW).await;
