@@ -34,7 +34,7 @@ use crate::{
     telemetry::{self, TelemetryError},
 };
 use accounts::{
-    Accounts, AccountsError, limits,
+    Accounts, AccountsError, OAuth, limits,
     mail::MailError,
     payments::{SetupError, sandbox::SandboxError},
     usage::{self, Flushes, Meter},
@@ -252,6 +252,8 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         catalogue,
         entitlement,
         payments: customers.payments,
+        oauth: OAuth::new(accounts.clone(), config.oauth.clone()),
+        clients: customers::client_documents(&config),
         limits: limits::Limits::new(&config.limits),
         proxies: proxies(&config),
         fanout: fanout.clone(),

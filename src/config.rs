@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 pub use accounts::config::{
-    AccountsConfig, LimitsConfig, MailConfig, PaymentsConfig, PepperSetting, ProductsConfig,
-    UsageConfig,
+    AccountsConfig, LimitsConfig, MailConfig, OAuthConfig, PaymentsConfig, PepperSetting,
+    ProductsConfig, UsageConfig,
 };
 use base::config::{BoundExceeded, FAULT_VARIABLE, SecretError, at_most};
 pub use database::DatabaseConfig;
@@ -50,6 +50,7 @@ pub struct Config {
     pub database: DatabaseConfig,
     pub archive: ArchiveConfig,
     pub accounts: AccountsConfig,
+    pub oauth: OAuthConfig,
     pub products: ProductsConfig,
     pub predictions: PredictionsConfig,
     pub signals: SignalsConfig,
@@ -302,7 +303,7 @@ impl Config {
             ("mcp.listen_resources_max", mcp.listen_resources_max as u64),
             ("mcp.watched_channels_max", mcp.watched_channels_max as u64),
         ];
-        let knobs = knobs.into_iter().chain(self.accounts.knobs());
+        let knobs = knobs.into_iter().chain(self.accounts.knobs()).chain(self.oauth.knobs());
         match knobs.chain(self.signals.knobs()).find(|&(_, value)| value == 0) {
             Some((name, _)) => Err(ConfigError::Zero { name }),
             None => Ok(()),
@@ -310,7 +311,7 @@ impl Config {
     }
 
     fn check_relations(&self) -> Result<(), ConfigError> {
-        let Self { server, mail, usage, hub, fanout, bench, ingest, demo, .. } = self;
+        let Self { server, mail, usage, hub, fanout, bench, ingest, demo, oauth, .. } = self;
         let bounds = [
             // What a crash may lose, and the month that is displayed.
             (("usage.flush_ms", usage.flush_ms), ("ten seconds", 10_000)),
@@ -327,6 +328,11 @@ impl Config {
                 ("ingest.body_bytes_max", ingest.body_bytes_max as u64),
             ),
             (("mail.retry_ms", mail.retry_ms), ("mail.retry_max_ms", mail.retry_max_ms)),
+            // A refresh token outlives the access token that it replaces.
+            (
+                ("oauth.access_token_minutes", oauth.access_token_minutes.into()),
+                ("oauth.refresh_token_days", u64::from(oauth.refresh_token_days) * 24 * 60),
+            ),
             // One turn cannot write more than the outbox holds.
             (
                 ("fanout.write_bytes_max", fanout.write_bytes_max as u64),

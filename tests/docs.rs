@@ -106,7 +106,7 @@ fn every_metric_is_documented_and_every_documented_one_exists() {
 fn every_setting_that_is_named_exists() {
     let sections = [
         "server", "tls", "database", "accounts", "mail", "payments", "limits", "usage", "hub",
-        "fanout", "demo", "bench", "feeds", "images", "ingest", "log",
+        "fanout", "demo", "bench", "feeds", "images", "ingest", "log", "oauth",
     ];
     for name in [PROTOCOL, OPERATING, INGEST, ACCOUNTS, PAYMENTS]
         .into_iter()

@@ -1,8 +1,9 @@
-//! The settings of accounts, products, payments, mail, limits and usage.
+//! The settings of accounts, products, payments, mail, OAuth, limits and usage.
 
 mod accounts;
 mod limits;
 mod mail;
+mod oauth;
 mod payments;
 mod products;
 mod usage;
@@ -11,6 +12,7 @@ pub use self::{
     accounts::{AccountsConfig, PepperSetting},
     limits::LimitsConfig,
     mail::MailConfig,
+    oauth::OAuthConfig,
     payments::PaymentsConfig,
     products::ProductsConfig,
     usage::UsageConfig,

@@ -34,6 +34,12 @@
 //! renders the mail with its link at that moment, and sends it. Delivery is at least once, with the same
 //! `Message-ID`.
 //!
+//! # Connected applications
+//!
+//! `OAuth` keeps the grants by which applications use the MCP servers for a customer. A grant is a row of
+//! the table of keys, so everything that changes or revokes keys covers it. `clients` fetches the metadata
+//! documents by which applications identify themselves, from public addresses only.
+//!
 //! # Usage and limits
 //!
 //! The fan-out reports deliveries and socket time at each beat and at the end; handlers report requests.
@@ -45,10 +51,13 @@
 //! | CPU time of an account's requests | `limits.account_cpu_percent`, `limits.account_cpu_burst_ms`, `limits.account_waiting_max` | they queue; then 429 |
 //! | password hashes at a time; waiting | `accounts.password_hashes_max`; `accounts.password_waiting_max` | they queue; then 503 |
 //! | PayPal webhook checks | 2 per account, 4 for all unknown orders, `payments.webhook_checks_per_minute` | 503; PayPal repeats |
+//! | grants of an account | `oauth.grants_max_per_account` | the one not used for the longest time is revoked |
+//! | client documents: bytes, time, fetched at a time, cached | `oauth.client_bytes_max`, `oauth.client_timeout_ms`, `oauth.client_fetches_max`, `oauth.clients_cached_max` | refused; refused; refused; the oldest is dropped |
 //! | usage counters | `usage.entries_max` | not counted, and reported by a metric |
 
 mod accounts;
 pub mod books;
+pub mod clients;
 pub mod config;
 pub mod limits;
 pub mod mail;

@@ -1,4 +1,4 @@
-//! Keys of the hub in foreign text.
+//! Keys and tokens of the hub in foreign text.
 
 use std::borrow::Cow;
 
@@ -8,6 +8,13 @@ pub const LABEL: &str = "mw_";
 /// How a feed's key begins: neither kind can be mistaken for the other.
 pub const FEED_LABEL: &str = "mwf_";
 
+/// How the tokens of a connected application begin: the code, the access token, the refresh token.
+pub const CODE_LABEL: &str = "mwc_";
+pub const ACCESS_LABEL: &str = "mwa_";
+pub const REFRESH_LABEL: &str = "mwr_";
+
+const LABELS: [&str; 5] = [LABEL, FEED_LABEL, CODE_LABEL, ACCESS_LABEL, REFRESH_LABEL];
+
 /// Hexadecimal digits of a key that may be printed: 32 bits, enough to identify it, and no help in guessing it.
 pub const PUBLIC_DIGITS: usize = 8;
 
@@ -16,7 +23,7 @@ pub const PUBLIC_DIGITS: usize = 8;
 #[must_use]
 pub fn redact_keys(bytes: &[u8]) -> Cow<'_, [u8]> {
     let mut redacted = Cow::Borrowed(bytes);
-    for label in [LABEL.as_bytes(), FEED_LABEL.as_bytes()] {
+    for label in LABELS.map(str::as_bytes) {
         let places = bytes.windows(label.len()).enumerate().filter(|(_, own)| *own == label);
         for (place, _) in places {
             let digits = place + label.len();

@@ -38,13 +38,23 @@ pub fn client(authority: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError>
     if roots.is_empty() {
         return Err(TrustError::NoAuthority);
     }
+    Ok(trusting(roots))
+}
+
+/// A configuration that trusts no certificate, for peers that are reached without TLS.
+#[must_use]
+pub fn without_authorities() -> Arc<ClientConfig> {
+    trusting(RootCertStore::empty())
+}
+
+fn trusting(roots: RootCertStore) -> Arc<ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("ring offers the default versions")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    Ok(Arc::new(config))
+    Arc::new(config)
 }
 
 /// The configuration for plain HTTP: no certificate is ever checked, and none would be accepted.

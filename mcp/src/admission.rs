@@ -1,21 +1,37 @@
 //! What a caller may use, and what a call counts as.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use accounts::{
-    Addon, Caller, Micros,
+    Accounts, Addon, Caller, KeyId, Micros,
     limits::{Limits, QuotaStatus},
     products::{Catalogue, Product},
     usage::{Call, Meter},
 };
 use base::clock;
+use tokio::{sync::broadcast, time::sleep};
 use tracing::warn;
 
 use crate::refusal::Refusal;
 
+/// How often a stream's caller is checked without a change: add-ons end by time.
+const CHECK_EVERY: Duration = Duration::from_secs(60);
+
+/// Waits for a change of this key, or of one that was missed.
+async fn changed(changes: &mut broadcast::Receiver<KeyId>, own: KeyId) {
+    loop {
+        match changes.recv().await {
+            Ok(key) if key != own => {}
+            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
 /// The accounts' side of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
+    pub accounts: Accounts,
     pub catalogue: Arc<Catalogue>,
     pub limits: Limits,
     pub meter: Meter,
@@ -60,6 +76,10 @@ impl Admission {
     /// If it lacks the add-on.
     pub(crate) fn check(&self, caller: &Caller, product: Product) -> Result<(), Refusal> {
         let now: Micros = clock::wall();
+        // What is free for a time is not in the scopes of every access token.
+        if let Some(addon) = product.addon().filter(|addon| !caller.may_use(*addon)) {
+            return Err(Refusal::scope(addon));
+        }
         match self.catalogue.needs(product, now) {
             Some(addon)
                 if !caller.has(addon, now) && self.limits.quota(caller, product, now).is_none() =>
@@ -67,6 +87,37 @@ impl Admission {
                 Err(self.lacks(addon))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Completes when the caller may no longer use this product: its key is revoked, its access token or its
+    /// add-on ends. A stream outlasts the check of its request.
+    pub(crate) async fn until_withdrawn(&self, caller: Caller, product: Product) {
+        let mut changes = self.accounts.changes();
+        let mut caller = caller;
+        loop {
+            // A key may have been revoked before the changes were received.
+            match self.accounts.renew(&caller).await {
+                Ok(Some(renewed)) => caller = renewed,
+                Ok(None) => return,
+                // Without the database nobody is cut off.
+                Err(error) => warn!(error = &error as &dyn Error, "a caller cannot be read again"),
+            }
+            let now = clock::wall();
+            if self.check(&caller, product).is_err() {
+                return;
+            }
+            let addon = self.catalogue.needs(product, now).and_then(|addon| caller.expiry(addon));
+            let ends = [caller.token_expires(), addon].into_iter().flatten().min();
+            let left = ends.and_then(|ends| u64::try_from(ends - now).ok());
+            let is_over = ends.is_some_and(|ends| ends <= now);
+            if is_over {
+                return;
+            }
+            tokio::select! {
+                () = changed(&mut changes, caller.key) => {}
+                () = sleep(left.map_or(CHECK_EVERY, Duration::from_micros).min(CHECK_EVERY)) => {}
+            }
         }
     }
 

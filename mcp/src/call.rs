@@ -384,6 +384,9 @@ impl Call<'_> {
             data = waited => data?,
             () = context.ct.cancelled() => return Err(Refusal::unavailable()),
             () = shared.parts.stop.cancelled() => return Err(Refusal::unavailable()),
+            () = shared.admission.until_withdrawn(*self.caller, self.server.kind.product) => {
+                return Err(Refusal::new("authentication_required", "The key or its add-on has ended."));
+            }
         };
         let state = match arguments.id("match_id") {
             Some(id) => at(&self.state_of(id), &data["positions"][&names[0]]),

@@ -60,7 +60,7 @@ mod wait;
 
 use std::{convert::Infallible, fmt, sync::Arc};
 
-use accounts::{limits::Limits, products::Catalogue, usage::Meter};
+use accounts::{Accounts, limits::Limits, products::Catalogue, usage::Meter};
 use axum::{Router, body::Body, extract::Request};
 use history::query::History;
 use hub::pipeline::HubHandle;
@@ -89,6 +89,7 @@ pub struct McpParts {
     pub openapi: Value,
     pub history: History,
     pub hub: HubHandle,
+    pub accounts: Accounts,
     pub catalogue: Arc<Catalogue>,
     pub limits: Limits,
     pub meter: Meter,
@@ -140,6 +141,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts) -> Router<S> {
         rest: Rest::new(parts.rest.clone()),
         live: Live::new(parts.hub.clone()),
         admission: Admission {
+            accounts: parts.accounts.clone(),
             catalogue: Arc::clone(&parts.catalogue),
             limits: parts.limits.clone(),
             meter: parts.meter.clone(),

@@ -121,6 +121,7 @@ impl Server {
         tokio::select! {
             result = notify => result,
             () = subscription.cancelled() => Ok(()),
+            () = self.shared.admission.until_withdrawn(caller, self.kind.product) => Ok(()),
             // The final result tells the client that the stream ended in order.
             () = self.shared.parts.stop.cancelled() => Ok(()),
         }

@@ -58,6 +58,18 @@ impl Refusal {
         .with("pricing_url", format!("{public_url}/pricing/"))
     }
 
+    /// The access token does not cover what an add-on pays for.
+    pub(crate) fn scope(addon: Addon) -> Self {
+        let addon = addon.as_str();
+        Self::new(
+            "insufficient_scope",
+            format!(
+                "The access token was not granted the scope {addon}. Connect again and allow it."
+            ),
+        )
+        .with("scope", addon)
+    }
+
     /// The day's quota is used up.
     pub(crate) fn exhausted(status: &QuotaStatus, public_url: &str) -> Self {
         Self::new(

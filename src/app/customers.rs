@@ -1,18 +1,22 @@
 //! Starts the services for customers: mail and payments.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::{sync::watch, task::JoinHandle};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::{AppError, RunMode, mail};
 use crate::config::{Config, PaymentsConfig};
 use accounts::{
     Accounts,
+    clients::ClientDocuments,
     payments::{Payments, sandbox::Sandbox},
     products::Catalogue,
 };
-use base::supervisor::{self, Lifetime};
+use base::{
+    supervisor::{self, Lifetime},
+    tls,
+};
 
 /// The running services.
 pub(super) struct Customers {
@@ -65,6 +69,16 @@ pub(super) async fn stop(mut tasks: Vec<JoinHandle<()>>, patience: Duration) {
         info!("a mail or a payment was interrupted");
         tasks.iter().for_each(JoinHandle::abort);
     }
+}
+
+/// The metadata documents of applications that customers connect.
+pub(super) fn client_documents(config: &Config) -> ClientDocuments {
+    let tls = tls::client(None).unwrap_or_else(|error| {
+        // Nothing else needs an authority.
+        warn!(error = &error as &dyn Error, "no application can be connected by OAuth");
+        tls::without_authorities()
+    });
+    ClientDocuments::new(tls, &config.oauth)
 }
 
 /// The payment settings; those of the sandbox in a demo without any.

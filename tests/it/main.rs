@@ -32,6 +32,7 @@ mod live_sockets;
 mod mail;
 mod mcp_bridge;
 mod money;
+mod oauth;
 mod odds_api;
 mod payments;
 mod proxies;

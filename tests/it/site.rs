@@ -57,7 +57,7 @@ async fn register<'a>(hub: &'a Hub, email: &str) -> Browser<'a> {
 
 /// Registers, follows the link in the same browser, and takes the key from the dashboard. `nth`
 /// counts the registrations on this hub.
-async fn customer<'a>(hub: &'a Hub, email: &str, nth: usize) -> (Browser<'a>, String) {
+pub(crate) async fn customer<'a>(hub: &'a Hub, email: &str, nth: usize) -> (Browser<'a>, String) {
     let mut browser = register(hub, email).await;
     let link = mailed(hub, "/verify/", nth).await;
     let answer = browser.get(&link).await;

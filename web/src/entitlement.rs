@@ -88,7 +88,8 @@ impl Entitlement {
 
     fn classes(&self, caller: &Caller, now: Micros) -> Classes {
         let odds_are_free = self.catalogue.needs(Product::Odds, now).is_none();
-        let has = |addon| caller.has(addon, now) || addon == Addon::Odds && odds_are_free;
+        let is_free = |addon| addon == Addon::Odds && odds_are_free && caller.may_use(addon);
+        let has = |addon| caller.has(addon, now) || is_free(addon);
         let classes = SOLD.iter().filter(|(addon, _)| has(*addon)).map(|(_, class)| *class);
         classes.fold(Classes::NONE, Classes::and)
     }

@@ -59,6 +59,13 @@ impl Cache {
         }
     }
 
+    /// Evicts the key or token with this stored hash.
+    pub(super) fn remove(&self, stored: &[u8]) {
+        if let Some(hash) = KeyHash::of_stored(stored) {
+            self.callers.remove(&hash);
+        }
+    }
+
     /// Evicts these keys. Answers that are being read at this moment are not stored.
     pub(super) fn forget(&self, keys: &HashSet<KeyId>) {
         self.generation.fetch_add(1, Ordering::SeqCst);
@@ -92,6 +99,7 @@ mod tests {
             account: AccountId(1),
             key: KeyId(key),
             addons: Addons::default(),
+            token: None,
             generation: cache.generation(),
         }
     }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{Addon, Addons, Micros, cache::Generation, store::StoredKey};
+use super::{Addon, Addons, Micros, Scopes, cache::Generation, store::StoredKey};
+use crate::products::Product;
 
 /// An account. Ids are never reused and mean nothing outside this database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,7 +16,7 @@ impl fmt::Display for AccountId {
     }
 }
 
-/// The id of a key of an account. It does not help to find the key itself.
+/// The id of a key of an account, or of the grant of a connected application. It does not help to find the key itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyId(pub(super) i64);
 
@@ -41,33 +42,61 @@ impl KeyId {
     }
 }
 
-/// An account that has presented a valid key, as of its last read.
+/// An account that has presented a valid key or access token, as of its last read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
     pub account: AccountId,
     pub key: KeyId,
+    /// Those of the account. What the caller may use of them, [`Self::has`] answers.
     pub addons: Addons,
+    /// What an access token narrows; `None` for a key.
+    pub(super) token: Option<TokenAccess>,
     /// The generation of the read; lets [`super::Accounts::renew`] detect that nothing has changed since.
     pub(super) generation: Generation,
 }
 
+/// What an access token gives access to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TokenAccess {
+    pub(super) scopes: Scopes,
+    /// The product whose MCP server accepts it.
+    pub(super) audience: Product,
+    pub(super) expires: Micros,
+}
+
 impl Caller {
-    /// Whether the account has the add-on and it has not expired.
+    /// Whether the account has the add-on, it has not expired, and the scopes of an access token
+    /// cover it.
     #[must_use]
     pub fn has(&self, addon: Addon, now: Micros) -> bool {
-        self.addons.has(addon, now)
+        self.may_use(addon) && self.addons.has(addon, now)
     }
 
-    /// When the add-on ends or ended; `None` if the account never had it.
+    /// Whether the scopes of an access token cover what an add-on pays for, whether the account has
+    /// the add-on or not. Keys cover everything. What is free for a time needs this check too.
+    #[must_use]
+    pub fn may_use(&self, addon: Addon) -> bool {
+        self.token.is_none_or(|token| token.scopes.cover(addon))
+    }
+
+    /// When the add-on ends or ended for this caller; `None` if the account never had it, or if the
+    /// scopes do not cover it.
     #[must_use]
     pub fn expiry(&self, addon: Addon) -> Option<Micros> {
-        self.addons.expiry(addon)
+        self.addons.expiry(addon).filter(|_| self.may_use(addon))
+    }
+
+    /// When an access token expires; `None` for a key, which does not. What outlasts the request,
+    /// such as a stream, must end then.
+    #[must_use]
+    pub fn token_expires(&self) -> Option<Micros> {
+        self.token.map(|token| token.expires)
     }
 
     /// `None` for a revoked key, and for every key of a blocked account.
     pub(super) fn from_stored(stored: &StoredKey, generation: Generation) -> Option<Self> {
         let StoredKey { account, key, addons, .. } = *stored;
         let works = stored.revoked.is_none() && stored.blocked.is_none();
-        works.then_some(Self { account, key, addons, generation })
+        works.then_some(Self { account, key, addons, token: None, generation })
     }
 }

@@ -131,6 +131,11 @@ fn is_label_and_hex(text: &str, label: &str, digits: usize) -> bool {
 pub(super) struct KeyHash([u8; 32]);
 
 impl KeyHash {
+    /// A stored one; `None` if it has another length.
+    pub(super) fn of_stored(stored: &[u8]) -> Option<Self> {
+        stored.try_into().ok().map(Self)
+    }
+
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -177,6 +182,12 @@ impl Pepper {
         self.mac(key.0.as_bytes())
     }
 
+    /// The keyed hash of a token of a connected application, or of its beginning. It cannot be the
+    /// hash of a key, because tokens begin differently.
+    pub(super) fn hash_token(&self, token: &str) -> KeyHash {
+        self.mac(token.as_bytes())
+    }
+
     /// A fingerprint that identifies the pepper without revealing it. It cannot be the hash of a
     /// key, because its input is not a well-formed one.
     pub(super) fn mark(&self) -> String {
@@ -212,7 +223,7 @@ mod tests {
             assert_eq!(base::redact::redact_keys(text.as_bytes()), expected.as_bytes(), "{text}");
         };
         let (public, secret) = ("1f09c3d2", "0a".repeat(20));
-        for label in ["mw_", "mwf_"] {
+        for label in ["mw_", "mwf_", "mwc_", "mwa_", "mwr_"] {
             let (text, expected) = (
                 format!("{{\"token\":\"{label}{public}{secret}\", caf\u{e9}"),
                 format!("{{\"token\":\"{label}{public}{}\", caf\u{e9}", "*".repeat(40)),

@@ -9,8 +9,9 @@
 //! `founders`, `demo`; and [`FeedGrant`], for keys with which sources push.
 //!
 //! The life of an account: `registration`, `new_key`, `log_in` and `session`, `recovery`,
-//! `email_change`, `deletion`, [`Customer`]; underneath them [`Email`], [`Password`] and its
-//! `hasher`, `link`, `secret`, [`Device`]; then [`Admin`], `directory` for operators, and `sweep`.
+//! `email_change`, `deletion`, [`Customer`]; [`OAuth`], by which applications act for an account;
+//! underneath them [`Email`], [`Password`] and its `hasher`, `link`, `secret`, [`Device`]; then
+//! [`Admin`], `directory` for operators, and `sweep`.
 
 mod addon;
 mod admin;
@@ -34,6 +35,7 @@ pub(crate) mod ledger;
 mod link;
 mod log_in;
 mod new_key;
+mod oauth;
 mod password;
 mod recovery;
 mod registration;
@@ -64,6 +66,10 @@ pub use self::{
     ledger::{LedgerEntry, LedgerKind},
     link::LinkOutcome,
     log_in::{LogInOutcome, ReauthOutcome},
+    oauth::{
+        CodeChallenge, CodeRedemption, ConnectedApp, Consent, IssuedTokens, OAuth, RefreshRequest,
+        Scope, Scopes, Token, TokenRefusal,
+    },
     password::{NewPassword, Password, WeakPassword},
     registration::{Requester, VerificationOutcome},
     secret::{SessionSecret, Visitor},
@@ -300,7 +306,8 @@ impl Accounts {
             return Ok(Some(*caller));
         }
         let stored = self.shared.store.key_by_id(caller.key).await?;
-        Ok(stored.and_then(|stored| Caller::from_stored(&stored, generation)))
+        let renewed = stored.and_then(|stored| Caller::from_stored(&stored, generation));
+        Ok(renewed.map(|renewed| Caller { token: caller.token, ..renewed }))
     }
 
     /// A value that is stored with this database, such as an epoch that must outlive a restart.

@@ -1,11 +1,12 @@
 //! Setting a new password: by a link if the old one was forgotten, or with the old one.
 //!
-//! Either way, all sessions end, all earlier links stop working, and the owner is notified by mail.
+//! Either way, all sessions end, connected applications are disconnected, all earlier links stop
+//! working, and the owner is notified by mail.
 
 use sqlx::AnyConnection;
 
 use super::{
-    AccountId, Accounts, AccountsError, Email, LinkOutcome, Micros, NewPassword, Password,
+    AccountId, Accounts, AccountsError, Email, KeyId, LinkOutcome, Micros, NewPassword, Password,
     ReauthOutcome, Requester,
     link::{LinkCheck, LinkKind},
     store::{self, Effect, StoredAccount},
@@ -70,8 +71,9 @@ impl Accounts {
             LinkCheck::Valid(account) => account,
             LinkCheck::Rejected(outcome) => return Ok(outcome),
         };
-        replace_password(&mut tx, &account, &password, now).await?;
+        let revoked = replace_password(&mut tx, &account, &password, now).await?;
         tx.commit().await?;
+        self.broadcast_grants(revoked).await;
         Ok(LinkOutcome::Done)
     }
 
@@ -96,22 +98,25 @@ impl Accounts {
             return Ok(ReauthOutcome::WrongPassword);
         };
         store::void_links(&mut tx, account.id, now).await?;
-        replace_password(&mut tx, &account, &password, now).await?;
+        let revoked = replace_password(&mut tx, &account, &password, now).await?;
         tx.commit().await?;
+        self.broadcast_grants(revoked).await;
         Ok(ReauthOutcome::Done)
     }
 }
 
+/// Returns the grants that it has revoked.
 async fn replace_password(
     tx: &mut AnyConnection,
     account: &StoredAccount,
     password: &str,
     now: Micros,
-) -> Result<(), sqlx::Error> {
+) -> Result<Vec<KeyId>, sqlx::Error> {
     store::set_password(&mut *tx, account.id, password).await?;
     store::remove_sessions(&mut *tx, account.id).await?;
-    match &account.email {
-        Some(email) => mail::enqueue(tx, email, MailKind::PasswordChanged, None, now).await,
-        None => Ok(()),
+    let revoked = store::revoke_all_grants(&mut *tx, account.id, now).await?;
+    if let Some(email) = &account.email {
+        mail::enqueue(tx, email, MailKind::PasswordChanged, None, now).await?;
     }
+    Ok(revoked)
 }

@@ -7,6 +7,7 @@ mod accounts;
 mod admins;
 mod directory;
 mod feeds;
+mod grants;
 mod links;
 mod sessions;
 
@@ -21,6 +22,10 @@ pub(super) use self::{
     admins::{StoredAdmin, lock_admin, set_admin_password},
     directory::Wanted,
     feeds::StoredFeedKey,
+    grants::{
+        NewGrant, NewTokens, StoredGrant, grant_by_prefix, insert_grant, issue_tokens,
+        keep_newest_grants, remove_ended_grants, revoke_all_grants, revoke_grant,
+    },
     links::{
         Effect, StoredLink, insert_link, registered_password, remove_links, remove_old_links,
         use_link, void_links,
@@ -85,7 +90,7 @@ impl AccountStore {
     }
 
     pub(super) async fn all_keys(&self) -> Result<Vec<StoredKey>, sqlx::Error> {
-        let rows = sqlx::query_as("SELECT * FROM key_addons ORDER BY key_id")
+        let rows = sqlx::query_as("SELECT * FROM key_addons WHERE is_grant = 0 ORDER BY key_id")
             .fetch_all(self.database.pool())
             .await?;
         Ok(gather_keys(rows))

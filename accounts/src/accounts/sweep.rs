@@ -1,5 +1,5 @@
 //! Removes obsolete rows from time to time: ended sessions, links that expired long ago, accounts
-//! whose address was never confirmed.
+//! whose address was never confirmed, ended grants.
 
 use std::time::Duration;
 
@@ -18,6 +18,9 @@ const EVERY: Duration = Duration::from_secs(60 * 60);
 /// An expired link is retained this long, so that its page can say why it does not work.
 const LINKS_KEPT: Micros = 30 * DAY_US;
 
+/// An ended grant is retained this long, so that every process has noticed its end.
+const GRANTS_KEPT: Micros = DAY_US;
+
 /// What a sweep removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SweepResult {
@@ -25,6 +28,8 @@ pub struct SweepResult {
     pub links: u64,
     /// Unconfirmed accounts.
     pub accounts: u64,
+    /// Ended grants of connected applications.
+    pub grants: u64,
 }
 
 impl Accounts {
@@ -42,8 +47,9 @@ impl Accounts {
         let sessions = store::remove_ended_sessions(&mut tx, idle_since, now).await?;
         let links = store::remove_old_links(&mut tx, now.saturating_sub(LINKS_KEPT)).await?;
         let accounts = store::remove_unconfirmed(&mut tx, unconfirmed_since, now).await?;
+        let grants = store::remove_ended_grants(&mut tx, now.saturating_sub(GRANTS_KEPT)).await?;
         tx.commit().await?;
-        Ok(SweepResult { sessions, links, accounts })
+        Ok(SweepResult { sessions, links, accounts, grants })
     }
 
     /// Sweeps at once and then every hour, until `stopped` turns true.

@@ -48,6 +48,12 @@ pub struct LimitsConfig {
     /// Requests per hour from one address that send a mail to one recipient, including
     /// registrations. Default 4. A browser that the account knows has the same limit for itself.
     pub mails_per_hour_by_email: u32,
+    /// Requests per minute of one address for tokens of connected applications, and to revoke them.
+    /// Default 300: a provider of agents connects many customers from few addresses.
+    pub token_requests_per_minute: u32,
+    /// Metadata documents of applications that one address lets the hub fetch per hour. Default 60.
+    /// Documents in the cache do not count.
+    pub client_documents_per_hour: u32,
     /// Addresses that are tracked separately for each of these limits. Default 100000, about 100
     /// bytes each. Beyond that, groups of addresses share an allowance.
     pub addresses_max: usize,
@@ -70,6 +76,8 @@ impl Default for LimitsConfig {
             registrations_per_hour: 30,
             mails_per_hour: 20,
             mails_per_hour_by_email: 4,
+            token_requests_per_minute: 300,
+            client_documents_per_hour: 60,
             addresses_max: 100_000,
         }
     }

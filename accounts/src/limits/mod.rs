@@ -51,6 +51,8 @@ struct Shared {
     mails: Option<Buckets>,
     mails_by_email: Option<Buckets>,
     mails_by_device: Option<Buckets>,
+    token_requests: Option<Buckets>,
+    client_documents: Option<Buckets>,
     football_per_day: u64,
     tennis_taster_per_day: u64,
 }
@@ -79,6 +81,8 @@ impl Limits {
                 mails: buckets(per_hour(config.mails_per_hour)),
                 mails_by_email: buckets(per_hour(config.mails_per_hour_by_email)),
                 mails_by_device: buckets(per_hour(config.mails_per_hour_by_email)),
+                token_requests: buckets(per_minute(config.token_requests_per_minute)),
+                client_documents: buckets(per_hour(config.client_documents_per_hour)),
                 football_per_day: config.football_per_day.into(),
                 tennis_taster_per_day: config.tennis_taster_per_day.into(),
             }),
@@ -202,12 +206,31 @@ impl Limits {
         take_of(self.shared.mails_by_email.as_ref(), (Origin::from(address), email))
     }
 
+    /// Counts a request from this address for tokens of a connected application.
+    ///
+    /// # Errors
+    ///
+    /// If there were too many.
+    pub fn token_request(&self, address: IpAddr) -> Result<(), RetryAfter> {
+        take(self.shared.token_requests.as_ref(), address)
+    }
+
+    /// Counts a metadata document that is fetched for a visitor from this address.
+    ///
+    /// # Errors
+    ///
+    /// If there were too many.
+    pub fn client_document(&self, address: IpAddr) -> Result<(), RetryAfter> {
+        take(self.shared.client_documents.as_ref(), address)
+    }
+
     /// The daily quota of a request of this caller; `None` if there is none, as for paying
     /// customers.
     #[must_use]
     pub fn quota(&self, caller: &Caller, product: Product, now: Micros) -> Option<Quota> {
         let Shared { football_per_day, tennis_taster_per_day, .. } = *self.shared;
-        let pays = || caller.addons.iter().any(|(addon, _)| caller.has(addon, now));
+        // Of the account, whatever an access token covers.
+        let pays = || caller.addons.iter().any(|(addon, _)| caller.addons.has(addon, now));
         let quota = match product {
             Product::Football if !pays() => (Allowance::Football, football_per_day),
             Product::Tennis if !caller.has(Addon::Sports, now) => {

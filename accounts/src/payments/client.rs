@@ -6,7 +6,7 @@
 use std::{error::Error, sync::Arc, time::Duration};
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use serde_json::Value;
 use tokio::time::sleep;
 use tracing::warn;
@@ -159,15 +159,4 @@ fn unreachable(error: &reqwest::Error) -> ProviderError {
     }
     let why = innermost.map_or_else(|| "no reason is known".to_owned(), ToString::to_string);
     ProviderError::Unreachable { why }
-}
-
-/// Trusts no certificate, for providers that are reached without TLS.
-pub(super) fn no_tls() -> Arc<ClientConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("ring offers the default versions")
-        .with_root_certificates(RootCertStore::empty())
-        .with_no_client_auth();
-    Arc::new(config)
 }

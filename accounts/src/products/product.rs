@@ -98,6 +98,20 @@ impl Product {
         }
     }
 
+    /// The product whose MCP server has this path, with or without a slash at its end. Unlike
+    /// [`Self::of_path`] it knows only the servers themselves, and no other product has one.
+    #[must_use]
+    pub fn of_mcp_path(path: &str) -> Option<Self> {
+        let path = path.strip_prefix('/')?;
+        match path.strip_suffix('/').unwrap_or(path) {
+            "mcp" | "api/mcp" => Some(Self::Football),
+            path => {
+                let sport = Self::named(path.strip_suffix("/mcp")?)?;
+                (sport.addon() == Some(Addon::Sports)).then_some(sport)
+            }
+        }
+    }
+
     /// The add-on it requires; `None` if every account has it. The odds may be free for a time: see
     /// [`super::Catalogue::needs`].
     #[must_use]
@@ -161,6 +175,33 @@ mod tests {
             "/websocket/api/",
             "/football/api/v2/",
             "/stream/v1",
+        ] {
+            check(path, None);
+        }
+    }
+
+    #[test]
+    fn mcp_servers_are_known_by_their_exact_path() {
+        let check = |path: &str, expected| {
+            assert_eq!(Product::of_mcp_path(path), expected, "{path}");
+        };
+        for path in ["/mcp", "/mcp/", "/api/mcp", "/api/mcp/"] {
+            check(path, Some(Product::Football));
+        }
+        check("/tennis/mcp", Some(Product::Tennis));
+        check("/horseracing/mcp/", Some(Product::Horseracing));
+        for path in [
+            "",
+            "/",
+            "mcp",
+            "/mcp//",
+            "//mcp",
+            "/mcp/x",
+            "/football/mcp",
+            "/odds/mcp",
+            "/websocket/mcp",
+            "/tennis/mcp/x",
+            "/tennis/api/mcp",
         ] {
             check(path, None);
         }

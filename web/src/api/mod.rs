@@ -45,7 +45,7 @@ use crate::{
     predict::Predictor,
     products::{Catalogue, Product},
 };
-use accounts::Caller;
+use accounts::{Addon, Caller};
 use history::{query::History, signal_board::SignalBoard};
 use record::{Key, MatchRecord};
 
@@ -85,11 +85,11 @@ pub struct ApiParts {
 
 impl Api {
     /// Whether the caller has prices by bookmaker, which the odds product adds. All accounts see the
-    /// consensus.
+    /// consensus. An access token needs the scope `odds`, even while the odds are free.
     #[must_use]
     pub fn sees_bookmakers(&self, caller: &Caller, now: Micros) -> bool {
         let needed = self.catalogue.needs(Product::Odds, now);
-        needed.is_none_or(|addon| caller.has(addon, now))
+        caller.may_use(Addon::Odds) && needed.is_none_or(|addon| caller.has(addon, now))
     }
 
     /// Everything known of a match: its current state while it is in play, else its archived one.

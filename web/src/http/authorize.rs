@@ -22,6 +22,7 @@ use super::{
     credential::{self, Credential, PresentedCredential, QueryCredentials},
     error::{HttpError, MissingAddon},
     mcp,
+    oauth::{self, McpResource},
 };
 use crate::{
     clock,
@@ -48,16 +49,20 @@ pub(super) async fn authorize(
     product: Product,
     request: &mut Request,
 ) -> Result<Admission, Response> {
-    let in_query: Option<&QueryCredentials> = request.extensions().get();
-    let presented = credential::of_rest(request.headers(), in_query);
+    let presented = credential::of_rest(request.headers(), request.extensions().get());
+    let in_query = request.extensions().get::<QueryCredentials>().is_some();
+    let is_mcp = request.extensions().get::<McpResource>().is_some();
     let path = request.uri().path();
-    let is_mcp = mcp::is_mcp(path);
-    if is_mcp && in_query.is_some() {
-        let public_url = shared.parts.public_url.clone();
-        return Err(HttpError::TokenInUrl { public_url }.into_response());
-    }
     let call = call(path).filter(|_| shared.paths.contains(path));
-    match check_access(shared, AccessRequest { product, peer, presented, call }).await {
+    let has_credential = presented != PresentedCredential::Nothing;
+    let access = AccessRequest { product, peer, presented, accepts_tokens: is_mcp, call };
+    let checked = if is_mcp && in_query {
+        // It could end up in a log.
+        Err(HttpError::TokenInUrl { public_url: shared.parts.public_url.clone() })
+    } else {
+        check_access(shared, access).await
+    };
+    match checked {
         Ok((caller, admission)) => {
             request.extensions_mut().insert(caller);
             if is_mcp {
@@ -68,7 +73,12 @@ pub(super) async fn authorize(
         }
         Err(error) => {
             counter!("matchwire_requests_refused_total", "reason" => error.reason()).increment(1);
-            Err(error.into_response())
+            let mut response = error.into_response();
+            if let Some(resource) = request.extensions().get::<McpResource>() {
+                let base = oauth::base(shared, request.headers());
+                resource.challenge(&base, has_credential, &mut response);
+            }
+            Err(response)
         }
     }
 }
@@ -78,21 +88,27 @@ struct AccessRequest {
     product: Product,
     peer: Peer,
     presented: PresentedCredential,
+    /// Whether access tokens are accepted besides keys.
+    accepts_tokens: bool,
     call: Option<Call>,
 }
 
-/// The order decides which answer a request gets when several apply: 429 for the address, 401, 402, 429 for
-/// the account's work, 429 for the day.
+/// The order decides which answer a request gets when several apply: 429 for the address, 401, 403 for the
+/// scopes of an access token, 402, 429 for the account's work, 429 for the day.
 async fn check_access(
     shared: &Shared,
-    AccessRequest { product, peer, presented, call }: AccessRequest,
+    AccessRequest { product, peer, presented, accepts_tokens, call }: AccessRequest,
 ) -> Result<(Caller, Admission), HttpError> {
     let limits = &shared.parts.limits;
     if product == Product::Football {
         limits.request(peer.0).map_err(HttpError::RateLimited)?;
     }
     let now = clock::wall();
-    let caller = authenticate(shared, &presented, peer, now).await?;
+    let audience = accepts_tokens.then_some(product);
+    let caller = authenticate(shared, &presented, audience, peer, now).await?;
+    if let Some(scope) = caller.lacking_scope(product) {
+        return Err(HttpError::InsufficientScope { scope });
+    }
     let quota = limits.quota(&caller, product, now);
     check_addon(shared, &caller, (product, quota), now)?;
     let permit = limits.cpu_permit(caller.account).await.map_err(HttpError::RateLimited)?;
@@ -103,17 +119,23 @@ async fn check_access(
     Ok((caller, Admission { standing, permit }))
 }
 
-/// SPEC section 5, rule 1.
+/// SPEC section 5, rule 1. `audience`: the product whose access tokens are accepted besides keys.
 async fn authenticate(
     shared: &Shared,
     presented: &PresentedCredential,
+    audience: Option<Product>,
     Peer(address): Peer,
     now: Micros,
 ) -> Result<Caller, HttpError> {
     let public_url = || shared.parts.public_url.clone();
     match presented {
         PresentedCredential::One(Credential::Key(key)) => {
-            if let Some(caller) = shared.parts.accounts.authenticate(key, now).await? {
+            let accounts = &shared.parts.accounts;
+            let found = match audience {
+                Some(audience) => accounts.authenticate_for_mcp(key, audience, now).await?,
+                None => accounts.authenticate(key, now).await?,
+            };
+            if let Some(caller) = found {
                 return Ok(caller);
             }
             shared.parts.limits.wrong_key(address).map_err(HttpError::RateLimited)?;
@@ -188,7 +210,7 @@ fn count_without_quota(
 /// tickets, because a socket may need one after the quota is used up, and for the paths of MCP, whose servers
 /// count calls themselves: lists are free.
 fn call(path: &str) -> Option<Call> {
-    if mcp::is_mcp(path) {
+    if Product::of_mcp_path(path).is_some() {
         return None;
     }
     let mut parts = path.split('/').filter(|part| !part.is_empty());

@@ -16,10 +16,10 @@ use hyper::{
     },
 };
 
-use super::mcp;
+use crate::products::Product;
 
 const METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
-/// Allowed methods: all endpoints are read, except the one that creates a ticket, and the MCP servers.
+/// Allowed methods: all endpoints are read, except those that create tickets and tokens, and the MCP servers.
 const READ: &str = "GET, HEAD, OPTIONS";
 const POSTED: &str = "POST, OPTIONS";
 /// `*` does not cover `Authorization`, so it is named.
@@ -40,7 +40,9 @@ pub(super) fn preflight(request: &Request) -> Option<Response> {
     let fixed = HeaderValue::from_static;
     let requested = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let path = request.uri().path();
-    let is_posted = mcp::is_mcp(path) || path.trim_end_matches('/') == "/api/v2/stream/ticket";
+    let is_created = ["/api/v2/stream/ticket", "/oauth/token", "/oauth/revoke"]
+        .contains(&path.trim_end_matches('/'));
+    let is_posted = is_created || Product::of_mcp_path(path).is_some();
     headers.insert(ALLOW, fixed(if is_posted { POSTED } else { READ }));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, fixed(METHODS));
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.unwrap_or_else(|| fixed(HEADERS)));
@@ -56,9 +58,17 @@ pub(super) fn allow(headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
 }
 
-/// Whether a path needs no key: images, API documents and coverage.
+/// Whether a path needs no key: images, API documents, coverage, and what OAuth clients call.
 pub(super) fn is_open(path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let parts = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
-    matches!(parts, ["img", ..] | ["api", "schema" | "asyncapi", ""] | ["api", "v2", "coverage"])
+    matches!(
+        parts,
+        ["img", ..]
+            | ["api", "schema" | "asyncapi", ""]
+            | ["api", "v2", "coverage"]
+            | [".well-known", "oauth-protected-resource", _]
+            | [".well-known", "oauth-authorization-server", ""]
+            | ["oauth", "token" | "revoke", ""]
+    )
 }

@@ -16,7 +16,7 @@ use crate::{
     products::Price,
     usage::UsageError,
 };
-use accounts::{AccountsError, Addon};
+use accounts::{AccountsError, Addon, Scope};
 
 #[derive(Debug)]
 pub(super) enum HttpError {
@@ -31,6 +31,10 @@ pub(super) enum HttpError {
     /// An MCP server takes the key from a header only.
     TokenInUrl {
         public_url: String,
+    },
+    /// The access token is valid, and does not have this scope.
+    InsufficientScope {
+        scope: Scope,
     },
     /// The key is valid, the account lacks the add-on.
     AddonRequired(MissingAddon),
@@ -100,6 +104,7 @@ impl HttpError {
             Self::Unauthorised { .. } | Self::DifferentTokens { .. } | Self::TokenInUrl { .. } => {
                 "authentication_required"
             }
+            Self::InsufficientScope { .. } => "insufficient_scope",
             Self::AddonRequired(_) => "addon_required",
             Self::RateLimited(_) => "rate_limited",
             Self::Exhausted(_) => "taster_exhausted",
@@ -139,6 +144,7 @@ impl IntoResponse for HttpError {
             Self::Unauthorised { public_url } => unauthorised(&public_url, SEND_THE_HEADER),
             Self::DifferentTokens { public_url } => unauthorised(&public_url, SEND_ONE_TOKEN),
             Self::TokenInUrl { public_url } => unauthorised(&public_url, SEND_NO_TOKEN_IN_URLS),
+            Self::InsufficientScope { scope } => insufficient_scope(scope),
             Self::AddonRequired(needed) => addon_required(&needed),
             Self::RateLimited(wait) => rate_limited(wait),
             Self::Exhausted(standing) => exhausted(standing),
@@ -179,6 +185,14 @@ fn unauthorised(public_url: &str, detail: &'static str) -> Response {
     let mut response = (StatusCode::UNAUTHORIZED, Json(body)).into_response();
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Token"));
     response
+}
+
+fn insufficient_scope(scope: Scope) -> Response {
+    let status = StatusCode::FORBIDDEN;
+    let detail = format!("The access token does not have the scope {scope}: authorize again.");
+    let code = Some("insufficient_scope");
+    let body = ErrorEnvelope { error: true, status: status.as_u16(), code, detail: &detail };
+    (status, Json(body)).into_response()
 }
 
 fn addon_required(MissingAddon { addon, price, public_url }: &MissingAddon) -> Response {

@@ -10,17 +10,6 @@ use tokio_util::sync::CancellationToken;
 use super::{Shared, docs, schema};
 use crate::api::base;
 
-/// Whether an MCP server is at this path: `/mcp/`, `/api/mcp/`, `/tennis/mcp/`.
-pub(super) fn is_mcp(path: &str) -> bool {
-    let mut parts = path.split('/').filter(|part| !part.is_empty());
-    let last = match (parts.next(), parts.next()) {
-        (Some("mcp"), None) => true,
-        (Some(_), Some("mcp")) => true,
-        _ => false,
-    };
-    last && parts.next().is_none()
-}
-
 /// The address of the hub as a client knows it, for links in results.
 pub(super) fn base_url(shared: &Shared, headers: &HeaderMap) -> BaseUrl {
     BaseUrl(base::of(headers, &shared.parts.public_url, shared.parts.configured_url).into())
@@ -35,6 +24,7 @@ pub(super) fn routes(shared: &Shared, rest: Router, stop: CancellationToken) -> 
         openapi: schema::openapi(),
         history: parts.history.clone(),
         hub: parts.hub_handle.clone(),
+        accounts: parts.accounts.clone(),
         catalogue: Arc::clone(&parts.catalogue),
         limits: parts.limits.clone(),
         meter: parts.meter.clone(),
@@ -50,19 +40,4 @@ fn docs_page(entry: &docs::Entry) -> DocsPage {
     let path = entry.path.trim_matches('/');
     let name = if path == "docs" { "overview" } else { path.trim_start_matches("docs/") };
     DocsPage { name: name.to_owned(), title: entry.title.to_owned(), path: entry.markdown() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn servers_are_known_by_their_paths() {
-        for path in ["/mcp", "/mcp/", "/api/mcp/", "/tennis/mcp/"] {
-            assert!(is_mcp(path), "{path}");
-        }
-        for path in ["/", "/mcp/x/", "/tennis/api/mcp/", "/tennis/"] {
-            assert!(!is_mcp(path), "{path}");
-        }
-    }
 }

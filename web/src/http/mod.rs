@@ -27,6 +27,7 @@ mod ingest;
 mod known_paths;
 mod mcp;
 mod mcp_servers;
+mod oauth;
 mod pages;
 mod peer;
 mod pricing;
@@ -89,7 +90,7 @@ use crate::{
     usage::Meter,
 };
 use ::mcp::McpConfig;
-use accounts::Accounts;
+use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use history::{query::History, signal_board::SignalBoard};
 use hub::config::IngestConfig;
 
@@ -101,6 +102,10 @@ pub struct ServerParts {
     /// What an account may follow on sockets.
     pub entitlement: Entitlement,
     pub payments: Payments,
+    /// Applications that customers have connected.
+    pub oauth: OAuth,
+    /// What applications publish of themselves.
+    pub clients: ClientDocuments,
     pub limits: Limits,
     pub proxies: Proxies,
     pub fanout: Fanout,
@@ -248,6 +253,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .merge(admin::routes())
         .route("/webhooks/stripe/", post(webhooks::stripe))
         .route("/webhooks/paypal/", post(webhooks::paypal))
+        .merge(oauth::routes())
         .merge(site::routes())
         .merge(api::routes(
             ApiParts {

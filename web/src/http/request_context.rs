@@ -9,7 +9,7 @@ use hyper::{
     header::{AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL},
 };
 
-use super::{Peer, Shared, cors, credential, forwarded, uri};
+use super::{Peer, Shared, cors, credential, forwarded, oauth::McpResource, uri};
 use crate::products::Product;
 
 /// What a request asks for, judged by its path.
@@ -46,6 +46,9 @@ pub(super) fn prepare(
     mark_sensitive(request.headers_mut());
     forwarded::settle(&shared.parts.proxies, connection, request.headers_mut());
     let target = RequestTarget::of(request.uri().path());
+    if let Some(resource) = McpResource::of_path(request.uri().path()) {
+        request.extensions_mut().insert(resource);
+    }
     if target != RequestTarget::Other {
         end_in_slash(request.uri_mut());
     }

@@ -1,6 +1,7 @@
 //! The life of accounts on both databases, with time moved by hand.
 
 mod entering;
+mod grants;
 mod keys;
 mod leaving;
 mod operators;

@@ -164,7 +164,7 @@ async fn only_expired_rows_are_swept() {
         life.register("again@x.org", PASSWORD, NOW).await;
         life.accounts.resend_verification(&email("again@x.org"), idle - 1).await.unwrap();
         let swept = life.accounts.sweep(idle).await.unwrap();
-        assert_eq!(swept, SweepResult { sessions: 1, links: 0, accounts: 1 });
+        assert_eq!(swept, SweepResult { sessions: 1, links: 0, accounts: 1, grants: 0 });
         assert!(life.session(&secret, idle).await.is_some());
         assert_eq!(life.find("never@x.org").await, None);
         assert!(life.find("again@x.org").await.is_some());

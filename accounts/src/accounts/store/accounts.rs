@@ -88,7 +88,8 @@ impl AccountStore {
     ) -> Result<Option<(String, Micros)>, sqlx::Error> {
         sqlx::query_as(
             "SELECT prefix, created_us FROM keys \
-             WHERE account_id = $1 AND revoked_us IS NULL ORDER BY id DESC LIMIT 1",
+             WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 \
+             ORDER BY id DESC LIMIT 1",
         )
         .bind(account.0)
         .fetch_optional(self.database.pool())
@@ -279,7 +280,7 @@ pub(in crate::accounts) async fn anonymise(
     Ok(())
 }
 
-/// Revokes all keys of an account; returns those that were valid until now.
+/// Revokes all keys of an account and its grants; returns those that were valid until now.
 pub(in crate::accounts) async fn revoke_all_keys(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -295,7 +296,7 @@ pub(in crate::accounts) async fn revoke_all_keys(
     Ok(keys.into_iter().map(KeyId).collect())
 }
 
-/// All keys of an account, revoked ones too.
+/// All keys of an account and its grants, revoked ones too.
 pub(in crate::accounts) async fn all_key_ids(
     tx: &mut AnyConnection,
     account: AccountId,
@@ -313,7 +314,8 @@ pub(in crate::accounts) async fn has_key(
     account: AccountId,
 ) -> Result<bool, sqlx::Error> {
     let key: Option<i64> = sqlx::query_scalar(
-        "SELECT id FROM keys WHERE account_id = $1 AND revoked_us IS NULL LIMIT 1",
+        "SELECT id FROM keys \
+         WHERE account_id = $1 AND revoked_us IS NULL AND is_grant = 0 LIMIT 1",
     )
     .bind(account.0)
     .fetch_optional(tx)

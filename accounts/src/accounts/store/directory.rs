@@ -85,7 +85,8 @@ impl AccountStore {
         account: AccountId,
     ) -> Result<Vec<StoredKey>, sqlx::Error> {
         let rows = sqlx::query_as(
-            "SELECT * FROM key_addons WHERE account_id = $1 ORDER BY key_id DESC LIMIT $2",
+            "SELECT * FROM key_addons WHERE account_id = $1 AND is_grant = 0 \
+             ORDER BY key_id DESC LIMIT $2",
         )
         .bind(account.0)
         .bind(KEY_ROWS_MAX)

@@ -35,7 +35,7 @@ use tokio::{
 use tracing::{info, warn};
 
 use self::state::{Refusal, SandboxState};
-use super::{PaymentMethod, client, random_id};
+use super::{PaymentMethod, random_id};
 use crate::{
     config::PaymentsConfig,
     supervisor::{self, Lifetime},
@@ -108,7 +108,7 @@ impl Sandbox {
         }
         let tls = match certificate {
             Some(path) => base::tls::client(Some(path))?,
-            None => client::no_tls(),
+            None => base::tls::without_authorities(),
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let (sandbox, deliveries) = Self::new(format!("http://{}", listener.local_addr()?))?;

@@ -141,7 +141,7 @@ impl TestShop {
     /// The customer clicks.
     async fn click(&self, order: &Order, action: &str) -> reqwest::Response {
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(super::client::no_tls().as_ref().clone())
+            .tls_backend_preconfigured(base::tls::without_authorities().as_ref().clone())
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .unwrap();

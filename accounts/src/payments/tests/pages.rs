@@ -7,7 +7,7 @@ use crate::payments::sandbox::SandboxError;
 
 async fn page(url: &str) -> (u16, String) {
     let client = reqwest::Client::builder()
-        .tls_backend_preconfigured(super::super::client::no_tls().as_ref().clone())
+        .tls_backend_preconfigured(base::tls::without_authorities().as_ref().clone())
         .build()
         .unwrap();
     let answer = client.get(url).send().await.unwrap();

@@ -20,7 +20,7 @@ use crate::{
     products::Product,
     usage::{Counts, Day, UsageDay},
 };
-use accounts::{Addon, Key};
+use accounts::{Addon, ConnectedApp, Key};
 
 #[derive(Debug, Template)]
 #[template(path = "dashboard.html")]
@@ -36,6 +36,7 @@ struct DashboardPage<'a> {
     addons: Vec<AddonStatus>,
     odds_free_until: Option<Moment>,
     sockets: usize,
+    apps: Vec<AppRow>,
     charts: Vec<Chart>,
     /// By product and day, by product, and in total.
     usage: Vec<UsageTableRow>,
@@ -65,11 +66,40 @@ impl UsageTableRow {
     }
 }
 
+/// A connected application.
+#[derive(Debug)]
+struct AppRow {
+    id: u64,
+    name: String,
+    /// Where it publishes its document.
+    host: String,
+    /// Whose MCP server it uses.
+    server: &'static str,
+    scopes: String,
+    since: Moment,
+    used: Moment,
+}
+
+impl From<&ConnectedApp> for AppRow {
+    fn from(app: &ConnectedApp) -> Self {
+        Self {
+            id: app.key.number(),
+            name: app.name.clone(),
+            host: app.host(),
+            server: app.audience.map_or("–", Product::title),
+            scopes: app.scopes.to_string(),
+            since: Moment::day(app.since),
+            used: Moment::minute(app.used),
+        }
+    }
+}
+
 /// `/dashboard/`
 pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Response, SiteError> {
     let SignedIn { visit, customer } = &signed_in;
     let parts = &visit.shared.parts;
     let usage = parts.meter.last_30_days(customer.account, visit.now).await?;
+    let apps = parts.oauth.connected_apps(customer.account, visit.now).await?;
     // A prefetched page must not use up the one time that the key is shown.
     let new_key: Option<Key> = match is_fetched_early(&headers) {
         true => None,
@@ -94,6 +124,7 @@ pub(super) async fn show(signed_in: SignedIn, headers: HeaderMap) -> Result<Resp
             .filter(|end| visit.now < *end)
             .map(last_day),
         sockets: parts.registry.sockets_of(customer.account),
+        apps: apps.iter().map(AppRow::from).collect(),
         charts: charts(&usage, Day::of(visit.now)),
         products: by_product(&usage),
         total: UsageTableRow::new(String::new(), "All products", UsageDay::sum(&usage)),
@@ -148,4 +179,14 @@ pub(super) async fn regenerate(form: SignedForm) -> Result<Response, SiteError> 
     let key = accounts.regenerate_key(customer.account, visit.now).await?;
     accounts.keep_new_key(customer.account, key, visit.now);
     Ok(see_other("/dashboard/"))
+}
+
+/// Disconnects an application. One that is already disconnected changes nothing.
+pub(super) async fn disconnect(
+    SignedForm { signed_in, fields }: SignedForm,
+) -> Result<Response, SiteError> {
+    let SignedIn { visit, customer } = &signed_in;
+    let app = fields.text("app").parse().map_err(|_| SiteError::NotFound)?;
+    visit.shared.parts.oauth.disconnect(customer.account, app, visit.now).await?;
+    Ok(see_other("/dashboard/#apps"))
 }

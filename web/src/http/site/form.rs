@@ -1,6 +1,6 @@
 //! Submitted forms, after the check that they come from this site.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use axum::{
     Form,
@@ -44,13 +44,20 @@ impl Fields {
         self.raw(name).to_owned()
     }
 
-    fn raw(&self, name: &str) -> &str {
+    /// The first field of this name, unchanged.
+    pub(super) fn raw(&self, name: &str) -> &str {
         self.0.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value)
     }
 
     /// Whether there is a field of this name, even an empty one.
     pub(in crate::http) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(own, _)| own == name)
+    }
+
+    /// Whether a name occurs more than once.
+    pub(in crate::http) fn has_repeated(&self) -> bool {
+        let names: HashSet<_> = self.0.iter().map(|(name, _)| name).collect();
+        names.len() < self.0.len()
     }
 
     /// The fields of a query; empty if it cannot be read.

@@ -1,4 +1,4 @@
-//! The pages of customers: registration, log-in, the dashboard, orders and payment.
+//! The pages of customers: registration, log-in, the dashboard, connected applications, orders and payment.
 //!
 //! Each page is readable and works without scripts. A form changes something by POST only, after the check in
 //! `csrf`, and is answered with a redirect. Nothing here decides about accounts or money: it calls
@@ -9,6 +9,7 @@
 mod addons;
 mod chart;
 mod checkout;
+mod consent;
 mod cookies;
 mod csrf;
 mod dashboard;
@@ -67,11 +68,14 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         )
         .route("/dashboard/", get(dashboard::show).head(dashboard::head))
         .route("/dashboard/regenerate/", post(dashboard::regenerate))
+        .route("/dashboard/disconnect/", post(dashboard::disconnect))
         .route("/dashboard/settings/", get(settings::show))
         .route("/dashboard/settings/password/", post(settings::change_password))
         .route("/dashboard/settings/email/", post(settings::change_email))
         .route("/dashboard/settings/sign-out/", post(settings::sign_out))
         .route("/dashboard/settings/delete/", post(settings::delete))
+        .route("/oauth/authorize", get(consent::show).post(consent::decide))
+        .route("/oauth/authorize/", get(consent::show).post(consent::decide))
         .route("/addons/", get(addons::show).post(addons::buy))
         .route("/checkout/{order}/", get(checkout::show))
         .route("/checkout/{order}/return/", get(checkout::returned))

@@ -1,7 +1,7 @@
 //! Where to go after log-in: always a page of this host, for any URL.
 
-/// No page of this host has a longer path.
-const BYTES_MAX: usize = 512;
+/// The longest is the request of an application, with the URLs of its document and its own.
+const BYTES_MAX: usize = 4096;
 
 /// The path, if it can only lead to this host. Browsers treat `//host` and `/\host` as another host, and drop
 /// tabs and line breaks first, so none of those may be in it.
@@ -45,6 +45,6 @@ mod tests {
         ] {
             assert_eq!(own_path(path), None, "{path:?}");
         }
-        assert_eq!(own_path(&format!("/{}", "a".repeat(512))), None, "too long");
+        assert_eq!(own_path(&format!("/{}", "a".repeat(BYTES_MAX))), None, "too long");
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 use database::{Database, DatabaseName};
 use history::{archive::Archive, query::History, reader::Reader, signal_board::SignalBoard};
 use record::{
-    ClockRecord, FootballRecord, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord,
+    ClockRecord, FootballRecord, Freshness, IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord,
     MatchRecord, MatchSummary, Names, PlayRecord, Position, Status,
     testing::{self, SEASON, named},
 };
@@ -192,7 +192,7 @@ fn record(id: Key, sides: [Key; 2]) -> MatchRecord {
             ..FootballRecord::default()
         })),
         prices: Vec::new(),
-        position: None,
+        freshness: None,
     }
 }
 
@@ -210,7 +210,12 @@ fn live(now: Micros, status: Status) -> MatchRecord {
         }
         .into(),
         play: PlayRecord::Football(Box::new(football)),
-        position: Some(Position { epoch: 10, seq: 12 }),
+        freshness: Some(Freshness {
+            position: Position { epoch: 10, seq: 12 },
+            feed: "live",
+            source_at: None,
+            received_at: None,
+        }),
         ..record(3, [ALPHA, GAMMA])
     }
 }

@@ -1,0 +1,141 @@
+//! Scopes: the part of an account's access that a connected application gets.
+
+use std::fmt;
+
+use crate::{accounts::Addon, products::Product};
+
+/// A part of an account's access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Football, signals and the account's own usage.
+    Football,
+    /// All other sports.
+    Sports,
+    /// Prices by bookmaker.
+    Odds,
+}
+
+impl Scope {
+    /// Every scope, in display order.
+    pub const ALL: [Self; 3] = [Self::Football, Self::Sports, Self::Odds];
+
+    /// The name in requests, in answers and in the database.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Football => "football",
+            Self::Sports => "sports",
+            Self::Odds => "odds",
+        }
+    }
+
+    /// The scope that a request to the MCP server of this product needs.
+    #[must_use]
+    pub fn of_product(product: Product) -> Self {
+        if product == Product::Football { Self::Football } else { Self::Sports }
+    }
+
+    /// The scope that covers an add-on; `None` if it has no scope.
+    fn of_addon(addon: Addon) -> Option<Self> {
+        match addon {
+            // No scope gives access to sockets: an access token does not open any.
+            Addon::Websocket => None,
+            Addon::Sports => Some(Self::Sports),
+            Addon::Odds => Some(Self::Odds),
+        }
+    }
+
+    fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A set of scopes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scopes(u8);
+
+impl Scopes {
+    /// Parses names separated by spaces. Unknown names are ignored, as RFC 6749 section 3.3 allows:
+    /// clients request `offline_access` and the like from every server.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let named = |name| Scope::ALL.into_iter().find(|scope| scope.as_str() == name);
+        text.split(' ').filter_map(named).collect()
+    }
+
+    #[must_use]
+    pub fn contains(self, scope: Scope) -> bool {
+        self.0 & scope.bit() != 0
+    }
+
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether all of them are among `others`.
+    #[must_use]
+    pub fn is_within(self, others: Self) -> bool {
+        self.0 & !others.0 == 0
+    }
+
+    /// Whether they include what an add-on pays for.
+    #[must_use]
+    pub fn cover(self, addon: Addon) -> bool {
+        Scope::of_addon(addon).is_none_or(|scope| self.contains(scope))
+    }
+
+    /// In display order.
+    pub fn iter(self) -> impl Iterator<Item = Scope> {
+        Scope::ALL.into_iter().filter(move |scope| self.contains(*scope))
+    }
+}
+
+impl FromIterator<Scope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        Self(scopes.into_iter().fold(0, |bits, scope| bits | scope.bit()))
+    }
+}
+
+/// The names, separated by spaces.
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, scope) in self.iter().enumerate() {
+            let space = if place == 0 { "" } else { " " };
+            write!(f, "{space}{scope}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_unknown_ones_are_ignored() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(Scopes::parse(text).to_string(), expected, "{text}");
+        };
+        check("football", "football");
+        check("odds football odds", "football odds");
+        check("offline_access sports openid", "sports");
+        check("Football", "");
+        check("", "");
+    }
+
+    #[test]
+    fn addon_is_covered_by_its_scope() {
+        let football = Scopes::parse("football");
+        assert!(!football.cover(Addon::Sports) && !football.cover(Addon::Odds));
+        assert!(Scopes::parse("sports odds").cover(Addon::Odds));
+        assert!(football.is_within(Scopes::parse("football odds")));
+        assert!(!Scopes::parse("football odds").is_within(football));
+    }
+}
