@@ -226,11 +226,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_of_the_amqp_library_are_suppressed() {
-        let registry = tracing_subscriber::registry().with(without_secrets());
+    fn logs_of_the_amqp_and_mcp_libraries_are_suppressed() {
+        let registry = tracing_subscriber::registry().with(of_the_hub());
         with_default(registry, || {
             assert!(enabled!(target: "matchwire::app", Level::ERROR));
             assert!(!enabled!(target: "lapin::channel", Level::ERROR));
+            assert!(!enabled!(target: "rmcp::service", Level::ERROR));
         });
     }
 }

@@ -68,7 +68,7 @@ fn record(number: u64, of: u64) -> Arc<MatchRecord> {
         names,
         play: PlayRecord::None,
         prices,
-        position: None,
+        freshness: None,
     })
 }
 

@@ -58,7 +58,7 @@ fn every_id_of_a_fact_is_visited() {
     let player = |id| LineUpPlayer {
         player: of(id),
         number: None,
-        freshness: None,
+        position: None,
         country: None,
         starter: true,
         captain: false,
@@ -73,7 +73,7 @@ fn every_id_of_a_fact_is_visited() {
         number: None,
         jockey: None,
         status: RunnerStatus::Active,
-        freshness: None,
+        position: None,
     };
     let race = Race { status: RaceStatus::NotStarted, runners: vec![runner] };
     assert_eq!(ids_of(event(Fact::Race(race))), [1, 2]);
