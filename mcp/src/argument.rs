@@ -89,8 +89,12 @@ impl Argument {
             }
             ArgumentKind::Position => json!({"type": "object"}),
         };
-        if !self.about.is_empty() {
-            schema["description"] = self.about.clone().into();
+        // Where an alias may stand for it, the schema itself cannot require it.
+        let required = if self.required && !self.aliases.is_empty() { "Required" } else { "" };
+        let about = [required, self.about.as_str()];
+        let about: Vec<&str> = about.into_iter().filter(|text| !text.is_empty()).collect();
+        if !about.is_empty() {
+            schema["description"] = about.join(". ").into();
         }
         schema
     }
