@@ -2,7 +2,9 @@
 // buy by card and with PayPal in the sandbox, open a socket, regenerate: `npm ci && node customer.js`.
 // The variables are those of page.js.
 
+import { createHash, randomBytes } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 
 import { assert, runAll, text, WAIT_MS } from "./support.js";
@@ -152,6 +154,47 @@ test("Regenerate closes the socket with 4410 and refuses the old key", async ({ 
   await state.tab.close();
 });
 
+test("an app connects by a click, works with its token, and is disconnected on the dashboard", async ({ page, base, shoot }) => {
+  const app = await startApp();
+  try {
+    const { verifier, challenge } = pkce();
+    const resource = new URL("/tennis/mcp", base).href;
+    const asked = new URLSearchParams({
+      response_type: "code", client_id: app.id, redirect_uri: app.callback, state: "s1", scope: "sports",
+      code_challenge: challenge, code_challenge_method: "S256", resource,
+    });
+    await page.goto(new URL(`/oauth/authorize/?${asked}`, base).href);
+    assert((await text(page, "h1")) === "Connect Corner Flag?", "the consent page does not name the app");
+    await shoot("connect-app", PICTURES);
+    await page.getByRole("button", { name: "Allow" }).click();
+    const answer = await app.answer;
+    assert(answer.get("state") === "s1" && answer.get("iss") === base.replace(/\/$/, ""), `unexpected ${answer}`);
+
+    const exchanged = await fetch(new URL("/oauth/token/", base), {
+      method: "POST",
+      body: new URLSearchParams({
+        grant_type: "authorization_code", code: answer.get("code"), client_id: app.id, redirect_uri: app.callback,
+        code_verifier: verifier, resource,
+      }),
+    });
+    const { access_token } = await exchanged.json();
+    const listed = await listTools(resource, access_token);
+    assert(listed.status === 200, `the token is refused with ${listed.status}`);
+    const names = (await listed.json()).result.tools.map((tool) => tool.name);
+    assert(names.includes("get_rankings"), `unexpected tools: ${names}`);
+
+    await page.goto(new URL("/dashboard/", base).href);
+    await page.getByText("Corner Flag").scrollIntoViewIfNeeded();
+    await shoot("dashboard-connected-app", PICTURES);
+    await page.getByRole("button", { name: "Disconnect Corner Flag" }).click();
+    await page.getByText("No app is connected").waitFor({ timeout: WAIT_MS });
+    const refused = await listTools(resource, access_token);
+    assert(refused.status === 401, `after disconnecting it is answered with ${refused.status}`);
+  } finally {
+    app.stop();
+  }
+});
+
 test("usage is drawn and listed", async ({ page, base, shoot }) => {
   await page.goto(new URL("/dashboard/", base).href);
   await page.waitForSelector(".chart .bar", { timeout: WAIT_MS, state: "attached" });
@@ -271,6 +314,45 @@ function openAndWait([url, key]) {
   });
 }
 
+/** An app with its client document and its callback, on loopback. */
+async function startApp() {
+  let answered;
+  const answer = new Promise((resolve) => (answered = resolve));
+  const server = createServer((request, response) => {
+    const url = new URL(request.url, "http://127.0.0.1");
+    if (url.pathname === "/callback") {
+      answered(url.searchParams);
+      response.end("Connected");
+    } else {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({
+        client_id: id, client_name: "Corner Flag", redirect_uris: [callback], token_endpoint_auth_method: "none",
+      }));
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const home = `http://127.0.0.1:${server.address().port}`;
+  const [id, callback] = [`${home}/client.json`, `${home}/callback`];
+  return { id, callback, answer, stop: () => server.close() };
+}
+
+/** A verifier of PKCE and its challenge. */
+function pkce() {
+  const verifier = randomBytes(32).toString("base64url");
+  return { verifier, challenge: createHash("sha256").update(verifier).digest("base64url") };
+}
+
+function listTools(address, token) {
+  return fetch(address, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${token}`, "content-type": "application/json",
+      accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+  });
+}
+
 /** From the checkout to the provider's page, pays there, and comes back. */
 async function payAtProvider(page, amount, shoot, name) {
   const home = new URL(page.url()).origin;
@@ -305,5 +387,8 @@ function plain(mail) {
 const mailsIn = (directory) => join(directory, "mails");
 await runAll(
   tests.map(({ name, run }) => ({ name, run: (given) => run({ ...given, mails: mailsIn(given.directory) }) })),
-  { variables: (directory) => ({ MATCHWIRE_MAIL_FOLDER: mailsIn(directory) }) },
+  { variables: (directory) => ({
+      MATCHWIRE_MAIL_FOLDER: mailsIn(directory),
+      MATCHWIRE_OAUTH_ALLOW_PRIVATE_CLIENTS: "true",
+    }) },
 );
