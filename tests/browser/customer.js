@@ -183,6 +183,9 @@ test("an app connects by a click, works with its token, and is disconnected on t
     const names = (await listed.json()).result.tools.map((tool) => tool.name);
     assert(names.includes("get_rankings"), `unexpected tools: ${names}`);
 
+    const called = await callTool(resource, access_token, "list_players");
+    assert(called.status === 200, `the tool is answered with ${called.status}`);
+
     await page.goto(new URL("/dashboard/", base).href);
     await page.getByText("Corner Flag").scrollIntoViewIfNeeded();
     await shoot("dashboard-connected-app", PICTURES);
@@ -343,13 +346,21 @@ function pkce() {
 }
 
 function listTools(address, token) {
+  return ask(address, token, { method: "tools/list" });
+}
+
+function callTool(address, token, name) {
+  return ask(address, token, { method: "tools/call", params: { name, arguments: {} } });
+}
+
+function ask(address, token, message) {
   return fetch(address, {
     method: "POST",
     headers: {
       authorization: `Bearer ${token}`, "content-type": "application/json",
       accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25",
     },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }),
   });
 }
 

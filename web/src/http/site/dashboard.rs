@@ -50,6 +50,7 @@ struct UsageTableRow {
     day: String,
     name: &'static str,
     calls: String,
+    mcp_calls: String,
     minutes: String,
     messages: String,
 }
@@ -60,6 +61,7 @@ impl UsageTableRow {
             day,
             name,
             calls: grouped(counts.calls),
+            mcp_calls: grouped(counts.mcp_calls),
             minutes: grouped(counts.socket_ms / 60_000),
             messages: grouped(counts.messages),
         }
