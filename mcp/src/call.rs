@@ -160,7 +160,22 @@ impl Call<'_> {
         })
     }
 
+    /// REST ignores words of statuses that it does not know; a model takes the answer for a filtered one.
+    fn check_status(&self, arguments: &Arguments) -> Result<(), Refusal> {
+        const KNOWN: [&str; 5] = ["notstarted", "live", "finished", "postponed", "cancelled"];
+        let vocabulary = vocabulary(self.server.kind.sport);
+        let mut words = arguments.text("status").into_iter().flat_map(|words| words.split(','));
+        match words.find(|word| vocabulary.parse(word).is_none()) {
+            Some(word) => {
+                Err(Refusal::bad_argument(format!("There is no status {:?}.", word.trim()))
+                    .with("accepted", KNOWN.to_vec()))
+            }
+            None => Ok(()),
+        }
+    }
+
     async fn rest(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
+        self.check_status(arguments)?;
         let Some(rest) = &self.tool.rest else { return Err(Refusal::unavailable()) };
         let of_one = rest.of_match.is_some() && arguments.get("match_id").is_some();
         let paged = rest.paged.filter(|_| !of_one);
@@ -504,11 +519,14 @@ fn at(state: &DataState, position: &Value) -> DataState {
 
 /// The status in the words of the sport's REST interface.
 pub(crate) fn status_word(brief: &MatchSummary) -> &'static str {
-    let vocabulary = match brief.sport {
+    brief.status.word(vocabulary(brief.sport))
+}
+
+fn vocabulary(sport: Sport) -> Vocabulary {
+    match sport {
         Sport::Football => Vocabulary::FootballV2,
         sport => Vocabulary::Sport(sport),
-    };
-    brief.status.word(vocabulary)
+    }
 }
 
 /// The line of a match in a check.
