@@ -23,7 +23,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{PATIENCE, program};
+use crate::support::{Hub, PATIENCE, QUIET, program};
 
 const KEY: &str = "mw_000102030405060708090a0b0c0d0e0f1011121314151617";
 
@@ -36,8 +36,12 @@ struct Bridge {
 
 impl Bridge {
     fn start(url: &str, arguments: &[&str]) -> Self {
+        Self::start_with(url, arguments, KEY)
+    }
+
+    fn start_with(url: &str, arguments: &[&str], key: &str) -> Self {
         let mut command = program();
-        command.args(["mcp", "--url", url]).args(arguments).env("MATCHWIRE_KEY", KEY);
+        command.args(["mcp", "--url", url]).args(arguments).env("MATCHWIRE_KEY", key);
         let mut process = Command::from(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -437,4 +441,31 @@ async fn wrong_arguments_are_refused() {
     assert!(error.contains("--key env:NAME") && !error.contains("mw_secret"), "{error}");
     let twice = ["--url", "http://127.0.0.1:1/mcp", "--sport", "tennis", "--key", "x"];
     assert!(run(&twice).await.contains("--sport"));
+}
+
+/// The whole way: a host that writes lines, the bridge, and the hub's own server.
+#[tokio::test]
+async fn host_calls_the_tools_of_a_hub_through_the_bridge() {
+    let hub = Hub::start_with(&["serve"], &[QUIET]);
+    let key = hub.key(&["sports"]);
+    let url = format!("http://{}", hub.address);
+    let mut bridge = Bridge::start_with(&url, &["--sport", "darts"], &key);
+    let client = json!({"name": "host", "version": "1"});
+    let version = "2025-11-25";
+    let hello = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
+    bridge.request(1, "initialize", hello).await;
+    let hello = bridge.next().await;
+    assert_eq!(hello["result"]["serverInfo"]["name"], "matchwire-darts");
+    assert_eq!(hello["result"]["protocolVersion"], version);
+    bridge.request(2, "tools/call", json!({"name": "list_players", "arguments": {}})).await;
+    let players = bridge.next().await;
+    assert_eq!(players["result"]["structuredContent"]["data"]["count"], 0, "{players}");
+    bridge.end().await;
+
+    let without = hub.key(&[]);
+    let mut bridge = Bridge::start_with(&url, &["--sport", "darts"], &without);
+    bridge.request(3, "tools/list", json!({})).await;
+    let refused = bridge.next_error(3).await;
+    assert!(refused.contains("add-on"), "{refused}");
+    bridge.end().await;
 }
