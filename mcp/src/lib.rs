@@ -199,6 +199,8 @@ fn mount_options(parts: &McpParts) -> MountOptions {
         hosts: hosts.filter(|host| !host.is_empty()).collect(),
         origins: origins.chain(config::entries(&parts.config.origins)).collect(),
         request_bytes_max: parts.config.request_bytes_max,
-        stop: parts.stop.clone(),
+        // Handlers end by `parts.stop` themselves. With the same token the library would cut their streams
+        // before the final result, and answer 500 to calls that wait.
+        stop: CancellationToken::new(),
     }
 }
