@@ -192,7 +192,8 @@ pub struct Publication {
     pub prev: Seq,
     /// It goes ahead of everything queued for a slow reader: a suspension.
     pub urgent: bool,
-    /// It has events, which are never merged.
+    /// It has events, which are never merged, or it is the end of what the document is about: who waits for
+    /// something to happen is woken.
     pub has_events: bool,
     /// When it was published, if the host gives the time, to measure delivery delays.
     pub published: Option<Micros>,

@@ -41,8 +41,8 @@ struct Watched {
 pub struct Head {
     pub epoch: Epoch,
     pub seq: Seq,
-    /// The last change with events, or by which the document became suspended; 0 if there was none since
-    /// the watch began.
+    /// The last change with events, by which the document became suspended, or which is the end of what it is
+    /// about; 0 if there was none since the watch began.
     pub last_event: Seq,
     /// Whether the channel has ended.
     pub is_closed: bool,

@@ -14,13 +14,14 @@ use serde_json::{Map, Value, json};
 use crate::{
     BaseUrl,
     argument::{Argument, ArgumentKind, Arguments},
-    envelope::{self, Answer, AnswerData, Cited, DataState, ToolResult},
-    fit::Cursor,
+    envelope::{self, Answer, AnswerData, Cited, DataState, ENVELOPE_BYTES, ToolResult},
+    fit::{self, Cursor},
     prices,
     refusal::Refusal,
     rest::RestAnswer,
     server::Server,
     tables::Does,
+    text::clean,
     tool::{LIMIT_DEFAULT, RestPath, SECTIONS, ServerTool, find_kinds},
     wait::{self, Progress, Until, Wait},
 };
@@ -343,6 +344,7 @@ impl Call<'_> {
                 None => json!({"match_id": id, "error": "not_found"}),
             });
         }
+        shorten_names(&mut rows, self.tool.bytes_max - ENVELOPE_BYTES);
         let address = match self.server.kind.product {
             Product::Football => "/api/v2/events/".to_owned(),
             product => format!("/{product}/api/v2/"),
@@ -548,6 +550,21 @@ fn checked(record: &Arc<MatchRecord>, since: Option<Micros>) -> Value {
         row["changed"] = (brief.updated > since).into();
     }
     row
+}
+
+/// Shortens the names of sides until the rows fit, so that one call checks a whole slate. The ids say which
+/// matches they are.
+fn shorten_names(rows: &mut [Value], bytes_max: usize) {
+    for chars in [60, 30, 20, 14, 10, 7] {
+        if fit::size(&json!({"matches": rows})) <= bytes_max {
+            return;
+        }
+        for name in rows.iter_mut().filter_map(|row| row.get_mut("name")) {
+            if let Some((home, away)) = name.as_str().and_then(|name| name.split_once(" v ")) {
+                *name = format!("{} v {}", clean(home, chars), clean(away, chars)).into();
+            }
+        }
+    }
 }
 
 /// Runs a search through all names where it holds up no other request.

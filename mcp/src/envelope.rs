@@ -26,7 +26,7 @@ pub(crate) const RESULT_BYTES_MAX: usize = 24 * 1024;
 pub(crate) const LIST_BYTES_MAX: usize = 12 * 1024;
 
 /// What the other fields may take of it.
-const ENVELOPE_BYTES: usize = 1024;
+pub(crate) const ENVELOPE_BYTES: usize = 1024;
 
 /// The state of the data of an answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -64,6 +64,7 @@ use accounts::{Accounts, limits::Limits, products::Catalogue, usage::Meter};
 use axum::{Router, body::Body, extract::Request};
 use history::query::History;
 use hub::pipeline::HubHandle;
+use hyper::StatusCode;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -166,7 +167,15 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts) -> Router<S> {
                 match direct::answer(&server, &hosts, bytes_max, request).await {
                     Ok(response) => Ok(response),
                     Err(direct::Unusual(request)) => {
-                        Ok::<_, Infallible>(unusual.handle(request).await.map(Body::new))
+                        let is_json = mount::is_json(request.headers());
+                        let response = unusual.handle(request).await.map(Body::new);
+                        let is_no_message =
+                            is_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE;
+                        Ok::<_, Infallible>(if is_no_message {
+                            mount::no_message()
+                        } else {
+                            response
+                        })
                     }
                 }
             }
@@ -199,6 +208,8 @@ fn mount_options(parts: &McpParts) -> MountOptions {
         hosts: hosts.filter(|host| !host.is_empty()).collect(),
         origins: origins.chain(config::entries(&parts.config.origins)).collect(),
         request_bytes_max: parts.config.request_bytes_max,
-        stop: parts.stop.clone(),
+        // Handlers end by `parts.stop` themselves. With the same token the library would cut their streams
+        // before the final result, and answer 500 to calls that wait.
+        stop: CancellationToken::new(),
     }
 }

@@ -56,14 +56,14 @@ struct Watched {
 }
 
 impl Watched {
-    /// When the client is to be told; `None` if it knows everything.
-    fn due(&self) -> Option<Instant> {
+    /// When the client is to be told, as of `now`; `None` if it knows everything.
+    fn due(&self, now: Instant) -> Option<Instant> {
         let latest = self.latest?;
         let known = self.told.map_or(0, |told| told.last_event);
         let is_urgent = latest.last_event > known
             || latest.is_closed
             || self.told.is_some_and(|told| told.epoch != latest.epoch);
-        Some(if is_urgent { Instant::now() } else { self.next })
+        Some(if is_urgent { now } else { self.next })
     }
 }
 
@@ -137,7 +137,8 @@ impl Server {
         let mut generation = if follows_list { Some(self.live_list().await) } else { None };
         let mut list_at = Instant::now() + LISTS_EVERY;
         loop {
-            let due = watched.iter().filter_map(Watched::due).min();
+            let now = Instant::now();
+            let due = watched.iter().filter_map(|it| it.due(now)).min();
             let due = due.into_iter().chain(generation.map(|_| list_at)).min();
             let alarm = async {
                 match due {
@@ -150,7 +151,7 @@ impl Server {
                 () = alarm => {}
             }
             let now = Instant::now();
-            for it in watched.iter_mut().filter(|it| it.due().is_some_and(|due| due <= now)) {
+            for it in watched.iter_mut().filter(|it| it.due(now).is_some_and(|due| due <= now)) {
                 let Some(head) = it.latest.take() else { continue };
                 let told = it.told.replace(head);
                 it.next = now + every;

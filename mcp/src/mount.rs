@@ -6,12 +6,18 @@
 
 use std::sync::Arc;
 
+use axum::{
+    Json,
+    response::{IntoResponse as _, Response},
+};
+use hyper::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 use rmcp::{
-    ServerHandler,
+    ErrorData, ServerHandler,
     transport::streamable_http_server::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 /// How the servers are reached.
@@ -45,4 +51,18 @@ pub fn service<H: ServerHandler + Clone>(
         .with_cancellation_token(options.stop.clone());
     let factory = move || Ok(handler.clone());
     StreamableHttpService::new(factory, Arc::new(NeverSessionManager::default()), config)
+}
+
+/// Whether the body of a request is said to be JSON.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+/// The response to JSON that is no message. `rmcp` answers 415, as if the type of the body were wrong.
+pub(crate) fn no_message() -> Response {
+    let error = ErrorData::parse_error("the body is no JSON-RPC message", None);
+    let body = json!({"jsonrpc": "2.0", "id": null, "error": error});
+    (StatusCode::BAD_REQUEST, Json(body)).into_response()
 }

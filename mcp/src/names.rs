@@ -15,6 +15,12 @@ use crate::{call::status_word, refusal::Refusal};
 /// The least likeness of a name that was written differently, from 0 to 1.
 const LIKENESS_MIN: f64 = 0.85;
 
+/// The least score of a name that is taken for what was asked for.
+const FIT_MIN: f64 = 0.8;
+
+/// The entities that a refusal names.
+const NEAREST_MAX: usize = 5;
+
 /// How long before and after now a match of a team that was asked for is listed.
 const NEAR_US: Micros = 14 * 24 * 60 * 60 * 1_000_000;
 
@@ -199,18 +205,32 @@ impl Names {
     ///
     /// If none or several fit equally well; with the nearest ones.
     pub(crate) fn resolve(&self, kind: EntityKind, asked: &str) -> Result<Key, Refusal> {
-        let found = self.entities(kind, asked, 5);
-        let word = word(kind);
+        let found = self.entities(kind, asked, NEAREST_MAX);
         match found.as_slice() {
-            [one] if one.score >= 0.8 => Ok(one.id),
+            [one] if one.score >= FIT_MIN => Ok(one.id),
             [best, next, ..] if best.score > next.score && best.score >= 0.9 => Ok(best.id),
-            [] => Err(Refusal::not_found(format!("No {word} is called {asked:?}."))),
-            _ => Err(Refusal::new(
+            [_, next, ..] if next.score >= FIT_MIN => Err(Refusal::new(
                 "ambiguous_name",
                 format!("Several fit {asked:?}: call again with the id of one."),
             )
             .with("nearest", json!(found))),
+            _ => Err(Refusal::not_found(format!("No {} is called {asked:?}.", word(kind)))
+                .with("nearest", json!(self.nearest(kind, asked)))),
         }
+    }
+
+    /// The entities of a kind whose names are most like what was asked for, however little.
+    fn nearest(&self, kind: EntityKind, asked: &str) -> Vec<Found> {
+        let asked = folded(asked);
+        let all = self.history.entities(kind, |entity| entity.sport == self.sport);
+        let likeness = |entity: &Entity| strsim::jaro_winkler(&folded(&entity.name), &asked);
+        let mut near: Vec<Found> = all
+            .iter()
+            .map(|entity| Found { score: rounded(likeness(entity)), ..self.found(entity, &asked) })
+            .collect();
+        sort(&mut near);
+        near.truncate(NEAREST_MAX);
+        near
     }
 
     /// The refusal of an id that no match has, with those most like it, or else some that are in play.

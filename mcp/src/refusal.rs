@@ -8,6 +8,8 @@ use accounts::{
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 use serde_json::{Map, Value, json};
 
+use crate::text;
+
 /// A refusal: what is wrong, and what to do about it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
@@ -88,6 +90,8 @@ impl Refusal {
         if let Some(fields) = value.as_object_mut() {
             fields.extend(self.details.clone());
         }
+        // Details have names of feeds too.
+        text::tidy(&mut value);
         value
     }
 

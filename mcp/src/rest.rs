@@ -71,6 +71,10 @@ fn refusal(status: StatusCode, body: &Value) -> Refusal {
     match status {
         StatusCode::NOT_FOUND => Refusal::not_found("There is nothing with this id."),
         StatusCode::BAD_REQUEST => Refusal::bad_argument(detail),
+        // A match that the model knows too little for: nothing of the hub is at fault.
+        StatusCode::SERVICE_UNAVAILABLE if body["code"] == "not_predicted" => {
+            Refusal::new("not_available", detail)
+        }
         StatusCode::FORBIDDEN => Refusal::new("bookmakers_not_entitled", detail),
         _ => Refusal::unavailable(),
     }

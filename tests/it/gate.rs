@@ -126,7 +126,7 @@ async fn without_the_addon_a_valid_key_is_402() {
 }
 
 /// SPEC section 5: the products of a free account, and of each add-on. After authorization, an
-/// unknown path is 404.
+/// unknown path is 404, and a GET of an MCP server 405.
 #[tokio::test]
 async fn each_addon_opens_only_its_products() {
     let hub = Hub::start_with(&["serve"], &[QUIET, ODDS_COST]);
@@ -139,6 +139,10 @@ async fn each_addon_opens_only_its_products() {
         let key = hub.key(addons);
         for path in open.iter().chain(&free) {
             let answer = with_key(&hub, "GET", path, &key).await;
+            if path.ends_with("/mcp/") {
+                assert_eq!(answer.status, 405, "{path} with {addons:?}");
+                continue;
+            }
             let expected = json!({"error": true, "status": 404, "detail": "Not found"});
             assert_eq!((answer.status, answer.json()), (404, expected), "{path} with {addons:?}");
         }

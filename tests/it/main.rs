@@ -30,6 +30,7 @@ mod import;
 mod limits;
 mod live_sockets;
 mod mail;
+mod mcp;
 mod mcp_bridge;
 mod money;
 mod oauth;

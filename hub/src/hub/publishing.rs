@@ -277,7 +277,8 @@ impl ChannelEntry {
             return;
         }
         let urgent = suspends(self.header, header, &events);
-        let has_events = !events.is_empty();
+        let is_end = header.life == Life::Ended && self.header.life != Life::Ended;
+        let has_events = !events.is_empty() || is_end;
         self.header = header;
         self.stamp = Some(stamp);
         self.image = None;

@@ -26,6 +26,8 @@ pub enum ApiError {
     },
     /// The request cannot be answered now; the reason, as a sentence: status 503.
     Unavailable(&'static str),
+    /// The model knows too little for a prediction: status 503 too, as SERVICE section 6 has it, with a code.
+    NotPredicted(&'static str),
     Internal,
 }
 
@@ -86,6 +88,9 @@ impl IntoResponse for ApiError {
                 (StatusCode::FORBIDDEN, Some(code), detail.to_owned())
             }
             Self::Unavailable(detail) => (StatusCode::SERVICE_UNAVAILABLE, None, detail.to_owned()),
+            Self::NotPredicted(detail) => {
+                (StatusCode::SERVICE_UNAVAILABLE, Some("not_predicted"), detail.to_owned())
+            }
             Self::Internal => {
                 (StatusCode::INTERNAL_SERVER_ERROR, None, "something of ours failed".to_owned())
             }

@@ -17,7 +17,7 @@ use crate::{clock::now, predict::Forecast};
 use history::query::{EntityKind, MatchQuery, Window};
 use record::{Key, MatchSummary, Status, Vocabulary};
 
-const TOO_FEW: ApiError = ApiError::Unavailable(
+const TOO_FEW: ApiError = ApiError::NotPredicted(
     "There are not enough results of the league or of one of the teams yet to predict from.",
 );
 
