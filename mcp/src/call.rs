@@ -326,7 +326,7 @@ impl Call<'_> {
         let query: String = form_urlencoded::byte_serialize(asked.as_bytes()).collect();
         let address = match self.server.kind.product {
             Product::Football => format!("/api/v2/teams/?name={query}"),
-            product => format!("/{product}/api/v2/?search={query}"),
+            product => format!("/{product}/api/v2/{}/?search={query}", searched(product)),
         };
         let state = self.server.feeds_state().await;
         self.about(AnswerData::Value(json!({"results": found})), state, &address, arguments)
@@ -471,6 +471,15 @@ impl Call<'_> {
 fn brief_start(call: &Call<'_>, id: Key) -> Value {
     let brief = call.server.shared.parts.history.brief(id);
     brief.and_then(|brief| brief.start).and_then(time_format::zulu).into()
+}
+
+/// The list of a sport whose names are searched most.
+fn searched(product: Product) -> &'static str {
+    match product {
+        Product::Tennis | Product::Darts => "players",
+        Product::Horseracing => "horses",
+        _ => "teams",
+    }
 }
 
 /// The price changes of one market of a match: of the consensus on the winner, unless the call says otherwise.
