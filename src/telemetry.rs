@@ -160,6 +160,10 @@ const COUNTERS: &[(&str, &str)] = &[
     ("matchwire_commands_refused_total", "Commands answered with an error"),
     ("matchwire_sockets_refused_total", "Sockets closed during the handshake, by reason"),
     (
+        "matchwire_mcp_calls_total",
+        "Calls of MCP tools, by server, tool and outcome: `ok`, or the code of the refusal",
+    ),
+    (
         "matchwire_requests_refused_total",
         "Requests to products rejected by authorization or limits, by reason",
     ),

@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use accounts::{Caller, limits::QuotaStatus, products::Product};
 use hyper::http::request::Parts;
 use ingest::event::Sport;
+use metrics::counter;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -127,10 +128,17 @@ impl Server {
 
     /// Counts a call, and runs it unless the quota is used up.
     pub(crate) async fn call(&self, call: Call<'_>, given: &Map<String, Value>) -> Called {
-        match self.count(call.caller).await {
+        let called = match self.count(call.caller).await {
             Err(refusal) => Called { result: Err(refusal), quota: None },
             Ok(quota) => Called { result: call.run(given).await, quota },
-        }
+        };
+        let outcome = called.result.as_ref().map_or_else(|refusal| refusal.code, |_| "ok");
+        counter!(
+            "matchwire_mcp_calls_total",
+            "server" => self.kind.product.as_str(), "tool" => call.tool.declared.name, "outcome" => outcome
+        )
+        .increment(1);
+        called
     }
 
     /// Whether the client asks for the short list of tools.
