@@ -1,7 +1,7 @@
 //! Makes values from feeds safe and short for a model: no invisible characters, no nulls, no prices of
 //! suspended markets.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The longest name, in characters. The longest other text is five times that.
 const NAME_CHARS_MAX: usize = 200;
@@ -39,19 +39,22 @@ pub(crate) fn clean(text: &str, chars_max: usize) -> String {
 
 /// Cleans every text of a document, and leaves out nulls and prices that are suspended.
 pub(crate) fn tidy(value: &mut Value) {
-    tidy_at(value, TEXT_CHARS_MAX);
+    tidy_at(value, TEXT_CHARS_MAX, false);
 }
 
-fn tidy_at(value: &mut Value, chars_max: usize) {
+/// `is_suspended`: whether what contains the value is suspended, and so its prices.
+fn tidy_at(value: &mut Value, chars_max: usize, is_suspended: bool) {
     match value {
         Value::String(text) => {
             if text.len() > chars_max || !text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
                 *text = clean(text, chars_max);
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| tidy_at(item, chars_max)),
+        Value::Array(items) => {
+            items.iter_mut().for_each(|item| tidy_at(item, chars_max, is_suspended));
+        }
         Value::Object(fields) => {
-            let is_suspended = fields.get("suspended") == Some(&Value::Bool(true));
+            let is_suspended = is_suspended || suspends(fields);
             fields.retain(|name, value| {
                 !(value.is_null() || is_suspended && PRICES.contains(&name.as_str()))
             });
@@ -63,11 +66,21 @@ fn tidy_at(value: &mut Value, chars_max: usize) {
             }
             for (name, value) in fields {
                 let is_name = name.contains("name") || name.ends_with("team");
-                tidy_at(value, if is_name { NAME_CHARS_MAX } else { TEXT_CHARS_MAX });
+                let chars_max = if is_name { NAME_CHARS_MAX } else { TEXT_CHARS_MAX };
+                tidy_at(value, chars_max, is_suspended);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Whether an object says that its prices cannot be had: a row or a whole book that is suspended, or a market
+/// that is not open.
+fn suspends(fields: &Map<String, Value>) -> bool {
+    let is_market = fields.contains_key("selections");
+    let status = fields.get("status").and_then(Value::as_str);
+    fields.get("suspended") == Some(&Value::Bool(true))
+        || is_market && status.is_some_and(|status| status != "open")
 }
 
 #[cfg(test)]
@@ -98,5 +111,17 @@ mod tests {
         tidy(&mut value);
         assert_eq!(value["rows"][0], json!({"suspended": true, "outcome": "home"}));
         assert_eq!(value["rows"][1]["price"], "3.40");
+    }
+
+    #[test]
+    fn books_show_prices_of_open_markets_only() {
+        let market = |status: &str| json!({"status": status, "selections": {"1": {"price": "2.10", "last": "2.08"}}});
+        let mut book = json!({"markets": {"a": market("open"), "b": market("suspended")}});
+        tidy(&mut book);
+        assert_eq!(book["markets"]["a"]["selections"]["1"]["price"], "2.10");
+        assert_eq!(book["markets"]["b"]["selections"]["1"], json!({"last": "2.08"}));
+        let mut held = json!({"suspended": true, "markets": {"a": market("open")}});
+        tidy(&mut held);
+        assert_eq!(held["markets"]["a"]["selections"]["1"].get("price"), None);
     }
 }
