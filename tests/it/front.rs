@@ -282,17 +282,18 @@ async fn prefixes_answer_an_index() {
     }
 }
 
-/// A 404 does not count as usage, neither as a REST call nor over MCP.
+/// A 404 and a 405 do not count as usage, neither as a REST call nor over MCP.
 #[tokio::test]
 async fn unknown_paths_are_not_counted() {
     let hub = Hub::start_with(&["serve"], &[QUIET]);
     let key = format!("Token {}", hub.key(&["sports"]));
     let authorization = [("authorization", &*key)];
     let ask = async |path: &str| hub.request("GET", path, &authorization).await;
-    for path in
-        ["/mcp/", "/api/mcp/", "/tennis/mcp/", "/api/v2/nothing/", "/tennis/api/v2/nothing/"]
-    {
+    for path in ["/mcp/nothing/", "/api/v2/nothing/", "/tennis/api/v2/nothing/"] {
         assert_eq!(ask(path).await.status, 404, "{path}");
+    }
+    for path in ["/mcp/", "/api/mcp/", "/tennis/mcp/"] {
+        assert_eq!(ask(path).await.status, 405, "{path}");
     }
     let total = async || ask("/api/v2/account/").await.json()["usage"]["total"].clone();
     let nothing = total().await;

@@ -87,7 +87,9 @@ impl<C: Clock + Clone> Buckets<C> {
         }
         self.limiter.check_key(&bucket).map_err(|early| {
             let wait = early.wait_time_from(self.clock.now());
-            RetryAfter { seconds: wait.as_secs() + u64::from(wait.subsec_nanos() > 0) }
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            // The moment may have come since the limiter looked.
+            RetryAfter { seconds: seconds.max(1) }
         })
     }
 
