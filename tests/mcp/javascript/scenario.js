@@ -272,7 +272,7 @@ export class Scenario {
     first.abort();
     const { events, positions, reason } = data;
     const happened = events.filter(({ kind }) => kind === KINDS[until]);
-    report.that(`${until}: the events`, happened.length > 0 && reason === KINDS[until], `one of the kind ${KINDS[until]}`, data);
+    report.that(`${until}: the events`, happened.length > 0 && reason === until, `one of the kind ${KINDS[until]}`, data);
     if (until !== "goal") return;
     const position = positions[`football/${match}`] ?? {};
     report.that("goal: the position", position.epoch === before.epoch && position.seq > before.seq, `behind ${brief(before)}`, position);

@@ -174,7 +174,7 @@ class Scenario:
                 expect(matches, "live matches", board)
                 match, before, data = await first_change(connection, matches, until)
                 kinds = [event["kind"] for event in data["events"]]
-                expect(data["reason"] == KINDS[until] and KINDS[until] in kinds, f"an event of the kind {KINDS[until]}", data)
+                expect(data["reason"] == until and KINDS[until] in kinds, f"an event of the kind {KINDS[until]}", data)
                 if until == "goal":
                     await self.repeat(connection, match, before, data)
 
