@@ -48,21 +48,21 @@ struct Watched {
     uri: String,
     watch: ChannelWatch,
     /// What the client knows: the head at the last notification.
-    told: Option<Head>,
+    notified: Option<Head>,
     /// A change that the client does not know yet.
     latest: Option<Head>,
-    /// When it may be told of values again.
+    /// When it may be notified of values again.
     next: Instant,
 }
 
 impl Watched {
-    /// When the client is to be told, as of `now`; `None` if it knows everything.
+    /// When the client is to be notified, as of `now`; `None` if it knows everything.
     fn due(&self, now: Instant) -> Option<Instant> {
         let latest = self.latest?;
-        let known = self.told.map_or(0, |told| told.last_event);
+        let known = self.notified.map_or(0, |notified| notified.last_event);
         let is_urgent = latest.last_event > known
             || latest.is_closed
-            || self.told.is_some_and(|told| told.epoch != latest.epoch);
+            || self.notified.is_some_and(|notified| notified.epoch != latest.epoch);
         Some(if is_urgent { now } else { self.next })
     }
 }
@@ -113,7 +113,7 @@ impl Server {
             .map(|uri| {
                 let channel = uri.split_once("://").map_or("", |(_, path)| path);
                 let watch = self.shared.live.watch(channel);
-                Watched { uri, watch, told: None, latest: None, next: now }
+                Watched { uri, watch, notified: None, latest: None, next: now }
             })
             .collect();
         let follows_list = subscription.accepted().resources_list_changed == Some(true);
@@ -153,10 +153,11 @@ impl Server {
             let now = Instant::now();
             for it in watched.iter_mut().filter(|it| it.due(now).is_some_and(|due| due <= now)) {
                 let Some(head) = it.latest.take() else { continue };
-                let told = it.told.replace(head);
+                let notified = it.notified.replace(head);
                 it.next = now + every;
-                let known =
-                    told.filter(|told| told.epoch == head.epoch).map_or(0, |told| told.last_event);
+                let known = notified
+                    .filter(|notified| notified.epoch == head.epoch)
+                    .map_or(0, |notified| notified.last_event);
                 if sink.send(updated(&it.uri, head, head.last_event > known)).await.is_err() {
                     return Ok(());
                 }
