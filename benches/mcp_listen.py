@@ -2,7 +2,7 @@
 """What 1,000 MCP streams cost 10,000 sockets: p99 of the sockets without and with the streams.
 
 The hub plays a steady load of 10 changes a second of one channel to 10,000 sockets, pinned to core 0; the load tool has
-core 1. Rounds alternate. With the streams, each listens to the consensus of the same match and gets a notification every second.
+core 1. Rounds alternate. With the streams, each listens to the book that changes and gets a notification every second.
 
     cargo build --profile dist --workspace
     python3 benches/mcp_listen.py --programs target/dist
@@ -91,7 +91,7 @@ def run(programs, streams, seconds):
                     ["curl", "-s", "-H", f"Authorization: Token {key}", f"http://127.0.0.1:{PORT}/stream/v1/channels/football"],
                     capture_output=True, text=True, check=True)
                 match = next(iter(json.loads(channel.stdout)["data"]["matches"]))
-                listening = Streams(streams, key, f"matchwire://football/{match}/odds")
+                listening = Streams(streams, key, f"matchwire://football/{match}/odds/steady")
             report = Path(directory) / "report.json"
             command = [programs / "matchwire-loadtest", "fanout", "--url", f"ws://127.0.0.1:{PORT}/stream/v1", "--key", key,
                        "--pid", hub.pid, "--seconds", seconds, "--quiet", "--json", report, "--sockets", "10000"]
