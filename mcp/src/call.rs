@@ -14,13 +14,13 @@ use serde_json::{Map, Value, json};
 use crate::{
     BaseUrl,
     argument::{Argument, ArgumentKind, Arguments},
-    envelope::{self, Answer, AnswerData, Cited, DataState, ENVELOPE_BYTES, ToolResult},
+    envelope::{self, Answer, AnswerData, Citation, DataState, ENVELOPE_BYTES, ToolResult},
     fit::{self, Cursor},
     prices,
     refusal::Refusal,
     rest::RestAnswer,
     server::Server,
-    tables::Does,
+    tables::ToolAction,
     text::clean,
     tool::{LIMIT_DEFAULT, RestPath, SECTIONS, ServerTool, find_kinds},
     wait::{self, Progress, Until, Wait},
@@ -47,7 +47,7 @@ const WAIT_S: usize = 25;
 
 /// What is read of REST, and the state that it was in.
 #[derive(Debug)]
-struct Read {
+struct RestRead {
     answer: RestAnswer,
     state: DataState,
 }
@@ -59,7 +59,7 @@ impl Call<'_> {
         let arguments = self.resolved(arguments).await?;
         let answer = self.answer(&arguments).await?;
         let id = arguments.id("match_id").or_else(|| arguments.id("race_id"));
-        let cited = Cited { tool: self.tool.declared.name, id };
+        let cited = Citation { tool: self.tool.declared.name, id };
         let shared = &self.server.shared;
         answer.into_result(cited, shared.parts.stale_after_ms, &shared.rendered)
     }
@@ -88,17 +88,17 @@ impl Call<'_> {
 
     async fn answer(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
         match self.tool.declared.does {
-            Does::Rest { .. } => self.rest(arguments).await,
-            Does::MatchDetail => self.match_detail(arguments).await,
-            Does::CompareOdds => self.compare_odds(arguments).await,
-            Does::OddsHistory => self.odds_history(arguments).await,
-            Does::Money => self.money(arguments).await,
-            Does::Find => self.find(arguments).await,
-            Does::CheckMatches => self.check_matches(arguments).await,
-            Does::WaitForChange => self.wait_for_change(arguments).await,
-            Does::Feeds => self.feeds().await,
-            Does::Account => self.account().await,
-            Does::NotAvailable(why) => Err(Refusal::new("not_available", why)),
+            ToolAction::Rest { .. } => self.rest(arguments).await,
+            ToolAction::MatchDetail => self.match_detail(arguments).await,
+            ToolAction::CompareOdds => self.compare_odds(arguments).await,
+            ToolAction::OddsHistory => self.odds_history(arguments).await,
+            ToolAction::Money => self.money(arguments).await,
+            ToolAction::Find => self.find(arguments).await,
+            ToolAction::CheckMatches => self.check_matches(arguments).await,
+            ToolAction::WaitForChange => self.wait_for_change(arguments).await,
+            ToolAction::Feeds => self.feeds().await,
+            ToolAction::Account => self.account().await,
+            ToolAction::NotAvailable(why) => Err(Refusal::new("not_available", why)),
         }
     }
 
@@ -116,7 +116,7 @@ impl Call<'_> {
 
     /// Reads an address of REST, about this match if there is one: with the position that the answer holds
     /// at least. If the match changes meanwhile, it reads again.
-    async fn read(&self, address: &str, subject: Option<Key>) -> Result<Read, Refusal> {
+    async fn read(&self, address: &str, subject: Option<Key>) -> Result<RestRead, Refusal> {
         let shared = &self.server.shared;
         let path = address.split('?').next().unwrap_or_default();
         if let Some(product) = Product::of_path(path)
@@ -126,21 +126,21 @@ impl Call<'_> {
         }
         let Some(id) = subject else {
             let answer = self.fetch(address, None).await?;
-            return Ok(Read { answer, state: self.server.feeds_state().await });
+            return Ok(RestRead { answer, state: self.server.feeds_state().await });
         };
         let mut state = self.state_of(id);
         for _ in 0..3 {
             let answer = self.fetch(address, subject).await?;
             let after = self.state_of(id);
             if after == state {
-                return Ok(Read { answer, state });
+                return Ok(RestRead { answer, state });
             }
             state = after;
         }
         // It changes all the time: resuming from before the answer repeats something and loses nothing.
         let state = self.state_of(id);
         let answer = self.fetch(address, subject).await?;
-        Ok(Read { answer, state })
+        Ok(RestRead { answer, state })
     }
 
     async fn fetch(&self, address: &str, subject: Option<Key>) -> Result<RestAnswer, Refusal> {
@@ -185,7 +185,7 @@ impl Call<'_> {
             cursor.as_ref().filter(|cursor| paged == Some(&cursor.at)).map_or(0, |it| it.skip);
         let address = rest.address(arguments, skip);
         let subject = subject(rest, arguments, of_one);
-        let Read { answer, state } = self.read(&address, subject).await?;
+        let RestRead { answer, state } = self.read(&address, subject).await?;
         let data = AnswerData::Rest(answer);
         let bytes_max = self.tool.bytes_max;
         Ok(Answer { data, state, url: self.url(&address), bytes_max, cursor, paged })
@@ -197,7 +197,7 @@ impl Call<'_> {
         let sections = arguments.words("include");
         let mut last = None;
         for _ in 0..3 {
-            let Read { answer, state } = self.read(&address, Some(id)).await?;
+            let RestRead { answer, state } = self.read(&address, Some(id)).await?;
             if sections.is_empty() {
                 return self.about(AnswerData::Rest(answer), state, &address, arguments);
             }
@@ -238,7 +238,7 @@ impl Call<'_> {
     async fn compare_odds(&self, arguments: &Arguments) -> Result<Answer, Refusal> {
         let id = match_id(arguments)?;
         let address = format!("/api/v2/events/{id}/odds/comparison/");
-        let Read { answer, state } = self.read(&address, Some(id)).await?;
+        let RestRead { answer, state } = self.read(&address, Some(id)).await?;
         if arguments.get("market").is_none() && arguments.get("bookmaker").is_none() {
             return self.about(AnswerData::Rest(answer), state, &address, arguments);
         }

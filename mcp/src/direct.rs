@@ -23,8 +23,8 @@ use serde_json::{Map, Value, value::RawValue};
 use crate::{
     BaseUrl,
     call::Call,
-    server::{Called, Server, usage_meta},
-    tables::Does,
+    server::{CallOutcome, Server, usage_meta},
+    tables::ToolAction,
 };
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -71,7 +71,7 @@ struct Meta<'a> {
 
 /// A request that was read and is not answered here.
 #[derive(Debug)]
-pub(crate) struct Unusual(pub Request);
+pub(crate) struct Unhandled(pub Request);
 
 /// Answers a call, or hands the request back.
 pub(crate) async fn answer(
@@ -79,16 +79,16 @@ pub(crate) async fn answer(
     hosts: &[String],
     bytes_max: usize,
     request: Request,
-) -> Result<Response, Unusual> {
+) -> Result<Response, Unhandled> {
     let is_usual = request.method() == Method::POST && has_usual_headers(request.headers(), hosts);
     if !is_usual {
-        return Err(Unusual(request));
+        return Err(Unhandled(request));
     }
     let (head, body) = request.into_parts();
     let Ok(body) = to_bytes(body, bytes_max).await else {
         // The library answers a body that is too long; for that it needs to see one.
         let too_long = Bytes::from(vec![b' '; bytes_max + 1]);
-        return Err(Unusual(Request::from_parts(head, Body::from(too_long))));
+        return Err(Unhandled(Request::from_parts(head, Body::from(too_long))));
     };
     let caller: Option<Caller> = head.extensions.get().copied();
     let base: Option<&BaseUrl> = head.extensions.get();
@@ -100,7 +100,7 @@ pub(crate) async fn answer(
             response.headers_mut().insert(CONTENT_TYPE, json);
             Ok(response)
         }
-        None => Err(Unusual(Request::from_parts(head, Body::from(body)))),
+        None => Err(Unhandled(Request::from_parts(head, Body::from(body)))),
     }
 }
 
@@ -115,8 +115,8 @@ async fn respond(
     let Params { name, arguments, meta } = &message.params;
     let is_call = message.jsonrpc == "2.0" && message.method == "tools/call" && is_id(message.id);
     let tool = server.kind.tool(name).filter(|_| is_call)?;
-    // Those that wait need to be told when the client leaves, and may report progress.
-    if matches!(tool.declared.does, Does::WaitForChange) {
+    // Those that wait must notice when the client leaves, and may report progress.
+    if matches!(tool.declared.does, ToolAction::WaitForChange) {
         return None;
     }
     let is_modern = is_of_modern(headers, name, meta);
@@ -124,7 +124,7 @@ async fn respond(
         return None;
     }
     let call = Call { server, tool, caller: caller?, base, context: None };
-    let Called { result, quota } = server.call(call, arguments).await;
+    let CallOutcome { result, quota } = server.call(call, arguments).await;
     let members = match result {
         Ok(result) => result.members(),
         Err(refusal) => refusal.members(),

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    fit::{self, Cursor, Cut},
+    fit::{self, Cursor, Truncation},
     refusal::Refusal,
     rest::RestAnswer,
 };
@@ -92,8 +92,8 @@ struct Envelope<'a> {
     position: Option<PositionText>,
     url: &'a str,
     cite: String,
-    #[serde(skip_serializing_if = "<[Cut]>::is_empty")]
-    truncated: &'a [Cut],
+    #[serde(skip_serializing_if = "<[Truncation]>::is_empty")]
+    truncated: &'a [Truncation],
 }
 
 #[derive(Debug, Serialize)]
@@ -104,7 +104,7 @@ struct PositionText {
 
 /// What names an answer in its citation.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cited<'a> {
+pub(crate) struct Citation<'a> {
     pub tool: &'a str,
     pub id: Option<Key>,
 }
@@ -115,7 +115,7 @@ pub(crate) struct Rendered {
     json: String,
     /// The same inside of a JSON string.
     escaped: String,
-    truncated: Vec<Cut>,
+    truncated: Vec<Truncation>,
 }
 
 /// Rendered data by address, bound and cursor, while REST's tag is the same.
@@ -140,7 +140,7 @@ pub(crate) struct ToolResult {
 }
 
 impl Rendered {
-    fn new(data: &Value, truncated: Vec<Cut>) -> Self {
+    fn new(data: &Value, truncated: Vec<Truncation>) -> Self {
         let json = data.to_string();
         let escaped = escaped(&json);
         Self { json, escaped, truncated }
@@ -179,7 +179,7 @@ impl RenderedCache {
     fn put(&self, key: String, tag: HeaderValue, rendered: &Arc<Rendered>) {
         let mut entries = self.lock();
         let bytes = key.len() + rendered.bytes();
-        // Live matches are asked for again within seconds, so those that matter are soon there again.
+        // Answers about live matches are requested again within seconds, so the cache refills by itself.
         if entries.bytes + bytes > self.bytes_max {
             *entries = CacheEntries::default();
         }
@@ -198,7 +198,7 @@ impl Answer {
     /// If the data is not JSON.
     pub(crate) fn into_result(
         mut self,
-        cited: Cited<'_>,
+        cited: Citation<'_>,
         stale_after_ms: u32,
         cache: &RenderedCache,
     ) -> Result<ToolResult, Refusal> {
@@ -247,7 +247,7 @@ impl Answer {
         Rendered::new(&data, truncated)
     }
 
-    fn head(&self, cited: Cited<'_>, stale_after_ms: u32, truncated: &[Cut]) -> String {
+    fn head(&self, cited: Citation<'_>, stale_after_ms: u32, truncated: &[Truncation]) -> String {
         let state = &self.state;
         let now = clock::now();
         let as_of = time_format::zulu(now).unwrap_or_default();
@@ -312,7 +312,7 @@ fn mention_later_pages(
     data: &Value,
     list: &str,
     cursor: Option<&Cursor>,
-    truncated: &mut Vec<Cut>,
+    truncated: &mut Vec<Truncation>,
 ) {
     let skip = cursor.filter(|cursor| cursor.at == list).map_or(0, |cursor| cursor.skip);
     let shown = data.pointer(list).and_then(Value::as_array).map_or(0, Vec::len);
@@ -320,12 +320,12 @@ fn mention_later_pages(
     truncated.retain(|cut| cut.at != list);
     if let Some(total) = total.filter(|total| skip + shown < *total) {
         let cursor = format!("{list}@{}", skip + shown);
-        truncated.insert(0, Cut { at: list.to_owned(), shown, total, cursor });
+        truncated.insert(0, Truncation { at: list.to_owned(), shown, total, cursor });
     }
 }
 
 /// One line to paste: `matchwire get_match_detail 204849 seq 813, 2026-11-22T14:05:09Z`.
-fn cite(Cited { tool, id }: Cited<'_>, position: Option<Position>, as_of: &str) -> String {
+fn cite(Citation { tool, id }: Citation<'_>, position: Option<Position>, as_of: &str) -> String {
     let id = id.map(|id| format!(" {id}")).unwrap_or_default();
     let seq = position.map(|position| format!(" seq {}", position.seq)).unwrap_or_default();
     format!("matchwire {tool}{id}{seq}, {as_of}")
@@ -348,7 +348,7 @@ mod tests {
         let url = "https://hub/api/v2/events/7/".to_owned();
         let (bytes_max, cursor, paged) = (RESULT_BYTES_MAX, None, None);
         let answer = Answer { data, state, url, bytes_max, cursor, paged };
-        let cited = Cited { tool: "get_match_detail", id: Some(7) };
+        let cited = Citation { tool: "get_match_detail", id: Some(7) };
         let result = answer.into_result(cited, 15_000, &RenderedCache::new(0)).unwrap();
         let members: Value = serde_json::from_str(&format!("{{{}}}", result.members())).unwrap();
         let structured = result.structured();
@@ -367,7 +367,7 @@ mod tests {
             let url = "https://hub/api/v2/teams/".to_owned();
             let (bytes_max, cursor, paged) = (LIST_BYTES_MAX, None, Some("/results"));
             let answer = Answer { data, state: DataState::ARCHIVED, url, bytes_max, cursor, paged };
-            let result = answer.into_result(Cited { tool: "search_teams", id: None }, 1, &cache);
+            let result = answer.into_result(Citation { tool: "search_teams", id: None }, 1, &cache);
             result.unwrap().data.json.clone()
         };
         let first = r#"{"count":1,"next":null,"results":[1]}"#;

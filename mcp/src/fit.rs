@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 
 /// A list that was cut.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Cut {
+pub(crate) struct Truncation {
     /// Where it is in `data`, as a JSON pointer.
     pub at: String,
     pub shown: usize,
@@ -77,7 +77,7 @@ pub(crate) fn size(value: &impl Serialize) -> usize {
 
 /// Cuts lists until the value has at most so many bytes; the largest one first, by a quarter at a time.
 /// `skipped`: the rows of a list that a cursor has left out already.
-pub(crate) fn fit(data: &mut Value, max: usize, skipped: Option<&Cursor>) -> Vec<Cut> {
+pub(crate) fn fit(data: &mut Value, max: usize, skipped: Option<&Cursor>) -> Vec<Truncation> {
     let mut totals: BTreeMap<String, usize> = BTreeMap::new();
     let mut left = size(data);
     while left > max {
@@ -98,7 +98,7 @@ pub(crate) fn fit(data: &mut Value, max: usize, skipped: Option<&Cursor>) -> Vec
         let shown = len(data.pointer(&at)?);
         let skip = skip(&at);
         let cursor = format!("{at}@{}", skip + shown);
-        Some(Cut { at, shown, total: total + skip, cursor })
+        Some(Truncation { at, shown, total: total + skip, cursor })
     });
     cut.collect()
 }

@@ -1,6 +1,6 @@
 //! MCP servers: what the hub knows, for agents.
 //!
-//! **In:** requests of the Model Context Protocol that the gate in front has authenticated, the REST router,
+//! **In:** requests of the Model Context Protocol that are authenticated already, the REST router,
 //! and the hub's channels. **Out:** results with the time, the state of the feed, the position, the REST
 //! address of the same, and a citation; notifications. **Must not know** how REST makes its answers, sockets,
 //! or the archive.
@@ -166,7 +166,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts) -> Router<S> {
             async move {
                 match direct::answer(&server, &hosts, bytes_max, request).await {
                     Ok(response) => Ok(response),
-                    Err(direct::Unusual(request)) => {
+                    Err(direct::Unhandled(request)) => {
                         let is_json = mount::is_json(request.headers());
                         let response = unusual.handle(request).await.map(Body::new);
                         let is_no_message =

@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::{
     refusal::Refusal,
-    resource::{Named, named},
+    resource::{ResourceName, named},
     server::Server,
 };
 
@@ -73,7 +73,7 @@ impl Server {
     pub(crate) fn accepted(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         let uris = requested.resource_subscriptions.as_ref();
         let uris = uris.into_iter().flatten().filter(
-            |uri| matches!(named(uri), Some(Named::Channel(channel)) if self.has_channel(&channel)),
+            |uri| matches!(named(uri), Some(ResourceName::Channel(channel)) if self.has_channel(&channel)),
         );
         let uris: Vec<String> =
             uris.take(self.shared.parts.config.listen_resources_max).cloned().collect();
@@ -96,7 +96,7 @@ impl Server {
         let config = &self.shared.parts.config;
         let uris = subscription.accepted().resource_subscriptions.clone().unwrap_or_default();
         for uri in &uris {
-            if let Some(Named::Channel(channel)) = named(uri) {
+            if let Some(ResourceName::Channel(channel)) = named(uri) {
                 self.may_follow(&channel, &caller).map_err(|refusal| refusal.error())?;
             }
         }

@@ -15,13 +15,13 @@ use crate::{call::status_word, refusal::Refusal};
 /// The least likeness of a name that was written differently, from 0 to 1.
 const LIKENESS_MIN: f64 = 0.85;
 
-/// The least score of a name that is taken for what was asked for.
+/// The minimum score at which a single result is accepted as the requested name.
 const FIT_MIN: f64 = 0.8;
 
 /// The entities that a refusal names.
 const NEAREST_MAX: usize = 5;
 
-/// How long before and after now a match of a team that was asked for is listed.
+/// Matches of a requested team are listed if they start within this time of now.
 const NEAR_US: Micros = 14 * 24 * 60 * 60 * 1_000_000;
 
 /// The names of one sport.
@@ -33,7 +33,7 @@ pub(crate) struct Names {
 
 /// Something that was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct SearchResult {
     pub kind: &'static str,
     pub id: Key,
     pub name: String,
@@ -69,7 +69,7 @@ fn folded(name: &str) -> String {
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How well a name fits what was asked for, both folded: 1 if they are equal.
+/// How well a name matches the query, both folded: 1 if they are equal.
 fn score(name: &str, asked: &str) -> f64 {
     if name == asked {
         return 1.0;
@@ -83,7 +83,7 @@ fn score(name: &str, asked: &str) -> f64 {
     if asked.len() >= 3 && name.contains(asked) {
         return 0.9;
     }
-    // Every word that was asked for begins a word of the name: "man utd" is not, "man united" is.
+    // Each word of the query is the start of a word of the name: "man united", not "man utd".
     let begins = |word: &str| name.split(' ').any(|own| own.starts_with(word));
     if asked.contains(' ') && asked.split(' ').all(begins) {
         return 0.9;
@@ -103,7 +103,12 @@ impl Names {
     }
 
     /// Entities of a kind whose names fit, the best first.
-    pub(crate) fn entities(&self, kind: EntityKind, asked: &str, limit: usize) -> Vec<Found> {
+    pub(crate) fn entities(
+        &self,
+        kind: EntityKind,
+        asked: &str,
+        limit: usize,
+    ) -> Vec<SearchResult> {
         let asked = folded(asked);
         if asked.is_empty() {
             return Vec::new();
@@ -112,19 +117,20 @@ impl Names {
             entity.sport == self.sport && score(&folded(&entity.name), &asked) > 0.0
         };
         let entities = self.history.entities(kind, fits);
-        let mut found: Vec<Found> = entities.iter().map(|it| self.found(it, &asked)).collect();
+        let mut found: Vec<SearchResult> =
+            entities.iter().map(|it| self.found(it, &asked)).collect();
         sort(&mut found);
         found.truncate(limit);
         found
     }
 
-    fn found(&self, entity: &Arc<Entity>, asked: &str) -> Found {
+    fn found(&self, entity: &Arc<Entity>, asked: &str) -> SearchResult {
         let parent = entity.parent.and_then(|parent| match entity.kind {
             EntityKind::Season => self.history.name(EntityKind::Competition, parent),
             _ => self.history.name(EntityKind::Team, parent),
         });
         let country = entity.country.as_ref().map(|country| country.to_string());
-        Found {
+        SearchResult {
             kind: word(entity.kind),
             id: entity.id,
             name: entity.name.to_string(),
@@ -134,9 +140,9 @@ impl Names {
     }
 
     /// Matches near now of sides whose names fit: of one side, or of both in `A v B`.
-    pub(crate) fn matches(&self, asked: &str, limit: usize) -> Vec<Found> {
+    pub(crate) fn matches(&self, asked: &str, limit: usize) -> Vec<SearchResult> {
         let sides = sides_of(asked);
-        let mut best: Vec<Vec<Found>> = Vec::new();
+        let mut best: Vec<Vec<SearchResult>> = Vec::new();
         for side in &sides {
             best.push(self.entities(self.side(), side, 5));
         }
@@ -156,17 +162,18 @@ impl Names {
         near.sort_by_key(|brief| brief.start.map_or(Micros::MAX, |start| (start - now).abs()));
         let fit = |brief: &MatchSummary| -> f64 {
             let Some(own) = brief.sides else { return 0.0 };
-            let of_side = |found: &Vec<Found>| {
+            let of_side = |found: &Vec<SearchResult>| {
                 let fitting = found.iter().filter(|team| own.contains(&team.id));
                 fitting.map(|team| team.score).fold(0.0, f64::max)
             };
             best.iter().map(of_side).fold(1.0, f64::min)
         };
-        let mut found: Vec<Found> = near
+        let mut found: Vec<SearchResult> = near
             .iter()
             .filter_map(|brief| {
                 let score = fit(brief);
-                (score > 0.0).then(|| Found { score: rounded(score), ..self.of_match(brief) })
+                (score > 0.0)
+                    .then(|| SearchResult { score: rounded(score), ..self.of_match(brief) })
             })
             .collect();
         // Stable: the nearest in time stays first among equals.
@@ -175,13 +182,13 @@ impl Names {
         found
     }
 
-    fn of_match(&self, brief: &MatchSummary) -> Found {
+    fn of_match(&self, brief: &MatchSummary) -> SearchResult {
         let league =
             brief.competition.and_then(|id| self.history.name(EntityKind::Competition, id));
         let day = brief.start.and_then(base::time_format::zulu);
         let context = [league, day, Some(status_word(brief).to_owned())];
         let context: Vec<String> = context.into_iter().flatten().collect();
-        Found {
+        SearchResult {
             kind: "match",
             id: brief.id,
             name: self.title(brief),
@@ -219,14 +226,17 @@ impl Names {
         }
     }
 
-    /// The entities of a kind whose names are most like what was asked for, however little.
-    fn nearest(&self, kind: EntityKind, asked: &str) -> Vec<Found> {
+    /// The entities of a kind with the most similar names, without a minimum similarity.
+    fn nearest(&self, kind: EntityKind, asked: &str) -> Vec<SearchResult> {
         let asked = folded(asked);
         let all = self.history.entities(kind, |entity| entity.sport == self.sport);
         let likeness = |entity: &Entity| strsim::jaro_winkler(&folded(&entity.name), &asked);
-        let mut near: Vec<Found> = all
+        let mut near: Vec<SearchResult> = all
             .iter()
-            .map(|entity| Found { score: rounded(likeness(entity)), ..self.found(entity, &asked) })
+            .map(|entity| SearchResult {
+                score: rounded(likeness(entity)),
+                ..self.found(entity, &asked)
+            })
             .collect();
         sort(&mut near);
         near.truncate(NEAREST_MAX);
@@ -260,7 +270,7 @@ impl Names {
     }
 }
 
-fn sort(found: &mut [Found]) {
+fn sort(found: &mut [SearchResult]) {
     found.sort_by(|a, b| {
         b.score
             .total_cmp(&a.score)

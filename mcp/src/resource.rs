@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     call::status_word,
-    envelope::{Answer, AnswerData, Cited, DataState, RESULT_BYTES_MAX},
+    envelope::{Answer, AnswerData, Citation, DataState, RESULT_BYTES_MAX},
     refusal::Refusal,
     server::Server,
 };
@@ -34,17 +34,17 @@ const FEEDS_FOR: Duration = Duration::from_millis(500);
 
 /// What a URI names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum ResourceName {
     Channel(String),
     Docs(String),
 }
 
 /// Reads a URI.
-pub(crate) fn named(uri: &str) -> Option<Named> {
+pub(crate) fn named(uri: &str) -> Option<ResourceName> {
     let path = uri.strip_prefix(SCHEME)?;
     Some(match path.strip_prefix("docs/") {
-        Some(page) => Named::Docs(page.to_owned()),
-        None => Named::Channel(path.to_owned()),
+        Some(page) => ResourceName::Docs(page.to_owned()),
+        None => ResourceName::Channel(path.to_owned()),
     })
 }
 
@@ -153,7 +153,7 @@ impl Server {
             )
         };
         match named(uri).ok_or_else(missing)? {
-            Named::Docs(page) => {
+            ResourceName::Docs(page) => {
                 let page = self.shared.parts.docs.iter().find(|own| own.name == page);
                 let page = page.ok_or_else(missing)?;
                 let answer = self.shared.rest.get(&page.path, caller).await;
@@ -161,7 +161,7 @@ impl Server {
                 let text = String::from_utf8_lossy(&answer.body).into_owned();
                 Ok(contents(uri, "text/markdown", text, ENDED_TTL_MS, CacheScope::Public))
             }
-            Named::Channel(channel) => {
+            ResourceName::Channel(channel) => {
                 self.may_follow(&channel, caller).map_err(|refusal| match refusal.code {
                     "not_found" => missing(),
                     _ => refusal.error(),
@@ -206,7 +206,7 @@ impl Server {
         let bytes_max = RESULT_BYTES_MAX;
         let data = AnswerData::Value(data);
         let answer = Answer { data, state, url, bytes_max, cursor: None, paged: None };
-        let cited = Cited { tool: channel, id: None };
+        let cited = Citation { tool: channel, id: None };
         let result = answer.into_result(cited, shared.parts.stale_after_ms, &shared.rendered)?;
         Ok((result.structured(), ttl_ms))
     }
@@ -269,9 +269,9 @@ mod tests {
     fn uris_name_channels_and_pages() {
         assert_eq!(
             named("matchwire://football/7/odds"),
-            Some(Named::Channel("football/7/odds".into()))
+            Some(ResourceName::Channel("football/7/odds".into()))
         );
-        assert_eq!(named("matchwire://docs/football"), Some(Named::Docs("football".into())));
+        assert_eq!(named("matchwire://docs/football"), Some(ResourceName::Docs("football".into())));
         assert_eq!(named("file:///etc/passwd"), None);
     }
 

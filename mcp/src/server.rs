@@ -32,7 +32,7 @@ use crate::{
     refusal::Refusal,
     rest::Rest,
     slots::Slots,
-    tables::Declared,
+    tables::ToolDeclaration,
     tool::ServerTool,
 };
 
@@ -73,7 +73,7 @@ pub(crate) struct SportServer {
 const LISTS_TTL_MS: u64 = 3_600_000;
 
 impl SportServer {
-    pub(crate) fn new(product: Product, declared: &[Declared], parts: &McpParts) -> Self {
+    pub(crate) fn new(product: Product, declared: &[ToolDeclaration], parts: &McpParts) -> Self {
         let sport = Sport::from_word(product.as_str()).unwrap_or(Sport::Other);
         let tools: Vec<_> =
             declared.iter().map(|declared| ServerTool::new(*declared, &parts.openapi)).collect();
@@ -115,7 +115,7 @@ fn info(product: Product) -> ServerConfig {
 }
 
 impl Server {
-    /// The caller, whom the gate in front has authenticated.
+    /// The authenticated caller of a request.
     pub(crate) fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
         let caller = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get());
         caller.copied().ok_or_else(|| ErrorData::internal_error("the request has no caller", None))
@@ -127,10 +127,10 @@ impl Server {
     }
 
     /// Counts a call, and runs it unless the quota is used up.
-    pub(crate) async fn call(&self, call: Call<'_>, given: &Map<String, Value>) -> Called {
+    pub(crate) async fn call(&self, call: Call<'_>, given: &Map<String, Value>) -> CallOutcome {
         let called = match self.count(call.caller).await {
-            Err(refusal) => Called { result: Err(refusal), quota: None },
-            Ok(quota) => Called { result: call.run(given).await, quota },
+            Err(refusal) => CallOutcome { result: Err(refusal), quota: None },
+            Ok(quota) => CallOutcome { result: call.run(given).await, quota },
         };
         let outcome = called.result.as_ref().map_or_else(|refusal| refusal.code, |_| "ok");
         counter!(
@@ -152,7 +152,7 @@ impl Server {
 
 /// A call that was counted.
 #[derive(Debug)]
-pub(crate) struct Called {
+pub(crate) struct CallOutcome {
     pub result: Result<ToolResult, Refusal>,
     pub quota: Option<QuotaStatus>,
 }
@@ -232,7 +232,7 @@ impl ServerHandler for Server {
         let parts = context.extensions.get::<Parts>();
         let base = parts.and_then(|parts| parts.extensions.get());
         let call = Call { server: self, tool, caller: &caller, base, context: Some(&context) };
-        let Called { result, quota } = self.call(call, &given).await;
+        let CallOutcome { result, quota } = self.call(call, &given).await;
         let mut result = result.map_or_else(|refusal| refusal.result(), CallToolResult::from);
         result.meta = usage_meta(quota);
         Ok(result.into())

@@ -4,18 +4,18 @@ use accounts::products::Product;
 
 /// A tool, before its schemas are made.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Declared {
+pub(crate) struct ToolDeclaration {
     pub name: &'static str,
     /// For the model: what it gets, and when to call it.
     pub about: &'static str,
-    pub does: Does,
+    pub does: ToolAction,
     /// Whether `?tools=core` lists it.
     pub is_core: bool,
 }
 
 /// What a tool does.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Does {
+pub(crate) enum ToolAction {
     /// Asks the REST interface at this path. `id` is the name of the argument for the path's `{id}`.
     Rest {
         path: &'static str,
@@ -38,7 +38,7 @@ pub(crate) enum Does {
     NotAvailable(&'static str),
 }
 
-const fn rest(name: &'static str, path: &'static str, about: &'static str) -> Declared {
+const fn rest(name: &'static str, path: &'static str, about: &'static str) -> ToolDeclaration {
     of(name, path, "", about)
 }
 
@@ -48,42 +48,47 @@ const fn of(
     path: &'static str,
     id: &'static str,
     about: &'static str,
-) -> Declared {
-    Declared { name, about, does: Does::Rest { path, id, of_match: None }, is_core: false }
+) -> ToolDeclaration {
+    ToolDeclaration {
+        name,
+        about,
+        does: ToolAction::Rest { path, id, of_match: None },
+        is_core: false,
+    }
 }
 
-const fn own(name: &'static str, does: Does, about: &'static str) -> Declared {
-    Declared { name, about, does, is_core: true }
+const fn own(name: &'static str, does: ToolAction, about: &'static str) -> ToolDeclaration {
+    ToolDeclaration { name, about, does, is_core: true }
 }
 
-const fn absent(name: &'static str, about: &'static str, why: &'static str) -> Declared {
-    Declared { name, about, does: Does::NotAvailable(why), is_core: false }
+const fn absent(name: &'static str, about: &'static str, why: &'static str) -> ToolDeclaration {
+    ToolDeclaration { name, about, does: ToolAction::NotAvailable(why), is_core: false }
 }
 
-impl Declared {
+impl ToolDeclaration {
     const fn core(self) -> Self {
         Self { is_core: true, ..self }
     }
 }
 
-const FIND: Declared = own(
+const FIND: ToolDeclaration = own(
     "find",
-    Does::Find,
+    ToolAction::Find,
     "Find ids by names: matches (\"A v B\"), teams, players, leagues, venues, people. Start here.",
 );
-const CHECK_MATCHES: Declared = own(
+const CHECK_MATCHES: ToolDeclaration = own(
     "check_matches",
-    Does::CheckMatches,
+    ToolAction::CheckMatches,
     "Status, start, score and feed state of up to 50 matches in one call.",
 );
-const WAIT_FOR_CHANGE: Declared = own(
+const WAIT_FOR_CHANGE: ToolDeclaration = own(
     "wait_for_change",
-    Does::WaitForChange,
+    ToolAction::WaitForChange,
     "Wait until something happens in a match, at most timeout_s. Pass the returned positions as since to miss \
      nothing.",
 );
 
-const FOOTBALL: &[Declared] = &[
+const FOOTBALL: &[ToolDeclaration] = &[
     FIND,
     CHECK_MATCHES,
     WAIT_FOR_CHANGE,
@@ -99,10 +104,10 @@ const FOOTBALL: &[Declared] = &[
         "Matches in play, about to begin, or just over.",
     )
     .core(),
-    Declared {
+    ToolDeclaration {
         name: "get_match_detail",
         about: "One match: teams, score, status. `include` adds sections.",
-        does: Does::MatchDetail,
+        does: ToolAction::MatchDetail,
         is_core: true,
     },
     of(
@@ -146,16 +151,16 @@ const FOOTBALL: &[Declared] = &[
         .core(),
     of("list_seasons", "/api/v2/leagues/{id}/seasons/", "league_id", "The seasons of a league."),
     of("get_season", "/api/seasons/{id}/", "season_id", "One season."),
-    Declared {
+    ToolDeclaration {
         name: "compare_odds",
         about: "Every bookmaker's open price of each outcome of a match. Suspended prices are left out.",
-        does: Does::CompareOdds,
+        does: ToolAction::CompareOdds,
         is_core: true,
     },
     rest("get_best_odds", "/api/v2/odds/best/", "The best prices of upcoming matches."),
     own(
         "get_odds_history",
-        Does::OddsHistory,
+        ToolAction::OddsHistory,
         "How a price moved: open, high, low, close in equal intervals.",
     ),
     rest("list_bookmakers", "/api/v2/bookmakers/", "Bookmakers with prices."),
@@ -164,8 +169,8 @@ const FOOTBALL: &[Declared] = &[
         "Prices of Polymarket.",
         "This hub has no feed of Polymarket: the match is not priced there.",
     ),
-    Declared {
-        does: Does::Rest {
+    ToolDeclaration {
+        does: ToolAction::Rest {
             path: "/api/v2/predictions/",
             id: "",
             of_match: Some("/api/v2/events/{id}/prediction/"),
@@ -193,10 +198,10 @@ const FOOTBALL: &[Declared] = &[
         "Posts about teams.",
         "This hub has no source of social media posts.",
     ),
-    Declared {
+    ToolDeclaration {
         name: "get_money",
         about: "Money matched on exchanges, by market and selection of a match.",
-        does: Does::Money,
+        does: ToolAction::Money,
         is_core: false,
     },
     absent(
@@ -215,11 +220,11 @@ const FOOTBALL: &[Declared] = &[
         "Findings: arbitrages, value, steam, price gaps, suspensions, momentum.",
     )
     .core(),
-    own("get_feeds", Does::Feeds, "Health of the sources."),
-    own("get_account", Does::Account, "The account's add-ons and its usage."),
+    own("get_feeds", ToolAction::Feeds, "Health of the sources."),
+    own("get_account", ToolAction::Account, "The account's add-ons and its usage."),
 ];
 
-const TENNIS: &[Declared] = &[
+const TENNIS: &[ToolDeclaration] = &[
     FIND,
     CHECK_MATCHES,
     WAIT_FOR_CHANGE,
@@ -245,7 +250,7 @@ const TENNIS: &[Declared] = &[
     rest("get_rankings", "/tennis/api/v2/rankings/", "Rankings by rating.").core(),
 ];
 
-const CSGO: &[Declared] = &[
+const CSGO: &[ToolDeclaration] = &[
     FIND,
     CHECK_MATCHES,
     WAIT_FOR_CHANGE,
@@ -262,7 +267,7 @@ const CSGO: &[Declared] = &[
     of("get_player", "/csgo/api/v2/players/{id}/", "player_id", "One player.").core(),
 ];
 
-const DARTS: &[Declared] = &[
+const DARTS: &[ToolDeclaration] = &[
     FIND,
     CHECK_MATCHES,
     WAIT_FOR_CHANGE,
@@ -277,7 +282,7 @@ const DARTS: &[Declared] = &[
     rest("get_rankings", "/darts/api/v2/rankings/", "Rankings by rating.").core(),
 ];
 
-const HOCKEY: &[Declared] = &[
+const HOCKEY: &[ToolDeclaration] = &[
     FIND,
     CHECK_MATCHES,
     WAIT_FOR_CHANGE,
@@ -292,7 +297,7 @@ const HOCKEY: &[Declared] = &[
         .core(),
 ];
 
-const BASKETBALL: &[Declared] = &[
+const BASKETBALL: &[ToolDeclaration] = &[
     FIND,
     CHECK_MATCHES,
     WAIT_FOR_CHANGE,
@@ -336,7 +341,7 @@ const BASKETBALL: &[Declared] = &[
     of("get_standings", "/basketball/api/v2/standings/", "", "The table of a league.").core(),
 ];
 
-const HORSERACING: &[Declared] = &[
+const HORSERACING: &[ToolDeclaration] = &[
     FIND,
     CHECK_MATCHES,
     WAIT_FOR_CHANGE,
@@ -373,7 +378,7 @@ const HORSERACING: &[Declared] = &[
 ];
 
 /// The servers and their tools.
-pub(crate) const SERVERS: [(Product, &[Declared]); 7] = [
+pub(crate) const SERVERS: [(Product, &[ToolDeclaration]); 7] = [
     (Product::Football, FOOTBALL),
     (Product::Tennis, TENNIS),
     (Product::Csgo, CSGO),

@@ -11,13 +11,13 @@ use crate::{
     envelope::{LIST_BYTES_MAX, RESULT_BYTES_MAX},
     names::KINDS,
     schema,
-    tables::{Declared, Does},
+    tables::{ToolAction, ToolDeclaration},
 };
 
 /// A tool of a server.
 #[derive(Debug)]
 pub(crate) struct ServerTool {
-    pub declared: Declared,
+    pub declared: ToolDeclaration,
     pub arguments: Vec<Argument>,
     /// Where the arguments go, for a tool that asks REST.
     pub rest: Option<RestPath>,
@@ -158,14 +158,14 @@ fn about(parameter: &Value) -> String {
 
 impl ServerTool {
     /// Makes a tool of its declaration.
-    pub(crate) fn new(declared: Declared, openapi: &Value) -> Self {
+    pub(crate) fn new(declared: ToolDeclaration, openapi: &Value) -> Self {
         let (arguments, rest) = match declared.does {
-            Does::Rest { path, id, of_match } => of_rest(openapi, path, id, of_match),
-            Does::MatchDetail => {
+            ToolAction::Rest { path, id, of_match } => of_rest(openapi, path, id, of_match),
+            ToolAction::MatchDetail => {
                 let include = Argument::new("include", ArgumentKind::Words(&SECTION_NAMES), "");
                 (vec![match_id(), include, cursor()], None)
             }
-            Does::CompareOdds => {
+            ToolAction::CompareOdds => {
                 let market = Argument::new("market", ArgumentKind::Text, "One market, such as 1x2");
                 let bookmaker =
                     Argument::new("bookmaker", ArgumentKind::Text, "Slugs, separated by commas");
@@ -187,9 +187,12 @@ impl ServerTool {
             brief.clone().with_raw_output_schema(Arc::new(schema::result(&data, definitions)));
         let bytes_max = match declared.does {
             _ if is_list => LIST_BYTES_MAX,
-            Does::Find | Does::Feeds | Does::Account => 4 * 1024,
-            Does::CheckMatches | Does::WaitForChange | Does::OddsHistory | Does::Money => 8 * 1024,
-            Does::CompareOdds => 16 * 1024,
+            ToolAction::Find | ToolAction::Feeds | ToolAction::Account => 4 * 1024,
+            ToolAction::CheckMatches
+            | ToolAction::WaitForChange
+            | ToolAction::OddsHistory
+            | ToolAction::Money => 8 * 1024,
+            ToolAction::CompareOdds => 16 * 1024,
             _ => RESULT_BYTES_MAX,
         };
         Self { declared, arguments, rest, bytes_max, listed, brief }
@@ -279,19 +282,19 @@ fn list_of(openapi: &Value, path: &str) -> &'static str {
     }
 }
 
-fn own_arguments(does: Does) -> Vec<Argument> {
+fn own_arguments(does: ToolAction) -> Vec<Argument> {
     let text = |name, about: &str| Argument::new(name, ArgumentKind::Text, about);
     let time = |name| Argument::new(name, ArgumentKind::Time, "");
     let integer = |name, min, max, about: &str| {
         Argument::new(name, ArgumentKind::Integer { min, max }, about)
     };
     match does {
-        Does::Find => vec![
+        ToolAction::Find => vec![
             text("q", "A name, or \"A v B\"").required().or(&["query", "search", "name", "team"]),
             Argument::new("kind", ArgumentKind::Words(&FIND_KINDS), "").or(&["kinds", "type"]),
             integer("limit", 1, 10, ""),
         ],
-        Does::CheckMatches => vec![
+        ToolAction::CheckMatches => vec![
             Argument::new("match_ids", ArgumentKind::MatchIds(50), "").required().or(&[
                 "ids",
                 "event_ids",
@@ -300,7 +303,7 @@ fn own_arguments(does: Does) -> Vec<Argument> {
             ]),
             Argument::new("since", ArgumentKind::Time, "Says which have changed since then"),
         ],
-        Does::WaitForChange => vec![
+        ToolAction::WaitForChange => vec![
             Argument { required: false, ..match_id() },
             text("channel", "Instead of match_id, such as football/7/odds"),
             Argument::new("since", ArgumentKind::Position, "`positions` of the last answer")
@@ -309,7 +312,7 @@ fn own_arguments(does: Does) -> Vec<Argument> {
             Argument::new("price_move_pct", ArgumentKind::Number, "For price: how far, in percent"),
             integer("timeout_s", 0, 50, "Default 25").or(&["timeout"]),
         ],
-        Does::OddsHistory => vec![
+        ToolAction::OddsHistory => vec![
             match_id(),
             text("market", "Default match_winner"),
             text("selection", "home, draw, away, over, under, …").or(&["outcome"]),
@@ -319,8 +322,8 @@ fn own_arguments(does: Does) -> Vec<Argument> {
             time("to").or(&["date_to"]),
             integer("points", 1, 60, "Default 30").or(&["limit"]),
         ],
-        Does::Money => vec![match_id()],
-        Does::NotAvailable(_) => vec![
+        ToolAction::Money => vec![match_id()],
+        ToolAction::NotAvailable(_) => vec![
             Argument { required: false, ..match_id() },
             text("team_id", "").or(&["team"]),
             text("league_id", "").or(&["league"]),
@@ -333,7 +336,7 @@ fn own_arguments(does: Does) -> Vec<Argument> {
 }
 
 /// The schema of a tool's `data`, and the definitions that it needs.
-fn output(declared: &Declared, openapi: &Value) -> (Value, Map<String, Value>) {
+fn output(declared: &ToolDeclaration, openapi: &Value) -> (Value, Map<String, Value>) {
     let of_path = |path| schema::of_path(openapi, path).unwrap_or_else(|| (json!({}), Map::new()));
     let text = || json!({"type": "string"});
     let integer = || json!({"type": "integer"});
@@ -341,13 +344,13 @@ fn output(declared: &Declared, openapi: &Value) -> (Value, Map<String, Value>) {
     let list = |row: Value| json!({"type": "array", "items": row});
     let own = |schema: Value| (schema, Map::new());
     match declared.does {
-        Does::Rest { path, of_match: None, .. } => of_path(path),
-        Does::Rest { path, of_match: Some(one), .. } => {
+        ToolAction::Rest { path, of_match: None, .. } => of_path(path),
+        ToolAction::Rest { path, of_match: Some(one), .. } => {
             let ((page, mut definitions), (one, more)) = (of_path(path), of_path(one));
             definitions.extend(more);
             (json!({"anyOf": [page, one]}), definitions)
         }
-        Does::MatchDetail => {
+        ToolAction::MatchDetail => {
             let (event, mut definitions) = of_path("/api/v2/events/{id}/");
             let mut properties = Map::new();
             for (name, path) in SECTIONS {
@@ -357,16 +360,16 @@ fn output(declared: &Declared, openapi: &Value) -> (Value, Map<String, Value>) {
             }
             (json!({"allOf": [event, {"type": "object", "properties": properties}]}), definitions)
         }
-        Does::CompareOdds => of_path("/api/v2/events/{id}/odds/comparison/"),
-        Does::Account => of_path("/api/v2/account/"),
-        Does::Find => own(object(
+        ToolAction::CompareOdds => of_path("/api/v2/events/{id}/odds/comparison/"),
+        ToolAction::Account => of_path("/api/v2/account/"),
+        ToolAction::Find => own(object(
             json!({"results": list(object(
                 json!({"kind": text(), "id": integer(), "name": text(), "context": text(), "score": {"type": "number"}}),
                 &["kind", "id", "name"],
             ))}),
             &["results"],
         )),
-        Does::CheckMatches => own(object(
+        ToolAction::CheckMatches => own(object(
             json!({"matches": list(object(
                 json!({
                     "match_id": integer(), "status": text(), "start": text(), "name": text(), "score": list(integer()),
@@ -376,7 +379,7 @@ fn output(declared: &Declared, openapi: &Value) -> (Value, Map<String, Value>) {
             ))}),
             &["matches"],
         )),
-        Does::WaitForChange => own(object(
+        ToolAction::WaitForChange => own(object(
             json!({
                 "changed": {"type": "boolean"}, "reason": text(), "events": list(json!({"type": "object"})),
                 "values": {"type": "object"}, "positions": {"type": "object"}, "missed": {"type": "object"},
@@ -384,7 +387,7 @@ fn output(declared: &Declared, openapi: &Value) -> (Value, Map<String, Value>) {
             }),
             &["changed", "events", "positions", "waited_ms"],
         )),
-        Does::OddsHistory => own(object(
+        ToolAction::OddsHistory => own(object(
             json!({"series": list(object(
                 json!({
                     "bookmaker": text(), "market": text(), "selection": text(), "line": text(),
@@ -398,21 +401,21 @@ fn output(declared: &Declared, openapi: &Value) -> (Value, Map<String, Value>) {
             ))}),
             &["series"],
         )),
-        Does::Money => own(object(
+        ToolAction::Money => own(object(
             json!({"markets": list(object(
                 json!({"bookmaker": text(), "market": text(), "line": text(), "volume": text(), "selections": list(json!({"type": "object"}))}),
                 &["bookmaker", "market"],
             ))}),
             &["markets"],
         )),
-        Does::Feeds => own(object(
+        ToolAction::Feeds => own(object(
             json!({"sources": list(object(
                 json!({"name": text(), "state": text(), "kind": text(), "last": text(), "why": text(), "messages": integer()}),
                 &["name", "state"],
             ))}),
             &["sources"],
         )),
-        Does::NotAvailable(_) => own(json!({"type": "object"})),
+        ToolAction::NotAvailable(_) => own(json!({"type": "object"})),
     }
 }
 

@@ -68,7 +68,7 @@ impl Until {
     }
 }
 
-/// Whom to tell that a call still waits.
+/// Reports to the client that a call is still waiting.
 #[derive(Debug)]
 pub(crate) struct Progress {
     pub peer: Peer<RoleServer>,
@@ -88,7 +88,7 @@ impl Progress {
 
 /// What has happened.
 #[derive(Debug, Default)]
-struct Happened {
+struct WaitOutcome {
     reason: Option<String>,
     events: Vec<Value>,
     bytes: usize,
@@ -100,7 +100,7 @@ struct Happened {
 
 /// A channel that is followed.
 #[derive(Debug)]
-struct Followed {
+struct FollowedChannel {
     channel: String,
     watch: ChannelWatch,
     position: Option<Position>,
@@ -118,7 +118,7 @@ pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result
     let mut followed = Vec::new();
     for (channel, position) in &wait.channels {
         let watch = live.watch(channel);
-        followed.push(Followed {
+        followed.push(FollowedChannel {
             channel: channel.clone(),
             watch,
             position: *position,
@@ -127,7 +127,7 @@ pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result
             prices: BTreeMap::new(),
         });
     }
-    let mut happened = Happened::default();
+    let mut happened = WaitOutcome::default();
     let mut found_any = false;
     for followed in &mut followed {
         found_any |= followed.start(live, &wait, &mut happened).await?;
@@ -168,19 +168,19 @@ pub(crate) async fn wait(live: &Live, wait: Wait, progress: &Progress) -> Result
     Ok(happened.answer(&followed, &wait.until, began.elapsed()))
 }
 
-async fn any_change(followed: &mut [Followed]) -> (Head, usize) {
+async fn any_change(followed: &mut [FollowedChannel]) -> (Head, usize) {
     let (head, place, _) =
         select_all(followed.iter_mut().map(|it| Box::pin(it.watch.changed()))).await;
     (head, place)
 }
 
-impl Followed {
+impl FollowedChannel {
     /// Catches up from the caller's position, or begins at the head. Returns whether there is such a channel.
     async fn start(
         &mut self,
         live: &Live,
         wait: &Wait,
-        happened: &mut Happened,
+        happened: &mut WaitOutcome,
     ) -> Result<bool, Refusal> {
         if self.position.is_some() {
             let exists = self.catch_up(live, wait, happened).await?;
@@ -213,7 +213,7 @@ impl Followed {
         &mut self,
         live: &Live,
         wait: &Wait,
-        happened: &mut Happened,
+        happened: &mut WaitOutcome,
     ) -> Result<bool, Refusal> {
         loop {
             let Some(changes) = live.since(&self.channel, self.position).await? else {
@@ -230,7 +230,7 @@ impl Followed {
         }
     }
 
-    fn take(&mut self, changes: Changes, wait: &Wait, happened: &mut Happened) {
+    fn take(&mut self, changes: Changes, wait: &Wait, happened: &mut WaitOutcome) {
         let Changes { epoch, frames, to, missed, .. } = changes;
         if let Some(missed) = missed {
             happened.missed.insert(self.channel.clone(), missed);
@@ -251,7 +251,7 @@ impl Followed {
         }
     }
 
-    fn take_update(&self, frame: &Value, wait: &Wait, happened: &mut Happened) {
+    fn take_update(&self, frame: &Value, wait: &Wait, happened: &mut WaitOutcome) {
         let (patch, seq) = (&frame["patch"], &frame["seq"]);
         happened.fulfil(wait, Until::Any, "any");
         for event in frame["events"].as_array().into_iter().flatten() {
@@ -297,7 +297,7 @@ impl Followed {
     }
 }
 
-impl Happened {
+impl WaitOutcome {
     fn fulfil(&mut self, wait: &Wait, until: Until, reason: &str) {
         if self.reason.is_none() && wait.until.contains(&until) {
             self.reason = Some(reason.to_owned());
@@ -313,7 +313,7 @@ impl Happened {
         }
     }
 
-    fn answer(self, followed: &[Followed], until: &[Until], waited: Duration) -> Value {
+    fn answer(self, followed: &[FollowedChannel], until: &[Until], waited: Duration) -> Value {
         let positions: Map<String, Value> = followed
             .iter()
             .filter_map(|it| {

@@ -75,18 +75,18 @@ async fn events_are_told_at_once_with_their_position() {
     for (place, eid) in ["g1", "g2", "g3"].into_iter().enumerate() {
         let score = u32::try_from(place + 1).expect("a few");
         stage.push("football", "m", &[goal(eid, score, [score, 0])[0].clone()]).await;
-        let told = stream.next().await.expect("a message");
-        assert_eq!(told["params"]["uri"], own, "{told}");
-        assert_eq!(meta(&told)["org.matchwire/events"], true, "{told}");
+        let sent = stream.next().await.expect("a message");
+        assert_eq!(sent["params"]["uri"], own, "{sent}");
+        assert_eq!(meta(&sent)["org.matchwire/events"], true, "{sent}");
         let image = stage.hub.json(&stage.key, &format!("/stream/v1/channels/{channel}")).await;
-        assert_eq!(meta(&told)["org.matchwire/epoch"], image["epoch"], "{told}");
-        assert_eq!(Some(seq(&told)), image["seq"].as_u64(), "{told}");
+        assert_eq!(meta(&sent)["org.matchwire/epoch"], image["epoch"], "{sent}");
+        assert_eq!(Some(seq(&sent)), image["seq"].as_u64(), "{sent}");
     }
     // The position leads to what has happened.
     let client = stage.client();
     stage.push("football", "m", &[card("c1", 9)]).await;
-    let told = stream.next().await.expect("a message");
-    let since = json!({"epoch": meta(&told)["org.matchwire/epoch"], "seq": seq(&told) - 1});
+    let sent = stream.next().await.expect("a message");
+    let since = json!({"epoch": meta(&sent)["org.matchwire/epoch"], "seq": seq(&sent) - 1});
     let answer = client
         .answer("wait_for_change", json!({"match_id": id, "since": since, "timeout_s": 9}))
         .await;
@@ -108,23 +108,23 @@ async fn values_are_coalesced_and_the_last_one_is_told() {
         head(&stage, &channel).await
     };
     let reading = async {
-        let mut told: Vec<Value> = Vec::new();
+        let mut sent: Vec<Value> = Vec::new();
         let mut last = None;
         let mut pushing = std::pin::pin!(pushing);
-        while last.is_none() || told.last().map(seq) < last {
+        while last.is_none() || sent.last().map(seq) < last {
             tokio::select! {
                 head = &mut pushing, if last.is_none() => last = Some(head),
-                message = stream.next() => told.push(message.expect("a message")),
+                message = stream.next() => sent.push(message.expect("a message")),
             }
         }
-        (told, last)
+        (sent, last)
     };
     let read = tokio::time::timeout(PATIENCE, reading).await;
-    let (told, last) = read.expect("the last value is told");
+    let (sent, last) = read.expect("the last value is sent");
     let windows = u64::try_from(began.elapsed().as_millis()).expect("a while") / NOTIFY_MS;
-    assert!(told.len() as u64 <= windows + 2, "{} messages in {windows} windows", told.len());
-    assert!(told.iter().all(|it| meta(it)["org.matchwire/events"] == false), "{told:?}");
-    let seqs: Vec<u64> = told.iter().map(seq).collect();
+    assert!(sent.len() as u64 <= windows + 2, "{} messages in {windows} windows", sent.len());
+    assert!(sent.iter().all(|it| meta(it)["org.matchwire/events"] == false), "{sent:?}");
+    let seqs: Vec<u64> = sent.iter().map(seq).collect();
     assert!(seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
     assert_eq!(seqs.last().copied(), last);
     // Nothing more comes of what is known.
@@ -139,9 +139,9 @@ async fn beginning_and_end_of_matches_change_the_list() {
     let (mut stream, honoured) = listen(&stage.client(), &wanted).await;
     assert_eq!(honoured, json!({"resourcesListChanged": true}), "tools do not change");
     stage.football("m2", ["Other", "Side"]).await;
-    let told = stream.next().await.expect("a message");
-    assert_eq!(told["method"], "notifications/resources/list_changed", "{told}");
-    check_subscription(&told);
+    let sent = stream.next().await.expect("a message");
+    assert_eq!(sent["method"], "notifications/resources/list_changed", "{sent}");
+    check_subscription(&sent);
 }
 
 #[tokio::test]

@@ -175,7 +175,7 @@ impl<'a> Subject<'a> {
                 }
                 _ => {}
             }
-            // What a tool requires is told by its refusal.
+            // The refusal names what a tool requires.
             let one = match self.checker.call(name, &json!({})).await {
                 Err(refusal) if refusal["code"] == "bad_argument" => {
                     let message = refusal["message"].as_str().expect("a text");

@@ -90,7 +90,7 @@ async fn follow(stage: &Stage, client: &McpClient, name: &str, id: u64) {
         wait(json!({"match_id": id, "since": positions, "until": ["goal"], "timeout_s": 1}));
     let (answer, ()) = tokio::join!(waiting, after_a_moment(push(vec![card("c2", 20)])));
     assert_eq!(answer["data"]["changed"], false, "{answer}");
-    assert_eq!(kinds(&answer), ["card"], "what happened is told at the timeout: {answer}");
+    assert_eq!(kinds(&answer), ["card"], "what happened is reported at the timeout: {answer}");
 
     // Prices are suspended.
     push(vec![market("alpha", "open"), prices("alpha", ["2.10", "3.40", "3.50"])]).await;

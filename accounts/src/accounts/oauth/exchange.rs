@@ -149,7 +149,7 @@ impl OAuth {
         Ok(Ok(issued))
     }
 
-    /// Revokes the grant of a token, at the request of whoever holds the token. Has no effect if it
+    /// Revokes the grant of a token, at the request of its holder. Has no effect if it
     /// is not valid, or if `client_id` is not that of its client.
     ///
     /// # Errors
