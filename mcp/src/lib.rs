@@ -60,7 +60,12 @@ mod wait;
 
 use std::{convert::Infallible, fmt, sync::Arc};
 
-use accounts::{Accounts, limits::Limits, products::Catalogue, usage::Meter};
+use accounts::{
+    Accounts,
+    limits::Limits,
+    products::{Catalogue, Product},
+    usage::Meter,
+};
 use axum::{Router, body::Body, extract::Request};
 use history::query::History;
 use hub::pipeline::HubHandle;
@@ -86,8 +91,6 @@ pub struct McpParts {
     /// Every route of the REST interface and of the documentation, which take the caller from the
     /// extensions of a request.
     pub rest: Router,
-    /// The description of those routes.
-    pub openapi: Value,
     pub history: History,
     pub hub: HubHandle,
     pub accounts: Accounts,
@@ -125,18 +128,16 @@ pub struct DocsPage {
 #[derive(Debug, Clone)]
 pub struct BaseUrl(pub Arc<str>);
 
-/// Where each server is: its addresses, with and without a slash at the end.
-#[must_use]
-pub fn paths(product: accounts::products::Product) -> Vec<String> {
-    use accounts::products::Product;
+/// The addresses of a server, without a slash at the end.
+fn paths(product: Product) -> Vec<String> {
     match product {
         Product::Football => vec!["/mcp".to_owned(), "/api/mcp".to_owned()],
         product => vec![format!("/{product}/mcp")],
     }
 }
 
-/// The routes of all servers.
-pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts) -> Router<S> {
+/// The routes of all servers. `openapi` describes [`McpParts::rest`]; the schemas of tools are made of it.
+pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts, openapi: &Value) -> Router<S> {
     let options = mount_options(&parts);
     let shared = Arc::new(Shared {
         rest: Rest::new(parts.rest.clone()),
@@ -157,7 +158,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(parts: McpParts) -> Router<S> {
     });
     let mut router = Router::new();
     for (product, tools) in tables::SERVERS {
-        let kind = Arc::new(SportServer::new(product, tools, &shared.parts));
+        let kind = Arc::new(SportServer::new(product, tools, &shared.parts.history, openapi));
         let server = Server { shared: Arc::clone(&shared), kind };
         let (hosts, bytes_max) = (options.hosts.clone(), options.request_bytes_max);
         let unusual = mount::service(server.clone(), &options);

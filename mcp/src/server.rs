@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use accounts::{Caller, limits::QuotaStatus, products::Product};
+use history::query::History;
 use hyper::http::request::Parts;
 use ingest::event::Sport;
 use metrics::counter;
@@ -73,16 +74,21 @@ pub(crate) struct SportServer {
 const LISTS_TTL_MS: u64 = 3_600_000;
 
 impl SportServer {
-    pub(crate) fn new(product: Product, declared: &[ToolDeclaration], parts: &McpParts) -> Self {
+    pub(crate) fn new(
+        product: Product,
+        declared: &[ToolDeclaration],
+        history: &History,
+        openapi: &Value,
+    ) -> Self {
         let sport = Sport::from_word(product.as_str()).unwrap_or(Sport::Other);
         let tools: Vec<_> =
-            declared.iter().map(|declared| ServerTool::new(*declared, &parts.openapi)).collect();
+            declared.iter().map(|declared| ServerTool::new(*declared, openapi)).collect();
         let by_name =
             tools.iter().enumerate().map(|(place, tool)| (tool.declared.name, place)).collect();
         Self {
             product,
             sport,
-            names: Names::new(parts.history.clone(), sport),
+            names: Names::new(history.clone(), sport),
             tools,
             by_name,
             info: info(product),

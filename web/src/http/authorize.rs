@@ -6,6 +6,7 @@
 
 use std::error::Error;
 
+use ::mcp::BaseUrl;
 use axum::{
     extract::Request,
     response::{IntoResponse, Response},
@@ -21,8 +22,7 @@ use super::{
     Peer, Shared,
     credential::{self, Credential, PresentedCredential, QueryCredentials},
     error::{HttpError, MissingAddon},
-    mcp,
-    oauth::{self, McpResource},
+    oauth::McpResource,
 };
 use crate::{
     clock,
@@ -66,8 +66,8 @@ pub(super) async fn authorize(
         Ok((caller, admission)) => {
             request.extensions_mut().insert(caller);
             if is_mcp {
-                let base_url = mcp::base_url(shared, request.headers());
-                request.extensions_mut().insert(base_url);
+                let base_url = shared.base_url(request.headers());
+                request.extensions_mut().insert(BaseUrl(base_url.into()));
             }
             Ok(admission)
         }
@@ -75,7 +75,7 @@ pub(super) async fn authorize(
             counter!("matchwire_requests_refused_total", "reason" => error.reason()).increment(1);
             let mut response = error.into_response();
             if let Some(resource) = request.extensions().get::<McpResource>() {
-                let base = oauth::base(shared, request.headers());
+                let base = shared.base_url(request.headers());
                 resource.challenge(&base, has_credential, &mut response);
             }
             Err(response)

@@ -3,25 +3,23 @@
 use std::sync::Arc;
 
 use axum::Router;
-use hyper::HeaderMap;
-use mcp::{BaseUrl, DocsPage, McpParts};
+use mcp::{DocsPage, McpParts};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Shared, docs, schema};
-use crate::api::base;
-
-/// The address of the hub as a client knows it, for links in results.
-pub(super) fn base_url(shared: &Shared, headers: &HeaderMap) -> BaseUrl {
-    BaseUrl(base::of(headers, &shared.parts.public_url, shared.parts.configured_url).into())
-}
+use super::{Shared, docs};
 
 /// The routes of the servers, which ask the hub's other routes. `stop` ends calls that wait, and streams.
-pub(super) fn routes(shared: &Shared, rest: Router, stop: CancellationToken) -> Router {
+pub(super) fn routes(
+    shared: &Shared,
+    rest: Router,
+    openapi: &Value,
+    stop: CancellationToken,
+) -> Router {
     let parts = &shared.parts;
-    mcp::routes(McpParts {
+    let parts = McpParts {
         config: parts.mcp.clone(),
         rest,
-        openapi: schema::openapi(),
         history: parts.history.clone(),
         hub: parts.hub_handle.clone(),
         accounts: parts.accounts.clone(),
@@ -32,7 +30,8 @@ pub(super) fn routes(shared: &Shared, rest: Router, stop: CancellationToken) -> 
         stale_after_ms: parts.stale_after_ms,
         docs: docs::CONTENTS.iter().map(docs_page).collect(),
         stop,
-    })
+    };
+    mcp::routes(parts, openapi)
 }
 
 /// `/docs/rest/` is `rest`, `/mcp-info/` is `mcp-info`, and `/docs/` itself is `overview`.

@@ -59,6 +59,7 @@ use axum::{
     routing::{any, get, post},
 };
 use fanout::{Fanout, socket::SocketOptions};
+use hyper::HeaderMap;
 use metrics_exporter_prometheus::PrometheusHandle;
 use rustls::ServerConfig;
 use tokio::{sync::watch, task::JoinSet};
@@ -175,6 +176,12 @@ struct Shared {
 }
 
 impl Shared {
+    /// The address of the hub as the client of a request with these headers knows it, without a trailing
+    /// slash. It is also the issuer of OAuth.
+    fn base_url(&self, headers: &HeaderMap) -> String {
+        api::base::of(headers, &self.parts.public_url, self.parts.configured_url)
+    }
+
     /// Whether browsers reach the hub over TLS, its own or a proxy's.
     fn is_https(&self) -> bool {
         self.parts.public_url.starts_with("https://")
@@ -192,9 +199,10 @@ pub async fn serve(
     parts: ServerParts,
     stop: watch::Receiver<bool>,
 ) -> io::Result<JoinSet<()>> {
+    let openapi = schema::openapi();
     let shared = Arc::new(Shared {
         connections: Connections::new(parts.connections),
-        paths: schema::known_paths(),
+        paths: schema::known_paths(&openapi),
         documents: Documents::default(),
         tickets: Tickets::default(),
         forms: FormKey::new(parts.accounts.derived_secret("forms")),
@@ -212,7 +220,7 @@ pub async fn serve(
     });
     let streams = CancellationToken::new();
     let router = router(Arc::clone(&shared));
-    let router = router.clone().merge(mcp::routes(&shared, router, streams.clone()));
+    let router = router.clone().merge(mcp::routes(&shared, router, &openapi, streams.clone()));
     let service = HttpService::new(Arc::clone(&shared), router);
     let acceptor = Arc::new(Acceptor { shared: Arc::clone(&shared), service, stop });
     let answering = acceptor.serve(listener).await;

@@ -55,7 +55,7 @@ pub(super) async fn protected_resource(
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
     let Extension(resource) = resource.ok_or(HttpError::NotFound)?;
-    let base = super::base(&shared, &headers);
+    let base = shared.base_url(&headers);
     Ok(answer(ProtectedResource {
         resource: resource.url(&base),
         scopes_supported: [Scope::of_product(resource.product).as_str(), Scope::Odds.as_str()],
@@ -71,7 +71,7 @@ pub(super) async fn authorization_server(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
 ) -> Response {
-    let base = super::base(&shared, &headers);
+    let base = shared.base_url(&headers);
     answer(AuthorizationServer {
         authorization_endpoint: format!("{base}/oauth/authorize/"),
         token_endpoint: format!("{base}/oauth/token/"),

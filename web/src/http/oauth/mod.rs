@@ -19,14 +19,12 @@ use axum::{
     extract::DefaultBodyLimit,
     routing::{get, post},
 };
-use hyper::HeaderMap;
 
 pub(super) use self::{
     request::{AuthorizationError, AuthorizationRequest, UnverifiedRequest},
     resource::McpResource,
 };
 use super::{Shared, site::FORM_BYTES_MAX};
-use crate::api;
 
 /// The routes for programs, with a slash at the end: see `request_context`.
 pub(super) fn routes() -> Router<Arc<Shared>> {
@@ -37,10 +35,4 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/oauth/token/", post(token::exchange))
         .route("/oauth/revoke/", post(token::revoke))
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
-}
-
-/// The base of URLs in responses to a request with these headers. It is also the issuer.
-pub(super) fn base(shared: &Shared, headers: &HeaderMap) -> String {
-    let parts = &shared.parts;
-    api::base::of(headers, &parts.public_url, parts.configured_url)
 }

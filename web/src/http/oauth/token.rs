@@ -60,7 +60,7 @@ pub(super) async fn exchange(
     Extension(peer): Extension<Peer>,
     request: Request,
 ) -> Result<Response, TokenError> {
-    let base = super::base(&shared, request.headers());
+    let base = shared.base_url(request.headers());
     let fields = form(&shared, peer, request).await?;
     let (oauth, now) = (&shared.parts.oauth, clock::wall());
     let client_id = required(&fields, "client_id", "client_id is missing")?;

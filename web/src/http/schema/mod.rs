@@ -16,14 +16,11 @@ use axum::{
     routing::get,
 };
 use bytes::Bytes;
-use hyper::{
-    HeaderMap,
-    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY},
-};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use serde_json::{Value, json};
 
 use super::{Peer, Shared, asset::Permanent, error::HttpError, known_paths::KnownPaths};
-use crate::api::{CacheControl, base, response::SharedBody};
+use crate::api::{CacheControl, response::SharedBody};
 
 /// The documents for a hub with `server.public_url`: made once, as JSON and as YAML.
 #[derive(Debug, Default)]
@@ -38,9 +35,8 @@ pub(super) fn openapi() -> Value {
 }
 
 /// The paths below the products, all of which are documented.
-pub(super) fn known_paths() -> KnownPaths {
-    let document = document::openapi();
-    let paths = document["paths"].as_object();
+pub(super) fn known_paths(openapi: &Value) -> KnownPaths {
+    let paths = openapi["paths"].as_object();
     let documented = paths.into_iter().flatten().map(|(path, _)| match path.as_str() {
         // A channel's name contains slashes.
         "/stream/v1/channels/{channel}" => "/stream/v1/channels/{*channel}",
@@ -103,7 +99,7 @@ async fn show_openapi(
     request: Request,
 ) -> Result<Response, HttpError> {
     shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
-    let base = own_base(&shared, request.headers());
+    let base = shared.base_url(request.headers());
     OPENAPI.answer(&shared, &shared.documents.openapi, &request, &[(BASE, &base)])
 }
 
@@ -114,7 +110,7 @@ async fn asyncapi(
     request: Request,
 ) -> Result<Response, HttpError> {
     shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
-    let base = own_base(&shared, request.headers());
+    let base = shared.base_url(request.headers());
     let (protocol, host) = match base.split_once("://") {
         Some(("https", host)) => ("wss", host),
         Some((_, host)) => ("ws", host),
@@ -122,11 +118,6 @@ async fn asyncapi(
     };
     let placeholders = [(HOST, host), (PROTOCOL, protocol)];
     ASYNCAPI.answer(&shared, &shared.documents.asyncapi, &request, &placeholders)
-}
-
-fn own_base(shared: &Shared, headers: &HeaderMap) -> String {
-    let parts = &shared.parts;
-    base::of(headers, &parts.public_url, parts.configured_url)
 }
 
 impl Texts {

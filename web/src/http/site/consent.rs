@@ -22,7 +22,7 @@ use super::{
 use crate::{
     http::{
         Peer,
-        oauth::{self, AuthorizationError, AuthorizationRequest, UnverifiedRequest},
+        oauth::{AuthorizationError, AuthorizationRequest, UnverifiedRequest},
         pages::POLICY,
     },
     products::Product,
@@ -170,7 +170,7 @@ async fn examine(
         Ok(client) => client,
         Err(error) => return refusal(signed_in, &error),
     };
-    let issuer = oauth::base(&signed_in.visit.shared, headers);
+    let issuer = signed_in.visit.shared.base_url(headers);
     match AuthorizationRequest::parse(&client, fields, &issuer) {
         Ok(Ok(request)) => Ok(Examination::Valid(client, request)),
         Ok(Err((redirect, error))) => {
