@@ -1,0 +1,158 @@
+//! What the appender and the readers share.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use fanout::Micros;
+
+use super::{LogSettings, reader::FileReader};
+use crate::{LogPosition, RecordNumber, RecordReader, RecordSource};
+
+/// Bytes between two places of an index.
+const INDEX_EVERY_BYTES: u64 = 1 << 20;
+
+pub(super) struct Shared {
+    pub(super) settings: LogSettings,
+    state: Mutex<State>,
+    /// Notified when the end moves, and when the log is closed.
+    changed: Condvar,
+    /// Notified when the log is closed.
+    closing: Condvar,
+    syncing: Mutex<()>,
+    /// The number of the last record, so that a reader at the end takes no lock.
+    last: AtomicU64,
+}
+
+/// What can be read.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// What the next record is appended behind.
+    pub(super) end: LogPosition,
+    /// The last record that can be read. Less than the number of the end until the first append after a
+    /// start that could not prove continuity.
+    pub(super) last: RecordNumber,
+    pub(super) closed: bool,
+    /// By the number of the first record.
+    pub(super) segments: BTreeMap<RecordNumber, Segment>,
+    /// The segment that is written, and the head.
+    pub(super) tail: Option<Arc<File>>,
+    pub(super) head: Option<Arc<File>>,
+    /// Other segments that are not yet on the disk for certain.
+    pub(super) unsynced: Vec<Arc<File>>,
+    /// Segments were created whose names are not yet on the disk for certain.
+    pub(super) names_changed: bool,
+    /// Everything up to here is on the disk.
+    pub(super) synced: Option<LogPosition>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Segment {
+    /// The last record before it.
+    pub(super) before: LogPosition,
+    /// Bytes with complete records.
+    pub(super) bytes: u64,
+    /// Places of some records: number, and where it begins.
+    pub(super) places: Vec<(RecordNumber, u64)>,
+}
+
+impl Segment {
+    /// Notes that a record begins here, if the last place is far enough.
+    pub(super) fn note_place(&mut self, number: RecordNumber, offset: u64) {
+        let last = self.places.last().map_or(0, |&(_, offset)| offset);
+        if offset >= last + INDEX_EVERY_BYTES {
+            self.places.push((number, offset));
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn new(settings: LogSettings, state: State) -> Self {
+        let last = AtomicU64::new(state.last);
+        Self {
+            settings,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            closing: Condvar::new(),
+            syncing: Mutex::new(()),
+            last,
+        }
+    }
+
+    pub(super) fn lock_syncs(&self) -> MutexGuard<'_, ()> {
+        self.syncing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn last_number(&self) -> RecordNumber {
+        self.last.load(Ordering::Acquire)
+    }
+
+    /// Changes the state and shows it to readers.
+    pub(super) fn update(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state();
+        change(&mut state);
+        self.last.store(state.last, Ordering::Release);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// No record comes any more.
+    pub(super) fn close(&self) {
+        self.update(|state| state.closed = true);
+        self.closing.notify_all();
+    }
+
+    /// Waits until the log is closed, at most for this time. Whether it is.
+    pub(super) fn wait_for_close(&self, timeout: Duration) -> bool {
+        self.closing
+            .wait_timeout_while(self.state(), timeout, |state| !state.closed)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .closed
+    }
+
+    /// Waits while the condition holds, at most for this time.
+    pub(super) fn wait_while(
+        &self,
+        timeout: Duration,
+        condition: impl FnMut(&mut State) -> bool,
+    ) -> MutexGuard<'_, State> {
+        self.changed
+            .wait_timeout_while(self.state(), timeout, condition)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+    }
+}
+
+/// The records of a [`FileLog`](super::FileLog).
+pub(super) struct FileSource(pub(super) Arc<Shared>);
+
+impl RecordSource for FileSource {
+    fn end(&self) -> LogPosition {
+        self.0.state().end
+    }
+
+    fn oldest(&self) -> RecordNumber {
+        let state = self.0.state();
+        let first = state.segments.first_key_value().map(|(&first, _)| first);
+        first.unwrap_or(state.end.number + 1)
+    }
+
+    fn read_after(&self, number: RecordNumber) -> Box<dyn RecordReader> {
+        Box::new(FileReader::after(Arc::clone(&self.0), number))
+    }
+
+    fn read_since(&self, at: Micros) -> Box<dyn RecordReader> {
+        Box::new(FileReader::since(Arc::clone(&self.0), at))
+    }
+}

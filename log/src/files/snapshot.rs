@@ -1,0 +1,347 @@
+//! Snapshots: the state after a record, so that a start reads only the records after it.
+//!
+//! ```text
+//! magic, version u16, format u16 of the content
+//! number u64, chain, at i64    the record after which the state is
+//! state    u64                 bytes of the content
+//! stored   u64                 bytes of the compressed content
+//! sha      32 bytes            SHA-256 of the compressed content
+//! crc      u32                 of the bytes before
+//! content                      zstd
+//! ```
+//!
+//! A snapshot is written under another name, forced to the disk, and then renamed, so that what has the name of
+//! a snapshot is whole.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufWriter, Read, Seek, Write},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use fanout::Micros;
+use sha2::{Digest, Sha256};
+
+use super::{LogSettings, segment::number_in, sync::sync_names};
+use crate::{LogPosition, RecordNumber, codec::Problem};
+
+const MAGIC: [u8; 6] = *b"mwsnap";
+const VERSION: u16 = 1;
+const HEADER_BYTES: usize = 94;
+
+/// Of the content, before compression.
+const STATE_BYTES_MAX: u64 = 16 << 30;
+
+/// The thread that writes snapshots competes with the writer for processor time.
+const LEVEL: i32 = 1;
+
+const PREFIX: &str = "snapshot-";
+const SUFFIX: &str = ".state";
+const UNFINISHED: &str = "snapshot.unfinished";
+const DAMAGED_FOLDER: &str = "damaged";
+
+/// Reads and writes the snapshots in the folder of a log. One at a time may write.
+#[derive(Debug, Clone)]
+pub struct SnapshotStore {
+    folder: PathBuf,
+    keep: usize,
+}
+
+/// A snapshot in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The state is that after this record.
+    pub position: LogPosition,
+    /// Of the content, as the caller has said.
+    pub format: u16,
+    /// Bytes of the state.
+    pub state_bytes: u64,
+    pub file_bytes: u64,
+}
+
+/// Why a snapshot could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    #[error("snapshot {number} is damaged: {problem}")]
+    Damaged { number: RecordNumber, problem: Problem },
+    #[error("cannot read snapshot {number}")]
+    Storage { number: RecordNumber, source: io::Error },
+}
+
+impl SnapshotStore {
+    /// The snapshots of the log with these settings. Creates its folder.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be created.
+    pub fn open(settings: &LogSettings) -> io::Result<Self> {
+        fs::create_dir_all(&settings.folder)?;
+        Ok(Self { folder: settings.folder.clone(), keep: settings.snapshots_keep.max(2) })
+    }
+
+    /// To read only.
+    pub(super) fn at(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), keep: usize::MAX }
+    }
+
+    /// Writes a snapshot, and deletes those beyond the number that is kept.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written. The others are then as before.
+    pub fn write(&self, position: LogPosition, format: u16, state: &[u8]) -> io::Result<Snapshot> {
+        let unfinished = self.folder.join(UNFINISHED);
+        let written = write_file(&unfinished, position, format, state).and_then(|snapshot| {
+            fs::rename(&unfinished, path(&self.folder, position.number))?;
+            sync_names(&self.folder)?;
+            Ok(snapshot)
+        });
+        if written.is_err() {
+            fs::remove_file(&unfinished).ok();
+        }
+        let snapshot = written?;
+        for number in numbers(&self.folder)?.into_iter().skip(self.keep) {
+            fs::remove_file(path(&self.folder, number))?;
+        }
+        Ok(snapshot)
+    }
+
+    /// The snapshots, newest first, and one line for each that is damaged. Contents are not read.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be read.
+    pub fn list(&self) -> io::Result<(Vec<Snapshot>, Vec<String>)> {
+        list(&self.folder)
+    }
+
+    /// Reads a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// If it is damaged, or not there.
+    pub fn read(&self, number: RecordNumber) -> Result<(u16, LogPosition, Vec<u8>), SnapshotError> {
+        let storage = |source| SnapshotError::Storage { number, source };
+        let mut file = File::open(path(&self.folder, number)).map_err(storage)?;
+        let damaged = |problem| SnapshotError::Damaged { number, problem };
+        let header = Header::read(&mut file).map_err(storage)?.map_err(damaged)?;
+        if header.position.number != number {
+            return Err(damaged("its header does not fit its name"));
+        }
+        let bytes = file.metadata().map_err(storage)?.len();
+        if bytes != HEADER_BYTES as u64 + header.stored_bytes {
+            return Err(damaged("its length is wrong"));
+        }
+        let mut stored = Vec::new();
+        file.read_to_end(&mut stored).map_err(storage)?;
+        if Sha256::digest(&stored)[..] != header.sha {
+            return Err(damaged("its hash does not match"));
+        }
+        let state = decompress(&stored, header.state_bytes).map_err(damaged)?;
+        Ok((header.format, header.position, state))
+    }
+
+    /// Reads the newest snapshot that is whole. Damaged ones are moved aside, with `now` in their name, and
+    /// reported with one line each.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be read.
+    pub fn read_newest(&self, now: Micros) -> io::Result<NewestSnapshot> {
+        let mut newest = NewestSnapshot::default();
+        for number in numbers(&self.folder)? {
+            match self.read(number) {
+                Ok(found) => {
+                    newest.found = Some(found);
+                    break;
+                }
+                Err(error) => {
+                    newest.findings.push(match &error {
+                        SnapshotError::Damaged { .. } => error.to_string(),
+                        SnapshotError::Storage { source, .. } => format!("{error}: {source}"),
+                    });
+                    self.move_aside(number, now).ok();
+                }
+            }
+        }
+        Ok(newest)
+    }
+
+    fn move_aside(&self, number: RecordNumber, now: Micros) -> io::Result<()> {
+        let folder = self.folder.join(DAMAGED_FOLDER);
+        fs::create_dir_all(&folder)?;
+        let source = path(&self.folder, number);
+        let name = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        fs::rename(source, folder.join(format!("{:020}-{name}", now.max(0))))
+    }
+}
+
+/// What [`SnapshotStore::read_newest`] has found.
+#[derive(Debug, Default)]
+pub struct NewestSnapshot {
+    /// Format, position and state.
+    pub found: Option<(u16, LogPosition, Vec<u8>)>,
+    /// One line for each damaged snapshot.
+    pub findings: Vec<String>,
+}
+
+fn path(folder: &Path, number: RecordNumber) -> PathBuf {
+    folder.join(format!("{PREFIX}{number:020}{SUFFIX}"))
+}
+
+/// Numbers of the snapshots in a folder, newest first.
+pub(super) fn numbers(folder: &Path) -> io::Result<Vec<RecordNumber>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        numbers.extend(name.to_str().and_then(|name| number_in(name, PREFIX, SUFFIX)));
+    }
+    numbers.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(numbers)
+}
+
+pub(super) fn list(folder: &Path) -> io::Result<(Vec<Snapshot>, Vec<String>)> {
+    let (mut snapshots, mut findings) = (Vec::new(), Vec::new());
+    for number in numbers(folder)? {
+        let header = File::open(path(folder, number)).and_then(|mut file| {
+            let file_bytes = file.metadata()?.len();
+            Ok((Header::read(&mut file)?, file_bytes))
+        });
+        let (header, file_bytes) = match header {
+            // Another thread has deleted it since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            result => result?,
+        };
+        match header {
+            Ok(header) if file_bytes == HEADER_BYTES as u64 + header.stored_bytes => {
+                let Header { position, format, state_bytes, .. } = header;
+                snapshots.push(Snapshot { position, format, state_bytes, file_bytes });
+            }
+            Ok(_) => findings.push(format!("snapshot {number} is damaged: its length is wrong")),
+            Err(problem) => findings.push(format!("snapshot {number} is damaged: {problem}")),
+        }
+    }
+    Ok((snapshots, findings))
+}
+
+fn write_file(
+    path: &Path,
+    position: LogPosition,
+    format: u16,
+    state: &[u8],
+) -> io::Result<Snapshot> {
+    let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(path)?;
+    file.seek(io::SeekFrom::Start(HEADER_BYTES as u64))?;
+    let state_bytes = state.len() as u64;
+    let hashing = Hashing { out: BufWriter::new(&file), hash: Sha256::new(), bytes: 0 };
+    let mut encoder = zstd::Encoder::new(hashing, LEVEL)?;
+    encoder.set_pledged_src_size(Some(state_bytes))?;
+    encoder.write_all(state)?;
+    let mut hashing = encoder.finish()?;
+    hashing.out.flush()?;
+    let (stored_bytes, sha) = (hashing.bytes, hashing.hash.finalize().into());
+    drop(hashing.out);
+    let header = Header { position, format, state_bytes, stored_bytes, sha };
+    file.write_all_at(&header.encode(), 0)?;
+    file.sync_all()?;
+    let file_bytes = HEADER_BYTES as u64 + stored_bytes;
+    Ok(Snapshot { position, format, state_bytes, file_bytes })
+}
+
+/// Hashes what it writes.
+struct Hashing<W> {
+    out: W,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn decompress(stored: &[u8], state_bytes: u64) -> Result<Vec<u8>, Problem> {
+    let content = zstd::zstd_safe::get_frame_content_size(stored).ok().flatten();
+    if content != Some(state_bytes) || state_bytes > STATE_BYTES_MAX {
+        return Err("its lengths differ");
+    }
+    let capacity = usize::try_from(state_bytes).map_err(|_| "it is too large")?;
+    let mut state = Vec::new();
+    state.try_reserve_exact(capacity).map_err(|_| "it is too large")?;
+    let bytes = zstd::bulk::Decompressor::new()
+        .and_then(|mut zstd| zstd.decompress_to_buffer(stored, &mut state))
+        .map_err(|_| "it cannot be decompressed")?;
+    if bytes == capacity { Ok(state) } else { Err("its lengths differ") }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Header {
+    position: LogPosition,
+    format: u16,
+    state_bytes: u64,
+    stored_bytes: u64,
+    sha: [u8; 32],
+}
+
+impl Header {
+    fn encode(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&self.format.to_le_bytes());
+        bytes.extend_from_slice(&self.position.number.to_le_bytes());
+        bytes.extend_from_slice(&self.position.chain);
+        bytes.extend_from_slice(&self.position.at.to_le_bytes());
+        bytes.extend_from_slice(&self.state_bytes.to_le_bytes());
+        bytes.extend_from_slice(&self.stored_bytes.to_le_bytes());
+        bytes.extend_from_slice(&self.sha);
+        bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+        bytes.try_into().expect("the fields have 94 bytes")
+    }
+
+    /// The inner error: the header is damaged.
+    fn read(file: &mut File) -> io::Result<Result<Self, Problem>> {
+        let mut bytes = [0; HEADER_BYTES];
+        match file.read_exact(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Ok(Err("it ends too early"));
+            }
+            result => result?,
+        }
+        Ok(Self::decode(&bytes))
+    }
+
+    fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, Problem> {
+        let (fields, crc) = bytes.split_at(HEADER_BYTES - 4);
+        if fields[..6] != MAGIC {
+            return Err("it is no snapshot");
+        }
+        if crc != crc32fast::hash(fields).to_le_bytes() {
+            return Err("the checksum of its header does not match");
+        }
+        if fields[6..8] != VERSION.to_le_bytes() {
+            return Err("its version is unknown");
+        }
+        let word = |at: usize| -> [u8; 8] { fields[at..at + 8].try_into().expect("8 bytes") };
+        Ok(Self {
+            format: u16::from_le_bytes([fields[8], fields[9]]),
+            position: LogPosition {
+                number: u64::from_le_bytes(word(10)),
+                chain: fields[18..34].try_into().expect("16 bytes"),
+                at: i64::from_le_bytes(word(34)),
+            },
+            state_bytes: u64::from_le_bytes(word(42)),
+            stored_bytes: u64::from_le_bytes(word(50)),
+            sha: fields[58..90].try_into().expect("32 bytes"),
+        })
+    }
+}

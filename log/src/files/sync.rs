@@ -1,0 +1,80 @@
+//! Forces records to the disk, and deletes what is no longer kept, on a thread of the log.
+
+use std::{fs::File, io, path::Path, sync::Arc, time::Duration};
+
+use metrics::counter;
+use tracing::warn;
+
+use super::{retention, shared::Shared};
+use crate::LogPosition;
+
+/// Between two looks for what is no longer kept, and between two syncs where each append waits for the
+/// disk anyway.
+const INTERVAL_MAX: Duration = Duration::from_secs(5);
+
+impl Shared {
+    /// Forces everything that is in the log to the disk, and returns up to where that is.
+    pub(super) fn sync(&self) -> io::Result<LogPosition> {
+        let _one_at_a_time = self.lock_syncs();
+        let (end, files, head, names_changed) = {
+            let mut state = self.state();
+            if state.synced == Some(state.end) && state.unsynced.is_empty() {
+                return Ok(state.end);
+            }
+            let mut files = std::mem::take(&mut state.unsynced);
+            files.extend(state.tail.clone());
+            let names_changed = std::mem::take(&mut state.names_changed);
+            (state.end, files, state.head.clone(), names_changed)
+        };
+        let synced =
+            files.iter().chain(&head).try_for_each(|file| file.sync_data()).and_then(|()| {
+                if names_changed { sync_names(&self.settings.folder) } else { Ok(()) }
+            });
+        let mut state = self.state();
+        match synced {
+            Ok(()) => state.synced = Some(end),
+            Err(_) => {
+                state.unsynced.extend(files);
+                state.names_changed |= names_changed;
+            }
+        }
+        synced.map(|()| end)
+    }
+
+    /// What the log's thread does until the log is closed.
+    pub(super) fn maintain(&self) {
+        let interval = match self.settings.fsync_interval {
+            Duration::ZERO => INTERVAL_MAX,
+            interval => interval.min(INTERVAL_MAX),
+        };
+        let (mut elapsed, mut failing) = (Duration::ZERO, false);
+        while !self.wait_for_close(interval) {
+            let synced = self.sync();
+            if let Err(error) = &synced {
+                counter!("matchwire_log_sync_failures_total").increment(1);
+                if !failing {
+                    warn!(%error, "cannot force the log to the disk");
+                }
+            }
+            failing = synced.is_err();
+            elapsed += interval;
+            if elapsed >= INTERVAL_MAX {
+                elapsed = Duration::ZERO;
+                let now = self.state().end.at;
+                if let Err(error) = retention::retain(self, now) {
+                    warn!(%error, "cannot delete what the log no longer keeps");
+                }
+            }
+        }
+    }
+}
+
+/// Forces the names in a folder to the disk.
+pub(super) fn sync_names(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Files that an earlier process may have left in the memory of the kernel.
+pub(super) fn open_all(paths: impl Iterator<Item = std::path::PathBuf>) -> Vec<Arc<File>> {
+    paths.flat_map(File::open).map(Arc::new).collect()
+}

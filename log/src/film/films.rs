@@ -1,0 +1,208 @@
+//! Which films there are: the writer's list, which others read.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use fanout::{ChannelId, Epoch, Micros, Seq};
+
+use super::{FilmError, match_of, reader::FilmReader};
+use crate::RecordNumber;
+
+/// The films in a folder. Cheap to clone; all clones are the same list.
+#[derive(Debug, Clone)]
+pub struct Films {
+    folder: Arc<Path>,
+    films: Arc<RwLock<BTreeMap<ChannelId, FilmSummary>>>,
+}
+
+/// What a film has on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilmSummary {
+    /// The channel of the match, such as `football/204849`, which is also the film's name.
+    pub name: ChannelId,
+    /// The channels, in the order in which they first appeared. A channel that was reopened appears once for
+    /// each epoch.
+    pub channels: Vec<FilmChannel>,
+    /// The times of its first and last entry.
+    pub first: Micros,
+    pub last: Micros,
+    /// The number of the record of its last entry.
+    pub last_number: RecordNumber,
+    pub bytes: u64,
+}
+
+/// One epoch of a channel in a film.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilmChannel {
+    pub name: ChannelId,
+    pub epoch: Epoch,
+    pub first: Seq,
+    pub last: Seq,
+    /// Whether it is open after the film's last entry.
+    pub is_open: bool,
+}
+
+/// Chooses films.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FilmQuery<'a> {
+    /// Only this sport: the first segment of the name.
+    pub sport: Option<&'a str>,
+    /// Only films with an entry at or after this time.
+    pub from: Option<Micros>,
+    /// Only films that begin before this time.
+    pub to: Option<Micros>,
+}
+
+impl FilmSummary {
+    /// Whether a channel of it is open, so that more may be recorded.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.channels.iter().any(|channel| channel.is_open)
+    }
+}
+
+impl FilmQuery<'_> {
+    fn matches(&self, film: &FilmSummary) -> bool {
+        let sport = film.name.as_str().split('/').next();
+        self.sport.is_none_or(|wanted| sport == Some(wanted))
+            && self.from.is_none_or(|from| film.last >= from)
+            && self.to.is_none_or(|to| film.first < to)
+    }
+}
+
+impl Films {
+    /// Reads which films a folder has. Files that are no films are left alone, and films without a complete
+    /// block are left out.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be created or read.
+    pub fn open(folder: &Path) -> Result<Self, FilmError> {
+        let films = Self { folder: folder.into(), films: Arc::new(RwLock::new(BTreeMap::new())) };
+        fs::create_dir_all(folder).map_err(FilmError::storage(folder))?;
+        for sport in folders(folder)? {
+            for file in fs::read_dir(&sport).map_err(FilmError::storage(&sport))? {
+                let path = file.map_err(FilmError::storage(&sport))?.path();
+                let Some(name) = name_of(&path) else { continue };
+                match FilmReader::summary(&path, &name) {
+                    Ok(Some(summary)) => films.insert(summary),
+                    Ok(None) => {}
+                    Err(error) => {
+                        tracing::warn!(path = %path.display(), %error, "a film cannot be read");
+                    }
+                }
+            }
+        }
+        Ok(films)
+    }
+
+    /// The film of a match.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<FilmSummary> {
+        self.read().get(&ChannelId::new(name)).cloned()
+    }
+
+    /// The film that has a channel.
+    #[must_use]
+    pub fn of_channel(&self, channel: &ChannelId) -> Option<FilmSummary> {
+        let film = self.find(match_of(channel.as_str())?)?;
+        film.channels.iter().any(|own| own.name == *channel).then_some(film)
+    }
+
+    /// The films that a query chooses, the latest first.
+    #[must_use]
+    pub fn list(&self, query: FilmQuery<'_>) -> Vec<FilmSummary> {
+        let films = self.read();
+        let mut chosen: Vec<_> =
+            films.values().filter(|film| query.matches(film)).cloned().collect();
+        drop(films);
+        chosen.sort_by(|a, b| b.first.cmp(&a.first).then_with(|| a.name.cmp(&b.name)));
+        chosen
+    }
+
+    /// The bytes of all films.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.read().values().map(|film| film.bytes).sum()
+    }
+
+    /// Opens a film to read it.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, for example because the film was deleted.
+    pub fn reader(&self, name: &str) -> Result<FilmReader, FilmError> {
+        FilmReader::open(&self.path(name))
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.film"))
+    }
+
+    pub(super) fn insert(&self, film: FilmSummary) {
+        self.write().insert(film.name.clone(), film);
+    }
+
+    /// Deletes films whose last entry is before `oldest`, and then the oldest ones until the rest has at most
+    /// `bytes_max` bytes. Returns their names.
+    pub(super) fn expire(&self, oldest: Micros, bytes_max: u64) -> Vec<ChannelId> {
+        let films = self.read();
+        let mut by_age: Vec<(Micros, u64, ChannelId)> =
+            films.values().map(|film| (film.last, film.bytes, film.name.clone())).collect();
+        drop(films);
+        by_age.sort_unstable();
+        let mut bytes: u64 = by_age.iter().map(|(_, bytes, _)| bytes).sum();
+        let mut expired = Vec::new();
+        for (last, film_bytes, name) in by_age {
+            if last >= oldest && bytes <= bytes_max {
+                break;
+            }
+            bytes -= film_bytes;
+            let path = self.path(name.as_str());
+            if let Err(error) = fs::remove_file(&path)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                tracing::warn!(path = %path.display(), %error, "a film cannot be deleted");
+            }
+            self.write().remove(&name);
+            expired.push(name);
+        }
+        expired
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<ChannelId, FilmSummary>> {
+        self.films.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<ChannelId, FilmSummary>> {
+        self.films.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The folders in a folder.
+fn folders(folder: &Path) -> Result<Vec<PathBuf>, FilmError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(FilmError::storage(folder))? {
+        let path = entry.map_err(FilmError::storage(folder))?.path();
+        if path.is_dir() {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// The name of the film in this file.
+fn name_of(path: &Path) -> Option<ChannelId> {
+    let id = path.file_name()?.to_str()?.strip_suffix(".film")?;
+    let sport = path.parent()?.file_name()?.to_str()?;
+    let name = format!("{sport}/{id}");
+    (match_of(&name) == Some(&*name)).then(|| ChannelId::new(name))
+}

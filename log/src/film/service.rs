@@ -1,0 +1,399 @@
+//! Plays films for sessions, on threads of its own.
+//!
+//! A session asks for frames when it has room, and gets them when they are due. So what is on its way to a
+//! slow reader is bounded by what it asked for, and no shard ever waits for a disk.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt, io,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use base::{
+    clock::monotonic,
+    supervisor::{self, Lifetime},
+};
+use fanout::{
+    ChannelId, Classes, Micros,
+    catch_up::{Host, Lease, Requester, ShardRequest},
+    replay::{
+        ReplayCommand, ReplayEnd, ReplayOutcome, ReplayRefusal, ReplayRequest, ReplayResponse,
+    },
+};
+
+use super::{Films, Player, player::NextFrames};
+
+/// Limits of replays.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplaySettings {
+    /// Threads that read films.
+    pub threads: usize,
+    /// Replays at a time. Each has at most two blocks of a film in memory.
+    pub replays_max: usize,
+    /// Replays of one key at a time.
+    pub replays_max_per_key: usize,
+    /// Channels of one replay.
+    pub channels_max: usize,
+    /// Microseconds for which a replay may be paused or not read.
+    pub idle_us: Micros,
+}
+
+impl Default for ReplaySettings {
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            replays_max: 200,
+            replays_max_per_key: 20,
+            channels_max: 100,
+            idle_us: 30 * 60 * 1_000_000,
+        }
+    }
+}
+
+/// Plays films for the sessions of a fan-out. Cheap to clone; all clones are the same service.
+#[derive(Debug, Clone)]
+pub struct ReplayService {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    films: Films,
+    settings: ReplaySettings,
+    /// The classes that a channel requires.
+    needs: fn(&ChannelId) -> Classes,
+    queues: Vec<Queue>,
+    counts: Mutex<Counts>,
+}
+
+/// How many replays there are.
+#[derive(Debug, Default)]
+struct Counts {
+    all: usize,
+    by_key: HashMap<Option<u64>, usize>,
+}
+
+/// The requests for one thread. Their number is bounded by that of sessions and replays: see
+/// [`Host::replay`].
+#[derive(Default)]
+struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct QueueState {
+    requests: VecDeque<ReplayRequest>,
+    is_stopped: bool,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// How long a thread waits without anything due, so that it notices sessions that have gone.
+const WAIT_US: Micros = 1_000_000;
+
+impl ReplayService {
+    /// `needs`: the classes that a channel with this name requires.
+    #[must_use]
+    pub fn new(films: Films, settings: ReplaySettings, needs: fn(&ChannelId) -> Classes) -> Self {
+        let queues = (0..settings.threads.max(1)).map(|_| Queue::default()).collect();
+        let counts = Mutex::default();
+        Self { shared: Arc::new(Shared { films, settings, needs, queues, counts }) }
+    }
+
+    /// Starts its threads, which give every response to `respond`.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses a thread.
+    pub fn start(
+        &self,
+        respond: impl Fn(Requester, ReplayResponse) + Clone + Send + 'static,
+    ) -> io::Result<Vec<JoinHandle<()>>> {
+        let threads = (0..self.shared.queues.len()).map(|number| {
+            let worker = Worker {
+                shared: Arc::clone(&self.shared),
+                number,
+                respond: respond.clone(),
+                replays: HashMap::new(),
+            };
+            supervisor::thread(format!("replay-{number}"), Lifetime::UntilStop, || worker.run())
+        });
+        threads.collect()
+    }
+
+    /// Ends its threads.
+    pub fn stop(&self) {
+        for queue in &self.shared.queues {
+            unpoisoned(&queue.state).is_stopped = true;
+            queue.changed.notify_one();
+        }
+    }
+
+    /// Takes a request. Never blocks for long.
+    pub fn submit(&self, request: ReplayRequest) {
+        // All requests of a connection go to the same thread, in order.
+        let Requester { shard, slot, .. } = request.requester;
+        let queue = &self.shared.queues[(shard + slot) % self.shared.queues.len()];
+        unpoisoned(&queue.state).requests.push_back(request);
+        queue.changed.notify_one();
+    }
+
+    /// The number of replays.
+    #[must_use]
+    pub fn replays(&self) -> usize {
+        unpoisoned(&self.shared.counts).all
+    }
+}
+
+/// A host that also plays films.
+#[derive(Debug, Clone)]
+pub struct ReplayHost<H> {
+    pub host: H,
+    pub replays: ReplayService,
+}
+
+impl<H: Host> Host for ReplayHost<H> {
+    fn submit(&self, request: ShardRequest) {
+        self.host.submit(request);
+    }
+
+    fn offers_replays(&self) -> bool {
+        true
+    }
+
+    fn replay(&self, request: ReplayRequest) {
+        self.replays.submit(request);
+    }
+
+    fn stamp(&self) -> Micros {
+        self.host.stamp()
+    }
+
+    fn time_of_day(&self) -> Micros {
+        self.host.time_of_day()
+    }
+}
+
+/// One thread and its replays.
+struct Worker<R> {
+    shared: Arc<Shared>,
+    number: usize,
+    respond: R,
+    replays: HashMap<ReplayId, Replay>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct ReplayId {
+    shard: usize,
+    slot: usize,
+    generation: u64,
+    replay: u32,
+}
+
+struct Replay {
+    player: Player,
+    requester: Requester,
+    key: Option<u64>,
+    lease: Lease,
+    /// The room that the session has, if it waits for frames: their bytes, and what each counts in addition.
+    room: Option<(usize, usize)>,
+    /// When the next frame is due.
+    due: Micros,
+    /// When frames were last sent or the session last changed something.
+    active_at: Micros,
+}
+
+impl ReplayId {
+    fn of(requester: Requester, replay: u32) -> Self {
+        let Requester { shard, slot, generation } = requester;
+        Self { shard, slot, generation, replay }
+    }
+}
+
+impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
+    fn run(mut self) {
+        loop {
+            let Some(requests) = self.wait() else { return };
+            let now = monotonic();
+            for request in requests {
+                self.handle(request, now);
+            }
+            self.play(now);
+        }
+    }
+
+    /// Waits for requests or for the next frame that is due. `None` if the service is stopped.
+    fn wait(&self) -> Option<VecDeque<ReplayRequest>> {
+        let now = monotonic();
+        let waiting = self.replays.values().filter(|replay| replay.room.is_some());
+        let due = waiting.map(|replay| replay.due).min().unwrap_or(Micros::MAX);
+        let longest = if self.replays.is_empty() { Micros::MAX / 2 } else { WAIT_US };
+        let wait = due.saturating_sub(now).clamp(0, longest);
+        let wait = Duration::from_micros(wait.cast_unsigned());
+        let queue = &self.shared.queues[self.number];
+        let is_idle = |state: &mut QueueState| state.requests.is_empty() && !state.is_stopped;
+        let state = unpoisoned(&queue.state);
+        let (mut state, _) = queue
+            .changed
+            .wait_timeout_while(state, wait, is_idle)
+            .unwrap_or_else(PoisonError::into_inner);
+        (!state.is_stopped).then(|| std::mem::take(&mut state.requests))
+    }
+
+    fn handle(&mut self, request: ReplayRequest, now: Micros) {
+        let ReplayRequest { requester, key, replay, command } = request;
+        let id = ReplayId::of(requester, replay);
+        let mut work = 0;
+        let outcome = match command {
+            ReplayCommand::Start { channels, from, speed, classes, lease } => {
+                let Shared { films, needs, .. } = &*self.shared;
+                let opened = self.reserve(key, channels.len()).and_then(|()| {
+                    let what = (&channels[..], classes);
+                    Player::open(films, what, needs, (replay, &from, speed), now)
+                        .inspect_err(|_| self.release(key))
+                });
+                match opened {
+                    Ok(mut player) => {
+                        work = player.take_work();
+                        let state = player.state(now);
+                        let (room, due, active_at) = (None, now, now);
+                        let playing =
+                            Replay { player, requester, key, lease, room, due, active_at };
+                        self.replays.insert(id, playing);
+                        ReplayOutcome::Started(state)
+                    }
+                    Err(refusal) => ReplayOutcome::Refused(refusal),
+                }
+            }
+            ReplayCommand::Change(change) => match self.replays.get_mut(&id) {
+                None => ReplayOutcome::Refused(ReplayRefusal::NoReplay),
+                Some(playing) => match playing.player.change(&change, now) {
+                    Ok(()) => {
+                        (playing.due, playing.active_at) = (now, now);
+                        work = playing.player.take_work();
+                        ReplayOutcome::Changed(playing.player.state(now))
+                    }
+                    Err(refusal) => ReplayOutcome::Refused(refusal),
+                },
+            },
+            ReplayCommand::Next { bytes_max, frame_bytes } => {
+                if let Some(playing) = self.replays.get_mut(&id) {
+                    playing.room = Some((bytes_max, frame_bytes));
+                }
+                return;
+            }
+            ReplayCommand::End => return self.end(id),
+        };
+        (self.respond)(requester, ReplayResponse { replay, outcome, work });
+    }
+
+    /// Counts a replay, if the limits allow it.
+    fn reserve(&self, key: Option<u64>, channels: usize) -> Result<(), ReplayRefusal> {
+        let ReplaySettings { replays_max, replays_max_per_key, channels_max, .. } =
+            self.shared.settings;
+        let limit = |text: String| Err(ReplayRefusal::Limit(text));
+        if channels > channels_max {
+            return limit(format!("a replay has at most {channels_max} channels"));
+        }
+        let mut counts = unpoisoned(&self.shared.counts);
+        if counts.all >= replays_max {
+            return limit("too many replays are running".to_owned());
+        }
+        let own = counts.by_key.entry(key).or_default();
+        if *own >= replays_max_per_key {
+            return limit(format!(
+                "an account has at most {replays_max_per_key} replays at a time"
+            ));
+        }
+        *own += 1;
+        counts.all += 1;
+        metrics::gauge!("matchwire_replays").increment(1.0);
+        Ok(())
+    }
+
+    fn release(&self, key: Option<u64>) {
+        let mut counts = unpoisoned(&self.shared.counts);
+        counts.all -= 1;
+        if let Some(own) = counts.by_key.get_mut(&key) {
+            *own -= 1;
+            if *own == 0 {
+                counts.by_key.remove(&key);
+            }
+        }
+        metrics::gauge!("matchwire_replays").decrement(1.0);
+    }
+
+    fn end(&mut self, id: ReplayId) {
+        if let Some(replay) = self.replays.remove(&id) {
+            self.release(replay.key);
+        }
+    }
+
+    /// Sends what is due to the sessions that have room.
+    fn play(&mut self, now: Micros) {
+        let idle_us = self.shared.settings.idle_us;
+        let mut over = Vec::new();
+        for (id, replay) in &mut self.replays {
+            if !replay.lease.is_shared() {
+                over.push(*id);
+                continue;
+            }
+            let Some(room) = replay.room.filter(|_| replay.due <= now) else {
+                // A frame that is due far in the future is no reason to end a replay that runs.
+                let waits_for_reader = replay.room.is_none() || replay.due == Micros::MAX;
+                if waits_for_reader && now - replay.active_at > idle_us {
+                    over.push(*id);
+                    replay.room = None;
+                    let end = Some(ReplayEnd::Limit);
+                    let outcome = ReplayOutcome::Frames { frames: Vec::new(), end };
+                    let response = ReplayResponse { replay: id.replay, outcome, work: 0 };
+                    (self.respond)(replay.requester, response);
+                }
+                continue;
+            };
+            let (frames, end) = match replay.player.take(room, now) {
+                Ok(taken) => {
+                    let mut end = None;
+                    replay.due = match taken.next {
+                        NextFrames::Ready => now,
+                        NextFrames::At(due) => due,
+                        NextFrames::Paused => Micros::MAX,
+                        NextFrames::End => {
+                            end = Some(ReplayEnd::End);
+                            Micros::MAX
+                        }
+                    };
+                    (taken.frames, end)
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a film cannot be replayed");
+                    (Vec::new(), Some(ReplayEnd::Limit))
+                }
+            };
+            if frames.is_empty() && end.is_none() {
+                continue;
+            }
+            replay.room = None;
+            replay.active_at = now;
+            if end.is_some() {
+                over.push(*id);
+            }
+            let outcome = ReplayOutcome::Frames { frames, end };
+            let work = replay.player.take_work();
+            (self.respond)(replay.requester, ReplayResponse { replay: id.replay, outcome, work });
+        }
+        for id in over {
+            self.end(id);
+        }
+    }
+}
+
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,376 @@
+//! Random appends, kills, power cuts, damage, snapshots and retention, against a model of what was
+//! acknowledged.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use log::{
+    Continuity, FileLog, Log, LogSettings, OpenReport, ReadError, RecordReader,
+    files::{SnapshotStore, verify},
+    record::Record,
+};
+use proptest::{collection::vec, prelude::*, sample::Index};
+use tempfile::TempDir;
+
+use crate::support::{Files, at, files, record, restore, segments};
+
+#[derive(Debug, Clone)]
+enum Step {
+    /// Appends this many records of about this size, at once.
+    Append {
+        seed: u64,
+        count: usize,
+        bytes: usize,
+    },
+    /// The process is killed between two appends.
+    Kill,
+    /// The process is killed in an append, when some of its bytes are written.
+    KillInAppend {
+        seed: u64,
+        count: usize,
+        bytes: usize,
+        written: Index,
+    },
+    Close,
+    /// The machine stops, and the kernel had written everything.
+    PowerCut,
+    Snapshot,
+    Retain {
+        keep_records: u64,
+    },
+    /// A byte changes while no process has the log open.
+    Damage {
+        file: Index,
+        place: Index,
+        mask: u8,
+    },
+    Truncate {
+        file: Index,
+        length: Index,
+    },
+    RemoveHead,
+}
+
+fn steps() -> impl Strategy<Value = Step> {
+    let append = (any::<u64>(), 0..6_usize, 0..4_000_usize);
+    prop_oneof![
+        12 => append.clone().prop_map(|(seed, count, bytes)| Step::Append { seed, count, bytes }),
+        2 => Just(Step::Kill),
+        4 => (append, any::<Index>()).prop_map(|((seed, count, bytes), written)| {
+            Step::KillInAppend { seed, count, bytes, written }
+        }),
+        2 => Just(Step::Close),
+        1 => Just(Step::PowerCut),
+        3 => Just(Step::Snapshot),
+        2 => (0..20_u64).prop_map(|keep_records| Step::Retain { keep_records }),
+        1 => (any::<Index>(), any::<Index>(), 1_u8..)
+            .prop_map(|(file, place, mask)| Step::Damage { file, place, mask }),
+        1 => any::<(Index, Index)>().prop_map(|(file, length)| Step::Truncate { file, length }),
+        1 => Just(Step::RemoveHead),
+    ]
+}
+
+struct Case {
+    folder: TempDir,
+    synced: bool,
+    boots: u32,
+    log: Option<FileLog>,
+    /// What was acknowledged and not lost since.
+    records: BTreeMap<u64, Record>,
+    /// The oldest that can be read: others are no longer kept, or damaged.
+    readable_from: u64,
+    /// The highest number that was ever given to a record.
+    highest: u64,
+    /// The newest one.
+    snapshot: u64,
+    /// The last start was not proven, and nothing was appended since.
+    unproven: bool,
+    /// Nothing was appended since the log was new, or closed in order.
+    clean: bool,
+    /// A segment that a start did not read is damaged.
+    damaged: bool,
+}
+
+impl Case {
+    fn new(synced: bool) -> Self {
+        let mut case = Self {
+            folder: tempfile::tempdir().unwrap(),
+            synced,
+            boots: 0,
+            log: None,
+            records: BTreeMap::new(),
+            readable_from: 1,
+            highest: 0,
+            snapshot: 0,
+            unproven: false,
+            clean: true,
+            damaged: false,
+        };
+        let report = case.open();
+        assert_eq!(report.continuity, Continuity::Proven);
+        case
+    }
+
+    fn settings(&self) -> LogSettings {
+        let mut settings = LogSettings::new(self.folder.path());
+        settings.segment_bytes = 6_000;
+        settings.records_keep_us = 0;
+        settings.tail_us = 3_000;
+        if self.synced {
+            settings.fsync_interval = std::time::Duration::ZERO;
+        }
+        settings
+    }
+
+    fn open(&mut self) -> OpenReport {
+        let boot = format!("boot {}", self.boots);
+        let (log, report) = FileLog::open(self.settings(), &boot, at(self.highest)).unwrap();
+        assert_eq!(report.end, log.end());
+        self.log = Some(log);
+        report
+    }
+
+    fn kill(&mut self) {
+        self.log = None;
+    }
+
+    fn log(&mut self) -> &mut FileLog {
+        self.log.as_mut().unwrap()
+    }
+
+    fn reader(&mut self) -> Box<dyn RecordReader> {
+        let after = self.readable_from - 1;
+        self.log().read_after(after)
+    }
+
+    fn next_records(&mut self, seed: u64, count: usize, bytes: usize) -> (u64, Vec<Record>) {
+        let end = self.log().end().number;
+        let records = (1..).take(count).map(|i| record(end + i, seed.wrapping_add(i), bytes));
+        (end, records.collect())
+    }
+
+    fn append(&mut self, seed: u64, count: usize, bytes: usize) -> Vec<Record> {
+        let (end, records) = self.next_records(seed, count, bytes);
+        self.log().append(end, &records).unwrap();
+        records
+    }
+
+    fn acknowledge(&mut self, records: Vec<Record>) {
+        if !records.is_empty() {
+            (self.unproven, self.clean) = (false, false);
+        }
+        for record in records {
+            self.highest = self.highest.max(record.number);
+            self.records.insert(record.number, record);
+        }
+    }
+
+    /// Opens after damage: continuity is proven only if nothing is lost that a restart reads.
+    fn reopen(&mut self) {
+        let report = self.open();
+        let before = self.records.last_key_value().map_or(0, |(&number, _)| number);
+        self.unproven = report.continuity != Continuity::Proven;
+        if report.continuity == Continuity::Proven {
+            assert_eq!((report.end.number, report.last), (before, before), "{report:?}");
+        } else {
+            assert!(report.last <= before, "{report:?}");
+            assert!(report.end.number > self.highest, "numbers are not used again: {report:?}");
+            // The next record must be one that nobody knows.
+            self.records.split_off(&(report.last + 1));
+            self.clean = false;
+            // The next number may be lower than an earlier start, after which nothing was appended, had it.
+            self.readable_from = self.readable_from.min(report.end.number + 1);
+        }
+        // What a start did not read can be damaged.
+        self.readable_from = self.readable_from.max(report.oldest);
+        let mut reader = self.reader();
+        loop {
+            match reader.next() {
+                Ok(Some(record)) => assert_eq!(Some(&record), self.records.get(&record.number)),
+                Ok(None) => break,
+                Err(ReadError::Damaged { number, .. } | ReadError::Gone(number)) => {
+                    let proven = report.continuity == Continuity::Proven;
+                    assert!(!proven || number <= self.snapshot, "{number} {report:?}");
+                    self.damaged = true;
+                    let number = number.max(self.readable_from);
+                    let next = self.records.range(number + 1..).next();
+                    self.readable_from = next.map_or(report.end.number + 1, |(&n, _)| n);
+                    reader = self.reader();
+                }
+                Err(ReadError::Storage(error)) => panic!("{error}"),
+            }
+        }
+    }
+
+    fn check(&mut self) {
+        // The log's own thread deletes as well, every 5 s.
+        let oldest = self.log().source().oldest();
+        self.readable_from = self.readable_from.max(oldest);
+        let expected: Vec<_> =
+            self.records.range(self.readable_from..).map(|(_, record)| record.clone()).collect();
+        let mut reader = self.reader();
+        let mut found = Vec::new();
+        while let Some(record) = reader.next().unwrap() {
+            found.push(record);
+        }
+        assert_eq!(found, expected);
+    }
+
+    /// Files other than snapshots, whose damage has its own test.
+    fn log_files(&self) -> (Files, Vec<PathBuf>) {
+        let files = files(self.folder.path());
+        let is_log = |path: &&PathBuf| path.extension().is_none_or(|ext| ext != "state");
+        let paths = files.keys().filter(is_log).cloned().collect();
+        (files, paths)
+    }
+
+    fn apply(&mut self, step: &Step) {
+        match *step {
+            Step::Append { seed, count, bytes } => {
+                let records = self.append(seed, count, bytes);
+                self.acknowledge(records);
+            }
+            Step::Kill => {
+                self.kill();
+                self.reopen_after_kill(0);
+            }
+            Step::KillInAppend { seed, count, bytes, written } => {
+                let before = files(self.folder.path());
+                let (unproven, clean) = (self.unproven, self.clean);
+                let records = self.append(seed, count, bytes);
+                self.kill();
+                let mut image = files(self.folder.path());
+                let acknowledged = cut_last_append(&before, &mut image, written);
+                restore(self.folder.path(), &image);
+                self.acknowledge(records);
+                if acknowledged {
+                    self.reopen_after_kill(0);
+                } else {
+                    (self.unproven, self.clean) = (unproven, clean);
+                    self.reopen_after_kill(count);
+                }
+            }
+            Step::Close => {
+                self.log.take().unwrap().close().unwrap();
+                self.clean |= !self.unproven;
+                self.boots += 1;
+                self.reopen_after_kill(0);
+            }
+            Step::PowerCut => {
+                self.kill();
+                self.boots += 1;
+                let proven = !self.unproven && (self.clean || self.synced);
+                self.reopen();
+                assert_eq!(self.unproven, !proven);
+            }
+            Step::Snapshot => {
+                let end = self.log().end();
+                let store = SnapshotStore::open(&self.settings()).unwrap();
+                store.write(end, 1, &end.number.to_le_bytes()).unwrap();
+                self.snapshot = end.number;
+                self.highest = self.highest.max(end.number);
+            }
+            Step::Retain { keep_records } => {
+                let now = at(self.log().end().number.saturating_sub(keep_records));
+                self.log().handle().retain(now).unwrap();
+                let oldest = self.log().source().oldest();
+                self.readable_from = self.readable_from.max(oldest);
+            }
+            Step::Damage { file, place, mask } => {
+                self.kill();
+                let (files, paths) = self.log_files();
+                let path = file.get(&paths);
+                let mut bytes = files[path].clone();
+                if !bytes.is_empty() {
+                    let place = place.index(bytes.len());
+                    bytes[place] ^= mask;
+                    fs::write(path, bytes).unwrap();
+                }
+                self.reopen();
+            }
+            Step::Truncate { file, length } => {
+                self.kill();
+                let (files, paths) = self.log_files();
+                let path = file.get(&paths);
+                fs::write(path, &files[path][..length.index(files[path].len() + 1)]).unwrap();
+                self.reopen();
+            }
+            Step::RemoveHead => {
+                self.kill();
+                fs::remove_file(self.folder.path().join("head")).unwrap();
+                self.reopen();
+            }
+        }
+        self.check();
+    }
+
+    /// Opens after a kill. As many of the last records may be gone as were not acknowledged.
+    fn reopen_after_kill(&mut self, unacknowledged: usize) {
+        if self.unproven {
+            self.reopen();
+            assert!(self.unproven, "nothing was appended since the loss");
+            return;
+        }
+        let report = self.open();
+        assert_eq!(report.continuity, Continuity::Proven, "{report:?}");
+        assert_eq!(report.end.number, report.last);
+        assert!(report.findings.is_empty(), "{report:?}");
+        let lost = self.records.split_off(&(report.last + 1));
+        assert!(lost.len() <= unacknowledged, "{report:?} {lost:?}");
+        // What was kept although nobody has seen it counts from now on, and only if the disk has it.
+        self.clean &= lost.len() == unacknowledged;
+    }
+}
+
+/// Leaves as much of the last append as a killed process can. Whether it is all, with the head.
+fn cut_last_append(before: &Files, image: &mut Files, written: Index) -> bool {
+    let Some(path) = segments(image).pop() else { return true };
+    let old = before.get(&path).map_or(0, Vec::len);
+    let bytes = image.get_mut(&path).unwrap();
+    let new = bytes.len() - old;
+    // One more: all is written, but not the head.
+    let written = written.index(new + 2);
+    if new == 0 || written > new {
+        return true;
+    }
+    bytes.truncate(old + written);
+    let (head, old_head) = before.iter().find(|(path, _)| path.ends_with("head")).unwrap();
+    image.insert(head.clone(), old_head.clone());
+    false
+}
+
+fn run(steps: &[Step], synced: bool) {
+    let mut case = Case::new(synced);
+    for step in steps {
+        case.apply(step);
+    }
+    // Beside the running log, and with nothing but its files.
+    let report = verify(case.folder.path()).unwrap();
+    if !case.unproven && !case.damaged {
+        assert!(report.is_whole(), "{report:?}");
+        assert_eq!(report.records, case.records.range(case.readable_from..).count() as u64);
+    }
+}
+
+/// Each case opens the log many times.
+fn config(divisor: u32) -> ProptestConfig {
+    let config = ProptestConfig { max_shrink_iters: 2_000, ..ProptestConfig::default() };
+    ProptestConfig { cases: config.cases / divisor, ..config }
+}
+
+proptest! {
+    #![proptest_config(config(1))]
+
+    #[test]
+    fn what_was_acknowledged_is_readable_or_known_to_be_lost(steps in vec(steps(), 1..40)) {
+        run(&steps, false);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(4))]
+
+    #[test]
+    fn power_cuts_lose_nothing_if_appends_wait_for_the_disk(steps in vec(steps(), 1..25)) {
+        run(&steps, true);
+    }
+}

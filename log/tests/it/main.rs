@@ -1,0 +1,12 @@
+//! The log by its behaviour: what is appended is read, and what is damaged is found.
+
+mod support;
+
+mod codec;
+mod crash;
+mod damage;
+mod disk_full;
+mod follow;
+mod memory;
+mod retention;
+mod snapshot;
