@@ -46,6 +46,7 @@ pub mod source;
 pub mod decode;
 pub mod normalize;
 
+pub mod codec;
 pub mod event;
 pub mod football;
 pub mod tennis;

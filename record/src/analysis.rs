@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::{
     event::{BodyPart, ExpectedGoals, ShotOutcome, ShotSituation, Stat},
     football::Period,
@@ -10,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::EntityRef;
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(default)]
 pub struct AnalysisRecord {
     /// In the order in which they became known.
@@ -28,7 +31,7 @@ pub struct AnalysisRecord {
 /// it.
 pub type MomentumMinute = u16;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct ShotRecord {
     pub eid: std::sync::Arc<str>,
     /// 0 home, 1 away.
@@ -57,7 +60,7 @@ pub struct ShotRecord {
 }
 
 /// The average position of a player, in tenths of a percent of the pitch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct PositionRecord {
     pub player: EntityRef,
     pub x: u16,

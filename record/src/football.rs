@@ -5,12 +5,15 @@ use std::{
     sync::Arc,
 };
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use serde::{Deserialize, Serialize};
 
 use super::{AnalysisRecord, ClockRecord, Counters, EntityRef};
 
 /// Each field has a row in the table `football_fields!` below; one without a row does not compile.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 pub struct FootballRecord {
     /// Whether a feed follows the play. If not, there is no score, instead of 0-0.
     pub followed: bool,
@@ -26,7 +29,9 @@ pub struct FootballRecord {
     pub analysis: Option<Box<AnalysisRecord>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 pub struct IncidentRecord {
     pub eid: Arc<str>,
     /// As in the stream protocol: `goal`, `yellow`, `second_yellow`, `red`, `substitution`,
@@ -50,7 +55,7 @@ pub struct IncidentRecord {
 
 /// The position of the ball, in percent of the pitch, from the perspective of the side in
 /// possession.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct BallRecord {
     pub x: f64,
     pub y: f64,
@@ -59,13 +64,13 @@ pub struct BallRecord {
     pub situation: Arc<str>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct LineUpRecord {
     pub formation: Option<Arc<str>>,
     pub players: Vec<LineUpPlayerRecord>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct LineUpPlayerRecord {
     pub player: EntityRef,
     pub number: Option<u16>,
@@ -79,7 +84,7 @@ pub struct LineUpPlayerRecord {
 }
 
 /// The statistics of one player in the match.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct PlayerRecord {
     pub player: EntityRef,
     pub side: u8,

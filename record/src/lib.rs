@@ -51,6 +51,7 @@ pub mod testing;
 use std::{collections::BTreeMap, sync::Arc};
 
 use base::Micros;
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::{ExpectedGoals, Sport, Weather};
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +79,18 @@ pub use self::{
 pub type Key = u64;
 
 /// Something with an id and a name: a team, a player, a referee.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 pub struct EntityRef {
     pub id: Key,
     pub name: Arc<str>,
@@ -86,7 +98,7 @@ pub struct EntityRef {
 
 /// The fields of a match that lists show and filter by. Small, since the archive holds those of all
 /// matches in memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct MatchSummary {
     pub id: Key,
     pub sport: Sport,
@@ -145,7 +157,9 @@ pub struct MatchRecord {
 }
 
 /// The names behind the ids of a [`MatchSummary`].
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 pub struct Names {
     pub competition: Option<EntityRef>,
     /// ISO 3166-1 alpha-2 if a feed provides it, otherwise the country's name.
@@ -169,10 +183,14 @@ fn is_unknown(countries: &[Option<Arc<str>>; 2]) -> bool {
 }
 
 /// How current a record of the hub is: the channel of its match when the record was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Freshness {
     pub position: Position,
     /// The state of the source that leads: `live`, `late`, `down`, `recovering`.
+    #[borsh(
+        serialize_with = "ingest::codec::word::write",
+        deserialize_with = "ingest::codec::word::read"
+    )]
     pub feed: &'static str,
     /// When the last change happened, if the source reports it.
     pub source_at: Option<Micros>,
@@ -181,7 +199,7 @@ pub struct Freshness {
 }
 
 /// A position in the sequence of a channel: its epoch as a number, and the number of the change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Position {
     pub epoch: u32,
     pub seq: u64,

@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use rust_decimal::Decimal;
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
 };
 
 /// A change of the matches in the hub.
-#[derive(Debug)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub enum MatchChange {
     Updated(Box<MatchUpdate>),
     /// The hub has removed the match.
@@ -24,7 +25,7 @@ pub enum MatchChange {
 }
 
 /// What has changed in a match since its previous update.
-#[derive(Debug)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct MatchUpdate {
     /// Without the expected goals, which follow from the play.
     pub summary: MatchSummary,
@@ -40,7 +41,7 @@ pub struct MatchUpdate {
 }
 
 /// All prices of one market.
-#[derive(Debug)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct MarketUpdate {
     pub place: MarketPlace,
     pub prices: Vec<PriceRecord>,
@@ -48,13 +49,17 @@ pub struct MarketUpdate {
 }
 
 /// The place of a market's prices in a record: books in their order, then the consensus.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub enum MarketPlace {
     /// By the indexes of the book and of its market.
     Book(usize, usize),
     Consensus {
         kind: Arc<str>,
         period: Option<Arc<str>>,
+        #[borsh(
+            serialize_with = "ingest::codec::optional_decimal::write",
+            deserialize_with = "ingest::codec::optional_decimal::read"
+        )]
         line: Option<Decimal>,
     },
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::Micros;
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::{Id, Outcome};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use super::Key;
 pub const CONSENSUS: &str = "consensus";
 
 /// One price of a bookmaker, or of the consensus.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct PriceRecord {
     /// The bookmaker's slug, or [`CONSENSUS`].
     pub bookmaker: Arc<str>,
@@ -22,11 +23,19 @@ pub struct PriceRecord {
     pub market: Arc<str>,
     /// A part of the match, `1h`; absent for all of it.
     pub period: Option<Arc<str>>,
+    #[borsh(
+        serialize_with = "ingest::codec::optional_decimal::write",
+        deserialize_with = "ingest::codec::optional_decimal::read"
+    )]
     pub line: Option<Decimal>,
     /// `home`, `draw`, `away`, `p1`, `p2`, `over`, `under`, `yes`, `no`; otherwise the bookmaker's
     /// name of the outcome, or its id.
     pub outcome: Arc<str>,
     /// The best price to back; absent while none is on offer.
+    #[borsh(
+        serialize_with = "ingest::codec::optional_decimal::write",
+        deserialize_with = "ingest::codec::optional_decimal::read"
+    )]
     pub price: Option<Decimal>,
     /// Whether it is available: the market is open, the selection is active, and nothing suspends
     /// it.

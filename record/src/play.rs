@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use base::Micros;
+use borsh::{BorshDeserialize, BorshSerialize};
 use rust_decimal::Decimal;
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -11,7 +12,7 @@ use serde::{
 
 use super::{FootballRecord, Key};
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, BorshSerialize, BorshDeserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PlayRecord {
     Football(Box<FootballRecord>),
@@ -121,7 +122,9 @@ impl PlayRecord {
 }
 
 /// The match clock: it showed `second` at the time `at`, and runs or is stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 pub struct ClockRecord {
     pub at: Micros,
     pub second: u32,
@@ -137,7 +140,9 @@ impl ClockRecord {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 pub struct TennisRecord {
     pub followed: bool,
     /// 0 or 1.
@@ -148,14 +153,16 @@ pub struct TennisRecord {
     pub points: Vec<PointRecord>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 pub struct SetRecord {
     pub games: [u8; 2],
     pub tie_break: Option<[u16; 2]>,
 }
 
 /// A point and the score after it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct PointRecord {
     /// 0 or 1.
     pub winner: u8,
@@ -172,7 +179,9 @@ pub struct PointRecord {
     pub ended_set: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 pub struct ScoreboardRecord {
     pub followed: bool,
     /// The period in progress, as the feed names it.
@@ -180,7 +189,9 @@ pub struct ScoreboardRecord {
     pub clock: Option<ClockRecord>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 pub struct RaceRecord {
     pub followed: bool,
     pub runners: Vec<RunnerRecord>,
@@ -191,7 +202,7 @@ pub struct RaceRecord {
 }
 
 /// One bookmaker's price of one runner, in one market.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct RunnerPriceRecord {
     /// The ids of the runner and of its horse if only bookmakers list the runners.
     #[serde(default)]
@@ -207,7 +218,15 @@ pub struct RunnerPriceRecord {
     /// The bookmaker's name of the runner; live Betfair has none.
     pub name: Option<Arc<str>>,
     /// The best price to back, and the one before it; absent while none is on offer.
+    #[borsh(
+        serialize_with = "ingest::codec::optional_decimal::write",
+        deserialize_with = "ingest::codec::optional_decimal::read"
+    )]
     pub price: Option<Decimal>,
+    #[borsh(
+        serialize_with = "ingest::codec::optional_decimal::write",
+        deserialize_with = "ingest::codec::optional_decimal::read"
+    )]
     pub previous: Option<Decimal>,
     /// As in `ingest::event::SelectionStatus`.
     pub status: Arc<str>,
@@ -217,7 +236,7 @@ pub struct RunnerPriceRecord {
     pub at: Micros,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct RunnerRecord {
     /// Of the horse.
     pub id: Key,

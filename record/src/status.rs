@@ -2,12 +2,26 @@
 
 mod words;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::{FootballStatus, RaceStatus, ScoreboardStatus, TennisStatus};
 use serde::{Deserialize, Serialize};
 
 pub use self::words::Vocabulary;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     NotStarted,

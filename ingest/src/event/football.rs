@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,9 @@ use super::{
     Analysis, Eid, LineUp, Pair, Participant, PlayerStat, Side, counts, line_up, words::words,
 };
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(rename = "Football")]
 pub enum FootballFact {
@@ -76,7 +79,19 @@ words! {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 pub struct FootballScore {
     /// All goals in play, without the shoot-out.
@@ -103,7 +118,17 @@ impl FootballScore {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Incident {
     /// Its stable name, unique within the match.
@@ -143,7 +168,19 @@ impl Incident {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum IncidentKind {
     Goal(GoalKind),
@@ -237,7 +274,18 @@ words! {
 }
 
 /// Where the ball is, in tenths of a percent of the pitch, seen from the side that has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Ball {
     /// 0 is its own goal line, 1000 the other.
@@ -250,7 +298,19 @@ pub struct Ball {
     pub situation: Situation,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Situation {
     Possession,

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Participant, Side, words::words};
 
 /// The line-up of one side: who starts, and who sits on the bench.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, BorshSerialize, BorshDeserialize)]
 pub struct LineUp {
     /// `4-3-3`; absent where the feed does not say.
     pub formation: Option<Arc<str>>,
@@ -16,7 +17,17 @@ pub struct LineUp {
     pub players: Vec<LineUpPlayer>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 pub struct LineUpPlayer {
     pub player: Participant,

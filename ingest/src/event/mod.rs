@@ -26,6 +26,7 @@ mod words;
 
 use std::{fmt, sync::Arc};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,12 +55,13 @@ pub use self::{
 
 pub(crate) use self::ids::EntityKind;
 use self::references::{NamedCompetition, NamedParticipant};
+use crate::codec;
 
 /// Microseconds since the Unix epoch, UTC.
 pub type Micros = i64;
 
 /// All facts of one message of a source, to be applied as one piece.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, BorshSerialize, BorshDeserialize)]
 pub struct Batch {
     /// When the source says that it happened; `None` where the source does not say.
     pub at: Option<Micros>,
@@ -69,7 +71,7 @@ pub struct Batch {
 }
 
 /// A batch with the moment at which its source had it: what a recording or the simulator plays.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct Timed {
     /// The source's own clock, by which it is paced.
     pub clock_us: Micros,
@@ -77,7 +79,7 @@ pub struct Timed {
 }
 
 /// One fact about one match.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct Event {
     pub sport: Sport,
     pub match_id: Id,
@@ -85,7 +87,9 @@ pub struct Event {
 }
 
 /// What is reported. All facts are absolute: to report one twice changes nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
     /// Sides, place and time: the first fact of each match. A later one corrects it.
@@ -107,7 +111,9 @@ pub enum Fact {
 /// In a source's events, ids are digests ([`Id::derive`]). A hub replaces each digest by a public
 /// number of 31 bits when it receives the event, and only uses those numbers; see
 /// [`Batch::each_id`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, BorshSerialize, BorshDeserialize,
+)]
 pub struct Id(pub u64);
 
 impl Id {
@@ -137,7 +143,19 @@ impl fmt::Display for Id {
 
 /// Which of the two: home and away in football, player 1 and player 2 in tennis.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
 )]
 pub enum Side {
     #[serde(rename = "home")]
@@ -170,14 +188,34 @@ impl Side {
 /// A value of each side: `[home, away]`, `[player 1, player 2]`.
 pub type Pair<T> = [T; 2];
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(try_from = "NamedParticipant", into = "NamedParticipant")]
 pub struct Participant {
     pub id: Id,
     pub name: Arc<str>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(try_from = "NamedCompetition", into = "NamedCompetition")]
 pub struct Competition {
     pub id: Id,
@@ -185,7 +223,18 @@ pub struct Competition {
     pub season: Option<Arc<str>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fixture {
     /// The provider's slug and its own key of the match: `("wyscout", "2058017")`. Lines have both
@@ -202,6 +251,10 @@ pub struct Fixture {
     /// The day on which it is played, where no more is known: `2026-08-30`.
     #[serde(with = "day", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
+    #[borsh(
+        serialize_with = "codec::optional_day::write",
+        deserialize_with = "codec::optional_day::read"
+    )]
     pub date: Option<Date>,
     /// Home and away, or player 1 and player 2. Absent if the feed has ids alone (live Betfair).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use rust_decimal::Decimal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,9 +11,12 @@ use super::{
     number::{self, Number},
     words::words,
 };
+use crate::codec;
 
 /// What one bookmaker says of one market of the match.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Odds")]
 pub struct OddsFact {
@@ -24,7 +28,9 @@ pub struct OddsFact {
     pub change: MarketChange,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(rename = "Change")]
 pub enum MarketChange {
@@ -39,11 +45,17 @@ pub enum MarketChange {
         /// Matched on the whole market so far.
         #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<Number>")]
+        #[borsh(
+            serialize_with = "codec::optional_decimal::write",
+            deserialize_with = "codec::optional_decimal::read"
+        )]
         volume: Option<Decimal>,
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Definition")]
 pub struct MarketDefinition {
@@ -55,6 +67,10 @@ pub struct MarketDefinition {
     /// The line of a market that has one: `"2.5"` goals.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Number>")]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub line: Option<Decimal>,
     /// The part of the match that it is about; absent means the whole.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +90,17 @@ words! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Selection")]
 pub struct SelectionDefinition {
@@ -124,7 +150,17 @@ impl Outcome {
 }
 
 /// What changed on one selection; what is omitted did not.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SelectionPrices")]
 pub struct SelectionChange {
@@ -132,14 +168,26 @@ pub struct SelectionChange {
     /// A bookmaker's one price. Exchanges have ladders instead, and the best of them is the price.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Number>")]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub price: Option<Decimal>,
     /// Last traded price.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Number>")]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub last: Option<Decimal>,
     /// Matched on this selection so far.
     #[serde(default, with = "number::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Number>")]
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub volume: Option<Decimal>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub back: Vec<Level>,
@@ -151,10 +199,23 @@ pub struct SelectionChange {
 
 /// One rung of a ladder: price and the whole size at it, `["1.90", "250"]`. Size `"0"` removes the
 /// rung.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(from = "line::Rung", into = "line::Rung")]
 pub struct Level {
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub price: Decimal,
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub size: Decimal,
 }
 

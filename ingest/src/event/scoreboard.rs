@@ -2,13 +2,24 @@
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Pair, Side, words::words};
 
 /// The whole scoreboard, absolute: what is absent in a later one is no longer so.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Scoreboard {
     pub status: ScoreboardStatus,
@@ -29,7 +40,18 @@ pub struct Scoreboard {
 }
 
 /// A match clock at the moment of the batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 pub struct MatchClock {
     /// Seconds shown: played, or left, as is the sport's custom.

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Eid, Pair, Side, words::words};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(rename = "Tennis")]
 pub enum TennisFact {
@@ -37,7 +40,17 @@ words! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// Its stable name, unique within the match.
@@ -61,7 +74,18 @@ words! {
 }
 
 /// The whole score. Pairs are player 1 and player 2.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 pub struct TennisScore {
     /// Who serves the next point; absent before the first point, when the feed does not say.
@@ -79,7 +103,19 @@ pub struct TennisScore {
     pub winner: Option<Side>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Set")]
 pub struct SetScore {
@@ -89,7 +125,18 @@ pub struct SetScore {
     pub tie_break: Option<Pair<u16>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Game")]
 pub enum GameScore {

@@ -10,7 +10,8 @@ macro_rules! words {
     ) => {
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize,
-            serde::Deserialize, schemars::JsonSchema,
+            serde::Deserialize, schemars::JsonSchema, borsh::BorshSerialize,
+            borsh::BorshDeserialize,
         )]
         $(#[$meta])*
         pub enum $name {

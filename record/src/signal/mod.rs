@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::Micros;
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::{Id, Outcome, Sport};
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{EntityRef, Key, ids::first_choice};
 
 /// A signal of a match, from its begin to its end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct SignalRecord {
     pub id: Key,
     pub match_id: Key,
@@ -54,7 +55,20 @@ impl SignalRecord {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum SignalKind {
     Arbitrage,
@@ -90,15 +104,42 @@ impl SignalKind {
 }
 
 /// The key of a market across bookmakers: its kind, its part of the match, its line.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 pub struct MarketKey {
     pub kind: Arc<str>,
     pub period: Option<Arc<str>>,
+    #[borsh(
+        serialize_with = "ingest::codec::optional_decimal::write",
+        deserialize_with = "ingest::codec::optional_decimal::read"
+    )]
     pub line: Option<Decimal>,
 }
 
 /// The topic of a signal; each has at most one active signal.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    BorshSerialize,
+    BorshDeserialize,
+)]
 pub struct Topic {
     pub kind: SignalKind,
     pub market: Option<MarketKey>,
@@ -107,7 +148,7 @@ pub struct Topic {
 }
 
 /// An active signal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct Signal {
     pub topic: Topic,
     /// 0 to 100.
@@ -117,28 +158,60 @@ pub struct Signal {
 
 /// The numbers of it. Shares are fractions of 1, rounded to four decimal places, towards zero where
 /// they are a gain.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
     Arbitrage {
         /// The profit as a share of the total stake, for every outcome.
+        #[borsh(
+            serialize_with = "ingest::codec::decimal::write",
+            deserialize_with = "ingest::codec::decimal::read"
+        )]
         profit: Decimal,
         legs: Vec<Leg>,
     },
     PriceGap {
+        #[borsh(
+            serialize_with = "ingest::codec::decimal::write",
+            deserialize_with = "ingest::codec::decimal::read"
+        )]
         price: Decimal,
         /// The best price of the other bookmakers, and its bookmaker.
+        #[borsh(
+            serialize_with = "ingest::codec::decimal::write",
+            deserialize_with = "ingest::codec::decimal::read"
+        )]
         next: Decimal,
         next_bookmaker: Arc<str>,
         /// `price / next - 1`.
+        #[borsh(
+            serialize_with = "ingest::codec::decimal::write",
+            deserialize_with = "ingest::codec::decimal::read"
+        )]
         gap: Decimal,
     },
     Value {
+        #[borsh(
+            serialize_with = "ingest::codec::decimal::write",
+            deserialize_with = "ingest::codec::decimal::read"
+        )]
         price: Decimal,
         /// The price implied by the medians without their margin.
+        #[borsh(
+            serialize_with = "ingest::codec::decimal::write",
+            deserialize_with = "ingest::codec::decimal::read"
+        )]
         fair_price: Decimal,
+        #[borsh(
+            serialize_with = "ingest::codec::decimal::write",
+            deserialize_with = "ingest::codec::decimal::read"
+        )]
         probability: Decimal,
         /// `price * probability - 1`.
+        #[borsh(
+            serialize_with = "ingest::codec::decimal::write",
+            deserialize_with = "ingest::codec::decimal::read"
+        )]
         value: Decimal,
         bookmakers: u32,
     },
@@ -147,6 +220,10 @@ pub enum Finding {
         /// The bookmakers that moved, ordered by name.
         bookmakers: Vec<Arc<str>>,
         /// The mean of their moves: below 0 where prices fell.
+        #[borsh(
+            serialize_with = "ingest::codec::decimal::write",
+            deserialize_with = "ingest::codec::decimal::read"
+        )]
         change: Decimal,
     },
     Suspended {
@@ -158,21 +235,35 @@ pub enum Finding {
         /// 0 or 1.
         side: u8,
         /// Of all attacks, or points.
+        #[borsh(
+            serialize_with = "ingest::codec::decimal::write",
+            deserialize_with = "ingest::codec::decimal::read"
+        )]
         share: Decimal,
     },
 }
 
 /// One bet of an arbitrage.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize)]
 pub struct Leg {
     pub outcome: Outcome,
     pub bookmaker: Arc<str>,
+    #[borsh(
+        serialize_with = "ingest::codec::decimal::write",
+        deserialize_with = "ingest::codec::decimal::read"
+    )]
     pub price: Decimal,
     /// The share of all that is staked; those of all legs add up to 1.
+    #[borsh(
+        serialize_with = "ingest::codec::decimal::write",
+        deserialize_with = "ingest::codec::decimal::read"
+    )]
     pub stake: Decimal,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, BorshSerialize, BorshDeserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Prices fall: it has become likelier.
