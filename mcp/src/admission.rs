@@ -51,7 +51,7 @@ impl Admission {
     ) -> Result<Option<QuotaStatus>, Refusal> {
         let now = clock::wall();
         let Some(quota) = self.limits.quota(caller, product, now) else {
-            self.meter.mcp_call(caller.account, product, now);
+            self.meter.count_call(caller.account, product, Call::Mcp, now).await;
             return Ok(None);
         };
         match self.meter.reserve(caller.account, product, Call::Mcp, quota.per_day, now).await {
@@ -63,7 +63,7 @@ impl Admission {
                     error = &error as &dyn Error,
                     "a call could not be counted against its quota"
                 );
-                self.meter.mcp_call(caller.account, product, now);
+                self.meter.count_call(caller.account, product, Call::Mcp, now).await;
                 Ok(None)
             }
         }

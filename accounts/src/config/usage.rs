@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UsageConfig {
-    /// Milliseconds between two flushes, at most 10 000. Default 5 s. Each is one transaction. A
-    /// killed hub loses what was counted since the last flush.
+    /// Milliseconds between two flushes, at most 10 000. Default 5 s. Each is one transaction. What
+    /// was counted since the last flush is in a journal next to the database.
     pub flush_ms: u64,
     /// Counters in memory at a time: accounts times products times days. Default 100 000, about 250
     /// bytes each. If more are active between two flushes, further usage is not counted, which a

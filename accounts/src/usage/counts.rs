@@ -45,6 +45,11 @@ impl Counts {
         self.with(before, u64::saturating_sub)
     }
 
+    /// The higher one of each number.
+    pub(super) fn max(self, other: Self) -> Self {
+        self.with(other, u64::max)
+    }
+
     fn with(self, other: Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             calls: join(self.calls, other.calls),

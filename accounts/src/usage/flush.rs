@@ -9,7 +9,9 @@ use std::{collections::HashMap, sync::Arc};
 use sqlx::{Any, Transaction};
 
 use super::{
-    Counts, Day, store,
+    Counts, Day,
+    journal::Journal,
+    store,
     tallies::Tallies,
     tally::{Slot, Tally},
 };
@@ -19,9 +21,14 @@ use database::Database;
 #[derive(Debug)]
 pub(super) struct Flusher {
     writer: i64,
+    /// The number of the last flush. None is used twice, also by flushes that fail.
+    number: i64,
     /// The flush whose commit is not known to have succeeded.
     unsettled: Option<Flush>,
 }
+
+/// A tally that a flush writes, with its total when the flush began.
+pub(super) type WrittenTally = (Slot, Arc<Tally>, Counts);
 
 /// A flush that waits for its commit.
 pub(super) struct PendingFlush {
@@ -34,13 +41,19 @@ pub(super) struct PendingFlush {
 struct Flush {
     number: i64,
     /// Each with its total when the flush began.
-    written: Vec<(Slot, Arc<Tally>, Counts)>,
+    written: Vec<WrittenTally>,
 }
 
 impl Flusher {
-    /// `writer`: random, and unique to this process.
-    pub(super) fn new(writer: i64) -> Self {
-        Self { writer, unsettled: None }
+    /// `writer`: random, and unique to this process and those before it whose journal it continues.
+    /// `number`: the highest number of a flush of theirs.
+    pub(super) fn new(writer: i64, number: i64) -> Self {
+        Self { writer, number, unsettled: None }
+    }
+
+    /// The number and the totals of the flush whose outcome is not known.
+    pub(super) fn unsettled(&self) -> Option<(i64, &[WrittenTally])> {
+        self.unsettled.as_ref().map(|flush| (flush.number, &*flush.written))
     }
 
     /// Whether the outcome of every flush is known.
@@ -53,9 +66,11 @@ impl Flusher {
         &mut self,
         database: &Database,
         tallies: &Tallies,
+        journal: Option<&Journal>,
         today: Day,
     ) -> Result<usize, sqlx::Error> {
-        let Some(pending) = self.begin(database, tallies, today).await? else { return Ok(0) };
+        let begun = self.begin(database, tallies, journal, today).await?;
+        let Some(pending) = begun else { return Ok(0) };
         pending.tx.commit().await?;
         Ok(self.settle(pending.number, &pending.all_calls))
     }
@@ -66,6 +81,7 @@ impl Flusher {
         &mut self,
         database: &Database,
         tallies: &Tallies,
+        journal: Option<&Journal>,
         today: Day,
     ) -> Result<Option<PendingFlush>, sqlx::Error> {
         let unstored = tallies.unstored();
@@ -78,6 +94,9 @@ impl Flusher {
         let (number, rows) = (flush.number, flush.rows());
         let all_calls = store::add(&mut tx, &rows).await?.into_iter().collect();
         store::set_last_flush(&mut tx, self.writer, number, today).await?;
+        if let Some(journal) = journal {
+            journal.flush(number, &flush.written);
+        }
         self.unsettled = Some(flush);
         Ok(Some(PendingFlush { tx, number, all_calls }))
     }
@@ -104,7 +123,8 @@ impl Flusher {
         let mut written: Vec<_> = written.into_iter().map(counted).collect();
         // All hubs in the same order, to prevent deadlocks.
         written.sort_unstable_by_key(|(slot, ..)| (slot.account, slot.product.as_str(), slot.day));
-        Flush { number: last + 1, written }
+        self.number = self.number.max(last) + 1;
+        Flush { number: self.number, written }
     }
 
     /// Marks this flush as committed. Returns the number of its rows.

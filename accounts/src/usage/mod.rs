@@ -2,34 +2,43 @@
 //! counted per account, product and UTC day.
 //!
 //! Counting increments a number in memory. The counts are written to the store in one transaction
-//! every few seconds and when the hub stops; a hub that is killed loses the counts since the last
-//! flush. A failed flush loses nothing and is retried, but nothing is added twice: see `flush`.
+//! every few seconds and when the hub stops. Until then they are in a journal next to the database, so
+//! that a hub that is killed loses nothing: see `journal`. A failed flush loses nothing and is retried,
+//! but nothing is added twice: see `flush`.
 //! This module knows neither requests nor sockets; time comes in as `now`.
 //!
-//! In reading order: [`Counts`], [`Day`], `tally`, `tallies`, then `flush`, `store`, [`UsageDay`] and
+//! In reading order: [`Counts`], [`Day`], `tally`, `tallies`, then `journal`, `flush`, `store`, [`UsageDay`] and
 //! `task`.
 
 mod counts;
 mod day;
 mod flush;
+mod journal;
 mod report;
 mod store;
 mod tallies;
 mod tally;
 mod task;
 
-use std::{fmt, sync::Arc};
+use std::{error::Error, fmt, path::Path, sync::Arc};
 
 use metrics::counter;
 use tokio::sync::{RwLock, RwLockReadGuard};
+use tracing::warn;
 
 pub use self::{
     counts::Counts,
     day::Day,
+    journal::path_beside,
     report::UsageDay,
     task::{Flushes, start},
 };
-use self::{flush::Flusher, tallies::Tallies, tally::Slot};
+use self::{
+    flush::Flusher,
+    journal::{Journal, OpenedFile, Recovered},
+    tallies::Tallies,
+    tally::{Slot, Tally},
+};
 use crate::{
     accounts::{AccountId, Micros},
     config::UsageConfig,
@@ -66,6 +75,7 @@ pub struct Meter {
 struct Shared {
     database: Database,
     tallies: Tallies,
+    journal: Option<Journal>,
     /// Locked exclusively by a flush. A reader that combines store and tallies does so between
     /// flushes.
     flushing: RwLock<Flusher>,
@@ -76,17 +86,92 @@ impl Meter {
     /// `writer`: a random number that distinguishes this process's flushes from others'.
     #[must_use]
     pub fn new(database: Database, config: &UsageConfig, writer: i64) -> Self {
+        Self::of(database, config, None, Flusher::new(writer, 0))
+    }
+
+    /// Like [`Self::new`], with a journal in this file. First restores counts from it that were not
+    /// flushed when the previous process was killed; the next flush writes them. A journal that cannot
+    /// be used, or that another process uses, is reported and does without.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn with_journal(
+        database: Database,
+        config: &UsageConfig,
+        writer: i64,
+        journal: &Path,
+    ) -> Result<Self, UsageError> {
+        let opened = match OpenedFile::open(journal) {
+            Ok(opened) => opened,
+            Err(error) => {
+                warn!(
+                    error = &error as &dyn Error,
+                    path = %journal.display(),
+                    "cannot use the journal of usage: counts since the last flush are lost if the hub is killed"
+                );
+                return Ok(Self::new(database, config, writer));
+            }
+        };
+        let recovered = Recovered::read(&opened.bytes);
+        if recovered.unreadable > 0 {
+            warn!(
+                bytes = recovered.unreadable,
+                path = %journal.display(),
+                "the journal of usage is damaged; counts in these bytes are lost"
+            );
+        }
+        let number = recovered.last_number;
+        // Continues as the same writer, because the flushes in the journal are known under its number.
+        let last_writer = recovered.writer;
+        let writer = last_writer.unwrap_or(writer);
+        let journal = Journal::new(opened, writer);
+        let meter = Self::of(database, config, Some(journal), Flusher::new(writer, number));
+        if last_writer.is_some() {
+            let mut tx = meter.shared.database.begin().await?;
+            let last = store::last_flush(&mut tx, writer).await?;
+            tx.rollback().await?;
+            for (slot, counts) in recovered.unstored(last) {
+                meter.add_unjournaled(slot, counts);
+            }
+        }
+        if let Some(journal) = &meter.shared.journal
+            && !journal.reduce(|| meter.shared.tallies.unstored(), None)
+        {
+            // The ids of its tallies would mean others from now on.
+            journal.clear();
+        }
+        Ok(meter)
+    }
+
+    fn of(
+        database: Database,
+        config: &UsageConfig,
+        journal: Option<Journal>,
+        flusher: Flusher,
+    ) -> Self {
         Self {
             shared: Arc::new(Shared {
                 database,
                 tallies: Tallies::new(config.entries_max),
-                flushing: RwLock::new(Flusher::new(writer)),
+                journal,
+                flushing: RwLock::new(flusher),
                 keep_days: config.keep_days,
             }),
         }
     }
 
     // --------------------------------------------------------------------------- counting
+
+    /// Counts a call. When this returns, it outlives the process; calls counted at the same time share
+    /// a write to the journal.
+    pub async fn count_call(&self, account: AccountId, product: Product, call: Call, now: Micros) {
+        let slot = Slot { account, product, day: Day::of(now) };
+        let tally = self.add_unjournaled(slot, call.counts());
+        if let Some(tally) = tally {
+            self.journal_shared(slot, &tally).await;
+        }
+    }
 
     /// Counts a REST call.
     pub fn call(&self, account: AccountId, product: Product, now: Micros) {
@@ -141,7 +226,12 @@ impl Meter {
         now: Micros,
     ) -> Result<Option<u64>, UsageError> {
         let slot = Slot { account, product, day: Day::of(now) };
-        self.loaded(slot, |tally| tally.reserve(call, limit)).await
+        let reserve = |tally: &Arc<Tally>| (tally.reserve(call, limit), Arc::clone(tally));
+        let (left, tally) = self.loaded(slot, reserve).await?;
+        if left.is_some() {
+            self.journal_shared(slot, &tally).await;
+        }
+        Ok(left)
     }
 
     fn count(&self, account: AccountId, product: Product, counts: Counts, now: Micros) {
@@ -149,20 +239,40 @@ impl Meter {
     }
 
     fn add(&self, slot: Slot, counts: Counts) {
-        if counts.is_zero() {
-            return;
+        let tally = self.add_unjournaled(slot, counts);
+        if let (Some(tally), Some(journal)) = (tally, &self.shared.journal) {
+            journal.write(journal.append(slot, &tally));
         }
-        if self.shared.tallies.with(slot, |tally| tally.add(counts)).is_none() {
+    }
+
+    /// The tally, unless there is nothing to count or no room.
+    fn add_unjournaled(&self, slot: Slot, counts: Counts) -> Option<Arc<Tally>> {
+        if counts.is_zero() {
+            return None;
+        }
+        let add = |tally: &Arc<Tally>| {
+            tally.add(counts);
+            Arc::clone(tally)
+        };
+        let tally = self.shared.tallies.with(slot, add);
+        if tally.is_none() {
             counter!("matchwire_usage_uncounted_total").increment(1);
+        }
+        tally
+    }
+
+    /// Writes the total of a tally to the journal, in one write with those of other tasks that are
+    /// ready to run: a write costs as much as a twentieth of a request.
+    async fn journal_shared(&self, slot: Slot, tally: &Tally) {
+        if let Some(journal) = &self.shared.journal {
+            let ticket = journal.append(slot, tally);
+            tokio::task::yield_now().await;
+            journal.write(ticket);
         }
     }
 
     /// Accesses a tally that has loaded the store's count.
-    async fn loaded<R>(
-        &self,
-        slot: Slot,
-        act: impl Fn(&tally::Tally) -> R,
-    ) -> Result<R, UsageError> {
+    async fn loaded<R>(&self, slot: Slot, act: impl Fn(&Arc<Tally>) -> R) -> Result<R, UsageError> {
         let tallies = &self.shared.tallies;
         loop {
             // Under the lock of the tally: it may have been evicted since it was loaded.
@@ -178,11 +288,11 @@ impl Meter {
         }
     }
 
-    async fn load(&self, slot: Slot, tally: &tally::Tally) -> Result<(), UsageError> {
+    async fn load(&self, slot: Slot, tally: &Tally) -> Result<(), UsageError> {
         tally.loaded().get_or_try_init(|| self.read_calls(slot, tally)).await.copied()
     }
 
-    async fn read_calls(&self, slot: Slot, tally: &tally::Tally) -> Result<(), UsageError> {
+    async fn read_calls(&self, slot: Slot, tally: &Tally) -> Result<(), UsageError> {
         let _between_flushes = self.between_flushes(slot.day).await?;
         tally.store_has(store::all_calls(&self.shared.database, slot).await?);
         Ok(())
@@ -247,9 +357,12 @@ impl Meter {
     }
 
     async fn flush_on(&self, today: Day) -> Result<usize, UsageError> {
-        let Shared { database, tallies, flushing, .. } = &*self.shared;
+        let Shared { database, tallies, journal, flushing, .. } = &*self.shared;
         let mut flushing = flushing.write().await;
-        let flushed = flushing.flush(database, tallies, today).await;
+        let flushed = flushing.flush(database, tallies, journal.as_ref(), today).await;
+        if let Some(journal) = journal {
+            journal.reduce(|| tallies.unstored(), flushing.unsettled());
+        }
         tallies.tidy(today);
         Ok(flushed?)
     }

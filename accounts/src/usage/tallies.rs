@@ -5,7 +5,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
 use dashmap::{DashMap, Entry};
@@ -23,13 +23,21 @@ pub(super) struct Tallies {
     map: DashMap<Slot, Arc<Tally>, FxBuildHasher>,
     len: AtomicUsize,
     max: usize,
+    /// The id of the next tally.
+    next_id: AtomicU64,
     /// Notified when a flush should happen early.
     crowded: Notify,
 }
 
 impl Tallies {
     pub(super) fn new(max: usize) -> Self {
-        Self { map: DashMap::default(), len: AtomicUsize::new(0), max, crowded: Notify::new() }
+        Self {
+            map: DashMap::default(),
+            len: AtomicUsize::new(0),
+            max,
+            next_id: AtomicU64::new(1),
+            crowded: Notify::new(),
+        }
     }
 
     /// Accesses a tally, which is created if missing; `None` if there is no room.
@@ -50,7 +58,8 @@ impl Tallies {
                 if len > self.max {
                     return None;
                 }
-                Some(act(&entry.insert(Arc::default())))
+                let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+                Some(act(&entry.insert(Arc::new(Tally::new(id)))))
             }
         }
     }

@@ -22,6 +22,10 @@ pub(super) struct Slot {
 /// failed flush simply leaves the difference.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
+    /// Distinguishes it from all other tallies of this writer, also from earlier ones of its slot.
+    id: u64,
+    /// The version of the journal that has this tally's slot.
+    journaled: AtomicU64,
     counted: AtomicCounts,
     /// Changed only by a flush.
     stored: AtomicCounts,
@@ -34,6 +38,19 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    pub(super) fn new(id: u64) -> Self {
+        Self { id, ..Self::default() }
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Whether the journal needs its slot in this version, which from now on it has.
+    pub(super) fn journaled_in(&self, version: u64) -> bool {
+        self.journaled.swap(version, Ordering::Relaxed) != version
+    }
+
     pub(super) fn add(&self, counts: Counts) {
         self.calls.fetch_add(counts.all_calls(), Ordering::Relaxed);
         self.counted.add(counts);

@@ -28,7 +28,7 @@ use crate::{
     clock,
     limits::{CpuPermit, Quota, QuotaStatus},
     products::Product,
-    usage::{Call, Meter},
+    usage::Call,
 };
 use accounts::{AccountId, Caller, Micros};
 
@@ -179,7 +179,7 @@ async fn count(
 ) -> Result<Option<QuotaStatus>, HttpError> {
     let meter = &shared.parts.meter;
     let Some(quota) = quota else {
-        count_without_quota(meter, account, (product, call), now);
+        meter.count_call(account, product, call, now).await;
         return Ok(None);
     };
     match meter.reserve(account, product, call, quota.per_day, now).await {
@@ -188,21 +188,9 @@ async fn count(
         // If counting fails, the request is free: the failure is the hub's, not the client's.
         Err(error) => {
             warn!(error = &error as &dyn Error, "a request could not be counted against its quota");
-            count_without_quota(meter, account, (product, call), now);
+            meter.count_call(account, product, call, now).await;
             Ok(None)
         }
-    }
-}
-
-fn count_without_quota(
-    meter: &Meter,
-    account: AccountId,
-    (product, call): (Product, Call),
-    now: Micros,
-) {
-    match call {
-        Call::Rest => meter.call(account, product, now),
-        Call::Mcp => meter.mcp_call(account, product, now),
     }
 }
 
