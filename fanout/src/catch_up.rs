@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq};
-use crate::{Micros, clock};
+use crate::{Micros, clock, replay::ReplayRequest};
 
 /// The connection that a request came from. If it has ended by then, the response is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +143,16 @@ pub trait Host: Send + Sync + 'static {
     /// Takes a request, which the host completes with [`crate::Fanout::respond`]. Each connection has at
     /// most one pending request, so the host's queue is bounded by the number of sockets.
     fn submit(&self, request: ShardRequest);
+
+    /// Whether clients can replay recorded channels here. `hello` says so.
+    fn offers_replays(&self) -> bool {
+        false
+    }
+
+    /// Takes a request about a replay, which the host completes with [`crate::Fanout::respond_replay`], if it
+    /// is to be answered. Must not block. Each connection has at most one request to start or change a
+    /// replay open, and each of its replays one for frames.
+    fn replay(&self, _request: ReplayRequest) {}
 
     /// The time for timestamps that clients see. It must never go back. Timers use the monotonic clock
     /// instead.

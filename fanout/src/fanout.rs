@@ -5,7 +5,7 @@ use std::{
     pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -24,6 +24,7 @@ use crate::{
     inbound::MessageLimits,
     mailbox::Mailbox,
     permission::Permission,
+    replay::ReplayResponse,
     shard::{self, Shard, ShardMessage, bare_channel},
     socket::{SocketOptions, Stream},
 };
@@ -135,6 +136,8 @@ pub(crate) struct Shared {
     pub(crate) sockets: Vec<AtomicUsize>,
     /// Something has been followed.
     pub(crate) followed: AtomicBool,
+    /// Since when nothing new can be known; 0 if that is not so.
+    pub(crate) stale_since: AtomicI64,
 }
 
 impl std::fmt::Debug for Shared {
@@ -228,6 +231,7 @@ impl Fanout {
             bare: AtomicU64::new(0),
             sockets: (0..shards).map(|_| AtomicUsize::new(0)).collect(),
             followed: AtomicBool::new(false),
+            stale_since: AtomicI64::new(0),
             limits,
         });
         let mut threads = Vec::new();
@@ -291,6 +295,11 @@ impl Fanout {
     pub fn respond(&self, requester: Requester, response: HostResponse, work: usize) {
         self.shared.mailboxes[requester.shard]
             .push([ShardMessage::Response(requester, response, work)]);
+    }
+
+    /// Responds to a request of [`Host::replay`].
+    pub fn respond_replay(&self, requester: Requester, response: ReplayResponse) {
+        self.shared.mailboxes[requester.shard].push([ShardMessage::Replay(requester, response)]);
     }
 
     /// Takes over a connection after its handshake. `read_ahead`: bytes that arrived after the handshake.
@@ -357,6 +366,12 @@ impl Fanout {
     #[must_use]
     pub fn was_followed(&self) -> bool {
         self.shared.followed.load(Ordering::Relaxed)
+    }
+
+    /// Says since when the host cannot know anything new, such as while its log takes no records: then
+    /// clients get `stale` frames in place of beats. `None`: that is over.
+    pub fn set_stale(&self, since: Option<Micros>) {
+        self.shared.stale_since.store(since.unwrap_or(0), Ordering::Relaxed);
     }
 
     /// Ends the shards' threads after their last connection has ended, which takes a few seconds at most

@@ -84,6 +84,7 @@ pub mod close;
 pub mod dialect;
 pub mod permission;
 pub mod protocol;
+pub mod replay;
 
 pub mod batch;
 pub mod outbox;

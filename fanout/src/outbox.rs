@@ -6,7 +6,7 @@ use std::{collections::VecDeque, io, io::IoSlice, mem};
 
 use bytes::{Buf, Bytes};
 
-use crate::{Micros, channel::Seq};
+use crate::{Micros, channel::Position};
 
 /// Frames to be written, within a budget in bytes and in age. A frame larger than the budget is accepted
 /// if the queue is empty, so that an image of any size gets through.
@@ -38,6 +38,8 @@ enum FrameKind {
     Data(FrameOrigin),
     /// The rest of a data frame of which the socket has accepted a part.
     DataRest,
+    /// A data frame of the replay with this number.
+    Replay(u32),
 }
 
 /// The channel of a data frame and the position before it, which is the reader's position without it.
@@ -46,7 +48,7 @@ pub struct FrameOrigin {
     /// The channel's number.
     pub channel: u32,
     /// The reader's position before it; `None` if the reader has nothing of the channel.
-    pub before: Option<Seq>,
+    pub before: Option<Position>,
 }
 
 /// What may be queued for one connection.
@@ -102,6 +104,16 @@ impl Outbox {
     fn put(&mut self, frame: Bytes, kind: FrameKind, now: Micros) {
         self.bytes += frame.len();
         self.frames.push_back(QueuedFrame { frame, kind, since: now });
+    }
+
+    /// Queues a frame of a replay, regardless of the budget: a replay asks for no more than there is room.
+    pub fn push_replay(&mut self, frame: Bytes, replay: u32, now: Micros) {
+        self.put(frame, FrameKind::Replay(replay), now);
+    }
+
+    /// Removes the frames of a replay that have not been partly written.
+    pub fn withdraw_replay(&mut self, replay: u32) {
+        self.drop_all(FrameKind::Replay(replay));
     }
 
     /// Queues a beat.
@@ -167,7 +179,7 @@ impl Outbox {
     /// Removes the frames of a channel that have not been partly written. Without `image`, its last image
     /// and everything before it stay. Returns the reader's position without the removed frames, or `None`
     /// if there were none.
-    pub fn withdraw(&mut self, channel: u32, image: bool) -> Option<Option<Seq>> {
+    pub fn withdraw(&mut self, channel: u32, image: bool) -> Option<Option<Position>> {
         let (mut count, mut bytes, mut position) = (0, 0, None);
         let is_image = |queued: &QueuedFrame| {
             queued.origin().is_some_and(|it| it.channel == channel && it.before.is_none())
@@ -298,7 +310,7 @@ impl Outbox {
 
 impl QueuedFrame {
     fn is_data(&self) -> bool {
-        matches!(self.kind, FrameKind::Data(_) | FrameKind::DataRest)
+        matches!(self.kind, FrameKind::Data(_) | FrameKind::DataRest | FrameKind::Replay(_))
     }
 
     fn origin(&self) -> Option<FrameOrigin> {
@@ -322,11 +334,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::channel::{Epoch, Seq};
 
     const BUDGET: Budget = Budget { bytes: 100, frame_bytes: 0, age_us: 1000 };
 
     fn origin(channel: u32, before: Seq) -> FrameOrigin {
-        FrameOrigin { channel, before: Some(before) }
+        FrameOrigin { channel, before: Some(position(before)) }
+    }
+
+    fn position(seq: Seq) -> Position {
+        Position { epoch: Some(Epoch(7)), seq }
     }
 
     /// Writes this many bytes, then blocks. Returns what was written.
@@ -446,7 +463,7 @@ mod tests {
         }
         // The first frame of channel 1 is partly written, so it stays.
         take(&mut outbox, 1);
-        assert_eq!(outbox.withdraw(1, false), Some(Some(4)));
+        assert_eq!(outbox.withdraw(1, false), Some(Some(position(4))));
         assert_eq!(outbox.bytes(), 9 + 30);
         assert_eq!(outbox.withdraw(1, false), None);
     }

@@ -2,6 +2,8 @@
 //!
 //! The host renders updates and images; everything else on the socket is rendered here.
 
+mod replay;
+
 use std::collections::HashMap;
 
 use bytes::Bytes;
@@ -12,15 +14,52 @@ use crate::{
     Micros,
     channel::{Channel, ChannelId, Epoch, Pattern, Position, Rate, Seq},
     encode::text_frame,
+    replay::{ReplayChange, ReplayPosition, ReplaySpeed},
 };
+
+pub use self::replay::{replay_end, replay_subscribed, replay_unsubscribed};
 
 /// A command of a client in the stream protocol.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamCommand {
-    Subscribe { id: Value, channel: Pattern, from: StartPoint, options: SubscribeOptions },
-    Set { id: Value, channel: Pattern, changes: OptionChanges },
-    Unsubscribe { id: Value, channel: Pattern },
-    Ping { id: Value, t: Option<Value> },
+    Subscribe {
+        id: Value,
+        channel: Pattern,
+        from: StartPoint,
+        options: SubscribeOptions,
+    },
+    Set {
+        id: Value,
+        channel: Pattern,
+        changes: OptionChanges,
+    },
+    Unsubscribe {
+        id: Value,
+        channel: Pattern,
+    },
+    Ping {
+        id: Value,
+        t: Option<Value>,
+    },
+    /// Play recorded channels.
+    SubscribeReplay {
+        id: Value,
+        channels: Vec<ChannelId>,
+        /// They were given as `chs`.
+        is_batch: bool,
+        from: ReplayPosition,
+        speed: ReplaySpeed,
+    },
+    /// Change a replay; `None` if its name is none of this protocol.
+    ChangeReplay {
+        id: Value,
+        replay: Option<u32>,
+        change: ReplayChange,
+    },
+    UnsubscribeReplay {
+        id: Value,
+        replay: Option<u32>,
+    },
 }
 
 /// Where a subscription starts.
@@ -165,7 +204,12 @@ impl StreamCommand {
         };
         let id = id(&fields)?;
         match fields.get("op").and_then(Value::as_str) {
+            Some("subscribe") if has(&fields, "replay") => Self::subscribe_replay(id, &fields),
             Some("subscribe") => Self::subscribe(id, &fields),
+            Some("replay") => Self::change_replay(id, &fields),
+            Some("unsubscribe") if has(&fields, "replay") => {
+                Ok(Self::UnsubscribeReplay { replay: replay::number(&id, &fields)?, id })
+            }
             Some("set") => {
                 let channel = pattern(&id, &fields)?;
                 let changes = option_changes(&id, &fields)?;
@@ -178,6 +222,20 @@ impl StreamCommand {
             Some("ping") => Ok(Self::Ping { id, t: fields.get("t").cloned() }),
             Some(_) => Err(Refusal::new(&id, Code::BadCommand, "unknown op")),
             None => Err(Refusal::new(&id, Code::BadCommand, "op is missing or no string")),
+        }
+    }
+
+    /// The `id` of a command about a replay.
+    #[must_use]
+    pub fn replay_id(&self) -> Option<&Value> {
+        match self {
+            Self::SubscribeReplay { id, .. }
+            | Self::ChangeReplay { id, .. }
+            | Self::UnsubscribeReplay { id, .. } => Some(id),
+            Self::Subscribe { .. }
+            | Self::Set { .. }
+            | Self::Unsubscribe { .. }
+            | Self::Ping { .. } => None,
         }
     }
 
@@ -201,6 +259,10 @@ impl StreamCommand {
         let options = option_changes(&id, fields)?.apply_to(SubscribeOptions::default());
         Ok(Self::Subscribe { id, channel, from, options })
     }
+}
+
+fn has(fields: &Map<String, Value>, name: &str) -> bool {
+    fields.get(name).is_some_and(|value| !value.is_null())
 }
 
 fn option_changes(id: &Value, fields: &Map<String, Value>) -> Result<OptionChanges, Refusal> {
@@ -276,6 +338,9 @@ pub struct Hello<'a> {
     pub now: Micros,
     pub beat_ms: u32,
     pub limits: HelloLimits,
+    /// What the hub offers beyond the first revision of the protocol.
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    pub features: &'a [&'a str],
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -337,6 +402,9 @@ enum ControlFrame<'a> {
         /// Another part of the same beat follows.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         more: bool,
+    },
+    Stale {
+        since: Micros,
     },
     Lag(Lag),
     Entitlement {
@@ -478,6 +546,12 @@ pub fn resync(ch: &str, why: &str, from: Seq, to: Seq) -> Bytes {
 #[must_use]
 pub fn beat(now: Micros, heads: &[(&ChannelId, Seq)], more: bool) -> Bytes {
     json_frame(&ControlFrame::Beat { now, heads: Heads(heads), more })
+}
+
+/// In place of a beat, while the hub cannot know anything new.
+#[must_use]
+pub fn stale(since: Micros) -> Bytes {
+    json_frame(&ControlFrame::Stale { since })
 }
 
 #[must_use]

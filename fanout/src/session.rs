@@ -10,6 +10,7 @@ mod delivery;
 mod groups;
 mod index;
 mod permission;
+mod replays;
 mod subscription;
 
 use std::collections::{HashMap, VecDeque};
@@ -22,6 +23,7 @@ use slab::Slab;
 use self::{
     catch_up::PendingRequest,
     index::{LINEAR_SEARCH_MAX, SubscriptionIndex},
+    replays::Replays,
     subscription::{Subscription, SubscriptionState},
 };
 use crate::{
@@ -67,6 +69,8 @@ pub struct Session {
     classes: Classes,
     /// Wildcards that may cover more channels than before and must be matched by the host again.
     widening: Vec<Pattern>,
+    /// Recorded channels that are played to it. Most sockets have none.
+    replays: Option<Box<Replays>>,
 }
 
 /// What a session uses but does not own.
@@ -129,6 +133,7 @@ impl Session {
             permission: Permission::EVERYTHING,
             classes: Classes::ALL,
             widening: Vec::new(),
+            replays: None,
         }
     }
 
@@ -172,7 +177,7 @@ impl Session {
     /// Whether a request to the host is pending, so that commands must wait.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        self.pending.is_some()
+        self.pending.is_some() || self.waits_for_replay()
     }
 
     /// Whether any subscription is behind.
@@ -408,7 +413,7 @@ impl Session {
 
     /// Ends all subscriptions. Returns their entries in the index.
     pub fn unsubscribe_all(&mut self) -> Vec<FollowerRef> {
-        self.pending = None;
+        (self.pending, self.replays) = (None, None);
         self.widening = Vec::new();
         self.behind = VecDeque::new();
         (self.behind_count, self.behind_deliver_last) = (0, 0);
@@ -416,10 +421,16 @@ impl Session {
         std::mem::take(&mut self.subscriptions).drain().filter_map(|sub| sub.follower()).collect()
     }
 
-    /// The first part of a beat, or `None` if nothing is followed or the dialect has no beats.
+    /// Whether it gets beats: it follows something, in the dialect that has them.
+    #[must_use]
+    pub fn has_beats(&self) -> bool {
+        let is_idle = self.subscriptions.is_empty() && !self.has_wildcards() && !self.has_replays();
+        self.dialect.is_stream() && !is_idle
+    }
+
+    /// The first part of a beat, if it gets any.
     pub fn beat(&mut self, topics: &Topics, now: Micros) -> Option<Bytes> {
-        let is_idle = self.subscriptions.is_empty() && !self.has_wildcards();
-        if !self.dialect.is_stream() || is_idle {
+        if !self.has_beats() {
             return None;
         }
         self.beat_at = Some(0);

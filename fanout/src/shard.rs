@@ -40,6 +40,7 @@ use crate::{
     mailbox::{MessageBatch, Wake},
     outbox::{self, Budget},
     permission::Classes,
+    replay::{ReplayRequest, ReplayResponse},
     subscribers::{Effect, SubscriberLimits, Subscribers},
 };
 
@@ -253,6 +254,9 @@ impl Shard {
             ShardMessage::Response(requester, response, work) => {
                 self.handle_response(requester, response, work, now);
             }
+            ShardMessage::Replay(requester, response) => {
+                self.handle_replay(requester, response, now);
+            }
             ShardMessage::Connect(connection) => self.connect(*connection, now),
             ShardMessage::CloseKey(key, close) => self.close_key(key, close, now),
             ShardMessage::Permit(key, permission, expires) => {
@@ -292,6 +296,22 @@ impl Shard {
         self.read_soon(requester.slot);
     }
 
+    fn handle_replay(&mut self, requester: Requester, response: ReplayResponse, now: Micros) {
+        let slot = requester.slot;
+        let connection = self.connection(slot, requester.generation);
+        if connection.is_none_or(|connection| connection.is_closing()) {
+            return;
+        }
+        if response.is_answer()
+            && let Some(key) = self.key(slot)
+        {
+            self.token_buckets.charge_response(key, response.work, now);
+        }
+        self.subscribers.apply_replay_response(slot, response, now);
+        // Commands may have waited for the response.
+        self.read_soon(slot);
+    }
+
     /// Carries out what the subscribers require.
     fn apply_effects(&mut self, now: Micros) {
         for (slot, effect) in self.subscribers.take_effects() {
@@ -301,6 +321,12 @@ impl Shard {
                 Effect::Submit(request) => {
                     self.requests.push_back((slot, generation, request));
                     self.submit_waiting();
+                }
+                Effect::Replay(replay, command) => {
+                    let requester = Requester { shard: self.number, slot, generation };
+                    let key = self.key(slot);
+                    let request = ReplayRequest { requester, key, replay, command };
+                    self.shared.host.replay(request);
                 }
                 Effect::Resume => self.read_soon(slot),
                 Effect::TooSlow => self.close(slot, Close::TooSlow, now),

@@ -31,6 +31,7 @@ use crate::{
     outbox::{Budget, Outbox, WriteOutcome},
     patterns::Patterns,
     protocol,
+    replay::{ReplayCommand, ReplayResponse},
     session::{Join, Session, SessionContext},
     topics::{FollowerRef, Topic, Topics},
 };
@@ -99,6 +100,8 @@ impl From<dialect::HostedCommand> for Command {
 pub enum Effect {
     /// Submit this request to the host.
     Submit(HostRequest),
+    /// Submit this command of the replay with this number to the host.
+    Replay(u32, ReplayCommand),
     /// Close it: it is too slow, and the client requested to be closed in that case.
     TooSlow,
     /// Read its commands again.
@@ -275,6 +278,17 @@ impl<S: Write> Subscribers<S> {
         self.request_catch_up(slot, now);
     }
 
+    /// Takes the host's response about a replay of a subscriber. Replays are independent of publications, so
+    /// the batch may wait.
+    pub fn apply_replay_response(&mut self, slot: usize, response: ReplayResponse, now: Micros) {
+        let Self { subscribers, topics, patterns, limits, .. } = self;
+        let Subscriber { outbox, session, .. } = &mut subscribers[slot];
+        let context = &mut session_context(outbox, topics, patterns, *limits, slot, now);
+        session.apply_replay_response(response, context);
+        self.mark_ready(slot);
+        self.request_catch_up(slot, now);
+    }
+
     /// Applies a permission that has changed: ends subscriptions that it no longer covers, extends
     /// patterns to channels that it covers now, and sends one frame. Does nothing if nothing has
     /// changed. Permissions change by the time of day.
@@ -372,8 +386,11 @@ impl<S: Write> Subscribers<S> {
     pub fn request_catch_up(&mut self, slot: usize, now: Micros) {
         let Self { subscribers, topics, patterns, limits, .. } = self;
         let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
-        let request =
-            session.next_catch_up(&session_context(outbox, topics, patterns, *limits, slot, now));
+        let context = session_context(outbox, topics, patterns, *limits, slot, now);
+        let request = session.next_catch_up(&context);
+        let replays = session.take_replay_commands(&context);
+        let replays = replays.into_iter().map(|(replay, it)| (slot, Effect::Replay(replay, it)));
+        self.effects.extend(replays);
         if let Some(request) = request {
             self.effects.push((slot, Effect::Submit(request)));
         } else if session.take_settled()
@@ -393,6 +410,16 @@ impl<S: Write> Subscribers<S> {
             counter!("matchwire_beats_skipped_total").increment(1);
         } else if let Some(beat) = session.beat(topics, now + self.stamp_offset) {
             outbox.push_beat(beat, now);
+            self.mark_ready(slot);
+        }
+    }
+
+    /// Tells a subscriber, in place of a beat, that nothing new can be known.
+    pub fn stale(&mut self, slot: usize, since: Micros, now: Micros) {
+        let Self { subscribers, limits, .. } = self;
+        let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
+        if session.has_beats() && outbox.has_room(limits.budget) {
+            outbox.push_beat(protocol::stale(since), now);
             self.mark_ready(slot);
         }
     }

@@ -260,9 +260,11 @@ impl Session {
             self.merged += changes.saturating_sub(frames.len() as u64);
         }
         let channel = sub.channel.number;
-        let mut before = from.map(|from| from.seq);
+        let epoch = Some(sub.channel.epoch);
+        let mut before = from;
         let frames = frames.into_iter().map(|CatchUpFrame { frame, to }| {
-            let origin = FrameOrigin { channel, before: before.replace(to) };
+            let before = before.replace(Position { epoch, seq: to });
+            let origin = FrameOrigin { channel, before };
             (frame, Some(origin))
         });
         if urgent {
@@ -345,10 +347,10 @@ impl Session {
                 _ if why == "slow" => "slow",
                 _ => "gap",
             };
-            let before = from.map(|position| position.seq);
             let name = sub.channel.name.as_str();
-            let frame = protocol::resync(name, why, before.unwrap_or(0), catch_up.head);
-            let origin = Some(FrameOrigin { channel, before });
+            let had = from.map_or(0, |position| position.seq);
+            let frame = protocol::resync(name, why, had, catch_up.head);
+            let origin = Some(FrameOrigin { channel, before: from });
             if urgent {
                 context.outbox.add_first(channel, vec![(frame, origin)], context.now);
             } else {

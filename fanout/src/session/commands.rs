@@ -26,6 +26,18 @@ impl Session {
                 context.outbox.push_reply(pong, context.now);
                 (Vec::new(), None)
             }
+            StreamCommand::SubscribeReplay { id, channels, is_batch, from, speed } => {
+                self.start_replay(id, (channels, is_batch), (from, speed), context);
+                (Vec::new(), None)
+            }
+            StreamCommand::ChangeReplay { id, replay, change } => {
+                self.change_replay(id, replay, change, context);
+                (Vec::new(), None)
+            }
+            StreamCommand::UnsubscribeReplay { id, replay } => {
+                self.end_replay(&id, replay, context);
+                (Vec::new(), None)
+            }
             StreamCommand::Unsubscribe { id, channel } => {
                 (self.unsubscribe(&id, &channel, context), None)
             }

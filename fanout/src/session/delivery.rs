@@ -37,7 +37,7 @@ impl Session {
             return self.preempt(key, context);
         }
         let sub = &mut self.subscriptions[key];
-        let origin = FrameOrigin { channel: sub.channel.number, before: Some(position) };
+        let origin = FrameOrigin { channel: sub.channel.number, before: Some(sub.at(position)) };
         let frame = publication.frame().clone();
         if context.outbox.push(frame, origin, context.budget, context.now).is_ok() {
             sub.delivered = Some(publication.seq);
@@ -117,10 +117,9 @@ impl Session {
         let Some(before) = outbox.withdraw(sub.channel.number, sub.channel.deliver_last) else {
             return;
         };
-        let from = before.map(|seq| sub.at(seq));
         if let SubscriptionState::Behind(behind) = &mut sub.state {
-            behind.from = from;
-            sub.delivered = before;
+            behind.from = before;
+            sub.delivered = before.map(|position| position.seq);
         }
     }
 }

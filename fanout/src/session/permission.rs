@@ -8,6 +8,7 @@ use crate::{
     dialect::{Dialect, Notice},
     permission::{Classes, Offer, Permission},
     protocol::{self, Code, Refusal},
+    replay::ReplayEnd,
     topics::FollowerRef,
 };
 
@@ -47,22 +48,29 @@ impl Session {
         let needed = ended.clone().fold(Classes::NONE, |all, (_, sub)| all.and(sub.channel.needs));
         let ended: Vec<(usize, ChannelId)> =
             ended.map(|(key, sub)| (key, sub.channel.name.clone())).collect();
-        let count = ended.len();
+        let (replayed, over) = self.narrow_replays(classes);
         let all_left = ended.iter().filter_map(|(key, _)| self.remove(*key)).collect();
         match self.dialect {
             Dialect::Stream => {
                 let mut names: Vec<&str> = ended.iter().map(|(_, name)| name.as_str()).collect();
+                names.extend(replayed.iter().map(ChannelId::as_str));
                 names.sort_unstable();
+                names.dedup();
+                let count = names.len();
                 names.truncate(NAMES_MAX);
                 let granted = self.permission.names(time_of_day);
                 let frame = protocol::entitlement(granted, &names, count);
                 context.outbox.push_reply(frame, context.now);
+                for replay in over {
+                    let end = protocol::replay_end(replay, ReplayEnd::Unsubscribed);
+                    context.outbox.push_reply(end, context.now);
+                }
                 if gained {
                     self.widening = self.wildcards.keys().cloned().collect();
                 }
             }
             // A dialect of the host has no such frame: its clients learn only what has ended.
-            Dialect::Hosted(_) if count > 0 => {
+            Dialect::Hosted(_) if !ended.is_empty() => {
                 let offers: Vec<&Offer> = self.permission.lacking(classes, needed).collect();
                 self.notify(Notice::NotEntitled { channel: None, offers: &offers }, context);
             }
@@ -91,11 +99,21 @@ impl Session {
         channel: &Channel,
         context: &mut SessionContext<'_>,
     ) {
-        let lacking = self.permission.lacking(self.classes, channel.needs);
+        self.refuse_needs(id, &channel.name, channel.needs, context);
+    }
+
+    pub(super) fn refuse_needs(
+        &self,
+        id: &serde_json::Value,
+        channel: &ChannelId,
+        needs: Classes,
+        context: &mut SessionContext<'_>,
+    ) {
+        let lacking = self.permission.lacking(self.classes, needs);
         let (titles, offers): (Vec<&str>, Vec<_>) =
             lacking.map(|offer| (&*offer.title, offer.document.clone())).unzip();
         let message = format!("this channel needs {}", titles.join(" and "));
-        let refusal = Refusal::new(id, Code::NotEntitled, message).about(channel.name.as_str());
+        let refusal = Refusal::new(id, Code::NotEntitled, message).about(channel.as_str());
         context.outbox.push_reply(protocol::error(&refusal.with_offers(offers)), context.now);
     }
 }

@@ -70,6 +70,13 @@ impl Shard {
         if is_long && !has_positions {
             return self.close(slot, Close::CommandTooLarge, now);
         }
+        if let Ok(Command::Stream(command)) = &command
+            && let Some(id) = command.replay_id()
+            && !self.shared.host.offers_replays()
+        {
+            let refusal = Refusal::new(id, Code::BadCommand, "replays are not offered here");
+            return self.subscribers.reply(slot, protocol::error(&refusal), now);
+        }
         match command {
             Ok(command) => self.subscribers.apply_command(slot, command, now),
             Err(frame) => {

@@ -75,6 +75,7 @@ impl Shard {
     fn hello(&self) -> Bytes {
         let limits = &self.shared.limits;
         let conn = format!("{}-{}", self.number, self.generation);
+        let features: &[&str] = if self.shared.host.offers_replays() { &["replay"] } else { &[] };
         protocol::hello(&Hello {
             conn: &conn,
             server: &self.shared.server,
@@ -86,6 +87,7 @@ impl Shard {
                 command_bytes: limits.command_bytes_max,
                 from_bytes: limits.from_bytes_max.max(limits.command_bytes_max),
             },
+            features,
         })
     }
 

@@ -10,6 +10,7 @@ use crate::{
     connection::NewConnection,
     mailbox::MailboxMessage,
     permission::Permission,
+    replay::ReplayResponse,
 };
 
 /// A message to a shard.
@@ -21,6 +22,7 @@ pub(crate) enum ShardMessage {
     Closed(Channel),
     /// With the bytes of work that it cost.
     Response(Requester, HostResponse, usize),
+    Replay(Requester, ReplayResponse),
     Connect(Box<NewConnection>),
     /// Close every connection of this key.
     CloseKey(u64, Close),

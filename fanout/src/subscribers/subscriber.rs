@@ -7,6 +7,7 @@ use bytes::Buf;
 use crate::{
     Micros,
     batch::{Batch, TopicSet},
+    channel::{Channel, Position},
     outbox::{FrameOrigin, Outbox},
     session::Session,
 };
@@ -56,7 +57,8 @@ impl<S> Subscriber<S> {
                 self.outbox.push_partial(bytes, now);
             } else {
                 let publication = &frame.publication;
-                let (channel, before) = (publication.channel.number, Some(publication.prev));
+                let Channel { number: channel, epoch, .. } = publication.channel;
+                let before = Some(Position { epoch: Some(epoch), seq: publication.prev });
                 self.outbox.add(bytes, Some(FrameOrigin { channel, before }), now);
             }
         }

@@ -120,6 +120,25 @@ fn suspension_goes_before_queued_frames() {
     assert_eq!(world.clients[0].positions, world.host.heads);
 }
 
+/// The image after a resume from an epoch that has ended is queued. A suspension goes before it, so it is
+/// made again: the position of the client is still one of the ended epoch.
+#[test]
+fn suspension_before_the_image_of_a_new_epoch_leaves_the_old_position() {
+    let mut world = World::new();
+    (0..6).for_each(|_| world.publish(0));
+    let from = r#"{"op":"subscribe","ch":"c/*","from":{"c/0":{"epoch":"6","seq":2}}}"#;
+    world.command(0, from);
+    world.respond();
+    world.read(0, usize::MAX);
+    world.clients[0].pipe.0.borrow_mut().takes = 0;
+    world.respond();
+    world.turn();
+    (0..2).for_each(|_| world.publish(0));
+    world.turn();
+    world.settle();
+    assert_eq!(world.clients[0].positions, world.host.heads);
+}
+
 /// Many channels are found by hash, and their beat is split into parts.
 #[test]
 fn many_channels_are_followed_by_name_and_by_pattern() {

@@ -114,7 +114,9 @@ impl World {
             match effect {
                 Effect::Submit(request) => self.requests.push_back((slot, request)),
                 Effect::Resume => {}
-                Effect::TooSlow | Effect::Failed => panic!("unexpected effect {effect:?}"),
+                Effect::TooSlow | Effect::Failed | Effect::Replay(..) => {
+                    panic!("unexpected effect {effect:?}")
+                }
             }
         }
     }
