@@ -4,6 +4,7 @@ mod customers;
 mod exports;
 mod mail;
 mod playing;
+pub(crate) mod restart;
 mod signals;
 
 use std::{
@@ -15,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use fanout::{Epoch, Fanout, Limits, StartError, socket::SocketOptions};
+use fanout::{ChannelId, Epoch, Fanout, Limits, StartError, catch_up::Host, socket::SocketOptions};
 use ingest::recording::OpenError;
 use rustls::ServerConfig;
 use tokio::{
@@ -23,13 +24,13 @@ use tokio::{
     sync::{mpsc, watch},
     task::{JoinError, JoinHandle, JoinSet},
 };
-use tracing::info;
+use tracing::{info, warn};
 
 use self::signals::Signals;
 use crate::{
     banner,
     cli::ReplayArgs,
-    config::{BenchConfig, Config, FanoutConfig, TlsConfig},
+    config::{BenchConfig, Config, FanoutConfig, LogEngine, TlsConfig},
     demo::DemoRun,
     telemetry::{self, TelemetryError},
 };
@@ -37,7 +38,7 @@ use accounts::{
     Accounts, AccountsError, OAuth, limits,
     mail::MailError,
     payments::{SetupError, sandbox::SandboxError},
-    usage::{self, Flushes, Meter},
+    usage::{self, Flushes, Meter, UsageError},
 };
 use base::{
     clock::{now, wall},
@@ -54,16 +55,21 @@ use history::{
 use hub::{
     Epochs, Hub, HubSettings,
     feeds::SourcePolicy,
+    follower::Followed,
     identity::{self, DecisionWriter, Identity, store::IdentityStore},
     load_source::Load,
-    pipeline::{self, HubHandle, Request},
+    pipeline::{self, EndedLog, HubHandle, Request, Running},
     quarantine::{self, Quarantine},
     sequence::TailWindow,
     sources::follow::FollowError,
 };
+use log::{
+    files::SnapshotStore,
+    film::{FilmError, ReplayHost, ReplayService, ReplaySettings},
+};
 use record::ids::{self, IdsError, PublicIds};
 use web::{
-    entitlement::Entitlement,
+    entitlement::{Entitlement, needs_of_name},
     http::{self, BenchListener, Proxies, Registry, tls::TlsError},
     images::Images,
     revocation::{self, Revoker},
@@ -76,6 +82,8 @@ pub enum AppError {
     Accounts(#[from] AccountsError),
     #[error("cannot follow source {name:?}")]
     Source { name: String, source: FollowError },
+    #[error("the counts of usage cannot be read")]
+    Usage(#[from] UsageError),
     #[error("the archive failed")]
     Archive(#[source] sqlx::Error),
     #[error("the public ids failed")]
@@ -103,6 +111,16 @@ pub enum AppError {
     Fanout(#[from] StartError),
     #[error(transparent)]
     Telemetry(#[from] TelemetryError),
+    #[error("the log cannot be opened")]
+    Log(#[from] log::files::OpenError),
+    #[error("the log cannot be written")]
+    LogAppend(#[from] log::AppendError),
+    #[error("a snapshot of the state cannot be written")]
+    Snapshot(#[source] io::Error),
+    #[error("the films of matches cannot be opened")]
+    Films(#[from] FilmError),
+    #[error("the state cannot be restored")]
+    Recovery(#[from] hub::recovery::RecoveryError),
     #[error("the system refused a thread, a signal handler or the standard output")]
     System(#[from] io::Error),
     #[error("the system gave no random bytes")]
@@ -154,25 +172,16 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
     let catalogue = Arc::new(config.products.catalogue().expect("the settings were checked"));
     let demo_key = demo_key(&accounts, &mode).await?;
-    let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
     let demo = match &mode {
-        RunMode::Demo => Some(demo_run(&accounts, &config, epochs.matches).await?),
+        RunMode::Demo => Some(demo_run(&accounts, &config).await?),
         RunMode::Load(_) | RunMode::Nothing | RunMode::Recordings(_) => None,
     };
-    let epochs =
-        Epochs { matches: demo.as_ref().map_or(epochs.matches, |it| Epoch(it.epoch)), ..epochs };
     let journal = ids::path_beside(config.server.db.beside());
     let ids =
         PublicIds::open_with_journal(accounts.database(), config.hub.ids_max, &journal).await?;
     let sockets_max = config.fanout.sockets_max;
     let (hub_handle, receivers) =
         pipeline::channel(config.hub.inbox_batches, sockets_max + 1024, ids.clone());
-    let fanout = Fanout::start_on(
-        limits(&config),
-        concat!("matchwire/", env!("CARGO_PKG_VERSION")),
-        Box::new(hub_handle.clone()),
-        |name, run| supervisor::thread(name, Lifetime::UntilStop, run),
-    )?;
     archive::adopt(accounts.database(), &ids, now()).await?;
     let archive = Archive::open(accounts.database()).await.map_err(AppError::Archive)?;
     let reader = Reader::default();
@@ -182,25 +191,77 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let (inbox, worker) = Inbox::new(archive.clone(), reader.clone(), &config.archive);
     let identities = IdentityStore::of(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
+    let is_ours = config.log.engine == LogEngine::Files
+        && restart::is_of(&accounts, &restart::folder(&config)).await?;
+    let hub_start = restart::HubStart {
+        ids: &ids,
+        settings: settings(&config),
+        signals: config.signals.settings(),
+        // A new run of the demo is of other matches.
+        restores: is_ours && demo.as_ref().is_none_or(|run| run.is_resumed),
+    };
+    let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
+    let restart::OpenedLog { mut startup, followed, snapshots, is_restored } =
+        restart::open(&config, &hub_start, || {
+            let mut hub = Hub::new(hub_start.settings, epochs, Identity::new(remembered))
+                .with_ids(ids.clone())
+                .with_signals(hub_start.signals);
+            hub.remember_signals(&board.find(|_| true));
+            hub
+        })?;
     let (decisions, deciding) = DecisionWriter::start(identities.clone());
-    let mut hub = Hub::new(settings(&config), epochs, Identity::new(remembered))
-        .with_ids(ids.clone())
-        .with_signals(config.signals.settings());
-    hub.remember_signals(&board.find(|_| true));
-    let sources = playing::announce(&mut hub, demo.clone(), &mode, recordings);
-    let live = playing::announce_live(&mut hub, &config, &mode)?;
+    board.end_all_but(&startup.hub().active_signals());
+    let films = restart::films(&config, &startup, followed.1.number)?;
+    let replays = films.as_ref().map(|films| {
+        let settings = ReplaySettings {
+            replays_max: config.log.replays_max,
+            replays_max_per_key: config.log.replays_max_per_key,
+            ..ReplaySettings::default()
+        };
+        let needs = |channel: &ChannelId| needs_of_name(channel.as_str());
+        ReplayService::new(films.films().clone(), settings, needs)
+    });
+    let host: Box<dyn Host> = match replays.clone() {
+        Some(replays) => Box::new(ReplayHost { host: hub_handle.clone(), replays }),
+        None => Box::new(hub_handle.clone()),
+    };
+    let fanout = Fanout::start_on(
+        limits(&config),
+        concat!("matchwire/", env!("CARGO_PKG_VERSION")),
+        host,
+        |name, run| supervisor::thread(name, Lifetime::UntilStop, run),
+    )?;
+    if let Some(replays) = &replays {
+        let fanout = fanout.clone();
+        replays.start(move |to, response| fanout.respond_replay(to, response))?;
+    }
+    let film_list = films.as_ref().map(|films| films.films().clone());
+    let sources = playing::announce(&mut startup, demo.clone(), &mode, recordings)?;
+    let live = playing::announce_live(&mut startup, &config, &mode)?;
+    if is_restored {
+        playing::retire_others(&mut startup, &sources, &live)?;
+    }
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
-    let (exports, exported) = pipeline::export_channel(config.hub.removals_waiting_max);
-    exports::start(exported, reader.clone(), inbox, board.clone())?;
-    let writer = pipeline::start(
-        hub,
-        fanout.clone(),
+    let last_snapshot = followed.1.at;
+    let writes_snapshots = snapshots.clone().map(|store| {
+        exports::SnapshotWriter::start(store, micros(config.log.snapshot_ms), last_snapshot)
+    });
+    let (feed, is_caught_up) = exports::HistoryFeed::new(
+        reader.clone(),
+        inbox,
+        board.clone(),
+        films,
+        writes_snapshots.transpose()?,
+    );
+    let parts = pipeline::WriterParts {
+        fanout: fanout.clone(),
         receivers,
         quarantine,
         decisions,
-        push_terms(&config),
-        exports,
-    )?;
+        push_terms: push_terms(&config),
+        follower_is_awaited: snapshots.is_none(),
+    };
+    let running = pipeline::start(startup, parts, followed, feed)?;
     let archiving = supervisor::spawn("archive", Lifetime::UntilStop, worker.run());
     let (written, is_written) = watch::channel(false);
     let signalling = archive::signals::keep(accounts.database().clone(), board.clone(), is_written);
@@ -211,7 +272,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let (stop, stopped) = watch::channel(false);
     let upkeep = telemetry::keep(metrics.clone(), stopped.clone());
     supervisor::spawn("metrics", Lifetime::UntilStop, upkeep);
-    let (meter, flushes) = start_counting(&accounts, &config)?;
+    let (meter, flushes) = start_counting(&accounts, &config).await?;
     let entitlement = Entitlement::new(Arc::clone(&catalogue));
     let per_account = match mode {
         // A load tool opens all its sockets with the one printed key.
@@ -258,12 +319,14 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         proxies: proxies(&config),
         fanout: fanout.clone(),
         hub_handle: hub_handle.clone(),
+        log_state: running.state.clone(),
         registry,
         meter,
         metrics,
         history: History::new(reader, archive),
         predictor,
         signals: board,
+        films: film_list,
         public_url,
         configured_url: !config.server.public_url.is_empty(),
         demo_key: demo_key.clone(),
@@ -280,6 +343,8 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         mcp: config.mcp.clone(),
         stale_after_ms: milliseconds(config.feeds.stale_after_ms),
     };
+    // Readers over HTTP see what sockets see. If the history has failed, that is reported below.
+    is_caught_up.await.ok();
     let serving = http::serve(listener, parts, stopped.clone());
     let mut serving = supervisor::spawn("http", Lifetime::Finite, serving);
     if let Some(listener) = bench_listener {
@@ -335,11 +400,18 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     if tokio::time::timeout(patience, answered).await.is_err() {
         info!("open requests were dropped at the drain deadline");
     }
-    stop_writer(&hub_handle, writer).await;
-    // The writer has made its last export.
+    if let Some(replays) = replays {
+        replays.stop();
+    }
+    let close_log = stop_writer(&hub_handle, running, snapshots).await;
+    // The history has seen the last record.
     archiving.await.ok();
     written.send_replace(true);
     signalling.await.ok();
+    // A start from it exports nothing from before it, so the history is written first.
+    if let Some(close_log) = close_log {
+        tokio::task::spawn_blocking(close_log).await.ok();
+    }
     numbering.await.ok();
     let ours = revoking.into_iter().chain(ordering).chain(chronicle);
     for task in ours.chain([deciding, probing, sweeping, fitting]) {
@@ -403,16 +475,21 @@ async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>,
     }
 }
 
-async fn demo_run(accounts: &Accounts, config: &Config, epoch: Epoch) -> Result<DemoRun, AppError> {
+async fn demo_run(accounts: &Accounts, config: &Config) -> Result<DemoRun, AppError> {
     // The settings that affect which changes the same facts produce.
     let settings = format!("{:?} {}", config.hub, config.feeds.stale_after_ms);
-    Ok(DemoRun::resume_or_start(accounts, &config.demo, &settings, epoch, now()).await?)
+    Ok(DemoRun::resume_or_start(accounts, &config.demo, &settings, now()).await?)
 }
 
 /// Starts counting what accounts use, and storing the counts periodically.
-fn start_counting(accounts: &Accounts, config: &Config) -> Result<(Meter, Flushes), AppError> {
+async fn start_counting(
+    accounts: &Accounts,
+    config: &Config,
+) -> Result<(Meter, Flushes), AppError> {
     let own = getrandom::u64()?.cast_signed();
-    let meter = Meter::new(accounts.database().clone(), &config.usage, own);
+    let journal = usage::path_beside(config.server.db.beside());
+    let database = accounts.database().clone();
+    let meter = Meter::with_journal(database, &config.usage, own, &journal).await?;
     let flushes = usage::start(meter.clone(), Duration::from_millis(config.usage.flush_ms));
     Ok((meter, flushes))
 }
@@ -536,8 +613,25 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
     tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
 }
 
-async fn stop_writer(hub_handle: &HubHandle, writer: thread::JoinHandle<()>) {
+/// Stops the writer, and with it the log and the history. A last snapshot makes the next start short.
+async fn stop_writer(
+    hub_handle: &HubHandle,
+    running: Running<exports::HistoryFeed>,
+    snapshots: Option<SnapshotStore>,
+) -> Option<impl FnOnce() + Send + 'static> {
     hub_handle.requests.send(Request::Stop).await.ok();
+    let ending = move || {
+        let (EndedLog(log), Followed { follow, applied, state }) = running.join()?;
+        follow.end();
+        Some(move || {
+            if let Some(store) = snapshots.filter(|_| applied == log.end().number) {
+                exports::write_snapshot(&store, log.end(), &state);
+            }
+            if let Err(error) = log.close() {
+                warn!(error = &error as &dyn std::error::Error, "the log was not closed in order");
+            }
+        })
+    };
     // The supervisor has reported a panic.
-    tokio::task::spawn_blocking(move || writer.join().ok()).await.ok();
+    tokio::task::spawn_blocking(ending).await.ok().flatten()
 }

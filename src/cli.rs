@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod feeds;
+pub mod log;
 pub mod operator;
 pub mod orders;
 
@@ -68,6 +69,9 @@ pub enum Command {
     /// Manage keys of sources that push, and inspect refused messages.
     #[command(subcommand)]
     Feeds(feeds::FeedsCommand),
+    /// Show, check and export the log from which a hub restarts.
+    #[command(subcommand)]
+    Log(log::LogCommand),
     /// Copy the database to a new file, also while the hub runs.
     ///
     /// The copy is a consistent snapshot. SQLite: a database file that can replace the original

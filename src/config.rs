@@ -27,12 +27,13 @@ pub use database::DatabaseConfig;
 pub use history::config::{ArchiveConfig, PredictionsConfig};
 use hub::config::sources::SourceConfig;
 pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
+pub use log::config::{LogConfig, LogEngine};
 pub use mcp::McpConfig;
 pub use web::config::{FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
 
 pub use self::{
     demo_speed::{DemoSpeed, WrongDemoSpeed},
-    sections::{BenchConfig, DemoConfig, LogConfig, LogFormat},
+    sections::{BenchConfig, DemoConfig, LogFormat, LoggingConfig},
 };
 use database::DatabaseName;
 
@@ -67,6 +68,7 @@ pub struct Config {
     pub images: ImagesConfig,
     pub mcp: McpConfig,
     pub log: LogConfig,
+    pub logging: LoggingConfig,
     /// The live feeds, if any. If there is at least one, the demo is not played.
     #[serde(skip_serializing, rename = "source")]
     pub sources: Vec<SourceConfig>,
@@ -229,7 +231,7 @@ impl Config {
     /// ended match at once.
     fn check_zeros(&self) -> Result<(), ConfigError> {
         let Self { server, database, mail, payments, limits, usage, hub, fanout, bench, .. } = self;
-        let Self { archive, feeds, ingest, images, mcp, predictions, .. } = self;
+        let Self { archive, feeds, ingest, images, log, mcp, predictions, .. } = self;
         let knobs = [
             ("server.command_bytes_max", server.command_bytes_max as u64),
             ("server.failure_exit_ms", server.failure_exit_ms),
@@ -272,7 +274,6 @@ impl Config {
             ("hub.matches_max", hub.matches_max as u64),
             ("hub.matches_max_per_source", hub.matches_max_per_source as u64),
             ("hub.inbox_batches", hub.inbox_batches as u64),
-            ("hub.removals_waiting_max", hub.removals_waiting_max as u64),
             ("fanout.outbox_bytes", fanout.outbox_bytes as u64),
             ("fanout.outbox_age_ms", fanout.outbox_age_ms),
             ("fanout.write_bytes_max", fanout.write_bytes_max as u64),
@@ -287,6 +288,12 @@ impl Config {
             ("fanout.sockets_max_per_account", fanout.sockets_max_per_account as u64),
             ("fanout.sockets_max", fanout.sockets_max as u64),
             ("bench.channels", bench.channels.into()),
+            ("log.segment_bytes", log.segment_bytes),
+            ("log.records_keep_ms", log.records_keep_ms),
+            ("log.records_bytes_max", log.records_bytes_max),
+            ("log.films_bytes_max", log.films_bytes_max),
+            ("log.snapshot_ms", log.snapshot_ms),
+            ("log.snapshots_keep", log.snapshots_keep as u64),
             ("feeds.quarantine_bytes_max", feeds.quarantine_bytes_max as u64),
             ("feeds.quarantine_age_ms", feeds.quarantine_age_ms),
             ("feeds.message_bytes_max", feeds.message_bytes_max as u64),

@@ -1,15 +1,14 @@
 //! The demo: an endless sequence of simulated days, on loopback only.
 //!
-//! A day is a function of its seed and its start. A restart that replays the same day up to now
-//! makes identical changes in the same order, and may continue under the same epoch: clients resume
-//! across the restart and get what they missed.
+//! A day is a function of its seed and its start, so a restart continues after the last message of it that the
+//! log has.
 
 mod chronicle;
 mod pace;
 
 use std::{collections::VecDeque, env, fs, iter::Peekable, time::UNIX_EPOCH};
 
-use fanout::{Epoch, Micros};
+use fanout::Micros;
 use ingest::{event::Timed, recording::Step};
 use serde::{Deserialize, Serialize};
 use simulator::{Simulator, World};
@@ -18,7 +17,8 @@ pub use self::{chronicle::Chronicle, pace::WorldClock};
 
 use crate::config::DemoConfig;
 use accounts::{Accounts, AccountsError};
-use hub::{ApplyError, Hub, feeds::SourceNumber};
+use hub::{ApplyError, HubInput, feeds::SourceNumber, pipeline::Startup};
+use log::AppendError;
 
 const DAY_US: Micros = 24 * 60 * 60 * 1_000_000;
 
@@ -37,9 +37,11 @@ pub struct DemoRun {
     /// How the simulated clock runs.
     #[serde(default)]
     pace: WorldClock,
-    pub epoch: u32,
-    /// A fingerprint of the program and the settings. An identical replay requires the same value.
+    /// A fingerprint of the program and the settings. Only with the same value the days are the same.
     program: String,
+    /// Whether it continues a run of an earlier process.
+    #[serde(skip)]
+    pub is_resumed: bool,
 }
 
 impl DemoRun {
@@ -53,7 +55,6 @@ impl DemoRun {
         accounts: &Accounts,
         demo: &DemoConfig,
         settings: &str,
-        new_epoch: Epoch,
         now: Micros,
     ) -> Result<Self, AccountsError> {
         let DemoConfig { seed, speed, .. } = *demo;
@@ -66,12 +67,14 @@ impl DemoRun {
         let in_world = stored.as_ref().map_or(now, |run| run.pace.in_world(now));
         let from = in_world - head_start;
         let start = match stored {
-            Some(run) if run.program == program && in_world < run.from + DAY_US => return Ok(run),
+            Some(run) if run.program == program && in_world < run.from + DAY_US => {
+                return Ok(Self { is_resumed: true, ..run });
+            }
             Some(run) => run.start,
             None => from,
         };
         let pace = WorldClock::new(speed, now, in_world);
-        let run = Self { seed, start, from, pace, epoch: new_epoch.0, program };
+        let run = Self { seed, start, from, pace, program, is_resumed: false };
         let text = serde_json::to_string(&run).expect("a struct of numbers and text is JSON");
         accounts.set_meta(META, &text).await?;
         Ok(run)
@@ -89,19 +92,27 @@ impl DemoRun {
     }
 }
 
-/// Replays the past into the hub before clients connect. Each batch is applied at its own time, so
-/// that the tails hold what they would have held.
-pub fn play_past(days: &mut Peekable<DemoDays>, hub: &mut Hub, source: SourceNumber, now: Micros) {
-    let mut changes = Vec::new();
-    let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= now);
-    while let Some(Step::Batch(Timed { clock_us, mut batch })) = days.next_if(past) {
-        hub.ids().number_batch(&mut batch);
-        let errors = hub.apply(source, &batch, clock_us, clock_us, &mut changes);
+/// Plays the past into the hub before clients connect. Each batch is applied at its own time, so that films
+/// and tails have what they would have had.
+///
+/// # Errors
+///
+/// If the log refuses a record.
+pub fn play_past(
+    days: &mut Peekable<DemoDays>,
+    startup: &mut Startup,
+    source: SourceNumber,
+    until: Micros,
+) -> Result<(), AppendError> {
+    let past = |step: &Step| matches!(step, Step::Batch(timed) if timed.clock_us <= until);
+    while let Some(Step::Batch(Timed { clock_us: now, mut batch })) = days.next_if(past) {
+        startup.hub().ids().number_batch(&mut batch);
+        let errors = startup.take(HubInput::Batch { source, batch, received: now, now }, now)?;
         // Facts of an ended match may arrive after the hub has evicted it.
         let is_late = |error: &ApplyError| matches!(error, ApplyError::UnknownMatch(_));
         debug_assert!(errors.iter().all(is_late), "the simulator contradicts itself: {errors:?}");
-        changes.clear();
     }
+    Ok(())
 }
 
 /// Identifies the build of the program.
@@ -168,28 +179,21 @@ mod tests {
 
     use super::*;
 
-    async fn run(
-        accounts: &Accounts,
-        seed: u64,
-        settings: &str,
-        epoch: u32,
-        now: Micros,
-    ) -> DemoRun {
+    async fn run(accounts: &Accounts, seed: u64, settings: &str, now: Micros) -> DemoRun {
         let demo = DemoConfig { seed, ..DemoConfig::default() };
-        DemoRun::resume_or_start(accounts, &demo, settings, Epoch(epoch), now)
-            .await
-            .expect("the store works")
+        DemoRun::resume_or_start(accounts, &demo, settings, now).await.expect("the store works")
     }
 
     #[tokio::test]
     async fn run_is_resumed_only_with_the_same_settings_and_day() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
-        let first = run(&accounts, 1, "a", 10, 10 * DAY_US).await;
-        assert_eq!(run(&accounts, 1, "a", 11, 10 * DAY_US + 5).await, first);
-        assert_eq!(run(&accounts, 1, "b", 12, 10 * DAY_US + 5).await.epoch, 12);
-        assert_eq!(run(&accounts, 2, "b", 13, 10 * DAY_US + 5).await.epoch, 13);
-        assert_eq!(run(&accounts, 2, "b", 14, 12 * DAY_US).await.epoch, 14);
+        let first = run(&accounts, 1, "a", 10 * DAY_US).await;
+        let again = run(&accounts, 1, "a", 10 * DAY_US + 5).await;
+        assert_eq!(again, DemoRun { is_resumed: true, ..first });
+        assert!(!run(&accounts, 1, "b", 10 * DAY_US + 5).await.is_resumed);
+        assert!(!run(&accounts, 2, "b", 10 * DAY_US + 5).await.is_resumed);
+        assert!(!run(&accounts, 2, "b", 12 * DAY_US).await.is_resumed);
     }
 
     /// The next run also plays the fixtures that this run announced for future days.
@@ -197,9 +201,9 @@ mod tests {
     async fn later_run_continues_in_the_same_world() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
-        let first = run(&accounts, 1, "a", 10, 10 * DAY_US).await;
-        let later = run(&accounts, 1, "a", 11, 12 * DAY_US + DAY_US / 6 * 5).await;
-        assert_eq!((later.epoch, later.start), (11, first.start));
+        let first = run(&accounts, 1, "a", 10 * DAY_US).await;
+        let later = run(&accounts, 1, "a", 12 * DAY_US + DAY_US / 6 * 5).await;
+        assert_eq!((later.is_resumed, later.start), (false, first.start));
         let planned = World::new(1, first.start).programme(3);
         let played: BTreeSet<_> = later
             .days()
@@ -221,21 +225,22 @@ mod tests {
     async fn accelerated_run_is_resumed_and_keeps_its_clock() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let accounts = Accounts::open(&folder.path().join("demo.db")).await.expect("a store");
-        let resume_or_start = async |speed: &str, epoch, now| {
+        let resume_or_start = async |speed: &str, now| {
             let speed = speed.parse().expect("a speed");
             let demo = DemoConfig { speed, ..DemoConfig::default() };
-            let run = DemoRun::resume_or_start(&accounts, &demo, "a", Epoch(epoch), now).await;
+            let run = DemoRun::resume_or_start(&accounts, &demo, "a", now).await;
             run.expect("the store works")
         };
         let hour = DAY_US / 24;
         let start = 100 * DAY_US;
-        let first = resume_or_start("10", 10, start).await;
+        let first = resume_or_start("10", start).await;
         assert_eq!(first.pace.in_world(start + hour), start + 10 * hour);
-        assert_eq!(resume_or_start("10", 11, start + hour).await, first, "it is within its day");
+        let again = resume_or_start("10", start + hour).await;
+        assert_eq!(again, DemoRun { is_resumed: true, ..first.clone() }, "it is within its day");
         // At another speed it is a new run, in the same world, and not earlier than the previous
         // run was.
-        let slower = resume_or_start("1", 12, start + hour).await;
-        assert_eq!((slower.epoch, slower.start), (12, first.start));
+        let slower = resume_or_start("1", start + hour).await;
+        assert_eq!((slower.is_resumed, slower.start), (false, first.start));
         assert_eq!(slower.pace.in_world(start + 2 * hour), start + 11 * hour);
         let moments: Vec<_> = first.days().take(5_000).collect();
         let moments = moments.iter().map(|step| match step {
@@ -248,7 +253,8 @@ mod tests {
     #[test]
     fn days_are_endless_and_in_time_order() {
         let pace = WorldClock::default();
-        let run = DemoRun { seed: 3, start: 0, from: 0, pace, epoch: 1, program: String::new() };
+        let run =
+            DemoRun { seed: 3, start: 0, from: 0, pace, program: String::new(), is_resumed: false };
         let mut last = Micros::MIN;
         let mut fixtures = 0;
         for step in run.days() {

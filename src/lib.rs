@@ -37,6 +37,7 @@ pub mod backup_command;
 pub mod feeds_command;
 pub mod import_command;
 pub mod key_command;
+pub mod log_command;
 pub mod matches_command;
 pub mod mcp_command;
 pub mod operator;

@@ -14,11 +14,11 @@ use matchwire::{
     backup_command,
     cli::{
         BackupArgs, Cli, Command, ImportArgs, KeyCommand, MatchesCommand, McpArgs, RecordArgs,
-        SimulateArgs, feeds::FeedsCommand, operator::OperatorCommand,
+        SimulateArgs, feeds::FeedsCommand, log::LogCommand, operator::OperatorCommand,
     },
-    config::{Config, ConfigError, Flags, LogConfig},
-    feeds_command, import_command, key_command, matches_command, mcp_command, operator,
-    quarantine_command, record_command, telemetry,
+    config::{Config, ConfigError, Flags, LogEngine, LoggingConfig},
+    feeds_command, import_command, key_command, log_command, matches_command, mcp_command,
+    operator, quarantine_command, record_command, telemetry,
 };
 use simulator::Simulator;
 
@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Operator(command) => operate(command),
         Command::Feeds(command) => feeds(command),
         Command::Matches(command) => matches(command),
+        Command::Log(command) => log(&command),
         Command::Backup(args) => backup(&args),
         Command::Simulate(args) => simulate(&args),
         Command::Mcp(args) => mcp(&args),
@@ -58,8 +59,12 @@ fn serve(
     flags: &Flags,
     replay: Option<matchwire::cli::ReplayArgs>,
 ) -> Result<(), Box<dyn Error>> {
-    let config = Config::load(file.as_deref(), flags)?;
-    telemetry::start_logging(&config.log)?;
+    let mut config = Config::load(file.as_deref(), flags)?;
+    if replay.is_some() && config.log.folder.as_os_str().is_empty() {
+        // Recordings begin anew at each start, perhaps beside a hub that has the log open.
+        config.log.engine = LogEngine::Memory;
+    }
+    telemetry::start_logging(&config.logging)?;
     supervisor::install(Duration::from_millis(config.server.failure_exit_ms))?;
     let mode = match replay {
         Some(args) => RunMode::Recordings(args),
@@ -76,7 +81,7 @@ fn serve(
 
 fn record(args: &RecordArgs) -> Result<(), Box<dyn Error>> {
     let config = Config::load(args.config.as_deref(), &Flags::default())?;
-    telemetry::start_logging(&config.log)?;
+    telemetry::start_logging(&config.logging)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     Ok(runtime.block_on(record_command::run(args, &config, &mut io::stdout()))?)
 }
@@ -126,6 +131,15 @@ fn feeds(command: FeedsCommand) -> Result<(), Box<dyn Error>> {
     }
 }
 
+fn log(command: &LogCommand) -> Result<(), Box<dyn Error>> {
+    let args = command.log();
+    let config = Config::load(args.config.as_deref(), &args.flags())?;
+    let mut out = BufWriter::new(io::stdout());
+    let done = log_command::run(command, &config, &mut out);
+    out.flush()?;
+    Ok(done?)
+}
+
 fn backup(args: &BackupArgs) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(backup_command::run(args, &mut io::stdout()))?)
@@ -154,7 +168,7 @@ fn simulate(args: &SimulateArgs) -> Result<(), Box<dyn Error>> {
 }
 
 fn mcp(args: &McpArgs) -> Result<(), Box<dyn Error>> {
-    telemetry::start_logging(&LogConfig::default())?;
+    telemetry::start_logging(&LoggingConfig::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(mcp_command::run(args, io::stdin(), io::stdout()))?)
 }

@@ -18,12 +18,12 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-use crate::config::{LogConfig, LogFormat};
+use crate::config::{LogFormat, LoggingConfig};
 
 /// Logging or metrics cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    #[error("log.filter {filter:?} is not a valid filter")]
+    #[error("logging.filter {filter:?} is not a valid filter")]
     Filter { filter: String, source: tracing_subscriber::filter::ParseError },
     #[error("logging is already initialised")]
     Logging(#[from] tracing_subscriber::util::TryInitError),
@@ -36,7 +36,7 @@ pub enum TelemetryError {
 /// # Errors
 ///
 /// If the filter cannot be read.
-pub fn start_logging(config: &LogConfig) -> Result<(), TelemetryError> {
+pub fn start_logging(config: &LoggingConfig) -> Result<(), TelemetryError> {
     let filter = EnvFilter::try_new(&config.filter)
         .map_err(|source| TelemetryError::Filter { filter: config.filter.clone(), source })?;
     let registry = tracing_subscriber::registry().with(filter).with(of_the_hub());
@@ -108,6 +108,8 @@ pub async fn keep(metrics: PrometheusHandle, mut stopped: watch::Receiver<bool>)
 /// Names and descriptions of all gauges.
 const GAUGES: &[(&str, &str)] = &[
     (BUILD_INFO, "Always 1; the label `version` is the version of the program"),
+    ("matchwire_replays", "Replays that are running or paused"),
+    ("matchwire_film_bytes", "Bytes of the recordings of matches on disk"),
     ("matchwire_sockets", "Open sockets"),
     ("matchwire_matches", "Matches in the hub"),
     ("matchwire_database_writable", "1 while the database accepts writes, 0 while it does not"),
@@ -120,6 +122,7 @@ const GAUGES: &[(&str, &str)] = &[
     ("matchwire_http_connections", "HTTP connections, without sockets"),
     ("matchwire_http_unread_bytes", "Bytes of HTTP responses not yet written"),
     ("matchwire_mails_waiting", "Mails neither sent nor given up"),
+    ("matchwire_log_bytes", "Bytes of the log and its snapshots on the disk"),
 ];
 
 /// Names and descriptions of all counters.
@@ -142,6 +145,14 @@ const COUNTERS: &[(&str, &str)] = &[
         "matchwire_usage_uncounted_total",
         "Requests and socket times not counted because usage.entries_max was reached",
     ),
+    (
+        "matchwire_usage_journal_failures_total",
+        "Failed writes to the journal of usage next to the database",
+    ),
+    ("matchwire_log_refused", "1 while the log takes no records, so that nothing is published"),
+    ("matchwire_log_retries_total", "Appends to the log that were tried again"),
+    ("matchwire_log_follower_behind_total", "Turns that the history had to read from the log"),
+    ("matchwire_log_follower_lag_seconds", "How far the history is behind the log"),
     ("matchwire_bench_ignored_total", "Messages on the bench listener that name no channel"),
     ("matchwire_batches_total", "Feed messages applied"),
     ("matchwire_refused_total", "Feed messages rejected, by source and kind"),
@@ -155,6 +166,10 @@ const COUNTERS: &[(&str, &str)] = &[
     ),
     ("matchwire_mailbox_overflows_total", "Turns in which a shard's queue overflowed"),
     ("matchwire_beats_skipped_total", "Beats skipped because the outbox was already long"),
+    (
+        "matchwire_film_updates_without_image_total",
+        "Updates that were not recorded, because the recording has no image of their channel",
+    ),
     ("matchwire_lag_frames_total", "Frames that report their delay to slow clients"),
     ("matchwire_questions_dropped_total", "Requests to a hub that was stopping"),
     ("matchwire_commands_refused_total", "Commands answered with an error"),
@@ -190,6 +205,9 @@ const COUNTERS: &[(&str, &str)] = &[
     ("matchwire_mails_put_off_total", "Failed attempts to send a mail that are retried, by kind"),
     ("matchwire_mails_failed_total", "Mails given up, by kind"),
     ("matchwire_mail_halts_total", "Times no mail could be sent at all"),
+    ("matchwire_log_appended_bytes_total", "Bytes appended to the log"),
+    ("matchwire_log_append_failures_total", "Failed appends to the log, which are retried"),
+    ("matchwire_log_sync_failures_total", "Times the log could not be forced to the disk"),
     (
         "matchwire_commands_held_total",
         "Times a socket's commands waited because its account had resumed too often",

@@ -9,20 +9,24 @@ use std::{
 use toml::Table;
 
 /// Each crate of the program, with the crates that it may use. A crate that is not listed may use none.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("base", &[]),
     ("fanout", &[]),
     ("database", &["base"]),
     ("ingest", &["base"]),
     ("simulator", &["ingest"]),
     ("record", &["base", "database", "ingest"]),
-    ("hub", &["base", "database", "fanout", "ingest", "record"]),
+    ("log", &["base", "fanout"]),
+    ("hub", &["base", "database", "fanout", "ingest", "log", "record"]),
     ("history", &["base", "database", "ingest", "record"]),
     ("accounts", &["base", "database"]),
-    ("mcp", &["accounts", "base", "fanout", "history", "hub", "ingest", "record"]),
+    ("mcp", &["accounts", "base", "fanout", "history", "hub", "ingest", "log", "record"]),
     (
         "web",
-        &["accounts", "base", "database", "fanout", "history", "hub", "ingest", "mcp", "record"],
+        &[
+            "accounts", "base", "database", "fanout", "history", "hub", "ingest", "log", "mcp",
+            "record",
+        ],
     ),
 ];
 

@@ -50,6 +50,7 @@ pub mod query;
 pub mod rating;
 pub mod reader;
 pub mod signal_board;
+pub mod write_progress;
 
 use base::{clock, supervisor};
 use record::ids;

@@ -1,13 +1,14 @@
 //! The latest signals in memory, for HTTP requests.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     mem,
     sync::{Arc, PoisonError, RwLock},
 };
 
 use base::Micros;
 
+use crate::write_progress::WriteProgress;
 use record::{Key, signal::SignalRecord};
 
 /// Maximum number in memory; the oldest ended ones are dropped first, and stay in the archive.
@@ -17,6 +18,7 @@ const SIGNALS_MAX: usize = 20_000;
 #[derive(Debug, Clone, Default)]
 pub struct SignalBoard {
     state: Arc<RwLock<BoardState>>,
+    progress: WriteProgress,
 }
 
 #[derive(Debug, Default)]
@@ -40,6 +42,13 @@ impl SignalBoard {
             state.unwritten.insert(record.id);
         }
         state.forget();
+        self.progress.add();
+    }
+
+    /// How much of what was put is in the archive.
+    #[must_use]
+    pub fn progress(&self) -> &WriteProgress {
+        &self.progress
     }
 
     /// Adds signals from the archive.
@@ -47,6 +56,16 @@ impl SignalBoard {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         records.iter().for_each(|record| state.take(record));
         state.forget();
+    }
+
+    /// Ends the active signals but for these: the hub that found the others has not continued with them, so
+    /// they ended when they were updated last.
+    pub fn end_all_but(&self, active: &BTreeSet<Key>) {
+        let cut_off = self.find(|record| record.ended.is_none() && !active.contains(&record.id));
+        let cut_off = cut_off.into_iter();
+        let ended =
+            cut_off.map(|it| Arc::new(SignalRecord { ended: Some(it.updated), ..(*it).clone() }));
+        self.put(&ended.collect::<Vec<_>>());
     }
 
     /// Takes the signals with unwritten changes, which count as written from now on.
@@ -79,7 +98,15 @@ impl SignalBoard {
 }
 
 impl BoardState {
+    /// An ended signal never begins again: an active record of it is an earlier one, repeated after
+    /// a crash.
     fn take(&mut self, record: &Arc<SignalRecord>) {
+        let known = self.get(record.id);
+        if record.ended.is_none()
+            && known.is_some_and(|it| it.ended.is_some() && it.digest() == record.digest())
+        {
+            return;
+        }
         self.began.insert(record.id, record.began);
         self.signals.insert((record.began, record.id), Arc::clone(record));
     }
@@ -136,6 +163,16 @@ mod tests {
         let found = board.find(|_| true);
         assert_eq!(found.len(), SIGNALS_MAX);
         assert_eq!(found[0].began, 20_001, "the newest comes first");
+    }
+
+    #[test]
+    fn repeated_begin_does_not_undo_the_end() {
+        let board = SignalBoard::default();
+        board.put(&[record(5, None)]);
+        board.put(&[record(5, Some(9))]);
+        board.put(&[record(5, None)]);
+        let found = board.find(|_| true);
+        assert_eq!(found.iter().map(|it| it.ended).collect::<Vec<_>>(), [Some(9)]);
     }
 
     #[test]

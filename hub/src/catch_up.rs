@@ -69,6 +69,10 @@ impl Hub {
                 HostResponse::Channels(self.channels_matching(pattern))
             }
             HostRequest::StartGroup { channel, companion, from, bytes_max } => {
+                // The writer has opened it and logged that; other users of a hub have not.
+                if let Some(open) = self.legacy_to_open(channel, companion.as_ref()) {
+                    self.take(&open, &mut Vec::new());
+                }
                 let answer = self.begin(channel, companion.as_ref(), *from, *bytes_max);
                 work.spent += rendered(&answer);
                 answer

@@ -6,6 +6,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::{ChannelId, Classes, Epoch, channel::Channel};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
@@ -13,7 +14,9 @@ use rustc_hash::FxHashMap;
 use crate::hub::{Header, rate_tiers::RateTiers, sequence::Sequence};
 
 /// What a channel shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, BorshSerialize, BorshDeserialize,
+)]
 pub enum Subject {
     Match(Id),
     Consensus(Id),
@@ -128,6 +131,22 @@ impl Channels {
         let tiers = RateTiers::default();
         self.names.insert(name, subject);
         ChannelEntry { subject, sequence, tiers, header, image: None, stamp: None }
+    }
+
+    /// The channels after a restart: how many numbers were used, and those that are not of one match.
+    pub(crate) fn restored(numbers: u32, shared: Vec<ChannelEntry>) -> Self {
+        let shared = shared.into_iter().map(|entry| (entry.subject, entry)).collect();
+        Self { shared, names: HashMap::new(), numbers }
+    }
+
+    /// Registers the name of a restored channel; false if another one has it.
+    pub(crate) fn restore_name(&mut self, name: ChannelId, subject: Subject) -> bool {
+        self.names.insert(name, subject).is_none()
+    }
+
+    /// How many numbers were used.
+    pub(crate) fn numbers(&self) -> u32 {
+        self.numbers
     }
 
     /// Forgets the name of a channel that is closed.

@@ -4,6 +4,9 @@
 //! which says when two of them cannot be one; the tail uses that to bring a reader forward in as few
 //! updates as is right.
 
+mod binary;
+mod json;
+
 use std::{
     fmt::{self, Write as _},
     io::Write as _,
@@ -12,8 +15,10 @@ use std::{
 
 use rust_decimal::Decimal;
 
+pub(crate) use self::json::{NotOurs, Reader};
+
 /// A value. Decimals are written as JSON strings, digits unchanged, except [`Node::Number`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Node {
     Null,
     Bool(bool),
@@ -27,6 +32,9 @@ pub enum Node {
     Object(Object),
     List(Vec<Self>),
 }
+
+/// The depth of the deepest document that is read; those of the hub have at most ten levels.
+const DEPTH_MAX: usize = 32;
 
 /// Fields in the order in which they were first set; each key once.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -50,7 +58,29 @@ impl PartialEq for FieldKey {
             (Self::Int(one), Self::Int(other)) => one == other,
             // Without trailing zeros, equal prices have equal bytes. This avoids rescaling.
             (Self::Price(one), Self::Price(other)) => one.serialize() == other.serialize(),
-            _ => false,
+            // Of a document that was read, each key is a text.
+            (one, other) => match (one.text(), other.text()) {
+                (Some(one), Some(other)) => one == other,
+                (Some(text), None) => other.is_written(text),
+                (None, Some(text)) => one.is_written(text),
+                (None, None) => Digits::of(one).text() == Digits::of(other).text(),
+            },
+        }
+    }
+}
+
+/// A word equals a text of the same letters: a restored document has texts only.
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Null, Self::Null) => true,
+            (Self::Bool(one), Self::Bool(other)) => one == other,
+            (Self::Int(one), Self::Int(other)) => one == other,
+            (Self::Number(one), Self::Number(other)) => one == other,
+            (Self::Decimal(one), Self::Decimal(other)) => one == other,
+            (Self::Object(one), Self::Object(other)) => one == other,
+            (Self::List(one), Self::List(other)) => one == other,
+            (one, other) => one.text().is_some() && one.text() == other.text(),
         }
     }
 }
@@ -196,6 +226,20 @@ impl Object {
 }
 
 impl Node {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Word(word) => Some(word),
+            Self::Null
+            | Self::Bool(_)
+            | Self::Int(_)
+            | Self::Number(_)
+            | Self::Decimal(_)
+            | Self::Object(_)
+            | Self::List(_) => None,
+        }
+    }
+
     fn weight(&self) -> usize {
         match self {
             // Texts are shared with the state; only the handle is the tail's own.
@@ -243,6 +287,21 @@ impl Node {
 }
 
 impl FieldKey {
+    /// The text of a key that is no number.
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Word(word) => Some(word),
+            Self::Text(text) => Some(text),
+            Self::Int(_) | Self::Price(_) => None,
+        }
+    }
+
+    /// Whether a key that is a number has this text.
+    fn is_written(&self, text: &str) -> bool {
+        text.starts_with(|first: char| first.is_ascii_digit() || first == '-')
+            && Digits::of(self).text() == text.as_bytes()
+    }
+
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Word(word) => string(out, word),
@@ -250,6 +309,38 @@ impl FieldKey {
             Self::Int(number) => quoted(out, number),
             Self::Price(price) => quoted(out, price),
         }
+    }
+}
+
+/// The text of a key that is a number, without an allocation: a decimal has at most 31 characters.
+struct Digits {
+    bytes: [u8; 40],
+    len: usize,
+}
+
+impl Digits {
+    fn of(key: &FieldKey) -> Self {
+        let mut digits = Self { bytes: [0; 40], len: 0 };
+        match key {
+            FieldKey::Int(number) => write!(digits, "{number}"),
+            FieldKey::Price(price) => write!(digits, "{price}"),
+            FieldKey::Word(_) | FieldKey::Text(_) => Ok(()),
+        }
+        .expect("numbers are shorter");
+        digits
+    }
+
+    fn text(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl fmt::Write for Digits {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.len + text.len();
+        self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
     }
 }
 

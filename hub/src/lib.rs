@@ -1,12 +1,15 @@
 //! The single writer: facts of all sources in, numbered changes of channels out.
 //!
 //! **In:** facts of recordings, live sources and pushes; catch-up requests; operators' orders about
-//! matches. **Out:** publications for the fan-out, images of channels, exports of what changed in matches,
-//! refused messages. **Must not know** client sockets, HTTP, accounts or the archive.
+//! matches. **Out:** records of the log; publications for the fan-out, images of channels, exports of what
+//! changed in matches, refused messages. **Must not know** client sockets, HTTP, accounts or the archive.
 //!
-//! The state has no clock, no I/O and no lock: `now` and the source's time are arguments. One thread, the
-//! writer, owns it. Each turn takes the inputs that are ready (at most 64), applies them, publishes once,
-//! and then answers requests (at most 64), so an answer comes after every change that it contains.
+//! The state has no clock, no I/O and no lock: it is a function of its inputs ([`HubInput`]). One thread, the
+//! writer, owns it. Each turn takes the inputs that are ready (at most 64), applies them, hands the turn over,
+//! and then answers requests (at most 64). The committer (`commit`) appends turns to the log, then publishes
+//! them, then sends the answers, so an answer comes after every change that it contains, and nothing is shown
+//! that is not in the log. The follower ([`follower`]) applies the inputs of the log to a hub of its own, for the
+//! history and for snapshots. [`recovery`] restores a hub from a snapshot and the records after it.
 //!
 //! # Identity
 //!
@@ -60,9 +63,16 @@
 //!
 //! # Exports
 //!
-//! Every 100 ms the writer exports what changed in each match: the play, and the markets with a change. The
-//! cost does not grow with prices that stay the same. Another thread adds the changes to records
-//! (`record::LiveRecords`). If it is behind, changes wait in the hub, where later ones replace them.
+//! Every 100 ms of the records' time the follower exports what changed in each match: the play, and the markets
+//! with a change. The cost does not grow with prices that stay the same. Its receiver adds the changes to records
+//! (`record::LiveRecords`). The writer has no part in it. After a restart the first export is one of everything.
+//!
+//! # Saving
+//!
+//! The whole state has a binary form (`saved`): a hub that is restored from it does exactly what the saved
+//! one would have done. What readers have made (tails, rate tiers, cached images) is not part of it; frames of
+//! the log can be put back into the tails, where each is read when a reader needs it. Nothing that leaves the
+//! hub may depend on the order of a hash map, since a restored one has another order.
 //!
 //! # Limits
 //!
@@ -76,28 +86,34 @@
 //! | identity decisions waiting to be stored; doubts | 65,536; 10,000 | valid for this run only; the oldest go |
 //! | remembered lines per source; ids of signals | `ingest.ids_max`; 65,536 | the oldest count as new |
 //! | frames of a legacy channel; balls and actions of a match | 256 and `hub.tail_ms`; 30 each | a snapshot; the oldest go |
-//! | exports waiting for their receiver; removed matches waiting for an export | 2; `hub.removals_waiting_max` | changes are merged in the hub; the writer waits |
+//! | turns and answers waiting for the committer | 1,024 | the writer waits |
+//! | turns waiting for the follower | 256 | it reads them from the log |
 //! | readers waiting for a sequence over HTTP | 1,024 | one gets the current image |
 //! | quarantine | `feeds.quarantine_bytes_max`, `feeds.quarantine_age_ms` | the oldest messages go |
 
 pub mod catch_up;
 pub mod channels;
+mod commit;
 pub mod config;
 pub mod dialect;
 pub mod document;
+pub mod follower;
 mod hub;
 pub mod identity;
 pub mod load_source;
+pub mod log_state;
 pub mod patch;
 pub mod pipeline;
 pub mod push;
 pub mod quarantine;
+pub mod recovery;
 pub mod signals;
 pub mod sources;
+pub mod turn;
 pub mod watch;
 pub mod wire;
 
 use base::{clock, supervisor};
 use record::ids;
 
-pub use self::hub::*;
+pub use self::{commit::Committed, hub::*};

@@ -26,7 +26,7 @@ use rust_decimal::Decimal;
 
 use crate::{
     clock::now,
-    hub::{Hub, feeds::SourceNumber},
+    hub::feeds::SourceNumber,
     pipeline::{Input, InputSender},
     sources::Stopped,
     supervisor::{self, Lifetime, fault},
@@ -76,16 +76,9 @@ impl LoadSource {
         }
     }
 
-    /// Introduces all matches and opens their books, before clients connect.
-    pub fn introduce(&self, hub: &mut Hub, source: SourceNumber, now: Micros) {
-        let mut changes = Vec::new();
-        for number in 1..=self.load.channels.get() {
-            let mut batch = self.introduction(number, now);
-            hub.ids().number_batch(&mut batch);
-            let errors = hub.apply(source, &batch, now, now, &mut changes);
-            debug_assert_eq!(errors, [], "every match is introduced, and there is room for it");
-            changes.clear();
-        }
+    /// The batches that introduce all matches and open their books, before clients connect.
+    pub fn introductions(&self, now: Micros) -> impl Iterator<Item = Batch> {
+        (1..=self.load.channels.get()).map(move |number| self.introduction(number, now))
     }
 
     /// The intended time of a change, in microseconds after the start.
@@ -207,7 +200,7 @@ mod tests {
     use fanout::{Change, Epoch, Publication};
 
     use super::*;
-    use crate::hub::{Epochs, HubSettings, sequence::TailWindow};
+    use crate::hub::{Epochs, Hub, HubSettings, sequence::TailWindow};
 
     fn steady(rate: u32, channels: u32) -> LoadSource {
         let [rate, channels] = [rate, channels].map(|it| NonZeroU32::new(it).expect("not 0"));
@@ -237,7 +230,10 @@ mod tests {
         );
         let source = hub.source(SLUG.into(), SLUG, crate::hub::feeds::SourcePolicy::default());
         let start = 1_788_220_800_000_000;
-        steady.introduce(&mut hub, source, start);
+        for mut batch in steady.introductions(start) {
+            hub.ids().number_batch(&mut batch);
+            assert_eq!(hub.apply(source, &batch, start, start, &mut Vec::new()), []);
+        }
         for number in 0..3_000 {
             let mut changes = Vec::new();
             let mut batch = steady.change(number, start);

@@ -1,20 +1,33 @@
-//! The data path on one page: inputs of sources go into the hub, its changes go to the fan-out.
+//! The data path on one page: inputs of sources go into the hub, its changes go into the log, and from
+//! there to the fan-out.
 //!
 //! One thread is the writer. It takes all inputs that are ready, applies them, flushes the rate
-//! tiers that are due, publishes once, and then answers requests: so an answer comes after every
-//! change it reflects and before all others.
+//! tiers that are due, hands the turn to the committer, and then answers requests. The committer appends
+//! turns to the log, publishes them, and sends the answers, in this order: so an answer comes after every
+//! change it reflects and before all others, and nothing is shown that is not in the log. The follower
+//! applies the inputs of the log again, for the history and for snapshots.
 
-use std::{collections::HashMap, iter, mem, sync::Arc, thread, time::Duration};
+use std::{
+    collections::HashMap,
+    io, iter, mem,
+    sync::{
+        Arc,
+        mpsc::{SyncSender, sync_channel},
+    },
+    thread,
+    time::Duration,
+};
 
 use fanout::{
-    Change, Fanout, Micros, Seq,
+    Fanout, Micros, Seq,
     catch_up::{Host, HostRequest, HostResponse, ShardRequest},
 };
 use ingest::{
     error::{DecodeError, Place, Refusal, RefusalKind},
     event::Batch,
 };
-use metrics::{counter, gauge, histogram};
+use log::{AppendError, Log, LogPosition, RecordSource};
+use metrics::{counter, gauge};
 use tokio::{
     sync::{mpsc, oneshot},
     time::MissedTickBehavior,
@@ -23,15 +36,19 @@ use tokio::{
 use crate::{
     catch_up::{ChannelImage, WorkBudget},
     clock::{self, now},
+    commit::{Answer, COMMITS_MAX, Commit, Committer, FollowerQueue},
+    follower::{Follow, FollowError, Followed, Follower},
     hub::{
-        Export, Hub,
+        ApplyError, Hub, HubInput,
         feeds::{FeedState, Health, Source, SourceNumber, SourcePolicy},
     },
     identity::{DecisionWriter, NumberedOrder},
     ids::PublicIds,
+    log_state::LogState,
     push::{self, PushRequest, PushedLine},
     quarantine::Quarantine,
     supervisor::{self, Lifetime, fault},
+    turn::TurnBuilder,
     watch::ChannelWatches,
 };
 
@@ -113,13 +130,9 @@ const QUESTION_WORK: usize = 64 * 1024;
 /// image.
 const PENDING_IMAGES_MAX: usize = 1024;
 
-/// The interval between exports, and so the maximum age of what readers see.
-const EXPORT_EVERY: Duration = Duration::from_millis(100);
-
-/// Maximum exports that wait for their receiver. Beyond it, changes wait in the hub, where later
-/// ones replace them. Not a setting: with two, the receiver has its next export ready while the
-/// writer adds one more, and with more, readers would only get changes that are out of date.
-const EXPORTS_MAX: usize = 2;
+/// The interval of the work that is due by time alone. It also bounds how long the history waits for the
+/// last change before a pause.
+const TICK_EVERY: Duration = Duration::from_millis(100);
 
 /// The sending ends of the writer's queues.
 #[derive(Debug, Clone)]
@@ -128,13 +141,6 @@ pub struct HubHandle {
     pub requests: mpsc::Sender<Request>,
     /// Notices changes of single channels.
     pub watches: ChannelWatches,
-}
-
-/// The sending end of the queue of exports.
-#[derive(Debug)]
-pub struct ExportSender {
-    queue: mpsc::Sender<Export>,
-    removals_max: usize,
 }
 
 /// Sends inputs to the hub. Replaces digests by public ids, on the thread or task of the source.
@@ -245,14 +251,6 @@ pub fn channel(
     (HubHandle { inputs, requests, watches }, receivers)
 }
 
-/// Creates the queue of exports. `removals_max`: removed matches that may wait in the hub for the next
-/// export. Nothing replaces them, so beyond it the writer waits for the receiver.
-#[must_use]
-pub fn export_channel(removals_max: usize) -> (ExportSender, mpsc::Receiver<Export>) {
-    let (queue, exports) = mpsc::channel(EXPORTS_MAX);
-    (ExportSender { queue, removals_max }, exports)
-}
-
 #[cfg(test)]
 impl HubReceivers {
     /// The next input, for tests without a hub.
@@ -280,54 +278,204 @@ impl Host for HubHandle {
     }
 }
 
-/// Starts the writer's thread. It ends at [`Request::Stop`].
+/// The hub before it runs: inputs of the start are applied and logged at once.
+pub struct Startup {
+    builder: TurnBuilder,
+    log: Box<dyn Log>,
+}
+
+impl std::fmt::Debug for Startup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Startup").field("end", &self.log.end()).finish_non_exhaustive()
+    }
+}
+
+impl Startup {
+    /// `hub`: the state at the end of the log.
+    #[must_use]
+    pub fn new(hub: Hub, log: Box<dyn Log>) -> Self {
+        let at = log.end().at;
+        Self { builder: TurnBuilder::new(hub, at), log }
+    }
+
+    #[must_use]
+    pub fn hub(&self) -> &Hub {
+        &self.builder.hub
+    }
+
+    /// The records of the log.
+    #[must_use]
+    pub fn records(&self) -> Arc<dyn RecordSource> {
+        self.log.source()
+    }
+
+    /// Applies an input and logs it, with its changes, together with the others of the turn. Returns the
+    /// errors of facts that could not be applied.
+    ///
+    /// # Errors
+    ///
+    /// If the log refuses the turn.
+    pub fn take(&mut self, input: HubInput, now: Micros) -> Result<Vec<ApplyError>, AppendError> {
+        let errors = self.builder.take(input);
+        if self.builder.inputs() >= INPUTS_PER_TURN {
+            self.end_turn(now)?;
+        }
+        Ok(errors)
+    }
+
+    /// Registers a source, or finds the one of this name and kind, and returns its number.
+    ///
+    /// # Errors
+    ///
+    /// If the log refuses it.
+    pub fn source(
+        &mut self,
+        name: &Arc<str>,
+        kind: &'static str,
+        policy: SourcePolicy,
+        now: Micros,
+    ) -> Result<SourceNumber, AppendError> {
+        let input = HubInput::Source { name: Arc::clone(name), kind, policy };
+        self.take(input, now)?;
+        Ok(self.hub().source_number(name, kind).expect("it was registered above"))
+    }
+
+    /// Logs what was applied so far.
+    ///
+    /// # Errors
+    ///
+    /// If the log refuses it.
+    pub fn end_turn(&mut self, now: Micros) -> Result<(), AppendError> {
+        if let Some(turn) = self.builder.end(now) {
+            let end = self.log.end().number;
+            self.log.append(end, &[turn.record(end + 1)])?;
+        }
+        Ok(())
+    }
+}
+
+/// What the writer works with.
+#[derive(Debug)]
+pub struct WriterParts {
+    pub fanout: Fanout,
+    pub receivers: HubReceivers,
+    pub quarantine: Quarantine,
+    pub decisions: DecisionWriter,
+    /// The policy for sources that push.
+    pub push_terms: SourcePolicy,
+    /// Whether the log keeps so little that the follower must be waited for.
+    pub follower_is_awaited: bool,
+}
+
+/// The running threads of the pipeline.
+#[derive(Debug)]
+pub struct Running<F> {
+    writer: thread::JoinHandle<()>,
+    committer: thread::JoinHandle<EndedLog>,
+    follower: thread::JoinHandle<Followed<F>>,
+    pub state: LogState,
+}
+
+/// A log at the end of the process.
+pub struct EndedLog(pub Box<dyn Log>);
+
+impl std::fmt::Debug for EndedLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("EndedLog").field(&self.0.end()).finish()
+    }
+}
+
+/// Starts the threads: the writer, which ends at [`Request::Stop`], the committer and the follower, which
+/// end after it. `followed`: the state of the follower's hub, and the record after which it is.
 ///
 /// # Errors
 ///
-/// If the system refuses a thread.
-pub fn start(
-    hub: Hub,
-    fanout: Fanout,
-    receivers: HubReceivers,
-    quarantine: Quarantine,
-    decisions: DecisionWriter,
-    push_terms: SourcePolicy,
-    exports: ExportSender,
-) -> std::io::Result<thread::JoinHandle<()>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let writer = Writer {
-        hub,
+/// If the log refuses the last turn of the start, or the system a thread.
+pub fn start<F: Follow + 'static>(
+    mut startup: Startup,
+    parts: WriterParts,
+    followed: (Hub, LogPosition),
+    follow: F,
+) -> io::Result<Running<F>> {
+    let at = startup.builder.time(now());
+    startup.end_turn(at).map_err(io::Error::other)?;
+    let Startup { builder, log } = startup;
+    let WriterParts { fanout, receivers, quarantine, decisions, push_terms, follower_is_awaited } =
+        parts;
+    let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
+    let (commits, waiting) = sync_channel(COMMITS_MAX);
+    let state = LogState::default();
+    let end = log.end().number;
+    let (hub, position) = followed;
+    let follower = Follower::new(hub, position.number, &*log, follow);
+    let follower = supervisor::thread("history", Lifetime::UntilStop, move || {
+        follower.run(end, &queue).unwrap_or_else(|problem| unreadable(&problem))
+    })?;
+    let committer = Committer {
+        log,
         fanout,
+        watches: receivers.watches.clone(),
+        follower: FollowerQueue { queue: follower_queue, waits: follower_is_awaited },
+        state: state.clone(),
+    };
+    let committer =
+        supervisor::thread("log", Lifetime::UntilStop, move || EndedLog(committer.run(&waiting)))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let pushers = builder.hub.sources().iter().enumerate();
+    let pushers = pushers.filter(|(_, source)| source.kind == push::KIND);
+    let pushers = pushers.map(|(number, source)| {
+        let name = source.name.strip_prefix(PUSHED).map_or_else(|| source.name.clone(), Arc::from);
+        (name, SourceNumber(number))
+    });
+    let writer = Writer {
+        pushers: pushers.collect(),
+        builder,
         quarantine,
         decisions,
         push_terms,
-        exports,
-        watches: receivers.watches.clone(),
-        pushers: HashMap::new(),
+        commits,
         pending_images: Vec::new(),
-        changes: Vec::new(),
         oldest: None,
     };
-    supervisor::thread("writer", Lifetime::UntilStop, move || {
-        runtime.block_on(writer.run(receivers))
-    })
+    let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
+        runtime.block_on(writer.run(receivers));
+    })?;
+    Ok(Running { writer, committer, follower, state })
 }
 
+/// A follower that cannot go on is a failed part: what it serves would stand still.
+fn unreadable<F>(problem: &FollowError) -> Followed<F> {
+    panic!("the history cannot follow the log: {problem}")
+}
+
+impl<F> Running<F> {
+    /// Waits for the end of all threads, after [`Request::Stop`]. `None` if one of them failed.
+    #[must_use]
+    pub fn join(self) -> Option<(EndedLog, Followed<F>)> {
+        // The supervisor has reported panics.
+        self.writer.join().ok()?;
+        let log = self.committer.join().ok();
+        log.zip(self.follower.join().ok())
+    }
+}
+
+/// Turns that may wait for the follower. It reads the others from the log.
+const FOLLOWER_TURNS_MAX: usize = 256;
+
+/// Before the name of a pushing source, if another source has its name.
+const PUSHED: &str = "push:";
+
 struct Writer {
-    hub: Hub,
-    fanout: Fanout,
+    builder: TurnBuilder,
     quarantine: Quarantine,
     decisions: DecisionWriter,
     /// The policy for sources that push.
     push_terms: SourcePolicy,
-    /// What has changed, for those who do not follow a channel.
-    exports: ExportSender,
-    watches: ChannelWatches,
     /// The sources that have pushed, by name.
     pushers: HashMap<Arc<str>, SourceNumber>,
+    commits: SyncSender<Commit>,
     pending_images: Vec<PendingImage>,
-    changes: Vec<Change>,
-    /// The earliest receive time of the inputs applied since the last publication.
+    /// The earliest receive time of the inputs applied since the last turn.
     oldest: Option<Micros>,
 }
 
@@ -340,40 +488,45 @@ struct PendingImage {
 impl Writer {
     async fn run(mut self, receivers: HubReceivers) {
         let HubReceivers { mut inputs, mut requests, .. } = receivers;
-        let mut tick = tokio::time::interval(Duration::from_millis(250));
-        let mut export = tokio::time::interval(EXPORT_EVERY);
-        export.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut tick = tokio::time::interval(TICK_EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // Creates `feeds` before any request can reach it.
         self.tick();
         let mut stepped = clock::stepped();
         loop {
             let mut question = None;
-            let due = [self.hub.tiers_due(), self.hub.feeds_late_at()].into_iter().flatten().min();
+            let hub = &self.builder.hub;
+            let due = [hub.tiers_due(), hub.feeds_late_at()].into_iter().flatten().min();
             tokio::select! {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
                 _ = tick.tick() => self.tick(),
-                _ = export.tick() => self.export().await,
                 () = until(due.unwrap_or_default()), if due.is_some() => {}
             }
             let ready = || inputs.try_recv().ok();
             iter::from_fn(ready).take(INPUTS_PER_TURN).for_each(|input| self.input(input));
             // A jump of the clock is not silence of a source.
             let total = clock::stepped();
-            self.hub.clock_jumped(total - mem::replace(&mut stepped, total), now());
+            let by = total - mem::replace(&mut stepped, total);
+            if by > 0 {
+                let now = self.time();
+                self.builder.take(HubInput::ClockJumped { by, now });
+            }
             // A source with inputs waiting here is not silent.
-            if inputs.is_empty() {
-                self.hub.check_feeds(now(), &mut self.changes);
+            let now = self.time();
+            if inputs.is_empty() && self.builder.hub.feeds_late_at().is_some_and(|late| late <= now)
+            {
+                self.builder.take(HubInput::CheckFeeds { now });
             }
             self.flush_tiers();
-            self.publish();
-            self.decisions.take_from(self.hub.identity());
+            self.end_turn();
+            self.decisions.take_from(self.builder.hub.identity());
             let ready = || requests.try_recv().ok();
             let mut spent = 0;
             for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_PER_TURN)
             {
                 let Some(work) = self.request(request) else {
-                    return self.export_last().await;
+                    return;
                 };
                 spent += work;
                 if spent >= QUESTION_WORK_PER_TURN {
@@ -383,14 +536,26 @@ impl Writer {
         }
     }
 
+    /// The time of the next input.
+    fn time(&self) -> Micros {
+        self.builder.time(now())
+    }
+
     fn tick(&mut self) {
         fault::point();
-        self.hub.tick(now(), &mut self.changes);
-        self.quarantine.sweep(now());
-        gauge!("matchwire_matches").set(count(self.hub.matches()));
-        gauge!("matchwire_channels").set(count(self.hub.channels.len()));
-        gauge!("matchwire_lanes").set(count(self.hub.tiers()));
-        for source in self.hub.sources() {
+        let now = self.time();
+        for id in self.builder.hub.idle_legacy(now) {
+            self.builder.take(HubInput::CloseLegacy { id });
+        }
+        self.builder.take(HubInput::Tick { now });
+        let hub = &mut self.builder.hub;
+        // The follower makes them.
+        hub.discard_exports();
+        self.quarantine.sweep(now);
+        gauge!("matchwire_matches").set(count(hub.matches()));
+        gauge!("matchwire_channels").set(count(hub.channels.len()));
+        gauge!("matchwire_lanes").set(count(hub.tiers()));
+        for source in hub.sources() {
             for feed in FeedState::ALL {
                 let is_so = f64::from(u8::from(source.state == feed));
                 gauge!("matchwire_feed_state", "source" => source.name.to_string(), "state" => feed.as_str())
@@ -399,82 +564,63 @@ impl Writer {
         }
     }
 
-    /// Exports what has changed to readers and the archive, unless their queue is full.
-    async fn export(&mut self) {
-        let ExportSender { queue, removals_max } = &self.exports;
-        let permit = if self.hub.removals_waiting() < *removals_max {
-            queue.try_reserve().ok()
-        } else {
-            queue.reserve().await.ok()
-        };
-        if let Some(permit) = permit
-            && let Some(export) = self.hub.export(now())
-        {
-            permit.send(export);
-        }
-    }
-
-    async fn export_last(mut self) {
-        if let Some(export) = self.hub.export(now()) {
-            // The receiver is gone if it has failed.
-            self.exports.queue.send(export).await.ok();
-        }
-    }
-
     /// Flushes the rate tiers that are due together with what was just applied, merged where possible.
     fn flush_tiers(&mut self) {
-        if self.hub.tiers_due().is_some() {
-            self.hub.flush_tiers(now(), &mut self.changes);
+        let TurnBuilder { hub, changes, .. } = &mut self.builder;
+        if hub.tiers_due().is_some() {
+            hub.flush_tiers(now(), changes);
         }
     }
 
     fn input(&mut self, input: Input) {
+        let now = self.time();
         match input {
-            Input::Batch { source, batch, received } => self.batch(source, &batch, received),
+            Input::Batch { source, batch, received } => self.batch(source, batch, received),
             Input::Batches { source, batches, received } => {
-                batches.iter().for_each(|batch| self.batch(source, batch, received));
+                batches.into_iter().for_each(|batch| self.batch(source, batch, received));
             }
             Input::Push(pushed) => self.pushed(*pushed),
             Input::Refused { source, refusal } => self.refused(source, &refusal),
             Input::Health { source, health } => {
-                self.hub.set_source_health(source, &health, now(), &mut self.changes);
+                self.builder.take(HubInput::Health { source, health, now });
             }
             Input::Alive { source, received } => {
-                self.hub.note_sign_of_life(source, received, now(), &mut self.changes);
+                self.builder.take(HubInput::Alive { source, received, now });
             }
             Input::Ended { source } => {
-                self.hub.end_source(source, now(), &mut self.changes);
+                self.builder.take(HubInput::Ended { source, now });
             }
             Input::Restarted { source } => {
-                self.hub.restart_source(source, now(), &mut self.changes);
+                self.builder.take(HubInput::Restarted { source, now });
             }
         }
     }
 
-    fn batch(&mut self, source: SourceNumber, batch: &Batch, received: Micros) {
-        let began = now();
-        self.oldest.get_or_insert(received);
-        let errors = self.hub.apply(source, batch, received, began, &mut self.changes);
-        for error in errors {
-            let place = Place { file: Arc::clone(&self.hub.sources()[source.0].name), line: 0 };
+    fn batch(&mut self, source: SourceNumber, batch: Batch, received: Micros) {
+        for error in self.apply(source, batch, received) {
+            let name = &self.builder.hub.sources()[source.0].name;
+            let place = Place { file: Arc::clone(name), line: 0 };
             let error = DecodeError::new(RefusalKind::Unknown, error.to_string());
             self.refused(source, &Refusal::new(error, place, &[]));
         }
+    }
+
+    fn apply(&mut self, source: SourceNumber, batch: Batch, received: Micros) -> Vec<ApplyError> {
+        let now = self.time();
+        self.oldest.get_or_insert(received);
         counter!("matchwire_batches_total").increment(1);
+        self.builder.take(HubInput::Batch { source, batch, received, now })
     }
 
     fn pushed(&mut self, pushed: PushRequest) {
         let PushRequest { source, received, lines, refusals, reply } = pushed;
         let source = self.pusher(&source);
-        self.oldest.get_or_insert(received);
         for refusal in &refusals {
             self.refused(source, refusal);
         }
         let mut verdicts = Vec::with_capacity(lines.len());
         for PushedLine { batch, place, bytes } in lines {
-            let began = now();
-            let errors = self.hub.apply(source, &batch, received, began, &mut self.changes);
-            counter!("matchwire_batches_total").increment(1);
+            let errors = self.apply(source, batch, received);
             let reason = errors.first().map(ToString::to_string);
             if let Some(reason) = &reason {
                 let error = DecodeError::new(RefusalKind::Unknown, reason.clone());
@@ -482,8 +628,9 @@ impl Writer {
             }
             verdicts.push(reason);
         }
-        // The pusher may be gone.
-        drop(reply.send(verdicts));
+        // What is acknowledged is in the log.
+        self.end_turn();
+        self.answer(Answer::Pushed { reply, verdicts });
     }
 
     /// The source that pushes under this name. If a source of another kind has the name, it gets
@@ -492,16 +639,20 @@ impl Writer {
         if let Some(number) = self.pushers.get(name) {
             return *number;
         }
-        let is_taken = self.hub.sources().iter().any(|source| source.name == *name);
-        let shown = if is_taken { format!("push:{name}").into() } else { Arc::clone(name) };
-        let number = self.hub.source(shown, push::KIND, self.push_terms);
+        let sources = self.builder.hub.sources();
+        let is_taken = sources.iter().any(|source| source.name == *name);
+        let shown = if is_taken { format!("{PUSHED}{name}").into() } else { Arc::clone(name) };
+        let (kind, policy) = (push::KIND, self.push_terms);
+        self.builder.take(HubInput::Source { name: Arc::clone(&shown), kind, policy });
+        let number = self.builder.hub.source_number(&shown, push::KIND);
+        let number = number.expect("it was registered above");
         self.pushers.insert(Arc::clone(name), number);
         number
     }
 
     fn refused(&mut self, source: SourceNumber, refusal: &Refusal) {
-        self.hub.count_refusal(source);
-        let Source { name, kind, .. } = &self.hub.sources()[source.0];
+        self.builder.take(HubInput::Refused { source });
+        let Source { name, kind, .. } = &self.builder.hub.sources()[source.0];
         let format = match *kind {
             push::KIND | "websocket" => push::FORMAT,
             "matchwire" => "matchwire-stream",
@@ -512,52 +663,64 @@ impl Writer {
         self.quarantine.keep(name, format, refusal, now());
     }
 
-    fn publish(&mut self) {
+    /// Hands the turn over to the committer.
+    fn end_turn(&mut self) {
         let oldest = self.oldest.take();
-        if self.changes.is_empty() {
-            return;
+        if let Some(turn) = self.builder.end(now()) {
+            let has_changes = !turn.changes.is_empty();
+            self.commit(Commit::Turn { turn, oldest });
+            if has_changes {
+                self.serve_pending_images();
+            }
         }
-        let changes = mem::take(&mut self.changes);
-        histogram!("matchwire_changes_a_turn").record(count(changes.len()));
-        counter!("matchwire_publications_total").increment(changes.len() as u64);
-        self.fanout.publish(&changes);
-        self.watches.notify(&changes);
-        if let Some(oldest) = oldest {
-            histogram!("matchwire_publish_delay_seconds").record(seconds(now() - oldest));
-        }
-        self.serve_pending_images();
-        // Reuse the allocation in the next turn.
-        self.changes = changes;
-        self.changes.clear();
+    }
+
+    fn answer(&self, answer: Answer) {
+        self.commit(Commit::Answer(answer));
+    }
+
+    fn commit(&self, commit: Commit) {
+        // The committer is gone if it has failed, and then the process ends.
+        self.commits.send(commit).ok();
     }
 
     /// Answers a request. Returns its cost, or `None` if it is the last one.
     fn request(&mut self, request: Request) -> Option<usize> {
         match request {
             Request::FanOut(ShardRequest { requester, request }) => {
-                let mut work = WorkBudget::up_to(QUESTION_WORK);
-                let answer = self.hub.answer_within(&request, &mut work);
-                self.fanout.respond(requester, answer, work.spent);
-                return Some(work.spent);
+                let (response, work) = self.respond(&request);
+                self.answer(Answer::FanOut { requester, response, work });
+                return Some(work);
             }
             Request::Image { channel, at_least, reply } => {
                 self.pending_images.push(PendingImage { channel, at_least, reply });
                 self.serve_pending_images();
             }
             Request::CatchUp { request, reply } => {
-                let mut work = WorkBudget::up_to(QUESTION_WORK);
-                let answer = self.hub.answer_within(&request, &mut work);
-                // The requester may be gone.
-                drop(reply.send(answer));
-                return Some(work.spent);
+                let (response, work) = self.respond(&request);
+                self.answer(Answer::CaughtUp { reply, response });
+                return Some(work);
             }
             Request::Order(order) => {
-                self.hub.apply_order(&order, now(), &mut self.changes);
-                self.publish();
+                let now = self.time();
+                self.builder.take(HubInput::Order { order, now });
+                self.end_turn();
             }
             Request::Stop => return None,
         }
         Some(0)
+    }
+
+    fn respond(&mut self, request: &HostRequest) -> (HostResponse, usize) {
+        if let HostRequest::StartGroup { channel, companion, .. } = request
+            && let Some(open) = self.builder.hub.legacy_to_open(channel, companion.as_ref())
+        {
+            self.builder.take(open);
+            self.end_turn();
+        }
+        let mut work = WorkBudget::up_to(QUESTION_WORK);
+        let response = self.builder.hub.answer_within(request, &mut work);
+        (response, work.spent)
     }
 
     fn serve_pending_images(&mut self) {
@@ -566,12 +729,11 @@ impl Writer {
             if pending.reply.is_closed() {
                 continue;
             }
-            match self.hub.image_of(&pending.channel) {
+            match self.builder.hub.image_of(&pending.channel) {
                 Some(image) if image.seq < pending.at_least && !too_many => {
                     self.pending_images.push(pending);
                 }
-                // The requester may be gone.
-                image => drop(pending.reply.send(image)),
+                image => self.answer(Answer::Image { reply: pending.reply, image }),
             }
         }
     }
@@ -580,11 +742,6 @@ impl Writer {
 async fn until(due: Micros) {
     let wait = u64::try_from(due - now()).unwrap_or(0);
     tokio::time::sleep(Duration::from_micros(wait)).await;
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a summary is of floats; a century is below 2^53")]
-fn seconds(span: Micros) -> f64 {
-    span as f64 / 1e6
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float, and counts stay below 2^52")]

@@ -1,36 +1,193 @@
-//! Exports changes of the hub to consumers that do not follow a channel: readers over HTTP, the
-//! archive, and the board of signals.
+//! What follows the log in this program: readers over HTTP, the archive, the board of signals, and the
+//! snapshots of the state.
 
-use std::io;
-
-use tokio::sync::mpsc;
+use std::{io, sync::mpsc, thread};
 
 use base::supervisor::{self, Lifetime};
-use history::{archive::Inbox, reader::Reader, signal_board::SignalBoard};
-use hub::Export;
+use fanout::Micros;
+use history::{
+    archive::Inbox, reader::Reader, signal_board::SignalBoard, write_progress::WriteProgress,
+};
+use hub::{
+    Export,
+    follower::Follow,
+    recovery::{SNAPSHOT_FORMAT, SavedState},
+};
+use log::{
+    LogPosition,
+    files::SnapshotStore,
+    film::{FilmError, FilmWriter},
+    record::Record,
+};
 use record::LiveRecords;
+use tokio::sync::oneshot;
+use tracing::warn;
 
-/// Starts the thread that makes records of exports, so that the writer does not have to. It ends
-/// with the writer, and closes the inbox.
-///
-/// # Errors
-///
-/// If the system refuses a thread.
-pub(super) fn start(
-    mut exports: mpsc::Receiver<Export>,
+/// How long a snapshot waits for the database, by the clock of the records.
+const WRITTEN_WITHIN_US: Micros = 60_000_000;
+
+/// The follower's consumers.
+pub(super) struct HistoryFeed {
+    live: LiveRecords,
     reader: Reader,
     inbox: Inbox,
     signals: SignalBoard,
-) -> io::Result<()> {
-    supervisor::thread("exports", Lifetime::UntilStop, move || {
-        let mut live = LiveRecords::default();
-        while let Some(Export { matches, signals: changed_signals, at }) = exports.blocking_recv() {
-            signals.put(&changed_signals);
-            let changed = live.apply(matches);
-            inbox.put(&changed.evicted, &[], at);
-            inbox.put(&changed.records, &changed.gone, at);
-            reader.update(&changed.records, &changed.gone);
+    films: Option<FilmWriter>,
+    films_failed: bool,
+    snapshots: Option<SnapshotWriter>,
+    /// The snapshot that waits until the database has what was exported before it.
+    waiting: Option<WaitingSnapshot>,
+    caught_up: Option<oneshot::Sender<()>>,
+}
+
+/// Writes snapshots on a thread of its own, since compressing one takes longer than the history may wait.
+pub(super) struct SnapshotWriter {
+    queue: mpsc::SyncSender<(LogPosition, SavedState)>,
+    thread: thread::JoinHandle<()>,
+    every_us: Micros,
+    last: Micros,
+}
+
+/// A start from a snapshot exports nothing from before it, so what was exported must be written first.
+struct WaitingSnapshot {
+    position: LogPosition,
+    state: SavedState,
+    /// With the number of additions that must be written.
+    exported: [(WriteProgress, u64); 2],
+}
+
+impl HistoryFeed {
+    /// Also returns the receiver of the news that all records of the time before the start are applied.
+    pub(super) fn new(
+        reader: Reader,
+        inbox: Inbox,
+        signals: SignalBoard,
+        films: Option<FilmWriter>,
+        snapshots: Option<SnapshotWriter>,
+    ) -> (Self, oneshot::Receiver<()>) {
+        let (caught_up, is_caught_up) = oneshot::channel();
+        let (live, caught_up) = (LiveRecords::default(), Some(caught_up));
+        let (films_failed, waiting) = (false, None);
+        let own = Self {
+            live,
+            reader,
+            inbox,
+            signals,
+            films,
+            films_failed,
+            snapshots,
+            waiting,
+            caught_up,
+        };
+        (own, is_caught_up)
+    }
+
+    /// Writes what is left of the films, and ends the thread of the snapshots after the one that it is
+    /// writing.
+    pub(super) fn end(mut self) {
+        if let Some(films) = &mut self.films {
+            let synced = films.sync();
+            self.note_films(synced);
         }
-    })?;
-    Ok(())
+        if let Some(SnapshotWriter { queue, thread, .. }) = self.snapshots {
+            drop(queue);
+            // The supervisor has reported a panic.
+            thread.join().ok();
+        }
+    }
+}
+
+impl HistoryFeed {
+    /// Films that cannot be written are reported once, and tried again with each record.
+    fn note_films(&mut self, done: Result<(), FilmError>) {
+        match done {
+            Ok(()) => self.films_failed = false,
+            Err(error) if !self.films_failed => {
+                self.films_failed = true;
+                warn!(error = &error as &dyn std::error::Error, "cannot write films of matches");
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Writes the waiting snapshot if the database has what was exported before it.
+    fn write_waiting(&mut self, now: Micros) {
+        let is_due = |waiting: &mut WaitingSnapshot| {
+            let is_written = waiting.exported.iter().all(|(it, queued)| it.is_written(*queued));
+            let is_late = now - waiting.position.at > WRITTEN_WITHIN_US;
+            if is_late && !is_written {
+                warn!("the archive is late; after a crash it may miss changes of this time");
+            }
+            is_written || is_late
+        };
+        if let (Some(WaitingSnapshot { position, state, .. }), Some(snapshots)) =
+            (self.waiting.take_if(is_due), &self.snapshots)
+        {
+            // While one is being written, the next one is left out.
+            snapshots.queue.try_send((position, state)).ok();
+        }
+    }
+}
+
+impl Follow for HistoryFeed {
+    fn record(&mut self, record: &Record) {
+        if let Some(films) = &mut self.films {
+            let recorded = films.record(record);
+            self.note_films(recorded);
+        }
+        self.write_waiting(record.at);
+    }
+
+    fn export(&mut self, Export { matches, signals, at }: Export) {
+        self.signals.put(&signals);
+        let changed = self.live.apply(matches);
+        self.inbox.put(&changed.evicted, &[], at);
+        self.inbox.put(&changed.records, &changed.gone, at);
+        self.reader.update(&changed.records, &changed.gone);
+    }
+
+    fn snapshot(&mut self, position: LogPosition, state: SavedState) {
+        if let Some(snapshots) = &mut self.snapshots {
+            snapshots.last = position.at;
+            let exported = [self.inbox.progress(), self.signals.progress().clone()];
+            let exported = exported.map(|progress| (progress.clone(), progress.queued()));
+            self.waiting = Some(WaitingSnapshot { position, state, exported });
+        }
+    }
+
+    fn wants_snapshot(&self, at: Micros) -> bool {
+        let is_due = |it: &SnapshotWriter| at - it.last >= it.every_us;
+        self.waiting.is_none() && self.snapshots.as_ref().is_some_and(is_due)
+    }
+
+    fn caught_up(&mut self) {
+        if let Some(caught_up) = self.caught_up.take() {
+            // The start may have failed.
+            caught_up.send(()).ok();
+        }
+    }
+}
+
+impl SnapshotWriter {
+    /// `last`: the time of the newest snapshot that there is.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses a thread.
+    pub(super) fn start(store: SnapshotStore, every_us: Micros, last: Micros) -> io::Result<Self> {
+        let (queue, waiting) = mpsc::sync_channel::<(LogPosition, SavedState)>(1);
+        let thread = supervisor::thread("snapshots", Lifetime::UntilStop, move || {
+            while let Ok((position, state)) = waiting.recv() {
+                write_snapshot(&store, position, &state);
+            }
+        })?;
+        Ok(Self { queue, thread, every_us, last })
+    }
+}
+
+/// Writes a snapshot. A failure is logged: the one before is still there.
+pub(super) fn write_snapshot(store: &SnapshotStore, position: LogPosition, state: &[u8]) {
+    if let Err(error) = store.write(position, SNAPSHOT_FORMAT, state) {
+        warn!(error = &error as &dyn std::error::Error, "cannot write a snapshot of the state");
+    }
 }

@@ -2,6 +2,7 @@
 //! sources.
 
 use std::{
+    collections::BTreeSet,
     convert::Infallible,
     future,
     iter::Peekable,
@@ -10,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use fanout::Fanout;
+use fanout::{Fanout, Micros};
 use ingest::{
     recording::{self, OpenError, Recording},
     source::{ReportSender, SourceMessage},
@@ -33,10 +34,11 @@ use base::{
 };
 use history::{archive::Archive, reader::Reader};
 use hub::{
-    Hub,
+    HubInput,
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
     load_source::LoadSource,
-    pipeline::HubHandle,
+    pipeline::{HubHandle, Startup},
+    push,
     sources::{
         Playback, PlaybackPace,
         follow::{self, SourceFuture},
@@ -83,33 +85,76 @@ enum SourceSteps {
 }
 
 pub(super) fn announce(
-    hub: &mut Hub,
+    startup: &mut Startup,
     demo: Option<DemoRun>,
     mode: &RunMode,
     recordings: Vec<OpenRecording>,
-) -> Vec<PlayedSource> {
-    let demo = demo.map(|run| {
-        let number = hub.source("simulator".into(), "simulator", SourcePolicy::default());
+) -> Result<Vec<PlayedSource>, AppError> {
+    let (policy, mut sources) = (SourcePolicy::default(), Vec::new());
+    if let Some(run) = demo {
+        let number = startup.source(&"simulator".into(), "simulator", policy, Micros::MIN)?;
+        // What the log has of these days is not played again.
+        let played = startup.hub().sources()[number.0].messages;
         let mut days = run.days().peekable();
-        demo::play_past(&mut days, hub, number, now());
-        PlayedSource { number, steps: SourceSteps::Demo(days) }
+        for _ in 0..played {
+            days.next();
+        }
+        if played == 0 {
+            demo::play_past(&mut days, startup, number, now())?;
+        }
+        sources.push(PlayedSource { number, steps: SourceSteps::Demo(days) });
+    }
+    if let RunMode::Load(load) = mode {
+        let (steady, now) = (LoadSource::new(*load), now());
+        let source = startup.source(&"steady".into(), "steady", policy, now)?;
+        for mut batch in steady.introductions(now) {
+            startup.hub().ids().number_batch(&mut batch);
+            let errors =
+                startup.take(HubInput::Batch { source, batch, received: now, now }, now)?;
+            debug_assert_eq!(errors, [], "every match is introduced, and there is room for it");
+        }
+        sources.push(PlayedSource { number: source, steps: SourceSteps::Steady(steady) });
+    }
+    for recording in recordings {
+        let (name, now) = (recording.recording.name().clone(), now());
+        let kind = recording.recording.format().as_str();
+        let is_known = startup.hub().source_number(&name, kind).is_some();
+        let number = startup.source(&name, kind, policy, now)?;
+        if is_known {
+            // It is played from its beginning again.
+            startup.take(HubInput::Restarted { source: number, now }, now)?;
+            let health = Health { feed: FeedState::Live, why: None };
+            startup.take(HubInput::Health { source: number, health, now }, now)?;
+        }
+        sources.push(PlayedSource { number, steps: SourceSteps::Recording(Box::new(recording)) });
+    }
+    Ok(sources)
+}
+
+/// Why a source of an earlier process is down.
+const GONE: &str = "it is not configured";
+
+/// Drops what sources of an earlier process told that this one does not have. Pushing sources come back by
+/// themselves.
+pub(super) fn retire_others(
+    startup: &mut Startup,
+    played: &[PlayedSource],
+    live: &[LiveSource],
+) -> Result<(), AppError> {
+    let ours: BTreeSet<usize> =
+        played.iter().map(|it| it.number.0).chain(live.iter().map(|it| it.number.0)).collect();
+    let sources = startup.hub().sources().iter().enumerate();
+    let others = sources.filter(|(number, source)| {
+        !ours.contains(number) && source.kind != push::KIND && source.why.as_deref() != Some(GONE)
     });
-    let steady = if let RunMode::Load(load) = mode { Some(LoadSource::new(*load)) } else { None };
-    let steady = steady.map(|steady| {
-        let number = hub.source("steady".into(), "steady", SourcePolicy::default());
-        steady.introduce(hub, number, now());
-        PlayedSource { number, steps: SourceSteps::Steady(steady) }
-    });
-    let recordings: Vec<PlayedSource> = recordings
-        .into_iter()
-        .map(|recording| {
-            let name = recording.recording.name().clone();
-            let number =
-                hub.source(name, recording.recording.format().as_str(), SourcePolicy::default());
-            PlayedSource { number, steps: SourceSteps::Recording(Box::new(recording)) }
-        })
-        .collect();
-    demo.into_iter().chain(steady).chain(recordings).collect()
+    let others: Vec<SourceNumber> = others.map(|(number, _)| SourceNumber(number)).collect();
+    for source in others {
+        let now = now();
+        startup.take(HubInput::Restarted { source, now }, now)?;
+        let health = Health { feed: FeedState::Down, why: Some(GONE.into()) };
+        startup.take(HubInput::Health { source, health, now }, now)?;
+    }
+    Ok(())
 }
 
 /// Starts to archive the demo's past and programme, if the settings enable it.
@@ -137,7 +182,7 @@ pub(super) struct LiveSource {
 
 /// Registers the live sources of the settings. Each begins as not yet connected.
 pub(super) fn announce_live(
-    hub: &mut Hub,
+    startup: &mut Startup,
     config: &Config,
     mode: &RunMode,
 ) -> Result<Vec<LiveSource>, AppError> {
@@ -151,10 +196,10 @@ pub(super) fn announce_live(
         let outlet = ReportSender::new(Arc::clone(&name), tx, now);
         let following = follow::follow(source, outlet)
             .map_err(|error| AppError::Source { name: source.name.clone(), source: error })?;
-        let number =
-            hub.source(Arc::clone(&name), source.kind.as_str(), follow::source_policy(source));
-        let connecting = Health { feed: FeedState::Recovering, why: Some("it connects".into()) };
-        hub.set_source_health(number, &connecting, now(), &mut Vec::new());
+        let (now, policy) = (now(), follow::source_policy(source));
+        let number = startup.source(&name, source.kind.as_str(), policy, now)?;
+        let health = Health { feed: FeedState::Recovering, why: Some("it connects".into()) };
+        startup.take(HubInput::Health { source: number, health, now }, now)?;
         live.push(LiveSource { name, number, following, messages });
     }
     Ok(live)

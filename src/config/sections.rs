@@ -1,4 +1,4 @@
-//! `[demo]`, `[bench]` and `[log]`: settings of the program itself.
+//! `[demo]`, `[bench]` and `[logging]`: settings of the program itself.
 //!
 //! The settings of every other part are in its crate. `matchwire.toml.example` lists them all; a test keeps
 //! the two in step.
@@ -50,10 +50,10 @@ impl Default for BenchConfig {
     }
 }
 
-/// `[log]`: what is logged, and how.
+/// `[logging]`: what is written to standard error, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct LogConfig {
+pub struct LoggingConfig {
     /// `text` for people or `json` for programs, one line per event. Default `text`.
     pub format: LogFormat,
     /// Log levels, such as `info` or `warn,matchwire=debug`. Default `info`. `debug` reduces
@@ -61,7 +61,7 @@ pub struct LogConfig {
     pub filter: String,
 }
 
-impl Default for LogConfig {
+impl Default for LoggingConfig {
     fn default() -> Self {
         Self { format: LogFormat::Text, filter: "info".to_owned() }
     }

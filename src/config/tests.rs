@@ -98,7 +98,7 @@ fn invalid_values_are_refused_with_their_location() {
     check_refused("", &[("MATCHWIRE_HUB_TAIL_MS", "1s")], &["HUB_TAIL_MS must be a whole number"]);
     check_refused("", &[("MATCHWIRE_DEMO_ENABLED", "1")], &["DEMO_ENABLED must be true or false"]);
     check_refused("", &[("MATCHWIRE_SERVER_LISTEN", "here")], &["environment", "listen"]);
-    check_refused("", &[("MATCHWIRE_LOG_FORMAT", "xml")], &["environment", "`xml`", "`json`"]);
+    check_refused("", &[("MATCHWIRE_LOGGING_FORMAT", "xml")], &["environment", "`xml`", "`json`"]);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn steady_load_listens_on_loopback_only() {
 #[test]
 fn pepper_is_read_and_never_shown() {
     let file = "[accounts]\npepper = \"12345-secret\"\n";
-    let config = load(file, &[("MATCHWIRE_LOG_FILTER", "warn")], &Flags::default()).unwrap();
+    let config = load(file, &[("MATCHWIRE_LOGGING_FILTER", "warn")], &Flags::default()).unwrap();
     assert_eq!(config.accounts.pepper.expose(), Some("12345-secret"));
     assert!(!format!("{config:?}").contains("12345"));
     assert!(!format!("{:?}", Table::try_from(&config)).contains("12345"));

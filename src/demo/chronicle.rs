@@ -43,7 +43,8 @@ const NOTICE_US: Micros = DAY_US / 6;
 
 /// Matches per batch of generation and writing: enough for an efficient transaction, and few enough
 /// that other writers do not wait.
-const TOGETHER: usize = 48;
+/// Two batches are in memory at a time, and what stays of each is scattered among what does not.
+const TOGETHER: usize = 16;
 
 /// The progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -246,7 +247,7 @@ impl Chronicle {
             records.retain(|record| self.reader.get(record.brief.id).is_none());
             // Public ids must be stored before the records that use them.
             self.ids.flush().await?;
-            self.archive.put(&records, now()).await?;
+            self.archive.put_once(&records, now()).await?;
             count += records.len();
         }
         Ok(count)
@@ -261,11 +262,7 @@ fn records(
     ids: &PublicIds,
 ) -> Vec<Arc<MatchRecord>> {
     let epochs = Epochs { matches: Epoch(0), feeds: Epoch(0) };
-    let mut hub =
-        Hub::new(settings, epochs, Identity::new(StoredDecisions::default())).with_ids(ids.clone());
-    let source = hub.source("simulator".into(), "simulator", SourcePolicy::default());
     let (mut changes, mut records) = (Vec::new(), Vec::with_capacity(matches.len()));
-    let mut live = LiveRecords::default();
     for planned in matches {
         let batches = match scope {
             RecordScope::Result | RecordScope::ResultUntil(_) => planned.result(),
@@ -278,6 +275,10 @@ fn records(
         {
             continue;
         }
+        // One for each match, so that its state is freed before the next one.
+        let identity = Identity::new(StoredDecisions::default());
+        let mut hub = Hub::new(settings, epochs, identity).with_ids(ids.clone());
+        let source = hub.source("simulator".into(), "simulator", SourcePolicy::default());
         let mut last = Micros::MIN;
         for Timed { clock_us, mut batch } in batches {
             ids.number_batch(&mut batch);
@@ -286,7 +287,7 @@ fn records(
             changes.clear();
             last = clock_us;
         }
-        records.extend(live.apply(hub.take_changed(last)).records);
+        records.extend(LiveRecords::default().apply(hub.take_changed(last)).records);
     }
     records
 }

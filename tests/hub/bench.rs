@@ -9,12 +9,14 @@ use fanout::{
     channel::Rate,
 };
 use hub::{
-    ApplyError, Epochs, Hub, HubSettings,
+    ApplyError, Epochs, Hub, HubInput, HubSettings,
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
     identity::NumberedOrder,
     sequence::TailWindow,
+    turn::{self, Turn},
 };
 use ingest::event::Batch;
+use log::record::Record;
 use serde_json::Value;
 
 use crate::json::{difference, merge, parse};
@@ -27,6 +29,8 @@ pub(crate) struct Bench {
     pub(crate) readers: BTreeMap<String, Reader>,
     /// The epochs that channels of a name have had.
     epochs: BTreeMap<String, Vec<String>>,
+    /// What the hub was told and what it published.
+    log: Vec<Record>,
 }
 
 /// One channel, as a reader holds it who follows it from its first change.
@@ -48,19 +52,58 @@ pub(crate) const SETTINGS: HubSettings = HubSettings {
     hold_us: 10_000_000,
 };
 
+fn hub(settings: HubSettings) -> Hub {
+    let epochs = Epochs { matches: Epoch(7), feeds: Epoch(8) };
+    Hub::new(settings, epochs, hub::identity::Identity::default())
+}
+
 /// Some moment, in UTC microseconds.
 pub(crate) const START: Micros = 1_788_220_800_000_000;
 
 impl Bench {
     pub(crate) fn new(settings: HubSettings) -> Self {
-        let mut hub = Hub::new(
-            settings,
-            Epochs { matches: Epoch(7), feeds: Epoch(8) },
-            hub::identity::Identity::default(),
-        );
+        let mut hub = hub(settings);
         let source = hub.source("test".into(), "simulator", SourcePolicy::default());
         let (readers, epochs) = (BTreeMap::new(), BTreeMap::new());
-        Self { hub, source, now: START, readers, epochs }
+        Self { hub, source, now: START, readers, epochs, log: Vec::new() }
+    }
+
+    /// Applies an input, in a turn of its own, and reads what it changed.
+    fn take(&mut self, input: HubInput) -> (Vec<Change>, Vec<ApplyError>) {
+        let mut changes = Vec::new();
+        let errors = self.hub.take(&input, &mut changes);
+        changes.iter().for_each(|change| self.read(change));
+        let turn = Turn { at: self.now, inputs: vec![input], changes };
+        self.log.push(turn.record(self.log.len() as u64 + 1));
+        (turn.changes, errors)
+    }
+
+    /// Registers another source.
+    pub(crate) fn source(
+        &mut self,
+        name: &str,
+        kind: &'static str,
+        policy: SourcePolicy,
+    ) -> SourceNumber {
+        self.take(HubInput::Source { name: name.into(), kind, policy });
+        self.hub.source_number(name, kind).expect("it was registered above")
+    }
+
+    /// Another hub, which gets the inputs from the log of this one, must publish the same.
+    pub(crate) fn check_log(&self) {
+        let mut hub = hub(self.hub.settings());
+        hub.source("test".into(), "simulator", SourcePolicy::default());
+        for record in &self.log {
+            let mut changes = Vec::new();
+            for input in turn::inputs(record).expect("inputs can be read as they were written") {
+                hub.take(&input, &mut changes);
+            }
+            let outputs = turn::outputs(&changes);
+            for (ours, logged) in outputs.iter().zip(&record.outputs) {
+                assert_eq!(ours, logged, "record {}", record.number);
+            }
+            assert_eq!(outputs.len(), record.outputs.len(), "record {}", record.number);
+        }
     }
 
     /// Applies a batch; returns its publications and the facts that could not be applied.
@@ -74,67 +117,52 @@ impl Bench {
         batch: &Batch,
     ) -> (Vec<Change>, Vec<ApplyError>) {
         self.now += 1_000;
-        let mut changes = Vec::new();
-        let errors = self.hub.apply(source, batch, self.now - 100, self.now, &mut changes);
-        changes.iter().for_each(|change| self.read(change));
-        (changes, errors)
+        let (batch, now) = (batch.clone(), self.now);
+        self.take(HubInput::Batch { source, batch, received: now - 100, now })
     }
 
     /// Does what is due at this time, and ends the source if it has ended.
     pub(crate) fn tick(&mut self, ended: bool) {
         self.now += 1_000_000;
-        let mut changes = Vec::new();
-        if ended {
-            self.hub.end_source(self.source, self.now, &mut changes);
-        } else {
-            self.hub.tick(self.now, &mut changes);
-        }
-        changes.iter().for_each(|change| self.read(change));
+        let (source, now) = (self.source, self.now);
+        self.take(match ended {
+            true => HubInput::Ended { source, now },
+            false => HubInput::Tick { now },
+        });
     }
 
     /// A source reports its state.
     pub(crate) fn health(&mut self, source: SourceNumber, feed: FeedState) -> Vec<Change> {
         self.now += 1_000;
-        let mut changes = Vec::new();
-        let health = Health { feed, why: None };
-        self.hub.set_source_health(source, &health, self.now, &mut changes);
-        changes.iter().for_each(|change| self.read(change));
-        changes
+        let (health, now) = (Health { feed, why: None }, self.now);
+        self.take(HubInput::Health { source, health, now }).0
     }
 
     /// The operator gives an order about matches.
     pub(crate) fn order(&mut self, order: &NumberedOrder) {
-        let mut changes = Vec::new();
-        self.hub.apply_order(order, self.now, &mut changes);
-        changes.iter().for_each(|change| self.read(change));
+        self.take(HubInput::Order { order: order.clone(), now: self.now });
     }
 
     /// A source restarts.
     pub(crate) fn restart(&mut self, source: SourceNumber) {
-        let mut changes = Vec::new();
-        self.hub.restart_source(source, self.now, &mut changes);
-        changes.iter().for_each(|change| self.read(change));
+        self.take(HubInput::Restarted { source, now: self.now });
     }
 
     /// A source is alive and has nothing to report.
     pub(crate) fn sign_of_life(&mut self, source: SourceNumber) {
-        let mut changes = Vec::new();
-        self.hub.note_sign_of_life(source, self.now, self.now, &mut changes);
-        changes.iter().for_each(|change| self.read(change));
+        self.take(HubInput::Alive { source, received: self.now, now: self.now });
     }
 
     /// This much time passes in silence.
     pub(crate) fn silence(&mut self, us: Micros) {
         self.now += us;
-        let mut changes = Vec::new();
-        self.hub.check_feeds(self.now, &mut changes);
-        changes.iter().for_each(|change| self.read(change));
+        self.take(HubInput::CheckFeeds { now: self.now });
     }
 
     /// The clock jumps forward by this much.
     pub(crate) fn jump(&mut self, us: Micros) {
         self.now += us;
-        self.hub.clock_jumped(us, self.now);
+        self.take(HubInput::ClockJumped { by: us, now: self.now });
     }
 
     /// The document of a channel.

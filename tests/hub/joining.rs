@@ -96,7 +96,7 @@ fn batch(events: impl IntoIterator<Item = Event>) -> Batch {
 }
 
 fn second(bench: &mut Bench) -> SourceNumber {
-    bench.hub.source("second".into(), "football-data-couk", SourcePolicy::default())
+    bench.source("second", "football-data-couk", SourcePolicy::default())
 }
 
 fn order(bench: &mut Bench, number: i64, order: MatchOrder) {
@@ -127,6 +127,7 @@ fn identical_matches_are_joined_from_the_start() {
     let consensus = bench.data(&format!("{name}/odds"));
     assert_eq!(consensus["markets"]["match_winner"]["selections"]["home"]["bookmakers"], 2);
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn sides_keep_their_ids_when_a_better_source_joins() {
     let mut bench = Bench::new(SETTINGS);
     let ranks = Ranks(FactKind::ALL.map(|_| Ranks::DEFAULT + 1));
     let policy = SourcePolicy { ranks, ..SourcePolicy::default() };
-    let csv = bench.hub.source("second".into(), "football-data-couk", policy);
+    let csv = bench.source("second", "football-data-couk", policy);
     bench.apply(&batch([BETFAIR.fixture()]));
     let name = format!("football/{}", BETFAIR.own());
     let before = ["home", "away"].map(|side| bench.data(&name)[side]["id"].clone());
@@ -144,6 +145,7 @@ fn sides_keep_their_ids_when_a_better_source_joins() {
     assert_eq!(data["away"]["name"], "Manchester City", "as the better source has it");
     assert_eq!(["home", "away"].map(|side| data[side]["id"].clone()), before);
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -168,6 +170,7 @@ fn player_1_of_one_is_player_2_of_another() {
     assert_eq!(selections["p1"]["best"], "betfair");
     assert_eq!(selections["p2"]["best"], "bet365");
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -191,6 +194,7 @@ fn match_that_is_named_later_merges_with_all_its_facts() {
     assert_eq!(book["markets"]["m"]["selections"]["a"]["price"], "2");
     assert!(!bench.readers.contains_key(&format!("football/{}", CSV.own())));
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -216,6 +220,7 @@ fn operator_splits_and_joins_and_nothing_is_lost() {
     bench.apply_from(csv, &batch(CSV.score(4, 2)));
     assert_eq!(bench.data(&one)["score"], json!({ "home": 4, "away": 2 }));
     bench.check_images();
+    bench.check_log();
 }
 
 /// A goal is published only once the leading score includes it, no matter which source reports it.
@@ -246,4 +251,5 @@ fn goals_of_one_source_wait_for_the_score_of_another() {
     bench.apply(&batch(BETFAIR.score(2, 1)));
     assert_eq!(shown(&bench), 2, "it is not 0-9");
     bench.check_images();
+    bench.check_log();
 }

@@ -8,7 +8,7 @@ use fanout::{
     encode::payload,
 };
 use hub::{
-    Epochs, Hub,
+    Epochs, Hub, HubInput,
     dialect::live::protocol::EventChannel,
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
 };
@@ -64,6 +64,9 @@ impl LegacyClient {
         while self.now < until {
             self.now += 250_000;
             let mut changes = Vec::new();
+            for id in self.hub.idle_legacy(self.now) {
+                self.hub.take(&HubInput::CloseLegacy { id }, &mut changes);
+            }
             self.hub.tick(self.now, &mut changes);
             self.read(&changes);
         }

@@ -91,6 +91,7 @@ fn check(file: &str, batches_max: usize) {
     bench.tick(true);
     bench.check_images();
     bench.check_some_resumes(20_000);
+    bench.check_log();
 }
 
 /// A file of the shared recordings; `None`, with a message, if they are missing.

@@ -72,16 +72,18 @@ fn ended_match_is_evicted_and_comes_back_under_another_epoch() {
     bench.apply(&at(12, &[fixture(1)]));
     assert!(has(&bench, 1));
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
 fn match_is_evicted_by_the_clock_of_its_source() {
     let mut bench = Bench::new(SHORT);
-    let later = bench.hub.source("years later".into(), "betfair-stream", SourcePolicy::default());
+    let later = bench.source("years later", "betfair-stream", SourcePolicy::default());
     bench.apply(&at(0, &[fixture(1), status(1, FootballStatus::Finished)]));
     bench.apply_from(later, &at(5_000_000, &[fixture(2)]));
     assert!(has(&bench, 1) && has(&bench, 2));
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -97,6 +99,7 @@ fn match_goes_on_when_a_market_opens_after_all_closed() {
     bench.apply(&at(42, &[fixture(2)]));
     assert!(!has(&bench, 1));
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -113,6 +116,7 @@ fn new_match_replaces_the_first_that_ended() {
     assert_eq!(errors, [ApplyError::UnknownMatch(Id(1))]);
     assert!(!has(&bench, 1) && has(&bench, 2) && has(&bench, 3));
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -136,7 +140,7 @@ fn market_and_readers_keep_the_same_last_transitions() {
 fn source_with_most_matches_makes_room_for_others() {
     let settings = HubSettings { matches_max: 4, matches_max_per_source: 3, ..SETTINGS };
     let mut bench = Bench::new(settings);
-    let other = bench.hub.source("other".into(), "push", SourcePolicy::default());
+    let other = bench.source("other", "push", SourcePolicy::default());
     let over = |id| status(id, FootballStatus::Finished);
     bench.apply_from(other, &at(0, &[fixture(9), over(9)]));
     bench.apply(&at(1, &[fixture(1), fixture(2), fixture(3)]));
@@ -154,4 +158,5 @@ fn source_with_most_matches_makes_room_for_others() {
     assert!(!has(&bench, 3) && has(&bench, 8), "the greedy source stayed");
     assert!(has(&bench, 9), "the source with fewer matches gave one up");
     bench.check_images();
+    bench.check_log();
 }

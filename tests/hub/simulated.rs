@@ -28,6 +28,7 @@ fn first_minutes_hold_the_properties() {
         }
         bench.check_images();
         bench.check_some_resumes(20_000);
+        bench.check_log();
     }
 }
 
@@ -53,6 +54,7 @@ fn final_documents_match_the_simulated_truth() {
             }
         }
         bench.check_images();
+        bench.check_log();
         matches.iter().for_each(|truth| check(&bench, truth));
     }
 }

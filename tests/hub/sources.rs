@@ -87,7 +87,7 @@ fn ranked(ranks: u8) -> SourcePolicy {
 }
 
 fn second_source(bench: &mut Bench, policy: SourcePolicy) -> SourceNumber {
-    bench.hub.source("second".into(), "push", policy)
+    bench.source("second", "push", policy)
 }
 
 fn kinds(bench: &Bench, channel: &str) -> Vec<String> {
@@ -112,6 +112,7 @@ fn same_goal_of_two_sources_is_published_once() {
     bench.apply(&at(4, &[score(2, 0), goal("g2", 39)]));
     assert_eq!(kinds(&bench, MATCH), ["goal g1", "goal g2"]);
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -130,6 +131,7 @@ fn second_source_takes_over_when_the_first_is_down() {
     assert_eq!(kinds(&bench, MATCH), ["goal g1", "goal b", "retract retract-g1"]);
     assert_eq!(bench.data(MATCH)["score"]["home"], 1);
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -145,6 +147,7 @@ fn takeover_by_a_source_that_is_behind_keeps_the_score() {
     bench.apply_from(second, &at(3, &[score(1, 0)]));
     assert_eq!(kinds(&bench, MATCH), ["correct correct-score-1"]);
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -160,6 +163,7 @@ fn higher_rank_leads_from_its_first_message() {
     bench.apply(&at(3, &[score(2, 1)]));
     assert_eq!(bench.data(MATCH)["score"], json!({ "home": 2, "away": 1 }));
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -178,6 +182,7 @@ fn falling_score_is_announced_and_a_late_one_is_ignored() {
     });
     assert_eq!(events, [expected]);
     bench.check_images();
+    bench.check_log();
 }
 
 fn with_book(bench: &mut Bench, source: SourceNumber, second: Micros) {
@@ -217,6 +222,7 @@ fn absurd_price_is_left_out_of_the_consensus() {
     let consensus = bench.data(CONSENSUS).to_string();
     assert!(consensus.contains("3.4") && !consensus.contains("79228"), "{consensus}");
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -245,6 +251,7 @@ fn silent_source_is_late_and_its_books_are_held_until_it_is_complete_again() {
     assert_eq!(kinds(&bench, BOOK), expected);
     assert_eq!(bench.readers[BOOK].events()[1]["why"], "feed");
     bench.check_images();
+    bench.check_log();
 }
 
 /// No source was silent while the clock jumped.
@@ -281,6 +288,7 @@ fn silent_source_is_live_with_its_next_message() {
     let holds = ["suspend hold-1", "resume lift-1", "suspend hold-2", "resume lift-2"];
     assert_eq!(kinds(&bench, BOOK)[1..], holds);
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -306,6 +314,7 @@ fn source_of_complete_messages_recovers_with_the_next_one() {
     bench.apply_from(source, &then(3, &[prices("betfair", [210, 330, 400])]));
     assert_eq!(bench.data(BOOK)["suspended"], false);
     bench.check_images();
+    bench.check_log();
 }
 
 /// The change that a channel made among those of one batch.
@@ -340,6 +349,7 @@ fn check_hold(kind: IncidentKind, why: Option<&str>) {
     bench.apply_from(book, &then(70, &[prices("betfair", [150, 440, 610])]));
     assert_eq!(bench.data(BOOK)["suspended"], false, "{kind:?}");
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -372,6 +382,7 @@ fn book_suspended_by_its_source_is_not_held_and_reopens_itself() {
     let expected = ["suspend hold-1", "suspend m:4", "resume m:5", "resume lift-1"];
     assert_eq!(kinds(&bench, BOOK)[3..], expected);
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -410,6 +421,7 @@ fn another_source_of_a_book_takes_over_under_another_epoch() {
     assert_eq!(consensus["home"]["price"], "3");
     assert_eq!(consensus["draw"]["price"], Value::Null, "no bookmaker offers it now");
     bench.check_images();
+    bench.check_log();
 }
 
 #[test]
@@ -424,6 +436,7 @@ fn one_source_of_two_restarts_and_the_match_stays() {
     with_book(&mut bench, second, 1);
     assert!(bench.readers.contains_key(BOOK));
     bench.check_images();
+    bench.check_log();
 }
 
 #[derive(Debug, Clone)]

@@ -185,7 +185,7 @@ async fn password_of_the_database_is_shown_nowhere() {
     {
         let nowhere = "postgres://me:s3cret-word@127.0.0.1:1/db?password=s3cret-too";
         let mut command = program();
-        let output = command.args(arguments).arg(nowhere).env("MATCHWIRE_LOG_FILTER", "trace");
+        let output = command.args(arguments).arg(nowhere).env("MATCHWIRE_LOGGING_FILTER", "trace");
         let output = output.env("MATCHWIRE_DATABASE_ACQUIRE_MS", "100").output().expect("it runs");
         let said = format!("{output:?}");
         assert_eq!(output.status.code(), Some(1), "{said}");

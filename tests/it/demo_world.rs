@@ -77,7 +77,7 @@ async fn database_has_a_past_and_a_future_and_a_restart_adds_nothing() {
 }
 
 /// Before the demo's own days, all teams of a league have played equally often: rounds are
-/// complete. Since then each has played at most twice more.
+/// complete. Since then each has played at most twice more, and in one league the round before may still be in play.
 async fn check_tables(pool: &AnyPool) {
     let rows = sqlx::query(
         "SELECT brief FROM archive_matches WHERE sport = 'football' AND status = 'finished'",
@@ -109,7 +109,7 @@ async fn check_tables(pool: &AnyPool) {
     let whole = rounds.values().filter(is_whole).count() as u32;
     for table in tables.values().filter(|_| whole > 0) {
         assert_eq!(table.len(), 22);
-        let is_fair = |played: &u32| (whole..=whole + 2).contains(played);
+        let is_fair = |played: &u32| (whole..=whole + 3).contains(played);
         assert!(table.values().all(is_fair), "{whole} rounds are whole: {table:?}");
     }
 }

@@ -41,6 +41,7 @@ mod push;
 mod quarantine;
 mod rates;
 mod replay;
+mod replays;
 mod rest;
 mod resume;
 mod schema;

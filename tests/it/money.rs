@@ -50,7 +50,7 @@ const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 /// are checked at once; and minimal logging.
 const SETTINGS: [Setting; 8] = [
     QUIET,
-    ("LOG_FILTER", "warn"),
+    ("LOGGING_FILTER", "warn"),
     ("ACCOUNTS_PASSWORD_MEMORY_KIB", "64"),
     ("ACCOUNTS_PASSWORD_PASSES", "1"),
     ("LIMITS_LOG_INS_PER_HOUR_BY_ADDRESS", "0"),

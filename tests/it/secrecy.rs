@@ -152,10 +152,17 @@ async fn keys_appear_in_no_output() {
     let printed = hub.printed();
     assert!(printed.contains("DEBUG"), "nothing was logged, so nothing was shown: {printed}");
     let mut places = vec![("what was printed".to_owned(), printed), ("an answer".to_owned(), seen)];
-    for entry in fs::read_dir(folder.path()).expect("the folder") {
-        let path = entry.expect("an entry").path();
-        let bytes = fs::read(&path).expect("a file");
-        places.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
+    let mut folders = vec![folder.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let bytes = fs::read(&path).expect("a file");
+            places.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
+        }
     }
     let files = places.iter().filter(|(name, _)| name.contains("hub.db")).count();
     assert!(files >= 2, "the database or the quarantine is missing");

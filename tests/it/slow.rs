@@ -133,8 +133,9 @@ async fn slow_reader_with_close_is_closed() {
 
 #[tokio::test]
 async fn stalled_reader_is_closed() {
-    // Events are never merged: these are more than the network buffers.
-    let lines = Market { event: 30 }.busy(20_000, 1);
+    // Events are never merged. These are more than the network buffers, and the tail holds them all: an
+    // image in their place would fit.
+    let lines = Market { event: 30 }.busy(12_000, 1);
     let (hub, key) = hub_with(&lines, &[("FANOUT_STALL_MS", "100")]);
     let mut slow = idle(&hub, &key, "merge").await;
     hub.until_counted(r#"matchwire_closes_total{reason="slow"}"#).await;

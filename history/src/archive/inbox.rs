@@ -11,7 +11,7 @@ use base::Micros;
 use tokio::sync::watch;
 
 use super::{Archive, ArchiveWorker};
-use crate::{config::ArchiveConfig, reader::Reader};
+use crate::{config::ArchiveConfig, reader::Reader, write_progress::WriteProgress};
 use record::{Key, MatchRecord};
 
 /// The sending side of the write queue. When it is dropped, the [`ArchiveWorker`] writes the rest
@@ -28,6 +28,7 @@ pub struct Inbox {
 #[derive(Debug, Clone, Default)]
 pub(super) struct WriteQueue {
     pending: Arc<Mutex<PendingWrites>>,
+    pub(super) progress: WriteProgress,
 }
 
 /// Pending writes.
@@ -64,6 +65,13 @@ impl Inbox {
             pending.records.insert(record.brief.id, Arc::clone(record));
         }
         pending.since.get_or_insert(now);
+        self.queue.progress.add();
+    }
+
+    /// How much of what was put is in the archive.
+    #[must_use]
+    pub fn progress(&self) -> WriteProgress {
+        self.queue.progress.clone()
     }
 }
 

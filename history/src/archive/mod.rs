@@ -107,6 +107,25 @@ impl Archive {
         self.keep(records, now).await.map(|_| ())
     }
 
+    /// Like [`Self::put`], for matches that are not reported again soon: what was written of them is
+    /// not cached, unless it was before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::put`].
+    pub async fn put_once(
+        &self,
+        records: &[Arc<MatchRecord>],
+        now: Micros,
+    ) -> Result<(), sqlx::Error> {
+        let mut cache = self.inner.cache.lock().await;
+        let ids = records.iter().map(|record| record.brief.id);
+        let new: Vec<_> = ids.filter(|id| !cache.knows(*id)).collect();
+        let written = self.keep_in(&mut cache, records, now).await;
+        new.iter().for_each(|id| cache.forget(*id));
+        written.map(|_| ())
+    }
+
     /// Makes unknown entities of these records available before they are written: a list with a
     /// match in play must not name a league that cannot be requested.
     pub(crate) fn announce(&self, records: &[Arc<MatchRecord>]) {
@@ -144,12 +163,21 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        let records = in_order(records);
         let mut cache = self.inner.cache.lock().await;
+        self.keep_in(&mut cache, records, now).await
+    }
+
+    async fn keep_in(
+        &self,
+        cache: &mut WriteCache,
+        records: &[Arc<MatchRecord>],
+        now: Micros,
+    ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
+        let records = in_order(records);
         let ids = records.iter().map(|record| record.brief.id);
-        let earlier = self.learn(&mut cache, ids).await?;
+        let earlier = self.learn(cache, ids).await?;
         let whole = cache.completed(&records);
-        if let Err(error) = self.write(&mut cache, &whole, now).await {
+        if let Err(error) = self.write(cache, &whole, now).await {
             // They count as reported for the first time again.
             records.iter().for_each(|record| cache.forget(record.brief.id));
             return Err(error);

@@ -16,8 +16,8 @@ const WRITE_EVERY: Duration = Duration::from_secs(1);
 /// The capacity of a board.
 const RESTORED_MAX: i64 = 20_000;
 
-/// Restores the stored signals to the board. Signals that were active when the hub stopped ended
-/// then.
+/// Restores the stored signals to the board. Those that the hub does not continue are ended by
+/// [`SignalBoard::end_all_but`].
 ///
 /// # Errors
 ///
@@ -33,12 +33,7 @@ pub async fn restore(database: &Database, board: &SignalBoard) -> Result<(), sql
     let mut stored = stored.fetch_all(database.pool()).await?;
     // Older ones, from before ids were public ids, are skipped.
     stored.retain(|record| record.id <= u64::from(NUMBERS_MAX));
-    let (ended, cut_off): (Vec<_>, Vec<_>) =
-        stored.into_iter().partition(|record| record.ended.is_some());
-    board.restore(&ended.into_iter().map(Arc::new).collect::<Vec<_>>());
-    let cut_off = cut_off.into_iter();
-    let cut_off = cut_off.map(|it| Arc::new(SignalRecord { ended: Some(it.updated), ..it }));
-    board.put(&cut_off.collect::<Vec<_>>());
+    board.restore(&stored.into_iter().map(Arc::new).collect::<Vec<_>>());
     Ok(())
 }
 
@@ -48,10 +43,14 @@ pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Re
     loop {
         let stop = stopped.wait_for(|stop| *stop);
         let is_last = tokio::time::timeout(WRITE_EVERY, stop).await.is_ok();
+        let queued = board.progress().queued();
         let unwritten = board.take_unwritten();
-        if let Err(error) = write(&database, &mut pace, &unwritten).await {
-            warn!(error = &error as &dyn Error, "cannot write signals; will retry");
-            board.not_written(&unwritten);
+        match write(&database, &mut pace, &unwritten).await {
+            Ok(()) => board.progress().mark_written(queued),
+            Err(error) => {
+                warn!(error = &error as &dyn Error, "cannot write signals; will retry");
+                board.not_written(&unwritten);
+            }
         }
         if is_last {
             return;
@@ -73,7 +72,8 @@ async fn write(
                  (id, sport, kind, match_id, strength, began_us, ended_us, about)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
              ON CONFLICT (id) DO UPDATE SET strength = excluded.strength,
-                 ended_us = excluded.ended_us, about = excluded.about",
+                 ended_us = excluded.ended_us, about = excluded.about
+             WHERE archive_signals.ended_us IS NULL OR excluded.ended_us IS NOT NULL",
         )
         .bind(record.digest().0.cast_signed())
         .bind(record.sport.as_str())
@@ -91,6 +91,8 @@ async fn write(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use ingest::event::{Id, Outcome, Sport};
     use rust_decimal::dec;
 
@@ -120,8 +122,47 @@ mod tests {
         Arc::new(SignalRecord { ended, updated: began + 3, ..(*record).clone() })
     }
 
+    /// After a crash, the exports since the last snapshot are applied again.
     #[tokio::test]
-    async fn restored_signals_are_unchanged_and_all_ended() {
+    async fn repeated_exports_neither_double_signals_nor_undo_their_end() {
+        on_each(async |database| {
+            let exports = [
+                vec![arbitrage(10, None)],
+                vec![arbitrage(20, None), arbitrage(10, Some(15))],
+                vec![arbitrage(20, Some(23))],
+            ];
+            let stored = async || -> Vec<SignalRecord> {
+                let about = sqlx::query_scalar::<_, String>(
+                    "SELECT about FROM archive_signals ORDER BY id",
+                );
+                let about = about.fetch_all(database.pool()).await.unwrap();
+                about.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+            };
+            let write = async |exports: &[Vec<Arc<SignalRecord>>]| {
+                let board = SignalBoard::default();
+                for export in exports {
+                    board.put(export);
+                    let unwritten = board.take_unwritten();
+                    write(&database, &mut WriteBudget::default(), &unwritten).await.unwrap();
+                }
+            };
+            write(&exports).await;
+            let expected = stored().await;
+            assert_eq!(expected.len(), 2);
+            assert!(expected.iter().all(|record| record.ended.is_some()));
+            // Each later program starts from an earlier export, and is killed after each export.
+            for from in 0..exports.len() {
+                for to in from..=exports.len() {
+                    write(&exports[from..to]).await;
+                    assert_eq!(stored().await, expected, "{from}..{to}");
+                }
+            }
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn restored_signals_are_unchanged_and_end_unless_the_hub_continues_them() {
         on_each(async |database| {
             let board = SignalBoard::default();
             board.put(&[arbitrage(10, None), arbitrage(20, None)]);
@@ -130,6 +171,9 @@ mod tests {
             write(&database, &mut WriteBudget::default(), &board.take_unwritten()).await.unwrap();
             let restored = SignalBoard::default();
             restore(&database, &restored).await.unwrap();
+            restored.end_all_but(&BTreeSet::from([arbitrage(20, None).id]));
+            assert_eq!(restored.find(|_| true), [arbitrage(20, None), arbitrage(10, Some(15))]);
+            restored.end_all_but(&BTreeSet::new());
             let expected = [arbitrage(20, Some(23)), arbitrage(10, Some(15))];
             assert_eq!(restored.find(|_| true), expected);
         })

@@ -55,6 +55,22 @@ async fn price_has_its_opening_its_last_value_and_its_history() {
 }
 
 #[tokio::test]
+async fn match_that_is_put_once_is_not_cached() {
+    on_each(async |database| {
+        let archive = Archive::open(&database).await.unwrap();
+        let open = Arc::new(record(MATCH, football()));
+        assert!(!open.brief.status.is_over(), "what is over is never cached");
+        archive.put_once(&[Arc::clone(&open)], NOW).await.unwrap();
+        assert!(!archive.inner.cache.lock().await.knows(MATCH));
+        assert!(archive.brief(MATCH).is_some(), "it is in the archive all the same");
+        archive.put(&[Arc::clone(&open)], NOW).await.unwrap();
+        archive.put_once(&[open], NOW).await.unwrap();
+        assert!(archive.inner.cache.lock().await.knows(MATCH), "the hub still reports it");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn prices_beyond_one_statement_are_all_written() {
     on_each(async |database| {
         let archive = Archive::open(&database).await.unwrap();

@@ -70,12 +70,16 @@ impl ArchiveWorker {
     }
 
     pub(super) async fn write(&self) {
+        let queued = self.queue.progress.queued();
         let pending = self.queue.take();
         if let Some(since) = pending.since {
             gauge!("matchwire_archive_waiting_seconds").set(seconds(now() - since));
         }
         match self.try_write(&pending).await {
-            Ok(()) => gauge!("matchwire_archive_waiting_seconds").set(0.0),
+            Ok(()) => {
+                gauge!("matchwire_archive_waiting_seconds").set(0.0);
+                self.queue.progress.mark_written(queued);
+            }
             Err(error) => {
                 counter!("matchwire_archive_failures_total").increment(1);
                 warn!(

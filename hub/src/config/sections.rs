@@ -25,10 +25,6 @@ pub struct HubConfig {
     /// Batches from the feeds that wait for the hub. Default 4096. While the queue is full, feeds
     /// wait.
     pub inbox_batches: usize,
-    /// Removed matches that wait until the archive and readers over HTTP have taken them. Default
-    /// 1024, about 10 KiB of memory each, plus the prices that changed last. While that many wait,
-    /// the hub and its feeds wait too.
-    pub removals_waiting_max: usize,
     /// Public ids that can ever be assigned. Default 20000000, about 30 bytes of memory each.
     /// Entities beyond the limit are dropped and counted.
     pub ids_max: usize,
@@ -43,7 +39,6 @@ impl Default for HubConfig {
             matches_max_per_source: 10_000,
             ended_keep_ms: 7_200_000,
             inbox_batches: 4_096,
-            removals_waiting_max: 1_024,
             ids_max: 20_000_000,
         }
     }

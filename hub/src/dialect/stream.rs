@@ -2,10 +2,11 @@
 
 use std::{io::Write as _, sync::Arc};
 
+use bytes::Bytes;
 use fanout::{ChannelId, Epoch, Seq, channel::Channel, encode::Encode};
 
 use crate::{
-    document::{Node, Object},
+    document::{Node, NotOurs, Object, Reader},
     hub::sequence::{self, Stamp},
     patch::Patch,
 };
@@ -97,6 +98,59 @@ pub fn update(
     out.push(b'}');
 }
 
+/// An `update` frame of one change, whose patch and events have not been read yet.
+#[derive(Debug)]
+pub(crate) struct FramedUpdate {
+    pub(crate) seq: Seq,
+    pub(crate) stamp: Stamp,
+    frame: Bytes,
+    /// The length of what comes before the patch.
+    head: usize,
+}
+
+impl FramedUpdate {
+    /// Reads what comes before the patch. The frame must be of this channel and this change.
+    pub(crate) fn begin(channel: &ChannelId, seq: Seq, frame: Bytes) -> Result<Self, NotOurs> {
+        let mut reader = Reader::new(&frame);
+        let head = reader.take(br#"{"type":"update","ch":""#)
+            && reader.take(channel.as_str().as_bytes())
+            && reader.take(br#"","seq":"#)
+            && reader.int().ok() == i64::try_from(seq).ok()
+            && reader.take(br#","prev":"#)
+            && reader.int().ok() == i64::try_from(seq - 1).ok()
+            && reader.take(br#","at":{"src":"#);
+        if !head {
+            return Err(NotOurs);
+        }
+        let source = if reader.take(b"null") { None } else { Some(reader.int()?) };
+        let received = reader.take(br#","in":"#).then(|| reader.int()).ok_or(NotOurs)??;
+        let published = reader.take(br#","pub":"#).then(|| reader.int()).ok_or(NotOurs)??;
+        if !reader.take(b"}") {
+            return Err(NotOurs);
+        }
+        let head = frame.len() - reader.rest().len();
+        Ok(Self { seq, stamp: Stamp { source, received, published }, frame, head })
+    }
+
+    /// Reads the patch and the events.
+    pub(crate) fn read(&self) -> Result<sequence::Update, NotOurs> {
+        let mut reader = Reader::new(&self.frame[self.head..]);
+        let has_patch = reader.take(br#","patch":"#);
+        let patch = if has_patch { reader.object()? } else { Object::default() };
+        let has_events = reader.take(br#","events":"#);
+        let events = if has_events { reader.list()? } else { Vec::new() };
+        let is_whole = reader.take(b"}") && reader.rest().is_empty();
+        let Self { seq, stamp, .. } = *self;
+        let update = sequence::Update { seq, stamp, patch: patch.into(), events };
+        is_whole.then_some(update).ok_or(NotOurs)
+    }
+
+    /// Bytes of memory, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        size_of::<Self>() + self.frame.len()
+    }
+}
+
 /// The snapshot of a new channel.
 #[derive(Debug)]
 pub struct BaseImageFrame {
@@ -141,4 +195,118 @@ fn at(out: &mut Vec<u8>, stamp: Option<Stamp>) {
 
 fn write(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("writing to memory does not fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use fanout::{Change, channel::Rate};
+    use ingest::{
+        event::Batch,
+        recording::{Limits, Recording, Step},
+    };
+    use simulator::Simulator;
+
+    use super::*;
+    use crate::{
+        hub::{Epochs, Hub, HubSettings, feeds::SourcePolicy, sequence::TailWindow},
+        identity::Identity,
+    };
+
+    const START: i64 = 1_788_220_800_000_000;
+
+    /// Reads each frame of these batches and writes it again; returns their number.
+    fn check(batches: impl Iterator<Item = Batch>) -> usize {
+        let settings = HubSettings {
+            window: TailWindow { bytes: 0, age_us: 0 },
+            matches_max: 10_000,
+            matches_max_per_source: 10_000,
+            ended_keep_us: 1 << 60,
+            stale_after_ms: 15_000,
+            hold_us: 10_000_000,
+        };
+        let epochs = Epochs { matches: Epoch(7), feeds: Epoch(8) };
+        let mut hub = Hub::new(settings, epochs, Identity::default());
+        let source = hub.source("test".into(), "simulator", SourcePolicy::default());
+        let (mut changes, mut frames) = (Vec::new(), 0);
+        for (batch, now) in batches.zip(START..) {
+            hub.apply(source, &batch, now - 1, now, &mut changes);
+            hub.tick(now, &mut changes);
+            for change in changes.drain(..) {
+                let Change::Published(Rate::Each, publication) = change else { continue };
+                let frame = publication.frame();
+                let header = match frame[1] & 0x7f {
+                    126 => 4,
+                    127 => 10,
+                    _ => 2,
+                };
+                let (name, payload) = (&publication.channel.name, frame.slice(header..));
+                let framed = FramedUpdate::begin(name, publication.seq, payload.clone()).unwrap();
+                assert_eq!(Some(framed.stamp.published), publication.published);
+                let sequence::Update { seq, stamp, patch, events } = framed.read().unwrap();
+                let (mut again, prev) = (Vec::new(), publication.prev);
+                let span = SeqRange { channel: name, prev, seq };
+                update(&mut again, &span, stamp, &patch, &events, None);
+                assert_eq!(String::from_utf8_lossy(&again), String::from_utf8_lossy(&payload));
+                frames += 1;
+            }
+        }
+        frames
+    }
+
+    #[test]
+    fn every_frame_of_a_day_is_written_as_it_was_read() {
+        let batches = Simulator::new(11, START).take(8_000).map(|timed| timed.batch);
+        assert!(check(batches) > 8_000);
+    }
+
+    #[test]
+    fn every_frame_of_a_recording_is_written_as_it_was_read() {
+        let feeds = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/feeds"));
+        if !feeds.is_dir() {
+            return database::testing::skipped("shared recordings are not here");
+        }
+        for file in [
+            "betfair-stream/football-200-markets.live.bz2",
+            "betfair-stream/racing-1.241629436.live.jsonl.gz",
+            "wyscout/2058017.events.json.gz",
+            "slam-pointbypoint/2023-usopen-4601.points.csv.gz",
+        ] {
+            let path = feeds.join(file);
+            let recording = Recording::open(&path, &[], START, &Limits::default()).unwrap();
+            let batches = recording.filter_map(|step| match step {
+                Step::Batch(timed) => Some(timed.batch),
+                Step::Refused(_) => None,
+            });
+            assert!(check(batches.take(1_500)) > 100, "{file}");
+        }
+    }
+
+    #[test]
+    fn frames_with_anything_else_are_refused() {
+        let name = ChannelId::new("football/1");
+        let read = |rest: &str| {
+            let head = r#"{"type":"update","ch":"football/1","seq":2,"prev":1,"at":{"src":null,"in":5,"pub":6}"#;
+            let frame = Bytes::from(format!("{head}{rest}"));
+            FramedUpdate::begin(&name, 2, frame).and_then(|framed| framed.read())
+        };
+        for right in [r#","patch":{"a":{"b":"1.90","c":null}}}"#, r#","events":[{"x":-3}]}"#, "}"] {
+            read(right).unwrap();
+        }
+        let deep = format!(r#","patch":{}1{}}}"#, r#"{"a":"#.repeat(40), "}".repeat(40));
+        for wrong in [
+            "",
+            "}}",
+            r#","patch":{"a":1e3}}"#,
+            r#","patch":{"a":01}}"#,
+            r#","patch":{"a" :1}}"#,
+            r#","patch":{"a":"\u0041"}}"#,
+            r#","patch":{"a":tru}}"#,
+            r#","patch":{"a":1"#,
+            &deep,
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
 }

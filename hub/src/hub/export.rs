@@ -66,11 +66,25 @@ impl Hub {
         changes
     }
 
-    /// The number of changes of removed matches that wait for the next export. All others are
-    /// bounded by the matches and their markets.
-    #[must_use]
-    pub fn removals_waiting(&self) -> usize {
-        self.removed.len()
+    /// Makes the next export one of everything, for a history that begins.
+    pub fn export_everything(&mut self) {
+        self.changed.clear();
+        for known in self.matches.values_mut() {
+            known.is_changed = true;
+            known.state.touched = Touched::all();
+            self.changed.push(known.state.id);
+        }
+    }
+
+    /// Forgets what has changed since the last export, in a hub whose exports nobody takes.
+    pub fn discard_exports(&mut self) {
+        self.removed.clear();
+        for id in mem::take(&mut self.changed) {
+            if let Some(known) = self.matches.get_mut(id) {
+                known.is_changed = false;
+            }
+        }
+        drop(self.take_signals());
     }
 
     /// Notes for the export that a match is removed. If it has changed, its last state is exported:

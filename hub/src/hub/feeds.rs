@@ -2,15 +2,19 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
+use ingest::codec;
 use ingest::event::Id;
 
 /// The index of a source in the hub's list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, BorshSerialize, BorshDeserialize,
+)]
 pub struct SourceNumber(pub usize);
 
 /// The state of a feed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub enum FeedState {
     Live,
     /// Silent for longer than its deadline, or its provider reports a lag.
@@ -25,7 +29,7 @@ impl FeedState {
 }
 
 /// A new state of a source, reported by the source or caused by its silence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Health {
     pub feed: FeedState,
     /// The reason as a lower-case fragment, if there is one.
@@ -68,7 +72,7 @@ impl FactKind {
 
 /// Decides which source is primary when several report the same kind of fact of a match: the live
 /// source of the highest rank, and among equals the first to report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Ranks(pub [u8; FactKind::COUNT]);
 
 impl Ranks {
@@ -88,7 +92,7 @@ impl Default for Ranks {
 }
 
 /// How a source is treated, by its settings and its kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, BorshSerialize, BorshDeserialize)]
 pub struct SourcePolicy {
     /// Silence after which the source is late, in microseconds. `None` for a source that may be
     /// silent forever, such as a recording.
@@ -96,10 +100,11 @@ pub struct SourcePolicy {
     pub ranks: Ranks,
 }
 
-#[derive(Debug)]
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
 pub struct Source {
     pub name: Arc<str>,
     /// `simulator`, `push`, or the format of a recording or a live feed.
+    #[borsh(serialize_with = "codec::word::write", deserialize_with = "codec::word::read")]
     pub kind: &'static str,
     pub policy: SourcePolicy,
     pub state: FeedState,

@@ -2,6 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::Id;
 use rustc_hash::FxHashMap;
 
@@ -19,15 +20,17 @@ pub(super) struct MatchEntry {
 }
 
 /// All matches. Each event finds its match by one look-up of its id, and from then on by its slot.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[borsh(init = reindex)]
 pub(super) struct Matches {
+    #[borsh(skip)]
     slots: FxHashMap<Id, MatchSlot>,
     entries: Vec<Option<MatchEntry>>,
     vacant: Vec<MatchSlot>,
 }
 
 /// The place of a match for as long as it exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(super) struct MatchSlot(usize);
 
 impl MatchEntry {
@@ -37,6 +40,20 @@ impl MatchEntry {
 }
 
 impl Matches {
+    /// Finds the matches again, after they were restored in their slots.
+    fn reindex(&mut self) {
+        let known = self.entries.iter().enumerate();
+        let known = known.filter_map(|(slot, it)| Some((it.as_ref()?.state.id, MatchSlot(slot))));
+        self.slots = known.collect();
+    }
+
+    /// Whether each match has a slot of its own, and the vacant slots are those without a match.
+    pub(super) fn is_consistent(&self) -> bool {
+        let is_vacant = |slot: &MatchSlot| self.entries.get(slot.0).is_some_and(Option::is_none);
+        self.slots.len() + self.vacant.len() == self.entries.len()
+            && self.vacant.iter().all(is_vacant)
+    }
+
     pub(super) fn slot(&self, id: Id) -> Option<MatchSlot> {
         self.slots.get(&id).copied()
     }

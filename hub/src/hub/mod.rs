@@ -11,22 +11,30 @@ pub mod feeds;
 mod headers;
 mod health;
 mod images;
+mod input;
 mod joining;
 mod matches;
 mod publishing;
 pub mod rate_tiers;
 mod relay;
+pub mod saved;
 pub mod sequence;
 mod signals;
 pub mod state;
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::{Change, Epoch, Micros};
+use ingest::codec;
 use ingest::event::{Batch, Event, Id};
 use rustc_hash::FxHashMap;
 
-pub use self::export::Export;
+pub use self::{
+    export::Export,
+    input::{ChannelName, HubInput},
+    saved::{RestoreError, STATE_FORMAT},
+};
 use self::{
     feeds::{FeedState, Source, SourceNumber, SourcePolicy},
     matches::{MatchEntry, MatchSlot, Matches},
@@ -41,12 +49,13 @@ use crate::{
     document::Object,
     identity::{Identity, MatchMapping},
     ids::PublicIds,
+    signals::SignalSettings,
     wire,
 };
 use record::MatchChange;
 
 /// Limits on what the hub holds, and for how long.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct HubSettings {
     pub window: TailWindow,
     /// Maximum number of matches. Beyond it, the earliest ended match of the source with the most
@@ -102,10 +111,14 @@ pub struct Hub {
 }
 
 /// The fields that every document has, and some that several have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Header {
     pub life: Life,
     pub feed: FeedState,
+    #[borsh(
+        serialize_with = "codec::optional_word::write",
+        deserialize_with = "codec::optional_word::read"
+    )]
     pub status: Option<&'static str>,
     pub suspended: Option<bool>,
     pub match_seq: Option<u64>,
@@ -187,9 +200,36 @@ impl Hub {
         SourceNumber(self.sources.len() - 1)
     }
 
+    /// How much of each channel is kept for resuming. It is no part of the state.
+    pub fn set_tail_window(&mut self, window: TailWindow) {
+        self.settings.window = window;
+    }
+
+    #[must_use]
+    pub fn settings(&self) -> HubSettings {
+        self.settings
+    }
+
+    #[must_use]
+    pub fn signal_settings(&self) -> SignalSettings {
+        self.signals.settings
+    }
+
     #[must_use]
     pub fn sources(&self) -> &[Source] {
         &self.sources
+    }
+
+    /// All matches as facts of this moment, one batch each.
+    pub fn facts(&self, now: Micros) -> impl Iterator<Item = Batch> {
+        let moment = Moment { source: None, received: now };
+        self.matches.values().map(move |known| {
+            let state = &known.state;
+            let (sport, match_id) = (state.sport, state.id);
+            let facts = state.facts(moment).into_iter();
+            let events = facts.map(|fact| Event { sport, match_id, fact }).collect();
+            Batch { at: Some(now), price_changes: 0, events }
+        })
     }
 
     #[must_use]

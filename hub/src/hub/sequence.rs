@@ -4,10 +4,16 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use fanout::{Micros, Seq, channel::Channel};
+use borsh::{BorshDeserialize, BorshSerialize};
+use bytes::Bytes;
+use fanout::{Epoch, Micros, Seq, channel::Channel};
 
 use super::blocks::{BLOCK, Block, Blocks};
-use crate::{document::Node, patch::Patch};
+use crate::{
+    dialect::stream::FramedUpdate,
+    document::{Node, NotOurs},
+    patch::Patch,
+};
 
 /// One change of one channel, as stored in the tail.
 #[derive(Debug)]
@@ -20,7 +26,7 @@ pub struct Update {
 }
 
 /// The three timestamps of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Stamp {
     /// When it happened by the source's clock, if the source reports it.
     pub source: Option<Micros>,
@@ -31,7 +37,7 @@ pub struct Stamp {
 }
 
 /// How much of the past a channel keeps.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct TailWindow {
     /// Bytes of memory of a channel's tail.
     pub bytes: usize,
@@ -101,8 +107,57 @@ impl TailStep {
 /// An update in the tail with its weight, cached because computing it walks the whole patch.
 #[derive(Debug)]
 struct TailEntry {
-    update: Arc<Update>,
+    update: TailUpdate,
     weight: usize,
+}
+
+/// An update in the tail: a value, or its frame of before a restart until a reader needs it.
+#[derive(Debug)]
+enum TailUpdate {
+    Ready(Arc<Update>),
+    Framed(Box<FramedUpdate>),
+}
+
+/// Why a frame cannot be put back into the tail of its channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TailError {
+    #[error("the channel is not open in this epoch")]
+    Unknown,
+    #[error("the change does not follow the one before, or is ahead of the channel")]
+    OutOfOrder,
+    #[error("it is no frame of this change")]
+    Malformed,
+}
+
+impl TailUpdate {
+    fn seq(&self) -> Seq {
+        match self {
+            Self::Ready(update) => update.seq,
+            Self::Framed(framed) => framed.seq,
+        }
+    }
+
+    fn published(&self) -> Micros {
+        match self {
+            Self::Ready(update) => update.stamp.published,
+            Self::Framed(framed) => framed.stamp.published,
+        }
+    }
+}
+
+impl TailEntry {
+    /// The update. `None` if its frame cannot be read.
+    fn update(&mut self) -> Option<&Arc<Update>> {
+        if let TailUpdate::Framed(framed) = &self.update {
+            let update = framed.read().ok()?;
+            self.weight = update.weight();
+            self.update = TailUpdate::Ready(Arc::new(update));
+        }
+        match &self.update {
+            TailUpdate::Ready(update) => Some(update),
+            TailUpdate::Framed(_) => None,
+        }
+    }
 }
 
 impl Update {
@@ -121,6 +176,23 @@ impl Sequence {
         Self { channel, head: 0, tail: VecDeque::new(), bytes: 0, blocks: Blocks::default() }
     }
 
+    /// A sequence that has reached this number, without a tail.
+    pub(super) fn restored(channel: Channel, head: Seq) -> Self {
+        Self { head, ..Self::new(channel) }
+    }
+
+    /// Gives the channel another epoch, which no position of the one before leads into.
+    pub(super) fn begin_epoch(&mut self, epoch: Epoch) {
+        self.channel.epoch = epoch;
+        self.clear_tail();
+    }
+
+    fn clear_tail(&mut self) {
+        self.tail.clear();
+        self.bytes = 0;
+        self.blocks = Blocks::default();
+    }
+
     /// The number of the last change; 0 before the first.
     #[must_use]
     pub fn head(&self) -> Seq {
@@ -130,7 +202,36 @@ impl Sequence {
     /// The oldest position from which the tail leads to the head.
     #[must_use]
     pub fn oldest(&self) -> Seq {
-        self.tail.front().map_or(self.head, |entry| entry.update.seq - 1)
+        match self.tail.front().filter(|_| self.tail_end() == Some(self.head)) {
+            Some(oldest) => oldest.update.seq() - 1,
+            None => self.head,
+        }
+    }
+
+    /// The last number in the tail. It is that of the head, except while the tail is restored.
+    fn tail_end(&self) -> Option<Seq> {
+        self.tail.back().map(|last| last.update.seq())
+    }
+
+    /// Puts back a frame of before a restart: an `update` of one change.
+    pub(super) fn restore(
+        &mut self,
+        prev: Seq,
+        seq: Seq,
+        payload: Bytes,
+        window: TailWindow,
+    ) -> Result<(), TailError> {
+        let follows = self.tail_end().is_none_or(|end| end == prev);
+        if !follows || prev.checked_add(1) != Some(seq) || seq > self.head {
+            return Err(TailError::OutOfOrder);
+        }
+        let framed = FramedUpdate::begin(&self.channel.name, seq, payload);
+        let framed = framed.map_err(|NotOurs| TailError::Malformed)?;
+        let (published, weight) = (framed.stamp.published, framed.weight());
+        self.bytes += weight;
+        self.tail.push_back(TailEntry { update: TailUpdate::Framed(Box::new(framed)), weight });
+        self.trim(published, window);
+        Ok(())
     }
 
     /// Numbers a change, appends it to the tail, and trims the tail to the window.
@@ -141,11 +242,14 @@ impl Sequence {
         events: Vec<Node>,
         window: TailWindow,
     ) -> Arc<Update> {
+        if self.tail_end().is_some_and(|end| end != self.head) {
+            self.clear_tail();
+        }
         self.head += 1;
         let update = Arc::new(Update { seq: self.head, stamp, patch, events });
         let weight = update.weight();
         self.bytes += weight;
-        self.tail.push_back(TailEntry { update: Arc::clone(&update), weight });
+        self.tail.push_back(TailEntry { update: TailUpdate::Ready(Arc::clone(&update)), weight });
         self.trim(stamp.published, window);
         update
     }
@@ -153,7 +257,7 @@ impl Sequence {
     /// Drops updates that have left the window.
     pub fn trim(&mut self, now: Micros, window: TailWindow) {
         while let Some(oldest) = self.tail.front()
-            && (self.bytes > window.bytes || now - oldest.update.stamp.published > window.age_us)
+            && (self.bytes > window.bytes || now - oldest.update.published() > window.age_us)
         {
             self.bytes -= oldest.weight;
             self.tail.pop_front();
@@ -171,17 +275,42 @@ impl Sequence {
                 return Some(TailStep::Block(block));
             }
         }
-        let entry = self.tail.get(self.place(from))?;
-        Some(TailStep::Update(Arc::clone(&entry.update), entry.weight))
+        // The block may have had a frame that cannot be read.
+        let place = (from >= self.oldest()).then(|| self.place(from))?;
+        let entry = self.ready(place)?;
+        let TailUpdate::Ready(update) = &entry.update else { return None };
+        Some(TailStep::Update(Arc::clone(update), entry.weight))
+    }
+
+    /// The entry at this place of the tail, read if it is a frame. One that cannot be read is dropped with
+    /// all before it, so that readers from there get an image.
+    fn ready(&mut self, place: usize) -> Option<&TailEntry> {
+        let entry = self.tail.get_mut(place)?;
+        let before = entry.weight;
+        if entry.update().is_none() {
+            let dropped = self.tail.drain(..=place);
+            self.bytes -= dropped.map(|entry| entry.weight).sum::<usize>();
+            self.blocks.trim(self.oldest());
+            return None;
+        }
+        self.bytes = self.bytes - before + entry.weight;
+        self.tail.get(place)
     }
 
     fn make_block(&mut self, from: Seq, work: &mut usize) -> Option<Arc<Block>> {
         let skip = self.place(from);
-        let updates =
-            || self.tail.iter().skip(skip).take(usize::try_from(BLOCK).unwrap_or(usize::MAX));
+        let block = usize::try_from(BLOCK).unwrap_or(usize::MAX);
+        for place in skip..skip + block {
+            self.ready(place)?;
+        }
+        let updates = || self.tail.iter().skip(skip).take(block);
         let weight: usize = updates().map(|entry| entry.weight).sum();
         *work += weight;
-        self.blocks.make(from, updates().map(|entry| &entry.update), weight)
+        let updates = updates().filter_map(|entry| match &entry.update {
+            TailUpdate::Ready(update) => Some(update),
+            TailUpdate::Framed(_) => None,
+        });
+        self.blocks.make(from, updates, weight)
     }
 
     /// The index of the update after `from` in the tail.
@@ -228,7 +357,7 @@ mod tests {
                 }
                 sequence.push(stamp(now), patch.into(), Vec::new(), window);
                 prop_assert!(sequence.bytes <= window.bytes);
-                prop_assert!(sequence.tail.iter().all(|entry| now - entry.update.stamp.published <= window.age_us));
+                prop_assert!(sequence.tail.iter().all(|entry| now - entry.update.published() <= window.age_us));
                 for from in sequence.oldest()..=sequence.head() {
                     let (mut at, mut work) = (from, 0);
                     while at < sequence.head() {

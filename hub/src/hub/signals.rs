@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::{Change, Micros};
 use ingest::event::{Id, MarketStatus, SelectionStatus, Sport};
 use rustc_hash::FxHashMap;
@@ -29,9 +30,10 @@ use crate::{
 use record::{EntityRef, Key};
 
 /// The signals of all matches.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct SignalEngine {
-    settings: SignalSettings,
+    #[borsh(skip)]
+    pub(super) settings: SignalSettings,
     trackers: FxHashMap<Id, TrackedMatch>,
     /// Active signals by id.
     active: BTreeMap<Key, Arc<SignalRecord>>,
@@ -44,7 +46,7 @@ pub(super) struct SignalEngine {
     changed: BTreeMap<Key, Arc<SignalRecord>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 struct TrackedMatch {
     tracker: SignalTracker,
     /// The lag of the source's clock behind the hub's: years for a recording.
@@ -68,6 +70,12 @@ impl Hub {
         for record in records.iter().rev() {
             self.signals.numbers.insert(record.digest(), record.id);
         }
+    }
+
+    /// The ids of the signals that are active.
+    #[must_use]
+    pub fn active_signals(&self) -> BTreeSet<Key> {
+        self.signals.active.keys().copied().collect()
     }
 
     /// Takes the signals that have begun, changed or ended since the last call, in their latest state.
@@ -116,8 +124,10 @@ impl Hub {
             let at = stamp.received - tracked.behind_us;
             (*id, at, tracked.tracker.expire(at, settings))
         });
-        let expired: Vec<_> =
+        let mut expired: Vec<_> =
             expired.filter(|(.., signal_changes)| !signal_changes.is_empty()).collect();
+        // The order of a hash map depends on its past, and must not reach the channel.
+        expired.sort_unstable_by_key(|(id, ..)| *id);
         for (id, at, signal_changes) in expired {
             self.publish_signal_changes(id, signal_changes, at, stamp, changes);
         }

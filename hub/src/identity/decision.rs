@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
+use ingest::codec;
 use ingest::event::{Fixture, Id};
 
 /// The match that a provider's match is mapped to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct MatchMapping {
     pub id: Id,
     /// Whether the provider has the sides in the opposite order.
@@ -36,7 +38,7 @@ pub struct Move {
 }
 
 /// A decision to be stored.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub enum Decision {
     Bind(Box<NewBinding>),
     /// The match of this own id, which is bound already, is mapped to another one.
@@ -49,12 +51,16 @@ pub enum Decision {
     /// The operator's order of this number was carried out, or refused for this reason.
     Done {
         order: i64,
+        #[borsh(
+            serialize_with = "codec::optional_word::write",
+            deserialize_with = "codec::optional_word::read"
+        )]
         refused: Option<&'static str>,
     },
 }
 
 /// A binding of a match to another id than its own.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct NewBinding {
     pub description: MatchDescription,
     pub mapping: MatchMapping,
@@ -64,14 +70,14 @@ pub struct NewBinding {
     pub aliases: Vec<super::Alias>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum DecidedBy {
     Rule,
     Operator,
 }
 
 /// Two matches that may be one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct Doubt {
     pub one: MatchDescription,
     pub other: MatchDescription,
@@ -82,7 +88,7 @@ pub struct Doubt {
 }
 
 /// A human-readable description of a provider's match.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct MatchDescription {
     pub own: Id,
     pub provider: Arc<str>,
@@ -94,7 +100,7 @@ pub struct MatchDescription {
 }
 
 /// An operator's order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum MatchOrder {
     /// Join this provider's match, and all joined with it, with the match `into`: that of provider
     /// and key `with`, unless the operator named it by its id.
@@ -104,7 +110,7 @@ pub enum MatchOrder {
 }
 
 /// An order with its number in the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct NumberedOrder {
     pub number: i64,
     pub order: MatchOrder,

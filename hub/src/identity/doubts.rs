@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::Id;
 use rustc_hash::FxHashSet;
 
@@ -9,13 +10,20 @@ use rustc_hash::FxHashSet;
 /// dropped, and reported again if one of its matches is introduced again.
 pub const DOUBTS_MAX: usize = 10_000;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[borsh(init = reindex)]
 pub(super) struct Doubts {
+    #[borsh(skip)]
     pairs: FxHashSet<(Id, Id)>,
     order: VecDeque<(Id, Id)>,
 }
 
 impl Doubts {
+    /// Finds the pairs again, after they were restored in their order.
+    fn reindex(&mut self) {
+        self.pairs = self.order.iter().copied().collect();
+    }
+
     /// Adds a doubt; returns false if it was reported before.
     pub(super) fn insert(&mut self, pair: (Id, Id)) -> bool {
         if !self.pairs.insert(pair) {

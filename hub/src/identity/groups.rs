@@ -6,15 +6,16 @@
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::Id;
 use rustc_hash::FxHashMap;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Groups {
     members: FxHashMap<Id, Vec<GroupMember>>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub(super) struct GroupMember {
     pub(super) own: Id,
     pub(super) provider: Arc<str>,

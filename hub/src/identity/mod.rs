@@ -31,6 +31,7 @@ mod writer;
 
 use std::{borrow::Cow, sync::Arc};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::{Fact, Fixture, Id, Sport};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -53,29 +54,34 @@ use crate::ids::PublicIds;
 const DECISIONS_MAX: usize = 65_536;
 
 /// The mapping of provider matches to matches.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[borsh(init = reindex)]
 pub struct Identity {
     /// By own id, all matches that were ever mapped to another id: 40 bytes each.
     bindings: FxHashMap<Id, MatchMapping>,
     /// By own id, the ids of sides and competition that the match shows under other ids.
     aliases: FxHashMap<Id, Vec<Alias>>,
     /// The public ids of own ids, which are digests without it.
+    #[borsh(skip)]
     ids: Option<PublicIds>,
     groups: Groups,
     splits: FxHashSet<(Id, Id)>,
     /// The present provider matches, by own id.
     known: FxHashMap<Id, ProviderMatch>,
+    #[borsh(skip)]
     index: NameIndex,
     doubts: Doubts,
     decisions: Vec<Decision>,
 }
 
 /// A provider's match that is present.
-#[derive(Debug)]
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
+#[borsh(init = read)]
 struct ProviderMatch {
     sport: Sport,
     fixture: Fixture,
     /// `None` while the fixture is not sufficient for the rule.
+    #[borsh(skip)]
     reading: Option<Reading>,
     /// Whether the rule was applied once.
     judged: bool,
@@ -104,7 +110,23 @@ pub struct Binding {
     pub aliases: Vec<Alias>,
 }
 
+impl ProviderMatch {
+    /// Reads the names again, after the match was restored.
+    fn read(&mut self) {
+        self.reading = Reading::of(self.sport, &self.fixture);
+    }
+}
+
 impl Identity {
+    /// Finds candidates by name again, after the matches were restored.
+    fn reindex(&mut self) {
+        for (own, known) in &self.known {
+            if let Some(reading) = &known.reading {
+                self.index.insert(*own, reading);
+            }
+        }
+    }
+
     #[must_use]
     pub fn new(stored: StoredDecisions) -> Self {
         let mut identity = Self::default();

@@ -23,6 +23,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::event::Outcome;
 use rust_decimal::Decimal;
@@ -33,7 +34,7 @@ pub use record::signal::{
 };
 
 /// The thresholds of signals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct SignalSettings {
     /// Bookmakers that must quote an outcome for gaps, values and suspensions.
     pub bookmakers_min: usize,

@@ -11,6 +11,7 @@
 
 use std::collections::VecDeque;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::event::{Ball, Side, Situation};
 use rust_decimal::{Decimal, prelude::FromPrimitive};
@@ -30,7 +31,7 @@ const POINTS_TO_GAIN: usize = 9;
 const POINTS_TO_KEEP: usize = 8;
 
 /// The run of play of one match.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub struct MomentumTracker {
     /// Weights of both sides at the moment of the last situation.
     weights: [f64; 2],

@@ -2,11 +2,14 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    io::{self, Read, Write},
     mem,
     sync::Arc,
 };
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
+use ingest::codec;
 use ingest::event::Outcome;
 use rust_decimal::{Decimal, RoundingStrategy};
 
@@ -19,18 +22,20 @@ use super::{
 const MOVES_MAX: usize = 64;
 
 /// The recent price changes of one market.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Steam {
     /// In the order in which they were first quoted, which is nearly always that of the quotes.
     prices: Vec<PriceHistory>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
 struct PriceHistory {
     outcome: Outcome,
     bookmaker: Arc<str>,
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     now: Decimal,
     /// Earlier prices and when they changed, oldest first.
+    #[borsh(serialize_with = "write_moves", deserialize_with = "read_moves")]
     before: VecDeque<(Micros, Decimal)>,
 }
 
@@ -103,6 +108,25 @@ impl Steam {
     pub(super) fn is_still(&self) -> bool {
         self.prices.iter().all(|price| price.before.is_empty())
     }
+}
+
+/// Writes earlier prices in the binary form of the hub's state.
+fn write_moves<W: Write>(moves: &VecDeque<(Micros, Decimal)>, writer: &mut W) -> io::Result<()> {
+    moves.len().serialize(writer)?;
+    moves.iter().try_for_each(|(at, price)| {
+        at.serialize(writer)?;
+        codec::decimal::write(price, writer)
+    })
+}
+
+fn read_moves<R: Read>(reader: &mut R) -> io::Result<VecDeque<(Micros, Decimal)>> {
+    let len = usize::deserialize_reader(reader)?;
+    if len > MOVES_MAX {
+        return Err(codec::invalid("a price has too many earlier prices"));
+    }
+    let moves =
+        (0..len).map(|_| Ok((Micros::deserialize_reader(reader)?, codec::decimal::read(reader)?)));
+    moves.collect()
 }
 
 impl PriceHistory {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::event::{Ball, Side};
 
@@ -11,14 +12,14 @@ use super::{
 };
 
 /// The signals of one match.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub struct SignalTracker {
     active: BTreeMap<Topic, Active>,
     steam: BTreeMap<MarketKey, Steam>,
     momentum: MomentumTracker,
 }
 
-#[derive(Debug)]
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
 struct Active {
     began: Micros,
     signal: Signal,

@@ -221,7 +221,7 @@ async fn recorded_tennis_recovers_from_a_disconnect() {
 }
 
 /// A window that no client leaves: all events must arrive.
-const PATIENT: [Setting; 2] = [("HUB_TAIL_BYTES", "1000000000"), ("LOG_FILTER", "info")];
+const PATIENT: [Setting; 2] = [("HUB_TAIL_BYTES", "1000000000"), ("LOGGING_FILTER", "info")];
 
 /// Plays a stream, resets the connection in the middle while the listener is down, and plays the
 /// rest to the next connection: from its position, or after an image.

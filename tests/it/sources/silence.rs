@@ -14,7 +14,7 @@ use crate::support::{Client, Hub, Setting};
 const ROUNDS: usize = 10;
 
 /// Detailed logging is not part of the measurement.
-const QUIETLY: [Setting; 1] = [("LOG_FILTER", "info")];
+const QUIETLY: [Setting; 1] = [("LOGGING_FILTER", "info")];
 
 /// Reads on to the frame that holds a book.
 async fn held(client: &mut Client) -> (Value, Instant) {

@@ -127,14 +127,18 @@ impl Client {
 
     /// The next frame, applied to the state.
     pub(crate) async fn next(&mut self) -> Result<Value, Closed> {
+        let text = self.next_text().await?;
+        let frame: Value = serde_json::from_str(&text).expect("a frame is JSON");
+        self.apply(&frame);
+        Ok(frame)
+    }
+
+    /// The next frame as it arrived, not applied to the state.
+    pub(crate) async fn next_text(&mut self) -> Result<String, Closed> {
         loop {
             let message = timeout(PATIENCE, self.socket.next()).await.expect("a frame in time");
             match message {
-                Some(Ok(Message::Text(text))) => {
-                    let frame: Value = serde_json::from_str(&text).expect("a frame is JSON");
-                    self.apply(&frame);
-                    return Ok(frame);
-                }
+                Some(Ok(Message::Text(text))) => return Ok(text.as_str().to_owned()),
                 Some(Ok(Message::Close(frame))) => return Err(closed(frame)),
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return Err(Closed(None)),

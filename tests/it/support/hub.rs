@@ -92,7 +92,7 @@ impl Hub {
             .args(&arguments[..1])
             .args(["--listen", listen, "--db", &place.db()])
             .args(&arguments[1..])
-            .env("MATCHWIRE_LOG_FILTER", "trace")
+            .env("MATCHWIRE_LOGGING_FILTER", "trace")
             // All tests share one address, and some poll.
             .env("MATCHWIRE_LIMITS_ADDRESS_PER_SECOND", "0")
             .env("MATCHWIRE_LIMITS_WRONG_KEYS_PER_MINUTE", "0")

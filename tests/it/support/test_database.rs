@@ -106,6 +106,10 @@ impl TestDatabase {
     /// The program under test in this environment.
     pub(crate) fn program(&self) -> Command {
         let mut command = hub::program();
+        if self.postgres.is_some() {
+            // Beside a server, the files of a hub are in its working directory.
+            command.current_dir(self.folder.path());
+        }
         if let Some(clock) = &self.clock {
             clock.is_the_clock_of(&mut command);
         }

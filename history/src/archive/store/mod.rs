@@ -13,7 +13,7 @@ use ingest::event::Sport;
 use serde::de::DeserializeOwned;
 use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
-use self::statement::{Conditions, Statement, bind_ids, whole};
+use self::statement::{Conditions, Statement, id_array, ids_in, whole};
 use super::{
     entity::{Entity, EntityKind},
     write_cache::PendingRows,
@@ -124,10 +124,11 @@ impl ArchiveStore {
     ) -> Result<Vec<R>, sqlx::Error> {
         let mut all = Vec::new();
         for chunk in ids.chunks(statement::IDS_MAX) {
-            let wanted = statement::list(1, chunk.len());
+            let wanted = ids_in(self.database.is_sqlite(), "$1");
             let rows = format!("FROM {table} WHERE {column} IN {wanted} {rest}");
             let rows = statement::packed(self.database.is_sqlite(), columns, &rows);
-            all.extend(self.unpacked(bind_ids(sqlx::query(AssertSqlSafe(rows)), chunk)).await?);
+            let rows = sqlx::query(AssertSqlSafe(rows)).bind(id_array(chunk));
+            all.extend(self.unpacked(rows).await?);
         }
         Ok(all)
     }
@@ -148,9 +149,9 @@ impl ArchiveStore {
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
         let mut found = HashMap::with_capacity(ids.len());
         for chunk in ids.chunks(statement::IDS_MAX) {
-            let wanted = statement::list(1, chunk.len());
+            let wanted = ids_in(self.database.is_sqlite(), "$1");
             let rows = format!("SELECT {columns} FROM archive_matches WHERE id IN {wanted}");
-            let rows = bind_ids(sqlx::query(AssertSqlSafe(rows)), chunk);
+            let rows = sqlx::query(AssertSqlSafe(rows)).bind(id_array(chunk));
             let rows = rows.try_map(move |row: AnyRow| {
                 Ok((unsigned(row.try_get("id")?), Arc::new(record(&row)?)))
             });

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     ArchiveStore,
-    statement::{IDS_MAX, bind_ids, list},
+    statement::{IDS_MAX, id_array, ids_in},
     unsigned,
 };
 use crate::{
@@ -82,9 +82,9 @@ impl ArchiveStore {
     }
 
     async fn taken(&self, table: &str, ids: &[Key]) -> Result<HashSet<Key>, sqlx::Error> {
-        let taken =
-            format!("SELECT public_id FROM {table} WHERE public_id IN {}", list(1, ids.len()));
-        let taken = bind_ids(sqlx::query(AssertSqlSafe(taken)), ids);
+        let wanted = ids_in(self.database.is_sqlite(), "$1");
+        let taken = format!("SELECT public_id FROM {table} WHERE public_id IN {wanted}");
+        let taken = sqlx::query(AssertSqlSafe(taken)).bind(id_array(ids));
         let taken = taken.try_map(|row: AnyRow| Ok(unsigned(row.try_get("public_id")?)));
         Ok(taken.fetch_all(self.database.pool()).await?.into_iter().collect())
     }

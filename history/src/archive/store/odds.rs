@@ -9,7 +9,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     ArchiveStore, signed,
-    statement::{Conditions, Statement, packed, rows, rows_max},
+    statement::{Conditions, Statement, id_array, ids_in, packed, rows, rows_max},
     unsigned,
 };
 use crate::{
@@ -56,8 +56,9 @@ impl ArchiveStore {
 
     fn odds_conditions(&self, filter: &OddsFilter) -> Conditions {
         let mut all = Conditions::default();
-        let matches = filter.matches.as_ref().map(|ids| format!("{ids:?}"));
-        all.text(&format!("match_id IN ({})", self.numbers_of()), matches);
+        let matches = filter.matches.as_ref().map(|ids| id_array(ids));
+        let wanted = ids_in(self.database.is_sqlite(), "?");
+        all.text(&format!("match_id IN {wanted}"), matches);
         let bookmakers = filter.bookmakers.as_ref();
         let bookmakers = bookmakers.map(|slugs| serde_json::Value::from(slugs.clone()).to_string());
         all.text(&format!("bookmaker IN ({})", self.texts_of()), bookmakers);
@@ -87,16 +88,7 @@ impl ArchiveStore {
         all
     }
 
-    /// Expands a JSON array of numbers to rows: a list of any length is one value.
-    fn numbers_of(&self) -> &'static str {
-        if self.database.is_sqlite() {
-            "SELECT value FROM json_each(?)"
-        } else {
-            "SELECT CAST(jsonb_array_elements_text(CAST(? AS jsonb)) AS BIGINT)"
-        }
-    }
-
-    /// The same for texts.
+    /// Expands a JSON array of texts to rows: a list of any length is one value.
     fn texts_of(&self) -> &'static str {
         if self.database.is_sqlite() {
             "SELECT value FROM json_each(?)"

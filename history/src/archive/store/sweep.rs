@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, Row, any::AnyRow};
 
 use super::{
     ArchiveStore, next_change,
-    statement::{IDS_MAX, bind_ids, list, whole},
+    statement::{IDS_MAX, id_array, ids_in, whole},
     unsigned,
 };
 use record::Key;
@@ -28,10 +28,10 @@ impl ArchiveStore {
             let close = format!(
                 "UPDATE archive_odds SET is_open = 0, updated_us = $1
                  WHERE is_open = 1 AND match_id IN {}",
-                list(2, chunk.len())
+                ids_in(self.database.is_sqlite(), "$2")
             );
-            let close = sqlx::query(AssertSqlSafe(close)).bind(now);
-            bind_ids(close, chunk).execute(&mut *transaction).await?;
+            let close = sqlx::query(AssertSqlSafe(close)).bind(now).bind(id_array(chunk));
+            close.execute(&mut *transaction).await?;
         }
         transaction.commit().await?;
         Ok(change)
@@ -54,7 +54,7 @@ impl ArchiveStore {
         let old = old.try_map(|row: AnyRow| Ok(unsigned(row.try_get("id")?)));
         let old: Vec<Key> = old.fetch_all(&mut *transaction).await?;
         for chunk in old.chunks(IDS_MAX) {
-            let ids = list(1, chunk.len());
+            let ids = ids_in(self.database.is_sqlite(), "$1");
             let all = [
                 format!(
                     "DELETE FROM archive_ticks WHERE odds IN
@@ -65,7 +65,7 @@ impl ArchiveStore {
                 format!("DELETE FROM archive_matches WHERE id IN {ids}"),
             ];
             for delete in all {
-                let delete = bind_ids(sqlx::query(AssertSqlSafe(delete)), chunk);
+                let delete = sqlx::query(AssertSqlSafe(delete)).bind(id_array(chunk));
                 delete.execute(&mut *transaction).await?;
             }
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::event::{
     Ball, FootballStatus, GoalKind, Incident, IncidentKind, Pair, Participant, Side, Situation,
@@ -17,7 +18,7 @@ use crate::{
 use record::{self, Status, Vocabulary, counters::CardColour};
 
 /// The match clock as frames contain it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, BorshSerialize, BorshDeserialize)]
 pub struct MatchTime {
     /// Whole minutes played; in stoppage time, the minute at which the period ends.
     pub minute: Option<u32>,
@@ -150,7 +151,7 @@ fn side_name(side: Side) -> &'static str {
 }
 
 /// A position of the ball and its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct BallMove {
     pub at: Micros,
     pub time: MatchTime,

@@ -19,7 +19,7 @@ use crate::{
         protocol::EventChannel,
     },
     document::Object,
-    hub::{Hub, state::Play},
+    hub::{Hub, HubInput, state::Play},
 };
 
 /// How long a snapshot may be shared, and so the maximum lag of its clock.
@@ -44,9 +44,9 @@ impl Hub {
         if place == Some(None) {
             return HostResponse::UnknownCompanion;
         }
-        self.open_channel(id, channel, now);
-        let book = place.flatten().map(|place| self.open_book(id, channel, place, now));
-        let legacy = &self.relay.channels[&id];
+        let Some(legacy) = self.relay.channels.get(&id) else { return HostResponse::NotTracked };
+        let own_book = book.and_then(|slug| legacy.books.iter().find(|own| own.slug == *slug));
+        let book = own_book.map(|own| (own.channel.clone(), own.head()));
         let (head, epoch) = (legacy.head(), legacy.epoch());
         let verdict = from.map(|from| legacy.verify(from));
         let mut caught_up = CatchUp {
@@ -136,6 +136,43 @@ impl Hub {
         (is_relayed && state.sport.as_str() == name.sport).then_some(state.id)
     }
 
+    /// The input that opens what a reader wants to follow, if it is not open.
+    pub(crate) fn legacy_to_open(
+        &self,
+        channel: &ChannelId,
+        book: Option<&Arc<str>>,
+    ) -> Option<HubInput> {
+        let id = self.relayed_match(channel.as_str())?;
+        let known = self.matches.get(id)?;
+        let has_book = |slug: &Arc<str>| known.state.books.iter().any(|it| it.slug == *slug);
+        if book.is_some_and(|slug| !has_book(slug)) {
+            return None;
+        }
+        let legacy = self.relay.channels.get(&id);
+        let is_open = legacy.is_some_and(|legacy| {
+            book.is_none_or(|slug| legacy.books.iter().any(|own| own.slug == *slug))
+        });
+        let channel = channel.as_str().into();
+        let now = self.latest;
+        (!is_open).then(|| HubInput::OpenLegacy { channel, book: book.cloned(), now })
+    }
+
+    /// Opens the channel of a match on the older sockets, and that of a bookmaker in it.
+    pub(in crate::hub) fn open_legacy(
+        &mut self,
+        channel: &ChannelId,
+        book: Option<&Arc<str>>,
+        now: Micros,
+    ) {
+        let Some(id) = self.relayed_match(channel.as_str()) else { return };
+        self.open_channel(id, channel, now);
+        let books = &self.matches[&id].state.books;
+        let place = book.and_then(|slug| books.iter().position(|book| book.slug == *slug));
+        if let Some(place) = place {
+            self.open_book(id, channel, place, now);
+        }
+    }
+
     fn open_channel(&mut self, id: Id, name: &ChannelId, now: Micros) {
         if self.relay.channels.contains_key(&id) {
             return;
@@ -147,10 +184,14 @@ impl Hub {
         self.relay.channels.insert(id, LegacyChannel::open(channel, &scene, prices, now));
     }
 
-    /// Opens the channel of a bookmaker's prices; returns it with its head.
-    fn open_book(&mut self, id: Id, of: &ChannelId, place: usize, now: Micros) -> (Channel, Seq) {
+    /// Opens the channel of a bookmaker's prices, if it is not open.
+    fn open_book(&mut self, id: Id, of: &ChannelId, place: usize, now: Micros) {
         let known = &self.matches[&id];
         let book = &known.state.books[place];
+        let legacy = &self.relay.channels[&id];
+        if legacy.books.iter().any(|own| own.slug == book.slug) {
+            return;
+        }
         let prices = odds::of_book(book, self.book_header(known, book), known.state.sport);
         let name = ChannelId::new(format!("{of}/{}", book.slug));
         let legacy = self.relay.channels.get_mut(&id).expect("it was opened before");
@@ -158,8 +199,7 @@ impl Hub {
         let count = u32::try_from(legacy.books.len()).unwrap_or(u32::MAX);
         let epoch = Epoch(legacy.epoch().0.wrapping_add(count).wrapping_add(1));
         let channel = new_channel(&mut self.channels, name, (epoch, BOOK_PRICES));
-        let book = legacy.book(book, prices, channel, now);
-        (book.channel.clone(), book.head())
+        legacy.add_book(book, prices, channel, now);
     }
 
     fn shared_snapshot(&self, id: Id, now: Micros) -> Option<Bytes> {

@@ -1,10 +1,15 @@
 //! One match with followers: its sequence, its tail, and when which frame is due.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    io::{self, Read, Write},
+    sync::Arc,
+};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use bytes::Bytes;
 use fanout::{
-    Change, Epoch, Micros, Position, Publication, Seq,
+    Change, ChannelId, Classes, Epoch, Micros, Position, Publication, Seq,
     catch_up::{CatchUpFrame, Gap, Lease, check},
     channel::{Channel, Rate},
 };
@@ -27,7 +32,7 @@ use crate::{
 const TAIL_MAX: usize = 256;
 
 /// The kind of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(super) enum FrameKind {
     Event,
     Livedata,
@@ -83,7 +88,7 @@ pub(super) struct LegacyBookChannel {
 }
 
 /// The schedule of price frames.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct PriceSchedule {
     last: Object,
     changed: bool,
@@ -91,6 +96,99 @@ pub(super) struct PriceSchedule {
     status_changed: bool,
     free_at: Micros,
     due: Micros,
+}
+
+/// A frame as it is saved: its bytes, and what is not in them.
+#[derive(BorshSerialize, BorshDeserialize)]
+struct SavedFrame {
+    prev: Seq,
+    seq: Seq,
+    urgent: bool,
+    frame: Vec<u8>,
+}
+
+impl SavedFrame {
+    fn of(publication: &Publication) -> Self {
+        let Publication { prev, seq, urgent, .. } = *publication;
+        Self { prev, seq, urgent, frame: publication.frame().to_vec() }
+    }
+
+    fn publication(self, channel: &Channel) -> Arc<Publication> {
+        let Self { prev, seq, urgent, frame } = self;
+        let publication = Publication::with_frame(channel.clone(), prev, seq, frame.into());
+        Arc::new(publication.urgent(urgent))
+    }
+}
+
+fn write_channel<W: Write>(channel: &Channel, writer: &mut W) -> io::Result<()> {
+    let Channel { number, name, epoch, deliver_last, needs } = channel;
+    (number, name.as_str(), epoch.0, deliver_last, needs.0).serialize(writer)
+}
+
+fn read_channel<R: Read>(reader: &mut R) -> io::Result<Channel> {
+    let (number, name, epoch, deliver_last, needs) =
+        <(u32, Arc<str>, u32, bool, u8)>::deserialize_reader(reader)?;
+    let (name, epoch, needs) = (ChannelId::new(name), Epoch(epoch), Classes(needs));
+    Ok(Channel { number, name, epoch, deliver_last, needs })
+}
+
+/// Without its followers and the shared snapshot.
+impl BorshSerialize for LegacyChannel {
+    fn serialize<W: Write>(&self, writer: &mut W) -> io::Result<()> {
+        let Self { channel, head, tail, unfollowed_since, sent_header, .. } = self;
+        write_channel(channel, writer)?;
+        (head, unfollowed_since, sent_header).serialize(writer)?;
+        (self.event_due, self.time_due, &self.prices, &self.books).serialize(writer)?;
+        (tail.len() as u64).serialize(writer)?;
+        tail.iter().try_for_each(|SentFrame { kind, at, publication }| {
+            (kind, at, SavedFrame::of(publication)).serialize(writer)
+        })
+    }
+}
+
+impl BorshDeserialize for LegacyChannel {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> io::Result<Self> {
+        let channel = read_channel(reader)?;
+        let (head, unfollowed_since, sent_header) = BorshDeserialize::deserialize_reader(reader)?;
+        let (event_due, time_due, prices, books) = BorshDeserialize::deserialize_reader(reader)?;
+        let frames = u64::deserialize_reader(reader)?;
+        let tail = (0..frames).map(|_| {
+            let (kind, at, frame) = <(_, _, SavedFrame)>::deserialize_reader(reader)?;
+            Ok(SentFrame { kind, at, publication: frame.publication(&channel) })
+        });
+        let tail = tail.collect::<io::Result<_>>()?;
+        Ok(Self {
+            channel,
+            head,
+            tail,
+            lease: Lease::default(),
+            unfollowed_since,
+            sent_header,
+            event_due,
+            time_due,
+            prices,
+            books,
+            snapshot: None,
+        })
+    }
+}
+
+impl BorshSerialize for LegacyBookChannel {
+    fn serialize<W: Write>(&self, writer: &mut W) -> io::Result<()> {
+        write_channel(&self.channel, writer)?;
+        let last = self.last.as_deref().map(SavedFrame::of);
+        (&self.slug, self.head, last, &self.prices).serialize(writer)
+    }
+}
+
+impl BorshDeserialize for LegacyBookChannel {
+    fn deserialize_reader<R: Read>(reader: &mut R) -> io::Result<Self> {
+        let channel = read_channel(reader)?;
+        let (slug, head, last, prices) =
+            <(_, _, Option<SavedFrame>, _)>::deserialize_reader(reader)?;
+        let last = last.map(|last| last.publication(&channel));
+        Ok(Self { slug, channel, head, last, lease: Lease::default(), prices })
+    }
 }
 
 impl PriceSchedule {
@@ -157,26 +255,16 @@ impl LegacyChannel {
         self.head
     }
 
-    /// The channel of a bookmaker, opening it if needed.
-    pub(super) fn book(
-        &mut self,
-        book: &Book,
-        prices: Object,
-        channel: Channel,
-        now: Micros,
-    ) -> &mut LegacyBookChannel {
-        let place = self.books.iter().position(|own| own.slug == book.slug).unwrap_or_else(|| {
-            self.books.push(LegacyBookChannel {
-                slug: Arc::clone(&book.slug),
-                channel,
-                head: 0,
-                last: None,
-                lease: Lease::default(),
-                prices: PriceSchedule::new(prices, now),
-            });
-            self.books.len() - 1
+    /// Opens the channel of a bookmaker, which has none.
+    pub(super) fn add_book(&mut self, book: &Book, prices: Object, channel: Channel, now: Micros) {
+        self.books.push(LegacyBookChannel {
+            slug: Arc::clone(&book.slug),
+            channel,
+            head: 0,
+            last: None,
+            lease: Lease::default(),
+            prices: PriceSchedule::new(prices, now),
         });
-        &mut self.books[place]
     }
 
     pub(super) fn into_channels(self) -> impl Iterator<Item = Channel> {

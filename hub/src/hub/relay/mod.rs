@@ -14,6 +14,7 @@ mod recent;
 
 use std::collections::BTreeMap;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::{Change, Micros};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
@@ -47,7 +48,7 @@ const PRICES_EVERY_US: Micros = 1_000_000;
 const LINGER_US: Micros = 60_000_000;
 
 /// The channels of the older sockets.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Relay {
     channels: BTreeMap<Id, LegacyChannel>,
     recent: FxHashMap<Id, RecentFrames>,
@@ -83,6 +84,11 @@ impl Relay {
             frames.retain(|(kind, _)| *kind != FrameKind::Action);
         }
         frames
+    }
+
+    /// Drops all channels, but not what happened in the matches.
+    pub(super) fn drop_channels(&mut self) {
+        self.channels.clear();
     }
 
     /// Drops a match and closes its channels.
@@ -137,6 +143,19 @@ impl Hub {
         }
     }
 
+    /// The matches that have had no follower for a while. Who follows is not part of the state, so they
+    /// are closed by an input.
+    pub fn idle_legacy(&mut self, now: Micros) -> Vec<Id> {
+        let channels = self.relay.channels.iter_mut();
+        let idle =
+            channels.filter_map(|(id, legacy)| legacy.is_idle(now, LINGER_US).then_some(*id));
+        idle.collect()
+    }
+
+    pub(super) fn close_legacy(&mut self, id: Id) {
+        self.relay.channels.remove(&id);
+    }
+
     /// Sends the periodic frames that are due, of every match with followers.
     pub(super) fn relay_due(&mut self, now: Micros, changes: &mut Vec<Change>) {
         let ids: Vec<Id> = self.relay.channels.keys().copied().collect();
@@ -144,10 +163,6 @@ impl Hub {
             let Some(known) = self.matches.get(id) else { continue };
             let scene = self.scene(known, now);
             let Some(legacy) = self.relay.channels.get_mut(&id) else { continue };
-            if legacy.is_idle(now, LINGER_US) {
-                self.relay.channels.remove(&id);
-                continue;
-            }
             let status_changed = legacy.sent_header != Some(scene.header);
             if status_changed {
                 legacy.prices_changed(true);

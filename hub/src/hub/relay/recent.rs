@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::event::Ball;
 
@@ -15,7 +16,7 @@ use crate::{
 const FRAMES_MAX: usize = 30;
 
 /// Created with the first frame, and stored as long as the match.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct RecentFrames {
     balls: u32,
     livedata: VecDeque<BallMove>,

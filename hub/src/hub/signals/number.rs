@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,15 +14,22 @@ const REMEMBERED_MAX: usize = 65_536;
 
 /// The ids of the latest signals. Each gets the first of its choices that is free, so nearly all
 /// get the same id again when a demo replays its past.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[borsh(init = reindex)]
 pub(super) struct SignalNumbers {
     numbers: FxHashMap<Id, Key>,
+    #[borsh(skip)]
     taken: FxHashSet<Key>,
     /// The oldest first.
     order: VecDeque<Id>,
 }
 
 impl SignalNumbers {
+    /// Finds the taken numbers again, after they were restored.
+    fn reindex(&mut self) {
+        self.taken = self.numbers.values().copied().collect();
+    }
+
     pub(super) fn number(&mut self, digest: Id) -> Key {
         if let Some(number) = self.numbers.get(&digest) {
             return *number;

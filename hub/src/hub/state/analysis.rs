@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::{
     Analysis, AveragePosition, ExpectedGoals, Half, Id, MatchMinute, Momentum, Pair, Participant,
     PlayerRating, Shot, Side, Stat,
@@ -18,7 +19,7 @@ const PLAYERS_MAX: usize = 60;
 /// Minutes of momentum: 120 and the added times.
 const MINUTES_MAX: usize = 250;
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct MatchAnalysis {
     /// In the order in which they became known.
     pub shots: Vec<Shot>,

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::event::{
     Level, MarketChange, MarketDefinition, MarketStatus, OddsFact, SelectionChange,
@@ -16,7 +17,8 @@ use super::{
 };
 use crate::hub::feeds::SourceNumber;
 
-#[derive(Debug)]
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
+#[borsh(init = reindex)]
 pub struct Book {
     pub slug: Arc<str>,
     /// The primary source.
@@ -24,7 +26,9 @@ pub struct Book {
     /// Suspensions by the hub.
     pub guard: Guard,
     pub markets: Vec<Market>,
+    #[borsh(skip)]
     places: HashMap<Arc<str>, usize>,
+    #[borsh(skip)]
     tally: MarketTally,
     /// The sequence of the match's channel that these prices reflect.
     pub match_seq: Option<u64>,
@@ -152,6 +156,13 @@ impl Book {
             tally: MarketTally::default(),
             match_seq: None,
         }
+    }
+
+    /// Finds again what follows from the markets, after they were restored.
+    fn reindex(&mut self) {
+        self.markets.iter().for_each(|market| self.tally.add(market));
+        let ids = self.markets.iter().map(|market| Arc::clone(&market.id));
+        self.places = ids.enumerate().map(|(place, id)| (id, place)).collect();
     }
 
     /// Whether no market can be bet on now, though some may reopen: suspended by the bookmaker or

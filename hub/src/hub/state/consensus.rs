@@ -15,7 +15,9 @@ use std::{
     sync::Arc,
 };
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
+use ingest::codec;
 use ingest::event::{MarketStatus, Outcome, SelectionStatus};
 use rust_decimal::{Decimal, RoundingStrategy};
 use rustc_hash::FxHashMap;
@@ -23,28 +25,36 @@ use rustc_hash::FxHashMap;
 use super::{Book, Market};
 
 /// Consensus markets by their key.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[borsh(init = reindex)]
 pub struct Consensus {
     pub markets: BTreeMap<ConsensusKey, ConsensusEntry>,
     /// The key of each market of each book that has one.
+    #[borsh(skip)]
     keys: FxHashMap<(usize, usize), ConsensusKey>,
     /// Keys that a market has left: it was redefined, or another source took over its book.
     left: BTreeSet<ConsensusKey>,
     /// How many markets are not closed, and how many of these are open.
+    #[borsh(skip)]
     unclosed: usize,
+    #[borsh(skip)]
     open: usize,
 }
 
 /// The key of a market across bookmakers: its kind, its part of the match, its line.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, BorshSerialize, BorshDeserialize)]
 pub struct ConsensusKey {
     pub kind: Arc<str>,
     pub period: Option<Arc<str>>,
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub line: Option<Decimal>,
 }
 
 /// The bookmakers' markets of one consensus market, and its last published state.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub struct ConsensusEntry {
     markets: Vec<(usize, usize)>,
     pub current: Option<ConsensusMarket>,
@@ -52,24 +62,30 @@ pub struct ConsensusEntry {
     pub settled: Option<u64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct ConsensusMarket {
     pub status: MarketStatus,
     pub in_play: bool,
     pub selections: BTreeMap<Outcome, ConsensusPrice>,
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub overround: Option<Decimal>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct ConsensusPrice {
     pub status: SelectionStatus,
     /// Absent while no bookmaker offers one.
     pub offer: Option<ConsensusOffer>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct ConsensusOffer {
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub price: Decimal,
+    #[borsh(serialize_with = "codec::decimal::write", deserialize_with = "codec::decimal::read")]
     pub median: Decimal,
     /// Bookmakers with a price.
     pub bookmakers: u32,
@@ -116,6 +132,26 @@ impl ConsensusKey {
 }
 
 impl Consensus {
+    /// Finds the markets of bookmakers again and counts the open ones, after the consensus was restored.
+    fn reindex(&mut self) {
+        for entry in self.markets.values() {
+            let [unclosed, open] = counts(entry.current.as_ref());
+            self.unclosed += unclosed;
+            self.open += open;
+        }
+        let members = self.markets.iter();
+        let members = members.flat_map(|(key, it)| it.markets.iter().map(move |it| (*it, key)));
+        self.keys = members.map(|(member, key)| (member, key.clone())).collect();
+    }
+
+    /// Whether all its markets are in these books.
+    pub(super) fn is_of(&self, books: &[Book]) -> bool {
+        let has = |(book, market): &(usize, usize)| {
+            books.get(*book).is_some_and(|book| *market < book.markets.len())
+        };
+        self.keys.keys().all(has)
+    }
+
     /// Whether every market is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {

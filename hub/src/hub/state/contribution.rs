@@ -2,6 +2,7 @@
 
 use std::{mem, sync::Arc};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::{Fact, Fixture, Id, Outcome};
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
 use crate::hub::feeds::{Source, SourceNumber};
 
 /// A provider's match, reported by one source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct MatchMember {
     /// The id derived from the provider's key.
     pub own: Id,

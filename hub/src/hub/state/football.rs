@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::event::{
     Ball, Eid, FootballFact, FootballScore, FootballStatus, Id, Incident, LineUp, Pair,
@@ -11,7 +12,7 @@ use ingest::event::{
 use super::{MatchAnalysis, Moment};
 use crate::hub::feeds::{FactKind, SourceNumber};
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct Football {
     /// `None` until a feed reports the play.
     pub status: Option<FootballStatus>,
@@ -34,7 +35,7 @@ pub struct Football {
 }
 
 /// What one player has done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct PlayerTally {
     pub player: Participant,
     pub side: Side,
@@ -42,7 +43,7 @@ pub struct PlayerTally {
 }
 
 /// The match clock as an anchor: it showed `second` at the moment `at`, and ticks or stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct MatchClock {
     pub at: Micros,
     pub second: u32,
@@ -50,7 +51,7 @@ pub struct MatchClock {
 }
 
 /// An incident with its retraction and corrections.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct IncidentEntry {
     pub incident: Incident,
     /// The reason of its retraction, if it was retracted.

@@ -3,13 +3,14 @@
 //!
 //! A hold covers the whole book. The bookmaker's own market statuses are unchanged beneath it.
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::event::{Eid, Incident, IncidentKind, VarDecision};
 
 use super::Moment;
 
 /// The holds of one book.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub struct Guard {
     feed: bool,
     play: Option<PlayHold>,
@@ -18,7 +19,7 @@ pub struct Guard {
 }
 
 /// A hold after an incident, while prices may predate it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub(super) struct PlayHold {
     pub why: HoldReason,
     /// The incident.
@@ -28,7 +29,7 @@ pub(super) struct PlayHold {
     pub until: Moment,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, BorshSerialize, BorshDeserialize)]
 pub enum HoldReason {
     Feed,
     Goal,

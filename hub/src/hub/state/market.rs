@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
+use ingest::codec;
 use ingest::event::{
     Level, MarketDefinition, MarketStatus, Outcome, SelectionDefinition, SelectionStatus,
 };
@@ -12,15 +14,23 @@ use rust_decimal::Decimal;
 /// computations far from overflow.
 const PRICE_MAX: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
 
-#[derive(Debug)]
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
 pub struct Market {
     pub id: Arc<str>,
     pub kind: Arc<str>,
     pub name: Option<Arc<str>>,
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub line: Option<Decimal>,
     pub period: Option<Arc<str>>,
     pub status: MarketStatus,
     pub in_play: bool,
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub volume: Option<Decimal>,
     pub selections: Vec<Selection>,
     /// Every change of status or of being in play, the last [`Market::TRANSITIONS_MAX`] of them.
@@ -31,24 +41,40 @@ pub struct Market {
     pub(super) resettled: u32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct Transition {
     pub at: Micros,
     pub status: MarketStatus,
     pub in_play: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
 pub struct Selection {
     pub id: Arc<str>,
     pub name: Option<Arc<str>>,
     pub status: SelectionStatus,
     pub outcome: Option<Outcome>,
     /// The best price to back: a bookmaker's own, or the top of the ladder.
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub price: Option<Decimal>,
     /// The price before it.
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub prev: Option<Decimal>,
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub last: Option<Decimal>,
+    #[borsh(
+        serialize_with = "codec::optional_decimal::write",
+        deserialize_with = "codec::optional_decimal::read"
+    )]
     pub volume: Option<Decimal>,
     /// When the price was last reported.
     pub priced_at: Micros,
@@ -58,7 +84,7 @@ pub struct Selection {
 }
 
 /// Sizes by price, lowest price first.
-#[derive(Debug, Default, Clone, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct Ladder {
     pub(super) levels: Vec<Level>,
     /// Whether a level was ever reported: a ladder that has become empty still exists.

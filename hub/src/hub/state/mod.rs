@@ -9,6 +9,7 @@ mod book;
 mod consensus;
 mod contribution;
 mod coverage;
+mod facts;
 mod football;
 mod goals;
 mod guard;
@@ -23,6 +24,7 @@ mod touched;
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::event::{
     About, Fact, Fixture, FootballFact, FootballStatus, Id, Participant, PlayKind, RaceStatus,
@@ -52,7 +54,7 @@ pub use self::{
 };
 
 /// One match: its fixture, its state of play, and the bookmakers' books.
-#[derive(Debug)]
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
 pub struct Match {
     pub id: Id,
     pub sport: Sport,
@@ -77,7 +79,7 @@ pub struct Match {
 }
 
 /// The state of play, by sport.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub enum Play {
     Football(Football),
     Tennis(Tennis),
@@ -88,7 +90,7 @@ pub enum Play {
 }
 
 /// The life cycle of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub enum Life {
     Prematch,
     Live,
@@ -109,7 +111,7 @@ impl Life {
 }
 
 /// When a batch was received, and when it happened by the source's clock.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, BorshSerialize, BorshDeserialize)]
 pub struct Moment {
     pub source: Option<Micros>,
     pub received: Micros,
@@ -189,6 +191,22 @@ impl MatchDelta {
 }
 
 impl Match {
+    /// Whether all places that it names exist, with this many sources: true unless its bytes were wrong.
+    pub(super) fn is_consistent(&self, sources: usize) -> bool {
+        let books = self.books.iter().chain(&self.standby_books);
+        let named = books.map(|book| book.source);
+        let named = named.chain(self.members.iter().map(|member| member.source));
+        let named = named.chain(self.views.iter().map(|view| view.source));
+        let named = named.chain(FactKind::ALL.iter().filter_map(|kind| self.primaries.of(*kind)));
+        let (mut named, mut touched) = (named, self.touched.markets.iter());
+        let has = |(book, market): &(usize, usize)| {
+            self.books.get(*book).is_some_and(|book| *market < book.markets.len())
+        };
+        named.all(|source| source.0 < sources)
+            && self.consensus.is_of(&self.books)
+            && (self.touched.all || touched.all(has))
+    }
+
     #[must_use]
     pub fn new(id: Id, sport: Sport, own: Id, fixture: Fixture, source: SourceNumber) -> Self {
         let mut primaries = PrimarySources::default();

@@ -5,13 +5,14 @@
 
 use super::Play;
 use crate::hub::feeds::{FactKind, Source, SourceNumber};
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// The primary source of each kind of fact.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub struct PrimarySources([Option<SourceNumber>; FactKind::COUNT]);
 
 /// One source's view of the play, primary or not.
-#[derive(Debug)]
+#[derive(Debug, BorshSerialize, BorshDeserialize)]
 pub struct SourceView {
     pub source: SourceNumber,
     pub play: Play,

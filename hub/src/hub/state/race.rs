@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::{Id, Race, RaceRunner, RaceStatus};
 
 use super::Life;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct Racing {
     /// `None` until a feed reports the race.
     pub status: Option<RaceStatus>,

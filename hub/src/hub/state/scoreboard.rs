@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::{Pair, Scoreboard, ScoreboardStatus};
 
 use super::{Life, MatchClock, Moment};
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct Scores {
     /// `None` until a feed reports the play.
     pub board: Option<Scoreboard>,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::Micros;
 use ingest::event::{
     Eid, GameScore, Pair, Point, PointKind, Side, TennisFact, TennisScore, TennisStatus,
@@ -9,7 +10,7 @@ use ingest::event::{
 
 use super::Moment;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct Tennis {
     /// `None` until a feed reports the play.
     pub status: Option<TennisStatus>,
@@ -26,7 +27,7 @@ pub struct Tennis {
 }
 
 /// A point and the score after it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub struct PlayedPoint {
     pub eid: Eid,
     pub winner: Side,
@@ -50,7 +51,7 @@ pub enum TennisPart {
 }
 
 /// What a point ended: a game, a set, the match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, BorshSerialize, BorshDeserialize)]
 pub struct PointEndings {
     pub game: bool,
     pub set: bool,

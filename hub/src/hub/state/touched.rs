@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::ConsensusKey;
+use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Marks are set where the state changes and taken by the export (`hub::export`), so the
 /// export costs as much as what changed. It is bounded by the parts that the match has.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
 pub struct Touched {
     /// Everything: the match is new, or books were suspended, replaced or moved.
     pub all: bool,
@@ -18,7 +19,7 @@ pub struct Touched {
 }
 
 impl Touched {
-    pub(super) fn all() -> Self {
+    pub(in crate::hub) fn all() -> Self {
         Self { all: true, ..Self::default() }
     }
 }

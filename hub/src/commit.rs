@@ -1,0 +1,213 @@
+//! The committer: appends the writer's turns to the log, and only then shows them to anyone.
+//!
+//! It takes turns and answers in the order in which the writer made them. Turns that wait are appended
+//! together. If the log refuses them, nothing is shown until it takes them: the writer waits, and with it
+//! the feeds.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, SyncSender, TrySendError},
+    },
+    thread,
+    time::Duration,
+};
+
+use fanout::{
+    Change, Fanout, Micros,
+    catch_up::{HostResponse, Requester},
+};
+use log::{AppendError, Log, LogPosition, record::Record};
+use metrics::{counter, gauge, histogram};
+use tokio::sync::oneshot;
+use tracing::{error, info};
+
+use crate::{
+    catch_up::ChannelImage, clock::now, hub::HubInput, log_state::LogState, supervisor::fault,
+    turn::Turn, watch::ChannelWatches,
+};
+
+/// What the writer hands over, in order.
+#[derive(Debug)]
+pub(crate) enum Commit {
+    Turn {
+        turn: Turn,
+        /// When the earliest of its inputs was received, if there are any of sources.
+        oldest: Option<Micros>,
+    },
+    Answer(Answer),
+}
+
+/// An answer to a request. It is sent after every change that it contains.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    FanOut { requester: Requester, response: HostResponse, work: usize },
+    CaughtUp { reply: oneshot::Sender<HostResponse>, response: HostResponse },
+    Image { reply: oneshot::Sender<Option<ChannelImage>>, image: Option<ChannelImage> },
+    Pushed { reply: oneshot::Sender<Vec<Option<String>>>, verdicts: Vec<Option<String>> },
+}
+
+/// A record with its inputs as values, for those who follow the log.
+#[derive(Debug)]
+pub struct Committed {
+    pub record: Record,
+    pub inputs: Vec<HubInput>,
+    /// The position of the record, if it is the last of those that were appended together.
+    pub position: Option<LogPosition>,
+}
+
+/// Turns and answers that may wait for the committer. Beyond it, the writer waits.
+pub(crate) const COMMITS_MAX: usize = 1024;
+
+/// Turns that are appended together at most.
+const TURNS_TOGETHER_MAX: usize = 256;
+
+/// The pause before records are offered again to a log that refused them.
+const RETRY_AFTER: Duration = Duration::from_millis(50);
+
+pub(crate) struct Committer {
+    pub(crate) log: Box<dyn Log>,
+    pub(crate) fanout: Fanout,
+    pub(crate) watches: ChannelWatches,
+    pub(crate) follower: FollowerQueue,
+    pub(crate) state: LogState,
+}
+
+/// The queue of the follower. What has no room there is read from the log.
+pub(crate) struct FollowerQueue {
+    pub(crate) queue: SyncSender<Arc<Committed>>,
+    /// Whether the log keeps too little for the follower to read, so that it must be waited for.
+    pub(crate) waits: bool,
+}
+
+impl Committer {
+    /// Runs until the writer has gone and all is committed.
+    pub(crate) fn run(mut self, commits: &Receiver<Commit>) -> Box<dyn Log> {
+        while let Ok(first) = commits.recv() {
+            fault::point();
+            let mut turns = Vec::new();
+            let mut answers = Vec::new();
+            let mut next = Some(first);
+            while let Some(commit) = next.take() {
+                match commit {
+                    // Answers contain the turns before them, and none of those after.
+                    Commit::Turn { turn, oldest } if answers.is_empty() => {
+                        turns.push((turn, oldest));
+                        if turns.len() < TURNS_TOGETHER_MAX {
+                            next = commits.try_recv().ok();
+                        }
+                    }
+                    Commit::Turn { turn, oldest } => {
+                        self.commit(&mut turns);
+                        answers.drain(..).for_each(|answer| self.answer(answer));
+                        turns.push((turn, oldest));
+                        next = commits.try_recv().ok();
+                    }
+                    Commit::Answer(answer) => {
+                        answers.push(answer);
+                        next = commits.try_recv().ok();
+                    }
+                }
+            }
+            self.commit(&mut turns);
+            answers.into_iter().for_each(|answer| self.answer(answer));
+        }
+        self.log
+    }
+
+    fn commit(&mut self, turns: &mut Vec<(Turn, Option<Micros>)>) {
+        if turns.is_empty() {
+            return;
+        }
+        let end = self.log.end().number;
+        let numbers = end + 1..;
+        let records: Vec<Record> =
+            turns.iter().zip(numbers).map(|((turn, _), number)| turn.record(number)).collect();
+        self.append(end, &records);
+        let position = self.log.end();
+        let mut changes: Vec<Change> = Vec::new();
+        let mut oldest: Option<Micros> = None;
+        let last = records.len() - 1;
+        for (place, ((turn, received), record)) in turns.drain(..).zip(records).enumerate() {
+            changes.extend(turn.changes);
+            oldest = [oldest, received].into_iter().flatten().min();
+            let position = (place == last).then_some(position);
+            self.follower.put(Committed { record, inputs: turn.inputs, position });
+        }
+        self.publish(&changes, oldest);
+    }
+
+    fn publish(&self, changes: &[Change], oldest: Option<Micros>) {
+        if changes.is_empty() {
+            return;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a summary is of floats")]
+        histogram!("matchwire_changes_a_turn").record(changes.len() as f64);
+        counter!("matchwire_publications_total").increment(changes.len() as u64);
+        self.fanout.publish(changes);
+        self.watches.notify(changes);
+        if let Some(oldest) = oldest {
+            #[expect(clippy::cast_precision_loss, reason = "a summary is of floats")]
+            histogram!("matchwire_publish_delay_seconds").record((now() - oldest) as f64 / 1e6);
+        }
+    }
+
+    /// Appends records, however long the log refuses them.
+    fn append(&mut self, end: u64, records: &[Record]) {
+        let mut refused = 0_u64;
+        loop {
+            match self.log.append(end, records) {
+                Ok(()) => break,
+                Err(AppendError::Storage(problem)) => {
+                    if refused == 0 {
+                        error!(
+                            error = &problem as &dyn std::error::Error,
+                            "the log refuses records; nothing is published until it takes them"
+                        );
+                        gauge!("matchwire_log_refused").set(1.0);
+                        self.state.set_refused(true);
+                        self.fanout.set_stale(Some(now()));
+                    }
+                    refused += 1;
+                    counter!("matchwire_log_retries_total").increment(1);
+                    #[expect(
+                        clippy::disallowed_methods,
+                        reason = "a thread of its own, with nothing else to do"
+                    )]
+                    thread::sleep(RETRY_AFTER);
+                }
+                Err(problem) => panic!("the log does not take the writer's records: {problem}"),
+            }
+        }
+        if refused > 0 {
+            info!(attempts = refused, "the log takes records again");
+            gauge!("matchwire_log_refused").set(0.0);
+            self.state.set_refused(false);
+            self.fanout.set_stale(None);
+        }
+    }
+
+    fn answer(&self, answer: Answer) {
+        // Requesters may be gone.
+        match answer {
+            Answer::FanOut { requester, response, work } => {
+                self.fanout.respond(requester, response, work);
+            }
+            Answer::CaughtUp { reply, response } => drop(reply.send(response)),
+            Answer::Image { reply, image } => drop(reply.send(image)),
+            Answer::Pushed { reply, verdicts } => drop(reply.send(verdicts)),
+        }
+    }
+}
+
+impl FollowerQueue {
+    fn put(&self, committed: Committed) {
+        let committed = Arc::new(committed);
+        // The follower is gone if it has failed, and then the process ends.
+        if self.waits {
+            self.queue.send(committed).ok();
+        } else if let Err(TrySendError::Full(_)) = self.queue.try_send(committed) {
+            counter!("matchwire_log_follower_behind_total").increment(1);
+        }
+    }
+}

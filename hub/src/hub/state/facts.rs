@@ -1,0 +1,74 @@
+//! The state of a match as facts, which give the same state when they are applied to a new match.
+
+use std::sync::Arc;
+
+use ingest::event::{
+    Fact, MarketChange, MarketDefinition, OddsFact, SelectionChange, SelectionDefinition,
+};
+
+use super::{Book, Market, Match, Moment, Selection};
+use crate::hub::feeds::FactKind;
+
+impl Match {
+    /// What is known of the match, as facts of this moment.
+    #[must_use]
+    pub fn facts(&self, moment: Moment) -> Vec<Fact> {
+        let mut facts = vec![Fact::Fixture(self.fixture.clone())];
+        facts.push(Fact::About(Box::new(self.about.clone())));
+        let kinds = [FactKind::Score, FactKind::Incidents, FactKind::Stats, FactKind::Ball];
+        facts.extend(kinds.into_iter().flat_map(|kind| self.play.facts(kind, moment)));
+        facts.extend(self.books.iter().flat_map(Book::facts));
+        facts
+    }
+}
+
+impl Book {
+    fn facts(&self) -> impl Iterator<Item = Fact> {
+        self.markets.iter().flat_map(|market| {
+            let fact = |change| {
+                let (book, market) = (Arc::clone(&self.slug), Arc::clone(&market.id));
+                Fact::Odds(OddsFact { book, market, change })
+            };
+            [fact(MarketChange::Define(market.definition())), fact(market.prices())]
+        })
+    }
+}
+
+impl Market {
+    fn definition(&self) -> MarketDefinition {
+        let selections = self.selections.iter().map(|it| SelectionDefinition {
+            id: Arc::clone(&it.id),
+            name: it.name.clone(),
+            status: it.status,
+            outcome: it.outcome,
+        });
+        MarketDefinition {
+            kind: Arc::clone(&self.kind),
+            name: self.name.clone(),
+            line: self.line,
+            period: self.period.clone(),
+            status: self.status,
+            in_play: self.in_play,
+            selections: selections.collect(),
+        }
+    }
+
+    fn prices(&self) -> MarketChange {
+        let selections = self.selections.iter().map(Selection::change).collect();
+        MarketChange::Prices { selections, volume: self.volume }
+    }
+}
+
+impl Selection {
+    fn change(&self) -> SelectionChange {
+        SelectionChange {
+            id: Arc::clone(&self.id),
+            price: self.price,
+            last: self.last,
+            volume: self.volume,
+            back: self.back.levels().to_vec(),
+            lay: self.lay.levels().to_vec(),
+            traded: self.traded.levels().to_vec(),
+        }
+    }
+}

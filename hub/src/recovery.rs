@@ -1,0 +1,143 @@
+//! Restores the hub at a start: from a snapshot of its state and the records of the log after it.
+//!
+//! The inputs of these records give the state in which the process ended, and their outputs must be those
+//! of the log. The updates of the time for which clients may resume come from the log as they were
+//! published.
+
+use std::sync::Arc;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use bytes::Bytes;
+use fanout::Micros;
+use log::{LogPosition, ReadError, RecordNumber, RecordReader, record::Output};
+
+use crate::{
+    hub::{Hub, HubSettings, RestoreError, STATE_FORMAT, sequence::TailWindow},
+    ids::PublicIds,
+    signals::SignalSettings,
+    turn::{self, InputsError},
+};
+
+/// The format of a snapshot: that of the state, with the settings before it.
+pub const SNAPSHOT_FORMAT: u16 = STATE_FORMAT;
+
+/// A hub's state in its serialised form ([`SNAPSHOT_FORMAT`]).
+pub type SavedState = Arc<[u8]>;
+
+/// Why a hub could not be restored.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoveryError {
+    #[error("the snapshot cannot be read")]
+    Snapshot(#[from] RestoreError),
+    #[error("the snapshot has the format {0}, and this program reads {SNAPSHOT_FORMAT}")]
+    OtherFormat(u16),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Inputs(#[from] InputsError),
+}
+
+/// A restored hub.
+#[derive(Debug)]
+pub struct Restored {
+    pub hub: Hub,
+    /// The last record that was applied.
+    pub applied: RecordNumber,
+    /// When it was made.
+    pub at: Micros,
+    /// Records whose inputs gave other outputs than the log has: another version of the program made it.
+    pub differences: u64,
+}
+
+/// Saves the state of a hub, with the decisions of identity that were made since the save before. They are
+/// taken, because the database has them by the next one.
+#[must_use]
+pub fn save(hub: &mut Hub) -> SavedState {
+    let mut out = Vec::new();
+    let settings = (hub.settings(), hub.signal_settings());
+    settings.serialize(&mut out).expect("writing to memory does not fail");
+    hub.save(&mut out);
+    drop(hub.identity().take_decisions());
+    out.into()
+}
+
+/// Restores a hub as it was saved. Its tails are empty.
+///
+/// # Errors
+///
+/// If the bytes are of another format, or damaged.
+pub fn load(format: u16, state: &[u8], ids: &PublicIds) -> Result<Hub, RecoveryError> {
+    if format != SNAPSHOT_FORMAT {
+        return Err(RecoveryError::OtherFormat(format));
+    }
+    let mut rest = state;
+    let settings = <(HubSettings, SignalSettings)>::deserialize(&mut rest);
+    let (settings, signals) = settings.map_err(RestoreError::from)?;
+    let hub = Hub::restore(rest, settings, ids.clone())?;
+    Ok(hub.with_signals(signals))
+}
+
+/// Applies the records after a snapshot. `hub`: its state, with its tails. `reader`: begins there.
+///
+/// # Errors
+///
+/// If a record cannot be read or understood.
+pub fn play(
+    mut hub: Hub,
+    snapshot: LogPosition,
+    reader: &mut dyn RecordReader,
+    mut record_differs: impl FnMut(RecordNumber, &Output, &Output),
+) -> Result<Restored, RecoveryError> {
+    let (mut applied, mut at, mut differences) = (snapshot.number, snapshot.at, 0);
+    let mut changes = Vec::new();
+    while let Some(record) = reader.next()? {
+        for input in turn::inputs(&record)? {
+            hub.take(&input, &mut changes);
+        }
+        let outputs = turn::outputs(&changes);
+        if outputs != record.outputs {
+            differences += 1;
+            let pair = outputs.iter().zip(&record.outputs).find(|(ours, logged)| ours != logged);
+            if let Some((ours, logged)) = pair {
+                record_differs(record.number, ours, logged);
+            }
+        }
+        changes.clear();
+        (applied, at) = (record.number, record.at);
+    }
+    Ok(Restored { hub, applied, at, differences })
+}
+
+/// Puts the updates before a snapshot into the tails, so that clients can resume from them. `reader`
+/// begins far enough in the past.
+///
+/// # Errors
+///
+/// If a record cannot be read.
+pub fn fill_tails(
+    hub: &mut Hub,
+    snapshot: LogPosition,
+    window: TailWindow,
+    reader: &mut dyn RecordReader,
+) -> Result<u64, RecoveryError> {
+    let mut filled = 0;
+    while let Some(record) = reader.next()? {
+        if record.number > snapshot.number {
+            break;
+        }
+        if record.at < snapshot.at - window.age_us {
+            continue;
+        }
+        for output in record.outputs {
+            if let Output::Published { channel, epoch, prev, seq, payload, .. } = output {
+                // A tail keeps single payloads, and not the record that they are part of.
+                let payload = Bytes::copy_from_slice(&payload);
+                // Channels that were closed since have no tail.
+                if hub.restore_tail(&channel, epoch, prev, seq, payload).is_ok() {
+                    filled += 1;
+                }
+            }
+        }
+    }
+    Ok(filled)
+}

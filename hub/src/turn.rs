@@ -1,0 +1,138 @@
+//! A turn of the writer: the inputs that it applied, and the changes that came of them.
+
+use std::mem;
+
+use borsh::BorshDeserialize;
+use bytes::Bytes;
+use fanout::{Change, Micros, Publication, channel::Rate, encode};
+use log::{
+    RecordNumber,
+    record::{Output, Record},
+};
+
+use crate::hub::{ApplyError, Hub, HubInput};
+
+/// The version of the encoding of inputs in records.
+pub const INPUTS_FORMAT: u8 = 1;
+
+/// The inputs of a turn, and what came of them.
+#[derive(Debug)]
+pub struct Turn {
+    /// When it ended. It never decreases from turn to turn.
+    pub at: Micros,
+    pub inputs: Vec<HubInput>,
+    /// At all rates. Only changes at [`Rate::Each`] are logged.
+    pub changes: Vec<Change>,
+}
+
+/// The hub, with the inputs and changes of its current turn.
+#[derive(Debug)]
+pub struct TurnBuilder {
+    pub hub: Hub,
+    inputs: Vec<HubInput>,
+    pub changes: Vec<Change>,
+    /// The end of the last turn.
+    at: Micros,
+}
+
+/// A record's inputs cannot be read: another program wrote them.
+#[derive(Debug, thiserror::Error)]
+#[error("the inputs of record {0} are of another format")]
+pub struct InputsError(pub RecordNumber);
+
+impl TurnBuilder {
+    /// `at`: the end of the log, before which no turn ends.
+    #[must_use]
+    pub fn new(hub: Hub, at: Micros) -> Self {
+        Self { hub, inputs: Vec::new(), changes: Vec::new(), at }
+    }
+
+    /// Applies an input.
+    pub fn take(&mut self, input: HubInput) -> Vec<ApplyError> {
+        let errors = self.hub.take(&input, &mut self.changes);
+        self.inputs.push(input);
+        errors
+    }
+
+    /// The number of inputs of the current turn.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// A time for the next input: not before the last turn.
+    #[must_use]
+    pub fn time(&self, now: Micros) -> Micros {
+        now.max(self.at)
+    }
+
+    /// Ends the turn; `None` if nothing happened in it.
+    pub fn end(&mut self, now: Micros) -> Option<Turn> {
+        if self.inputs.is_empty() && self.changes.is_empty() {
+            return None;
+        }
+        self.at = self.time(now);
+        let (inputs, changes) = (mem::take(&mut self.inputs), mem::take(&mut self.changes));
+        Some(Turn { at: self.at, inputs, changes })
+    }
+}
+
+impl Turn {
+    /// The turn as a record of this number.
+    #[must_use]
+    pub fn record(&self, number: RecordNumber) -> Record {
+        let mut inputs = vec![INPUTS_FORMAT];
+        borsh::to_writer(&mut inputs, &self.inputs).expect("writing to memory does not fail");
+        let outputs = outputs(&self.changes);
+        Record { number, at: self.at, inputs: inputs.into(), outputs }
+    }
+}
+
+/// What of these changes is logged: those that every follower of a channel gets or is merged from.
+#[must_use]
+pub fn outputs(changes: &[Change]) -> Vec<Output> {
+    changes.iter().filter_map(output).collect()
+}
+
+fn output(change: &Change) -> Option<Output> {
+    Some(match change {
+        Change::Opened(publication) => Output::Opened {
+            channel: publication.channel.name.clone(),
+            epoch: publication.channel.epoch,
+            payload: payload(publication),
+        },
+        Change::Published(Rate::Each, publication) => Output::Published {
+            channel: publication.channel.name.clone(),
+            epoch: publication.channel.epoch,
+            prev: publication.prev,
+            seq: publication.seq,
+            urgent: publication.urgent,
+            has_events: publication.has_events,
+            payload: payload(publication),
+        },
+        // Merged for readers at a lower rate, from what is logged.
+        Change::Published(..) => return None,
+        Change::Closed(channel) => {
+            Output::Closed { channel: channel.name.clone(), epoch: channel.epoch }
+        }
+    })
+}
+
+fn payload(publication: &Publication) -> Bytes {
+    encode::payload(publication.frame())
+}
+
+/// The inputs of a record.
+///
+/// # Errors
+///
+/// If another program wrote them in another format.
+pub fn inputs(record: &Record) -> Result<Vec<HubInput>, InputsError> {
+    let wrong = || InputsError(record.number);
+    let (format, mut rest) = record.inputs.split_first().ok_or_else(wrong)?;
+    if *format != INPUTS_FORMAT {
+        return Err(wrong());
+    }
+    let inputs = Vec::<HubInput>::deserialize(&mut rest).map_err(|_| wrong())?;
+    if rest.is_empty() { Ok(inputs) } else { Err(wrong()) }
+}

@@ -1,0 +1,79 @@
+//! Bytes that are not a state are errors: never a panic, never a huge allocation.
+
+use hub::{RestoreError, STATE_FORMAT};
+use proptest::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    simulated::inputs,
+    twin::{Input, Twin},
+};
+
+const HEAD: usize = 46;
+
+fn saved() -> (Twin, Vec<u8>) {
+    let mut twin = Twin::new(2);
+    for input in inputs(9, 120).iter().filter(|input| !matches!(input, Input::Restart(_))) {
+        twin.step(input);
+    }
+    let bytes = twin.saved();
+    (twin, bytes)
+}
+
+/// The same bytes with the length and the digest of a state.
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let body = bytes.split_off(HEAD);
+    bytes[6..14].copy_from_slice(&(body.len() as u64).to_le_bytes());
+    bytes[14..].copy_from_slice(&Sha256::digest(&body));
+    [bytes, body].concat()
+}
+
+#[test]
+fn any_cut_is_noticed() {
+    let (twin, bytes) = saved();
+    for end in (0..bytes.len()).step_by(1_009).chain(0..100) {
+        twin.restore(&bytes[..end]).expect_err("it was cut");
+    }
+    assert!(matches!(twin.restore(b""), Err(RestoreError::NotAState)));
+    let longer = [&bytes[..], b"x"].concat();
+    assert!(matches!(twin.restore(&longer), Err(RestoreError::Damaged)));
+    assert!(matches!(twin.restore(&sealed(longer)), Err(RestoreError::Invalid(_))));
+}
+
+#[test]
+fn other_formats_are_refused() {
+    let (twin, mut bytes) = saved();
+    bytes[4..6].copy_from_slice(&(STATE_FORMAT + 1).to_le_bytes());
+    let error = twin.restore(&bytes).expect_err("it is of another format");
+    assert_eq!(error.to_string(), "its format is 2, and this release reads 1");
+}
+
+#[test]
+fn any_changed_byte_is_noticed() {
+    let (twin, bytes) = saved();
+    for place in (0..bytes.len()).step_by(1_013).chain(0..HEAD) {
+        let mut bytes = bytes.clone();
+        bytes[place] ^= 1 << (place % 8);
+        twin.restore(&bytes).expect_err("a byte was changed");
+    }
+}
+
+#[test]
+fn wrong_states_with_the_right_digest_do_not_panic() {
+    let (twin, bytes) = saved();
+    proptest!(ProptestConfig::with_cases(300), |(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        end in prop::option::of(any::<prop::sample::Index>()),
+    )| {
+        let mut bytes = bytes.clone();
+        for (place, byte) in changes {
+            let place = HEAD + place.index(bytes.len() - HEAD);
+            bytes[place] = byte;
+        }
+        if let Some(end) = end {
+            bytes.truncate(HEAD + end.index(bytes.len() - HEAD));
+        }
+        // Either is right: some bytes are only the digits of a price.
+        drop(twin.restore(&sealed(bytes)));
+    });
+}

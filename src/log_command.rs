@@ -1,0 +1,248 @@
+//! `matchwire log`: shows, checks and exports the log of a hub, also beside one that runs.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use base::time_format;
+use fanout::Micros;
+use hub::{
+    Hub, HubInput,
+    recovery::{self, RecoveryError},
+    turn,
+};
+use ingest::{
+    event::{Batch, Id, Timed},
+    normalize::events::LineWriter,
+};
+use log::{
+    LogPosition,
+    files::{self, SnapshotError, SnapshotStore},
+    film::{FilmError, FilmQuery, Films},
+    record::Record,
+};
+use record::ids::PublicIds;
+
+use crate::{
+    app::restart,
+    cli::log::{LogCommand, LogExportArgs},
+    config::Config,
+};
+
+/// Why a command on the log failed.
+#[derive(Debug, thiserror::Error)]
+pub enum LogCommandError {
+    #[error("the log cannot be read")]
+    Log(#[source] io::Error),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    #[error(transparent)]
+    Films(#[from] FilmError),
+    #[error("the log has no snapshot to begin with")]
+    NoSnapshot,
+    #[error("the state of the oldest snapshot cannot be used")]
+    State(#[from] RecoveryError),
+    #[error("the log is not whole")]
+    NotWhole,
+    #[error("cannot write {path}")]
+    Export { path: String, source: io::Error },
+    #[error("cannot write the output")]
+    Output(#[from] io::Error),
+}
+
+/// Runs the command, and prints its output.
+///
+/// # Errors
+///
+/// If the log cannot be read, if `verify` finds it wrong, or if the output cannot be written.
+pub fn run(
+    command: &LogCommand,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<(), LogCommandError> {
+    let folder = restart::folder(config);
+    match command {
+        LogCommand::Status(_) => status(&folder, out),
+        LogCommand::Verify(_) => verify(config, &folder, out),
+        LogCommand::Export(args) => export(config, &folder, args, out),
+    }
+}
+
+fn status(folder: &Path, out: &mut impl Write) -> Result<(), LogCommandError> {
+    let status = files::status(folder).map_err(LogCommandError::Log)?;
+    writeln!(out, "folder\t{}", folder.display())?;
+    if let Some((number, at)) = status.oldest {
+        writeln!(out, "first record\t{number}\t{}", time(at))?;
+    }
+    if let Some(end) = status.end {
+        writeln!(out, "last record\t{}\t{}", end.number, time(end.at))?;
+    }
+    let ended = if status.clean { "closed in order" } else { "open, or not closed in order" };
+    writeln!(out, "state\t{ended}")?;
+    writeln!(out, "records\t{} bytes in {} files", status.bytes, status.segments)?;
+    for snapshot in &status.snapshots {
+        let LogPosition { number, at, .. } = snapshot.position;
+        let bytes = snapshot.file_bytes;
+        writeln!(out, "snapshot\tafter record {number}\t{}\t{bytes} bytes", time(at))?;
+    }
+    let films = folder.join("films");
+    if films.is_dir() {
+        let films = Films::open(&films)?;
+        let count = films.list(FilmQuery::default()).len();
+        writeln!(out, "films\t{} bytes of {count} matches", films.bytes())?;
+    }
+    if status.damaged_bytes > 0 {
+        writeln!(out, "damaged\t{} bytes moved aside", status.damaged_bytes)?;
+    }
+    for finding in &status.findings {
+        writeln!(out, "finding\t{finding}")?;
+    }
+    Ok(())
+}
+
+fn verify(config: &Config, folder: &Path, out: &mut impl Write) -> Result<(), LogCommandError> {
+    let mut replay = Replay::begin(config, folder).ok();
+    let report = files::verify_each(folder, &mut |record| {
+        if let Some(replay) = &mut replay {
+            replay.check(&record);
+        }
+    });
+    let report = report.map_err(LogCommandError::Log)?;
+    writeln!(out, "records\t{}", report.records)?;
+    writeln!(out, "updates\t{}", report.outputs)?;
+    writeln!(out, "bytes\t{} on the disk, {} before compression", report.bytes, report.raw_bytes)?;
+    writeln!(out, "snapshots\t{}", report.snapshots)?;
+    for (last, first) in &report.gaps {
+        writeln!(out, "new numbering\tafter record {last}, from record {first}")?;
+    }
+    if let Some(damage) = &report.damage {
+        let files::Damage { number, segment, offset, problem } = damage;
+        writeln!(
+            out,
+            "damaged\trecord {number}, in segment {segment} at byte {offset}: {problem}"
+        )?;
+    }
+    for finding in &report.findings {
+        writeln!(out, "finding\t{finding}")?;
+    }
+    let mut same = true;
+    match &replay {
+        Some(Replay { checked, different, problem, .. }) => {
+            writeln!(out, "played again\t{checked} records from the oldest snapshot on")?;
+            if let Some(number) = different.first() {
+                same = false;
+                let count = different.len();
+                writeln!(out, "different\t{count} records, record {number} first")?;
+            }
+            if let Some(problem) = problem {
+                same = false;
+                writeln!(out, "not played again\t{problem}")?;
+            }
+        }
+        None => writeln!(out, "not played again\tthere is no snapshot that can be used")?,
+    }
+    if report.is_whole() && same { Ok(()) } else { Err(LogCommandError::NotWhole) }
+}
+
+/// Applies the inputs of the log to the state of its oldest snapshot.
+struct Replay {
+    hub: Hub,
+    /// The last record that is in the state.
+    applied: u64,
+    checked: u64,
+    /// Records that have other outputs than their inputs give.
+    different: Vec<u64>,
+    problem: Option<String>,
+}
+
+impl Replay {
+    fn begin(config: &Config, folder: &Path) -> Result<Self, LogCommandError> {
+        let (hub, position) = oldest_state(config, folder)?;
+        let (checked, different, problem) = (0, Vec::new(), None);
+        Ok(Self { hub, applied: position.number, checked, different, problem })
+    }
+
+    fn check(&mut self, record: &Record) {
+        if record.number <= self.applied || self.problem.is_some() {
+            return;
+        }
+        if record.number != self.applied + 1 {
+            self.problem = Some(format!("records after {} are missing", self.applied));
+            return;
+        }
+        self.applied = record.number;
+        let inputs = match turn::inputs(record) {
+            Ok(inputs) => inputs,
+            Err(error) => {
+                self.problem = Some(error.to_string());
+                return;
+            }
+        };
+        let mut changes = Vec::new();
+        for input in inputs {
+            self.hub.take(&input, &mut changes);
+        }
+        self.checked += 1;
+        if turn::outputs(&changes) != record.outputs {
+            self.different.push(record.number);
+        }
+        self.hub.discard_exports();
+    }
+}
+
+/// The hub of the oldest snapshot that can be used.
+fn oldest_state(config: &Config, folder: &Path) -> Result<(Hub, LogPosition), LogCommandError> {
+    let first = files::status(folder).map_err(LogCommandError::Log)?.oldest;
+    let store =
+        SnapshotStore::open(&restart::log_settings(config)).map_err(LogCommandError::Log)?;
+    let (snapshots, _) = store.list().map_err(LogCommandError::Log)?;
+    let covered = |number| first.is_none_or(|(first, _)| number + 1 >= first);
+    let oldest = snapshots.iter().rev().find(|it| covered(it.position.number));
+    let number = oldest.ok_or(LogCommandError::NoSnapshot)?.position.number;
+    let (format, position, state) = store.read(number)?;
+    Ok((recovery::load(format, &state, &PublicIds::default())?, position))
+}
+
+fn export(
+    config: &Config,
+    folder: &Path,
+    args: &LogExportArgs,
+    out: &mut impl Write,
+) -> Result<(), LogCommandError> {
+    let (hub, position) = oldest_state(config, folder)?;
+    let failed = |source| LogCommandError::Export { path: args.to.display().to_string(), source };
+    let mut file = BufWriter::new(File::create_new(&args.to).map_err(failed)?);
+    let mut lines = LineWriter::default();
+    let (mut written, mut result) = (0_u64, Ok(()));
+    let mut write = |clock_us: Micros, mut batch: Batch| {
+        let wanted = |id: Id| args.match_id.is_none_or(|wanted| wanted == id.0);
+        batch.events.retain(|event| wanted(event.match_id));
+        if !batch.events.is_empty() && result.is_ok() {
+            result = writeln!(file, "{}", lines.timed(&Timed { clock_us, batch }));
+            written += 1;
+        }
+    };
+    for batch in hub.facts(position.at) {
+        write(position.at, batch);
+    }
+    let report = files::verify_each(folder, &mut |record| {
+        if record.number <= position.number {
+            return;
+        }
+        for input in turn::inputs(&record).unwrap_or_default() {
+            if let HubInput::Batch { batch, received, .. } = input {
+                write(received, batch);
+            }
+        }
+    });
+    let report = report.map_err(LogCommandError::Log)?;
+    result.and_then(|()| file.flush()).map_err(failed)?;
+    writeln!(out, "{written} messages in {}", args.to.display())?;
+    if report.damage.is_some() { Err(LogCommandError::NotWhole) } else { Ok(()) }
+}
+
+fn time(at: Micros) -> String {
+    time_format::zulu(at).unwrap_or_default()
+}
