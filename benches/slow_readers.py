@@ -132,7 +132,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="matchwire-slow-readers-") as folder:
         hub = subprocess.Popen(
             [options.program, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "hub.db")],
-            env=os.environ | {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_LOG_FILTER": "warn"},
+            env=os.environ | {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_LOGGING_FILTER": "warn"},
             stdout=subprocess.PIPE, text=True,
         )
         try:

@@ -83,6 +83,9 @@ export class FootballView {
   #none = el("p", { class: "faint empty" }, "No incidents yet.");
   #doc;
 
+  /** What a replay begins with. */
+  beginning = "kick-off";
+
   constructor(card, place) {
     const counts = el("div", { class: "counts" });
     const incidents = el("ol", { class: "incidents" });
@@ -147,6 +150,19 @@ export class FootballView {
     if (event.kind === "retract") return `Retracted: ${event.why}. ${standing}`;
     if (event.kind === "card" && event.card !== "yellow") return `Red card, ${nameOf(event.player) || nameOf(this.#doc?.[event.side])}.`;
     if (event.kind === "period") return `${footballStatus(this.#doc?.status)}. ${standing}`;
+    return undefined;
+  }
+
+  /** What an event is on the time line of a replay: `{kind, label}`, or nothing. */
+  mark(event, doc) {
+    const who = nameOf(event.player) || nameOf(doc[event.side]);
+    const minute = event.minute === undefined ? "" : `${event.minute}${event.added ? `+${event.added}` : ""}′ `;
+    if (event.kind === "goal") {
+      const score = event.score ?? doc.score;
+      return { kind: "goal", label: `${minute}Goal, ${who}${score ? `, ${score.home}–${score.away}` : ""}` };
+    }
+    if (event.kind === "card") return { kind: event.card === "yellow" ? "yellow" : "red", label: `${minute}${event.card === "yellow" ? "Yellow" : "Red"} card, ${who}` };
+    if (event.kind === "period" && doc.status !== "finished") return { kind: "period", label: footballStatus(doc.status) };
     return undefined;
   }
 

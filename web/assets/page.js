@@ -4,6 +4,7 @@
 import { Board, isLive, pairing, suggestion } from "./boards.js";
 import { FootballView } from "./football.js";
 import { OddsView } from "./odds.js";
+import { ReplayBar } from "./replay.js";
 import { FINAL_CODES, Stream } from "./stream.js";
 import { TennisView } from "./tennis.js";
 import { KeyedList, Trust, el, plain, setAttribute, setText, span, timeOfDay } from "./view.js";
@@ -56,6 +57,21 @@ class Page {
 
   get stream() {
     return this.#stream;
+  }
+
+  /** What the documents of the match followed in `sport` come from: the stream, or a replay of the match. */
+  source(sport) {
+    return this.#sports[sport].source;
+  }
+
+  /** The bookmakers' channels of this match, as far as they are known. */
+  oddsChannels(name) {
+    return this.#odds.channels(name);
+  }
+
+  /** The odds of the followed match come from elsewhere, or have changed there. */
+  oddsChanged() {
+    this.draw(this.#odds);
   }
 
   /** The match followed in `sport`: its channel, or undefined. */
@@ -207,6 +223,7 @@ class Followed {
   #stop = () => {};
   #moveOn;
   #offer;
+  #replay;
 
   constructor(sport, View, page) {
     this.#sport = sport;
@@ -218,13 +235,30 @@ class Followed {
     const place = el("div", { class: "place" });
     this.#offer.node.after(place);
     this.#view = new View(card, place);
+    this.#replay = new ReplayBar(this.#view, card.querySelector(".head"), {
+      stream: () => page.stream,
+      channels: (name) => page.oddsChannels(name),
+      opened: () => this.#replayOpened(),
+      changed: (channel, change) => this.#replayChanged(channel, change),
+      closed: (known) => this.#replayClosed(known),
+    });
+    place.before(this.#replay.node);
     this.id = undefined;
     /** The id in the address, until the board has arrived. */
     this.wanted = undefined;
   }
 
+  get #name() {
+    return this.id === undefined ? undefined : `${this.#sport}/${this.id}`;
+  }
+
+  /** What is shown comes from the stream, or from a replay. */
+  get source() {
+    return this.#replay.replay ?? this.#page.stream;
+  }
+
   get channel() {
-    return this.id === undefined ? undefined : this.#page.stream?.channel(`${this.#sport}/${this.id}`);
+    return this.id === undefined ? undefined : this.source?.channel(this.#name);
   }
 
   follow(id) {
@@ -232,20 +266,56 @@ class Followed {
     this.#stop();
     this.id = id;
     this.#moveOn = undefined;
-    this.#stop = this.#page.stream.subscribe(`${this.#sport}/${id}`, (channel, change) => this.#changed(channel, change));
+    this.#replay.follow(this.#name);
+    this.#subscribe();
     this.#page.draw(this);
+  }
+
+  /** Follows it live; `known` is the document of a replay from which it goes on. */
+  #subscribe(known) {
+    const onChange = (channel, change) => this.#changed(channel, change);
+    this.#stop = this.#page.stream.subscribe(this.#name, onChange, {}, known);
+  }
+
+  /** A running match is no longer followed live while it is watched from the kick-off. */
+  #replayOpened() {
+    if (this.#page.stream.channel(this.#name)?.data?.life !== "ended") {
+      this.#stop();
+      this.#stop = () => {};
+    }
+    if (this.#moveOn !== undefined) this.#moveOn = { stay: true };
+    this.#page.draw(this);
+    this.#page.oddsChanged();
+  }
+
+  #replayChanged(channel, change) {
+    if (channel.name !== this.#name) return this.#page.oddsChanged();
+    if (channel.data) this.#view.show(channel.data);
+    for (const event of change.events) {
+      this.#view.note?.(event);
+      this.#page.announce(this.#view.say(event));
+    }
+    return this.#page.draw(this);
+  }
+
+  #replayClosed(known) {
+    if (this.#page.stream.channel(this.#name) === undefined) this.#subscribe(known);
+    this.#page.draw(this);
+    this.#page.oddsChanged();
   }
 
   /** After a new stream was opened with another key: the same match on it. */
   restart() {
     const { id } = this;
     this.#stop = () => {};
+    this.#replay.follow(undefined);
     this.id = undefined;
     if (id !== undefined) this.follow(id);
   }
 
   #changed(channel, change) {
     if (change.kind !== "health") this.#page.matchChanged(this.#sport);
+    if (this.#replay.replay !== undefined) return;
     for (const event of change.events) this.#view.note?.(event);
     if (channel.data) this.#view.show(channel.data);
     for (const event of change.events) this.#page.announce(this.#view.say(event));
@@ -263,11 +333,11 @@ class Followed {
   }
 
   tick() {
-    const { channel } = this;
-    const { stream } = this.#page;
-    if (stream === undefined) return;
-    this.#trust.show(channel, stream);
-    if (channel?.data) this.#view.tick(channel, stream);
+    const { channel, source } = this;
+    if (source === undefined) return;
+    this.#trust.show(channel, source);
+    if (channel?.data) this.#view.tick(channel, source);
+    if (this.id !== undefined) this.#replay.tick(this.#page.stream.channel(this.#name)?.data);
     this.#considerMovingOn();
   }
 
@@ -368,7 +438,13 @@ class OddsPanel {
 
   get channel() {
     if (this.#base === undefined) return undefined;
-    return this.#page.stream.channel(this.#book ? `${this.#base}/${this.#book}` : this.#base);
+    return this.#page.source(this.sport).channel(this.#book ? `${this.#base}/${this.#book}` : this.#base);
+  }
+
+  /** The channels of the odds of this match: the best prices, and the books as far as they are known. */
+  channels(name) {
+    const base = `${name}/odds`;
+    return base === this.#base ? [base, ...[...this.#books].map((slug) => `${base}/${slug}`)] : [base];
   }
 
   /** The followed match of a sport was chosen, or has news such as its names. */
@@ -424,8 +500,9 @@ class OddsPanel {
     if (stream === undefined) return;
     const refused = this.#base !== undefined && stream.channel(this.#base)?.health === "refused";
     if (refused && Date.now() - this.#requestedAt >= ASK_AGAIN_MS) this.#follow(this.#base, stream);
-    this.#trust.show(this.channel, stream);
-    if (this.channel) this.#view.tick(this.channel, stream);
+    const source = this.#page.source(this.sport);
+    this.#trust.show(this.channel, source);
+    if (this.channel) this.#view.tick(this.channel, source);
   }
 }
 

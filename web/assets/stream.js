@@ -6,6 +6,11 @@
 //     for (const event of change.events) handle(event); // each one exactly once
 //   });
 //
+// A recording is played beside them, with documents of its own:
+//
+//   const replay = stream.replay(["football/204849"], { speed: 16, onChange: (channel, change) => show(channel.data) });
+//   replay.seek(micros); replay.pause(); replay.resume(); replay.close();
+//
 // It owns positions (epoch and sequence), documents, reconnecting and the judgement of freshness.
 // It knows neither sports nor the DOM: the socket class, the clock and chance are passed in, so
 // that it runs in a browser, in Node and under a test that moves the clock by hand.
@@ -173,6 +178,245 @@ class Subscription {
   }
 }
 
+/**
+ * A recording that plays, or has ended. `channel(name)`, `serverNow()` and `clockOffset()` are those of a
+ * [`Stream`], so that a view shows it as it shows what is live. Its clock is the recorded time.
+ */
+export class Replay {
+  #wire;
+  #chs;
+  #from;
+  #onChange;
+  #onState;
+  #channels = new Map();
+  // The recorded time that was reached at the local time `#since`.
+  #at;
+  #since;
+  // The id of the last command that moves it: until its answer, frames belong to the old position.
+  #moving;
+  // The hub's `pause`, `speed` and `seek` that wait for the first answer.
+  #waiting = {};
+
+  /** Made by [`Stream.replay`]. `wire`: `{send(command), now(), forget()}`. */
+  constructor(wire, chs, { from = "start", speed = 1, onChange = () => {}, onState = () => {} } = {}) {
+    this.#wire = wire;
+    this.#chs = chs;
+    this.#onChange = onChange;
+    this.#onState = onState;
+    /** `starting`, `playing`, `lost` (no connection), `ended` (see `why`), `refused` (see `error`), `closed`. */
+    this.phase = "starting";
+    /** A number, or `max`. */
+    this.speed = speed;
+    this.paused = false;
+    /** The name on this connection. */
+    this.name = undefined;
+    /** `{first, last}`: the recorded times of the first and the last frame, in microseconds. */
+    this.span = undefined;
+    this.why = undefined;
+    this.error = undefined;
+    this.#from = from;
+    this.#begin(from);
+  }
+
+  channel(name) {
+    return this.#channels.get(name);
+  }
+
+  /** The recorded time that is played now, in microseconds. */
+  serverNow() {
+    if (this.#at === undefined) return this.span?.first ?? 0;
+    if (this.phase !== "playing" || this.paused || this.speed === "max") return this.#at;
+    return this.#at + (this.#wire.now() - this.#since) * 1000 * this.speed;
+  }
+
+  /** What to add to local microseconds: of no use here, because its time is not that of any clock. */
+  clockOffset() {
+    return 0;
+  }
+
+  pause() {
+    this.#change({ pause: true });
+  }
+
+  resume() {
+    this.#change({ pause: false });
+  }
+
+  setSpeed(speed) {
+    this.#change({ speed });
+  }
+
+  /** Moves it to a recorded time, in microseconds. One that has ended plays again from there. */
+  seek(at) {
+    if (this.phase === "ended") {
+      this.#hold(at);
+      this.#begin({ at });
+    } else {
+      this.#change({ seek: { at: Math.round(at) } });
+    }
+  }
+
+  close() {
+    if (this.name !== undefined) this.#wire.send({ op: "unsubscribe", replay: this.name });
+    this.#wire.forget();
+    this.#enter("closed");
+  }
+
+  #begin(from) {
+    const at = from === "start" ? from : { at: Math.round(from.at) };
+    this.phase = "starting";
+    this.name = undefined;
+    this.#moving = this.#wire.send({ op: "subscribe", chs: this.#chs, replay: { from: at, speed: this.speed } });
+    if (this.paused) this.#waiting.pause = true;
+  }
+
+  #change(change) {
+    const now = this.serverNow();
+    this.paused = change.pause ?? this.paused;
+    this.speed = change.speed ?? this.speed;
+    this.#hold(change.seek?.at ?? now);
+    if (this.phase === "starting" || this.phase === "lost") {
+      Object.assign(this.#waiting, change);
+    } else if (this.phase === "playing") {
+      const id = this.#wire.send({ op: "replay", replay: this.name, ...change });
+      if (change.seek) this.#moving = id;
+    }
+    this.#onState(this);
+  }
+
+  #hold(at) {
+    this.#at = at;
+    this.#since = this.#wire.now();
+  }
+
+  #enter(phase) {
+    this.phase = phase;
+    this.#onState(this);
+  }
+
+  /** The connection was lost: it goes on from here on the next one. */
+  lost() {
+    if (this.phase === "ended") return;
+    if (this.span) this.#hold(this.serverNow());
+    this.name = undefined;
+    this.#moving = undefined;
+    this.#enter("lost");
+  }
+
+  /** There is a connection. */
+  connected() {
+    if (this.phase === "lost") this.#begin(this.span ? { at: this.#at } : this.#from);
+  }
+
+  receive(frame) {
+    switch (frame.type) {
+      case "subscribed":
+        return this.#subscribed(frame);
+      case "error":
+        return this.#refused(frame);
+      case "replay_end":
+        return this.#end(frame);
+      case "image":
+      case "update":
+      case "unsubscribed":
+        return this.#moving === undefined ? this.#data(frame) : undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #subscribed(frame) {
+    // Closed while it was starting.
+    if (this.phase === "closed") return this.#wire.send({ op: "unsubscribe", replay: frame.replay });
+    const moved = frame.id === this.#moving;
+    // An answer to a command before the newest move says nothing about where it is.
+    if (this.#moving !== undefined && !moved) return undefined;
+    this.name = frame.replay;
+    this.span = { first: frame.span.first, last: Math.max(frame.span.last, this.span?.last ?? 0) };
+    this.#hold(frame.at);
+    if (moved) this.#move(frame.chs);
+    const waiting = this.#waiting;
+    this.#waiting = {};
+    this.phase = "playing";
+    if (Object.keys(waiting).length > 0) {
+      this.#change(waiting);
+    } else {
+      this.paused = frame.paused;
+      this.speed = frame.speed;
+      this.#onState(this);
+    }
+    return undefined;
+  }
+
+  /** It is elsewhere: channels that are not open there have no document. */
+  #move(chs) {
+    this.#moving = undefined;
+    for (const [name, position] of Object.entries(chs)) {
+      let channel = this.#channels.get(name);
+      if (channel === undefined) {
+        channel = new Channel(name);
+        this.#channels.set(name, channel);
+      }
+      if (position.error) channel.error = { code: position.error, message: "there is no recording of it" };
+      if (position.epoch === undefined) channel.data = undefined;
+      channel.health = judgeRecorded(channel);
+    }
+  }
+
+  /** A command was refused. One that changes it has no effect; the one that starts it is the end. */
+  #refused(frame) {
+    if (this.phase === "closed") return;
+    if (this.phase === "starting") {
+      this.error = frame;
+      this.#wire.forget();
+      this.#enter("refused");
+    } else if (frame.id === this.#moving) {
+      this.#moving = undefined;
+    }
+  }
+
+  #end(frame) {
+    this.name = undefined;
+    this.#moving = undefined;
+    if (frame.why === "unsubscribed" && this.phase === "closed") return;
+    if (this.span) this.#hold(Math.max(this.#at, frame.why === "end" ? this.span.last : 0));
+    this.why = frame.why;
+    this.#enter("ended");
+  }
+
+  #data(frame) {
+    const channel = this.#channels.get(frame.ch);
+    if (channel === undefined) return;
+    const { type } = frame;
+    if (type === "update") {
+      if (channel.data === undefined) return;
+      if (frame.patch !== undefined) channel.data = mergePatch(channel.data, frame.patch);
+    } else {
+      channel.data = frame.data;
+      channel.epoch = frame.epoch;
+    }
+    if (type !== "unsubscribed") {
+      channel.seq = frame.seq;
+      channel.delivered = frame.seq;
+      channel.at = frame.at;
+      channel.heard = this.#wire.now();
+      const at = frame.at?.pub;
+      if (at && at > this.span.last) this.span.last = at;
+      if (at && this.speed === "max") this.#hold(at);
+    }
+    channel.health = judgeRecorded(channel);
+    this.#onChange(channel, { kind: type === "unsubscribed" ? "health" : type, patch: frame.patch, events: frame.events ?? [] });
+  }
+}
+
+/** `replay`, or what was wrong with the source when it was recorded. */
+function judgeRecorded({ error, data }) {
+  if (error) return "refused";
+  if (data === undefined) return "waiting";
+  const { feed } = data;
+  return data.life === "ended" || feed === undefined || feed === "live" ? "replay" : feed;
+}
+
 export class Stream {
   #url;
   #protocols;
@@ -203,6 +447,9 @@ export class Stream {
   #fromBytes = DEFAULT_COMMAND_BYTES;
   // Commands under way that resume a pattern's channel by its name, by id.
   #resuming = new Map();
+  #replays = new Set();
+  // The replay that a command concerns, by the command's id.
+  #replayCommands = new Map();
 
   /**
    * `url`: `ws://host/stream/v1`. Options:
@@ -226,6 +473,8 @@ export class Stream {
     this.limited = undefined;
     /** Frames received on all connections so far. */
     this.frames = 0;
+    /** What the hub offers in addition, such as `replay`. */
+    this.features = [];
     /** The name of the current connection, to report to the hub's operator. */
     this.conn = undefined;
     this.#connect();
@@ -265,14 +514,15 @@ export class Stream {
    * `kind` is `image`, `update` or `health`; `missed` is set on an image that replaced a document
    * across something not delivered one by one (`{from, to, why}`), `merged` on an update that stands
    * for several (`{n, why}`). Parameters as in the protocol: `every_ms`, `on_slow`, `lag`; the first
-   * to subscribe to a name decides them. Returns a function that ends it.
+   * to subscribe to a name decides them. `known` is a channel with a document, such as that of a replay,
+   * from whose position it goes on. Returns a function that ends it.
    */
-  subscribe(ch, onChange, params = {}) {
+  subscribe(ch, onChange, params = {}, known = undefined) {
     let subscription = this.#subscriptions.get(ch);
     if (subscription === undefined) {
       subscription = new Subscription(ch, params);
       this.#subscriptions.set(ch, subscription);
-      if (!subscription.pattern) this.#open(ch);
+      if (!subscription.pattern) this.#open(ch, known);
       if (this.#phase === "open") this.#ask(subscription);
     }
     // Wrapped, so that the same function subscribed twice is two subscriptions.
@@ -282,6 +532,32 @@ export class Stream {
       if (channel.data !== undefined) this.#call(listener, channel, { kind: "image", events: [] });
     }
     return () => this.#drop(subscription, listener);
+  }
+
+  /**
+   * Plays the recording of channels. Options: `from` (`start`, or `{at}` in microseconds), `speed` (a
+   * number, or `max`), `onChange(channel, change)` as of `subscribe`, and `onState(replay)`, called when
+   * its phase or position changes other than by time.
+   */
+  replay(chs, options) {
+    let replay;
+    const wire = {
+      now: () => this.#clock.now(),
+      forget: () => this.#replays.delete(replay),
+      send: (command) => {
+        const id = this.#nextId++;
+        queueMicrotask(() => {
+          if (this.#phase !== "open") return;
+          this.#replayCommands.set(id, replay);
+          this.#send({ ...command, id });
+        });
+        return id;
+      },
+    };
+    replay = new Replay(wire, chs, options);
+    this.#replays.add(replay);
+    if (this.#phase !== "open") replay.lost();
+    return replay;
   }
 
   /**
@@ -373,6 +649,8 @@ export class Stream {
       }
       for (const subscription of this.#subscriptions.values()) subscription.pending = undefined;
       this.#resuming.clear();
+      this.#replayCommands.clear();
+      for (const replay of this.#replays) replay.lost();
     }
     this.#onState(this.state);
     this.#review();
@@ -394,6 +672,7 @@ export class Stream {
     }
     this.#lastFrameAt = this.#clock.now();
     this.frames += 1;
+    if (frame.replay !== undefined || this.#replayCommands.has(frame.id)) return this.#replayed(frame);
     switch (frame.type) {
       case "hello":
         return this.#hello(frame);
@@ -434,6 +713,7 @@ export class Stream {
     this.#lastPingAt = now;
     this.conn = frame.conn;
     this.server = frame.server;
+    this.features = frame.features ?? [];
     this.#beatMs = frame.beat_ms ?? DEFAULT_BEAT_MS;
     const { command_bytes, from_bytes } = frame.limits ?? {};
     this.#fromBytes = from_bytes ?? command_bytes ?? DEFAULT_COMMAND_BYTES;
@@ -442,8 +722,17 @@ export class Stream {
     this.#offsets = [{ offset: frame.now - now * 1000, rtt: Infinity }];
     this.#enter("open", {});
     for (const subscription of this.#subscriptions.values()) this.#ask(subscription);
+    for (const replay of this.#replays) replay.connected();
     this.#ping();
     this.#reviewBy(now + this.#beatMs);
+  }
+
+  #replayed(frame) {
+    const asked = this.#replayCommands.get(frame.id);
+    this.#replayCommands.delete(frame.id);
+    // The answer to a subscription brings the name by which its frames are known.
+    const named = () => [...this.#replays].find((replay) => replay.name === frame.replay);
+    (asked ?? named())?.receive(frame);
   }
 
   #subscribed(frame) {
@@ -771,10 +1060,14 @@ export class Stream {
   }
 
   /** The channel of this name, made if a subscription covers it; else undefined: it was given up. */
-  #open(name) {
+  #open(name, known) {
     let channel = this.#channels.get(name);
     if (channel === undefined && this.#covering(name).length > 0) {
       channel = new Channel(name);
+      if (known?.data !== undefined) {
+        const { data, epoch, seq, at, heard, delivered } = known;
+        Object.assign(channel, { data, epoch, seq, at, heard, delivered });
+      }
       channel.health = channel.judge(this.#phase === "open", this.#clock.now());
       this.#channels.set(name, channel);
     }

@@ -125,12 +125,13 @@ export function trustedUntil(channel, stream) {
 
 /** Whether the document is current. */
 export function current(channel) {
-  return channel.health === "live" || channel.health === "ended";
+  return channel.health === "live" || channel.health === "ended" || channel.health === "replay";
 }
 
 const WORDS = {
   live: "Live",
   ended: "Final",
+  replay: "Replay",
   late: "Feed late",
   down: "Feed down",
   recovering: "Feed recovering",

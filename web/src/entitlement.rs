@@ -24,7 +24,8 @@ use hub::channels::{BOOK_PRICES, OTHER_SPORTS};
 const SOLD: [(Addon, Classes); 2] = [(Addon::Sports, OTHER_SPORTS), (Addon::Odds, BOOK_PRICES)];
 
 /// What a channel name requires, whether there is such a channel or not.
-fn needs_of_name(name: &str) -> Classes {
+#[must_use]
+pub fn needs_of_name(name: &str) -> Classes {
     let mut segments = name.split('/');
     let of_sport = match segments.next() {
         Some("football" | "tennis" | "feeds") => Classes::NONE,

@@ -70,5 +70,5 @@ pub mod revocation;
 use accounts::{limits, payments, products, usage};
 use base::{clock, percent, supervisor};
 use history::{predict, rating};
-use hub::{catch_up, pipeline, push};
+use hub::{catch_up, log_state, pipeline, push};
 use record::ids;

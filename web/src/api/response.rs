@@ -63,6 +63,12 @@ impl SharedBody {
         Self { body, etag, encoded: EncodedBodies::default() }
     }
 
+    /// Bytes of the body without a content coding.
+    #[must_use]
+    pub(super) fn bytes(&self) -> usize {
+        self.body.len()
+    }
+
     /// Serializes a value.
     ///
     /// # Errors

@@ -33,6 +33,7 @@ mod peer;
 mod pricing;
 mod push_limits;
 mod registry;
+mod replays;
 mod request_context;
 mod rest;
 mod schema;
@@ -83,6 +84,7 @@ use crate::{
     entitlement::Entitlement,
     images::Images,
     limits::Limits,
+    log_state::LogState,
     payments::Payments,
     pipeline::HubHandle,
     predict::Predictor,
@@ -94,6 +96,7 @@ use ::mcp::McpConfig;
 use accounts::{Accounts, OAuth, clients::ClientDocuments};
 use history::{query::History, signal_board::SignalBoard};
 use hub::config::IngestConfig;
+use log::film::Films;
 
 /// What requests are answered from.
 #[derive(Debug)]
@@ -111,6 +114,8 @@ pub struct ServerParts {
     pub proxies: Proxies,
     pub fanout: Fanout,
     pub hub_handle: HubHandle,
+    /// Whether the log takes records.
+    pub log_state: LogState,
     pub registry: Registry,
     pub meter: Meter,
     pub metrics: PrometheusHandle,
@@ -120,6 +125,8 @@ pub struct ServerParts {
     pub history: History,
     /// Signals from odds and play.
     pub signals: SignalBoard,
+    /// Recordings of matches that can be replayed, if they are kept.
+    pub films: Option<Films>,
     /// Where clients reach the hub, without a trailing slash.
     pub public_url: String,
     /// Whether `public_url` is a setting, not derived from the listen address.
@@ -221,6 +228,8 @@ pub async fn serve(
     let streams = CancellationToken::new();
     let router = router(Arc::clone(&shared));
     let router = router.clone().merge(mcp::routes(&shared, router, &openapi, streams.clone()));
+    // Some MB, which nothing reads while the hub serves.
+    drop(openapi);
     let service = HttpService::new(Arc::clone(&shared), router);
     let acceptor = Arc::new(Acceptor { shared: Arc::clone(&shared), service, stop });
     let answering = acceptor.serve(listener).await;
@@ -249,6 +258,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/ws/live", any(ws::socket))
         .route("/ws/live/", any(ws::socket))
         .route("/stream/v1/channels/{*channel}", get(rest::channel))
+        .route("/stream/v1/replays/", get(replays::list))
         .route("/api/v2/account/", get(account::show))
         .route("/api/v2/stream/ticket/", post(rest::ticket))
         .route("/ingest/v1/{source}", post(ingest::post).get(ingest::socket))

@@ -177,6 +177,7 @@ static FILES: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         "page.js": "text/javascript; charset=utf-8",
         "palette.css": "text/css; charset=utf-8",
         "pricing.css": "text/css; charset=utf-8",
+        "replay.js": "text/javascript; charset=utf-8",
         "site.css": "text/css; charset=utf-8",
         "site.js": "text/javascript; charset=utf-8",
         "stream.js": "text/javascript; charset=utf-8",

@@ -44,9 +44,10 @@ pub(super) async fn healthz() -> impl IntoResponse {
     Json(Status { status: "ok" })
 }
 
-/// The sockets are open, every part runs, and the hub is not stopping.
+/// The sockets are open, every part runs, the log takes records, and the hub is not stopping.
 pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<Response, HttpError> {
-    if shared.ready.load(Ordering::Relaxed) && !supervisor::has_failed() {
+    let publishes = !shared.parts.log_state.is_refused();
+    if shared.ready.load(Ordering::Relaxed) && publishes && !supervisor::has_failed() {
         Ok(Json(Status { status: "ready" }).into_response())
     } else {
         Err(HttpError::Unavailable)

@@ -1,7 +1,8 @@
 //! Caches responses that many clients request at the same time.
 //!
 //! A response is fresh while its source is unchanged: for at most a second if it contains a running clock,
-//! otherwise for five, because earlier meetings of the sides may change in the meantime.
+//! otherwise for five, because earlier meetings of the sides may change in the meantime. Responses that are no
+//! longer fresh are evicted, since each also holds the record that it was made from.
 
 use std::{
     collections::HashMap,
@@ -19,8 +20,9 @@ use crate::api::{
 };
 use record::{Key, MatchRecord, MatchSummary};
 
-/// The maximum number of cached details; each has a few kilobytes.
-const DETAILS_MAX: usize = 4096;
+/// The maximum bytes of cached details, compressed forms included. Most have a few kilobytes; beyond it, details
+/// are rendered for each request.
+const DETAIL_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 const LIVE_TTL: Duration = Duration::from_secs(1);
 const IDLE_TTL: Duration = Duration::from_secs(5);
@@ -62,6 +64,11 @@ struct CachedResponse {
 }
 
 impl CachedResponse {
+    /// Bytes of the body and, at most, of its compressed forms together.
+    fn cost(&self) -> usize {
+        2 * self.body.bytes() + size_of::<Self>()
+    }
+
     fn is_fresh(&self, source: &ResponseSource, now: Instant) -> bool {
         now < self.until && self.source.is_same(source)
     }
@@ -71,7 +78,41 @@ impl CachedResponse {
 #[derive(Debug, Clone, Default)]
 pub(super) struct ResponseCache {
     live: Arc<LiveList>,
-    details: Arc<Mutex<HashMap<Key, CachedResponse>>>,
+    details: Arc<Mutex<Details>>,
+}
+
+/// The details of matches. None stays longer than twice the longest time for which one is fresh, as long as
+/// details are requested.
+#[derive(Debug, Default)]
+struct Details {
+    responses: HashMap<Key, CachedResponse>,
+    /// The sum of the costs of all responses.
+    bytes: usize,
+    sweep_at: Option<Instant>,
+}
+
+impl Details {
+    fn get(&self, id: Key, source: &ResponseSource, now: Instant) -> Option<SharedBody> {
+        let cached = self.responses.get(&id).filter(|cached| cached.is_fresh(source, now))?;
+        Some(cached.body.clone())
+    }
+
+    /// Adds a response, if it fits in beside those that are fresh.
+    fn insert(&mut self, id: Key, response: CachedResponse, now: Instant) {
+        self.bytes -= self.responses.remove(&id).map_or(0, |cached| cached.cost());
+        let cost = response.cost();
+        let is_full = self.bytes + cost > DETAIL_BYTES_MAX;
+        if self.sweep_at.is_none_or(|at| now >= at) {
+            self.responses.retain(|_, cached| now < cached.until);
+            self.bytes = self.responses.values().map(CachedResponse::cost).sum();
+            // No more often: each sweep reads all of them. Full caches of fresh responses wait as well.
+            self.sweep_at = Some(now + if is_full { LIVE_TTL } else { IDLE_TTL });
+        }
+        if self.bytes + cost <= DETAIL_BYTES_MAX {
+            self.bytes += cost;
+            self.responses.insert(id, response);
+        }
+    }
 }
 
 /// The list of matches in play.
@@ -142,19 +183,14 @@ impl ResponseCache {
     ) -> Result<CacheLookup, ApiError> {
         {
             let details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(cached) = details.get(&id).filter(|cached| cached.is_fresh(&source, now)) {
-                return Ok(CacheLookup { body: cached.body.clone(), is_hit: true });
+            if let Some(body) = details.get(id, &source, now) {
+                return Ok(CacheLookup { body, is_hit: true });
             }
         }
         let body = make()?;
         let until = now + source.ttl();
         let mut details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
-        if details.len() >= DETAILS_MAX {
-            details.retain(|_, cached| now < cached.until);
-        }
-        if details.len() < DETAILS_MAX {
-            details.insert(id, CachedResponse { source, until, body: body.clone() });
-        }
+        details.insert(id, CachedResponse { source, until, body: body.clone() }, now);
         Ok(CacheLookup { body, is_hit: false })
     }
 }
@@ -193,6 +229,35 @@ mod tests {
         let cached = CachedResponse { until: now + source.ttl(), source: source.clone(), body };
         assert!(cached.is_fresh(&source, now + LIVE_TTL / 2));
         assert!(!cached.is_fresh(&source, now + LIVE_TTL));
+    }
+
+    #[test]
+    fn details_are_bounded_in_bytes_and_evicted_when_they_are_no_longer_fresh() {
+        let (cache, now) = (ResponseCache::default(), Instant::now());
+        let source = ResponseSource::Reader(1);
+        let text = "x".repeat(40_000);
+        let detail = |id, now| {
+            let make = || Ok(SharedBody::of(text.clone().into()));
+            cache.detail(id, source.clone(), now, make).expect("it is made").is_hit
+        };
+        let cached = || {
+            let details = cache.details.lock().unwrap();
+            let bytes = details.responses.values().map(CachedResponse::cost).sum::<usize>();
+            assert_eq!(details.bytes, bytes);
+            assert!(bytes <= DETAIL_BYTES_MAX, "{bytes} bytes");
+            details.responses.len()
+        };
+        for id in 0..1_000 {
+            assert!(!detail(id, now));
+        }
+        let full = cached();
+        assert!((10..1_000).contains(&full), "{full} details");
+        assert!(detail(0, now), "a fresh detail is cached");
+        assert!(!detail(999, now), "there was no room");
+        let later = now + IDLE_TTL;
+        assert!(!detail(999, later));
+        assert_eq!(cached(), 1, "outdated details stay");
+        assert!(detail(999, later));
     }
 
     /// The test's runtime has one thread, so a render that blocked it would deadlock.

@@ -16,6 +16,9 @@ use record::{FootballRecord, Key, MatchRecord, MatchSummary};
 /// filled again.
 const MATCHES_MAX: usize = 100_000;
 
+/// Records in memory at a time: one of the demo takes some 50 KB, and a page of managers needs thousands.
+const RECORDS_AT_ONCE: usize = 64;
+
 /// The numbers of one match. `None` means that no feed provides them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::api) struct MatchStats {
@@ -59,15 +62,17 @@ impl MatchStatsCache {
                 }
             }
         }
-        let read = matches.records(&missing).await?;
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() + read.len() > MATCHES_MAX {
-            known.clear();
-        }
-        for record in read {
-            let stats = MatchStats::of(&record);
-            known.insert(record.brief.id, (record.brief.updated, stats.clone()));
-            match_stats.insert(record.brief.id, stats);
+        for some in missing.chunks(RECORDS_AT_ONCE) {
+            let read = matches.records(some).await?;
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() + read.len() > MATCHES_MAX {
+                known.clear();
+            }
+            for record in read {
+                let stats = MatchStats::of(&record);
+                known.insert(record.brief.id, (record.brief.updated, stats.clone()));
+                match_stats.insert(record.brief.id, stats);
+            }
         }
         Ok(match_stats)
     }

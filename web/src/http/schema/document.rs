@@ -15,7 +15,7 @@ use crate::{
     http::{
         account,
         error::{AddonRequired, AuthenticationRequired},
-        images, rest,
+        images, replays, rest,
     },
     products::Product,
 };
@@ -23,7 +23,7 @@ use crate::{
 /// The endpoints outside `api`.
 #[derive(OpenApi)]
 #[openapi(
-    paths(account::show, rest::ticket, rest::channel, images::show),
+    paths(account::show, rest::ticket, rest::channel, replays::list, images::show),
     components(schemas(ErrorBody, UnknownParametersBody, AuthenticationRequired, AddonRequired))
 )]
 struct HttpDocument;

@@ -1,0 +1,125 @@
+//! What can be replayed on the socket.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Json,
+    extract::{Query, Request, State},
+    response::{IntoResponse, Response},
+};
+use fanout::Micros;
+use hyper::header::{CACHE_CONTROL, HeaderValue};
+use log::film::{FilmQuery, FilmSummary};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Shared, error::HttpError};
+use crate::clock::wall;
+use accounts::Caller;
+
+/// Replays in a response, if the request does not say how many, and at most.
+const LIMIT: usize = 100;
+const LIMIT_MAX: usize = 1000;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ReplayFilter {
+    sport: Option<String>,
+    from: Option<Micros>,
+    to: Option<Micros>,
+    limit: Option<usize>,
+    offset: Option<usize>,
+}
+
+/// Matches that can be replayed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Replays {
+    /// How many there are, in this response and in others.
+    count: usize,
+    /// The latest first.
+    replays: Vec<ReplayRow>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct ReplayRow {
+    /// The channel of the match.
+    #[serde(rename = "match")]
+    name: String,
+    channels: Vec<ReplayChannelRow>,
+    span: ReplaySpan,
+    /// The bytes of the recording on disk, of all its channels.
+    bytes: u64,
+    /// Whether it may grow.
+    running: bool,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct ReplayChannelRow {
+    ch: String,
+    epoch: String,
+    /// The first and the last recorded sequence.
+    first: u64,
+    last: u64,
+}
+
+/// The times of the first and the last recorded frame: microseconds since 1970.
+#[derive(Debug, Serialize, ToSchema)]
+struct ReplaySpan {
+    first: Micros,
+    last: Micros,
+}
+
+/// Matches that can be replayed.
+///
+/// `subscribe` with `replay` plays their channels on a socket. Channels that the key's add-ons do not cover are
+/// left out.
+#[utoipa::path(
+    get, path = "/stream/v1/replays/",
+    params(
+        ("sport" = Option<String>, Query, description = "Only matches of this sport", example = "football"),
+        ("from" = Option<i64>, Query, description = "Only recordings that end at or after this time, in microseconds since 1970"),
+        ("to" = Option<i64>, Query, description = "Only recordings that begin before this time, in microseconds since 1970"),
+        ("limit" = Option<u64>, Query, description = "Matches in the response, 100 by default and at most 1000"),
+        ("offset" = Option<u64>, Query, description = "Matches to skip"),
+    ),
+    responses((status = 200, description = "The matches, the latest first", body = Replays))
+)]
+pub(super) async fn list(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response, HttpError> {
+    let refused = |_| HttpError::BadRequest("from, to, limit and offset are integers");
+    let Query(filter): Query<ReplayFilter> = Query::try_from_uri(request.uri()).map_err(refused)?;
+    let ReplayFilter { sport, from, to, limit, offset } = filter;
+    let query = FilmQuery { sport: sport.as_deref(), from, to };
+    let films = shared.parts.films.as_ref().map(|films| films.list(query)).unwrap_or_default();
+    let now = wall();
+    let may_follow = |name: &str| shared.parts.entitlement.lacking(&caller, name, now).is_none();
+    let rows = films.into_iter().filter_map(|film| ReplayRow::of(film, &may_follow));
+    let all: Vec<ReplayRow> = rows.collect();
+    let count = all.len();
+    let limit = limit.unwrap_or(LIMIT).min(LIMIT_MAX);
+    let replays = all.into_iter().skip(offset.unwrap_or(0)).take(limit).collect();
+    let mut response = Json(Replays { count, replays }).into_response();
+    let cache = HeaderValue::from_static("private, no-cache");
+    response.headers_mut().insert(CACHE_CONTROL, cache);
+    Ok(response)
+}
+
+impl ReplayRow {
+    /// A film as far as the caller may follow its channels.
+    fn of(film: FilmSummary, may_follow: &impl Fn(&str) -> bool) -> Option<Self> {
+        let running = film.is_running();
+        let FilmSummary { name, channels, first, last, bytes, .. } = film;
+        let channels = channels.into_iter().filter(|channel| may_follow(channel.name.as_str()));
+        let channels = channels.map(|channel| ReplayChannelRow {
+            ch: channel.name.to_string(),
+            epoch: channel.epoch.to_string(),
+            first: channel.first,
+            last: channel.last,
+        });
+        let channels: Vec<ReplayChannelRow> = channels.collect();
+        let (name, span) = (name.to_string(), ReplaySpan { first, last });
+        (!channels.is_empty()).then_some(Self { name, channels, span, bytes, running })
+    }
+}
