@@ -184,7 +184,7 @@ def main():
         environment["PATH"] = f"{programs}:{environment['PATH']}"
         hub, address, key = started(arguments.matchwire.resolve(), folder, environment)
         # Commands that start a hub of their own must not want the port of this one.
-        runner = Runner(folder, environment | {"KEY": key, "MATCHWIRE_SERVER_LISTEN": "127.0.0.1:0"}, address)
+        runner = Runner(folder, environment | {"KEY": key, "MATCHWIRE_SERVER_LISTEN": "127.0.0.1:0", "MATCHWIRE_LOG_FOLDER": "log"}, address)
         try:
             for block in blocks((TOP / "README.md").read_text()):
                 runner.block(*block)

@@ -1,0 +1,93 @@
+//! Waiting calls over MCP, against the log: each answer has the events between its positions.
+
+use serde_json::Value;
+
+use super::{
+    published::Published,
+    report::{Report, Rule},
+};
+use crate::history::{Entry, History, Waited};
+
+/// Checks one client.
+pub(crate) fn check(history: &History, log: &Published, report: &mut Report) {
+    for entry in &history.entries {
+        let Entry::Waited(waited) = entry else { continue };
+        report.counts.frames += 1;
+        for (rule, what) in problems(waited, log) {
+            let id = waited.match_id;
+            report.add(
+                rule,
+                &history.client,
+                format_args!("match {id} since {}: {what}", waited.since),
+            );
+        }
+    }
+}
+
+fn problems(waited: &Waited, log: &Published) -> Vec<(Rule, String)> {
+    let data = &waited.answer["data"];
+    let mut problems = Vec::new();
+    let positions = data["positions"].as_object().into_iter().flatten();
+    let mut lost = false;
+    for (channel, position) in positions {
+        let since = &waited.since[channel];
+        let (Some(epoch), Some(seq)) = (position["epoch"].as_str(), position["seq"].as_u64())
+        else {
+            problems.push((Rule::Unexpected, format!("{channel}: the position {position}")));
+            continue;
+        };
+        let Some(numbering) = log.find(channel, epoch) else {
+            if !log.was_damaged() {
+                problems.push((Rule::NotInLog, format!("{channel}: the epoch {epoch}")));
+            }
+            lost = true;
+            continue;
+        };
+        if seq > numbering.head() {
+            let head = numbering.head();
+            problems
+                .push((Rule::NotInLog, format!("{channel}: {seq}, and the log ends at {head}")));
+            continue;
+        }
+        let (Some(was), Some(from)) = (since["epoch"].as_str(), since["seq"].as_u64()) else {
+            continue;
+        };
+        if was != epoch {
+            lost = true;
+            if !log.has_ended(channel, was) {
+                let what =
+                    format!("{channel}: from {was} to {epoch}, and the log says nothing of an end");
+                problems.push((Rule::Epoch, what));
+            }
+            continue;
+        }
+        if seq < from {
+            problems.push((Rule::Back, format!("{channel}: {seq} after {from}")));
+            continue;
+        }
+        let logged: Vec<String> = numbering
+            .updates(from, seq)
+            .iter()
+            .filter(|update| update.events > 0)
+            .flat_map(|update| {
+                let frame: Value =
+                    serde_json::from_slice(&update.payload).expect("checked when added");
+                frame["events"].as_array().cloned().unwrap_or_default()
+            })
+            .map(|event| event["eid"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        let seen = data["events"].as_array().into_iter().flatten();
+        let seen = seen.filter(|event| event["channel"] == **channel);
+        let seen: Vec<&str> = seen.filter_map(|event| event["eid"].as_str()).collect();
+        if seen != logged {
+            let what = format!(
+                "{channel}: the events {seen:?} from {from} to {seq}, in the log {logged:?}"
+            );
+            problems.push((Rule::Events, what));
+        }
+    }
+    if !lost && !data["missed"].is_null() {
+        problems.push((Rule::Resync, format!("missed {}", data["missed"])));
+    }
+    problems
+}

@@ -1,0 +1,106 @@
+//! What a check found.
+
+use std::{collections::BTreeMap, fmt};
+
+/// What was broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rule {
+    /// The log itself is inconsistent.
+    Log,
+    /// An update leads on from further ahead than the client is.
+    Gap,
+    /// A client was sent something again, or went back.
+    Back,
+    /// A frame has content that the log does not have at its position.
+    NotInLog,
+    /// An update of one change differs from the log by its bytes.
+    Bytes,
+    /// A document differs from the log's at its position.
+    Document,
+    /// Events are missing, merged, or not those of the log.
+    Events,
+    /// The epoch changed, or did not change, without a reason in the log.
+    Epoch,
+    /// An image came although the client could have been sent updates.
+    Image,
+    /// A `resync` without a reason.
+    Resync,
+    /// A beat confirms another position than the client has.
+    Beat,
+    /// A frame that none was expected, such as an error.
+    Unexpected,
+    /// A client was not sent everything in the end.
+    Incomplete,
+    /// An image over HTTP, or its entity tag.
+    Rest,
+    /// A frame of the older sockets.
+    Live,
+    /// Quotas, archive or signals after the run.
+    Accounts,
+}
+
+/// Findings shown of each rule.
+const SHOWN_MAX: usize = 5;
+
+/// All findings.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    found: BTreeMap<Rule, Vec<String>>,
+    pub(crate) counts: Seen,
+}
+
+/// What clients saw.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    pub(crate) frames: u64,
+    pub(crate) events: u64,
+    pub(crate) resumes: u64,
+    pub(crate) images: u64,
+    pub(crate) resyncs: u64,
+    pub(crate) epochs: u64,
+}
+
+impl Report {
+    pub(crate) fn add(&mut self, rule: Rule, who: &str, what: impl fmt::Display) {
+        self.found.entry(rule).or_default().push(format!("{who}: {what}"));
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        for (rule, found) in other.found {
+            self.found.entry(rule).or_default().extend(found);
+        }
+        let (own, other) = (&mut self.counts, other.counts);
+        own.frames += other.frames;
+        own.events += other.events;
+        own.resumes += other.resumes;
+        own.images += other.images;
+        own.resyncs += other.resyncs;
+        own.epochs += other.epochs;
+    }
+
+    pub(crate) fn is_clean(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// The rules that were broken.
+    #[cfg(test)]
+    pub(crate) fn rules(&self) -> Vec<Rule> {
+        self.found.keys().copied().collect()
+    }
+
+    pub(crate) fn total(&self) -> usize {
+        self.found.values().map(Vec::len).sum()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (rule, found) in &self.found {
+            writeln!(f, "{rule:?}: {}", found.len())?;
+            for found in found.iter().take(SHOWN_MAX) {
+                writeln!(f, "    {found}")?;
+            }
+        }
+        Ok(())
+    }
+}

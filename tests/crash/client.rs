@@ -1,0 +1,420 @@
+//! Clients of the sockets: they follow channels, are cut off, come back, and continue.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use fanout::Pattern;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::{
+    net::{TcpSocket, TcpStream},
+    sync::watch,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+use tokio_tungstenite::{
+    WebSocketStream, client_async,
+    tungstenite::{Message, client::IntoClientRequest},
+};
+
+use crate::{
+    chance::Chance,
+    checker::stream::UpdateHead,
+    history::{Dialect, Entry, History, Texts},
+    hub::Place,
+};
+
+/// What all clients share.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) place: Place,
+    pub(crate) texts: Texts,
+    /// The names of all channels, as of a moment ago.
+    pub(crate) channels: Mutex<Vec<String>>,
+    /// Nobody is slow or disconnects any more.
+    pub(crate) settling: AtomicBool,
+    pub(crate) frames: AtomicU64,
+    pub(crate) connections: AtomicU64,
+}
+
+impl World {
+    fn knows_channels(&self) -> bool {
+        !self.channels.lock().expect("no panic").is_empty()
+    }
+}
+
+/// The phases of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Running,
+    /// Clients end, and say whether they are connected.
+    Over,
+}
+
+/// How a client behaves.
+#[derive(Debug, Clone)]
+pub(crate) struct Behaviour {
+    pub(crate) number: u64,
+    pub(crate) seed: u64,
+    pub(crate) key: String,
+    /// Patterns that it follows; with none, some channels by name.
+    patterns: Vec<&'static str>,
+    every_ms: u64,
+    on_slow: &'static str,
+    is_slow: bool,
+    disconnects: bool,
+    /// The path of an older socket.
+    live: Option<&'static str>,
+}
+
+const RATES: [u64; 7] = [0, 100, 250, 500, 1000, 2000, 5000];
+
+impl Behaviour {
+    /// The behaviour of a client, by its number: all combinations occur.
+    pub(crate) fn new(seed: u64, number: u64, key: &str) -> Self {
+        let patterns: &[&str] = match number % 20 {
+            0 | 1 => &["football/*", "football"],
+            2 => &["tennis/*", "*"],
+            3 | 4 => &["*/*/odds"],
+            5 => &["*/*/odds/alpha"],
+            6 => &["*/*/odds/bravo", "*/*/odds/charlie"],
+            7 => &["football/*/odds/delta"],
+            8 => &["*/*", "football/*/odds"],
+            9 => &["*/*/odds/*"],
+            10 => &["*", "*/*"],
+            _ => &[],
+        };
+        let live = match number % 20 {
+            18 => Some("/live/football/"),
+            19 => Some("/ws/live/"),
+            _ => None,
+        };
+        Self {
+            number,
+            seed,
+            key: key.to_owned(),
+            patterns: patterns.into(),
+            every_ms: RATES[usize::try_from(number / 20 + number).expect("small") % RATES.len()],
+            on_slow: ["merge", "resync", "close"][usize::try_from(number / 20).expect("small") % 3],
+            is_slow: number % 11 == 3,
+            disconnects: number % 4 == 1,
+            live,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let Self { number, patterns, every_ms, on_slow, is_slow, disconnects, live, .. } = self;
+        let follows = if patterns.is_empty() { "names".to_owned() } else { patterns.join(" ") };
+        let mut text = match live {
+            Some(path) => format!("client {number} {path}"),
+            None => format!("client {number} {follows} every {every_ms} ms {on_slow}"),
+        };
+        if *is_slow {
+            text += " slow";
+        }
+        if *disconnects {
+            text += " disconnecting";
+        }
+        text
+    }
+}
+
+/// Why a client is no longer connected.
+enum End {
+    Lost,
+    Over,
+}
+
+type Socket = WebSocketStream<TcpStream>;
+
+struct Client {
+    world: Arc<World>,
+    behaviour: Behaviour,
+    chance: Chance,
+    history: History,
+    /// The position in each channel, or in each match.
+    positions: BTreeMap<String, (String, u64)>,
+    /// The channels or matches that it follows by name.
+    names: Vec<String>,
+}
+
+/// Runs a client until the run is over.
+pub(crate) async fn run(
+    world: Arc<World>,
+    behaviour: Behaviour,
+    mut phase: watch::Receiver<Phase>,
+) -> History {
+    let dialect = if behaviour.live.is_some() { Dialect::Live } else { Dialect::Stream };
+    let may_skip = match dialect {
+        Dialect::Live => behaviour.is_slow,
+        Dialect::Stream | Dialect::Rest | Dialect::Mcp => behaviour.on_slow == "resync",
+    };
+    let history = History { client: behaviour.describe(), dialect, may_skip, entries: Vec::new() };
+    let chance = Chance::new(behaviour.seed, behaviour.number);
+    let mut client =
+        Client { world, behaviour, chance, history, positions: BTreeMap::new(), names: Vec::new() };
+    let mut delay = Duration::from_millis(20);
+    while *phase.borrow() == Phase::Running {
+        if client.behaviour.patterns.is_empty() && !client.world.knows_channels() {
+            sleep(Duration::from_millis(100)).await;
+            continue;
+        }
+        let Some(mut socket) = client.connect().await else {
+            // Nobody listens. In a hurry, so that the hub has something to do as soon as it starts.
+            tokio::select! {
+                () = sleep(delay + client.chance.millis(0, 20)) => {}
+                _ = phase.changed() => {}
+            }
+            delay = (delay * 2).min(Duration::from_millis(200));
+            continue;
+        };
+        delay = Duration::from_millis(20);
+        match client.follow(&mut socket, &mut phase).await {
+            End::Lost => client.history.entries.push(Entry::Closed),
+            End::Over => client.history.entries.push(Entry::Settled),
+        }
+    }
+    client.history
+}
+
+impl Client {
+    async fn connect(&mut self) -> Option<Socket> {
+        let start = self.world.place.start_number();
+        let path = self.behaviour.live.unwrap_or("/stream/v1");
+        let url = format!("ws://{}{path}?token={}", self.world.place.address, self.behaviour.key);
+        let request = url.into_client_request().expect("a URL");
+        let address: SocketAddr = self.world.place.address.parse().expect("an address");
+        let socket = TcpSocket::new_v4().expect("a socket");
+        if self.behaviour.is_slow {
+            socket.set_recv_buffer_size(8192).expect("a small buffer");
+        }
+        let connecting = async {
+            let stream = socket.connect(address).await.ok()?;
+            client_async(request, stream).await.ok()
+        };
+        let (socket, _) = timeout(Duration::from_secs(30), connecting).await.ok()??;
+        // Otherwise it is not certain which of two it is connected to.
+        if self.world.place.start_number() != start {
+            return None;
+        }
+        self.history.entries.push(Entry::Connected);
+        self.world.connections.fetch_add(1, Ordering::Relaxed);
+        Some(socket)
+    }
+
+    async fn follow(&mut self, socket: &mut Socket, phase: &mut watch::Receiver<Phase>) -> End {
+        if self.subscribe_all(socket).await.is_none() {
+            return End::Lost;
+        }
+        let begun = Instant::now();
+        let end = if self.behaviour.disconnects {
+            begun + self.chance.millis(100, 8_000)
+        } else {
+            begun + Duration::from_secs(3600)
+        };
+        let mut next_set = begun + self.chance.millis(500, 20_000);
+        loop {
+            let settling = self.world.settling.load(Ordering::Relaxed);
+            if self.behaviour.is_slow && !settling {
+                let pause = if self.chance.once_in(200) { 1_500 } else { 3 };
+                sleep(self.chance.millis(0, pause)).await;
+            }
+            tokio::select! {
+                message = socket.next() => match message {
+                    Some(Ok(Message::Text(text))) => {
+                        if self.receive(text.as_str(), socket).await.is_none() {
+                            return End::Lost;
+                        }
+                    }
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Lost,
+                    Some(Ok(_)) => {}
+                },
+                _ = phase.changed() => return End::Over,
+                // Without a close frame, as when a network fails.
+                () = sleep_until(end), if !settling => return End::Lost,
+                () = sleep_until(next_set), if !self.behaviour.patterns.is_empty() => {
+                    next_set = Instant::now() + self.chance.millis(2_000, 20_000);
+                    if self.set(socket).await.is_none() {
+                        return End::Lost;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn subscribe_all(&mut self, socket: &mut Socket) -> Option<()> {
+        if self.behaviour.live.is_some() {
+            return self.subscribe_live(socket).await;
+        }
+        for pattern in self.behaviour.patterns.clone() {
+            self.subscribe(socket, pattern).await?;
+        }
+        if self.behaviour.patterns.is_empty() {
+            self.names.retain(|name| self.positions.contains_key(name));
+            self.choose_names(20, |name| !name.starts_with("signals"));
+            for name in self.names.clone() {
+                self.subscribe(socket, &name).await?;
+            }
+        }
+        Some(())
+    }
+
+    /// Chooses names until there are so many, as far as there are.
+    fn choose_names(&mut self, count: usize, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        let all = self.world.channels.lock().expect("no panic").clone();
+        let mut new = Vec::new();
+        for _ in 0..count * 2 {
+            if self.names.len() >= count || all.is_empty() {
+                break;
+            }
+            let name = self.chance.pick(&all);
+            if wanted(name) && !self.names.contains(name) {
+                self.names.push(name.clone());
+                new.push(name.clone());
+            }
+        }
+        new
+    }
+
+    async fn subscribe(&mut self, socket: &mut Socket, channel: &str) -> Option<()> {
+        let Behaviour { every_ms, on_slow, .. } = self.behaviour;
+        let mut command = json!({"op": "subscribe", "id": channel, "ch": channel, "every_ms": every_ms, "on_slow": on_slow});
+        let position = |(epoch, seq): &(String, u64)| json!({"epoch": epoch, "seq": seq});
+        if channel.contains('*') {
+            let pattern = Pattern::parse(channel).expect("a pattern");
+            let covered = self
+                .positions
+                .iter()
+                .filter(|(name, _)| pattern.matches(&fanout::ChannelId::new(name.as_str())));
+            let from: Value = covered.map(|(name, it)| (name.clone(), position(it))).collect();
+            if from.as_object().is_some_and(|from| !from.is_empty()) {
+                command["from"] = from;
+            }
+        } else if let Some(known) = self.positions.get(channel) {
+            command["from"] = position(known);
+        }
+        self.send(socket, &command).await
+    }
+
+    async fn subscribe_live(&mut self, socket: &mut Socket) -> Option<()> {
+        let wanted: &[&str] = match self.behaviour.live {
+            Some("/ws/live/") => &["football", "tennis"],
+            _ => &["football"],
+        };
+        let is_match = |name: &str| {
+            name.split('/').count() == 2 && wanted.iter().any(|sport| name.starts_with(sport))
+        };
+        self.names.retain(|name| self.positions.contains_key(name));
+        self.choose_names(8, is_match);
+        for name in self.names.clone() {
+            let (sport, id) = name.split_once('/').expect("a match");
+            let mut command =
+                json!({"action": "subscribe", "event_id": id.parse::<u64>().expect("a number")});
+            if sport != "football" {
+                command["sport"] = sport.into();
+            }
+            if self.behaviour.number.is_multiple_of(3) {
+                command["bookmaker_slug"] = "alpha".into();
+            }
+            if let Some((epoch, seq)) = self.positions.get(&name) {
+                command["from"] = json!({"epoch": epoch, "seq": seq});
+            }
+            self.send(socket, &command).await?;
+        }
+        Some(())
+    }
+
+    /// Asks for another rate.
+    async fn set(&mut self, socket: &mut Socket) -> Option<()> {
+        // A board may not be there yet, and then it is not followed.
+        let patterns = self.behaviour.patterns.iter().filter(|name| name.contains('*'));
+        let patterns: Vec<&str> = patterns.copied().collect();
+        let pattern = *self.chance.pick(&patterns);
+        let every_ms = *self.chance.pick(&RATES);
+        self.send(socket, &json!({"op": "set", "id": "set", "ch": pattern, "every_ms": every_ms}))
+            .await
+    }
+
+    async fn send(&mut self, socket: &mut Socket, command: &Value) -> Option<()> {
+        let text = command.to_string();
+        self.history.entries.push(Entry::Sent(text.as_str().into()));
+        socket.send(Message::text(text)).await.ok()
+    }
+
+    async fn receive(&mut self, text: &str, socket: &mut Socket) -> Option<()> {
+        self.world.frames.fetch_add(1, Ordering::Relaxed);
+        self.history.entries.push(Entry::Received(self.world.texts.keep(text)));
+        if self.behaviour.live.is_some() {
+            self.receive_live(text);
+            return Some(());
+        }
+        if let Some(update) = UpdateHead::scan(text) {
+            if let Some((_, seq)) = self.positions.get_mut(update.channel) {
+                *seq = update.seq.max(*seq);
+            }
+            return Some(());
+        }
+        let frame: Value = serde_json::from_str(text).expect("a frame is JSON");
+        let channel = frame["ch"].as_str().unwrap_or_default();
+        match frame["type"].as_str().unwrap_or_default() {
+            "image" => {
+                let epoch = frame["epoch"].as_str().unwrap_or_default().to_owned();
+                let seq = frame["seq"].as_u64().unwrap_or_default();
+                self.positions.insert(channel.to_owned(), (epoch, seq));
+            }
+            "unsubscribed" => return self.lost(channel, socket).await,
+            "error" if frame["code"] == "not_tracked" => return self.lost(channel, socket).await,
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// A channel is no longer there. Whoever follows names chooses another one.
+    async fn lost(&mut self, channel: &str, socket: &mut Socket) -> Option<()> {
+        self.positions.remove(channel);
+        let before = self.names.len();
+        self.names.retain(|name| name != channel);
+        if self.names.len() < before {
+            for name in self.choose_names(before, |name| !name.starts_with("signals")) {
+                // It may be the one that has just ended.
+                if name != channel {
+                    self.subscribe(socket, &name).await?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn receive_live(&mut self, text: &str) {
+        let frame: Value = serde_json::from_str(text).expect("a frame is JSON");
+        let kind = frame["type"].as_str().unwrap_or_default();
+        let Some(id) = frame["event_id"].as_u64() else { return };
+        let Some(name) = self.names.iter().find(|name| name.ends_with(&format!("/{id}"))).cloned()
+        else {
+            return;
+        };
+        match (kind, frame["epoch"].as_str(), frame["seq"].as_u64()) {
+            ("unsubscribed", ..) => {
+                self.positions.remove(&name);
+                self.names.retain(|it| *it != name);
+            }
+            ("error", ..) if frame["code"] == "not_tracked" => {
+                self.positions.remove(&name);
+                self.names.retain(|it| *it != name);
+            }
+            // The frames since follow, and lead there.
+            ("subscribed", ..) if frame["resumed"] == true => {}
+            ("odds_book", ..) => {}
+            (_, Some(epoch), Some(seq)) => {
+                self.positions.insert(name, (epoch.to_owned(), seq));
+            }
+            _ => {}
+        }
+    }
+}

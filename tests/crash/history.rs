@@ -1,0 +1,96 @@
+//! What a client sent and received, in order.
+
+use std::{
+    hash::BuildHasher,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use rustc_hash::{FxBuildHasher, FxHashSet};
+use serde_json::Value;
+
+/// Texts that several clients received, each of them once.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    parts: [Mutex<FxHashSet<Arc<str>>>; 16],
+}
+
+impl Texts {
+    pub(crate) fn new() -> Self {
+        Self { parts: Default::default() }
+    }
+
+    pub(crate) fn keep(&self, text: &str) -> Arc<str> {
+        let place = (FxBuildHasher.hash_one(text) >> 32) as usize % self.parts.len();
+        let mut part = self.parts[place].lock().expect("no panic while it is held");
+        if let Some(known) = part.get(text) {
+            return Arc::clone(known);
+        }
+        let text: Arc<str> = text.into();
+        part.insert(Arc::clone(&text));
+        text
+    }
+}
+
+/// One step of a client.
+#[derive(Debug, Clone)]
+pub(crate) enum Entry {
+    Connected,
+    Sent(Arc<str>),
+    Received(Arc<str>),
+    /// Disconnected by the hub or by the client.
+    Closed,
+    /// Fetched an image over HTTP.
+    Fetched(Box<Fetched>),
+    /// Waited for changes over MCP.
+    Waited(Box<Waited>),
+    /// Nothing was published for a while, and the client had time to read everything.
+    Settled,
+}
+
+/// A request for an image, and its response.
+#[derive(Debug, Clone)]
+pub(crate) struct Fetched {
+    pub(crate) channel: Arc<str>,
+    /// The entity tag that the client has.
+    pub(crate) tag: Option<Arc<str>>,
+    /// The sequence that the client waits for.
+    pub(crate) at_least: Option<u64>,
+    /// How long the response took.
+    pub(crate) waited: Duration,
+    pub(crate) status: u16,
+    pub(crate) new_tag: Option<Arc<str>>,
+    pub(crate) body: Arc<str>,
+}
+
+/// A call that waits for changes of a match, and its answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Waited {
+    pub(crate) match_id: u64,
+    /// The positions of the answer before; `null` without one.
+    pub(crate) since: Value,
+    pub(crate) answer: Value,
+}
+
+/// The protocol of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// `/stream/v1`.
+    Stream,
+    /// The older sockets.
+    Live,
+    /// Images over HTTP.
+    Rest,
+    /// Waiting calls over MCP.
+    Mcp,
+}
+
+/// Everything that one client did and saw.
+#[derive(Debug, Clone)]
+pub(crate) struct History {
+    pub(crate) client: String,
+    pub(crate) dialect: Dialect,
+    /// Whether it may be sent a `resync` because it is slow, and may miss frames that later ones supersede.
+    pub(crate) may_skip: bool,
+    pub(crate) entries: Vec<Entry>,
+}

@@ -1,0 +1,459 @@
+//! Sources that push matches and odds from a seeded generator, as fast as their rate and the hub allow.
+//!
+//! Facts are absolute. What was not acknowledged when the hub was killed is pushed again, unchanged.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use base::clock::now;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio_tungstenite::{
+    connect_async,
+    tungstenite::{Message, client::IntoClientRequest},
+};
+
+use crate::{chance::Chance, http};
+
+/// Bookmakers of each match.
+pub(crate) const BOOKMAKERS: [&str; 5] = ["alpha", "bravo", "charlie", "delta", "echo"];
+
+/// Messages without a response at a time.
+const WINDOW: usize = 32;
+
+/// The pause between two messages is a multiple of this.
+const TICK: Duration = Duration::from_millis(10);
+
+/// What sources have done.
+#[derive(Debug, Default)]
+pub(crate) struct Pushed {
+    pub(crate) messages: AtomicU64,
+    pub(crate) lines: AtomicU64,
+    pub(crate) duplicates: AtomicU64,
+    /// Lines that were refused: the hub has forgotten their match.
+    pub(crate) refused: AtomicU64,
+    pub(crate) stops: AtomicBool,
+}
+
+/// A source that pushes over a WebSocket, until it is told to stop and all is acknowledged.
+pub(crate) async fn push_over_socket(
+    address: String,
+    source: &'static str,
+    key: String,
+    mut world: World,
+    per_second: u64,
+    pushed: Arc<Pushed>,
+) {
+    let mut waiting: VecDeque<Outgoing> = VecDeque::new();
+    loop {
+        if pushed.stops.load(Ordering::Relaxed) && waiting.is_empty() {
+            return;
+        }
+        let url = format!("ws://{address}/ingest/v1/{source}?token={key}");
+        let request = url.into_client_request().expect("a URL");
+        let Ok(Ok((mut socket, _))) =
+            timeout(Duration::from_secs(10), connect_async(request)).await
+        else {
+            sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        let mut unsent: VecDeque<String> = waiting.iter().map(|it| it.text.clone()).collect();
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut credit = 0;
+        loop {
+            while let Some(text) = unsent.pop_front() {
+                if socket.send(Message::text(text)).await.is_err() {
+                    break;
+                }
+            }
+            let stops = pushed.stops.load(Ordering::Relaxed);
+            if stops && waiting.is_empty() {
+                socket.close(None).await.ok();
+                return;
+            }
+            tokio::select! {
+                _ = ticks.tick() => {
+                    credit = (credit + per_second * 10).min(per_second * 1000);
+                    while !stops && waiting.len() < WINDOW && credit >= 1000 {
+                        let message = world.message();
+                        credit = credit.saturating_sub(1000 * message.lines);
+                        unsent.push_back(message.text.clone());
+                        waiting.push_back(message);
+                    }
+                }
+                answer = socket.next() => match answer {
+                    Some(Ok(Message::Text(answer))) => {
+                        let answer: Value = serde_json::from_str(&answer).expect("JSON");
+                        let message = waiting.pop_front().expect("each response is to a message");
+                        if !message.is_done(&answer, &pushed) {
+                            world.announce_again();
+                        }
+                    }
+                    Some(Ok(_)) => {}
+                    Some(Err(_)) | None => break,
+                }
+            }
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// The same over HTTP, one request after the other.
+pub(crate) async fn push_over_http(
+    address: String,
+    source: &'static str,
+    key: String,
+    mut world: World,
+    per_second: u64,
+    pushed: Arc<Pushed>,
+) {
+    let path = format!("/ingest/v1/{source}");
+    let token = format!("Token {key}");
+    let headers = [("authorization", &*token)];
+    // Some ten requests a second, each with what came up since the last one.
+    let lines = (per_second / 10).max(1);
+    let mut ticks = interval(Duration::from_millis(100));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while !pushed.stops.load(Ordering::Relaxed) {
+        ticks.tick().await;
+        let mut body = Outgoing::default();
+        while body.lines < lines {
+            let message = world.message();
+            body.text += &message.text;
+            body.text.push('\n');
+            body.lines += message.lines;
+        }
+        loop {
+            let response = http::request(&address, "POST", &path, &headers, &body.text).await;
+            if let Ok(response) = response
+                && response.status == 200
+            {
+                let answer: Value = serde_json::from_str(&response.body).expect("JSON");
+                if !body.is_done(&answer, &pushed) {
+                    world.announce_again();
+                }
+                break;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// A message, and the number of lines in it.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    text: String,
+    lines: u64,
+}
+
+impl Outgoing {
+    /// Counts the response, which was to all lines; `false` if some were refused.
+    fn is_done(&self, answer: &Value, pushed: &Pushed) -> bool {
+        let count = |name: &str| answer[name].as_u64().unwrap_or_default();
+        let (accepted, duplicate, refused) =
+            (count("accepted"), count("duplicate"), count("refused"));
+        pushed.messages.fetch_add(1, Ordering::Relaxed);
+        pushed.lines.fetch_add(accepted, Ordering::Relaxed);
+        pushed.duplicates.fetch_add(duplicate, Ordering::Relaxed);
+        pushed.refused.fetch_add(refused, Ordering::Relaxed);
+        refused == 0
+    }
+}
+
+/// The matches of a source.
+#[derive(Debug)]
+pub(crate) struct World {
+    chance: Chance,
+    source: &'static str,
+    matches: Vec<Match>,
+    /// Matches that began, and messages, so far.
+    begun: u64,
+    sent: u64,
+    /// Lines that must come before others.
+    first: VecDeque<Value>,
+}
+
+#[derive(Debug)]
+struct Match {
+    name: String,
+    sport: &'static str,
+    /// Steps that it has left.
+    left: u64,
+    second: u64,
+    score: [u64; 2],
+    goals: Vec<String>,
+    incidents: u64,
+    corners: u64,
+    points: u64,
+    game: [u64; 2],
+    games: [u64; 2],
+    books: Vec<Book>,
+}
+
+#[derive(Debug)]
+struct Book {
+    name: &'static str,
+    is_open: bool,
+    /// In hundredths.
+    prices: [u64; 5],
+}
+
+impl World {
+    /// So many matches at a time of each sport.
+    pub(crate) fn new(seed: u64, source: &'static str, football: usize, tennis: usize) -> Self {
+        let chance = Chance::new(seed, source.bytes().map(u64::from).sum());
+        let mut world =
+            Self { chance, source, matches: Vec::new(), begun: 0, sent: 0, first: VecDeque::new() };
+        for sport in [vec!["football"; football], vec!["tennis"; tennis]].concat() {
+            let begun = world.begin(sport);
+            world.matches.push(begun);
+        }
+        world
+    }
+
+    fn begin(&mut self, sport: &'static str) -> Match {
+        self.begun += 1;
+        let books = BOOKMAKERS.map(|name| Book { name, is_open: false, prices: [200; 5] });
+        let begun = Match {
+            name: format!("{}-{}", self.source, self.begun),
+            sport,
+            left: 1_000 + self.chance.below(3_000),
+            second: self.chance.below(2_000),
+            score: [0, 0],
+            goals: Vec::new(),
+            incidents: 0,
+            corners: 0,
+            points: 0,
+            game: [0, 0],
+            games: [0, 0],
+            books: books.into(),
+        };
+        self.first.extend(begun.announcement());
+        begun
+    }
+
+    /// A hub whose log was damaged can have lost matches: all are announced again.
+    fn announce_again(&mut self) {
+        if !self.first.is_empty() {
+            return;
+        }
+        for known in &mut self.matches {
+            self.first.extend(known.announcement());
+            known.books.iter_mut().for_each(|book| book.is_open = false);
+        }
+    }
+
+    /// The next message: a line, or several facts in one.
+    pub(crate) fn message(&mut self) -> Outgoing {
+        self.sent += 1;
+        let mut facts = match self.first.pop_front() {
+            Some(fact) => vec![fact],
+            None => self.step(),
+        };
+        let mut line = match facts.len() {
+            1 => facts.pop().expect("there is one"),
+            _ => json!({ "batch": facts }),
+        };
+        line["at"] = now().into();
+        line["id"] = format!("{}-{}", self.source, self.sent).into();
+        Outgoing { text: line.to_string(), lines: 1 }
+    }
+
+    /// What happens next.
+    fn step(&mut self) -> Vec<Value> {
+        let place = self.chance.index(self.matches.len());
+        let chance = &mut self.chance;
+        let played = &mut self.matches[place];
+        played.left -= 1;
+        if played.left == 0 {
+            let (sport, end) = (played.sport, played.end());
+            self.matches[place] = self.begin(sport);
+            return end;
+        }
+        if chance.below(100) < 70 {
+            return played.prices(chance);
+        }
+        if played.sport == "football" { played.football(chance) } else { played.tennis(chance) }
+    }
+}
+
+impl Match {
+    fn fact(&self, fact: &Value) -> Value {
+        json!({"sport": self.sport, "match": self.name, "fact": fact})
+    }
+
+    fn announcement(&self) -> Vec<Value> {
+        let sides = ["Home", "Away"].map(|side| json!({"name": format!("{side} {}", self.name)}));
+        let status = if self.sport == "football" { "first_half" } else { "live" };
+        vec![
+            self.fact(&json!({"fixture": {"start": now(), "sides": sides}})),
+            self.fact(&json!({ self.sport: {"status": status} })),
+        ]
+    }
+
+    fn define(&self, place: usize, market: usize, status: &str) -> Value {
+        let selection =
+            |id: &str, outcome: &str| json!({"id": id, "status": "active", "outcome": outcome});
+        let (kind, selections) = match (market, self.sport) {
+            (0, "football") => (
+                "match_winner",
+                vec![selection("1", "home"), selection("x", "draw"), selection("2", "away")],
+            ),
+            (0, _) => ("match_winner", vec![selection("1", "p1"), selection("2", "p2")]),
+            _ => ("over_under", vec![selection("o", "over"), selection("u", "under")]),
+        };
+        let mut define =
+            json!({"kind": kind, "status": status, "in_play": true, "selections": selections});
+        if market == 1 {
+            define["line"] = "2.5".into();
+        }
+        self.market(place, market, &json!({ "define": define }))
+    }
+
+    fn market(&self, place: usize, market: usize, change: &Value) -> Value {
+        let book = self.books[place].name;
+        self.fact(
+            &json!({"odds": {"book": book, "market": format!("m{market}"), "change": change}}),
+        )
+    }
+
+    fn prices(&mut self, chance: &mut Chance) -> Vec<Value> {
+        let place = chance.index(self.books.len());
+        if !self.books[place].is_open {
+            self.books[place].is_open = true;
+            return [0, 1].map(|market| self.define(place, market, "open")).into();
+        }
+        if chance.once_in(60) {
+            self.books[place].is_open = false;
+            return vec![self.define(place, chance.index(2), "suspended")];
+        }
+        let book = &mut self.books[place];
+        let market = chance.index(2);
+        let ids: &[(&str, usize)] = match (market, self.sport) {
+            (0, "football") => &[("1", 0), ("x", 1), ("2", 2)],
+            (0, _) => &[("1", 0), ("2", 2)],
+            _ => &[("o", 3), ("u", 4)],
+        };
+        let mut selections = Vec::new();
+        for &(id, place) in ids {
+            if chance.below(3) > 0 || selections.is_empty() {
+                let price = &mut book.prices[place];
+                *price = (*price + chance.below(21)).saturating_sub(10).clamp(101, 2_000);
+                let price = format!("{}.{:02}", *price / 100, *price % 100);
+                selections.push(json!({"id": id, "price": price}));
+            }
+        }
+        vec![self.market(place, market, &json!({"prices": {"selections": selections}}))]
+    }
+
+    fn football(&mut self, chance: &mut Chance) -> Vec<Value> {
+        self.second += 1 + chance.below(3);
+        let minute = self.second / 60 + 1;
+        let of = |fact: Value| json!({ "football": fact });
+        let player = |n: u64| json!({"name": format!("P. {n}"), "key": n.to_string()});
+        let side = *chance.pick(&["home", "away"]);
+        let facts = match chance.below(100) {
+            0..2 => {
+                self.incidents += 1;
+                let eid = format!("g{}", self.incidents);
+                self.score[usize::from(side == "away")] += 1;
+                self.goals.push(eid.clone());
+                let incident = json!({"eid": eid, "kind": {"goal": "regular"}, "minute": minute, "side": side,
+                    "player": player(chance.below(11)), "score": self.score});
+                let mut facts =
+                    vec![json!({"incident": incident}), json!({"score": {"goals": self.score}})];
+                let mut all: Vec<Value> = facts.drain(..).map(of).collect();
+                // Some bookmakers suspend in the same message.
+                if chance.once_in(2) {
+                    let suspended = self.define(0, 0, "suspended");
+                    self.books[0].is_open = false;
+                    all.push(suspended["fact"].clone());
+                }
+                all
+            }
+            2..4 => {
+                self.incidents += 1;
+                let card = *chance.pick(&["yellow", "red", "second_yellow"]);
+                let eid = format!("c{}", self.incidents);
+                vec![of(
+                    json!({"incident": {"eid": eid, "kind": card, "minute": minute, "side": side,
+                    "player": player(chance.below(11))}}),
+                )]
+            }
+            4 => match self.goals.pop() {
+                Some(eid) => {
+                    let place = usize::from(self.score[0] == 0);
+                    self.score[place] = self.score[place].saturating_sub(1);
+                    vec![of(
+                        json!({"retract": {"of": eid, "why": "offside", "score": {"goals": self.score}}}),
+                    )]
+                }
+                None => vec![of(json!({"incident": {"eid": format!("v{}", self.second),
+                    "kind": {"var": "checking"}, "minute": minute}}))],
+            },
+            5 => match self.goals.last() {
+                Some(eid) => vec![of(
+                    json!({"correct": {"eid": eid, "kind": {"goal": "penalty"}, "minute": minute,
+                    "side": side, "player": player(chance.below(11)), "score": self.score}}),
+                )],
+                None => vec![of(json!({"clock": {"second": self.second, "running": true}}))],
+            },
+            6..20 => vec![of(json!({"clock": {"second": self.second, "running": true}}))],
+            20..50 => {
+                self.corners += 1;
+                let values = json!({"corner_kicks": self.corners / 20, "passes": self.corners});
+                vec![of(json!({"stats": {"side": side, "values": values}}))]
+            }
+            _ => {
+                let situation = *chance.pick(&["attack", "dangerous", "safe", "possession"]);
+                let (x, y) = (chance.below(1001), chance.below(1001));
+                vec![of(json!({"ball": {"x": x, "y": y, "side": side, "situation": situation}}))]
+            }
+        };
+        facts.iter().map(|fact| self.fact(fact)).collect()
+    }
+
+    fn tennis(&mut self, chance: &mut Chance) -> Vec<Value> {
+        self.points += 1;
+        let winner = chance.index(2);
+        let before = (self.games, self.game);
+        self.game[winner] += 1;
+        if self.game[winner] == 4 {
+            (self.game, self.games[winner]) = ([0, 0], self.games[winner] + 1);
+        }
+        if self.games[winner] == 6 {
+            self.games = [0, 0];
+        }
+        let score = |games: [u64; 2], game: [u64; 2], points: u64| json!({"server": "p1", "sets": [{"games": games}], "game": {"points": game}, "points": points});
+        let eid = format!("p{}", self.points);
+        let player = ["p1", "p2"][winner];
+        let now = score(self.games, self.game, self.points);
+        let point = json!({"tennis": {"point": {"eid": eid, "winner": player, "server": "p1", "score": now}}});
+        let mut facts = vec![self.fact(&point)];
+        if chance.once_in(40) {
+            (self.games, self.game) = before;
+            let was = score(self.games, self.game, self.points - 1);
+            facts =
+                vec![self.fact(
+                    &json!({"tennis": {"retract": {"of": eid, "why": "let", "score": was}}}),
+                )];
+        }
+        facts
+    }
+
+    fn end(&self) -> Vec<Value> {
+        let closed = (0..self.books.len())
+            .flat_map(|book| [0, 1].map(|market| self.define(book, market, "closed")));
+        let mut facts: Vec<Value> = closed.collect();
+        facts.push(self.fact(&json!({ self.sport: {"status": "finished"} })));
+        facts
+    }
+}

@@ -1,0 +1,89 @@
+//! A hub that is killed at any moment, and 300 clients that must not lose anything.
+//!
+//! [`load`] pushes matches and odds, [`client`] and [`rest`] follow them and keep what they saw, [`nemesis`]
+//! kills the hub and damages its log, [`observer`] reads the log, and [`checker`] compares: each event
+//! exactly once and in order, documents equal at each position, another epoch only where the log was damaged.
+
+mod afterwards;
+mod chance;
+mod checker;
+mod client;
+mod history;
+mod http;
+mod hub;
+mod load;
+mod nemesis;
+mod observer;
+mod rest;
+mod run;
+
+use std::time::Duration;
+
+use base::clock::now;
+
+use self::run::{Outcome, Plan, round};
+
+/// Kills of a round at most. A longer run has several, each with a new hub.
+const KILLS_PER_ROUND: u64 = 25;
+
+/// The log is damaged in every second round.
+const ROUNDS: u64 = 2;
+
+/// `TEST_CRASH_SECONDS` is the time of a round, `TEST_CRASH_KILLS` the number of kills after which the last
+/// round ends, and `TEST_CRASH_SEED` repeats a run.
+#[test]
+#[ignore = "it takes more than a minute, and most of the machine: the suite crash runs it"]
+fn hub_that_is_killed_at_any_moment_loses_nothing() {
+    let seed =
+        variable("TEST_CRASH_SEED").unwrap_or_else(|| u64::try_from(now()).expect("after 1970"));
+    let kills = variable("TEST_CRASH_KILLS");
+    let plan = Plan {
+        seed,
+        clients: variable("TEST_CRASH_CLIENTS").unwrap_or(300),
+        rate: variable("TEST_CRASH_RATE").unwrap_or(800),
+        duration: Duration::from_secs(variable("TEST_CRASH_SECONDS").unwrap_or(30)),
+        kills_max: KILLS_PER_ROUND,
+        damages: false,
+    };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let (mut killed, mut failed, mut number) = (0, 0, 0);
+    loop {
+        let outcome = runtime.block_on(round(Plan {
+            seed: seed + number,
+            damages: number % 2 == 1 || variable("TEST_CRASH_DAMAGES").is_some(),
+            ..plan
+        }));
+        killed += outcome.deeds.kills;
+        failed += print(&outcome);
+        number += 1;
+        let is_over = kills.map_or(number >= ROUNDS, |kills| killed >= kills);
+        if is_over {
+            break;
+        }
+    }
+    assert_eq!(failed, 0, "findings in {number} rounds from seed {seed}");
+}
+
+#[expect(clippy::print_stdout, reason = "the summary of a round")]
+fn print(outcome: &Outcome) -> usize {
+    let Outcome { report, deeds, output, .. } = outcome;
+    println!("crash: {outcome}");
+    let failed = report.total() + deeds.failures.len();
+    if failed > 0 {
+        println!(
+            "{report}{}\nwhat was done: {deeds}\nthe hub:\n{output}",
+            deeds.failures.join("\n")
+        );
+    }
+    failed
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it is set by whoever runs the tests, and no setting"
+)]
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}

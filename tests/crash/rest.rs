@@ -1,0 +1,198 @@
+//! Clients over HTTP: images with entity tags, and a model that waits for changes over MCP.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
+
+use crate::{
+    chance::Chance,
+    client::{Phase, World},
+    history::{Dialect, Entry, Fetched, History, Waited},
+    http::{self, Failure, Response},
+};
+
+/// Calls of an account, as its clients know them.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    /// Those with a response that counts.
+    pub(crate) responded: AtomicU64,
+    /// Those of which the client does not know whether the hub handled them.
+    pub(crate) unknown: AtomicU64,
+}
+
+impl Calls {
+    fn count(&self, response: &Result<Response, Failure>) {
+        match response {
+            Ok(response) if matches!(response.status, 200 | 304) => &self.responded,
+            Err(Failure::NotSent) => return,
+            // Whether a request for a channel that has ended counts is not promised.
+            Ok(_) | Err(Failure::NoResponse) => &self.unknown,
+        }
+        .fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Fetches images of some channels until the run is over.
+pub(crate) async fn poll(
+    world: Arc<World>,
+    number: u64,
+    seed: u64,
+    key: String,
+    calls: Arc<Calls>,
+    phase: watch::Receiver<Phase>,
+) -> History {
+    let mut chance = Chance::new(seed, 10_000 + number);
+    let mut known: BTreeMap<String, (Arc<str>, u64)> = BTreeMap::new();
+    let mut history = History {
+        client: format!("REST client {number}"),
+        dialect: Dialect::Rest,
+        may_skip: false,
+        entries: Vec::new(),
+    };
+    let token = format!("Token {key}");
+    while *phase.borrow() == Phase::Running {
+        sleep(chance.millis(5, 150)).await;
+        let Some(channel) = choose(&world, &mut chance, &known) else { continue };
+        let (tag, seq) = known.get(&channel).cloned().unzip();
+        let at_least = seq.filter(|_| chance.once_in(3)).map(|seq| seq + chance.below(4));
+        let tag = tag.filter(|_| at_least.is_none());
+        let mut path = format!("/stream/v1/channels/{channel}");
+        if let Some(seq) = at_least {
+            path += &format!("?at_least={seq}");
+        }
+        let mut headers = vec![("authorization", &*token)];
+        headers.extend(tag.as_deref().map(|tag| ("if-none-match", tag)));
+        let begun = Instant::now();
+        let response = http::get(&world.place.address, &path, &headers).await;
+        let waited = begun.elapsed();
+        calls.count(&response);
+        let Ok(response) = response else { continue };
+        let new_tag = response.header("etag").map(Arc::from);
+        if response.status == 200
+            && let Some(new_tag) = &new_tag
+            && let Some(seq) = response.body.split_once(r#","seq":"#)
+            && let Some((seq, _)) = seq.1.split_once(',')
+        {
+            known.insert(channel.clone(), (Arc::clone(new_tag), seq.parse().unwrap_or_default()));
+        } else if response.status == 404 {
+            known.remove(&channel);
+        }
+        history.entries.push(Entry::Fetched(Box::new(Fetched {
+            channel: channel.into(),
+            tag,
+            at_least,
+            waited,
+            status: response.status,
+            new_tag,
+            body: world.texts.keep(&response.body),
+        })));
+    }
+    history
+}
+
+/// Mostly a channel that it knows.
+fn choose(
+    world: &World,
+    chance: &mut Chance,
+    known: &BTreeMap<String, (Arc<str>, u64)>,
+) -> Option<String> {
+    if known.len() > 5 && !chance.once_in(10) {
+        let place = chance.index(known.len());
+        return known.keys().nth(place).cloned();
+    }
+    let all = world.channels.lock().expect("no panic");
+    if all.is_empty() { None } else { Some(chance.pick(&all).clone()) }
+}
+
+/// Waits for changes of one match after the other, as a model does over MCP.
+pub(crate) async fn wait_for_changes(
+    world: Arc<World>,
+    seed: u64,
+    key: String,
+    phase: watch::Receiver<Phase>,
+) -> History {
+    let mut chance = Chance::new(seed, 20_000);
+    let mut history = History {
+        client: "MCP client".to_owned(),
+        dialect: Dialect::Mcp,
+        may_skip: false,
+        entries: Vec::new(),
+    };
+    let mut followed: Option<(u64, Value)> = None;
+    while *phase.borrow() == Phase::Running {
+        let Some((id, since)) = followed.take().or_else(|| {
+            let all = world.channels.lock().expect("no panic").clone();
+            let matches =
+                all.iter().filter_map(|name| name.strip_prefix("football/")?.parse().ok());
+            let matches: Vec<u64> = matches.collect();
+            (!matches.is_empty()).then(|| (*chance.pick(&matches), Value::Null))
+        }) else {
+            sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let mut arguments = json!({"match_id": id, "timeout_s": chance.below(4)});
+        if !since.is_null() {
+            arguments["since"] = since.clone();
+        }
+        let Some(result) = call(&world.place.address, &key, "wait_for_change", &arguments).await
+        else {
+            // The hub is down: the next call continues from the same positions.
+            followed = Some((id, since));
+            sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let answer = result["structuredContent"].clone();
+        if result["isError"] == true || !answer["data"]["positions"].is_object() {
+            continue;
+        }
+        let positions = answer["data"]["positions"].clone();
+        history.entries.push(Entry::Waited(Box::new(Waited { match_id: id, since, answer })));
+        if !chance.once_in(20) {
+            followed = Some((id, positions));
+        }
+    }
+    history
+}
+
+/// The result of a tool; `None` if there is none.
+async fn call(address: &str, key: &str, tool: &str, arguments: &Value) -> Option<Value> {
+    const META: &str = "io.modelcontextprotocol";
+    const VERSION: &str = "2026-07-28";
+    let mut params = json!({"name": tool, "arguments": arguments});
+    params["_meta"] = json!({
+        format!("{META}/protocolVersion"): VERSION,
+        format!("{META}/clientInfo"): {"name": "crash", "version": "1"},
+        format!("{META}/clientCapabilities"): {},
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let token = format!("Bearer {key}");
+    let headers = [
+        ("authorization", &*token),
+        ("accept", "application/json, text/event-stream"),
+        ("content-type", "application/json"),
+        ("mcp-protocol-version", VERSION),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", tool),
+    ];
+    let response =
+        http::request(address, "POST", "/mcp", &headers, &body.to_string()).await.ok()?;
+    let message: Value = if response.body.starts_with('{') {
+        serde_json::from_str(&response.body).ok()?
+    } else {
+        let data = response.body.lines().filter_map(|line| line.strip_prefix("data:"));
+        let messages = data.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+        messages.into_iter().find(|message| message.get("id").is_some())?
+    };
+    (response.status == 200).then(|| message["result"].clone())
+}
