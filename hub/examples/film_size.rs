@@ -91,6 +91,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn output(change: Change) -> Option<Output> {
     Some(match change {
         Change::Opened(image) => Output::Opened {
+            seq: image.seq,
             channel: image.channel.name.clone(),
             epoch: image.channel.epoch,
             payload: payload(image.frame()),

@@ -99,6 +99,7 @@ fn output(change: &Change) -> Option<Output> {
         Change::Opened(publication) => Output::Opened {
             channel: publication.channel.name.clone(),
             epoch: publication.channel.epoch,
+            seq: publication.seq,
             payload: payload(publication),
         },
         Change::Published(Rate::Each, publication) => Output::Published {

@@ -184,7 +184,10 @@ fn write_outputs(outputs: &[Output], out: &mut Vec<u8>) {
         write_bytes(output.channel().as_str().as_bytes(), out);
         out.extend_from_slice(&epoch.0.to_le_bytes());
         match output {
-            Output::Opened { payload, .. } => write_bytes(payload, out),
+            Output::Opened { seq, payload, .. } => {
+                write_number(*seq, out);
+                write_bytes(payload, out);
+            }
             Output::Published { prev, seq, payload, .. } => {
                 write_number(*prev, out);
                 write_number(*seq, out);
@@ -340,9 +343,12 @@ fn read_outputs(section: &Bytes) -> Result<Vec<Output>, Problem> {
         };
         let epoch = Epoch(u32::from_le_bytes(cursor.array()?));
         outputs.push(match kind & 0xf {
-            OPENED if kind == OPENED => {
-                Output::Opened { channel, epoch, payload: section.slice_ref(cursor.bytes()?) }
-            }
+            OPENED if kind == OPENED => Output::Opened {
+                channel,
+                epoch,
+                seq: cursor.number()?,
+                payload: section.slice_ref(cursor.bytes()?),
+            },
             PUBLISHED if kind & !(PUBLISHED | URGENT | HAS_EVENTS) == 0 => Output::Published {
                 channel,
                 epoch,

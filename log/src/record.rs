@@ -21,11 +21,13 @@ pub struct Record {
 /// A change of a channel, as its followers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// A new channel.
+    /// A new channel, or one that begins another epoch.
     Opened {
         channel: ChannelId,
         epoch: Epoch,
-        /// Its image at sequence 0, as JSON text.
+        /// 0, unless the channel goes on in another epoch.
+        seq: Seq,
+        /// Its image at this sequence, as JSON text.
         payload: Bytes,
     },
     /// An update for followers that take each change.

@@ -64,7 +64,7 @@ impl World {
             let (epoch, document) = (Epoch(self.epochs), json!({"life": "prematch"}));
             let payload = image(&channel, epoch, 0, now, &document);
             self.channels.insert(number, (epoch, 0, document));
-            return vec![Output::Opened { channel, epoch, payload }];
+            return vec![Output::Opened { channel, epoch, seq: 0, payload }];
         };
         if value == 251 {
             let epoch = *epoch;
@@ -101,8 +101,8 @@ impl World {
             record.outputs.iter().map(|output| (record.number, record.at, output))
         });
         let entries = outputs.map(|(number, at, output)| match output.clone() {
-            Output::Opened { channel, epoch, payload } => {
-                Entry { number, at, channel, epoch, kind: EntryKind::Image { seq: 0, payload } }
+            Output::Opened { channel, epoch, seq, payload } => {
+                Entry { number, at, channel, epoch, kind: EntryKind::Image { seq, payload } }
             }
             Output::Published { channel, epoch, prev, seq, urgent, has_events, payload } => {
                 let kind = EntryKind::Update { prev, seq, urgent, has_events, payload };

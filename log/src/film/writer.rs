@@ -339,8 +339,8 @@ impl FilmWriter {
 
     fn output(&mut self, name: &ChannelId, place: Place, output: &Output) {
         match output {
-            Output::Opened { channel, epoch, payload } => {
-                let kind = EntryKind::Image { seq: 0, payload: payload.clone() };
+            Output::Opened { channel, epoch, seq, payload } => {
+                let kind = EntryKind::Image { seq: *seq, payload: payload.clone() };
                 self.add(name, place, (channel, *epoch), &kind);
             }
             Output::Published { channel, epoch, prev, seq, urgent, has_events, payload } => {

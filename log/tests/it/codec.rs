@@ -21,7 +21,7 @@ fn outputs() -> impl Strategy<Value = Output> {
         |(channel, epoch, (prev, seq, urgent, has_events), payload, kind)| {
             let epoch = Epoch(epoch);
             match kind {
-                0 => Output::Opened { channel, epoch, payload },
+                0 => Output::Opened { channel, epoch, seq, payload },
                 1 => Output::Published { channel, epoch, prev, seq, urgent, has_events, payload },
                 _ => Output::Closed { channel, epoch },
             }

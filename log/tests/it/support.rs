@@ -16,7 +16,7 @@ pub(crate) fn record(number: u64, seed: u64, bytes: usize) -> Record {
     let epoch = Epoch(u32::try_from(seed % 1_000).unwrap());
     let payload = |salt: u64| Bytes::from(noise(seed ^ salt, bytes / 3));
     let outputs = [
-        Output::Opened { channel: channel.clone(), epoch, payload: payload(1) },
+        Output::Opened { channel: channel.clone(), epoch, seq: 0, payload: payload(1) },
         Output::Published {
             channel: channel.clone(),
             epoch,

@@ -228,7 +228,8 @@ fn records(updates: u64) -> Vec<Record> {
             if seq == 0 {
                 let image = json!({"type": "image", "ch": name, "epoch": epoch.to_string(),
                     "seq": 0, "at": stamp, "data": {"life": "prematch"}});
-                return Output::Opened { channel, epoch, payload: image.to_string().into() };
+                let payload = image.to_string().into();
+                return Output::Opened { channel, epoch, seq, payload };
             }
             let update = json!({"type": "update", "ch": name, "seq": seq, "prev": seq - 1,
                 "at": stamp, "patch": {"life": "live", format!("k{}", seq % 7): format!("{seq}.10")}});

@@ -41,7 +41,7 @@ impl Script {
         script.images.push(script.image());
         let payload = Bytes::from(script.image());
         let (channel, epoch) = (ChannelId::new(CHANNEL), EPOCH);
-        script.record(vec![Output::Opened { channel, epoch, payload }]);
+        script.record(vec![Output::Opened { channel, epoch, seq: 0, payload }]);
         script
     }
 
