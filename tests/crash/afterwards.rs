@@ -11,20 +11,20 @@ use sqlx::{Connection, Row, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use crate::{
     checker::{
-        published::Published,
+        published::LogContent,
         report::{Report, Rule},
     },
     http::Response,
     hub::Place,
-    rest::Calls,
+    rest::CallCounters,
 };
 
 /// Checks a hub that was stopped in order.
 pub(crate) async fn check(
     place: &Place,
-    log: &Published,
+    log: &LogContent,
     account: Option<Response>,
-    calls: &Calls,
+    calls: &CallCounters,
     report: &mut Report,
 ) {
     check_calls(account, calls, report);
@@ -41,7 +41,7 @@ pub(crate) async fn check(
 }
 
 /// Each call that was responded to is counted, and none that was not made.
-fn check_calls(account: Option<Response>, calls: &Calls, report: &mut Report) {
+fn check_calls(account: Option<Response>, calls: &CallCounters, report: &mut Report) {
     let account = account.filter(|response| response.status == 200);
     let account: Value =
         account.map_or(Value::Null, |it| serde_json::from_str(&it.body).unwrap_or_default());
@@ -78,7 +78,7 @@ async fn check_ticks(database: &mut SqliteConnection, report: &mut Report) {
 }
 
 /// The prices of open books are those of the documents.
-async fn check_prices(database: &mut SqliteConnection, log: &Published, report: &mut Report) {
+async fn check_prices(database: &mut SqliteConnection, log: &LogContent, report: &mut Report) {
     let rows = "SELECT match_id, bookmaker, market, line, outcome, price FROM archive_odds";
     let rows = sqlx::query(rows).fetch_all(&mut *database).await.expect("it is read");
     let mut archived = BTreeMap::new();
@@ -134,7 +134,7 @@ fn decimal(text: &str) -> Option<Decimal> {
 
 /// Each signal that was published is archived once. Signals are told apart by kind, match and begin, and
 /// counted: those of several outcomes can begin together.
-async fn check_signals(database: &mut SqliteConnection, log: &Published, report: &mut Report) {
+async fn check_signals(database: &mut SqliteConnection, log: &LogContent, report: &mut Report) {
     let mut seen = BTreeSet::new();
     let mut balance: BTreeMap<(String, i64, i64), i64> = BTreeMap::new();
     for event in log.events("signals").filter(|event| event["kind"] == "signal") {

@@ -24,17 +24,17 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    chance::Chance,
     checker::stream::UpdateHead,
-    history::{Dialect, Entry, History, Texts},
+    history::{Dialect, Entry, History, Interner},
     hub::Place,
+    rng::Rng,
 };
 
 /// What all clients share.
 #[derive(Debug)]
-pub(crate) struct World {
+pub(crate) struct Shared {
     pub(crate) place: Place,
-    pub(crate) texts: Texts,
+    pub(crate) interner: Interner,
     /// The names of all channels, as of a moment ago.
     pub(crate) channels: Mutex<Vec<String>>,
     /// Nobody is slow or disconnects any more.
@@ -43,7 +43,7 @@ pub(crate) struct World {
     pub(crate) connections: AtomicU64,
 }
 
-impl World {
+impl Shared {
     fn knows_channels(&self) -> bool {
         !self.channels.lock().expect("no panic").is_empty()
     }
@@ -134,9 +134,9 @@ enum End {
 type Socket = WebSocketStream<TcpStream>;
 
 struct Client {
-    world: Arc<World>,
+    shared: Arc<Shared>,
     behaviour: Behaviour,
-    chance: Chance,
+    rng: Rng,
     history: History,
     /// The position in each channel, or in each match.
     positions: BTreeMap<String, (String, u64)>,
@@ -146,7 +146,7 @@ struct Client {
 
 /// Runs a client until the run is over.
 pub(crate) async fn run(
-    world: Arc<World>,
+    shared: Arc<Shared>,
     behaviour: Behaviour,
     mut phase: watch::Receiver<Phase>,
 ) -> History {
@@ -156,19 +156,19 @@ pub(crate) async fn run(
         Dialect::Stream | Dialect::Rest | Dialect::Mcp => behaviour.on_slow == "resync",
     };
     let history = History { client: behaviour.describe(), dialect, may_skip, entries: Vec::new() };
-    let chance = Chance::new(behaviour.seed, behaviour.number);
+    let rng = Rng::new(behaviour.seed, behaviour.number);
     let mut client =
-        Client { world, behaviour, chance, history, positions: BTreeMap::new(), names: Vec::new() };
+        Client { shared, behaviour, rng, history, positions: BTreeMap::new(), names: Vec::new() };
     let mut delay = Duration::from_millis(20);
     while *phase.borrow() == Phase::Running {
-        if client.behaviour.patterns.is_empty() && !client.world.knows_channels() {
+        if client.behaviour.patterns.is_empty() && !client.shared.knows_channels() {
             sleep(Duration::from_millis(100)).await;
             continue;
         }
         let Some(mut socket) = client.connect().await else {
             // Nobody listens. In a hurry, so that the hub has something to do as soon as it starts.
             tokio::select! {
-                () = sleep(delay + client.chance.millis(0, 20)) => {}
+                () = sleep(delay + client.rng.millis(0, 20)) => {}
                 _ = phase.changed() => {}
             }
             delay = (delay * 2).min(Duration::from_millis(200));
@@ -185,11 +185,11 @@ pub(crate) async fn run(
 
 impl Client {
     async fn connect(&mut self) -> Option<Socket> {
-        let start = self.world.place.start_number();
+        let start = self.shared.place.start_number();
         let path = self.behaviour.live.unwrap_or("/stream/v1");
-        let url = format!("ws://{}{path}?token={}", self.world.place.address, self.behaviour.key);
+        let url = format!("ws://{}{path}?token={}", self.shared.place.address, self.behaviour.key);
         let request = url.into_client_request().expect("a URL");
-        let address: SocketAddr = self.world.place.address.parse().expect("an address");
+        let address: SocketAddr = self.shared.place.address.parse().expect("an address");
         let socket = TcpSocket::new_v4().expect("a socket");
         if self.behaviour.is_slow {
             socket.set_recv_buffer_size(8192).expect("a small buffer");
@@ -200,11 +200,11 @@ impl Client {
         };
         let (socket, _) = timeout(Duration::from_secs(30), connecting).await.ok()??;
         // Otherwise it is not certain which of two it is connected to.
-        if self.world.place.start_number() != start {
+        if self.shared.place.start_number() != start {
             return None;
         }
         self.history.entries.push(Entry::Connected);
-        self.world.connections.fetch_add(1, Ordering::Relaxed);
+        self.shared.connections.fetch_add(1, Ordering::Relaxed);
         Some(socket)
     }
 
@@ -214,16 +214,16 @@ impl Client {
         }
         let begun = Instant::now();
         let end = if self.behaviour.disconnects {
-            begun + self.chance.millis(100, 8_000)
+            begun + self.rng.millis(100, 8_000)
         } else {
             begun + Duration::from_secs(3600)
         };
-        let mut next_set = begun + self.chance.millis(500, 20_000);
+        let mut next_set = begun + self.rng.millis(500, 20_000);
         loop {
-            let settling = self.world.settling.load(Ordering::Relaxed);
+            let settling = self.shared.settling.load(Ordering::Relaxed);
             if self.behaviour.is_slow && !settling {
-                let pause = if self.chance.once_in(200) { 1_500 } else { 3 };
-                sleep(self.chance.millis(0, pause)).await;
+                let pause = if self.rng.once_in(200) { 1_500 } else { 3 };
+                sleep(self.rng.millis(0, pause)).await;
             }
             tokio::select! {
                 message = socket.next() => match message {
@@ -239,7 +239,7 @@ impl Client {
                 // Without a close frame, as when a network fails.
                 () = sleep_until(end), if !settling => return End::Lost,
                 () = sleep_until(next_set), if !self.behaviour.patterns.is_empty() => {
-                    next_set = Instant::now() + self.chance.millis(2_000, 20_000);
+                    next_set = Instant::now() + self.rng.millis(2_000, 20_000);
                     if self.set(socket).await.is_none() {
                         return End::Lost;
                     }
@@ -267,13 +267,13 @@ impl Client {
 
     /// Chooses names until there are so many, as far as there are.
     fn choose_names(&mut self, count: usize, wanted: impl Fn(&str) -> bool) -> Vec<String> {
-        let all = self.world.channels.lock().expect("no panic").clone();
+        let all = self.shared.channels.lock().expect("no panic").clone();
         let mut new = Vec::new();
         for _ in 0..count * 2 {
             if self.names.len() >= count || all.is_empty() {
                 break;
             }
-            let name = self.chance.pick(&all);
+            let name = self.rng.pick(&all);
             if wanted(name) && !self.names.contains(name) {
                 self.names.push(name.clone());
                 new.push(name.clone());
@@ -335,8 +335,8 @@ impl Client {
         // A board may not be there yet, and then it is not followed.
         let patterns = self.behaviour.patterns.iter().filter(|name| name.contains('*'));
         let patterns: Vec<&str> = patterns.copied().collect();
-        let pattern = *self.chance.pick(&patterns);
-        let every_ms = *self.chance.pick(&RATES);
+        let pattern = *self.rng.pick(&patterns);
+        let every_ms = *self.rng.pick(&RATES);
         self.send(socket, &json!({"op": "set", "id": "set", "ch": pattern, "every_ms": every_ms}))
             .await
     }
@@ -348,8 +348,8 @@ impl Client {
     }
 
     async fn receive(&mut self, text: &str, socket: &mut Socket) -> Option<()> {
-        self.world.frames.fetch_add(1, Ordering::Relaxed);
-        self.history.entries.push(Entry::Received(self.world.texts.keep(text)));
+        self.shared.frames.fetch_add(1, Ordering::Relaxed);
+        self.history.entries.push(Entry::Received(self.shared.interner.intern(text)));
         if self.behaviour.live.is_some() {
             self.receive_live(text);
             return Some(());

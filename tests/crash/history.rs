@@ -9,18 +9,18 @@ use std::{
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use serde_json::Value;
 
-/// Texts that several clients received, each of them once.
+/// Interner that several clients received, each of them once.
 #[derive(Debug)]
-pub(crate) struct Texts {
+pub(crate) struct Interner {
     parts: [Mutex<FxHashSet<Arc<str>>>; 16],
 }
 
-impl Texts {
+impl Interner {
     pub(crate) fn new() -> Self {
         Self { parts: Default::default() }
     }
 
-    pub(crate) fn keep(&self, text: &str) -> Arc<str> {
+    pub(crate) fn intern(&self, text: &str) -> Arc<str> {
         let place = (FxBuildHasher.hash_one(text) >> 32) as usize % self.parts.len();
         let mut part = self.parts[place].lock().expect("no panic while it is held");
         if let Some(known) = part.get(text) {
@@ -40,17 +40,17 @@ pub(crate) enum Entry {
     Received(Arc<str>),
     /// Disconnected by the hub or by the client.
     Closed,
-    /// Fetched an image over HTTP.
-    Fetched(Box<Fetched>),
-    /// Waited for changes over MCP.
-    Waited(Box<Waited>),
+    /// ImageRequest an image over HTTP.
+    ImageRequest(Box<ImageRequest>),
+    /// WaitCall for changes over MCP.
+    WaitCall(Box<WaitCall>),
     /// Nothing was published for a while, and the client had time to read everything.
     Settled,
 }
 
 /// A request for an image, and its response.
 #[derive(Debug, Clone)]
-pub(crate) struct Fetched {
+pub(crate) struct ImageRequest {
     pub(crate) channel: Arc<str>,
     /// The entity tag that the client has.
     pub(crate) tag: Option<Arc<str>>,
@@ -65,7 +65,7 @@ pub(crate) struct Fetched {
 
 /// A call that waits for changes of a match, and its answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Waited {
+pub(crate) struct WaitCall {
     pub(crate) match_id: u64,
     /// The positions of the answer before; `null` without one.
     pub(crate) since: Value,

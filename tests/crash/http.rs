@@ -9,7 +9,7 @@ use tokio::{
 };
 
 /// The timeout for a response. Generous: a busy machine is not a failure.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(crate) struct Response {
@@ -65,7 +65,7 @@ async fn exchange(stream: &mut TcpStream, request: &str) -> io::Result<Vec<u8>> 
     // The hub may stop reading when it refuses a request by its head.
     stream.write_all(request.as_bytes()).await.ok();
     let mut bytes = Vec::new();
-    timeout(PATIENCE, stream.read_to_end(&mut bytes))
+    timeout(TIMEOUT, stream.read_to_end(&mut bytes))
         .await
         .map_err(|_| io::ErrorKind::TimedOut)??;
     Ok(bytes)

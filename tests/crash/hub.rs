@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::http;
 
 /// How long a hub may take until it serves, or until it has stopped.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Where the hub runs: its folder, its address and its settings.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ impl Hub<'_> {
             }
             let ended = self.process.try_wait().expect("its state is known");
             assert!(ended.is_none(), "the hub ended ({ended:?}): {}", self.last_output());
-            let late = self.started.elapsed() > PATIENCE;
+            let late = self.started.elapsed() > TIMEOUT;
             assert!(!late, "the hub does not get ready: {}", self.last_output());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -176,7 +176,7 @@ impl Hub<'_> {
         Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs");
         let begun = Instant::now();
         while self.process.try_wait().expect("its state is known").is_none() {
-            assert!(begun.elapsed() < PATIENCE, "the hub does not stop: {}", self.last_output());
+            assert!(begun.elapsed() < TIMEOUT, "the hub does not stop: {}", self.last_output());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }

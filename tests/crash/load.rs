@@ -20,7 +20,7 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest},
 };
 
-use crate::{chance::Chance, http};
+use crate::{http, rng::Rng};
 
 /// Bookmakers of each match.
 pub(crate) const BOOKMAKERS: [&str; 5] = ["alpha", "bravo", "charlie", "delta", "echo"];
@@ -33,7 +33,7 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// What sources have done.
 #[derive(Debug, Default)]
-pub(crate) struct Pushed {
+pub(crate) struct PushCounters {
     pub(crate) messages: AtomicU64,
     pub(crate) lines: AtomicU64,
     pub(crate) duplicates: AtomicU64,
@@ -47,11 +47,11 @@ pub(crate) async fn push_over_socket(
     address: String,
     source: &'static str,
     key: String,
-    mut world: World,
+    mut generator: Generator,
     per_second: u64,
-    pushed: Arc<Pushed>,
+    pushed: Arc<PushCounters>,
 ) {
-    let mut waiting: VecDeque<Outgoing> = VecDeque::new();
+    let mut waiting: VecDeque<PushMessage> = VecDeque::new();
     loop {
         if pushed.stops.load(Ordering::Relaxed) && waiting.is_empty() {
             return;
@@ -83,7 +83,7 @@ pub(crate) async fn push_over_socket(
                 _ = ticks.tick() => {
                     credit = (credit + per_second * 10).min(per_second * 1000);
                     while !stops && waiting.len() < WINDOW && credit >= 1000 {
-                        let message = world.message();
+                        let message = generator.message();
                         credit = credit.saturating_sub(1000 * message.lines);
                         unsent.push_back(message.text.clone());
                         waiting.push_back(message);
@@ -94,7 +94,7 @@ pub(crate) async fn push_over_socket(
                         let answer: Value = serde_json::from_str(&answer).expect("JSON");
                         let message = waiting.pop_front().expect("each response is to a message");
                         if !message.is_done(&answer, &pushed) {
-                            world.announce_again();
+                            generator.announce_again();
                         }
                     }
                     Some(Ok(_)) => {}
@@ -111,9 +111,9 @@ pub(crate) async fn push_over_http(
     address: String,
     source: &'static str,
     key: String,
-    mut world: World,
+    mut generator: Generator,
     per_second: u64,
-    pushed: Arc<Pushed>,
+    pushed: Arc<PushCounters>,
 ) {
     let path = format!("/ingest/v1/{source}");
     let token = format!("Token {key}");
@@ -124,9 +124,9 @@ pub(crate) async fn push_over_http(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while !pushed.stops.load(Ordering::Relaxed) {
         ticks.tick().await;
-        let mut body = Outgoing::default();
+        let mut body = PushMessage::default();
         while body.lines < lines {
-            let message = world.message();
+            let message = generator.message();
             body.text += &message.text;
             body.text.push('\n');
             body.lines += message.lines;
@@ -138,7 +138,7 @@ pub(crate) async fn push_over_http(
             {
                 let answer: Value = serde_json::from_str(&response.body).expect("JSON");
                 if !body.is_done(&answer, &pushed) {
-                    world.announce_again();
+                    generator.announce_again();
                 }
                 break;
             }
@@ -149,14 +149,14 @@ pub(crate) async fn push_over_http(
 
 /// A message, and the number of lines in it.
 #[derive(Debug, Default)]
-pub(crate) struct Outgoing {
+pub(crate) struct PushMessage {
     text: String,
     lines: u64,
 }
 
-impl Outgoing {
+impl PushMessage {
     /// Counts the response, which was to all lines; `false` if some were refused.
-    fn is_done(&self, answer: &Value, pushed: &Pushed) -> bool {
+    fn is_done(&self, answer: &Value, pushed: &PushCounters) -> bool {
         let count = |name: &str| answer[name].as_u64().unwrap_or_default();
         let (accepted, duplicate, refused) =
             (count("accepted"), count("duplicate"), count("refused"));
@@ -170,8 +170,8 @@ impl Outgoing {
 
 /// The matches of a source.
 #[derive(Debug)]
-pub(crate) struct World {
-    chance: Chance,
+pub(crate) struct Generator {
+    rng: Rng,
     source: &'static str,
     matches: Vec<Match>,
     /// Matches that began, and messages, so far.
@@ -206,17 +206,17 @@ struct Book {
     prices: [u64; 5],
 }
 
-impl World {
+impl Generator {
     /// So many matches at a time of each sport.
     pub(crate) fn new(seed: u64, source: &'static str, football: usize, tennis: usize) -> Self {
-        let chance = Chance::new(seed, source.bytes().map(u64::from).sum());
-        let mut world =
-            Self { chance, source, matches: Vec::new(), begun: 0, sent: 0, first: VecDeque::new() };
+        let rng = Rng::new(seed, source.bytes().map(u64::from).sum());
+        let mut generator =
+            Self { rng, source, matches: Vec::new(), begun: 0, sent: 0, first: VecDeque::new() };
         for sport in [vec!["football"; football], vec!["tennis"; tennis]].concat() {
-            let begun = world.begin(sport);
-            world.matches.push(begun);
+            let begun = generator.begin(sport);
+            generator.matches.push(begun);
         }
-        world
+        generator
     }
 
     fn begin(&mut self, sport: &'static str) -> Match {
@@ -225,8 +225,8 @@ impl World {
         let begun = Match {
             name: format!("{}-{}", self.source, self.begun),
             sport,
-            left: 1_000 + self.chance.below(3_000),
-            second: self.chance.below(2_000),
+            left: 1_000 + self.rng.below(3_000),
+            second: self.rng.below(2_000),
             score: [0, 0],
             goals: Vec::new(),
             incidents: 0,
@@ -252,7 +252,7 @@ impl World {
     }
 
     /// The next message: a line, or several facts in one.
-    pub(crate) fn message(&mut self) -> Outgoing {
+    pub(crate) fn message(&mut self) -> PushMessage {
         self.sent += 1;
         let mut facts = match self.first.pop_front() {
             Some(fact) => vec![fact],
@@ -264,13 +264,13 @@ impl World {
         };
         line["at"] = now().into();
         line["id"] = format!("{}-{}", self.source, self.sent).into();
-        Outgoing { text: line.to_string(), lines: 1 }
+        PushMessage { text: line.to_string(), lines: 1 }
     }
 
     /// What happens next.
     fn step(&mut self) -> Vec<Value> {
-        let place = self.chance.index(self.matches.len());
-        let chance = &mut self.chance;
+        let place = self.rng.index(self.matches.len());
+        let rng = &mut self.rng;
         let played = &mut self.matches[place];
         played.left -= 1;
         if played.left == 0 {
@@ -278,10 +278,10 @@ impl World {
             self.matches[place] = self.begin(sport);
             return end;
         }
-        if chance.below(100) < 70 {
-            return played.prices(chance);
+        if rng.below(100) < 70 {
+            return played.prices(rng);
         }
-        if played.sport == "football" { played.football(chance) } else { played.tennis(chance) }
+        if played.sport == "football" { played.football(rng) } else { played.tennis(rng) }
     }
 }
 
@@ -325,18 +325,18 @@ impl Match {
         )
     }
 
-    fn prices(&mut self, chance: &mut Chance) -> Vec<Value> {
-        let place = chance.index(self.books.len());
+    fn prices(&mut self, rng: &mut Rng) -> Vec<Value> {
+        let place = rng.index(self.books.len());
         if !self.books[place].is_open {
             self.books[place].is_open = true;
             return [0, 1].map(|market| self.define(place, market, "open")).into();
         }
-        if chance.once_in(60) {
+        if rng.once_in(60) {
             self.books[place].is_open = false;
-            return vec![self.define(place, chance.index(2), "suspended")];
+            return vec![self.define(place, rng.index(2), "suspended")];
         }
         let book = &mut self.books[place];
-        let market = chance.index(2);
+        let market = rng.index(2);
         let ids: &[(&str, usize)] = match (market, self.sport) {
             (0, "football") => &[("1", 0), ("x", 1), ("2", 2)],
             (0, _) => &[("1", 0), ("2", 2)],
@@ -344,9 +344,9 @@ impl Match {
         };
         let mut selections = Vec::new();
         for &(id, place) in ids {
-            if chance.below(3) > 0 || selections.is_empty() {
+            if rng.below(3) > 0 || selections.is_empty() {
                 let price = &mut book.prices[place];
-                *price = (*price + chance.below(21)).saturating_sub(10).clamp(101, 2_000);
+                *price = (*price + rng.below(21)).saturating_sub(10).clamp(101, 2_000);
                 let price = format!("{}.{:02}", *price / 100, *price % 100);
                 selections.push(json!({"id": id, "price": price}));
             }
@@ -354,25 +354,25 @@ impl Match {
         vec![self.market(place, market, &json!({"prices": {"selections": selections}}))]
     }
 
-    fn football(&mut self, chance: &mut Chance) -> Vec<Value> {
-        self.second += 1 + chance.below(3);
+    fn football(&mut self, rng: &mut Rng) -> Vec<Value> {
+        self.second += 1 + rng.below(3);
         let minute = self.second / 60 + 1;
         let of = |fact: Value| json!({ "football": fact });
         let player = |n: u64| json!({"name": format!("P. {n}"), "key": n.to_string()});
-        let side = *chance.pick(&["home", "away"]);
-        let facts = match chance.below(100) {
+        let side = *rng.pick(&["home", "away"]);
+        let facts = match rng.below(100) {
             0..2 => {
                 self.incidents += 1;
                 let eid = format!("g{}", self.incidents);
                 self.score[usize::from(side == "away")] += 1;
                 self.goals.push(eid.clone());
                 let incident = json!({"eid": eid, "kind": {"goal": "regular"}, "minute": minute, "side": side,
-                    "player": player(chance.below(11)), "score": self.score});
+                    "player": player(rng.below(11)), "score": self.score});
                 let mut facts =
                     vec![json!({"incident": incident}), json!({"score": {"goals": self.score}})];
                 let mut all: Vec<Value> = facts.drain(..).map(of).collect();
                 // Some bookmakers suspend in the same message.
-                if chance.once_in(2) {
+                if rng.once_in(2) {
                     let suspended = self.define(0, 0, "suspended");
                     self.books[0].is_open = false;
                     all.push(suspended["fact"].clone());
@@ -381,11 +381,11 @@ impl Match {
             }
             2..4 => {
                 self.incidents += 1;
-                let card = *chance.pick(&["yellow", "red", "second_yellow"]);
+                let card = *rng.pick(&["yellow", "red", "second_yellow"]);
                 let eid = format!("c{}", self.incidents);
                 vec![of(
                     json!({"incident": {"eid": eid, "kind": card, "minute": minute, "side": side,
-                    "player": player(chance.below(11))}}),
+                    "player": player(rng.below(11))}}),
                 )]
             }
             4 => match self.goals.pop() {
@@ -402,7 +402,7 @@ impl Match {
             5 => match self.goals.last() {
                 Some(eid) => vec![of(
                     json!({"correct": {"eid": eid, "kind": {"goal": "penalty"}, "minute": minute,
-                    "side": side, "player": player(chance.below(11)), "score": self.score}}),
+                    "side": side, "player": player(rng.below(11)), "score": self.score}}),
                 )],
                 None => vec![of(json!({"clock": {"second": self.second, "running": true}}))],
             },
@@ -413,17 +413,17 @@ impl Match {
                 vec![of(json!({"stats": {"side": side, "values": values}}))]
             }
             _ => {
-                let situation = *chance.pick(&["attack", "dangerous", "safe", "possession"]);
-                let (x, y) = (chance.below(1001), chance.below(1001));
+                let situation = *rng.pick(&["attack", "dangerous", "safe", "possession"]);
+                let (x, y) = (rng.below(1001), rng.below(1001));
                 vec![of(json!({"ball": {"x": x, "y": y, "side": side, "situation": situation}}))]
             }
         };
         facts.iter().map(|fact| self.fact(fact)).collect()
     }
 
-    fn tennis(&mut self, chance: &mut Chance) -> Vec<Value> {
+    fn tennis(&mut self, rng: &mut Rng) -> Vec<Value> {
         self.points += 1;
-        let winner = chance.index(2);
+        let winner = rng.index(2);
         let before = (self.games, self.game);
         self.game[winner] += 1;
         if self.game[winner] == 4 {
@@ -438,7 +438,7 @@ impl Match {
         let now = score(self.games, self.game, self.points);
         let point = json!({"tennis": {"point": {"eid": eid, "winner": player, "server": "p1", "score": now}}});
         let mut facts = vec![self.fact(&point)];
-        if chance.once_in(40) {
+        if rng.once_in(40) {
             (self.games, self.game) = before;
             let was = score(self.games, self.game, self.points - 1);
             facts =

@@ -1,20 +1,20 @@
 //! A hub that is killed at any moment, and 300 clients that must not lose anything.
 //!
-//! [`load`] pushes matches and odds, [`client`] and [`rest`] follow them and keep what they saw, [`nemesis`]
+//! [`load`] pushes matches and odds, [`client`] and [`rest`] follow them and keep what they saw, [`faults`]
 //! kills the hub and damages its log, [`observer`] reads the log, and [`checker`] compares: each event
 //! exactly once and in order, documents equal at each position, another epoch only where the log was damaged.
 
 mod afterwards;
-mod chance;
 mod checker;
 mod client;
+mod faults;
 mod history;
 mod http;
 mod hub;
 mod load;
-mod nemesis;
 mod observer;
 mod rest;
+mod rng;
 mod run;
 
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
             damages: number % 2 == 1 || variable("TEST_CRASH_DAMAGES").is_some(),
             ..plan
         }));
-        killed += outcome.deeds.kills;
+        killed += outcome.faults.kills;
         failed += print(&outcome);
         number += 1;
         let is_over = kills.map_or(number >= ROUNDS, |kills| killed >= kills);
@@ -68,13 +68,13 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
 
 #[expect(clippy::print_stdout, reason = "the summary of a round")]
 fn print(outcome: &Outcome) -> usize {
-    let Outcome { report, deeds, output, .. } = outcome;
+    let Outcome { report, faults, output, .. } = outcome;
     println!("crash: {outcome}");
-    let failed = report.total() + deeds.failures.len();
+    let failed = report.total() + faults.failures.len();
     if failed > 0 {
         println!(
-            "{report}{}\nwhat was done: {deeds}\nthe hub:\n{output}",
-            deeds.failures.join("\n")
+            "{report}{}\nwhat was done: {faults}\nthe hub:\n{output}",
+            faults.failures.join("\n")
         );
     }
     failed

@@ -12,7 +12,7 @@ use log::{Continuity, FileLog, Log as _, LogSettings, RecordNumber};
 use tempfile::TempDir;
 
 use crate::checker::{
-    published::Published,
+    published::LogContent,
     report::{Report, Rule},
 };
 
@@ -25,7 +25,7 @@ pub(crate) struct Observer {
     copies: TempDir,
     made: u64,
     jobs: SyncSender<Job>,
-    reading: JoinHandle<(Published, Report)>,
+    reading: JoinHandle<(LogContent, Report)>,
 }
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Observer {
     }
 
     /// The hub is stopped.
-    pub(crate) fn finish(mut self, folder: &Path) -> (Published, Report) {
+    pub(crate) fn finish(mut self, folder: &Path) -> (LogContent, Report) {
         let copy = self.copy(folder);
         self.jobs.send(Job::Last(copy)).expect("the reader runs");
         drop(self.jobs);
@@ -91,8 +91,8 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, PathBuf)> {
     files
 }
 
-fn read_all(jobs: &Receiver<Job>) -> (Published, Report) {
-    let (mut log, mut report) = (Published::default(), Report::default());
+fn read_all(jobs: &Receiver<Job>) -> (LogContent, Report) {
+    let (mut log, mut report) = (LogContent::default(), Report::default());
     // Since the log was damaged, it may say so until the hub has written to it again.
     let mut was_damaged = false;
     while let Ok(job) = jobs.recv() {
@@ -129,7 +129,7 @@ fn read_all(jobs: &Receiver<Job>) -> (Published, Report) {
 /// Reads what is new in a copy, or all of it. Returns the number of its last record.
 fn read(
     copy: &Path,
-    log: &mut Published,
+    log: &mut LogContent,
     again: bool,
     report: &mut Report,
 ) -> (RecordNumber, Continuity) {

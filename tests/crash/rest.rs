@@ -16,22 +16,22 @@ use tokio::{
 };
 
 use crate::{
-    chance::Chance,
-    client::{Phase, World},
-    history::{Dialect, Entry, Fetched, History, Waited},
+    client::{Phase, Shared},
+    history::{Dialect, Entry, History, ImageRequest, WaitCall},
     http::{self, Failure, Response},
+    rng::Rng,
 };
 
-/// Calls of an account, as its clients know them.
+/// CallCounters of an account, as its clients know them.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
+pub(crate) struct CallCounters {
     /// Those with a response that counts.
     pub(crate) responded: AtomicU64,
     /// Those of which the client does not know whether the hub handled them.
     pub(crate) unknown: AtomicU64,
 }
 
-impl Calls {
+impl CallCounters {
     fn count(&self, response: &Result<Response, Failure>) {
         match response {
             Ok(response) if matches!(response.status, 200 | 304) => &self.responded,
@@ -45,14 +45,14 @@ impl Calls {
 
 /// Fetches images of some channels until the run is over.
 pub(crate) async fn poll(
-    world: Arc<World>,
+    shared: Arc<Shared>,
     number: u64,
     seed: u64,
     key: String,
-    calls: Arc<Calls>,
+    calls: Arc<CallCounters>,
     phase: watch::Receiver<Phase>,
 ) -> History {
-    let mut chance = Chance::new(seed, 10_000 + number);
+    let mut rng = Rng::new(seed, 10_000 + number);
     let mut known: BTreeMap<String, (Arc<str>, u64)> = BTreeMap::new();
     let mut history = History {
         client: format!("REST client {number}"),
@@ -62,10 +62,10 @@ pub(crate) async fn poll(
     };
     let token = format!("Token {key}");
     while *phase.borrow() == Phase::Running {
-        sleep(chance.millis(5, 150)).await;
-        let Some(channel) = choose(&world, &mut chance, &known) else { continue };
+        sleep(rng.millis(5, 150)).await;
+        let Some(channel) = choose(&shared, &mut rng, &known) else { continue };
         let (tag, seq) = known.get(&channel).cloned().unzip();
-        let at_least = seq.filter(|_| chance.once_in(3)).map(|seq| seq + chance.below(4));
+        let at_least = seq.filter(|_| rng.once_in(3)).map(|seq| seq + rng.below(4));
         let tag = tag.filter(|_| at_least.is_none());
         let mut path = format!("/stream/v1/channels/{channel}");
         if let Some(seq) = at_least {
@@ -74,7 +74,7 @@ pub(crate) async fn poll(
         let mut headers = vec![("authorization", &*token)];
         headers.extend(tag.as_deref().map(|tag| ("if-none-match", tag)));
         let begun = Instant::now();
-        let response = http::get(&world.place.address, &path, &headers).await;
+        let response = http::get(&shared.place.address, &path, &headers).await;
         let waited = begun.elapsed();
         calls.count(&response);
         let Ok(response) = response else { continue };
@@ -88,14 +88,14 @@ pub(crate) async fn poll(
         } else if response.status == 404 {
             known.remove(&channel);
         }
-        history.entries.push(Entry::Fetched(Box::new(Fetched {
+        history.entries.push(Entry::ImageRequest(Box::new(ImageRequest {
             channel: channel.into(),
             tag,
             at_least,
             waited,
             status: response.status,
             new_tag,
-            body: world.texts.keep(&response.body),
+            body: shared.interner.intern(&response.body),
         })));
     }
     history
@@ -103,26 +103,26 @@ pub(crate) async fn poll(
 
 /// Mostly a channel that it knows.
 fn choose(
-    world: &World,
-    chance: &mut Chance,
+    shared: &Shared,
+    rng: &mut Rng,
     known: &BTreeMap<String, (Arc<str>, u64)>,
 ) -> Option<String> {
-    if known.len() > 5 && !chance.once_in(10) {
-        let place = chance.index(known.len());
+    if known.len() > 5 && !rng.once_in(10) {
+        let place = rng.index(known.len());
         return known.keys().nth(place).cloned();
     }
-    let all = world.channels.lock().expect("no panic");
-    if all.is_empty() { None } else { Some(chance.pick(&all).clone()) }
+    let all = shared.channels.lock().expect("no panic");
+    if all.is_empty() { None } else { Some(rng.pick(&all).clone()) }
 }
 
 /// Waits for changes of one match after the other, as a model does over MCP.
 pub(crate) async fn wait_for_changes(
-    world: Arc<World>,
+    shared: Arc<Shared>,
     seed: u64,
     key: String,
     phase: watch::Receiver<Phase>,
 ) -> History {
-    let mut chance = Chance::new(seed, 20_000);
+    let mut rng = Rng::new(seed, 20_000);
     let mut history = History {
         client: "MCP client".to_owned(),
         dialect: Dialect::Mcp,
@@ -132,20 +132,20 @@ pub(crate) async fn wait_for_changes(
     let mut followed: Option<(u64, Value)> = None;
     while *phase.borrow() == Phase::Running {
         let Some((id, since)) = followed.take().or_else(|| {
-            let all = world.channels.lock().expect("no panic").clone();
+            let all = shared.channels.lock().expect("no panic").clone();
             let matches =
                 all.iter().filter_map(|name| name.strip_prefix("football/")?.parse().ok());
             let matches: Vec<u64> = matches.collect();
-            (!matches.is_empty()).then(|| (*chance.pick(&matches), Value::Null))
+            (!matches.is_empty()).then(|| (*rng.pick(&matches), Value::Null))
         }) else {
             sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let mut arguments = json!({"match_id": id, "timeout_s": chance.below(4)});
+        let mut arguments = json!({"match_id": id, "timeout_s": rng.below(4)});
         if !since.is_null() {
             arguments["since"] = since.clone();
         }
-        let Some(result) = call(&world.place.address, &key, "wait_for_change", &arguments).await
+        let Some(result) = call(&shared.place.address, &key, "wait_for_change", &arguments).await
         else {
             // The hub is down: the next call continues from the same positions.
             followed = Some((id, since));
@@ -157,8 +157,8 @@ pub(crate) async fn wait_for_changes(
             continue;
         }
         let positions = answer["data"]["positions"].clone();
-        history.entries.push(Entry::Waited(Box::new(Waited { match_id: id, since, answer })));
-        if !chance.once_in(20) {
+        history.entries.push(Entry::WaitCall(Box::new(WaitCall { match_id: id, since, answer })));
+        if !rng.once_in(20) {
             followed = Some((id, positions));
         }
     }

@@ -19,16 +19,16 @@ use tokio::{
 
 use crate::{
     afterwards,
-    chance::Chance,
-    checker::{self, published::Published, report::Report},
+    checker::{self, published::LogContent, report::Report},
     client::{self, Behaviour, Phase},
-    history::{History, Texts},
+    faults::{Disk, FaultLog, inject_faults},
+    history::{History, Interner},
     http,
     hub::Place,
-    load::{Pushed, World, push_over_http, push_over_socket},
-    nemesis::{Deeds, Disk, torment},
+    load::{Generator, PushCounters, push_over_http, push_over_socket},
     observer::Observer,
-    rest::{self, Calls},
+    rest::{self, CallCounters},
+    rng::Rng,
 };
 
 /// What a round is to be.
@@ -48,10 +48,10 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) plan: Plan,
-    pub(crate) deeds: Deeds,
+    pub(crate) faults: FaultLog,
     pub(crate) report: Report,
-    pub(crate) log: Published,
-    pub(crate) pushed: Arc<Pushed>,
+    pub(crate) log: LogContent,
+    pub(crate) pushed: Arc<PushCounters>,
     pub(crate) clients: usize,
     pub(crate) connections: u64,
     /// The last lines of the hub's output.
@@ -65,31 +65,31 @@ const REST_CLIENTS: u64 = 12;
 const SETTLING: Duration = Duration::from_secs(8);
 
 /// How long a client may take to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) async fn round(plan: Plan) -> Outcome {
     let place = Place::new();
     let disk = Disk::mount_or_skipped(&place.log_folder());
-    let world = Arc::new(client::World {
+    let shared = Arc::new(client::Shared {
         place,
-        texts: Texts::new(),
+        interner: Interner::new(),
         channels: Mutex::new(Vec::new()),
         settling: AtomicBool::new(false),
         frames: AtomicU64::new(0),
         connections: AtomicU64::new(0),
     });
-    let place = &world.place;
+    let place = &shared.place;
     let mut hub = place.start();
     let ready = hub.until_ready().await;
     let keys = [0; 3].map(|_| place.customer_key());
     let feeds = ["acme", "beta", "gamma"].map(|name| place.feed_key(name));
 
-    let (pushed, calls) = (Arc::new(Pushed::default()), Arc::new(Calls::default()));
+    let (pushed, calls) = (Arc::new(PushCounters::default()), Arc::new(CallCounters::default()));
     let mut pushing = JoinSet::new();
     let [acme, beta, gamma] = feeds;
     let address = || place.address.clone();
     let share = |percent: u64| plan.rate * percent / 100;
-    let matches = World::new(plan.seed, "acme", 12, 0);
+    let matches = Generator::new(plan.seed, "acme", 12, 0);
     pushing.spawn(push_over_socket(
         address(),
         "acme",
@@ -98,7 +98,7 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
         share(50),
         Arc::clone(&pushed),
     ));
-    let matches = World::new(plan.seed, "beta", 0, 8);
+    let matches = Generator::new(plan.seed, "beta", 0, 8);
     pushing.spawn(push_over_socket(
         address(),
         "beta",
@@ -107,7 +107,7 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
         share(30),
         Arc::clone(&pushed),
     ));
-    let matches = World::new(plan.seed, "gamma", 5, 2);
+    let matches = Generator::new(plan.seed, "gamma", 5, 2);
     pushing.spawn(push_over_http(
         address(),
         "gamma",
@@ -119,32 +119,37 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
 
     let (phase, of_phase) = watch::channel(Phase::Running);
     let mut clients = JoinSet::new();
-    clients.spawn(discover(Arc::clone(&world), keys[1].clone(), of_phase.clone()));
+    clients.spawn(discover(Arc::clone(&shared), keys[1].clone(), of_phase.clone()));
     for number in 0..plan.clients.saturating_sub(REST_CLIENTS + 1) {
         let behaviour = Behaviour::new(plan.seed, number, &keys[0]);
-        clients.spawn(client::run(Arc::clone(&world), behaviour, of_phase.clone()));
+        clients.spawn(client::run(Arc::clone(&shared), behaviour, of_phase.clone()));
     }
     for number in 0..REST_CLIENTS {
-        let (world, calls, key) = (Arc::clone(&world), Arc::clone(&calls), keys[2].clone());
-        clients.spawn(rest::poll(world, number, plan.seed, key, calls, of_phase.clone()));
+        let (shared, calls, key) = (Arc::clone(&shared), Arc::clone(&calls), keys[2].clone());
+        clients.spawn(rest::poll(shared, number, plan.seed, key, calls, of_phase.clone()));
     }
-    clients.spawn(rest::wait_for_changes(Arc::clone(&world), plan.seed, keys[1].clone(), of_phase));
+    clients.spawn(rest::wait_for_changes(
+        Arc::clone(&shared),
+        plan.seed,
+        keys[1].clone(),
+        of_phase,
+    ));
 
     let mut observer = Observer::start();
     let until = Instant::now() + plan.duration;
-    let chance = Chance::new(plan.seed, 30_000);
-    let (hub, mut deeds) =
-        torment(place, hub, disk.as_ref(), &mut observer, chance, until, &plan).await;
-    deeds.ready.insert(0, ready);
+    let rng = Rng::new(plan.seed, 30_000);
+    let (hub, mut faults) =
+        inject_faults(place, hub, disk.as_ref(), &mut observer, rng, until, &plan).await;
+    faults.ready.insert(0, ready);
 
     pushed.stops.store(true, Ordering::Relaxed);
-    world.settling.store(true, Ordering::Relaxed);
+    shared.settling.store(true, Ordering::Relaxed);
     while pushing.join_next().await.is_some() {}
     let settled_at = now();
     sleep(SETTLING).await;
     phase.send_replace(Phase::Over);
     let mut histories: Vec<History> = Vec::new();
-    while let Ok(Some(ended)) = timeout(PATIENCE, clients.join_next()).await {
+    while let Ok(Some(ended)) = timeout(TIMEOUT, clients.join_next()).await {
         histories.push(ended.expect("a client does not panic"));
     }
     let clients = histories.len() - 1;
@@ -159,10 +164,10 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
     log.settled_at = settled_at;
     report.merge(checker::check(&histories, &log, 2));
     afterwards::check(place, &log, account.ok(), &calls, &mut report).await;
-    let connections = world.connections.load(Ordering::Relaxed);
+    let connections = shared.connections.load(Ordering::Relaxed);
     let output = interesting(&place.output());
     drop(disk);
-    Outcome { plan, deeds, report, log, pushed, clients, connections, output }
+    Outcome { plan, faults, report, log, pushed, clients, connections, output }
 }
 
 /// Warnings and errors of the hub.
@@ -175,7 +180,7 @@ fn interesting(output: &str) -> String {
 
 /// Keeps the list of channels up to date, for clients that follow names.
 async fn discover(
-    world: Arc<client::World>,
+    shared: Arc<client::Shared>,
     key: String,
     phase: watch::Receiver<Phase>,
 ) -> History {
@@ -184,7 +189,7 @@ async fn discover(
         let mut found = vec!["football".to_owned(), "tennis".to_owned(), "feeds".to_owned()];
         for sport in ["football", "tennis"] {
             let path = format!("/stream/v1/channels/{sport}");
-            let board = http::get(&world.place.address, &path, &[("authorization", &token)]).await;
+            let board = http::get(&shared.place.address, &path, &[("authorization", &token)]).await;
             let Ok(board) = board else { continue };
             let board: Value = serde_json::from_str(&board.body).unwrap_or_default();
             for id in board["data"]["matches"].as_object().into_iter().flat_map(|all| all.keys()) {
@@ -196,7 +201,7 @@ async fn discover(
             }
         }
         if found.len() > 3 {
-            *world.channels.lock().expect("no panic") = found;
+            *shared.channels.lock().expect("no panic") = found;
         }
         sleep(Duration::from_millis(500)).await;
     }
@@ -206,8 +211,8 @@ async fn discover(
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { plan, deeds, report, log, pushed, clients, connections, .. } = self;
-        let mut ready = deeds.ready.clone();
+        let Self { plan, faults, report, log, pushed, clients, connections, .. } = self;
+        let mut ready = faults.ready.clone();
         ready.sort_unstable();
         let seen = report.counts;
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -217,10 +222,10 @@ impl fmt::Display for Outcome {
              connections, {} frames, {} events checked, {} resumes, {} images, {} resyncs, {} epoch changes; \
              log of {} records, {} updates, {} events, from {} lines; ready after {} ms (median), {} ms (max); {}",
             plan.seed,
-            deeds.kills,
-            deeds.stops,
-            deeds.damages,
-            deeds.full_disks,
+            faults.kills,
+            faults.stops,
+            faults.damages,
+            faults.full_disks,
             seen.frames,
             seen.events,
             seen.resumes,
@@ -233,7 +238,7 @@ impl fmt::Display for Outcome {
             of(&pushed.lines),
             ready.get(ready.len() / 2).map_or(0, Duration::as_millis),
             ready.last().map_or(0, Duration::as_millis),
-            match report.total() + deeds.failures.len() {
+            match report.total() + faults.failures.len() {
                 0 => "nothing failed".to_owned(),
                 failed => format!("{failed} FAILURES"),
             }

@@ -6,7 +6,7 @@ use fanout::Seq;
 use serde_json::Value;
 
 use super::{
-    published::{Published, live_channel},
+    published::{LogContent, live_channel},
     report::{Report, Rule},
 };
 use crate::history::{Entry, History};
@@ -16,14 +16,14 @@ const TAIL_FRAMES: u64 = 256;
 
 /// A match, or the prices of a bookmaker, as a client has it.
 #[derive(Debug, Clone)]
-struct Followed {
+struct ClientChannel {
     epoch: String,
     seq: Seq,
     /// The next frame is the first one after a resume.
     is_resumed: bool,
 }
 
-impl Followed {
+impl ClientChannel {
     fn at(epoch: &str, seq: Seq) -> Self {
         Self { epoch: epoch.to_owned(), seq, is_resumed: false }
     }
@@ -34,7 +34,7 @@ const SUPERSEDED: [&str; 3] =
     [r#"{"type":"event","#, r#"{"type":"livedata","#, r#"{"type":"odds","#];
 
 /// Checks one client.
-pub(crate) fn check(history: &History, log: &Published, report: &mut Report) {
+pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
     let mut followed = BTreeMap::new();
     let mut resuming: BTreeMap<u64, (String, Seq)> = BTreeMap::new();
     for entry in &history.entries {
@@ -58,15 +58,15 @@ pub(crate) fn check(history: &History, log: &Published, report: &mut Report) {
                     report.add(rule, &history.client, what);
                 }
             }
-            Entry::Closed | Entry::Fetched(_) | Entry::Waited(_) | Entry::Settled => {}
+            Entry::Closed | Entry::ImageRequest(_) | Entry::WaitCall(_) | Entry::Settled => {}
         }
     }
 }
 
 fn received(
     history: &History,
-    log: &Published,
-    followed: &mut BTreeMap<String, Followed>,
+    log: &LogContent,
+    followed: &mut BTreeMap<String, ClientChannel>,
     resuming: &mut BTreeMap<u64, (String, Seq)>,
     frame: &Value,
     text: &Arc<str>,
@@ -94,7 +94,7 @@ fn received(
             report.counts.resumes += u64::from(asked.is_some());
             if frame["resumed"] != true {
                 report.counts.images += 1;
-                followed.insert(channel.clone(), Followed::at(epoch, seq));
+                followed.insert(channel.clone(), ClientChannel::at(epoch, seq));
                 let (was, from) = asked?;
                 return if was == epoch {
                     let is_long_ago = frame["why"] == "window" && seq > from + TAIL_FRAMES;
@@ -135,11 +135,11 @@ fn received(
             let channel = live_channel(sport, id, book);
             let Some(known) = followed.get_mut(&channel) else {
                 // The prices of a bookmaker have numbers of their own, which begin with the first frame.
-                followed.insert(channel.clone(), Followed::at(epoch, seq));
+                followed.insert(channel.clone(), ClientChannel::at(epoch, seq));
                 return in_log(log, &channel, epoch, seq, text);
             };
             if known.epoch != epoch {
-                let was = std::mem::replace(known, Followed::at(epoch, seq));
+                let was = std::mem::replace(known, ClientChannel::at(epoch, seq));
                 return (book.is_none() && !log.has_ended(&channel, &was.epoch)).then(|| {
                     let was = was.epoch;
                     (Rule::Epoch, format!("{channel}: from {was} to {epoch} without a snapshot"))
@@ -176,7 +176,7 @@ fn received(
 }
 
 fn in_log(
-    log: &Published,
+    log: &LogContent,
     channel: &str,
     epoch: &str,
     seq: Seq,

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::{
-    published::Published,
+    published::LogContent,
     report::{Report, Rule},
 };
-use crate::history::{Entry, History, Waited};
+use crate::history::{Entry, History, WaitCall};
 
 /// Checks one client.
-pub(crate) fn check(history: &History, log: &Published, report: &mut Report) {
+pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
     for entry in &history.entries {
-        let Entry::Waited(waited) = entry else { continue };
+        let Entry::WaitCall(waited) = entry else { continue };
         report.counts.frames += 1;
         for (rule, what) in problems(waited, log) {
             let id = waited.match_id;
@@ -24,7 +24,7 @@ pub(crate) fn check(history: &History, log: &Published, report: &mut Report) {
     }
 }
 
-fn problems(waited: &Waited, log: &Published) -> Vec<(Rule, String)> {
+fn problems(waited: &WaitCall, log: &LogContent) -> Vec<(Rule, String)> {
     let data = &waited.answer["data"];
     let mut problems = Vec::new();
     let positions = data["positions"].as_object().into_iter().flatten();

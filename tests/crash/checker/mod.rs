@@ -15,11 +15,11 @@ mod tests;
 
 use std::thread;
 
-use self::{published::Published, report::Report, stream::Claims};
+use self::{published::LogContent, report::Report, stream::Claims};
 use crate::history::{Dialect, History};
 
 /// Checks all clients, on some threads.
-pub(crate) fn check(histories: &[History], log: &Published, threads: usize) -> Report {
+pub(crate) fn check(histories: &[History], log: &LogContent, threads: usize) -> Report {
     let share = histories.len().div_ceil(threads.max(1)).max(1);
     let (mut claims, mut report) = (Claims::default(), Report::default());
     thread::scope(|scope| {

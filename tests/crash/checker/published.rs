@@ -26,7 +26,7 @@ const LIVE_MARK: char = '~';
 
 /// All channels by name.
 #[derive(Debug, Default)]
-pub(crate) struct Published {
+pub(crate) struct LogContent {
     channels: BTreeMap<Arc<str>, Vec<Numbering>>,
     /// The last record.
     pub(crate) last: RecordNumber,
@@ -76,7 +76,7 @@ pub(crate) struct LoggedUpdate {
     pub(crate) events: usize,
 }
 
-impl Published {
+impl LogContent {
     /// Adds the next record.
     pub(crate) fn add(&mut self, record: &Record, report: &mut Report) {
         if record.number <= self.last || record.at < self.at {

@@ -46,12 +46,12 @@ const SHOWN_MAX: usize = 5;
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     found: BTreeMap<Rule, Vec<String>>,
-    pub(crate) counts: Seen,
+    pub(crate) counts: CheckCounters,
 }
 
 /// What clients saw.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Seen {
+pub(crate) struct CheckCounters {
     pub(crate) frames: u64,
     pub(crate) events: u64,
     pub(crate) resumes: u64,

@@ -5,17 +5,17 @@ use std::{collections::BTreeMap, time::Duration};
 use serde_json::Value;
 
 use super::{
-    published::Published,
+    published::LogContent,
     report::{Report, Rule},
     stream::check_image,
 };
-use crate::history::{Entry, Fetched, History};
+use crate::history::{Entry, History, ImageRequest};
 
 /// Checks one client.
-pub(crate) fn check(history: &History, log: &Published, report: &mut Report) {
+pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
     let mut known: BTreeMap<&str, (String, u64)> = BTreeMap::new();
     for entry in &history.entries {
-        let Entry::Fetched(fetched) = entry else { continue };
+        let Entry::ImageRequest(fetched) = entry else { continue };
         report.counts.frames += 1;
         let mut find = |what: String| {
             report.add(Rule::Rest, &history.client, format_args!("{}: {what}", fetched.channel));
@@ -68,7 +68,7 @@ pub(crate) fn check(history: &History, log: &Published, report: &mut Report) {
     }
 }
 
-fn problems(fetched: &Fetched, frame: &Value) -> Vec<String> {
+fn problems(fetched: &ImageRequest, frame: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     let tag = format!("\"{}-{}\"", frame["epoch"].as_str().unwrap_or_default(), frame["seq"]);
     if fetched.new_tag.as_deref() != Some(&tag) {

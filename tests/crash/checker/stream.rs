@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     document,
-    published::{Numbering, Published},
+    published::{LogContent, Numbering},
     report::{Report, Rule},
 };
 use crate::history::{Entry, History};
@@ -36,7 +36,7 @@ struct Claim {
 
 /// A channel as a client has it.
 #[derive(Debug, Clone)]
-struct Followed {
+struct ClientChannel {
     epoch: String,
     seq: Seq,
     /// Something was wrong with it, which is reported once.
@@ -44,7 +44,7 @@ struct Followed {
 }
 
 /// Checks one client.
-pub(crate) fn check(history: &History, log: &Published, claims: &mut Claims, report: &mut Report) {
+pub(crate) fn check(history: &History, log: &LogContent, claims: &mut Claims, report: &mut Report) {
     let mut check = Check {
         history,
         log,
@@ -61,17 +61,17 @@ pub(crate) fn check(history: &History, log: &Published, claims: &mut Claims, rep
             Entry::Sent(text) => check.sent(text),
             Entry::Received(text) => check.received(text),
             Entry::Settled => check.settled(),
-            Entry::Closed | Entry::Fetched(_) | Entry::Waited(_) => {}
+            Entry::Closed | Entry::ImageRequest(_) | Entry::WaitCall(_) => {}
         }
     }
 }
 
 struct Check<'a> {
     history: &'a History,
-    log: &'a Published,
+    log: &'a LogContent,
     claims: &'a mut Claims,
     report: &'a mut Report,
-    followed: FxHashMap<Arc<str>, Followed>,
+    followed: FxHashMap<Arc<str>, ClientChannel>,
     /// Positions that the client has sent on this connection.
     resuming: BTreeMap<String, (String, Seq)>,
     /// Channels whose image has been announced: with `"resumed":false`, by a `resync`, or because the
@@ -236,7 +236,7 @@ impl Check<'_> {
                 self.check_epoch(channel, &known.epoch, epoch);
             }
         }
-        let followed = Followed { epoch: epoch.to_owned(), seq, is_broken: false };
+        let followed = ClientChannel { epoch: epoch.to_owned(), seq, is_broken: false };
         let channel: Arc<str> = channel.into();
         self.followed.insert(Arc::clone(&channel), followed);
         self.subscribed.insert(Arc::clone(&channel));
@@ -378,7 +378,11 @@ fn one_change_rule(text: &str, logged: &str) -> Rule {
 }
 
 /// What is wrong with an image.
-pub(crate) fn check_image(log: &Published, channel: &str, frame: &Value) -> Option<(Rule, String)> {
+pub(crate) fn check_image(
+    log: &LogContent,
+    channel: &str,
+    frame: &Value,
+) -> Option<(Rule, String)> {
     let (epoch, seq) = (frame["epoch"].as_str()?, frame["seq"].as_u64()?);
     let (data, digest) = (&frame["data"], document::digest(&frame["data"]));
     match log.find(channel, epoch) {
@@ -415,7 +419,7 @@ impl Claims {
     }
 
     /// Checks all of them.
-    pub(crate) fn check(&self, log: &Published, report: &mut Report) {
+    pub(crate) fn check(&self, log: &LogContent, report: &mut Report) {
         for ((channel, epoch), claims) in &self.by_channel {
             let numbering = log.find(channel, epoch).expect("found when it was claimed");
             let mut documents = numbering.documents();

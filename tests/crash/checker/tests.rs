@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::{
     check, document,
-    published::Published,
+    published::LogContent,
     report::{Report, Rule},
 };
-use crate::history::{Dialect, Entry, Fetched, History};
+use crate::history::{Dialect, Entry, History, ImageRequest};
 
 const CHANNEL: &str = "football/7";
 const EPOCH: Epoch = Epoch(1_000_000);
@@ -109,8 +109,8 @@ impl Script {
         )
     }
 
-    fn log(&self) -> (Published, Report) {
-        let (mut log, mut report) = (Published::default(), Report::default());
+    fn log(&self) -> (LogContent, Report) {
+        let (mut log, mut report) = (LogContent::default(), Report::default());
         self.records.iter().for_each(|record| log.add(record, &mut report));
         log.settled_at = i64::MAX;
         (log, report)
@@ -416,7 +416,7 @@ fn epoch_change_without_a_reason_is_found() {
 }
 
 /// The log loses the records after sequence 5, and continues in another epoch.
-fn damaged() -> (Script, Published) {
+fn damaged() -> (Script, LogContent) {
     let mut script = Script::played();
     let (mut log, mut report) = script.log();
     // The first record opens the channel.
@@ -488,8 +488,8 @@ fn record_that_was_written_anew_is_found() {
     assert_eq!(report.rules(), [Rule::Log], "{report}");
 }
 
-fn fetched(script: &Script, seq: usize) -> Fetched {
-    Fetched {
+fn fetched(script: &Script, seq: usize) -> ImageRequest {
+    ImageRequest {
         channel: CHANNEL.into(),
         tag: None,
         at_least: None,
@@ -503,29 +503,29 @@ fn fetched(script: &Script, seq: usize) -> Fetched {
 #[test]
 fn images_over_http_are_checked() {
     let script = Script::played();
-    let of = |all: Vec<Fetched>| {
-        let entries = all.into_iter().map(|it| Entry::Fetched(Box::new(it))).collect();
+    let of = |all: Vec<ImageRequest>| {
+        let entries = all.into_iter().map(|it| Entry::ImageRequest(Box::new(it))).collect();
         History { dialect: Dialect::Rest, ..history(entries) }
     };
     finds_nothing(&script, of(vec![fetched(&script, 3), fetched(&script, 9)]));
     finds(&script, of(vec![fetched(&script, 9), fetched(&script, 3)]), Rule::Rest, "at 3 after 9");
-    let other_tag = Fetched { new_tag: Some("\"abc-3\"".into()), ..fetched(&script, 3) };
+    let other_tag = ImageRequest { new_tag: Some("\"abc-3\"".into()), ..fetched(&script, 3) };
     finds(&script, of(vec![other_tag]), Rule::Rest, "the tag");
     let other_body = script.images[4].replace("\"s\":4", "\"s\":5");
-    let other_body = Fetched { body: other_body.into(), ..fetched(&script, 4) };
+    let other_body = ImageRequest { body: other_body.into(), ..fetched(&script, 4) };
     finds(&script, of(vec![other_body]), Rule::Document, "at /clock/s");
     let known = fetched(&script, 4);
-    let again = Fetched { tag: known.new_tag.clone(), ..fetched(&script, 4) };
+    let again = ImageRequest { tag: known.new_tag.clone(), ..fetched(&script, 4) };
     finds(&script, of(vec![known.clone(), again]), Rule::Rest, "that the client has");
-    let early = Fetched { at_least: Some(6), ..fetched(&script, 5) };
+    let early = ImageRequest { at_least: Some(6), ..fetched(&script, 5) };
     finds(&script, of(vec![early]), Rule::Rest, "before the 6 that it was to wait for");
-    let gone = Fetched { status: 404, ..known.clone() };
+    let gone = ImageRequest { status: 404, ..known.clone() };
     finds(&script, of(vec![known, gone]), Rule::Rest, "404");
 }
 
 /// A match on the older sockets with frames 1 to 5.
-fn live_script() -> (Published, Vec<String>) {
-    let (mut log, mut report) = (Published::default(), Report::default());
+fn live_script() -> (LogContent, Vec<String>) {
+    let (mut log, mut report) = (LogContent::default(), Report::default());
     let frames: Vec<String> = (1..=5)
         .map(|seq| {
             let kind = if seq == 3 { "action" } else { "event" };
@@ -553,7 +553,7 @@ fn live_script() -> (Published, Vec<String>) {
     (log, frames)
 }
 
-fn check_live(log: &Published, frames: &[String]) -> Report {
+fn check_live(log: &LogContent, frames: &[String]) -> Report {
     let begun = json!({"type": "subscribed", "event_id": 7, "event": {}, "resumed": false,
         "epoch": EPOCH.to_string(), "seq": 1});
     let mut entries = vec![Entry::Connected, received(&begun.to_string())];

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Chance(u64);
+pub(crate) struct Rng(u64);
 
-impl Chance {
+impl Rng {
     /// A sequence of its own for each number of a seed.
     pub(crate) fn new(seed: u64, number: u64) -> Self {
-        let mut chance = Self(seed ^ number.wrapping_mul(0xd1b5_4a32_d192_ed03));
-        chance.next();
-        chance
+        let mut rng = Self(seed ^ number.wrapping_mul(0xd1b5_4a32_d192_ed03));
+        rng.next();
+        rng
     }
 
     /// SplitMix64.

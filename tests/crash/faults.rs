@@ -12,15 +12,15 @@ use std::{
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    chance::Chance,
     hub::{Hub, Place},
     observer::{Observer, files},
+    rng::Rng,
     run::Plan,
 };
 
 /// How a hub ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum Fault {
     /// Killed some time after it was ready.
     Kill,
     /// Killed as a new file of records begins.
@@ -48,19 +48,19 @@ enum Damage {
     NoHead,
 }
 
-const ENDINGS: [Ending; 12] = [
-    Ending::Kill,
-    Ending::Kill,
-    Ending::Kill,
-    Ending::Kill,
-    Ending::KillAtStart,
-    Ending::KillAtStart,
-    Ending::KillAtRotation,
-    Ending::KillAtSnapshot,
-    Ending::KillAtSnapshot,
-    Ending::Stop,
-    Ending::KillAtFullDisk,
-    Ending::KillAfterFullDisk,
+const FAULTS: [Fault; 12] = [
+    Fault::Kill,
+    Fault::Kill,
+    Fault::Kill,
+    Fault::Kill,
+    Fault::KillAtStart,
+    Fault::KillAtStart,
+    Fault::KillAtRotation,
+    Fault::KillAtSnapshot,
+    Fault::KillAtSnapshot,
+    Fault::Stop,
+    Fault::KillAtFullDisk,
+    Fault::KillAfterFullDisk,
 ];
 
 /// How long to wait for the moment at which to kill.
@@ -68,7 +68,7 @@ const MOMENT_MAX: Duration = Duration::from_secs(5);
 
 /// What was done.
 #[derive(Debug, Default)]
-pub(crate) struct Deeds {
+pub(crate) struct FaultLog {
     pub(crate) kills: u64,
     pub(crate) stops: u64,
     pub(crate) damages: u64,
@@ -77,95 +77,95 @@ pub(crate) struct Deeds {
     pub(crate) ready: Vec<Duration>,
     /// The hub ended by itself.
     pub(crate) failures: Vec<String>,
-    story: Vec<String>,
+    steps: Vec<String>,
 }
 
-impl fmt::Display for Deeds {
+impl fmt::Display for FaultLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.story.join(", "))
+        f.write_str(&self.steps.join(", "))
     }
 }
 
 /// Ends and starts the hub until the time is over or it was killed often enough. Returns it running.
-pub(crate) async fn torment<'a>(
+pub(crate) async fn inject_faults<'a>(
     place: &'a Place,
     mut hub: Hub<'a>,
     disk: Option<&Disk>,
     observer: &mut Observer,
-    mut chance: Chance,
+    mut rng: Rng,
     until: Instant,
     plan: &Plan,
-) -> (Hub<'a>, Deeds) {
-    let mut deeds = Deeds::default();
+) -> (Hub<'a>, FaultLog) {
+    let mut faults = FaultLog::default();
     let log = place.log_folder();
-    while Instant::now() < until && deeds.kills < plan.kills_max {
-        let ending = *chance.pick(&ENDINGS);
+    while Instant::now() < until && faults.kills < plan.kills_max {
+        let ending = *rng.pick(&FAULTS);
         if hub.has_ended() {
-            deeds.failures.push(format!("the hub ended by itself before {ending:?}"));
+            faults.failures.push(format!("the hub ended by itself before {ending:?}"));
         }
         match ending {
-            Ending::Stop => {
-                sleep(chance.millis(100, 2_000)).await;
+            Fault::Stop => {
+                sleep(rng.millis(100, 2_000)).await;
                 hub.stop().await;
-                deeds.stops += 1;
+                faults.stops += 1;
             }
-            Ending::KillAtStart => {
+            Fault::KillAtStart => {
                 // Ends the one that is ready, then the one that is not.
-                sleep(chance.millis(100, 1_500)).await;
+                sleep(rng.millis(100, 1_500)).await;
                 hub.kill();
                 observer.left(&log);
                 let short = place.start();
-                sleep(chance.millis(0, 600)).await;
+                sleep(rng.millis(0, 600)).await;
                 short.kill();
-                deeds.kills += 2;
+                faults.kills += 2;
             }
             _ => {
-                moment(ending, &log, disk, &mut chance).await;
+                moment(ending, &log, disk, &mut rng).await;
                 hub.kill();
-                deeds.kills += 1;
+                faults.kills += 1;
             }
         }
-        if matches!(ending, Ending::KillAtFullDisk | Ending::KillAfterFullDisk) {
-            deeds.full_disks += u64::from(disk.is_some());
+        if matches!(ending, Fault::KillAtFullDisk | Fault::KillAfterFullDisk) {
+            faults.full_disks += u64::from(disk.is_some());
         }
         if let Some(disk) = disk {
             disk.free();
         }
-        deeds.story.push(format!("{ending:?}"));
+        faults.steps.push(format!("{ending:?}"));
         observer.left(&log);
-        if plan.damages && chance.once_in(3) {
-            let damage = *chance.pick(&[Damage::Cut, Damage::Byte, Damage::NoHead]);
-            if let Some(what) = damage.inflict(&log, &mut chance) {
+        if plan.damages && rng.once_in(3) {
+            let damage = *rng.pick(&[Damage::Cut, Damage::Byte, Damage::NoHead]);
+            if let Some(what) = damage.apply(&log, &mut rng) {
                 observer.damaged(&log, &what);
-                deeds.damages += 1;
-                deeds.story.push(what);
+                faults.damages += 1;
+                faults.steps.push(what);
             }
         }
         hub = place.start();
-        deeds.ready.push(hub.until_ready().await);
+        faults.ready.push(hub.until_ready().await);
     }
-    (hub, deeds)
+    (hub, faults)
 }
 
 /// Waits for the moment at which to kill.
-async fn moment(ending: Ending, log: &Path, disk: Option<&Disk>, chance: &mut Chance) {
+async fn moment(ending: Fault, log: &Path, disk: Option<&Disk>, rng: &mut Rng) {
     let prefix = match ending {
-        Ending::KillAtRotation => "segment-",
-        Ending::KillAtSnapshot => "snapshot-",
-        Ending::KillAtFullDisk | Ending::KillAfterFullDisk => {
-            sleep(chance.millis(200, 1_500)).await;
+        Fault::KillAtRotation => "segment-",
+        Fault::KillAtSnapshot => "snapshot-",
+        Fault::KillAtFullDisk | Fault::KillAfterFullDisk => {
+            sleep(rng.millis(200, 1_500)).await;
             if let Some(disk) = disk {
                 disk.fill();
-                sleep(chance.millis(50, 1_500)).await;
-                if ending == Ending::KillAfterFullDisk {
+                sleep(rng.millis(50, 1_500)).await;
+                if ending == Fault::KillAfterFullDisk {
                     disk.free();
-                    sleep(chance.millis(50, 1_500)).await;
+                    sleep(rng.millis(50, 1_500)).await;
                 }
             }
             return;
         }
-        Ending::Kill | Ending::KillAtStart | Ending::Stop => {
-            sleep(chance.millis(100, 3_000)).await;
+        Fault::Kill | Fault::KillAtStart | Fault::Stop => {
+            sleep(rng.millis(100, 3_000)).await;
             return;
         }
     };
@@ -181,12 +181,12 @@ async fn moment(ending: Ending, log: &Path, disk: Option<&Disk>, chance: &mut Ch
     };
     timeout(MOMENT_MAX, appears).await.ok();
     // At the moment itself, or shortly after it.
-    sleep(chance.millis(0, 5)).await;
+    sleep(rng.millis(0, 5)).await;
 }
 
 impl Damage {
     /// Damages the newest file of records, or the head. Returns what was done.
-    fn inflict(self, log: &Path, chance: &mut Chance) -> Option<String> {
+    fn apply(self, log: &Path, rng: &mut Rng) -> Option<String> {
         let all = files(log);
         if self == Self::NoHead {
             fs::remove_file(log.join("head")).ok()?;
@@ -200,13 +200,13 @@ impl Damage {
             return None;
         }
         if self == Self::Cut {
-            let cut = 1 + chance.below((length - 500).min(5_000));
+            let cut = 1 + rng.below((length - 500).min(5_000));
             let file = OpenOptions::new().write(true).open(path).ok()?;
             file.set_len(length - cut).ok()?;
             return Some(format!("{cut} bytes cut from {name}"));
         }
-        let place = 200 + chance.below(length - 200);
-        bytes[usize::try_from(place).expect("small")] ^= 1 << chance.below(8);
+        let place = 200 + rng.below(length - 200);
+        bytes[usize::try_from(place).expect("small")] ^= 1 << rng.below(8);
         fs::write(path, bytes).ok()?;
         Some(format!("byte {place} of {length} changed in {name}"))
     }
