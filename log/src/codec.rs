@@ -231,7 +231,7 @@ pub fn body_bytes(prefix: [u8; PREFIX_BYTES]) -> Result<usize, Problem> {
 
 /// The first fields of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
+pub struct RecordHeader {
     pub number: RecordNumber,
     pub at: Micros,
     /// After the record before.
@@ -239,7 +239,7 @@ pub struct Header {
     flags: u8,
 }
 
-impl Header {
+impl RecordHeader {
     /// Reads the fields, and does not check the CRC.
     ///
     /// # Errors
@@ -289,7 +289,7 @@ impl Decoder {
     ///
     /// If this is no body of a record.
     pub fn decode(&mut self, body: &[u8]) -> Result<Record, Problem> {
-        let Header { number, at, flags, .. } = Header::read(body)?;
+        let RecordHeader { number, at, flags, .. } = RecordHeader::read(body)?;
         let mut cursor = Cursor { rest: &body[HEADER_BYTES..] };
         let inputs = self.section(&mut cursor, flags & INPUTS_COMPRESSED != 0)?;
         let outputs = self.section(&mut cursor, flags & OUTPUTS_COMPRESSED != 0)?;

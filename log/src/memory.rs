@@ -16,26 +16,26 @@ use fanout::Micros;
 use crate::{
     AppendError, Chain, Log, LogPosition, ReadError, RecordNumber, RecordReader, RecordSource,
     Wait,
-    codec::{Decoder, Encoder, Header, PREFIX_BYTES, chain_after},
+    codec::{Decoder, Encoder, PREFIX_BYTES, RecordHeader, chain_after},
     record::Record,
 };
 
 /// A log in memory. The oldest records go when it has too many bytes.
 pub struct MemoryLog {
-    shared: Arc<Shared>,
+    shared: Arc<MemoryShared>,
     end: LogPosition,
     encoder: Encoder,
     buffer: Vec<u8>,
 }
 
-struct Shared {
+struct MemoryShared {
     bytes_max: usize,
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     end: LogPosition,
     closed: bool,
     /// The encoded records, up to the end.
@@ -56,7 +56,7 @@ pub enum Fault {
 
 /// Asks a [`MemoryLog`] for faults, from any thread.
 #[derive(Clone)]
-pub struct Faults(Arc<Shared>);
+pub struct Faults(Arc<MemoryShared>);
 
 impl MemoryLog {
     /// An empty log that keeps this many bytes of encoded records, and at least the newest one.
@@ -67,7 +67,7 @@ impl MemoryLog {
     pub fn new(bytes_max: usize) -> io::Result<Self> {
         let (state, changed) = (Mutex::default(), Condvar::new());
         Ok(Self {
-            shared: Arc::new(Shared { bytes_max, state, changed }),
+            shared: Arc::new(MemoryShared { bytes_max, state, changed }),
             end: LogPosition::default(),
             encoder: Encoder::new()?,
             buffer: Vec::new(),
@@ -93,13 +93,13 @@ impl Faults {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl MemoryShared {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl MemoryState {
     fn oldest(&self) -> RecordNumber {
         self.end.number + 1 - self.records.len() as u64
     }
@@ -172,7 +172,7 @@ impl Drop for MemoryLog {
     }
 }
 
-struct MemorySource(Arc<Shared>);
+struct MemorySource(Arc<MemoryShared>);
 
 impl RecordSource for MemorySource {
     fn end(&self) -> LogPosition {
@@ -198,7 +198,7 @@ impl RecordSource for MemorySource {
 }
 
 struct MemoryReader {
-    shared: Arc<Shared>,
+    shared: Arc<MemoryShared>,
     after: RecordNumber,
     chain: Option<Chain>,
     decoder: Option<Decoder>,
@@ -226,7 +226,7 @@ impl RecordReader for MemoryReader {
         };
         let damaged = |problem| ReadError::Damaged { number, problem };
         let body = &bytes[PREFIX_BYTES..];
-        let header = Header::read(body).map_err(damaged)?;
+        let header = RecordHeader::read(body).map_err(damaged)?;
         if self.chain.is_some_and(|chain| chain != header.chain) {
             return Err(damaged("it does not follow the record before"));
         }

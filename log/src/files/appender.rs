@@ -10,7 +10,7 @@ use super::{
     LogSettings, OpenError, OpenReport,
     head::{Boot, Head},
     open, retention, segment,
-    shared::{FileSource, Segment, Shared},
+    shared::{FileShared, FileSource, Segment},
     sync::sync_names,
 };
 use crate::{
@@ -22,7 +22,7 @@ const BUFFER_BYTES_KEPT: usize = 4 << 20;
 
 /// The log in files, open for appending. See [`files`](super) for what survives what.
 pub struct FileLog {
-    shared: Arc<Shared>,
+    shared: Arc<FileShared>,
     end: LogPosition,
     /// The last record in the files; behind `end` only if continuity was not proven.
     before: LogPosition,
@@ -65,7 +65,7 @@ impl FileLog {
     }
 
     pub(super) fn start(
-        shared: Arc<Shared>,
+        shared: Arc<FileShared>,
         tail: Option<Tail>,
         head: File,
         boot: Boot,
@@ -85,7 +85,8 @@ impl FileLog {
         }
         let encoder = Encoder::new()?;
         let maintained = Arc::clone(&shared);
-        let worker = supervisor::thread("log", Lifetime::Finite, move || maintained.maintain())?;
+        let worker =
+            supervisor::thread("log-sync", Lifetime::Finite, move || maintained.maintain())?;
         Ok(Self {
             shared,
             end,
@@ -170,7 +171,7 @@ impl FileLog {
                 tail.trim()?;
             }
             let first = self.end.number + 1;
-            let header = segment::Header { first, before: self.before };
+            let header = segment::SegmentHeader { first, before: self.before };
             let file = Arc::new(segment::create(&self.settings().folder, &header)?);
             let mut state = self.shared.state();
             state.names_changed = true;
@@ -233,7 +234,7 @@ impl Tail {
 /// What other threads may do with a log in files. It does not keep the log open.
 #[derive(Clone)]
 pub struct LogHandle {
-    shared: Arc<Shared>,
+    shared: Arc<FileShared>,
 }
 
 impl LogHandle {

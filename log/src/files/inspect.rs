@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     LogPosition, RecordNumber,
-    codec::{Decoder, Header, Problem, chain_after},
+    codec::{Decoder, Problem, RecordHeader, chain_after},
     record::Record,
 };
 
@@ -154,7 +154,7 @@ pub fn verify_each(folder: &Path, visit: &mut dyn FnMut(Record)) -> io::Result<V
     report.findings.extend(head_finding(head.as_ref()));
     report.findings.extend(findings);
 
-    let mut verifying = Verifying {
+    let mut verifier = Verifier {
         folder,
         promised,
         at_promise: promised.is_some_and(|end| end.number == 0),
@@ -163,12 +163,12 @@ pub fn verify_each(folder: &Path, visit: &mut dyn FnMut(Record)) -> io::Result<V
         report,
     };
     for first in firsts {
-        verifying.segment(first, visit)?;
-        if verifying.report.damage.is_some() || verifying.report.unfinished_bytes > 0 {
+        verifier.segment(first, visit)?;
+        if verifier.report.damage.is_some() || verifier.report.unfinished_bytes > 0 {
             break;
         }
     }
-    let Verifying { at_promise, mut report, promised, .. } = verifying;
+    let Verifier { at_promise, mut report, promised, .. } = verifier;
     if let Some(promised) = promised.filter(|_| !at_promise && report.damage.is_none()) {
         report.findings.push(if report.last.number < promised.number {
             format!("the log ends at record {}, and had {}", report.last.number, promised.number)
@@ -188,7 +188,7 @@ pub fn verify_each(folder: &Path, visit: &mut dyn FnMut(Record)) -> io::Result<V
     Ok(report)
 }
 
-struct Verifying<'a> {
+struct Verifier<'a> {
     folder: &'a Path,
     promised: Option<LogPosition>,
     /// The record that the head names was found.
@@ -199,7 +199,7 @@ struct Verifying<'a> {
     report: VerifyReport,
 }
 
-impl Verifying<'_> {
+impl Verifier<'_> {
     fn segment(&mut self, first: RecordNumber, visit: &mut dyn FnMut(Record)) -> io::Result<()> {
         let mut reader = match SegmentReader::open(self.folder, first) {
             Ok(reader) => reader,
@@ -229,7 +229,7 @@ impl Verifying<'_> {
             let (offset, limit) = (reader.offset(), reader.file_bytes()?);
             let read = reader.next(limit).and_then(|frame| {
                 let header =
-                    Header::check(frame.prefix, frame.body).map_err(FrameError::Damaged)?;
+                    RecordHeader::check(frame.prefix, frame.body).map_err(FrameError::Damaged)?;
                 if header.number != number || header.chain != self.report.last.chain {
                     return Err(FrameError::Damaged("it does not follow the record before"));
                 }

@@ -14,13 +14,13 @@ use super::{
     appender::Tail,
     head::{self, Boot, Head},
     segment::{self, FrameError, SegmentReader},
-    shared::{Segment, Shared, State},
+    shared::{FileShared, FileState, Segment},
     snapshot,
     sync::{open_all, sync_names},
 };
 use crate::{
     Chain, LogPosition, RecordNumber,
-    codec::{Header, Problem, chain_after},
+    codec::{Problem, RecordHeader, chain_after},
 };
 
 /// If continuity is not proven, the next record gets a number that is greater by this. More records than
@@ -76,20 +76,20 @@ pub(super) fn open(
     fs::create_dir_all(&folder).map_err(failed)?;
     let lock = lock(&folder)?;
     let boot = head::boot(boot_id);
-    let mut opening = Opening { settings, now, findings: Vec::new() };
-    let found = opening.run(boot).map_err(failed)?;
+    let mut opener = LogOpener { settings, now, findings: Vec::new() };
+    let opened = opener.run(boot).map_err(failed)?;
     let report = OpenReport {
-        end: found.state.end,
-        last: found.state.last,
-        oldest: found.state.segments.keys().next().copied().unwrap_or(found.state.end.number + 1),
-        continuity: found.continuity,
-        findings: opening.findings,
+        end: opened.state.end,
+        last: opened.state.last,
+        oldest: opened.state.segments.keys().next().copied().unwrap_or(opened.state.end.number + 1),
+        continuity: opened.continuity,
+        findings: opener.findings,
     };
-    let shared = Arc::new(Shared::new(opening.settings, found.state));
+    let shared = Arc::new(FileShared::new(opener.settings, opened.state));
     let proven = report.continuity == Continuity::Proven;
-    let log =
-        FileLog::start(shared, found.tail, found.head_file, boot, proven, lock).map_err(failed)?;
-    if found.head_is_behind {
+    let log = FileLog::start(shared, opened.tail, opened.head_file, boot, proven, lock)
+        .map_err(failed)?;
+    if opened.head_is_behind {
         log.write_head(false).map_err(failed)?;
     }
     Ok((log, report))
@@ -106,14 +106,14 @@ fn lock(folder: &Path) -> Result<File, OpenError> {
     }
 }
 
-struct Opening {
+struct LogOpener {
     settings: LogSettings,
     now: Micros,
     findings: Vec<String>,
 }
 
-struct Found {
-    state: State,
+struct OpenedState {
+    state: FileState,
     tail: Option<Tail>,
     head_file: File,
     /// There are records that the head does not know. Nobody has seen them so far, but everybody can from
@@ -140,8 +140,8 @@ struct Cut {
     problem: Problem,
 }
 
-impl Opening {
-    fn run(&mut self, boot: Boot) -> io::Result<Found> {
+impl LogOpener {
+    fn run(&mut self, boot: Boot) -> io::Result<OpenedState> {
         let folder = self.settings.folder.clone();
         let firsts = segment::list(&folder)?;
         let snapshot = snapshot::numbers(&folder)?.first().copied();
@@ -158,8 +158,14 @@ impl Opening {
             Head { end, segment: 0, offset: 0, boot, clean: true, synced }.write(&head_file)?;
             head_file.sync_all()?;
             sync_names(&folder)?;
-            let (state, continuity) = (State::default(), Continuity::Proven);
-            return Ok(Found { state, tail: None, head_file, head_is_behind: false, continuity });
+            let (state, continuity) = (FileState::default(), Continuity::Proven);
+            return Ok(OpenedState {
+                state,
+                tail: None,
+                head_file,
+                head_is_behind: false,
+                continuity,
+            });
         }
 
         let known = head.as_ref().and_then(|head| head.as_ref().ok()).copied();
@@ -168,11 +174,11 @@ impl Opening {
         if let Some(cut) = &scan.cut {
             self.cut(&firsts, cut, &scan, reason.is_none())?;
         }
-        let mut state = State {
+        let mut state = FileState {
             end: scan.last,
             last: scan.last.number,
             segments: scan.segments.into_iter().collect(),
-            ..State::default()
+            ..FileState::default()
         };
         let tail = match state.segments.last_key_value() {
             Some((&first, segment)) if reason.is_none() => {
@@ -202,7 +208,7 @@ impl Opening {
                 Continuity::Unproven(reason)
             }
         };
-        Ok(Found { state, tail, head_file, head_is_behind, continuity })
+        Ok(OpenedState { state, tail, head_file, head_is_behind, continuity })
     }
 
     /// Reads the segments from that of the newest snapshot, or of the head, on.
@@ -267,7 +273,7 @@ impl Opening {
                     Err(FrameError::End) => break None,
                     Err(error) => break Some(problem(error)?),
                 };
-                let header = match Header::check(frame.prefix, frame.body) {
+                let header = match RecordHeader::check(frame.prefix, frame.body) {
                     Ok(header) => header,
                     Err(problem) => break Some(problem),
                 };

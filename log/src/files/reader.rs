@@ -6,16 +6,16 @@ use fanout::Micros;
 
 use super::{
     segment::{FrameError, SegmentReader},
-    shared::Shared,
+    shared::FileShared,
 };
 use crate::{
     Chain, ReadError, RecordNumber, RecordReader, Wait,
-    codec::{Decoder, Header, Problem, chain_after},
+    codec::{Decoder, Problem, RecordHeader, chain_after},
     record::Record,
 };
 
 pub(super) struct FileReader {
-    shared: Arc<Shared>,
+    shared: Arc<FileShared>,
     /// The last record that was read, or is not wanted.
     after: RecordNumber,
     /// Older records are not wanted.
@@ -37,12 +37,12 @@ struct Open {
 }
 
 impl FileReader {
-    pub(super) fn after(shared: Arc<Shared>, after: RecordNumber) -> Self {
+    pub(super) fn after(shared: Arc<FileShared>, after: RecordNumber) -> Self {
         let since = Micros::MIN;
         Self { shared, after, since, chain: None, open: None, decoder: None, damage: None }
     }
 
-    pub(super) fn since(shared: Arc<Shared>, since: Micros) -> Self {
+    pub(super) fn since(shared: Arc<FileShared>, since: Micros) -> Self {
         let after = {
             let state = shared.state();
             // Records of a segment are not older than the last one before it.
@@ -138,7 +138,8 @@ impl FileReader {
             if number <= after {
                 return Ok((None, None));
             }
-            let header = Header::check(frame.prefix, frame.body).map_err(FrameError::Damaged)?;
+            let header =
+                RecordHeader::check(frame.prefix, frame.body).map_err(FrameError::Damaged)?;
             if header.number != number {
                 return Err(FrameError::Damaged("it has another number"));
             }

@@ -6,12 +6,12 @@ use fanout::Micros;
 use metrics::gauge;
 use tracing::warn;
 
-use super::{segment, shared::Shared, snapshot};
+use super::{segment, shared::FileShared, snapshot};
 use crate::LogPosition;
 
 /// Deletes the segments whose records are all too old, and the oldest ones if there are too many bytes.
 /// Returns how many.
-pub(super) fn retain(shared: &Shared, now: Micros) -> io::Result<usize> {
+pub(super) fn retain(shared: &FileShared, now: Micros) -> io::Result<usize> {
     let settings = &shared.settings;
     let (snapshots, _) = snapshot::list(&settings.folder)?;
     let snapshot_bytes: u64 = snapshots.iter().map(|snapshot| snapshot.file_bytes).sum();

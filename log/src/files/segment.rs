@@ -52,7 +52,7 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<RecordNumber>> {
 
 /// The first bytes of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct SegmentHeader {
     /// The number of its first record.
     pub(super) first: RecordNumber,
     /// The last record before it. Its number is `first` less one, except after a log whose end could not
@@ -60,7 +60,7 @@ pub(super) struct Header {
     pub(super) before: LogPosition,
 }
 
-impl Header {
+impl SegmentHeader {
     fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         bytes.extend_from_slice(&MAGIC);
@@ -97,7 +97,7 @@ impl Header {
 }
 
 /// Creates a segment, or empties one that a failed append has left.
-pub(super) fn create(folder: &Path, header: &Header) -> io::Result<File> {
+pub(super) fn create(folder: &Path, header: &SegmentHeader) -> io::Result<File> {
     let path = path(folder, header.first);
     let file = OpenOptions::new().create(true).truncate(true).read(true).write(true).open(&path)?;
     if let Err(error) = file.write_all_at(&header.encode(), 0) {
@@ -137,7 +137,7 @@ impl From<io::Error> for FrameError {
 #[derive(Debug)]
 pub(super) struct SegmentReader {
     file: Arc<File>,
-    pub(super) header: Header,
+    pub(super) header: SegmentHeader,
     /// The place of the next frame.
     offset: u64,
     /// Bytes of the file from `offset - used` on.
@@ -158,7 +158,7 @@ impl SegmentReader {
             }
             result => result?,
         }
-        let header = Header::decode(&bytes).map_err(FrameError::Damaged)?;
+        let header = SegmentHeader::decode(&bytes).map_err(FrameError::Damaged)?;
         if header.first != first || header.before.number >= first {
             return Err(FrameError::Damaged("its header does not fit its name"));
         }

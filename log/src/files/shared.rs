@@ -18,9 +18,9 @@ use crate::{LogPosition, RecordNumber, RecordReader, RecordSource};
 /// Bytes between two places of an index.
 const INDEX_EVERY_BYTES: u64 = 1 << 20;
 
-pub(super) struct Shared {
+pub(super) struct FileShared {
     pub(super) settings: LogSettings,
-    state: Mutex<State>,
+    state: Mutex<FileState>,
     /// Notified when the end moves, and when the log is closed.
     changed: Condvar,
     /// Notified when the log is closed.
@@ -32,7 +32,7 @@ pub(super) struct Shared {
 
 /// What can be read.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct FileState {
     /// What the next record is appended behind.
     pub(super) end: LogPosition,
     /// The last record that can be read. Less than the number of the end until the first append after a
@@ -72,8 +72,8 @@ impl Segment {
     }
 }
 
-impl Shared {
-    pub(super) fn new(settings: LogSettings, state: State) -> Self {
+impl FileShared {
+    pub(super) fn new(settings: LogSettings, state: FileState) -> Self {
         let last = AtomicU64::new(state.last);
         Self {
             settings,
@@ -89,7 +89,7 @@ impl Shared {
         self.syncing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, FileState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,7 +98,7 @@ impl Shared {
     }
 
     /// Changes the state and shows it to readers.
-    pub(super) fn update(&self, change: impl FnOnce(&mut State)) {
+    pub(super) fn update(&self, change: impl FnOnce(&mut FileState)) {
         let mut state = self.state();
         change(&mut state);
         self.last.store(state.last, Ordering::Release);
@@ -125,8 +125,8 @@ impl Shared {
     pub(super) fn wait_while(
         &self,
         timeout: Duration,
-        condition: impl FnMut(&mut State) -> bool,
-    ) -> MutexGuard<'_, State> {
+        condition: impl FnMut(&mut FileState) -> bool,
+    ) -> MutexGuard<'_, FileState> {
         self.changed
             .wait_timeout_while(self.state(), timeout, condition)
             .unwrap_or_else(PoisonError::into_inner)
@@ -135,7 +135,7 @@ impl Shared {
 }
 
 /// The records of a [`FileLog`](super::FileLog).
-pub(super) struct FileSource(pub(super) Arc<Shared>);
+pub(super) struct FileSource(pub(super) Arc<FileShared>);
 
 impl RecordSource for FileSource {
     fn end(&self) -> LogPosition {

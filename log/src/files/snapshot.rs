@@ -125,7 +125,7 @@ impl SnapshotStore {
         let storage = |source| SnapshotError::Storage { number, source };
         let mut file = File::open(path(&self.folder, number)).map_err(storage)?;
         let damaged = |problem| SnapshotError::Damaged { number, problem };
-        let header = Header::read(&mut file).map_err(storage)?.map_err(damaged)?;
+        let header = SnapshotHeader::read(&mut file).map_err(storage)?.map_err(damaged)?;
         if header.position.number != number {
             return Err(damaged("its header does not fit its name"));
         }
@@ -206,7 +206,7 @@ pub(super) fn list(folder: &Path) -> io::Result<(Vec<Snapshot>, Vec<String>)> {
     for number in numbers(folder)? {
         let header = File::open(path(folder, number)).and_then(|mut file| {
             let file_bytes = file.metadata()?.len();
-            Ok((Header::read(&mut file)?, file_bytes))
+            Ok((SnapshotHeader::read(&mut file)?, file_bytes))
         });
         let (header, file_bytes) = match header {
             // Another thread has deleted it since.
@@ -215,7 +215,7 @@ pub(super) fn list(folder: &Path) -> io::Result<(Vec<Snapshot>, Vec<String>)> {
         };
         match header {
             Ok(header) if file_bytes == HEADER_BYTES as u64 + header.stored_bytes => {
-                let Header { position, format, state_bytes, .. } = header;
+                let SnapshotHeader { position, format, state_bytes, .. } = header;
                 snapshots.push(Snapshot { position, format, state_bytes, file_bytes });
             }
             Ok(_) => findings.push(format!("snapshot {number} is damaged: its length is wrong")),
@@ -234,15 +234,15 @@ fn write_file(
     let mut file = OpenOptions::new().create(true).truncate(true).write(true).open(path)?;
     file.seek(io::SeekFrom::Start(HEADER_BYTES as u64))?;
     let state_bytes = state.len() as u64;
-    let hashing = Hashing { out: BufWriter::new(&file), hash: Sha256::new(), bytes: 0 };
-    let mut encoder = zstd::Encoder::new(hashing, LEVEL)?;
+    let writer = HashingWriter { out: BufWriter::new(&file), hash: Sha256::new(), bytes: 0 };
+    let mut encoder = zstd::Encoder::new(writer, LEVEL)?;
     encoder.set_pledged_src_size(Some(state_bytes))?;
     encoder.write_all(state)?;
-    let mut hashing = encoder.finish()?;
-    hashing.out.flush()?;
-    let (stored_bytes, sha) = (hashing.bytes, hashing.hash.finalize().into());
-    drop(hashing.out);
-    let header = Header { position, format, state_bytes, stored_bytes, sha };
+    let mut writer = encoder.finish()?;
+    writer.out.flush()?;
+    let (stored_bytes, sha) = (writer.bytes, writer.hash.finalize().into());
+    drop(writer.out);
+    let header = SnapshotHeader { position, format, state_bytes, stored_bytes, sha };
     file.write_all_at(&header.encode(), 0)?;
     file.sync_all()?;
     let file_bytes = HEADER_BYTES as u64 + stored_bytes;
@@ -250,13 +250,13 @@ fn write_file(
 }
 
 /// Hashes what it writes.
-struct Hashing<W> {
+struct HashingWriter<W> {
     out: W,
     hash: Sha256,
     bytes: u64,
 }
 
-impl<W: Write> Write for Hashing<W> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
         self.hash.update(&bytes[..written]);
@@ -284,7 +284,7 @@ fn decompress(stored: &[u8], state_bytes: u64) -> Result<Vec<u8>, Problem> {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Header {
+struct SnapshotHeader {
     position: LogPosition,
     format: u16,
     state_bytes: u64,
@@ -292,7 +292,7 @@ struct Header {
     sha: [u8; 32],
 }
 
-impl Header {
+impl SnapshotHeader {
     fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         bytes.extend_from_slice(&MAGIC);

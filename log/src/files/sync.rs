@@ -5,14 +5,14 @@ use std::{fs::File, io, path::Path, sync::Arc, time::Duration};
 use metrics::counter;
 use tracing::warn;
 
-use super::{retention, shared::Shared};
+use super::{retention, shared::FileShared};
 use crate::LogPosition;
 
 /// Between two looks for what is no longer kept, and between two syncs where each append waits for the
 /// disk anyway.
 const INTERVAL_MAX: Duration = Duration::from_secs(5);
 
-impl Shared {
+impl FileShared {
     /// Forces everything that is in the log to the disk, and returns up to where that is.
     pub(super) fn sync(&self) -> io::Result<LogPosition> {
         let _one_at_a_time = self.lock_syncs();

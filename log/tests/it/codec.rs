@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use fanout::{ChannelId, Epoch};
 use log::{
-    codec::{Decoder, Encoder, Header, PREFIX_BYTES, body_bytes, chain_after},
+    codec::{Decoder, Encoder, PREFIX_BYTES, RecordHeader, body_bytes, chain_after},
     record::{Output, Record},
 };
 use proptest::{collection::vec, prelude::*};
@@ -40,7 +40,7 @@ fn decode(bytes: &[u8]) -> Result<Record, &'static str> {
     if body_bytes(*prefix)? != body.len() {
         return Err("another length");
     }
-    Header::check(*prefix, body)?;
+    RecordHeader::check(*prefix, body)?;
     Decoder::new().unwrap().decode(body)
 }
 
@@ -51,7 +51,7 @@ proptest! {
         let mut bytes = vec![7];
         let after = encoder.encode(&record, chain, &mut bytes).unwrap();
         prop_assert_eq!(after, chain_after(&bytes[1 + PREFIX_BYTES..]));
-        let header = Header::read(&bytes[1 + PREFIX_BYTES..]).unwrap();
+        let header = RecordHeader::read(&bytes[1 + PREFIX_BYTES..]).unwrap();
         prop_assert_eq!((header.number, header.at, header.chain), (record.number, record.at, chain));
         prop_assert_eq!(decode(&bytes[1..]), Ok(record.clone()));
 
