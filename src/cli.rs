@@ -69,7 +69,7 @@ pub enum Command {
     /// Manage keys of sources that push, and inspect refused messages.
     #[command(subcommand)]
     Feeds(feeds::FeedsCommand),
-    /// Show, check and export the log from which a hub restarts.
+    /// Inspect, verify and export the hub's log.
     #[command(subcommand)]
     Log(log::LogCommand),
     /// Copy the database to a new file, also while the hub runs.

@@ -1,4 +1,4 @@
-//! `matchwire log`: shows, checks and exports the log of a hub, also beside one that runs.
+//! `matchwire log`: inspects, verifies and exports the log of a hub, even while the hub runs.
 
 use std::{
     fs::File,
@@ -40,12 +40,14 @@ pub enum LogCommandError {
     Snapshot(#[from] SnapshotError),
     #[error(transparent)]
     Films(#[from] FilmError),
-    #[error("the log has no snapshot to begin with")]
+    #[error("the log has no usable snapshot")]
     NoSnapshot,
-    #[error("the state of the oldest snapshot cannot be used")]
+    #[error("cannot load the state of the oldest snapshot")]
     State(#[from] RecoveryError),
-    #[error("the log is not whole")]
-    NotWhole,
+    #[error("verification failed")]
+    Verification,
+    #[error("the log is damaged: the export ends before the damage")]
+    Damaged,
     #[error("cannot write {path}")]
     Export { path: String, source: io::Error },
     #[error("cannot write the output")]
@@ -56,7 +58,8 @@ pub enum LogCommandError {
 ///
 /// # Errors
 ///
-/// If the log cannot be read, if `verify` finds it wrong, or if the output cannot be written.
+/// If the log cannot be read, if `verify` finds an error, if `export` finds damage, or if the output
+/// cannot be written.
 pub fn run(
     command: &LogCommand,
     config: &Config,
@@ -79,7 +82,7 @@ fn status(folder: &Path, out: &mut impl Write) -> Result<(), LogCommandError> {
     if let Some(end) = status.end {
         writeln!(out, "last record\t{}\t{}", end.number, time(end.at))?;
     }
-    let ended = if status.clean { "closed in order" } else { "open, or not closed in order" };
+    let ended = if status.clean { "closed cleanly" } else { "open, or not closed cleanly" };
     writeln!(out, "state\t{ended}")?;
     writeln!(out, "records\t{} bytes in {} files", status.bytes, status.segments)?;
     for snapshot in &status.snapshots {
@@ -94,7 +97,7 @@ fn status(folder: &Path, out: &mut impl Write) -> Result<(), LogCommandError> {
         writeln!(out, "films\t{} bytes of {count} matches", films.bytes())?;
     }
     if status.damaged_bytes > 0 {
-        writeln!(out, "damaged\t{} bytes moved aside", status.damaged_bytes)?;
+        writeln!(out, "damaged\t{} bytes, moved to damaged/", status.damaged_bytes)?;
     }
     for finding in &status.findings {
         writeln!(out, "finding\t{finding}")?;
@@ -112,10 +115,10 @@ fn verify(config: &Config, folder: &Path, out: &mut impl Write) -> Result<(), Lo
     let report = report.map_err(LogCommandError::Log)?;
     writeln!(out, "records\t{}", report.records)?;
     writeln!(out, "updates\t{}", report.outputs)?;
-    writeln!(out, "bytes\t{} on the disk, {} before compression", report.bytes, report.raw_bytes)?;
+    writeln!(out, "bytes\t{} on disk, {} before compression", report.bytes, report.raw_bytes)?;
     writeln!(out, "snapshots\t{}", report.snapshots)?;
     for (last, first) in &report.gaps {
-        writeln!(out, "new numbering\tafter record {last}, from record {first}")?;
+        writeln!(out, "number gap\tfrom record {last} to record {first}")?;
     }
     if let Some(damage) = &report.damage {
         let files::Damage { number, segment, offset, problem } = damage;
@@ -130,20 +133,20 @@ fn verify(config: &Config, folder: &Path, out: &mut impl Write) -> Result<(), Lo
     let mut same = true;
     match &replay {
         Some(Replay { checked, different, problem, .. }) => {
-            writeln!(out, "played again\t{checked} records from the oldest snapshot on")?;
+            writeln!(out, "replayed\t{checked} records after the oldest snapshot")?;
             if let Some(number) = different.first() {
                 same = false;
                 let count = different.len();
-                writeln!(out, "different\t{count} records, record {number} first")?;
+                writeln!(out, "mismatches\t{count} records, first at record {number}")?;
             }
             if let Some(problem) = problem {
                 same = false;
-                writeln!(out, "not played again\t{problem}")?;
+                writeln!(out, "not replayed\t{problem}")?;
             }
         }
-        None => writeln!(out, "not played again\tthere is no snapshot that can be used")?,
+        None => writeln!(out, "not replayed\tthere is no usable snapshot")?,
     }
-    if report.is_whole() && same { Ok(()) } else { Err(LogCommandError::NotWhole) }
+    if report.is_whole() && same { Ok(()) } else { Err(LogCommandError::Verification) }
 }
 
 /// Applies the inputs of the log to the state of its oldest snapshot.
@@ -152,7 +155,7 @@ struct Replay {
     /// The last record that is in the state.
     applied: u64,
     checked: u64,
-    /// Records that have other outputs than their inputs give.
+    /// Records whose outputs differ from those that their inputs produce.
     different: Vec<u64>,
     problem: Option<String>,
 }
@@ -192,7 +195,7 @@ impl Replay {
     }
 }
 
-/// The hub of the oldest snapshot that can be used.
+/// The hub of the oldest usable snapshot.
 fn oldest_state(config: &Config, folder: &Path) -> Result<(Hub, LogPosition), LogCommandError> {
     let first = files::status(folder).map_err(LogCommandError::Log)?.oldest;
     let store =
@@ -240,7 +243,7 @@ fn export(
     let report = report.map_err(LogCommandError::Log)?;
     result.and_then(|()| file.flush()).map_err(failed)?;
     writeln!(out, "{written} messages in {}", args.to.display())?;
-    if report.damage.is_some() { Err(LogCommandError::NotWhole) } else { Ok(()) }
+    if report.damage.is_some() { Err(LogCommandError::Damaged) } else { Ok(()) }
 }
 
 fn time(at: Micros) -> String {

@@ -1,4 +1,4 @@
-//! `matchwire log`: the log of a hub.
+//! `matchwire log`: inspects, verifies and exports a hub's log.
 
 use std::path::PathBuf;
 
@@ -11,23 +11,23 @@ use crate::config::Flags;
 pub enum LogCommand {
     /// Show where the log begins and ends, its size, its snapshots and its films.
     Status(LogArgs),
-    /// Check that the log is whole, and that its inputs give its outputs again.
+    /// Verify the log's integrity, and that its inputs reproduce its outputs.
     ///
-    /// Exits with 1 if something is wrong.
+    /// Exits with 1 if a check fails.
     Verify(LogArgs),
-    /// Write what came in as a recording that `replay` plays.
+    /// Export the inputs as a recording that `replay` plays.
     ///
-    /// It begins with the matches as they were at the oldest snapshot.
+    /// It starts with the state of the oldest snapshot.
     Export(LogExportArgs),
 }
 
-/// Which log. All commands work beside a running hub.
+/// The log to use. All commands can be used while the hub runs.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct LogArgs {
     /// The config file.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The database beside which the log is [default: matchwire.db].
+    /// The hub's database; the log is next to it [default: matchwire.db].
     #[arg(long, value_name = "FILE|URL")]
     pub db: Option<DatabaseName>,
 }
@@ -45,7 +45,7 @@ pub struct LogExportArgs {
 }
 
 impl LogCommand {
-    /// Which log.
+    /// The log to use.
     #[must_use]
     pub fn log(&self) -> &LogArgs {
         match self {
