@@ -1,12 +1,12 @@
-//! Counts that the database does not have yet, in a file next to it.
+//! The usage journal: counts that the database does not have yet, in a file next to it.
 //!
-//! Before the response to a call leaves, the new total of its tally is appended. A flush appends its
-//! number and the totals that it writes before it commits. So after a `kill -9` the file and the
-//! number of the last flush in the database together tell what the database lacks, and nothing is
-//! added twice. Totals only increase, so entries may be appended in any order and repeated.
+//! The new total of a tally is appended before the response to its call is sent. A flush appends its
+//! number and the totals that it writes before it commits. After a `kill -9`, the file and the number of
+//! the last flush in the database show what the database lacks, and nothing is added twice. Totals only
+//! increase, so entries may be appended in any order and repeated.
 //!
-//! Nothing is forced to the disk: the file outlives the process, and may lack its last second after a
-//! power failure. After each flush it is reduced to what the database still lacks.
+//! The file is not fsynced: it survives a kill of the process, but may lack its last second after a power
+//! failure. After each flush it is reduced to what the database still lacks.
 
 use std::{
     collections::BTreeMap,
@@ -33,15 +33,15 @@ const MARK: u8 = 0xa7;
 const HEAD: usize = 3;
 /// After the body: its checksum.
 const CHECKSUM: usize = 4;
-/// Bytes of entries that are kept while the disk takes none.
+/// Bytes of unwritten entries that are kept while writes fail.
 const UNWRITTEN_MAX: usize = 1 << 20;
-/// More than any body has.
+/// An upper bound of the length of a body.
 const BODY_MAX: usize = 256;
 
 /// An entry of the file.
 #[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 enum Entry {
-    /// The first one: under this writer the database has the number of the last flush.
+    /// The first entry. The database stores the number of the last flush under this writer.
     Writer(i64),
     /// Precedes the counts of a tally. `stored`: the part of its counts that the database has.
     Tally { id: u64, account: i64, product: String, day: i64, stored: Totals },
@@ -87,7 +87,7 @@ pub(super) struct Recovered {
     pub(super) writer: Option<i64>,
     /// The highest number of a flush.
     pub(super) last_number: i64,
-    /// Bytes that are no entry: a torn end, or damage.
+    /// Bytes that are not part of a valid entry: a torn end, or damage.
     pub(super) unreadable: usize,
     tallies: BTreeMap<u64, RecoveredTally>,
 }
@@ -190,7 +190,7 @@ impl Journal {
         unsettled: Option<(i64, &[WrittenTally])>,
     ) -> bool {
         let mut state = self.lock();
-        // Read under the lock: whatever is counted later is appended to the reduced file.
+        // Read under the lock: later counts are appended to the reduced file.
         let (version, mut left) = (state.version + 1, Vec::new());
         let mut add = |slot: Slot, tally: &Tally| {
             if tally.journaled_in(version) {
@@ -242,7 +242,7 @@ impl JournalState {
         }
         if let Err(error) = self.file.write_all(&self.buffer) {
             if self.buffer.len() > UNWRITTEN_MAX {
-                // Totals that are counted on are appended again.
+                // The next count of a tally appends its total again.
                 self.buffer.clear();
                 self.version += 1;
             }
@@ -289,7 +289,7 @@ impl JournalState {
 }
 
 impl Recovered {
-    /// Reads the entries of a file. Whatever is none is skipped.
+    /// Reads the entries of a file, and skips bytes that are not part of one.
     pub(super) fn read(bytes: &[u8]) -> Self {
         let (mut recovered, mut at) = (Self::default(), 0);
         while at < bytes.len() {
@@ -340,7 +340,7 @@ impl Recovered {
     }
 }
 
-/// `matchwire.db` has `matchwire.db.usage`.
+/// The path of the journal of a database: `matchwire.db.usage` for `matchwire.db`.
 #[must_use]
 pub fn path_beside(db: &Path) -> PathBuf {
     beside(db, ".usage")
@@ -360,7 +360,7 @@ fn options() -> OpenOptions {
     options
 }
 
-/// Whether the path still leads to this file.
+/// Whether the path still refers to this file.
 fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -407,7 +407,7 @@ fn push(buffer: &mut Vec<u8>, entry: &Entry) {
     buffer.extend(checksum.to_le_bytes());
 }
 
-/// The entry at the begin of these bytes, and its length.
+/// The entry at the start of these bytes, and its length.
 fn entry_at(bytes: &[u8]) -> Option<(Entry, usize)> {
     let ([MARK, low, high], rest) = bytes.split_first_chunk::<HEAD>()? else { return None };
     let len = usize::from(u16::from_le_bytes([*low, *high]));
@@ -428,7 +428,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 /// The disk may be full. Counts in memory are still flushed to the database.
 fn report(error: &io::Error) {
     counter!("matchwire_usage_journal_failures_total").increment(1);
-    warn!(%error, "cannot write to the journal of usage");
+    warn!(%error, "cannot write to the usage journal");
 }
 
 #[cfg(test)]

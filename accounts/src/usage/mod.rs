@@ -2,13 +2,13 @@
 //! counted per account, product and UTC day.
 //!
 //! Counting increments a number in memory. The counts are written to the store in one transaction
-//! every few seconds and when the hub stops. Until then they are in a journal next to the database, so
-//! that a hub that is killed loses nothing: see `journal`. A failed flush loses nothing and is retried,
-//! but nothing is added twice: see `flush`.
+//! every few seconds and when the hub stops. Until then they are in the usage journal next to the
+//! database, so that a hub that is killed loses nothing: see `journal`. A failed flush loses nothing
+//! and is retried, but nothing is added twice: see `flush`.
 //! This module knows neither requests nor sockets; time comes in as `now`.
 //!
-//! In reading order: [`Counts`], [`Day`], `tally`, `tallies`, then `journal`, `flush`, `store`, [`UsageDay`] and
-//! `task`.
+//! In reading order: [`Counts`], [`Day`], `tally`, `tallies`, then `journal`, `flush`, `store`,
+//! [`UsageDay`] and `task`.
 
 mod counts;
 mod day;
@@ -89,9 +89,9 @@ impl Meter {
         Self::of(database, config, None, Flusher::new(writer, 0))
     }
 
-    /// Like [`Self::new`], with a journal in this file. First restores counts from it that were not
-    /// flushed when the previous process was killed; the next flush writes them. A journal that cannot
-    /// be used, or that another process uses, is reported and does without.
+    /// Like [`Self::new`], with a journal in this file. First restores the counts that were not flushed
+    /// when the previous process was killed; the next flush writes them. If the journal cannot be used,
+    /// or another process uses it, this is logged and the meter runs without a journal.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Meter {
                 warn!(
                     error = &error as &dyn Error,
                     path = %journal.display(),
-                    "cannot use the journal of usage: counts since the last flush are lost if the hub is killed"
+                    "cannot use the usage journal: counts since the last flush are lost if the hub is killed"
                 );
                 return Ok(Self::new(database, config, writer));
             }
@@ -118,11 +118,11 @@ impl Meter {
             warn!(
                 bytes = recovered.unreadable,
                 path = %journal.display(),
-                "the journal of usage is damaged; counts in these bytes are lost"
+                "the usage journal is damaged; counts in these bytes are lost"
             );
         }
         let number = recovered.last_number;
-        // Continues as the same writer, because the flushes in the journal are known under its number.
+        // Continues as the same writer: the database stores the number of its last flush under it.
         let last_writer = recovered.writer;
         let writer = last_writer.unwrap_or(writer);
         let journal = Journal::new(opened, writer);
@@ -138,7 +138,7 @@ impl Meter {
         if let Some(journal) = &meter.shared.journal
             && !journal.reduce(|| meter.shared.tallies.unstored(), None)
         {
-            // The ids of its tallies would mean others from now on.
+            // From now on its ids would refer to other tallies.
             journal.clear();
         }
         Ok(meter)
@@ -163,8 +163,8 @@ impl Meter {
 
     // --------------------------------------------------------------------------- counting
 
-    /// Counts a call. When this returns, it outlives the process; calls counted at the same time share
-    /// a write to the journal.
+    /// Counts a call. Once this returns, the count survives a kill of the process. Calls that are counted
+    /// at the same time share a write to the journal.
     pub async fn count_call(&self, account: AccountId, product: Product, call: Call, now: Micros) {
         let slot = Slot { account, product, day: Day::of(now) };
         let tally = self.add_unjournaled(slot, call.counts());
@@ -261,8 +261,8 @@ impl Meter {
         tally
     }
 
-    /// Writes the total of a tally to the journal, in one write with those of other tasks that are
-    /// ready to run: a write costs as much as a twentieth of a request.
+    /// Writes the total of a tally to the journal. Tasks that are ready to run share one write, because a
+    /// write costs a twentieth of a request.
     async fn journal_shared(&self, slot: Slot, tally: &Tally) {
         if let Some(journal) = &self.shared.journal {
             let ticket = journal.append(slot, tally);
