@@ -1,5 +1,7 @@
 //! Commands and frames of replays.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
@@ -18,6 +20,9 @@ use crate::{
 /// waits for its reader.
 const LIVE_ONLY: [&str; 4] = ["from", "every_ms", "on_slow", "pick"];
 
+/// Entries of `chs`. The host may allow fewer.
+const CHANNELS_MAX: usize = 100;
+
 impl StreamCommand {
     pub(super) fn subscribe_replay(
         id: Value,
@@ -28,7 +33,7 @@ impl StreamCommand {
             return Err(bad("replay is an object {from, speed}"));
         };
         if let Some(name) = LIVE_ONLY.into_iter().find(|name| has(fields, name)) {
-            return Err(bad(&format!("a replay has no {name}")));
+            return Err(bad(&format!("`{name}` cannot be used with `replay`")));
         }
         let (names, is_batch) = match (fields.get("ch"), fields.get("chs")) {
             (Some(name), None) => (std::slice::from_ref(name), false),
@@ -37,17 +42,21 @@ impl StreamCommand {
             (Some(_), Some(_)) => return Err(bad("use ch or chs, not both")),
             (None, None) => return Err(bad("ch is missing or no string")),
         };
-        let mut channels: Vec<ChannelId> = Vec::new();
+        if names.len() > CHANNELS_MAX {
+            let message = format!("a replay has at most {CHANNELS_MAX} channels");
+            return Err(Refusal::new(&id, Code::Limit, message));
+        }
+        let (mut channels, mut known) = (Vec::new(), HashSet::new());
         for name in names {
             let name = name.get("ch").unwrap_or(name).as_str();
             let name = name.ok_or_else(|| bad("a channel's name is a string"))?;
             let pattern = Pattern::parse(name).filter(|pattern| !pattern.is_wildcard());
             if pattern.is_none() {
-                let message = "a replay takes the names of channels";
+                let message = "replay needs channel names, not patterns";
                 return Err(Refusal::new(&id, Code::BadChannel, message).about(name));
             }
             let channel = ChannelId::new(name);
-            if !channels.contains(&channel) {
+            if known.insert(channel.clone()) {
                 channels.push(channel);
             }
         }
@@ -80,7 +89,7 @@ impl StreamCommand {
             change.seek = Some(seek);
         }
         if change == ReplayChange::default() {
-            return Err(bad("replay changes pause, speed or seek"));
+            return Err(bad("replay needs pause, speed or seek"));
         }
         Ok(Self::ChangeReplay { id, replay, change })
     }
@@ -209,7 +218,7 @@ impl ChannelPosition {
         let (position, error) = match channel.status {
             ReplayChannelStatus::Played { position, .. } => (position, None),
             ReplayChannelStatus::NotTracked => (None, Some(Code::NotTracked)),
-            ReplayChannelStatus::NotEntitled => (None, Some(Code::NotEntitled)),
+            ReplayChannelStatus::NotEntitled { .. } => (None, Some(Code::NotEntitled)),
         };
         Self {
             epoch: position.and_then(|it| it.epoch).map(|epoch| epoch.to_string()),
@@ -332,7 +341,10 @@ mod tests {
         ] {
             check(&subscribe(replay, more), Code::BadCommand, word);
         }
-        check(&subscribe(json!({}), json!({"ch": "a/*"})), Code::BadChannel, "names");
+        check(&subscribe(json!({}), json!({"ch": "a/*"})), Code::BadChannel, "not patterns");
+        // Also if it is the same channel each time.
+        let many = json!({"op": "subscribe", "chs": vec!["a/1"; CHANNELS_MAX + 1], "replay": {}});
+        check(&many, Code::Limit, "at most 100");
         for (command, word) in [
             (json!({"op": "replay"}), "name of a replay"),
             (json!({"op": "replay", "replay": "r1"}), "pause, speed or seek"),
