@@ -1,11 +1,15 @@
 //! One connection's bounded queue of frames: references to shared bytes, written in batches.
 //!
-//! Used only while the socket is full: a reader that keeps up is written to directly.
+//! Used only while the socket is full: a reader that keeps up is written to directly. Frames of replays are a
+//! queue of their own, which is written when no live frame waits.
+
+mod replay_queue;
 
 use std::{collections::VecDeque, io, io::IoSlice, mem};
 
 use bytes::{Buf, Bytes};
 
+use self::replay_queue::ReplayQueue;
 use crate::{Micros, channel::Position};
 
 /// Frames to be written, within a budget in bytes and in age. A frame larger than the budget is accepted
@@ -16,6 +20,7 @@ pub struct Outbox {
     bytes: usize,
     /// A part of the first frame has been written, so nothing can go before it.
     is_partly_written: bool,
+    replays: ReplayQueue,
     /// Data frames that the socket has accepted completely.
     delivered: u64,
 }
@@ -38,8 +43,6 @@ enum FrameKind {
     Data(FrameOrigin),
     /// The rest of a data frame of which the socket has accepted a part.
     DataRest,
-    /// A data frame of the replay with this number.
-    Replay(u32),
 }
 
 /// The channel of a data frame and the position before it, which is the reader's position without it.
@@ -106,14 +109,31 @@ impl Outbox {
         self.frames.push_back(QueuedFrame { frame, kind, since: now });
     }
 
-    /// Queues a frame of a replay, regardless of the budget: a replay asks for no more than there is room.
-    pub fn push_replay(&mut self, frame: Bytes, replay: u32, now: Micros) {
-        self.put(frame, FrameKind::Replay(replay), now);
+    /// Queues a recorded frame of a replay after all live frames, also after those that come later. A replay
+    /// asks for no more than there is room.
+    pub fn push_replay(&mut self, frame: Bytes, replay: u32) {
+        self.replays.push(frame, replay, true);
+    }
+
+    /// Queues the end of a replay after its frames.
+    pub fn push_replay_end(&mut self, frame: Bytes, replay: u32) {
+        self.replays.push(frame, replay, false);
     }
 
     /// Removes the frames of a replay that have not been partly written.
     pub fn withdraw_replay(&mut self, replay: u32) {
-        self.drop_all(FrameKind::Replay(replay));
+        self.replays.withdraw(replay);
+    }
+
+    /// Removes the frames of all replays that have not been partly written.
+    pub fn withdraw_all_replays(&mut self) {
+        self.replays.clear();
+    }
+
+    /// What the queued frames of replays cost. They do not count in [`Outbox::cost`].
+    #[must_use]
+    pub fn replay_cost(&self, budget: Budget) -> usize {
+        self.replays.cost(budget.frame_bytes)
     }
 
     /// Queues a beat.
@@ -216,22 +236,33 @@ impl Outbox {
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.frames.is_empty() && self.replays.is_empty()
     }
 
-    /// Bytes queued for the socket.
+    #[must_use]
+    pub fn has_live_frames(&self) -> bool {
+        !self.frames.is_empty()
+    }
+
+    /// Whether nothing goes before a live frame, so that it can be written directly.
+    #[must_use]
+    pub fn allows_direct_writes(&self) -> bool {
+        self.frames.is_empty() && !self.replays.is_partly_written()
+    }
+
+    /// Bytes of live frames queued for the socket.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// What the queued frames count towards the budget.
+    /// What the queued live frames count towards the budget.
     #[must_use]
     pub fn cost(&self, budget: Budget) -> usize {
         self.bytes + self.frames.len() * budget.frame_bytes
     }
 
-    /// How long the first frame has been queued, in microseconds.
+    /// How long the first live frame has been queued, in microseconds.
     #[must_use]
     pub fn age(&self, now: Micros) -> Micros {
         self.frames.front().map_or(0, |queued| now - queued.since)
@@ -265,14 +296,17 @@ impl Outbox {
         mut write: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<WriteOutcome> {
         let mut total = 0;
-        while !self.frames.is_empty() {
+        while !self.is_empty() {
             if total >= bytes_max {
                 return Ok(WriteOutcome::Cap);
             }
             let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-            let count = self.frames.len().min(SLICES_MAX);
-            for (slice, queued) in slices.iter_mut().zip(&self.frames) {
-                *slice = IoSlice::new(&queued.frame);
+            let mut count = 0;
+            let live = self.frames.iter().map(|queued| &queued.frame);
+            let frames = self.replays.started().chain(live).chain(self.replays.waiting());
+            for (slice, frame) in slices.iter_mut().zip(frames) {
+                *slice = IoSlice::new(frame);
+                count += 1;
             }
             match write(&slices[..count]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -291,26 +325,37 @@ impl Outbox {
     }
 
     fn advance(&mut self, mut written: usize) {
-        self.bytes -= written;
+        if self.replays.is_partly_written() {
+            written = self.advance_replays(written, 1);
+        }
         while let Some(first) = self.frames.front_mut() {
             if first.frame.len() > written {
                 first.frame.advance(written);
+                self.bytes -= written;
                 self.is_partly_written |= written > 0;
                 return;
             }
             written -= first.frame.len();
+            self.bytes -= first.frame.len();
             self.is_partly_written = false;
             self.delivered += u64::from(first.is_data());
             self.frames.pop_front();
         }
         // A connection that keeps up has no queue.
         self.frames = VecDeque::new();
+        self.advance_replays(written, usize::MAX);
+    }
+
+    fn advance_replays(&mut self, written: usize, frames_max: usize) -> usize {
+        let (rest, delivered) = self.replays.advance(written, frames_max);
+        self.delivered += delivered;
+        rest
     }
 }
 
 impl QueuedFrame {
     fn is_data(&self) -> bool {
-        matches!(self.kind, FrameKind::Data(_) | FrameKind::DataRest | FrameKind::Replay(_))
+        matches!(self.kind, FrameKind::Data(_) | FrameKind::DataRest)
     }
 
     fn origin(&self) -> Option<FrameOrigin> {
@@ -397,7 +442,12 @@ mod tests {
                 let mut frame = vec![mark; length + 1];
                 frame[0] = u8::try_from(length).expect("short frames");
                 let frame = Bytes::from(frame);
-                if channel == 0 {
+                if length % 3 == 0 {
+                    outbox.push_replay(frame, 1);
+                    if taken % 7 == 0 {
+                        outbox.withdraw_replay(1);
+                    }
+                } else if channel == 0 {
                     let before = outbox.bytes();
                     let position = outbox.withdraw(1, true);
                     prop_assert_eq!(position.is_some(), outbox.bytes() < before);
@@ -408,7 +458,7 @@ mod tests {
                 sent.extend(take(&mut outbox, taken));
             }
             sent.extend(take(&mut outbox, usize::MAX));
-            prop_assert_eq!(outbox.bytes(), 0);
+            prop_assert_eq!((outbox.bytes(), outbox.is_empty()), (0, true));
             let mut rest = &sent[..];
             while let Some((length, after)) = rest.split_first() {
                 let (marks, after) = after.split_at(usize::from(*length));
@@ -416,6 +466,47 @@ mod tests {
                 rest = after;
             }
         }
+    }
+
+    #[test]
+    fn live_frames_go_before_replays_but_split_none_of_their_frames() {
+        let mut outbox = Outbox::default();
+        for mark in [b"aaaa", b"bbbb", b"cccc"] {
+            outbox.push_replay(Bytes::from_static(mark), 1);
+        }
+        outbox.push_replay_end(Bytes::from_static(b"end"), 2);
+        let mut sent = take(&mut outbox, 2);
+        outbox.add(Bytes::from_static(b"LIVE"), Some(origin(1, 0)), 0);
+        assert!(!outbox.allows_direct_writes());
+        sent.extend(take(&mut outbox, 4));
+        // The first frame of the replay is partly written no longer, but the live one is.
+        outbox.withdraw_replay(1);
+        outbox.push_reply(Bytes::from_static(b"reply"), 0);
+        sent.extend(take(&mut outbox, usize::MAX));
+        assert_eq!(str::from_utf8(&sent), Ok("aaaaLIVEreplyend"));
+        assert_eq!(outbox.take_delivered(), 2, "neither replies nor ends are data");
+        assert_eq!((outbox.is_empty(), outbox.replay_cost(BUDGET)), (true, 0));
+    }
+
+    /// However many frames of replays wait, and for however long, live frames are accepted.
+    #[test]
+    fn replays_count_in_neither_cost_nor_age_of_live_frames() {
+        let mut outbox = Outbox::default();
+        for _ in 0..50 {
+            outbox.push_replay(Bytes::from_static(&[0; 10]), 1);
+        }
+        // Also the one that is partly written.
+        take(&mut outbox, 5);
+        assert_eq!((outbox.cost(BUDGET), outbox.replay_cost(BUDGET)), (0, 495));
+        assert_eq!(outbox.age(5_000), 0);
+        for before in 0..10 {
+            let frame = Bytes::from_static(&[0; 10]);
+            assert_eq!(outbox.push(frame, origin(1, before), BUDGET, 5_000), Ok(()));
+        }
+        let frame = Bytes::from_static(&[0; 10]);
+        assert_eq!(outbox.push(frame, origin(1, 10), BUDGET, 5_000), Err(Full));
+        outbox.withdraw_all_replays();
+        assert_eq!(outbox.replay_cost(BUDGET), 5, "the rest of the first must be sent");
     }
 
     #[test]

@@ -193,7 +193,10 @@ pub enum ReplayChannelStatus {
         position: Option<Position>,
     },
     NotTracked,
-    NotEntitled,
+    /// It needs these classes.
+    NotEntitled {
+        needs: Classes,
+    },
 }
 
 /// A frame of a replay: as it was published, with the name of the replay added.

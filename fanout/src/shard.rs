@@ -227,6 +227,8 @@ impl Shard {
 
     fn take_messages(&mut self, now: Micros) -> bool {
         let shared = Arc::clone(&self.shared);
+        let stale_since = shared.stale_since.load(Ordering::Relaxed);
+        self.subscribers.set_stale((stale_since != 0).then_some(stale_since));
         let mailbox = &shared.mailboxes[self.number];
         let MessageBatch { messages, deferrable, more } = mailbox.take(self.joins_max);
         deferrable.into_iter().for_each(|connect| self.handle_message(connect, now));
@@ -302,10 +304,12 @@ impl Shard {
         if connection.is_none_or(|connection| connection.is_closing()) {
             return;
         }
-        if response.is_answer()
-            && let Some(key) = self.key(slot)
-        {
-            self.token_buckets.charge_response(key, response.work, now);
+        if let Some(key) = self.key(slot) {
+            if response.is_answer() {
+                self.token_buckets.charge_response(key, response.work, now);
+            } else {
+                self.token_buckets.charge_work(key, response.work, now);
+            }
         }
         self.subscribers.apply_replay_response(slot, response, now);
         // Commands may have waited for the response.

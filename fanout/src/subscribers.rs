@@ -59,6 +59,8 @@ pub struct Subscribers<S> {
     limits: SubscriberLimits,
     /// Added to `now` for timestamps that clients see.
     stamp_offset: Micros,
+    /// Since when nothing new can be known, if so.
+    stale_since: Option<Micros>,
     /// Where the next broadcast starts among the followers, so that no client is always last.
     rotation: usize,
     /// Subscribers with something to write and a socket that may accept it.
@@ -121,6 +123,7 @@ impl<S: Write> Subscribers<S> {
             batch: Batch::default(),
             limits,
             stamp_offset: 0,
+            stale_since: None,
             rotation: 0,
             ready: Vec::new(),
             behind: HashSet::default(),
@@ -153,6 +156,11 @@ impl<S: Write> Subscribers<S> {
     /// Sets what is added to `now` for timestamps that clients see. `now` itself is monotonic.
     pub fn set_stamp_offset(&mut self, offset: Micros) {
         self.stamp_offset = offset;
+    }
+
+    /// Sets since when nothing new can be known, if so. Beats are not sent meanwhile.
+    pub fn set_stale(&mut self, since: Option<Micros>) {
+        self.stale_since = since;
     }
 
     /// The slot that the next subscriber gets.
@@ -195,7 +203,8 @@ impl<S: Write> Subscribers<S> {
     /// Ends all subscriptions of a subscriber.
     pub fn unsubscribe_all(&mut self, slot: usize, now: Micros) {
         self.broadcast(now);
-        let session = &mut self.subscribers[slot].session;
+        let Subscriber { session, outbox, .. } = &mut self.subscribers[slot];
+        outbox.withdraw_all_replays();
         for pattern in session.take_wildcards() {
             self.patterns.remove(narrow(slot), &pattern);
         }
@@ -382,7 +391,7 @@ impl<S: Write> Subscribers<S> {
     }
 
     /// Requests the catch-up of a subscriber's next subscription that is behind, or sends a beat when
-    /// all have caught up.
+    /// all have caught up. While nothing new can be known, `stale` takes the place of the beat.
     pub fn request_catch_up(&mut self, slot: usize, now: Micros) {
         let Self { subscribers, topics, patterns, limits, .. } = self;
         let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
@@ -393,33 +402,27 @@ impl<S: Write> Subscribers<S> {
         self.effects.extend(replays);
         if let Some(request) = request {
             self.effects.push((slot, Effect::Submit(request)));
-        } else if session.take_settled()
-            && let Some(beat) = session.beat(topics, now + self.stamp_offset)
-        {
-            outbox.push_beat(beat, now);
-            self.mark_ready(slot);
+        } else if session.take_settled() {
+            let beat = beat_or_stale(session, topics, self.stale_since, now + self.stamp_offset);
+            if let Some(beat) = beat {
+                outbox.push_beat(beat, now);
+                self.mark_ready(slot);
+            }
         }
     }
 
-    /// Sends a subscriber the positions of its channels. Skipped without room: a beat only confirms what
-    /// the frames before it say.
+    /// Sends a subscriber the positions of its channels, or `stale` while nothing new can be known. Skipped
+    /// without room: a beat only confirms what the frames before it say.
     pub fn beat(&mut self, slot: usize, now: Micros) {
         let Self { subscribers, topics, limits, .. } = self;
         let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
         if !outbox.has_room(limits.budget) {
             counter!("matchwire_beats_skipped_total").increment(1);
-        } else if let Some(beat) = session.beat(topics, now + self.stamp_offset) {
-            outbox.push_beat(beat, now);
-            self.mark_ready(slot);
+            return;
         }
-    }
-
-    /// Tells a subscriber, in place of a beat, that nothing new can be known.
-    pub fn stale(&mut self, slot: usize, since: Micros, now: Micros) {
-        let Self { subscribers, limits, .. } = self;
-        let Some(Subscriber { outbox, session, .. }) = subscribers.get_mut(slot) else { return };
-        if session.has_beats() && outbox.has_room(limits.budget) {
-            outbox.push_beat(protocol::stale(since), now);
+        let beat = beat_or_stale(session, topics, self.stale_since, now + self.stamp_offset);
+        if let Some(beat) = beat {
+            outbox.push_beat(beat, now);
             self.mark_ready(slot);
         }
     }
@@ -537,6 +540,19 @@ impl<S: Write> Subscribers<S> {
             self.effects.push((slot, Effect::Resume));
         }
         self.request_catch_up(slot, now);
+    }
+}
+
+/// A beat, or what takes its place while nothing new can be known.
+fn beat_or_stale(
+    session: &mut Session,
+    topics: &Topics,
+    stale_since: Option<Micros>,
+    now: Micros,
+) -> Option<Bytes> {
+    match stale_since {
+        Some(since) => session.has_beats().then(|| protocol::stale(since)),
+        None => session.beat(topics, now),
     }
 }
 

@@ -95,8 +95,10 @@ impl Session {
         Some(request)
     }
 
+    /// Whether there is no room for so many more channels. Replayed channels count as well.
     pub(super) fn is_full(&self, new: usize) -> bool {
-        self.subscriptions.len() + new > self.channels_max as usize
+        let followed = self.subscriptions.len() + self.replayed_channels();
+        followed + new > self.channels_max as usize
     }
 
     /// Whether this wildcard is followed already or there is room for it.

@@ -33,7 +33,8 @@ impl Session {
         if publication.channel.deliver_last && self.others_are_behind() {
             return self.behind_with(key, "slow", context.topics);
         }
-        if publication.urgent && !publication.channel.deliver_last && !context.outbox.is_empty() {
+        let is_urgent = publication.urgent && !publication.channel.deliver_last;
+        if is_urgent && context.outbox.has_live_frames() {
             return self.preempt(key, context);
         }
         let sub = &mut self.subscriptions[key];

@@ -62,6 +62,7 @@ impl Session {
                 let frame = protocol::entitlement(granted, &names, count);
                 context.outbox.push_reply(frame, context.now);
                 for replay in over {
+                    context.outbox.withdraw_replay(replay);
                     let end = protocol::replay_end(replay, ReplayEnd::Unsubscribed);
                     context.outbox.push_reply(end, context.now);
                 }

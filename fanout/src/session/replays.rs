@@ -1,7 +1,7 @@
 //! The replays of a session: recorded channels that the host plays to it.
 //!
-//! A replay asks for frames when there is room for them, and only while no live subscription is behind. It
-//! fills at most a part of the outbox, so that live frames find room beside it.
+//! A replay asks for frames when there is room for them, and only while no live subscription is behind. All
+//! replays of a session share one room, and live frames go before their frames.
 
 use std::mem;
 
@@ -19,9 +19,12 @@ use crate::{
     },
 };
 
-/// All replays of a session ask for at most this part of the budget at a time, when less than half of that
-/// is queued.
+/// All replays of a session share this part of the budget, while live frames use less than half as much.
 const BUDGET_PART: usize = 4;
+
+/// A replay asks for at least this many bytes: another one may have asked for the whole room, and get frames
+/// much later.
+const ROOM_MIN: usize = 2048;
 
 #[derive(Debug, Default)]
 pub(super) struct Replays {
@@ -41,8 +44,8 @@ struct Replay {
     channels: Vec<ReplayChannel>,
     /// While it is held, the host plays.
     _lease: Lease,
-    /// A request for frames is open.
-    is_asking: bool,
+    /// The bytes of the open request for frames; 0 if there is none.
+    requested_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -82,7 +85,7 @@ impl Session {
         (from, speed): (ReplayPosition, ReplaySpeed),
         context: &mut SessionContext<'_>,
     ) {
-        if self.is_full(channels.len() + self.replayed_channels()) {
+        if self.is_full(channels.len()) {
             let first = channels.first().map_or("", ChannelId::as_str);
             return self.refuse_one_more(&id, first, context);
         }
@@ -139,29 +142,31 @@ impl Session {
         let ReplayResponse { replay, outcome, .. } = response;
         let Some(replays) = &mut self.replays else { return };
         let pending = |replays: &mut Replays| replays.pending.take_if(|it| it.number == replay);
-        match outcome {
-            ReplayOutcome::Started(state) | ReplayOutcome::Changed(state) => {
-                if let Some(pending) = pending(replays) {
-                    replays.confirm(pending, state, context);
-                }
-            }
+        let refused = match outcome {
+            ReplayOutcome::Started(state) | ReplayOutcome::Changed(state) => pending(replays)
+                .and_then(|pending| replays.confirm(pending, state, self.classes, context).err()),
             ReplayOutcome::Refused(refusal) => {
-                let Some(pending) = pending(replays) else { return };
-                match refusal {
-                    ReplayRefusal::NotEntitled(channel, needs) => {
-                        self.refuse_needs(&pending.id, &channel, needs, context);
-                    }
-                    refusal => refuse(&pending.id, &refusal, context),
-                }
+                pending(replays).map(|pending| (pending.id, refusal))
             }
             ReplayOutcome::Frames { frames, end } => {
-                let classes = self.classes;
-                replays.deliver(replay, frames, classes, context);
+                if !replays.has(Some(replay)) {
+                    // Its client has ended it meanwhile, and knows.
+                    return;
+                }
+                replays.deliver(replay, frames, self.classes, context);
                 if let Some(end) = end {
                     replays.running.retain(|it| it.number != replay);
-                    context.outbox.push_reply(protocol::replay_end(replay, end), context.now);
+                    context.outbox.push_replay_end(protocol::replay_end(replay, end), replay);
                 }
+                None
             }
+        };
+        match refused {
+            Some((id, ReplayRefusal::NotEntitled(channel, needs))) => {
+                self.refuse_needs(&id, &channel, needs, context);
+            }
+            Some((id, refusal)) => refuse(&id, &refusal, context),
+            None => {}
         }
     }
 
@@ -174,13 +179,18 @@ impl Session {
         let Some(replays) = &mut self.replays else { return Vec::new() };
         let mut commands = mem::take(&mut replays.commands);
         let part = context.budget.bytes / BUDGET_PART;
-        if !is_behind && context.outbox.cost(context.budget) <= part / 2 {
-            let bytes_max = part / replays.running.len().max(1);
-            let frame_bytes = context.budget.frame_bytes;
-            for replay in replays.running.iter_mut().filter(|replay| !replay.is_asking) {
-                replay.is_asking = true;
-                commands.push((replay.number, ReplayCommand::Next { bytes_max, frame_bytes }));
-            }
+        let queued = context.outbox.replay_cost(context.budget);
+        if is_behind || context.outbox.cost(context.budget) > part / 2 || queued > part / 2 {
+            return commands;
+        }
+        let requested: usize = replays.running.iter().map(|replay| replay.requested_bytes).sum();
+        let waiting = replays.running.iter_mut().filter(|replay| replay.requested_bytes == 0);
+        let waiting: Vec<&mut Replay> = waiting.collect();
+        let share = part.saturating_sub(queued + requested) / waiting.len().max(1);
+        let (bytes_max, frame_bytes) = (share.max(ROOM_MIN), context.budget.frame_bytes);
+        for replay in waiting {
+            replay.requested_bytes = bytes_max;
+            commands.push((replay.number, ReplayCommand::Next { bytes_max, frame_bytes }));
         }
         commands
     }
@@ -191,14 +201,7 @@ impl Session {
         let (mut ended, mut over) = (Vec::new(), Vec::new());
         let Some(replays) = &mut self.replays else { return (ended, over) };
         for replay in &mut replays.running {
-            for channel in &mut replay.channels {
-                if let ReplayChannelStatus::Played { needs, .. } = channel.status
-                    && !classes.cover(needs)
-                {
-                    channel.status = ReplayChannelStatus::NotEntitled;
-                    ended.push(channel.name.clone());
-                }
-            }
+            ended.extend(narrow(&mut replay.channels, classes));
             if !replay.channels.iter().any(ReplayChannel::is_played) {
                 over.push(replay.number);
             }
@@ -214,32 +217,53 @@ impl Replays {
         self.running.iter().any(|own| Some(own.number) == replay)
     }
 
+    /// Confirms what the client asked for. `classes`: what the session may follow now, which may be less than
+    /// when the host was asked.
+    ///
+    /// # Errors
+    ///
+    /// With the `id` of the command, if nothing can be played any more.
     fn confirm(
         &mut self,
         pending: PendingChange,
-        state: ReplayState,
+        mut state: ReplayState,
+        classes: Classes,
         context: &mut SessionContext<'_>,
-    ) {
+    ) -> Result<(), (Value, ReplayRefusal)> {
         let PendingChange { id, number, kind } = pending;
-        let running = self.running.iter_mut().find(|replay| replay.number == number);
-        let is_batch = match (&kind, &running) {
-            (PendingKind::Start { is_batch, .. }, _) => *is_batch,
-            (PendingKind::Change { .. }, Some(replay)) => replay.is_batch,
-            // It has ended meanwhile, and its client knows.
-            (PendingKind::Change { .. }, None) => {
-                return refuse(&id, &ReplayRefusal::NoReplay, context);
+        match kind {
+            PendingKind::Start { is_batch, lease } => {
+                narrow(&mut state.channels, classes);
+                if let Some(refused) = nothing_played(&state.channels) {
+                    // Without its lease, the host ends it.
+                    return Err((id, refused));
+                }
+                let reply = protocol::replay_subscribed(&id, number, is_batch, &state);
+                context.outbox.push_reply(reply, context.now);
+                let channels = state.channels;
+                let requested_bytes = 0;
+                let replay = Replay { number, is_batch, channels, _lease: lease, requested_bytes };
+                self.running.push(replay);
             }
-        };
-        if let PendingKind::Change { seeks: true } = kind {
-            context.outbox.withdraw_replay(number);
+            PendingKind::Change { seeks } => {
+                let Some(replay) = self.running.iter_mut().find(|it| it.number == number) else {
+                    // It has ended meanwhile, and its client knows.
+                    return Err((id, ReplayRefusal::NoReplay));
+                };
+                if seeks {
+                    context.outbox.withdraw_replay(number);
+                }
+                for (own, current) in replay.channels.iter_mut().zip(&state.channels) {
+                    if own.is_played() {
+                        own.status = current.status;
+                    }
+                }
+                state.channels.clone_from(&replay.channels);
+                let reply = protocol::replay_subscribed(&id, number, replay.is_batch, &state);
+                context.outbox.push_reply(reply, context.now);
+            }
         }
-        let reply = protocol::replay_subscribed(&id, number, is_batch, &state);
-        context.outbox.push_reply(reply, context.now);
-        if let PendingKind::Start { is_batch, lease } = kind {
-            let channels = state.channels;
-            let is_asking = false;
-            self.running.push(Replay { number, is_batch, channels, _lease: lease, is_asking });
-        }
+        Ok(())
     }
 
     /// Queues frames of a replay, but for channels that its client may no longer follow.
@@ -251,22 +275,52 @@ impl Replays {
         context: &mut SessionContext<'_>,
     ) {
         let Some(replay) = self.running.iter_mut().find(|it| it.number == number) else { return };
-        replay.is_asking = false;
+        replay.requested_bytes = 0;
         for ReplayFrame { frame, channel } in frames {
             let status = replay.channels.get(channel).map(|channel| channel.status);
             if let Some(ReplayChannelStatus::Played { needs, .. }) = status
                 && classes.cover(needs)
             {
-                context.outbox.push_replay(frame, number, context.now);
+                context.outbox.push_replay(frame, number);
             }
         }
     }
 }
 
+/// Marks the channels that the classes do not cover. Returns their names.
+fn narrow(channels: &mut [ReplayChannel], classes: Classes) -> Vec<ChannelId> {
+    let mut ended = Vec::new();
+    for channel in channels {
+        if let ReplayChannelStatus::Played { needs, .. } = channel.status
+            && !classes.cover(needs)
+        {
+            channel.status = ReplayChannelStatus::NotEntitled { needs };
+            ended.push(channel.name.clone());
+        }
+    }
+    ended
+}
+
+/// Why there is nothing to play, if so.
+fn nothing_played(channels: &[ReplayChannel]) -> Option<ReplayRefusal> {
+    if channels.iter().any(ReplayChannel::is_played) {
+        return None;
+    }
+    let first = channels.first()?;
+    Some(match first.status {
+        ReplayChannelStatus::NotEntitled { needs } => {
+            ReplayRefusal::NotEntitled(first.name.clone(), needs)
+        }
+        ReplayChannelStatus::Played { .. } | ReplayChannelStatus::NotTracked => {
+            ReplayRefusal::NotTracked(first.name.clone())
+        }
+    })
+}
+
 fn refuse(id: &Value, refusal: &ReplayRefusal, context: &mut SessionContext<'_>) {
     let (code, message, channel) = match refusal {
         ReplayRefusal::NotTracked(channel) => {
-            (Code::NotTracked, "there is no recording of it", Some(channel))
+            (Code::NotTracked, "this channel is not recorded", Some(channel))
         }
         ReplayRefusal::NotEntitled(channel, _) => {
             (Code::NotEntitled, "this channel needs an add-on", Some(channel))
@@ -274,7 +328,7 @@ fn refuse(id: &Value, refusal: &ReplayRefusal, context: &mut SessionContext<'_>)
         ReplayRefusal::NoReplay => (Code::NotTracked, "there is no such replay", None),
         ReplayRefusal::Limit(message) => (Code::Limit, &**message, None),
         ReplayRefusal::AmbiguousSeq => {
-            (Code::BadCommand, "a seq of several channels needs ch", None)
+            (Code::BadCommand, "`seq` needs `ch` with several channels", None)
         }
     };
     let mut refusal = Refusal::new(id, code, message);

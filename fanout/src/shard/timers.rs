@@ -1,7 +1,5 @@
 //! What a shard does at ticks: beats, usage reports, lag frames, pings and timeouts.
 
-use std::sync::atomic::Ordering;
-
 use metrics::counter;
 
 use super::{SLOW_TICK_US, Shard};
@@ -18,16 +16,12 @@ const LAG_EVERY_US: Micros = 1_000_000;
 impl Shard {
     pub(super) fn tick(&mut self, now: Micros) {
         let time_of_day = self.shared.host.time_of_day();
-        let stale_since = self.shared.stale_since.load(Ordering::Relaxed);
         let (from, to) = self.schedule.next_part(self.subscribers.slots(), now);
         for slot in from..to {
             self.check_timers(slot, now);
             if self.subscribers.get(slot).is_some_and(|subscriber| !subscriber.sink.is_closing()) {
                 self.subscribers.renew_permission(slot, time_of_day, now);
-                match stale_since {
-                    0 => self.subscribers.beat(slot, now),
-                    since => self.subscribers.stale(slot, since, now),
-                }
+                self.subscribers.beat(slot, now);
                 self.report_usage(slot, now);
             }
         }

@@ -1,6 +1,6 @@
 //! Rate limits of catch-ups: a token bucket for each key.
 //!
-//! Every response of the host is charged to the key of its connection. A key in debt is not refused: the
+//! Every response of the host is charged to the key of its connection, and so is what its replays read. A key in debt is not refused: the
 //! commands of its sockets wait until the debt is paid off, and other keys are not affected. Publications
 //! are never charged, and slow readers can always catch up.
 
@@ -67,6 +67,11 @@ impl TokenBuckets {
     /// Charges a response that cost this many bytes of work.
     pub(super) fn charge_response(&mut self, key: u64, work: usize, now: Micros) {
         self.charge(key, 1 + work / WORK_BYTES, now);
+    }
+
+    /// Charges work that no command asked for: a replay reads its recording.
+    pub(super) fn charge_work(&mut self, key: u64, work: usize, now: Micros) {
+        self.charge(key, work / WORK_BYTES, now);
     }
 
     /// Charges a long command for parsing it.

@@ -33,7 +33,7 @@ pub struct Subscriber<S> {
 impl<S> Subscriber<S> {
     /// Whether it can be written to directly.
     pub(super) fn keeps_up(&self) -> bool {
-        self.outbox.is_empty() && !self.session.is_behind()
+        self.outbox.allows_direct_writes() && !self.session.is_behind()
     }
 
     /// Queues what the socket did not accept of a batch's frames.

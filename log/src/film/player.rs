@@ -93,7 +93,7 @@ impl Player {
                 ReplayChannelStatus::NotTracked
             } else if !classes.cover(needs) {
                 refusal.get_or_insert_with(|| ReplayRefusal::NotEntitled(channel.clone(), needs));
-                ReplayChannelStatus::NotEntitled
+                ReplayChannelStatus::NotEntitled { needs }
             } else {
                 ReplayChannelStatus::Played { needs, position: None }
             };
