@@ -1,10 +1,11 @@
 //! Quotas, archive and signals after a run, against what clients counted and what the log has.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::atomic::Ordering,
-};
+#[cfg(test)]
+mod tests;
 
+use std::{collections::BTreeMap, sync::atomic::Ordering};
+
+use fanout::Micros;
 use rust_decimal::Decimal;
 use serde_json::Value;
 use sqlx::{Connection, Row, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -16,6 +17,7 @@ use crate::{
     },
     http::Response,
     hub::Place,
+    load::{Generator, PushCounters},
     rest::CallCounters,
 };
 
@@ -27,24 +29,29 @@ pub(crate) async fn check(
     calls: &CallCounters,
     report: &mut Report,
 ) {
-    check_calls(account, calls, report);
+    let account = account.filter(|response| response.status == 200);
+    check_calls(account.and_then(|it| serde_json::from_str(&it.body).ok()), calls, report);
+    let options = SqliteConnectOptions::new().filename(place.database());
+    let mut database = SqliteConnection::connect_with(&options).await.expect("it opens");
+    check_database(&mut database, log, report).await;
+    database.close().await.expect("it closes");
+}
+
+async fn check_database(database: &mut SqliteConnection, log: &LogContent, report: &mut Report) {
+    check_ticks(database, report).await;
+    let archived = archived_prices(database, report).await;
     if log.was_damaged() {
         // The archive has what the log has lost.
         return;
     }
-    let options = SqliteConnectOptions::new().filename(place.database());
-    let mut database = SqliteConnection::connect_with(&options).await.expect("it opens");
-    check_ticks(&mut database, report).await;
-    check_prices(&mut database, log, report).await;
-    check_signals(&mut database, log, report).await;
-    database.close().await.expect("it closes");
+    check_tick_prices(database, log, report).await;
+    check_prices(&archived, log, report);
+    check_signals(database, log, report).await;
 }
 
 /// Each call that was responded to is counted, and none that was not made.
-fn check_calls(account: Option<Response>, calls: &CallCounters, report: &mut Report) {
-    let account = account.filter(|response| response.status == 200);
-    let account: Value =
-        account.map_or(Value::Null, |it| serde_json::from_str(&it.body).unwrap_or_default());
+fn check_calls(account: Option<Value>, calls: &CallCounters, report: &mut Report) {
+    let account = account.unwrap_or_default();
     let Some(counted) = account["usage"]["total"]["calls"].as_u64() else {
         return report.add(Rule::Accounts, "usage", format_args!("no usage in {account}"));
     };
@@ -77,8 +84,11 @@ async fn check_ticks(database: &mut SqliteConnection, report: &mut Report) {
     }
 }
 
-/// The prices of open books are those of the documents.
-async fn check_prices(database: &mut SqliteConnection, log: &LogContent, report: &mut Report) {
+/// The last price of each selection. None has two rows.
+async fn archived_prices(
+    database: &mut SqliteConnection,
+    report: &mut Report,
+) -> BTreeMap<PriceKey, Option<Decimal>> {
     let rows = "SELECT match_id, bookmaker, market, line, outcome, price FROM archive_odds";
     let rows = sqlx::query(rows).fetch_all(&mut *database).await.expect("it is read");
     let mut archived = BTreeMap::new();
@@ -91,6 +101,15 @@ async fn check_prices(database: &mut SqliteConnection, log: &LogContent, report:
             report.add(Rule::Accounts, "archive", format_args!("two rows of {key:?}"));
         }
     }
+    archived
+}
+
+/// The prices of open books are those of the documents.
+fn check_prices(
+    archived: &BTreeMap<PriceKey, Option<Decimal>>,
+    log: &LogContent,
+    report: &mut Report,
+) {
     let mut compared = 0;
     for (channel, numbering) in log.current().filter(|(_, numbering)| numbering.is_open()) {
         let parts: Vec<&str> = channel.split('/').collect();
@@ -132,12 +151,180 @@ fn decimal(text: &str) -> Option<Decimal> {
     text.parse::<Decimal>().ok().map(|number| number.normalize())
 }
 
-/// Each signal that was published is archived once. Signals are told apart by kind, match and begin, and
+/// The key of a price: match, bookmaker, kind of market, line, outcome.
+type PriceKey = (i64, String, String, Option<Decimal>, String);
+
+/// Each archived tick is the log's price at its time, and each price that stood long enough has a tick.
+async fn check_tick_prices(database: &mut SqliteConnection, log: &LogContent, report: &mut Report) {
+    let rows = "SELECT match_id, bookmaker, market, line, outcome, at_us, archive_ticks.price \
+                FROM archive_ticks JOIN archive_odds ON archive_odds.id = odds";
+    let rows = sqlx::query(rows).fetch_all(&mut *database).await.expect("it is read");
+    let mut ticks: BTreeMap<PriceKey, Vec<(Micros, Option<Decimal>)>> = BTreeMap::new();
+    for row in rows {
+        let line: Option<String> = row.get(3);
+        let line = line.and_then(|line| decimal(&line));
+        let price: Option<String> = row.get(6);
+        let key = (row.get(0), row.get(1), row.get(2), line, row.get(4));
+        ticks.entry(key).or_default().push((row.get(5), price.and_then(|it| decimal(&it))));
+    }
+    ticks.values_mut().for_each(|of_one| of_one.sort());
+    let logged = logged_prices(log);
+    let (mut compared, mut wrong, mut holes) = (0, Vec::new(), Vec::new());
+    for (key, prices) in &logged {
+        let archived = ticks.get(key).map_or(&[][..], Vec::as_slice);
+        for (at, price) in archived.iter().filter(|(_, price)| price.is_some()) {
+            compared += 1;
+            // The document has the price of an update with the same time, or of a later one.
+            if !prices
+                .iter()
+                .any(|(since, of)| of == price && (since - at).abs() < TICK_DISTANCE_US)
+            {
+                wrong.push(format!("{key:?}: {price:?} at {at}"));
+            }
+        }
+        for pair in prices.windows(2) {
+            let [(since, price), (until, _)] = pair else { continue };
+            let is_long = until - since > LONG_US;
+            let has_tick = archived.iter().any(|(_, of)| of == price);
+            if is_long && price.is_some() && !has_tick {
+                holes.push(format!("{key:?}: {price:?} from {since} to {until}"));
+            }
+        }
+    }
+    for (what, found) in [("not in the log", wrong), ("not archived", holes)] {
+        if let Some(first) = found.first() {
+            let what = format_args!("{} ticks are {what}, such as {first}", found.len());
+            report.add(Rule::Accounts, "archive", what);
+        }
+    }
+    if compared == 0 {
+        report.add(Rule::Accounts, "archive", "no tick to compare");
+    }
+}
+
+/// A tick has the time of the source or of its receipt, and the update one of the writer.
+const TICK_DISTANCE_US: Micros = 10_000_000;
+
+/// Longer than the interval of the exports and a restart.
+const LONG_US: Micros = 10_000_000;
+
+/// The prices of the log's documents, each from when on it stood.
+fn logged_prices(log: &LogContent) -> BTreeMap<PriceKey, Vec<(Micros, Option<Decimal>)>> {
+    let mut logged: BTreeMap<PriceKey, Vec<(Micros, Option<Decimal>)>> = BTreeMap::new();
+    for (channel, numbering) in log.all() {
+        let parts: Vec<&str> = channel.split('/').collect();
+        let ["football" | "tennis", id, "odds", book] = parts[..] else { continue };
+        let id: i64 = id.parse().expect("a number");
+        numbering.each_document(|at, document, patch| {
+            // Only the markets that the update touches.
+            let markets = patch["markets"].as_object().into_iter().flatten();
+            for (name, _) in markets {
+                let market = &document["markets"][name];
+                let line = market["line"].as_str().and_then(decimal);
+                let Some(kind) = market["kind"].as_str() else { continue };
+                for selection in
+                    market["selections"].as_object().into_iter().flat_map(|all| all.values())
+                {
+                    let Some(outcome) = selection["outcome"].as_str() else { continue };
+                    let price = selection["price"].as_str().and_then(decimal);
+                    let key = (id, book.to_owned(), kind.to_owned(), line, outcome.to_owned());
+                    let of_one = logged.entry(key).or_default();
+                    if of_one.last().is_none_or(|(_, last)| *last != price) {
+                        of_one.push((at, price));
+                    }
+                }
+            }
+        });
+    }
+    logged
+}
+
+/// What sources were told is right, and the documents have what they sent last.
+pub(crate) fn check_pushes(
+    generators: &[Generator],
+    log: &LogContent,
+    counters: &PushCounters,
+    report: &mut Report,
+) {
+    for problem in counters.problems() {
+        report.add(Rule::Push, "source", problem);
+    }
+    if log.was_damaged() {
+        return;
+    }
+    let refused = counters.refused.load(Ordering::Relaxed);
+    if refused > 0 {
+        report.add(Rule::Push, "sources", format_args!("{refused} lines were refused"));
+    }
+    let mut documents = BTreeMap::new();
+    for (name, numbering) in log.current().filter(|(_, numbering)| numbering.is_open()) {
+        let document = numbering.document();
+        for side in ["home", "p1"] {
+            if let Some(home) = document[side]["name"].as_str() {
+                documents.insert(home.to_owned(), (name, document));
+            }
+        }
+    }
+    let books: BTreeMap<&str, &Value> =
+        log.current().map(|(name, numbering)| (name, numbering.document())).collect();
+    let mut compared = 0;
+    for of_match in generators.iter().flat_map(Generator::matches) {
+        let home = of_match.home();
+        let Some((channel, document)) = documents.get(&home) else {
+            // Its announcement may not have been sent.
+            continue;
+        };
+        for (field, value) in of_match.values() {
+            compared += 1;
+            let of_log = document.pointer(field);
+            if of_log != Some(&value) {
+                let what = format_args!("{channel}: {field} is {of_log:?}, and {value} was sent");
+                report.add(Rule::Push, &home, what);
+            }
+        }
+        for (book, kind, outcome, price) in of_match.last_prices() {
+            compared += 1;
+            let markets = books.get(&*format!("{channel}/odds/{book}")).map(|it| &it["markets"]);
+            let market = markets.and_then(Value::as_object).into_iter().flat_map(|it| it.values());
+            let selections = market.filter(|market| market["kind"] == kind).flat_map(|market| {
+                market["selections"].as_object().into_iter().flat_map(|it| it.values())
+            });
+            let of_log = selections
+                .filter(|it| it["outcome"] == outcome)
+                .find_map(|selection| selection["price"].as_str().and_then(decimal));
+            if of_log != decimal(&price) {
+                let what = format_args!(
+                    "{channel}: {book} {kind} {outcome} is {of_log:?}, and {price} was sent"
+                );
+                report.add(Rule::Push, &home, what);
+            }
+        }
+    }
+    if compared < 50 {
+        let what = format_args!("only {compared} last values could be compared");
+        report.add(Rule::Coverage, "sources", what);
+    }
+}
+
+/// A signal: its kind, its match, when it began and when it ended.
+type SignalKey = (String, i64, i64, Option<i64>);
+
+/// Each signal that was published is archived once, with its end. Signals are told apart by these, and
 /// counted: those of several outcomes can begin together.
 async fn check_signals(database: &mut SqliteConnection, log: &LogContent, report: &mut Report) {
-    let mut seen = BTreeSet::new();
-    let mut balance: BTreeMap<(String, i64, i64), i64> = BTreeMap::new();
-    for event in log.events("signals").filter(|event| event["kind"] == "signal") {
+    let mut published: BTreeMap<String, SignalKey> = BTreeMap::new();
+    for event in log.events("signals") {
+        if event["kind"] == "signal_end" {
+            let of = event["of"].as_str().unwrap_or_default();
+            match published.get_mut(of) {
+                Some(signal) => signal.3 = event["at"].as_i64(),
+                None => {
+                    let what = format_args!("the end of a signal that never began: {event}");
+                    report.add(Rule::Accounts, "signals", what);
+                }
+            }
+            continue;
+        }
         let signal = &event["signal"];
         let (Some(kind), Some(of), Some(began)) =
             (signal["kind"].as_str(), signal["match"].as_i64(), signal["began"].as_i64())
@@ -149,14 +336,17 @@ async fn check_signals(database: &mut SqliteConnection, log: &LogContent, report
             );
             continue;
         };
-        if seen.insert(event["id"].to_string()) {
-            *balance.entry((kind.to_owned(), of, began)).or_default() += 1;
-        }
+        let id = event["id"].as_str().unwrap_or_default();
+        published.insert(id.to_owned(), (kind.to_owned(), of, began, None));
     }
-    let rows = "SELECT kind, match_id, began_us FROM archive_signals";
+    let mut balance: BTreeMap<SignalKey, i64> = BTreeMap::new();
+    for key in published.values() {
+        *balance.entry(key.clone()).or_default() += 1;
+    }
+    let rows = "SELECT kind, match_id, began_us, ended_us FROM archive_signals";
     let rows = sqlx::query(rows).fetch_all(database).await.expect("it is read");
     for row in &rows {
-        *balance.entry((row.get(0), row.get(1), row.get(2))).or_default() -= 1;
+        *balance.entry((row.get(0), row.get(1), row.get(2), row.get(3))).or_default() -= 1;
     }
     let of = |sign: i64| -> Vec<_> {
         balance.iter().filter(|(_, count)| count.signum() == sign).map(|(key, _)| key).collect()
@@ -165,12 +355,15 @@ async fn check_signals(database: &mut SqliteConnection, log: &LogContent, report
     if !missing.is_empty() || !extra.is_empty() {
         report.add(Rule::Accounts, "signals", format_args!(
             "{} were published and {} archived; {} are not archived, such as {:?}, and {} not published, such as {:?}",
-            seen.len(),
+            published.len(),
             rows.len(),
             missing.len(),
             missing.first(),
             extra.len(),
             extra.first()
         ));
+    }
+    if published.is_empty() {
+        report.add(Rule::Coverage, "signals", "none was published");
     }
 }

@@ -1,16 +1,16 @@
 //! Clients of the sockets: they follow channels, are cut off, come back, and continue.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use fanout::Pattern;
+use fanout::{ChannelId, Pattern};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::{
@@ -25,7 +25,7 @@ use tokio_tungstenite::{
 
 use crate::{
     checker::stream::UpdateHead,
-    history::{Dialect, Entry, History, Interner},
+    history::{Closing, Dialect, Entry, History, Interner},
     hub::Place,
     rng::Rng,
 };
@@ -37,8 +37,6 @@ pub(crate) struct Shared {
     pub(crate) interner: Interner,
     /// The names of all channels, as of a moment ago.
     pub(crate) channels: Mutex<Vec<String>>,
-    /// Nobody is slow or disconnects any more.
-    pub(crate) settling: AtomicBool,
     pub(crate) frames: AtomicU64,
     pub(crate) connections: AtomicU64,
 }
@@ -50,12 +48,20 @@ impl Shared {
 }
 
 /// The phases of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Phase {
     Running,
-    /// Clients end, and say whether they are connected.
-    Over,
+    /// No client is slow or disconnects any more.
+    Quiet,
+    /// No source pushes any more: clients end when they have reached these positions.
+    Settling(Arc<Heads>),
 }
+
+/// The last epoch and sequence of each channel.
+pub(crate) type Heads = BTreeMap<String, (String, u64)>;
+
+/// How long a client may take to reach the last positions. Then the check reports what it lacks.
+const SETTLING_MAX: Duration = Duration::from_secs(60);
 
 /// How a client behaves.
 #[derive(Debug, Clone)]
@@ -74,11 +80,15 @@ pub(crate) struct Behaviour {
 }
 
 const RATES: [u64; 7] = [0, 100, 250, 500, 1000, 2000, 5000];
+const ON_SLOW: [&str; 3] = ["merge", "resync", "close"];
 
 impl Behaviour {
-    /// The behaviour of a client, by its number: all combinations occur.
+    /// The behaviour of a client, by its number. Within 280 clients every rate occurs with every pattern and
+    /// every `on_slow`.
     pub(crate) fn new(seed: u64, number: u64, key: &str) -> Self {
-        let patterns: &[&str] = match number % 20 {
+        let (group, place) = (number / 20, number % 20);
+        let choose = |number: u64, count: usize| usize::try_from(number).expect("small") % count;
+        let patterns: &[&str] = match place {
             0 | 1 => &["football/*", "football"],
             2 => &["tennis/*", "*"],
             3 | 4 => &["*/*/odds"],
@@ -90,7 +100,7 @@ impl Behaviour {
             10 => &["*", "*/*"],
             _ => &[],
         };
-        let live = match number % 20 {
+        let live = match place {
             18 => Some("/live/football/"),
             19 => Some("/ws/live/"),
             _ => None,
@@ -100,10 +110,10 @@ impl Behaviour {
             seed,
             key: key.to_owned(),
             patterns: patterns.into(),
-            every_ms: RATES[usize::try_from(number / 20 + number).expect("small") % RATES.len()],
-            on_slow: ["merge", "resync", "close"][usize::try_from(number / 20).expect("small") % 3],
+            every_ms: RATES[choose(group + place, RATES.len())],
+            on_slow: ON_SLOW[choose(group + place / 7, ON_SLOW.len())],
             is_slow: number % 11 == 3,
-            disconnects: number % 4 == 1,
+            disconnects: (group + place) % 4 == 1,
             live,
         }
     }
@@ -127,8 +137,9 @@ impl Behaviour {
 
 /// Why a client is no longer connected.
 enum End {
-    Lost,
-    Over,
+    /// With the code of the hub's close frame, if there was one.
+    Lost(Option<u16>),
+    Settled,
 }
 
 type Socket = WebSocketStream<TcpStream>;
@@ -142,6 +153,10 @@ struct Client {
     positions: BTreeMap<String, (String, u64)>,
     /// The channels or matches that it follows by name.
     names: Vec<String>,
+    /// Channels of which something was received on this connection.
+    confirmed: BTreeSet<String>,
+    /// Channels in which it has not reached the last position. `None` while there is none.
+    pending: Option<BTreeSet<String>>,
 }
 
 /// Runs a client until the run is over.
@@ -155,17 +170,35 @@ pub(crate) async fn run(
         Dialect::Live => behaviour.is_slow,
         Dialect::Stream | Dialect::Rest | Dialect::Mcp => behaviour.on_slow == "resync",
     };
-    let history = History { client: behaviour.describe(), dialect, may_skip, entries: Vec::new() };
+    let mut history = History::new(behaviour.describe(), dialect);
+    history.may_skip = may_skip;
+    history.may_be_closed =
+        behaviour.is_slow || (behaviour.live.is_none() && behaviour.on_slow == "close");
     let rng = Rng::new(behaviour.seed, behaviour.number);
-    let mut client =
-        Client { shared, behaviour, rng, history, positions: BTreeMap::new(), names: Vec::new() };
+    let mut client = Client {
+        shared,
+        behaviour,
+        rng,
+        history,
+        positions: BTreeMap::new(),
+        names: Vec::new(),
+        confirmed: BTreeSet::new(),
+        pending: None,
+    };
     let mut delay = Duration::from_millis(20);
-    while *phase.borrow() == Phase::Running {
+    let mut settling_since = None;
+    loop {
+        if matches!(*phase.borrow(), Phase::Settling(_)) {
+            let since = *settling_since.get_or_insert_with(Instant::now);
+            if since.elapsed() > SETTLING_MAX {
+                return client.history;
+            }
+        }
         if client.behaviour.patterns.is_empty() && !client.shared.knows_channels() {
             sleep(Duration::from_millis(100)).await;
             continue;
         }
-        let Some(mut socket) = client.connect().await else {
+        let Some((mut socket, start)) = client.connect().await else {
             // Nobody listens. In a hurry, so that the hub has something to do as soon as it starts.
             tokio::select! {
                 () = sleep(delay + client.rng.millis(0, 20)) => {}
@@ -176,15 +209,20 @@ pub(crate) async fn run(
         };
         delay = Duration::from_millis(20);
         match client.follow(&mut socket, &mut phase).await {
-            End::Lost => client.history.entries.push(Entry::Closed),
-            End::Over => client.history.entries.push(Entry::Settled),
+            End::Lost(code) => {
+                client.history.entries.push(Entry::Closed(Closing { code, start }));
+            }
+            End::Settled => {
+                client.history.entries.push(Entry::Settled);
+                return client.history;
+            }
         }
     }
-    client.history
 }
 
 impl Client {
-    async fn connect(&mut self) -> Option<Socket> {
+    /// The socket, and the number of the start of the hub at its other end.
+    async fn connect(&mut self) -> Option<(Socket, usize)> {
         let start = self.shared.place.start_number();
         let path = self.behaviour.live.unwrap_or("/stream/v1");
         let url = format!("ws://{}{path}?token={}", self.shared.place.address, self.behaviour.key);
@@ -205,12 +243,14 @@ impl Client {
         }
         self.history.entries.push(Entry::Connected);
         self.shared.connections.fetch_add(1, Ordering::Relaxed);
-        Some(socket)
+        Some((socket, start))
     }
 
     async fn follow(&mut self, socket: &mut Socket, phase: &mut watch::Receiver<Phase>) -> End {
+        self.pending = None;
+        self.confirmed.clear();
         if self.subscribe_all(socket).await.is_none() {
-            return End::Lost;
+            return End::Lost(None);
         }
         let begun = Instant::now();
         let end = if self.behaviour.disconnects {
@@ -218,9 +258,23 @@ impl Client {
         } else {
             begun + Duration::from_secs(3600)
         };
-        let mut next_set = begun + self.rng.millis(500, 20_000);
+        // Some change the rate while their channels are catching up.
+        let first_set_max = if self.rng.once_in(2) { 300 } else { 10_000 };
+        let mut next_set = begun + self.rng.millis(0, first_set_max);
+        let mut give_up = begun + Duration::from_secs(3600);
         loop {
-            let settling = self.shared.settling.load(Ordering::Relaxed);
+            let current = phase.borrow_and_update().clone();
+            let settling = !matches!(current, Phase::Running);
+            if let Phase::Settling(heads) = &current {
+                if self.pending.is_none() {
+                    self.pending = Some(self.pending_channels(heads));
+                    give_up = Instant::now() + SETTLING_MAX;
+                }
+                self.remove_reached(heads);
+                if self.pending.as_ref().is_some_and(BTreeSet::is_empty) {
+                    return End::Settled;
+                }
+            }
             if self.behaviour.is_slow && !settling {
                 let pause = if self.rng.once_in(200) { 1_500 } else { 3 };
                 sleep(self.rng.millis(0, pause)).await;
@@ -228,24 +282,63 @@ impl Client {
             tokio::select! {
                 message = socket.next() => match message {
                     Some(Ok(Message::Text(text))) => {
-                        if self.receive(text.as_str(), socket).await.is_none() {
-                            return End::Lost;
+                        if self.receive(text.as_str(), socket, settling).await.is_none() {
+                            return End::Lost(None);
                         }
                     }
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Lost,
+                    Some(Ok(Message::Close(frame))) => {
+                        return End::Lost(frame.map(|frame| frame.code.into()));
+                    }
+                    Some(Err(_)) | None => return End::Lost(None),
                     Some(Ok(_)) => {}
                 },
-                _ = phase.changed() => return End::Over,
+                Ok(()) = phase.changed() => {}
+                () = sleep_until(give_up) => {
+                    self.history.unreached.extend(self.pending.take().into_iter().flatten());
+                    return End::Settled;
+                }
                 // Without a close frame, as when a network fails.
-                () = sleep_until(end), if !settling => return End::Lost,
-                () = sleep_until(next_set), if !self.behaviour.patterns.is_empty() => {
+                () = sleep_until(end), if !settling => return End::Lost(None),
+                () = sleep_until(next_set), if !self.behaviour.patterns.is_empty() && !settling => {
                     next_set = Instant::now() + self.rng.millis(2_000, 20_000);
                     if self.set(socket).await.is_none() {
-                        return End::Lost;
+                        return End::Lost(None);
                     }
                 }
             }
         }
+    }
+
+    /// The channels that it follows, among those with a last position.
+    fn pending_channels(&self, heads: &Heads) -> BTreeSet<String> {
+        let patterns: Vec<Pattern> =
+            self.behaviour.patterns.iter().filter_map(|it| Pattern::parse(it)).collect();
+        let follows = |name: &str| match self.behaviour.live {
+            // Nobody follows the match if the epoch is another one: the last one is of the past.
+            Some(_) => name.strip_prefix('~').is_some_and(|name| {
+                let known = self.positions.get(name);
+                let head = &heads[&format!("~{name}")];
+                self.names.iter().any(|it| it == name)
+                    && known.is_some_and(|(epoch, _)| *epoch == head.0)
+            }),
+            None => {
+                let channel = ChannelId::new(name);
+                self.names.iter().any(|it| it == name)
+                    || patterns.iter().any(|pattern| pattern.matches(&channel))
+            }
+        };
+        heads.keys().filter(|name| follows(name)).cloned().collect()
+    }
+
+    /// Removes the channels that have ended or reached their last position.
+    fn remove_reached(&mut self, heads: &Heads) {
+        let (positions, confirmed) = (&self.positions, &self.confirmed);
+        let Some(pending) = &mut self.pending else { return };
+        pending.retain(|name| {
+            let (epoch, head) = &heads[name];
+            let known = positions.get(name.trim_start_matches('~'));
+            !confirmed.contains(name) || known.is_none_or(|(own, seq)| own != epoch || seq < head)
+        });
     }
 
     async fn subscribe_all(&mut self, socket: &mut Socket) -> Option<()> {
@@ -291,7 +384,7 @@ impl Client {
             let covered = self
                 .positions
                 .iter()
-                .filter(|(name, _)| pattern.matches(&fanout::ChannelId::new(name.as_str())));
+                .filter(|(name, _)| pattern.matches(&ChannelId::new(name.as_str())));
             let from: Value = covered.map(|(name, it)| (name.clone(), position(it))).collect();
             if from.as_object().is_some_and(|from| !from.is_empty()) {
                 command["from"] = from;
@@ -347,7 +440,7 @@ impl Client {
         socket.send(Message::text(text)).await.ok()
     }
 
-    async fn receive(&mut self, text: &str, socket: &mut Socket) -> Option<()> {
+    async fn receive(&mut self, text: &str, socket: &mut Socket, settling: bool) -> Option<()> {
         self.shared.frames.fetch_add(1, Ordering::Relaxed);
         self.history.entries.push(Entry::Received(self.shared.interner.intern(text)));
         if self.behaviour.live.is_some() {
@@ -358,6 +451,7 @@ impl Client {
             if let Some((_, seq)) = self.positions.get_mut(update.channel) {
                 *seq = update.seq.max(*seq);
             }
+            self.confirm(update.channel);
             return Some(());
         }
         let frame: Value = serde_json::from_str(text).expect("a frame is JSON");
@@ -367,20 +461,37 @@ impl Client {
                 let epoch = frame["epoch"].as_str().unwrap_or_default().to_owned();
                 let seq = frame["seq"].as_u64().unwrap_or_default();
                 self.positions.insert(channel.to_owned(), (epoch, seq));
+                self.confirm(channel);
             }
-            "unsubscribed" => return self.lost(channel, socket).await,
-            "error" if frame["code"] == "not_tracked" => return self.lost(channel, socket).await,
+            "subscribed" if frame["resumed"] == true => self.confirm(channel),
+            "beat" => {
+                let heads = frame["heads"].as_object().into_iter().flatten();
+                heads.for_each(|(channel, _)| self.confirm(channel));
+            }
+            "unsubscribed" => return self.lost(channel, socket, settling).await,
+            "error" if frame["code"] == "not_tracked" => {
+                return self.lost(channel, socket, settling).await;
+            }
             _ => {}
         }
         Some(())
     }
 
-    /// A channel is no longer there. Whoever follows names chooses another one.
-    async fn lost(&mut self, channel: &str, socket: &mut Socket) -> Option<()> {
+    fn confirm(&mut self, channel: &str) {
+        if !self.confirmed.contains(channel) {
+            self.confirmed.insert(channel.to_owned());
+        }
+    }
+
+    /// A channel is no longer there. A client of names chooses another one, unless the run is over.
+    async fn lost(&mut self, channel: &str, socket: &mut Socket, settling: bool) -> Option<()> {
         self.positions.remove(channel);
+        if let Some(pending) = &mut self.pending {
+            pending.remove(channel);
+        }
         let before = self.names.len();
         self.names.retain(|name| name != channel);
-        if self.names.len() < before {
+        if self.names.len() < before && !settling {
             for name in self.choose_names(before, |name| !name.starts_with("signals")) {
                 // It may be the one that has just ended.
                 if name != channel {
@@ -399,14 +510,21 @@ impl Client {
         else {
             return;
         };
+        self.confirm(&format!("~{name}"));
         match (kind, frame["epoch"].as_str(), frame["seq"].as_u64()) {
             ("unsubscribed", ..) => {
                 self.positions.remove(&name);
                 self.names.retain(|it| *it != name);
+                if let Some(pending) = &mut self.pending {
+                    pending.remove(&format!("~{name}"));
+                }
             }
             ("error", ..) if frame["code"] == "not_tracked" => {
                 self.positions.remove(&name);
                 self.names.retain(|it| *it != name);
+                if let Some(pending) = &mut self.pending {
+                    pending.remove(&format!("~{name}"));
+                }
             }
             // The frames since follow, and lead there.
             ("subscribed", ..) if frame["resumed"] == true => {}
@@ -416,5 +534,27 @@ impl Client {
             }
             _ => {}
         }
+    }
+}
+
+#[test]
+fn behaviours_are_combined() {
+    let all: Vec<Behaviour> = (0..287).map(|number| Behaviour::new(1, number, "key")).collect();
+    for every_ms in RATES {
+        for on_slow in ON_SLOW {
+            assert!(all.iter().any(|it| (it.every_ms, it.on_slow) == (every_ms, on_slow)));
+        }
+        for place in 0..20 {
+            let of_pattern = all.iter().filter(|it| it.number % 20 == place);
+            assert!(of_pattern.into_iter().any(|it| it.every_ms == every_ms), "{place}");
+        }
+    }
+    for live in [None, Some("/live/football/"), Some("/ws/live/")] {
+        for disconnects in [true, false] {
+            assert!(all.iter().any(|it| (it.live, it.disconnects) == (live, disconnects)));
+        }
+    }
+    for on_slow in ON_SLOW {
+        assert!(all.iter().any(|it| it.live.is_none() && it.is_slow && it.on_slow == on_slow));
     }
 }

@@ -1,8 +1,10 @@
-//! What happens to the hub: it is killed, stopped, its disk is full, its log is damaged.
+//! What happens to the hub: it is killed, stopped, its disk is full, its log is left as a crash of the
+//! machine or a damaged disk would leave it.
 
 use std::{
-    fmt,
-    fs::{self, OpenOptions},
+    collections::BTreeMap,
+    fmt::{self, Debug},
+    fs,
     io::Write,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -12,9 +14,10 @@ use std::{
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
+    damage::{Damage, UnfinishedWrite},
     hub::{Hub, Place},
     observer::{Observer, files},
-    rng::Rng,
+    rng::{Deck, Rng},
     run::Plan,
 };
 
@@ -27,38 +30,27 @@ enum Fault {
     KillAtRotation,
     /// Killed while a snapshot is written.
     KillAtSnapshot,
-    /// Killed before it was ready.
+    /// Killed, and the next one killed before it is ready.
     KillAtStart,
     /// Stopped in order.
     Stop,
+    /// Killed while it stops.
+    KillAtStop,
     /// Killed some time after its disk became full.
     KillAtFullDisk,
     /// The disk is full for a while. Then it is killed.
     KillAfterFullDisk,
 }
 
-/// How a log is damaged while the hub is down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Damage {
-    /// Its last bytes are missing.
-    Cut,
-    /// One byte is another one.
-    Byte,
-    /// The file that says where it ends is missing.
-    NoHead,
-}
-
-const FAULTS: [Fault; 12] = [
+/// Each at least once in a round.
+const FAULTS: [Fault; 9] = [
     Fault::Kill,
     Fault::Kill,
-    Fault::Kill,
-    Fault::Kill,
-    Fault::KillAtStart,
     Fault::KillAtStart,
     Fault::KillAtRotation,
     Fault::KillAtSnapshot,
-    Fault::KillAtSnapshot,
     Fault::Stop,
+    Fault::KillAtStop,
     Fault::KillAtFullDisk,
     Fault::KillAfterFullDisk,
 ];
@@ -72,12 +64,43 @@ pub(crate) struct FaultLog {
     pub(crate) kills: u64,
     pub(crate) stops: u64,
     pub(crate) damages: u64,
+    pub(crate) unfinished_writes: u64,
     pub(crate) full_disks: u64,
+    /// How often each kind happened.
+    kinds: BTreeMap<String, u64>,
     /// How long each start took until it was ready.
     pub(crate) ready: Vec<Duration>,
-    /// The hub ended by itself.
+    /// The numbers of the starts that were stopped in order.
+    pub(crate) stopped: Vec<usize>,
+    /// The hub ended by itself or failed, or a kind did not happen.
     pub(crate) failures: Vec<String>,
     steps: Vec<String>,
+}
+
+impl FaultLog {
+    fn count(&mut self, kind: impl Debug) {
+        *self.kinds.entry(format!("{kind:?}")).or_default() += 1;
+    }
+
+    fn note(&mut self, result: Result<(), String>) {
+        self.failures.extend(result.err());
+    }
+
+    /// The required kinds that did not happen.
+    fn missing(&self, plan: &Plan, has_disk: bool) -> Vec<String> {
+        let needs_disk =
+            |fault: &Fault| matches!(fault, Fault::KillAtFullDisk | Fault::KillAfterFullDisk);
+        let faults = FAULTS.iter().filter(|fault| has_disk || !needs_disk(fault));
+        let mut required: Vec<String> = faults.map(|it| format!("{it:?}")).collect();
+        if plan.damages {
+            required.extend(Damage::ALL.iter().map(|it| format!("{it:?}")));
+        } else {
+            required.extend(UnfinishedWrite::ALL.iter().map(|it| format!("{it:?}")));
+        }
+        required.retain(|kind| !self.kinds.contains_key(kind));
+        required.dedup();
+        required
+    }
 }
 
 impl fmt::Display for FaultLog {
@@ -86,7 +109,8 @@ impl fmt::Display for FaultLog {
     }
 }
 
-/// Ends and starts the hub until the time is over or it was killed often enough. Returns it running.
+/// Ends and starts the hub until the time is over and each kind of fault happened, or it was killed as often
+/// as the plan allows. Returns it running.
 pub(crate) async fn inject_faults<'a>(
     place: &'a Place,
     mut hub: Hub<'a>,
@@ -97,74 +121,139 @@ pub(crate) async fn inject_faults<'a>(
     plan: &Plan,
 ) -> (Hub<'a>, FaultLog) {
     let mut faults = FaultLog::default();
+    let mut deck = Deck::new(&FAULTS);
+    let mut damages = Deck::new(&Damage::ALL);
+    let mut writes = Deck::new(&UnfinishedWrite::ALL);
     let log = place.log_folder();
-    while Instant::now() < until && faults.kills < plan.kills_max {
-        let ending = *rng.pick(&FAULTS);
-        if hub.has_ended() {
-            faults.failures.push(format!("the hub ended by itself before {ending:?}"));
+    loop {
+        let missing = faults.missing(plan, disk.is_some());
+        if faults.kills >= plan.kills_max || (Instant::now() >= until && missing.is_empty()) {
+            faults.failures.extend(missing.iter().map(|kind| format!("{kind} did not happen")));
+            return (hub, faults);
         }
-        match ending {
-            Fault::Stop => {
-                sleep(rng.millis(100, 2_000)).await;
-                hub.stop().await;
-                faults.stops += 1;
-            }
-            Fault::KillAtStart => {
-                // Ends the one that is ready, then the one that is not.
-                sleep(rng.millis(100, 1_500)).await;
-                hub.kill();
-                observer.left(&log);
-                let short = place.start();
-                sleep(rng.millis(0, 600)).await;
-                short.kill();
-                faults.kills += 2;
-            }
-            _ => {
-                moment(ending, &log, disk, &mut rng).await;
-                hub.kill();
-                faults.kills += 1;
-            }
-        }
-        if matches!(ending, Fault::KillAtFullDisk | Fault::KillAfterFullDisk) {
-            faults.full_disks += u64::from(disk.is_some());
-        }
+        let fault = deck.deal(&mut rng);
+        let older_head = end(fault, place, hub, disk, observer, &mut rng, &mut faults).await;
         if let Some(disk) = disk {
             disk.free();
         }
-        faults.steps.push(format!("{ending:?}"));
-        observer.left(&log);
-        if plan.damages && rng.once_in(3) {
-            let damage = *rng.pick(&[Damage::Cut, Damage::Byte, Damage::NoHead]);
-            if let Some(what) = damage.apply(&log, &mut rng) {
-                observer.damaged(&log, &what);
+        faults.steps.push(format!("{fault:?}"));
+        faults.count(fault);
+        observer.copy_left(&log);
+        let is_damaged = plan.damages && !rng.once_in(4);
+        if is_damaged {
+            let dealt = damages.deal_usable(&mut rng, |damage, rng| damage.apply(&log, rng));
+            if let Some((damage, what)) = dealt {
+                observer.copy_damaged(&log, &what, damage.loses_records());
                 faults.damages += 1;
+                faults.count(damage);
+                faults.steps.push(what);
+                if rng.once_in(3) {
+                    // Killed while it repairs the log.
+                    let short = place.start();
+                    sleep(rng.millis(0, 600)).await;
+                    faults.note(short.kill().await);
+                    faults.kills += 1;
+                    faults.steps.push("killed at the start".to_owned());
+                    observer.copy_left(&log);
+                }
+            }
+        } else {
+            let dealt = writes
+                .deal_usable(&mut rng, |write, rng| write.apply(&log, older_head.as_deref(), rng));
+            if let Some((write, what)) = dealt {
+                observer.copy_damaged(&log, &what, false);
+                faults.unfinished_writes += 1;
+                faults.count(write);
                 faults.steps.push(what);
             }
         }
         hub = place.start();
         faults.ready.push(hub.until_ready().await);
     }
-    (hub, faults)
+}
+
+/// Ends the hub. Returns a head of its log from shortly before.
+async fn end(
+    fault: Fault,
+    place: &Place,
+    hub: Hub<'_>,
+    disk: Option<&Disk>,
+    observer: &mut Observer,
+    rng: &mut Rng,
+    faults: &mut FaultLog,
+) -> Option<Vec<u8>> {
+    let log = place.log_folder();
+    let start = place.start_number();
+    let head = || fs::read(log.join("head")).ok();
+    match fault {
+        Fault::Stop => {
+            sleep(rng.millis(100, 1_500)).await;
+            faults.note(hub.stop().await);
+            faults.stops += 1;
+            faults.stopped.push(start);
+            None
+        }
+        Fault::KillAtStop => {
+            sleep(rng.millis(100, 1_500)).await;
+            let killed = hub.stop_or_kill(rng.millis(0, 1_500)).await;
+            faults.stopped.push(start);
+            match killed {
+                Ok(true) => faults.kills += 1,
+                Ok(false) => faults.stops += 1,
+                Err(problem) => faults.failures.push(problem),
+            }
+            None
+        }
+        Fault::KillAtStart => {
+            // Ends the one that is ready, then the one that is not.
+            sleep(rng.millis(100, 1_500)).await;
+            faults.note(hub.kill().await);
+            observer.copy_left(&log);
+            let short = place.start();
+            sleep(rng.millis(0, 600)).await;
+            faults.note(short.kill().await);
+            faults.kills += 2;
+            None
+        }
+        Fault::Kill
+        | Fault::KillAtRotation
+        | Fault::KillAtSnapshot
+        | Fault::KillAtFullDisk
+        | Fault::KillAfterFullDisk => {
+            wait_for_moment(fault, &log, disk, rng).await;
+            let older_head = head();
+            if fault == Fault::Kill {
+                sleep(rng.millis(1, 30)).await;
+            }
+            faults.note(hub.kill().await);
+            faults.kills += 1;
+            if matches!(fault, Fault::KillAtFullDisk | Fault::KillAfterFullDisk) {
+                faults.full_disks += u64::from(disk.is_some());
+            }
+            older_head
+        }
+    }
 }
 
 /// Waits for the moment at which to kill.
-async fn moment(ending: Fault, log: &Path, disk: Option<&Disk>, rng: &mut Rng) {
-    let prefix = match ending {
+async fn wait_for_moment(fault: Fault, log: &Path, disk: Option<&Disk>, rng: &mut Rng) {
+    let prefix = match fault {
         Fault::KillAtRotation => "segment-",
-        Fault::KillAtSnapshot => "snapshot-",
+        // The name under which a snapshot is written, before it is renamed.
+        Fault::KillAtSnapshot => "snapshot.unfinished",
         Fault::KillAtFullDisk | Fault::KillAfterFullDisk => {
-            sleep(rng.millis(200, 1_500)).await;
+            sleep(rng.millis(200, 1_000)).await;
             if let Some(disk) = disk {
                 disk.fill();
                 sleep(rng.millis(50, 1_500)).await;
-                if ending == Fault::KillAfterFullDisk {
+                if fault == Fault::KillAfterFullDisk {
                     disk.free();
                     sleep(rng.millis(50, 1_500)).await;
                 }
             }
             return;
         }
-        Fault::Kill | Fault::KillAtStart | Fault::Stop => {
+        Fault::Kill | Fault::KillAtStart | Fault::Stop | Fault::KillAtStop => {
             sleep(rng.millis(100, 3_000)).await;
             return;
         }
@@ -184,34 +273,6 @@ async fn moment(ending: Fault, log: &Path, disk: Option<&Disk>, rng: &mut Rng) {
     sleep(rng.millis(0, 5)).await;
 }
 
-impl Damage {
-    /// Damages the newest file of records, or the head. Returns what was done.
-    fn apply(self, log: &Path, rng: &mut Rng) -> Option<String> {
-        let all = files(log);
-        if self == Self::NoHead {
-            fs::remove_file(log.join("head")).ok()?;
-            return Some("the head removed".to_owned());
-        }
-        let (name, path) = all.iter().rfind(|(name, _)| name.starts_with("segment-"))?;
-        let mut bytes = fs::read(path).ok()?;
-        let length = bytes.len() as u64;
-        // Past the header of the file.
-        if length < 1_000 {
-            return None;
-        }
-        if self == Self::Cut {
-            let cut = 1 + rng.below((length - 500).min(5_000));
-            let file = OpenOptions::new().write(true).open(path).ok()?;
-            file.set_len(length - cut).ok()?;
-            return Some(format!("{cut} bytes cut from {name}"));
-        }
-        let place = 200 + rng.below(length - 200);
-        bytes[usize::try_from(place).expect("small")] ^= 1 << rng.below(8);
-        fs::write(path, bytes).ok()?;
-        Some(format!("byte {place} of {length} changed in {name}"))
-    }
-}
-
 /// A small disk for the log. It is unmounted on drop.
 #[derive(Debug)]
 pub(crate) struct Disk {
@@ -219,19 +280,15 @@ pub(crate) struct Disk {
 }
 
 /// Enough for the records of a round.
-const DISK_SIZE: &str = "size=400m";
+const DISK_SIZE: &str = "size=800m";
 
 impl Disk {
-    /// `None`, with a message, if this process may not mount one.
-    #[expect(clippy::print_stdout, reason = "what is skipped is said")]
-    pub(crate) fn mount_or_skipped(folder: &Path) -> Option<Self> {
+    /// `None` if this process may not mount one.
+    pub(crate) fn mount(folder: &Path) -> Option<Self> {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", DISK_SIZE, "tmpfs"]).arg(folder).stderr(Stdio::null());
-        if mount.status().is_ok_and(|status| status.success()) {
-            return Some(Self { folder: folder.to_owned() });
-        }
-        println!("skipped: a full disk, as a file system cannot be mounted here");
-        None
+        let is_mounted = mount.status().is_ok_and(|status| status.success());
+        is_mounted.then(|| Self { folder: folder.to_owned() })
     }
 
     /// Fills it to the last byte.
@@ -258,5 +315,29 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         Command::new("umount").arg("--lazy").arg(&self.folder).status().ok();
+    }
+}
+
+/// The id of the boot of the machine, as this process and its children see it.
+pub(crate) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Another boot of the machine, for the processes of this mount namespace, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct OtherBoot;
+
+impl OtherBoot {
+    /// `None` if this process may not mount a file over the id.
+    pub(crate) fn begin(folder: &Path) -> Option<Self> {
+        let file = folder.join("boot_id");
+        fs::write(&file, "00000000-0000-4000-8000-000000000000\n").expect("a new file");
+        let mut mount = Command::new("mount");
+        mount.arg("--bind").arg(&file).arg(BOOT_ID).stderr(Stdio::null());
+        mount.status().is_ok_and(|status| status.success()).then_some(Self)
+    }
+}
+
+impl Drop for OtherBoot {
+    fn drop(&mut self) {
+        Command::new("umount").arg(BOOT_ID).status().ok();
     }
 }

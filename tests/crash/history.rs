@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use fanout::Micros;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use serde_json::Value;
 
@@ -39,12 +40,12 @@ pub(crate) enum Entry {
     Sent(Arc<str>),
     Received(Arc<str>),
     /// Disconnected by the hub or by the client.
-    Closed,
+    Closed(Closing),
     /// ImageRequest an image over HTTP.
     ImageRequest(Box<ImageRequest>),
     /// WaitCall for changes over MCP.
     WaitCall(Box<WaitCall>),
-    /// Nothing was published for a while, and the client had time to read everything.
+    /// No source pushes any more, and the client had time to read everything.
     Settled,
 }
 
@@ -56,6 +57,7 @@ pub(crate) struct ImageRequest {
     pub(crate) tag: Option<Arc<str>>,
     /// The sequence that the client waits for.
     pub(crate) at_least: Option<u64>,
+    pub(crate) sent_at: Micros,
     /// How long the response took.
     pub(crate) waited: Duration,
     pub(crate) status: u16,
@@ -69,7 +71,24 @@ pub(crate) struct WaitCall {
     pub(crate) match_id: u64,
     /// The positions of the answer before; `null` without one.
     pub(crate) since: Value,
-    pub(crate) answer: Value,
+    /// The error of the tool or of the request, if there is no answer.
+    pub(crate) answer: Result<Value, String>,
+}
+
+impl WaitCall {
+    /// The channel of the match.
+    pub(crate) fn channel(&self) -> String {
+        format!("football/{}", self.match_id)
+    }
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Closing {
+    /// The code of the hub's close frame, if there was one.
+    pub(crate) code: Option<u16>,
+    /// The number of the hub's start.
+    pub(crate) start: usize,
 }
 
 /// The protocol of a client.
@@ -92,5 +111,22 @@ pub(crate) struct History {
     pub(crate) dialect: Dialect,
     /// Whether it may be sent a `resync` because it is slow, and may miss frames that later ones supersede.
     pub(crate) may_skip: bool,
+    /// Whether the hub may close it because it is slow.
+    pub(crate) may_be_closed: bool,
     pub(crate) entries: Vec<Entry>,
+    /// Channels in which it had not reached the last position when it gave up.
+    pub(crate) unreached: Vec<String>,
+}
+
+impl History {
+    pub(crate) fn new(client: impl Into<String>, dialect: Dialect) -> Self {
+        Self {
+            client: client.into(),
+            dialect,
+            may_skip: false,
+            may_be_closed: false,
+            entries: Vec::new(),
+            unreached: Vec::new(),
+        }
+    }
 }

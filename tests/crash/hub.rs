@@ -4,15 +4,19 @@ use std::{
     fs::{self, File, OpenOptions},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{ExitStatus, Output, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use tokio::time::Instant;
+use tokio::{
+    process::{Child, Command},
+    time::{Instant, sleep, timeout},
+};
 
-use crate::http;
+use crate::{http, rng::Rng};
 
 /// How long a hub may take until it serves, or until it has stopped.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -29,7 +33,7 @@ pub(crate) struct Place {
 /// Small files and frequent snapshots, so that they are interrupted, and nothing that limits 300 clients.
 const SETTINGS: &[(&str, &str)] = &[
     ("DEMO_ENABLED", "false"),
-    ("LOG_SEGMENT_BYTES", "1000000"),
+    ("LOG_SEGMENT_BYTES", "250000"),
     ("LOG_SNAPSHOT_MS", "1000"),
     // All records of a run, for the checker.
     ("LOG_RECORDS_KEEP_MS", "86400000"),
@@ -54,12 +58,21 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 
 impl Place {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(rng: &mut Rng) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = free.local_addr().expect("an address").to_string();
+        // Below the ports of outgoing connections, of which one could take it while the hub is down.
+        let address = loop {
+            let address = format!("127.0.0.1:{}", 10_000 + rng.below(22_000));
+            if TcpListener::bind(&address).is_ok() {
+                break address;
+            }
+        };
         fs::create_dir(folder.path().join("log")).expect("a new folder");
         Self { folder, address, starts: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     pub(crate) fn log_folder(&self) -> PathBuf {
@@ -73,6 +86,12 @@ impl Place {
     /// All output of all starts.
     pub(crate) fn output(&self) -> String {
         fs::read_to_string(self.output_path()).unwrap_or_default()
+    }
+
+    fn last_output(&self) -> String {
+        let output = self.output();
+        let lines: Vec<&str> = output.lines().rev().take(30).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 
     fn output_path(&self) -> PathBuf {
@@ -100,6 +119,7 @@ impl Place {
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(errors)
+            .kill_on_drop(true)
             .spawn()
             .expect("the program starts");
         Hub { place: self, process, started: Instant::now() }
@@ -116,18 +136,30 @@ impl Place {
     }
 
     /// A key of a customer with every add-on.
-    pub(crate) fn customer_key(&self) -> String {
+    pub(crate) async fn customer_key(&self) -> String {
         let addons = ["websocket", "sports", "odds"].iter().flat_map(|addon| ["--addon", addon]);
-        self.command(&[&["key", "create"], &*addons.collect::<Vec<_>>()].concat())
+        self.run(&[&["key", "create"], &*addons.collect::<Vec<_>>()].concat()).await
     }
 
     /// A key of a source.
-    pub(crate) fn feed_key(&self, source: &str) -> String {
-        self.command(&["feeds", "key", "create", source])
+    pub(crate) async fn feed_key(&self, source: &str) -> String {
+        self.run(&["feeds", "key", "create", source]).await
     }
 
-    fn command(&self, words: &[&str]) -> String {
-        let output = self.program().args(words).arg("--db").arg(self.database()).output();
+    /// Reads the log of a hub that is stopped with the program's own command.
+    pub(crate) async fn verify_log(&self) -> Result<(), String> {
+        let mut command = self.program();
+        command.args(["log", "verify"]).env("MATCHWIRE_LOG_FOLDER", self.log_folder());
+        let Output { status, stdout, stderr } = command.output().await.expect("the command runs");
+        if status.success() {
+            return Ok(());
+        }
+        let [stdout, stderr] = [stdout, stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+        Err(format!("log verify: {status}: {stdout}{stderr}"))
+    }
+
+    async fn run(&self, words: &[&str]) -> String {
+        let output = self.program().args(words).arg("--db").arg(self.database()).output().await;
         let Output { status, stdout, stderr } = output.expect("the command runs");
         assert!(status.success(), "{words:?}: {}", String::from_utf8_lossy(&stderr));
         String::from_utf8(stdout).expect("an answer is text").trim().to_owned()
@@ -145,51 +177,83 @@ pub(crate) struct Hub<'a> {
 impl Hub<'_> {
     /// Waits until it serves, and returns how long that took.
     pub(crate) async fn until_ready(&mut self) -> Duration {
-        loop {
-            let ready = http::get(&self.place.address, "/readyz", &[]).await;
-            if ready.is_ok_and(|response| response.status == 200) {
-                return self.started.elapsed();
+        let address = &self.place.address;
+        let ready = async {
+            loop {
+                let ready = http::get(address, "/readyz", &[]).await;
+                if ready.is_ok_and(|response| response.status == 200) {
+                    break;
+                }
+                sleep(Duration::from_millis(10)).await;
             }
-            let ended = self.process.try_wait().expect("its state is known");
-            assert!(ended.is_none(), "the hub ended ({ended:?}): {}", self.last_output());
-            let late = self.started.elapsed() > TIMEOUT;
-            assert!(!late, "the hub does not get ready: {}", self.last_output());
-            tokio::time::sleep(Duration::from_millis(5)).await;
+        };
+        tokio::select! {
+            () = ready => self.started.elapsed(),
+            ended = self.process.wait() => {
+                panic!("the hub ended ({ended:?}): {}", self.place.last_output())
+            }
+            () = sleep(TIMEOUT) => {
+                panic!("the hub does not get ready: {}", self.place.last_output())
+            }
         }
-    }
-
-    fn last_output(&self) -> String {
-        let output = self.place.output();
-        let lines: Vec<&str> = output.lines().rev().take(30).collect();
-        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 
     /// Kills it, as a crash would.
-    pub(crate) fn kill(mut self) {
-        self.process.kill().expect("it is killed");
-        self.process.wait().expect("it has ended");
+    ///
+    /// # Errors
+    ///
+    /// If it had ended by itself.
+    pub(crate) async fn kill(mut self) -> Result<(), String> {
+        if let Some(status) = self.process.try_wait().expect("its state is known") {
+            return Err(format!("the hub ended by itself, {status}: {}", self.place.last_output()));
+        }
+        self.process.kill().await.expect("it is killed");
+        Ok(())
     }
 
     /// Stops it in order.
-    pub(crate) async fn stop(mut self) {
-        let pid = self.process.id().to_string();
-        Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs");
-        let begun = Instant::now();
-        while self.process.try_wait().expect("its state is known").is_none() {
-            assert!(begun.elapsed() < TIMEOUT, "the hub does not stop: {}", self.last_output());
-            tokio::time::sleep(Duration::from_millis(5)).await;
+    ///
+    /// # Errors
+    ///
+    /// If it had ended by itself, does not stop, or fails.
+    pub(crate) async fn stop(mut self) -> Result<(), String> {
+        self.terminate()?;
+        match timeout(TIMEOUT, self.process.wait()).await {
+            Ok(status) => self.check_exit(status.expect("its state is known")),
+            Err(_) => Err(format!("the hub does not stop: {}", self.place.last_output())),
         }
     }
 
-    /// Whether it has ended by itself.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.process.try_wait().expect("its state is known").is_some()
+    /// Stops it in order, and kills it if it has not stopped by then. Returns whether it was killed.
+    ///
+    /// # Errors
+    ///
+    /// If it had ended by itself, or fails.
+    pub(crate) async fn stop_or_kill(mut self, after: Duration) -> Result<bool, String> {
+        self.terminate()?;
+        match timeout(after, self.process.wait()).await {
+            Ok(status) => self.check_exit(status.expect("its state is known")).map(|()| false),
+            Err(_) => {
+                self.process.kill().await.expect("it is killed");
+                Ok(true)
+            }
+        }
     }
-}
 
-impl Drop for Hub<'_> {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
+    fn terminate(&mut self) -> Result<(), String> {
+        if let Some(status) = self.process.try_wait().expect("its state is known") {
+            return Err(format!("the hub ended by itself, {status}: {}", self.place.last_output()));
+        }
+        let pid = self.process.id().expect("it runs");
+        let pid = Pid::from_raw(pid.cast_signed()).expect("an id of a process");
+        kill_process(pid, Signal::TERM).expect("it gets a signal");
+        Ok(())
+    }
+
+    fn check_exit(&self, status: ExitStatus) -> Result<(), String> {
+        if status.success() {
+            return Ok(());
+        }
+        Err(format!("the hub stopped with {status}: {}", self.place.last_output()))
     }
 }

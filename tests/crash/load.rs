@@ -3,9 +3,10 @@
 //! Facts are absolute. What was not acknowledged when the hub was killed is pushed again, unchanged.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
+    fmt,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -14,13 +15,16 @@ use std::{
 use base::clock::now;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tokio_tungstenite::{
     connect_async,
-    tungstenite::{Message, client::IntoClientRequest},
+    tungstenite::{Error, Message, client::IntoClientRequest},
 };
 
-use crate::{http, rng::Rng};
+use crate::{
+    http::{self, Failure},
+    rng::Rng,
+};
 
 /// Bookmakers of each match.
 pub(crate) const BOOKMAKERS: [&str; 5] = ["alpha", "bravo", "charlie", "delta", "echo"];
@@ -31,39 +35,72 @@ const WINDOW: usize = 32;
 /// The pause between two messages is a multiple of this.
 const TICK: Duration = Duration::from_millis(10);
 
+/// How long a message may wait for its response. A hub that is down is started again sooner.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
 /// What sources have done.
 #[derive(Debug, Default)]
 pub(crate) struct PushCounters {
     pub(crate) messages: AtomicU64,
     pub(crate) lines: AtomicU64,
     pub(crate) duplicates: AtomicU64,
-    /// Lines that were refused: the hub has forgotten their match.
     pub(crate) refused: AtomicU64,
+    /// Refused lines of matches that had ended when they were sent again: the hub has evicted the match.
+    pub(crate) refused_after_end: AtomicU64,
     pub(crate) stops: AtomicBool,
+    problems: Mutex<Vec<String>>,
 }
 
-/// A source that pushes over a WebSocket, until it is told to stop and all is acknowledged.
+impl PushCounters {
+    /// Reports a response that no hub may give.
+    fn problem(&self, problem: impl fmt::Display) {
+        self.problems.lock().expect("no panic").push(problem.to_string());
+    }
+
+    /// What was wrong with responses.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        self.problems.lock().expect("no panic").clone()
+    }
+
+    fn stops(&self) -> bool {
+        self.stops.load(Ordering::Relaxed)
+    }
+}
+
+/// A source that pushes over a WebSocket, until it is told to stop and all is acknowledged. Returns its
+/// matches as they are then.
 pub(crate) async fn push_over_socket(
     address: String,
     source: &'static str,
     key: String,
     mut generator: Generator,
     per_second: u64,
-    pushed: Arc<PushCounters>,
-) {
+    counters: Arc<PushCounters>,
+) -> Generator {
     let mut waiting: VecDeque<PushMessage> = VecDeque::new();
+    let mut last_response = Instant::now();
     loop {
-        if pushed.stops.load(Ordering::Relaxed) && waiting.is_empty() {
-            return;
+        if counters.stops() && waiting.is_empty() {
+            return generator;
+        }
+        if last_response.elapsed() > TIMEOUT {
+            counters.problem(format_args!("{source}: no response for {TIMEOUT:?}"));
+            return generator;
         }
         let url = format!("ws://{address}/ingest/v1/{source}?token={key}");
         let request = url.into_client_request().expect("a URL");
-        let Ok(Ok((mut socket, _))) =
-            timeout(Duration::from_secs(10), connect_async(request)).await
-        else {
-            sleep(Duration::from_millis(20)).await;
-            continue;
+        let mut socket = match timeout(Duration::from_secs(10), connect_async(request)).await {
+            Ok(Ok((socket, _))) => socket,
+            Ok(Err(Error::Http(response))) if response.status() != 503 => {
+                counters.problem(format_args!("{source}: {} to its socket", response.status()));
+                return generator;
+            }
+            Ok(Err(_)) | Err(_) => {
+                sleep(Duration::from_millis(20)).await;
+                continue;
+            }
         };
+        waiting.iter_mut().for_each(|message| message.is_repeated = true);
         let mut unsent: VecDeque<String> = waiting.iter().map(|it| it.text.clone()).collect();
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -74,10 +111,10 @@ pub(crate) async fn push_over_socket(
                     break;
                 }
             }
-            let stops = pushed.stops.load(Ordering::Relaxed);
+            let stops = counters.stops();
             if stops && waiting.is_empty() {
                 socket.close(None).await.ok();
-                return;
+                return generator;
             }
             tokio::select! {
                 _ = ticks.tick() => {
@@ -88,14 +125,20 @@ pub(crate) async fn push_over_socket(
                         unsent.push_back(message.text.clone());
                         waiting.push_back(message);
                     }
+                    if waiting.is_empty() {
+                        last_response = Instant::now();
+                    } else if last_response.elapsed() > TIMEOUT {
+                        break;
+                    }
                 }
-                answer = socket.next() => match answer {
-                    Some(Ok(Message::Text(answer))) => {
-                        let answer: Value = serde_json::from_str(&answer).expect("JSON");
-                        let message = waiting.pop_front().expect("each response is to a message");
-                        if !message.is_done(&answer, &pushed) {
-                            generator.announce_again();
-                        }
+                response = socket.next() => match response {
+                    Some(Ok(Message::Text(response))) => {
+                        last_response = Instant::now();
+                        let Some(message) = waiting.pop_front() else {
+                            counters.problem(format_args!("{source}: {response} to no message"));
+                            continue;
+                        };
+                        generator.take_response(&message, &response, &counters);
                     }
                     Some(Ok(_)) => {}
                     Some(Err(_)) | None => break,
@@ -113,8 +156,8 @@ pub(crate) async fn push_over_http(
     key: String,
     mut generator: Generator,
     per_second: u64,
-    pushed: Arc<PushCounters>,
-) {
+    counters: Arc<PushCounters>,
+) -> Generator {
     let path = format!("/ingest/v1/{source}");
     let token = format!("Token {key}");
     let headers = [("authorization", &*token)];
@@ -122,7 +165,7 @@ pub(crate) async fn push_over_http(
     let lines = (per_second / 10).max(1);
     let mut ticks = interval(Duration::from_millis(100));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while !pushed.stops.load(Ordering::Relaxed) {
+    while !counters.stops() {
         ticks.tick().await;
         let mut body = PushMessage::default();
         while body.lines < lines {
@@ -130,21 +173,33 @@ pub(crate) async fn push_over_http(
             body.text += &message.text;
             body.text.push('\n');
             body.lines += message.lines;
+            body.matches.extend(message.matches);
         }
+        let begun = Instant::now();
         loop {
-            let response = http::request(&address, "POST", &path, &headers, &body.text).await;
-            if let Ok(response) = response
-                && response.status == 200
-            {
-                let answer: Value = serde_json::from_str(&response.body).expect("JSON");
-                if !body.is_done(&answer, &pushed) {
-                    generator.announce_again();
+            match http::request(&address, "POST", &path, &headers, &body.text).await {
+                Ok(response) if response.status == 200 => {
+                    generator.take_response(&body, &response.body, &counters);
+                    break;
                 }
-                break;
+                // It is stopping, or its queue is full.
+                Ok(response) if response.status == 503 => body.is_repeated = true,
+                Ok(response) => {
+                    let (status, body) = (response.status, response.body);
+                    counters.problem(format_args!("{source}: {status} to a push: {body}"));
+                    return generator;
+                }
+                Err(Failure::NotSent) => {}
+                Err(Failure::NoResponse) => body.is_repeated = true,
+            }
+            if begun.elapsed() > TIMEOUT {
+                counters.problem(format_args!("{source}: no response for {TIMEOUT:?}"));
+                return generator;
             }
             sleep(Duration::from_millis(20)).await;
         }
     }
+    generator
 }
 
 /// A message, and the number of lines in it.
@@ -152,20 +207,10 @@ pub(crate) async fn push_over_http(
 pub(crate) struct PushMessage {
     text: String,
     lines: u64,
-}
-
-impl PushMessage {
-    /// Counts the response, which was to all lines; `false` if some were refused.
-    fn is_done(&self, answer: &Value, pushed: &PushCounters) -> bool {
-        let count = |name: &str| answer[name].as_u64().unwrap_or_default();
-        let (accepted, duplicate, refused) =
-            (count("accepted"), count("duplicate"), count("refused"));
-        pushed.messages.fetch_add(1, Ordering::Relaxed);
-        pushed.lines.fetch_add(accepted, Ordering::Relaxed);
-        pushed.duplicates.fetch_add(duplicate, Ordering::Relaxed);
-        pushed.refused.fetch_add(refused, Ordering::Relaxed);
-        refused == 0
-    }
+    /// The match of each line.
+    matches: Vec<String>,
+    /// The hub may have applied it already.
+    is_repeated: bool,
 }
 
 /// The matches of a source.
@@ -179,16 +224,22 @@ pub(crate) struct Generator {
     sent: u64,
     /// Lines that must come before others.
     first: VecDeque<Value>,
+    /// Matches of which all was sent.
+    ended: BTreeSet<String>,
 }
 
 #[derive(Debug)]
-struct Match {
+pub(crate) struct Match {
     name: String,
-    sport: &'static str,
+    pub(crate) sport: &'static str,
     /// Steps that it has left.
     left: u64,
     second: u64,
     score: [u64; 2],
+    /// A score was sent.
+    has_score: bool,
+    /// The points of the score that was sent last.
+    points_now: u64,
     goals: Vec<String>,
     incidents: u64,
     corners: u64,
@@ -204,14 +255,23 @@ struct Book {
     is_open: bool,
     /// In hundredths.
     prices: [u64; 5],
+    /// The prices that were sent.
+    is_sent: [bool; 5],
 }
 
 impl Generator {
     /// So many matches at a time of each sport.
     pub(crate) fn new(seed: u64, source: &'static str, football: usize, tennis: usize) -> Self {
         let rng = Rng::new(seed, source.bytes().map(u64::from).sum());
-        let mut generator =
-            Self { rng, source, matches: Vec::new(), begun: 0, sent: 0, first: VecDeque::new() };
+        let mut generator = Self {
+            rng,
+            source,
+            matches: Vec::new(),
+            begun: 0,
+            sent: 0,
+            first: VecDeque::new(),
+            ended: BTreeSet::new(),
+        };
         for sport in [vec!["football"; football], vec!["tennis"; tennis]].concat() {
             let begun = generator.begin(sport);
             generator.matches.push(begun);
@@ -221,13 +281,21 @@ impl Generator {
 
     fn begin(&mut self, sport: &'static str) -> Match {
         self.begun += 1;
-        let books = BOOKMAKERS.map(|name| Book { name, is_open: false, prices: [200; 5] });
+        let books = BOOKMAKERS.map(|name| Book {
+            name,
+            is_open: false,
+            prices: [200; 5],
+            is_sent: [false; 5],
+        });
         let begun = Match {
             name: format!("{}-{}", self.source, self.begun),
             sport,
-            left: 1_000 + self.rng.below(3_000),
+            // So that matches end and are evicted within a round.
+            left: 100 + self.rng.below(500),
             second: self.rng.below(2_000),
             score: [0, 0],
+            has_score: false,
+            points_now: 0,
             goals: Vec::new(),
             incidents: 0,
             corners: 0,
@@ -238,6 +306,40 @@ impl Generator {
         };
         self.first.extend(begun.announcement());
         begun
+    }
+
+    /// The response was to all lines. After a refusal all matches are announced again.
+    fn take_response(&mut self, message: &PushMessage, response: &str, counters: &PushCounters) {
+        let source = self.source;
+        let answer: Value = serde_json::from_str(response).unwrap_or_default();
+        let count = |name: &str| answer[name].as_u64();
+        let (Some(accepted), Some(duplicate), Some(refused)) =
+            (count("accepted"), count("duplicate"), count("refused"))
+        else {
+            return counters.problem(format_args!("{source}: {response} to a push"));
+        };
+        counters.messages.fetch_add(1, Ordering::Relaxed);
+        counters.lines.fetch_add(accepted, Ordering::Relaxed);
+        counters.duplicates.fetch_add(duplicate, Ordering::Relaxed);
+        if accepted + duplicate + refused != message.lines {
+            counters.problem(format_args!("{source}: {response} to {} lines", message.lines));
+        }
+        if refused == 0 {
+            return;
+        }
+        let is_ended = |name: &&String| message.is_repeated && self.ended.contains(*name);
+        let explained = message.matches.iter().filter(is_ended).count() as u64;
+        if refused <= explained {
+            counters.refused_after_end.fetch_add(refused, Ordering::Relaxed);
+        } else {
+            counters.refused.fetch_add(refused, Ordering::Relaxed);
+            self.announce_again();
+        }
+    }
+
+    /// The matches that have not ended.
+    pub(crate) fn matches(&self) -> &[Match] {
+        &self.matches
     }
 
     /// A hub whose log was damaged can have lost matches: all are announced again.
@@ -258,13 +360,15 @@ impl Generator {
             Some(fact) => vec![fact],
             None => self.step(),
         };
+        let matches = facts.first().and_then(|fact| fact["match"].as_str());
+        let matches = vec![matches.expect("each fact has a match").to_owned()];
         let mut line = match facts.len() {
             1 => facts.pop().expect("there is one"),
             _ => json!({ "batch": facts }),
         };
         line["at"] = now().into();
         line["id"] = format!("{}-{}", self.source, self.sent).into();
-        PushMessage { text: line.to_string(), lines: 1 }
+        PushMessage { text: line.to_string(), lines: 1, matches, is_repeated: false }
     }
 
     /// What happens next.
@@ -275,6 +379,7 @@ impl Generator {
         played.left -= 1;
         if played.left == 0 {
             let (sport, end) = (played.sport, played.end());
+            self.ended.insert(played.name.clone());
             self.matches[place] = self.begin(sport);
             return end;
         }
@@ -286,6 +391,51 @@ impl Generator {
 }
 
 impl Match {
+    /// The name of its first side, which no other match has.
+    pub(crate) fn home(&self) -> String {
+        format!("Home {}", self.name)
+    }
+
+    /// The names of a document's fields with the values that were sent last.
+    pub(crate) fn values(&self) -> Vec<(&'static str, Value)> {
+        match self.sport {
+            "football" => {
+                let [home, away] = self.score;
+                vec![("/score/home", home.into()), ("/score/away", away.into())]
+            }
+            _ => vec![("/points", self.points_now.into())],
+        }
+        .into_iter()
+        .filter(|_| self.has_score)
+        .collect()
+    }
+
+    /// The prices that were sent since their market was defined last: bookmaker, kind of market, outcome, price.
+    pub(crate) fn last_prices(&self) -> Vec<(&'static str, &'static str, &'static str, String)> {
+        let selections = [
+            ("match_winner", self.sides()[0]),
+            ("match_winner", "draw"),
+            ("match_winner", self.sides()[1]),
+            ("over_under", "over"),
+            ("over_under", "under"),
+        ]
+        .into_iter();
+        let of_book = |book: &Book| {
+            let sent = selections.clone().zip(book.prices).zip(book.is_sent);
+            let sent = sent.filter(|(_, is_sent)| *is_sent);
+            let name = book.name;
+            sent.map(|(((market, selection), price), _)| {
+                (name, market, selection, format!("{}.{:02}", price / 100, price % 100))
+            })
+            .collect::<Vec<_>>()
+        };
+        self.books.iter().flat_map(of_book).collect()
+    }
+
+    fn sides(&self) -> [&'static str; 2] {
+        if self.sport == "football" { ["home", "away"] } else { ["p1", "p2"] }
+    }
+
     fn fact(&self, fact: &Value) -> Value {
         json!({"sport": self.sport, "match": self.name, "fact": fact})
     }
@@ -329,10 +479,12 @@ impl Match {
         let place = rng.index(self.books.len());
         if !self.books[place].is_open {
             self.books[place].is_open = true;
+            self.books[place].is_sent = [false; 5];
             return [0, 1].map(|market| self.define(place, market, "open")).into();
         }
         if rng.once_in(60) {
             self.books[place].is_open = false;
+            self.books[place].is_sent = [false; 5];
             return vec![self.define(place, rng.index(2), "suspended")];
         }
         let book = &mut self.books[place];
@@ -347,6 +499,7 @@ impl Match {
             if rng.below(3) > 0 || selections.is_empty() {
                 let price = &mut book.prices[place];
                 *price = (*price + rng.below(21)).saturating_sub(10).clamp(101, 2_000);
+                book.is_sent[place] = true;
                 let price = format!("{}.{:02}", *price / 100, *price % 100);
                 selections.push(json!({"id": id, "price": price}));
             }
@@ -362,6 +515,7 @@ impl Match {
         let side = *rng.pick(&["home", "away"]);
         let facts = match rng.below(100) {
             0..2 => {
+                self.has_score = true;
                 self.incidents += 1;
                 let eid = format!("g{}", self.incidents);
                 self.score[usize::from(side == "away")] += 1;
@@ -375,6 +529,7 @@ impl Match {
                 if rng.once_in(2) {
                     let suspended = self.define(0, 0, "suspended");
                     self.books[0].is_open = false;
+                    self.books[0].is_sent = [false; 5];
                     all.push(suspended["fact"].clone());
                 }
                 all
@@ -438,7 +593,9 @@ impl Match {
         let now = score(self.games, self.game, self.points);
         let point = json!({"tennis": {"point": {"eid": eid, "winner": player, "server": "p1", "score": now}}});
         let mut facts = vec![self.fact(&point)];
+        (self.has_score, self.points_now) = (true, self.points);
         if rng.once_in(40) {
+            self.points_now = self.points - 1;
             (self.games, self.game) = before;
             let was = score(self.games, self.game, self.points - 1);
             facts =

@@ -7,6 +7,7 @@
 mod afterwards;
 mod checker;
 mod client;
+mod damage;
 mod faults;
 mod history;
 mod http;
@@ -17,23 +18,34 @@ mod rest;
 mod rng;
 mod run;
 
-use std::time::Duration;
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use base::clock::now;
 
 use self::run::{Outcome, Plan, round};
 
-/// Kills of a round at most. A longer run has several, each with a new hub.
-const KILLS_PER_ROUND: u64 = 25;
+/// Kills of a round at most, unless `TEST_CRASH_ROUND_KILLS` says otherwise.
+const KILLS_PER_ROUND: u64 = 40;
 
 /// The log is damaged in every second round.
 const ROUNDS: u64 = 2;
 
-/// `TEST_CRASH_SECONDS` is the time of a round, `TEST_CRASH_KILLS` the number of kills after which the last
-/// round ends, and `TEST_CRASH_SEED` repeats a run.
+/// The name of the test, for the process that runs it in a mount namespace of its own.
+const TEST: &str = "hub_that_is_killed_at_any_moment_loses_nothing";
+
+/// `TEST_CRASH_SECONDS` is the time of a round, `TEST_CRASH_ROUND_KILLS` the number of its kills at most,
+/// `TEST_CRASH_KILLS` the number of kills after which the last round ends, and `TEST_CRASH_SEED` repeats a
+/// run.
 #[test]
 #[ignore = "it takes more than a minute, and most of the machine: the suite crash runs it"]
 fn hub_that_is_killed_at_any_moment_loses_nothing() {
+    if variable("TEST_CRASH_NAMESPACE").is_none() && run_in_namespace() {
+        return;
+    }
     let seed =
         variable("TEST_CRASH_SEED").unwrap_or_else(|| u64::try_from(now()).expect("after 1970"));
     let kills = variable("TEST_CRASH_KILLS");
@@ -42,7 +54,7 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
         clients: variable("TEST_CRASH_CLIENTS").unwrap_or(300),
         rate: variable("TEST_CRASH_RATE").unwrap_or(800),
         duration: Duration::from_secs(variable("TEST_CRASH_SECONDS").unwrap_or(30)),
-        kills_max: KILLS_PER_ROUND,
+        kills_max: variable("TEST_CRASH_ROUND_KILLS").unwrap_or(KILLS_PER_ROUND),
         damages: false,
     };
     let runtime =
@@ -50,11 +62,13 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
     let runtime = runtime.expect("a runtime");
     let (mut killed, mut failed, mut number) = (0, 0, 0);
     loop {
-        let outcome = runtime.block_on(round(Plan {
+        let plan = Plan {
             seed: seed + number,
             damages: number % 2 == 1 || variable("TEST_CRASH_DAMAGES").is_some(),
             ..plan
-        }));
+        };
+        let outcome = runtime.block_on(async { tokio::spawn(round(plan)).await });
+        let outcome = outcome.expect("a round does not panic");
         killed += outcome.faults.kills;
         failed += print(&outcome);
         number += 1;
@@ -64,6 +78,41 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
         }
     }
     assert_eq!(failed, 0, "findings in {number} rounds from seed {seed}");
+}
+
+/// Runs the test in a mount namespace of its own, so that what it mounts is gone with its process, however
+/// that ends. `false`, with a message, if this process may not have one.
+#[expect(clippy::print_stdout, reason = "what the test prints, and what is skipped")]
+fn run_in_namespace() -> bool {
+    let may = |options: &&&str| {
+        let mut unshare = Command::new("unshare");
+        unshare.args([**options, "true"]).stderr(Stdio::null());
+        unshare.status().is_ok_and(|status| status.success())
+    };
+    // Without a namespace of users, if this process may do so.
+    let Some(options) = ["-m", "-Urm"].iter().find(may) else {
+        println!("skipped: a full disk and another boot, as nothing can be mounted here");
+        return false;
+    };
+    let mut process = Command::new("unshare")
+        .arg(options)
+        .arg(std::env::current_exe().expect("the path of this program"))
+        .args(["--exact", TEST, "--ignored", "--nocapture"])
+        .env("TEST_CRASH_NAMESPACE", "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let output = process.stdout.take().expect("its output is piped");
+    // Without the lines of the test runner, which would be counted as a second test.
+    let is_of_runner = |line: &str| line.starts_with("running ") || line.starts_with("test ");
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        if !is_of_runner(&line) {
+            println!("{line}");
+        }
+    }
+    let status = process.wait().expect("it has ended");
+    assert!(status.success(), "the test in its namespace: {status}");
+    true
 }
 
 #[expect(clippy::print_stdout, reason = "the summary of a round")]

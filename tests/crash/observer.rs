@@ -11,9 +11,13 @@ use base::clock::now;
 use log::{Continuity, FileLog, Log as _, LogSettings, RecordNumber};
 use tempfile::TempDir;
 
-use crate::checker::{
-    published::LogContent,
-    report::{Report, Rule},
+use crate::{
+    checker::{
+        published::LogContent,
+        report::{Report, Rule},
+    },
+    client::Heads,
+    faults::BOOT_ID,
 };
 
 /// Copies of the log that wait to be read.
@@ -24,59 +28,86 @@ const WAITING_MAX: usize = 4;
 pub(crate) struct Observer {
     copies: TempDir,
     made: u64,
+    /// The last segment but one of the copy before: what is new is there or later.
+    from: String,
     jobs: SyncSender<Job>,
     reading: JoinHandle<(LogContent, Report)>,
 }
 
 #[derive(Debug)]
-enum Job {
+struct Job {
+    copy: PathBuf,
+    kind: JobKind,
+}
+
+#[derive(Debug)]
+enum JobKind {
     /// The log as the hub left it.
-    Left(PathBuf),
-    /// The same after something was done to it. With `epochs`, all channels must have others from now on
-    /// even if no record was lost.
-    Damaged { copy: PathBuf, what: String },
-    /// The log at the end: all of it is read again.
-    Last(PathBuf),
+    Left,
+    /// The same after something was done to it. If records are lost, all channels must have other epochs
+    /// from now on.
+    Damaged { what: String, may_lose: bool },
+    /// The log of a hub that runs: the last position of each channel is sent back.
+    Heads(SyncSender<Heads>),
+    /// The log at the end, all of which is read again.
+    Whole,
 }
 
 impl Observer {
     pub(crate) fn start() -> Self {
         let copies = tempfile::tempdir().expect("a temporary folder");
         let (jobs, receiver) = sync_channel(WAITING_MAX);
-        let reading = thread::spawn(move || read_all(&receiver));
-        Self { copies, made: 0, jobs, reading }
+        // Later, another boot may be simulated.
+        let boot = fs::read_to_string(BOOT_ID).unwrap_or_default();
+        let reading = thread::spawn(move || read_all(&receiver, boot.trim()));
+        Self { copies, made: 0, from: String::new(), jobs, reading }
     }
 
     /// The hub is down, and its log is as it left it.
-    pub(crate) fn left(&mut self, folder: &Path) {
-        let copy = self.copy(folder);
-        self.jobs.send(Job::Left(copy)).expect("the reader runs");
+    pub(crate) fn copy_left(&mut self, folder: &Path) {
+        self.send(folder, JobKind::Left);
     }
 
-    /// Something was done to the log.
-    pub(crate) fn damaged(&mut self, folder: &Path, what: &str) {
-        let copy = self.copy(folder);
-        self.jobs.send(Job::Damaged { copy, what: what.to_owned() }).expect("the reader runs");
+    /// Something was done to the log of a hub that is down.
+    pub(crate) fn copy_damaged(&mut self, folder: &Path, what: &str, may_lose: bool) {
+        self.send(folder, JobKind::Damaged { what: what.to_owned(), may_lose });
     }
 
-    /// The hub is stopped.
-    pub(crate) fn finish(mut self, folder: &Path) -> (LogContent, Report) {
-        let copy = self.copy(folder);
-        self.jobs.send(Job::Last(copy)).expect("the reader runs");
+    /// The last position of each channel in the log of a hub that runs.
+    pub(crate) fn heads(&mut self, folder: &Path) -> Heads {
+        let (reply, heads) = sync_channel(1);
+        self.send(folder, JobKind::Heads(reply));
+        heads.recv().expect("the reader runs")
+    }
+
+    /// The hub is stopped. Of a log that was damaged, not all can be read again.
+    pub(crate) fn finish(mut self, folder: &Path, is_damaged: bool) -> (LogContent, Report) {
+        if is_damaged {
+            self.send(folder, JobKind::Left);
+        } else {
+            self.from.clear();
+            self.send(folder, JobKind::Whole);
+        }
         drop(self.jobs);
         self.reading.join().expect("the reader does not panic")
     }
 
-    fn copy(&mut self, folder: &Path) -> PathBuf {
+    /// Copies what may be new, and has it read.
+    fn send(&mut self, folder: &Path, kind: JobKind) {
         self.made += 1;
         let copy = self.copies.path().join(self.made.to_string());
         fs::create_dir(&copy).expect("a new folder");
-        for (name, path) in files(folder) {
-            if name.starts_with("segment-") || name == "head" {
-                fs::copy(path, copy.join(name)).expect("a copy");
-            }
+        // The head first: if the hub runs, there are at least the records that it knows.
+        fs::copy(folder.join("head"), copy.join("head")).ok();
+        let mut segments = files(folder);
+        segments.retain(|(name, _)| name.starts_with("segment-") && *name >= self.from);
+        for (name, path) in &segments {
+            fs::copy(path, copy.join(name)).expect("a copy");
         }
-        copy
+        if let [.., (name, _), _] = &segments[..] {
+            self.from.clone_from(name);
+        }
+        self.jobs.send(Job { copy, kind }).expect("the reader runs");
     }
 }
 
@@ -91,63 +122,146 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, PathBuf)> {
     files
 }
 
-fn read_all(jobs: &Receiver<Job>) -> (LogContent, Report) {
-    let (mut log, mut report) = (LogContent::default(), Report::default());
-    // Since the log was damaged, it may say so until the hub has written to it again.
-    let mut was_damaged = false;
-    while let Ok(job) = jobs.recv() {
-        let (copy, again) = match &job {
-            Job::Left(copy) | Job::Damaged { copy, .. } => (copy, false),
-            Job::Last(copy) => (copy, true),
-        };
-        let (found, continuity) = read(copy, &mut log, again, &mut report);
-        match (&job, continuity) {
-            (Job::Damaged { what, .. }, Continuity::Proven) if found < log.last => {
-                report.add(Rule::Log, "log", format_args!(
-                    "{what}: the log ends at record {found} in place of {}, and claims to be complete",
-                    log.last
-                ));
+fn read_all(jobs: &Receiver<Job>, boot: &str) -> (LogContent, Report) {
+    let mut reader = LogReader::default();
+    while let Ok(Job { copy, kind }) = jobs.recv() {
+        let (found, continuity) = reader.read(&copy, boot, matches!(kind, JobKind::Whole));
+        match kind {
+            JobKind::Heads(reply) => drop(reply.send(reader.log.heads())),
+            JobKind::Left | JobKind::Whole => reader.left(found, continuity),
+            JobKind::Damaged { what, may_lose } => {
+                reader.damaged(&what, may_lose, found, continuity);
             }
-            (Job::Damaged { .. }, Continuity::Unproven(_)) => {
-                log.lose_after(found);
-                was_damaged = true;
-            }
-            (Job::Left(_) | Job::Last(_), Continuity::Unproven(_)) if was_damaged => {
-                log.lose_after(found)
-            }
-            (Job::Left(_) | Job::Last(_), Continuity::Unproven(why)) => {
-                report.add(Rule::Log, "log", format_args!("nothing was done to it: {why}"));
-                log.lose_after(found);
-            }
-            (_, Continuity::Proven) => was_damaged = false,
         }
         fs::remove_dir_all(copy).ok();
     }
-    (log, report)
+    (reader.log, reader.report)
 }
 
-/// Reads what is new in a copy, or all of it. Returns the number of its last record.
-fn read(
-    copy: &Path,
-    log: &mut LogContent,
-    again: bool,
-    report: &mut Report,
-) -> (RecordNumber, Continuity) {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let opened = FileLog::open(LogSettings::new(copy), boot.trim(), now());
-    let (files, found) = opened.expect("a copy can be opened");
-    let known = log.last;
-    let mut reader = files.read_after(if again { found.oldest.saturating_sub(1) } else { known });
-    loop {
-        match reader.next() {
-            Ok(None) => break,
-            Ok(Some(record)) if record.number <= known => log.check_again(&record, report),
-            Ok(Some(record)) => log.add(&record, report),
-            Err(problem) => {
-                report.add(Rule::Log, "log", problem);
-                break;
+/// What was read so far.
+#[derive(Debug, Default)]
+pub(crate) struct LogReader {
+    pub(crate) log: LogContent,
+    pub(crate) report: Report,
+    /// Since the log was damaged, it may say so until the hub has written to it again.
+    was_damaged: bool,
+}
+
+impl LogReader {
+    /// The hub has left the log with this last record.
+    pub(crate) fn left(&mut self, found: RecordNumber, continuity: Continuity) {
+        match continuity {
+            Continuity::Proven => {
+                self.was_damaged = false;
+                self.expect_all(found, "nothing was done to it");
+            }
+            Continuity::Unproven(why) => {
+                if !self.was_damaged {
+                    let what = format_args!("nothing was done to it: {why}");
+                    self.report.add(Rule::Log, "log", what);
+                }
+                self.log.lose_after(found);
             }
         }
     }
-    (found.last, found.continuity)
+
+    /// Something was done to the log, and its last record is now this one.
+    pub(crate) fn damaged(
+        &mut self,
+        what: &str,
+        may_lose: bool,
+        found: RecordNumber,
+        continuity: Continuity,
+    ) {
+        match continuity {
+            Continuity::Proven => self.expect_all(found, what),
+            Continuity::Unproven(why) => {
+                // A log that was damaged before, and not written since, stays so.
+                if !may_lose && !self.was_damaged {
+                    self.report.add(Rule::Log, "log", format_args!("{what}: {why}"));
+                }
+                self.log.lose_after(found);
+                self.was_damaged = true;
+            }
+        }
+    }
+
+    /// A log that claims to be complete ends with the last record that was read, or a later one.
+    fn expect_all(&mut self, found: RecordNumber, what: &str) {
+        let last = self.log.last;
+        if found < last {
+            self.report.add(
+                Rule::Log,
+                "log",
+                format_args!(
+                    "{what}: the log ends at record {found} in place of {last}, and claims to be complete"
+                ),
+            );
+        }
+    }
+
+    /// Reads what is new in a copy, or all of it. Returns the number of its last record.
+    fn read(&mut self, copy: &Path, boot: &str, again: bool) -> (RecordNumber, Continuity) {
+        let opened = FileLog::open(LogSettings::new(copy), boot, now());
+        let (files, found) = opened.expect("a copy can be opened");
+        let Self { log, report, .. } = self;
+        let known = log.last;
+        let oldest = found.oldest.saturating_sub(1);
+        // After a damage, the next record that is kept can be much later than the last one that is known.
+        let from = if again { oldest } else { known.max(oldest) };
+        let mut reader = files.read_after(from);
+        loop {
+            match reader.next() {
+                Ok(None) => break,
+                Ok(Some(record)) if record.number <= known => log.check_again(&record, report),
+                Ok(Some(record)) => log.add(&record, report),
+                Err(problem) => {
+                    report.add(Rule::Log, "log", problem);
+                    break;
+                }
+            }
+        }
+        (found.last, found.continuity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A log of which 10 records were read, and then this was found.
+    fn finds(words: &str, steps: &[&dyn Fn(&mut LogReader)]) {
+        let mut reader = LogReader::default();
+        reader.log.last = 10;
+        steps.iter().for_each(|step| step(&mut reader));
+        let report = reader.report.to_string();
+        assert_eq!(report.is_empty(), words.is_empty(), "{report}");
+        assert!(report.contains(words), "{report}");
+    }
+
+    fn unproven() -> Continuity {
+        Continuity::Unproven("the head is missing".to_owned())
+    }
+
+    #[test]
+    fn lost_records_are_found() {
+        finds("", &[&|log| log.left(10, Continuity::Proven)]);
+        finds("claims to be complete", &[&|log| log.left(9, Continuity::Proven)]);
+        finds("claims to be complete", &[&|log| log.damaged("cut", true, 9, Continuity::Proven)]);
+        finds("nothing was done to it", &[&|log| log.left(10, unproven())]);
+        finds(
+            "a part of a record: the head",
+            &[&|log| {
+                log.damaged("a part of a record", false, 10, unproven());
+            }],
+        );
+    }
+
+    #[test]
+    fn damaged_log_stays_so_until_it_is_written() {
+        let cut = |log: &mut LogReader| log.damaged("cut", true, 8, unproven());
+        finds("", &[&cut, &|log| log.left(8, unproven())]);
+        let written = |log: &mut LogReader| log.left(12, Continuity::Proven);
+        finds("nothing was done", &[&cut, &written, &|log| log.left(12, unproven())]);
+    }
 }

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use base::clock::now;
 use serde_json::{Value, json};
 use tokio::{
     sync::watch,
@@ -54,14 +55,9 @@ pub(crate) async fn poll(
 ) -> History {
     let mut rng = Rng::new(seed, 10_000 + number);
     let mut known: BTreeMap<String, (Arc<str>, u64)> = BTreeMap::new();
-    let mut history = History {
-        client: format!("REST client {number}"),
-        dialect: Dialect::Rest,
-        may_skip: false,
-        entries: Vec::new(),
-    };
+    let mut history = History::new(format!("REST client {number}"), Dialect::Rest);
     let token = format!("Token {key}");
-    while *phase.borrow() == Phase::Running {
+    while matches!(*phase.borrow(), Phase::Running) {
         sleep(rng.millis(5, 150)).await;
         let Some(channel) = choose(&shared, &mut rng, &known) else { continue };
         let (tag, seq) = known.get(&channel).cloned().unzip();
@@ -73,7 +69,7 @@ pub(crate) async fn poll(
         }
         let mut headers = vec![("authorization", &*token)];
         headers.extend(tag.as_deref().map(|tag| ("if-none-match", tag)));
-        let begun = Instant::now();
+        let (sent_at, begun) = (now(), Instant::now());
         let response = http::get(&shared.place.address, &path, &headers).await;
         let waited = begun.elapsed();
         calls.count(&response);
@@ -92,6 +88,7 @@ pub(crate) async fn poll(
             channel: channel.into(),
             tag,
             at_least,
+            sent_at,
             waited,
             status: response.status,
             new_tag,
@@ -123,14 +120,9 @@ pub(crate) async fn wait_for_changes(
     phase: watch::Receiver<Phase>,
 ) -> History {
     let mut rng = Rng::new(seed, 20_000);
-    let mut history = History {
-        client: "MCP client".to_owned(),
-        dialect: Dialect::Mcp,
-        may_skip: false,
-        entries: Vec::new(),
-    };
+    let mut history = History::new("MCP client", Dialect::Mcp);
     let mut followed: Option<(u64, Value)> = None;
-    while *phase.borrow() == Phase::Running {
+    while matches!(*phase.borrow(), Phase::Running) {
         let Some((id, since)) = followed.take().or_else(|| {
             let all = shared.channels.lock().expect("no panic").clone();
             let matches =
@@ -152,21 +144,29 @@ pub(crate) async fn wait_for_changes(
             sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let answer = result["structuredContent"].clone();
-        if result["isError"] == true || !answer["data"]["positions"].is_object() {
-            continue;
+        let result = result.and_then(|result| {
+            let answer = result["structuredContent"].clone();
+            let is_answer = result["isError"] != true && answer["data"]["positions"].is_object();
+            if is_answer { Ok(answer) } else { Err(result.to_string()) }
+        });
+        if let Ok(answer) = &result
+            && !rng.once_in(20)
+        {
+            followed = Some((id, answer["data"]["positions"].clone()));
         }
-        let positions = answer["data"]["positions"].clone();
-        history.entries.push(Entry::WaitCall(Box::new(WaitCall { match_id: id, since, answer })));
-        if !rng.once_in(20) {
-            followed = Some((id, positions));
-        }
+        let call = WaitCall { match_id: id, since, answer: result };
+        history.entries.push(Entry::WaitCall(Box::new(call)));
     }
     history
 }
 
-/// The result of a tool; `None` if there is none.
-async fn call(address: &str, key: &str, tool: &str, arguments: &Value) -> Option<Value> {
+/// The result of a tool, or the error of the request. `None` if the hub is down, starting or stopping.
+async fn call(
+    address: &str,
+    key: &str,
+    tool: &str,
+    arguments: &Value,
+) -> Option<Result<Value, String>> {
     const META: &str = "io.modelcontextprotocol";
     const VERSION: &str = "2026-07-28";
     let mut params = json!({"name": tool, "arguments": arguments});
@@ -187,12 +187,25 @@ async fn call(address: &str, key: &str, tool: &str, arguments: &Value) -> Option
     ];
     let response =
         http::request(address, "POST", "/mcp", &headers, &body.to_string()).await.ok()?;
-    let message: Value = if response.body.starts_with('{') {
-        serde_json::from_str(&response.body).ok()?
+    if response.status == 503 {
+        return None;
+    }
+    let message: Option<Value> = if response.body.starts_with('{') {
+        serde_json::from_str(&response.body).ok()
     } else {
         let data = response.body.lines().filter_map(|line| line.strip_prefix("data:"));
         let messages = data.filter_map(|data| serde_json::from_str::<Value>(data).ok());
-        messages.into_iter().find(|message| message.get("id").is_some())?
+        let found = messages.into_iter().find(|message| message.get("id").is_some());
+        // The hub was killed before the event with the result, which is not the end of a chunk.
+        if found.is_none() && response.status == 200 {
+            return None;
+        }
+        found
     };
-    (response.status == 200).then(|| message["result"].clone())
+    match message {
+        Some(message) if response.status == 200 && message["result"].is_object() => {
+            Some(Ok(message["result"].clone()))
+        }
+        _ => Some(Err(format!("{}: {}", response.status, response.body))),
+    }
 }

@@ -44,3 +44,59 @@ impl Rng {
         Duration::from_millis(from + self.below(to - from + 1))
     }
 }
+
+/// Deals all values in a random order, and then all of them again.
+#[derive(Debug)]
+pub(crate) struct Deck<T> {
+    all: Vec<T>,
+    rest: Vec<T>,
+}
+
+impl<T: Copy + PartialEq> Deck<T> {
+    pub(crate) fn new(all: &[T]) -> Self {
+        Self { all: all.into(), rest: Vec::new() }
+    }
+
+    pub(crate) fn deal(&mut self, rng: &mut Rng) -> T {
+        if self.rest.is_empty() {
+            self.rest.clone_from(&self.all);
+        }
+        let place = rng.index(self.rest.len());
+        self.rest.swap_remove(place)
+    }
+
+    /// Deals the first value that can be used now. The others stay in the deck.
+    pub(crate) fn deal_usable<U>(
+        &mut self,
+        rng: &mut Rng,
+        mut usable: impl FnMut(T, &mut Rng) -> Option<U>,
+    ) -> Option<(T, U)> {
+        let mut unusable = Vec::new();
+        let mut dealt = None;
+        for _ in 0..self.all.len() {
+            let value = self.deal(rng);
+            if let Some(result) = usable(value, rng) {
+                dealt = Some((value, result));
+                break;
+            }
+            unusable.push(value);
+        }
+        self.rest.extend(unusable);
+        dealt
+    }
+}
+
+#[test]
+fn deck_deals_each_value_before_any_again() {
+    let (mut deck, mut rng) = (Deck::new(&[1, 2, 3]), Rng::new(1, 1));
+    for _ in 0..10 {
+        let mut dealt = [0; 3].map(|_| deck.deal(&mut rng));
+        dealt.sort_unstable();
+        assert_eq!(dealt, [1, 2, 3]);
+    }
+    let odd = deck.deal_usable(&mut rng, |value, _| (value == 2).then_some("two"));
+    assert_eq!(odd, Some((2, "two")));
+    let mut rest = [0; 2].map(|_| deck.deal(&mut rng));
+    rest.sort_unstable();
+    assert_eq!(rest, [1, 3]);
+}

@@ -1,10 +1,11 @@
 //! A round: a hub with load and clients, which is killed again and again, and the checks afterwards.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -19,10 +20,14 @@ use tokio::{
 
 use crate::{
     afterwards,
-    checker::{self, published::LogContent, report::Report},
+    checker::{
+        self,
+        published::LogContent,
+        report::{Report, Rule},
+    },
     client::{self, Behaviour, Phase},
-    faults::{Disk, FaultLog, inject_faults},
-    history::{History, Interner},
+    faults::{Disk, FaultLog, OtherBoot, inject_faults},
+    history::{Closing, Dialect, Entry, History, Interner},
     http,
     hub::Place,
     load::{Generator, PushCounters, push_over_http, push_over_socket},
@@ -51,7 +56,7 @@ pub(crate) struct Outcome {
     pub(crate) faults: FaultLog,
     pub(crate) report: Report,
     pub(crate) log: LogContent,
-    pub(crate) pushed: Arc<PushCounters>,
+    pub(crate) pushes: Arc<PushCounters>,
     pub(crate) clients: usize,
     pub(crate) connections: u64,
     /// The last lines of the hub's output.
@@ -61,65 +66,32 @@ pub(crate) struct Outcome {
 /// REST clients of a round, next to one over MCP.
 const REST_CLIENTS: u64 = 12;
 
-/// How long clients have to read everything in the end: the lowest rate, and time for slow ones.
-const SETTLING: Duration = Duration::from_secs(8);
-
-/// How long a client may take to end.
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// How long all clients may take to end. Each of them gives up sooner.
+const CLIENTS_MAX: Duration = Duration::from_secs(150);
 
 pub(crate) async fn round(plan: Plan) -> Outcome {
-    let place = Place::new();
-    let disk = Disk::mount_or_skipped(&place.log_folder());
+    let mut rng = Rng::new(plan.seed, 30_000);
+    let place = Place::new(&mut rng);
+    let disk = Disk::mount(&place.log_folder());
     let shared = Arc::new(client::Shared {
         place,
         interner: Interner::new(),
         channels: Mutex::new(Vec::new()),
-        settling: AtomicBool::new(false),
         frames: AtomicU64::new(0),
         connections: AtomicU64::new(0),
     });
     let place = &shared.place;
     let mut hub = place.start();
     let ready = hub.until_ready().await;
-    let keys = [0; 3].map(|_| place.customer_key());
-    let feeds = ["acme", "beta", "gamma"].map(|name| place.feed_key(name));
+    let mut keys = Vec::new();
+    for _ in 0..3 {
+        keys.push(place.customer_key().await);
+    }
 
-    let (pushed, calls) = (Arc::new(PushCounters::default()), Arc::new(CallCounters::default()));
-    let mut pushing = JoinSet::new();
-    let [acme, beta, gamma] = feeds;
-    let address = || place.address.clone();
-    let share = |percent: u64| plan.rate * percent / 100;
-    let matches = Generator::new(plan.seed, "acme", 12, 0);
-    pushing.spawn(push_over_socket(
-        address(),
-        "acme",
-        acme,
-        matches,
-        share(50),
-        Arc::clone(&pushed),
-    ));
-    let matches = Generator::new(plan.seed, "beta", 0, 8);
-    pushing.spawn(push_over_socket(
-        address(),
-        "beta",
-        beta,
-        matches,
-        share(30),
-        Arc::clone(&pushed),
-    ));
-    let matches = Generator::new(plan.seed, "gamma", 5, 2);
-    pushing.spawn(push_over_http(
-        address(),
-        "gamma",
-        gamma,
-        matches,
-        share(20),
-        Arc::clone(&pushed),
-    ));
-
+    let (pushes, calls) = (Arc::new(PushCounters::default()), Arc::new(CallCounters::default()));
+    let sources = start_sources(&plan, place, &pushes).await;
     let (phase, of_phase) = watch::channel(Phase::Running);
     let mut clients = JoinSet::new();
-    clients.spawn(discover(Arc::clone(&shared), keys[1].clone(), of_phase.clone()));
     for number in 0..plan.clients.saturating_sub(REST_CLIENTS + 1) {
         let behaviour = Behaviour::new(plan.seed, number, &keys[0]);
         clients.spawn(client::run(Arc::clone(&shared), behaviour, of_phase.clone()));
@@ -128,64 +100,208 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
         let (shared, calls, key) = (Arc::clone(&shared), Arc::clone(&calls), keys[2].clone());
         clients.spawn(rest::poll(shared, number, plan.seed, key, calls, of_phase.clone()));
     }
-    clients.spawn(rest::wait_for_changes(
-        Arc::clone(&shared),
-        plan.seed,
-        keys[1].clone(),
-        of_phase,
-    ));
+    let waiting =
+        rest::wait_for_changes(Arc::clone(&shared), plan.seed, keys[1].clone(), of_phase.clone());
+    clients.spawn(waiting);
+    let discovery = tokio::spawn(discover(Arc::clone(&shared), keys[1].clone(), of_phase.clone()));
 
     let mut observer = Observer::start();
     let until = Instant::now() + plan.duration;
-    let rng = Rng::new(plan.seed, 30_000);
     let (hub, mut faults) =
         inject_faults(place, hub, disk.as_ref(), &mut observer, rng, until, &plan).await;
     faults.ready.insert(0, ready);
 
-    pushed.stops.store(true, Ordering::Relaxed);
-    shared.settling.store(true, Ordering::Relaxed);
-    while pushing.join_next().await.is_some() {}
+    phase.send_replace(Phase::Quiet);
+    pushes.stops.store(true, Ordering::Relaxed);
+    let generators = sources.join_all().await;
     let settled_at = now();
-    sleep(SETTLING).await;
-    phase.send_replace(Phase::Over);
+    let log_folder = place.log_folder();
+    let heads = tokio::task::block_in_place(|| observer.heads(&log_folder));
+    phase.send_replace(Phase::Settling(Arc::new(heads)));
     let mut histories: Vec<History> = Vec::new();
-    while let Ok(Some(ended)) = timeout(TIMEOUT, clients.join_next()).await {
+    while let Ok(Some(ended)) = timeout(CLIENTS_MAX, clients.join_next()).await {
         histories.push(ended.expect("a client does not panic"));
     }
-    let clients = histories.len() - 1;
+    discovery.await.expect("the discovery does not panic");
     let account = http::get(
         &place.address,
         "/api/v2/account/",
         &[("authorization", &format!("Token {}", keys[2]))],
     )
     .await;
-    hub.stop().await;
-    let (mut log, mut report) = observer.finish(&place.log_folder());
+    faults.stopped.push(place.start_number());
+    faults.failures.extend(hub.stop().await.err());
+    if place.output().contains("panicked") {
+        faults.failures.push("the hub panicked".to_owned());
+    }
+    if !plan.damages {
+        faults.failures.extend(place.verify_log().await.err());
+    }
+    let (mut log, mut report) =
+        tokio::task::block_in_place(|| observer.finish(&log_folder, plan.damages));
     log.settled_at = settled_at;
-    report.merge(checker::check(&histories, &log, 2));
+    report.merge(tokio::task::block_in_place(|| checker::check(&histories, &log, 2)));
+    check_closings(&histories, &faults, &mut report);
     afterwards::check(place, &log, account.ok(), &calls, &mut report).await;
+    afterwards::check_pushes(&generators, &log, &pushes, &mut report);
+    check_coverage(&plan, &histories, &log, &mut report);
+    if !plan.damages {
+        faults.failures.extend(check_other_boot(place, &log, &keys[0]).await.err());
+    }
     let connections = shared.connections.load(Ordering::Relaxed);
     let output = interesting(&place.output());
     drop(disk);
-    Outcome { plan, faults, report, log, pushed, clients, connections, output }
+    let clients = histories.len();
+    Outcome { plan, faults, report, log, pushes, clients, connections, output }
 }
 
-/// Warnings and errors of the hub.
+/// Starts sources with matches of their own.
+async fn start_sources(
+    plan: &Plan,
+    place: &Place,
+    counters: &Arc<PushCounters>,
+) -> JoinSet<Generator> {
+    let mut sources = JoinSet::new();
+    // Name, percent of the lines, matches of football and of tennis.
+    for (name, percent, football, tennis) in
+        [("acme", 50, 12, 0), ("beta", 30, 0, 8), ("gamma", 20, 5, 2)]
+    {
+        let (address, key) = (place.address.clone(), place.feed_key(name).await);
+        let generator = Generator::new(plan.seed, name, football, tennis);
+        let (rate, counters) = (plan.rate * percent / 100, Arc::clone(counters));
+        if name == "gamma" {
+            sources.spawn(push_over_http(address, name, key, generator, rate, counters));
+        } else {
+            sources.spawn(push_over_socket(address, name, key, generator, rate, counters));
+        }
+    }
+    sources
+}
+
+/// Each close frame has a reason: the hub was stopped, or the client was slow.
+fn check_closings(histories: &[History], faults: &FaultLog, report: &mut Report) {
+    for history in histories {
+        for entry in &history.entries {
+            let Entry::Closed(Closing { code: Some(code), start }) = entry else { continue };
+            let has_reason = match code {
+                4503 => faults.stopped.contains(start),
+                4508 => history.may_be_closed,
+                _ => false,
+            };
+            if !has_reason {
+                let what = format_args!("closed with {code} by start {start} of the hub");
+                report.add(Rule::Close, &history.client, what);
+            }
+        }
+    }
+}
+
+/// The round has tested what it is to test.
+fn check_coverage(plan: &Plan, histories: &[History], log: &LogContent, report: &mut Report) {
+    if histories.len() as u64 != plan.clients {
+        let what = format_args!("{} of {} clients have ended", histories.len(), plan.clients);
+        report.add(Rule::Coverage, "clients", what);
+    }
+    for history in histories {
+        let is_socket = matches!(history.dialect, Dialect::Stream | Dialect::Live);
+        if is_socket && !matches!(history.entries.last(), Some(Entry::Settled)) {
+            report.add(Rule::Coverage, &history.client, "it was not connected in the end");
+        }
+        for channel in &history.unreached {
+            let what = format_args!("{channel}: the last position was not reached");
+            report.add(Rule::Incomplete, &history.client, what);
+        }
+    }
+    let seen = report.counts;
+    let each = plan.clients;
+    for (what, count, least) in [
+        ("channels that ended", log.counts.closed, 10),
+        ("events", seen.events, 10 * each),
+        ("resumes", seen.resumes, 10 * each),
+        ("merged updates", seen.merged, 10 * each),
+        ("resyncs", seen.resyncs, 1),
+        ("answers over MCP", seen.mcp_answers, 10),
+        ("images over HTTP", seen.rest_images, 100),
+        ("confirmed tags", seen.not_modified, 5),
+    ] {
+        if count < least {
+            report.add(
+                Rule::Coverage,
+                what,
+                format_args!("{count}, and at least {least} expected"),
+            );
+        }
+    }
+    if log.was_damaged() != (seen.epochs > 0) {
+        let was_damaged = log.was_damaged();
+        let what = format_args!("{} epoch changes, damaged: {was_damaged}", seen.epochs);
+        report.add(Rule::Coverage, "epochs", what);
+    }
+}
+
+/// After another boot of the machine, a log that was closed in order is continued, and one that was not
+/// has other epochs.
+#[expect(clippy::print_stdout, reason = "what is skipped is said")]
+async fn check_other_boot(place: &Place, log: &LogContent, key: &str) -> Result<(), String> {
+    let open = |epoch_of: &dyn Fn(&str) -> Option<String>| {
+        let all = log.current().filter(|(name, it)| it.is_open() && !name.starts_with('~'));
+        all.filter(|(name, it)| epoch_of(name).is_some_and(|epoch| epoch == it.epoch)).count()
+    };
+    for is_clean in [true, false] {
+        if !is_clean {
+            // Starts and is killed in the boot of before.
+            let mut hub = place.start();
+            hub.until_ready().await;
+            hub.kill().await?;
+        }
+        let Some(other) = OtherBoot::begin(place.folder()) else {
+            println!("skipped: another boot, as its id cannot be covered here");
+            return Ok(());
+        };
+        let mut hub = place.start();
+        hub.until_ready().await;
+        let mut epochs = BTreeMap::new();
+        for (name, _) in log.current().filter(|(name, it)| it.is_open() && !name.starts_with('~')) {
+            let path = format!("/stream/v1/channels/{name}");
+            let token = format!("Token {key}");
+            let image = http::get(&place.address, &path, &[("authorization", &token)]).await;
+            let image = image.map_err(|_| format!("no image of {name} after another boot"))?;
+            let image: Value = serde_json::from_str(&image.body).unwrap_or_default();
+            if let Some(epoch) = image["epoch"].as_str() {
+                epochs.insert(name.to_owned(), epoch.to_owned());
+            }
+        }
+        hub.stop().await?;
+        drop(other);
+        let same = open(&|name| epochs.get(name).cloned());
+        if epochs.is_empty() {
+            return Err("no channel is there after another boot".to_owned());
+        }
+        if is_clean && same != epochs.len() {
+            let all = epochs.len();
+            return Err(format!("another boot after a stop: {same} of {all} epochs are the same"));
+        }
+        if !is_clean && same > 0 {
+            return Err(format!("another boot after a kill: {same} epochs are the same"));
+        }
+    }
+    Ok(())
+}
+
+/// Warnings and errors of the hub, without those of each start.
 fn interesting(output: &str) -> String {
     let wanted = ["WARN", "ERROR", "panicked"];
-    let lines = output.lines().filter(|line| wanted.iter().any(|word| line.contains(word)));
+    let unwanted = ["accounts::mail", "matchwire::banner"];
+    let has = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
+    let lines = output.lines().filter(|line| has(line, &wanted) && !has(line, &unwanted));
     let lines: Vec<&str> = lines.collect();
     lines.join("\n")
 }
 
 /// Keeps the list of channels up to date, for clients that follow names.
-async fn discover(
-    shared: Arc<client::Shared>,
-    key: String,
-    phase: watch::Receiver<Phase>,
-) -> History {
+async fn discover(shared: Arc<client::Shared>, key: String, phase: watch::Receiver<Phase>) {
     let token = format!("Token {key}");
-    while *phase.borrow() == Phase::Running {
+    while !matches!(*phase.borrow(), Phase::Settling(_)) {
         let mut found = vec!["football".to_owned(), "tennis".to_owned(), "feeds".to_owned()];
         for sport in ["football", "tennis"] {
             let path = format!("/stream/v1/channels/{sport}");
@@ -205,37 +321,47 @@ async fn discover(
         }
         sleep(Duration::from_millis(500)).await;
     }
-    let dialect = crate::history::Dialect::Rest;
-    History { client: "discovery".to_owned(), dialect, may_skip: false, entries: Vec::new() }
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { plan, faults, report, log, pushed, clients, connections, .. } = self;
+        let Self { plan, faults, report, log, pushes, clients, connections, .. } = self;
         let mut ready = faults.ready.clone();
         ready.sort_unstable();
         let seen = report.counts;
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         write!(
             f,
-            "seed {}: {} kills, {} stops, {} damaged logs, {} full disks; {clients} clients with {connections} \
-             connections, {} frames, {} events checked, {} resumes, {} images, {} resyncs, {} epoch changes; \
-             log of {} records, {} updates, {} events, from {} lines; ready after {} ms (median), {} ms (max); {}",
+            "seed {}: {} kills, {} stops, {} damages, {} unfinished writes, {} full disks; {clients} clients \
+             with {connections} connections, {} frames, {} events checked, {} merged updates, {} resumes, \
+             {} images, {} resyncs, {} epoch changes, {} images and {} confirmed tags over HTTP, {} answers \
+             over MCP; log of {} records, {} updates, {} events, {} channels that ended, from {} lines, {} \
+             duplicates, {} refused, {} refused after their match ended; ready after {} ms (median), {} ms \
+             (max); {}",
             plan.seed,
             faults.kills,
             faults.stops,
             faults.damages,
+            faults.unfinished_writes,
             faults.full_disks,
             seen.frames,
             seen.events,
+            seen.merged,
             seen.resumes,
             seen.images,
             seen.resyncs,
             seen.epochs,
+            seen.rest_images,
+            seen.not_modified,
+            seen.mcp_answers,
             log.counts.records,
             log.counts.updates,
             log.counts.events,
-            of(&pushed.lines),
+            log.counts.closed,
+            of(&pushes.lines),
+            of(&pushes.duplicates),
+            of(&pushes.refused),
+            of(&pushes.refused_after_end),
             ready.get(ready.len() / 2).map_or(0, Duration::as_millis),
             ready.last().map_or(0, Duration::as_millis),
             match report.total() + faults.failures.len() {

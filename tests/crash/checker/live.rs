@@ -19,13 +19,16 @@ const TAIL_FRAMES: u64 = 256;
 struct ClientChannel {
     epoch: String,
     seq: Seq,
-    /// The next frame is the first one after a resume.
-    is_resumed: bool,
+    /// The last frame of each kind that later ones supersede, or what includes it.
+    superseding: [Seq; SUPERSEDED.len()],
+    /// The client has subscribed on this connection.
+    is_subscribed: bool,
 }
 
 impl ClientChannel {
     fn at(epoch: &str, seq: Seq) -> Self {
-        Self { epoch: epoch.to_owned(), seq, is_resumed: false }
+        let superseding = [seq; SUPERSEDED.len()];
+        Self { epoch: epoch.to_owned(), seq, superseding, is_subscribed: false }
     }
 }
 
@@ -39,9 +42,12 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
     let mut resuming: BTreeMap<u64, (String, Seq)> = BTreeMap::new();
     for entry in &history.entries {
         match entry {
-            Entry::Connected => resuming.clear(),
+            Entry::Connected => {
+                resuming.clear();
+                followed.values_mut().for_each(|it: &mut ClientChannel| it.is_subscribed = false);
+            }
             Entry::Sent(text) => {
-                let command: Value = serde_json::from_str(text).expect("a client sends JSON");
+                let command: Value = serde_json::from_str(text).unwrap_or_default();
                 let from = &command["from"];
                 if let (Some(id), Some(epoch), Some(seq)) =
                     (command["event_id"].as_u64(), from["epoch"].as_str(), from["seq"].as_u64())
@@ -58,7 +64,37 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
                     report.add(rule, &history.client, what);
                 }
             }
-            Entry::Closed | Entry::ImageRequest(_) | Entry::WaitCall(_) | Entry::Settled => {}
+            Entry::Settled => settled(history, log, &followed, report),
+            Entry::Closed(_) | Entry::ImageRequest(_) | Entry::WaitCall(_) => {}
+        }
+    }
+}
+
+/// The client has had time to read everything.
+fn settled(
+    history: &History,
+    log: &LogContent,
+    followed: &BTreeMap<String, ClientChannel>,
+    report: &mut Report,
+) {
+    for (channel, known) in followed.iter().filter(|(_, known)| known.is_subscribed) {
+        let Some(numbering) = log.find(channel, &known.epoch) else { continue };
+        let head = numbering.head_at(log.settled_at);
+        if known.seq < head {
+            let what =
+                format_args!("{channel}: at {} in the end, and the log at {head}", known.seq);
+            report.add(Rule::Incomplete, &history.client, what);
+            continue;
+        }
+        for (kind, has) in SUPERSEDED.iter().zip(known.superseding) {
+            let missing = numbering.updates(has, head).iter().enumerate();
+            let last = missing.filter(|(_, it)| it.payload.starts_with(kind.as_bytes())).last();
+            if let Some((place, last)) = last {
+                let seq = has + 1 + place as Seq;
+                let last = String::from_utf8_lossy(&last.payload);
+                let what = format_args!("{channel}: without {seq}, the last of its kind: {last}");
+                report.add(Rule::Incomplete, &history.client, what);
+            }
         }
     }
 }
@@ -84,6 +120,8 @@ fn received(
         "unsubscribed" => {
             let gone = live_channel(sport, id?, None);
             let known = followed.remove(&gone);
+            let books = format!("{gone}/");
+            followed.retain(|name, _| !name.starts_with(&books));
             let ended = known.is_none_or(|known| log.has_ended(&gone, &known.epoch));
             if ended { None } else { unexpected() }
         }
@@ -94,7 +132,8 @@ fn received(
             report.counts.resumes += u64::from(asked.is_some());
             if frame["resumed"] != true {
                 report.counts.images += 1;
-                followed.insert(channel.clone(), ClientChannel::at(epoch, seq));
+                let now = ClientChannel { is_subscribed: true, ..ClientChannel::at(epoch, seq) };
+                followed.insert(channel.clone(), now);
                 let (was, from) = asked?;
                 return if was == epoch {
                     let is_long_ago = frame["why"] == "window" && seq > from + TAIL_FRAMES;
@@ -121,7 +160,7 @@ fn received(
                 }
                 Some(_) => {
                     if let Some(known) = followed.get_mut(&channel) {
-                        known.is_resumed = true;
+                        known.is_subscribed = true;
                     }
                     None
                 }
@@ -139,7 +178,9 @@ fn received(
                 return in_log(log, &channel, epoch, seq, text);
             };
             if known.epoch != epoch {
-                let was = std::mem::replace(known, ClientChannel::at(epoch, seq));
+                let is_subscribed = known.is_subscribed;
+                let now = ClientChannel { is_subscribed, ..ClientChannel::at(epoch, seq) };
+                let was = std::mem::replace(known, now);
                 return (book.is_none() && !log.has_ended(&channel, &was.epoch)).then(|| {
                     let was = was.epoch;
                     (Rule::Epoch, format!("{channel}: from {was} to {epoch} without a snapshot"))
@@ -149,7 +190,9 @@ fn received(
             if seq <= before {
                 return Some((Rule::Back, format!("{channel}: {seq} after {before}: {text}")));
             }
-            let after_resume = std::mem::take(&mut known.is_resumed);
+            if let Some(kind) = SUPERSEDED.iter().position(|kind| text.starts_with(kind)) {
+                known.superseding[kind] = seq;
+            }
             if seq != before + 1 && book.is_none() {
                 let Some(numbering) = log.find(&channel, epoch) else {
                     return in_log(log, &channel, epoch, seq, text);

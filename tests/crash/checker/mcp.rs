@@ -13,6 +13,7 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
     for entry in &history.entries {
         let Entry::WaitCall(waited) = entry else { continue };
         report.counts.frames += 1;
+        report.counts.mcp_answers += u64::from(waited.answer.is_ok());
         for (rule, what) in problems(waited, log) {
             let id = waited.match_id;
             report.add(
@@ -25,8 +26,27 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
 }
 
 fn problems(waited: &WaitCall, log: &LogContent) -> Vec<(Rule, String)> {
-    let data = &waited.answer["data"];
     let mut problems = Vec::new();
+    let answer = match &waited.answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            // The match has been evicted, or the hub is starting or stopping.
+            let is_unknown = ["not_found", "not_live"].iter().any(|code| error.contains(code));
+            let is_gone = is_unknown && log.ever_ended(&waited.channel());
+            if !is_gone && !error.contains("unavailable") {
+                problems.push((Rule::Unexpected, error.clone()));
+            }
+            return problems;
+        }
+    };
+    let data = &answer["data"];
+    for (channel, position) in waited.since.as_object().into_iter().flatten() {
+        let epoch = position["epoch"].as_str().unwrap_or_default();
+        if data["positions"][channel].is_null() && !log.has_ended(channel, epoch) {
+            let what = format!("{channel}: no position, and the log says nothing of an end");
+            problems.push((Rule::Incomplete, what));
+        }
+    }
     let positions = data["positions"].as_object().into_iter().flatten();
     let mut lost = false;
     for (channel, position) in positions {

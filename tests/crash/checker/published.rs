@@ -20,6 +20,7 @@ use super::{
     document::{self, Digest, difference},
     report::{Report, Rule},
 };
+use crate::client::Heads;
 
 /// What the names of channels of the older sockets begin with.
 const LIVE_MARK: char = '~';
@@ -43,14 +44,14 @@ pub(crate) struct Counts {
     pub(crate) records: u64,
     pub(crate) updates: u64,
     pub(crate) events: u64,
+    /// Channels that ended.
+    pub(crate) closed: u64,
 }
 
 /// One channel in one epoch.
 #[derive(Debug)]
 pub(crate) struct Numbering {
     pub(crate) epoch: String,
-    /// The record that opened it; `None` if it continues a channel after a damage of the log.
-    opened: Option<RecordNumber>,
     pub(crate) closed: Option<RecordNumber>,
     /// After a damage of the log: the head of what survived. The next numbering continues there, or later
     /// if there is a snapshot of a later state.
@@ -102,7 +103,7 @@ impl LogContent {
     fn add_output(&mut self, record: &Record, output: &Output) -> Result<(), String> {
         let name = output.channel().as_str();
         match output {
-            Output::Opened { epoch, payload, .. } => {
+            Output::Opened { epoch, seq, payload, .. } => {
                 let epoch = epoch.to_string();
                 let all = self.channels.entry(name.into()).or_default();
                 if let Some(last) = all.last()
@@ -119,9 +120,12 @@ impl LogContent {
                 } else {
                     let image = parse(payload)?;
                     expect(&image, "epoch", &epoch)?;
+                    if image["seq"] != *seq {
+                        return Err(format!("opened at {seq} with an image at {}", image["seq"]));
+                    }
                     image.get("data").cloned().ok_or("an image without data")?
                 };
-                all.push(Numbering::new(epoch, Some(record.number), 0, first));
+                all.push(Numbering::new(epoch, *seq, first));
                 Ok(())
             }
             Output::Published { epoch, prev, seq, payload, has_events, .. } => {
@@ -142,6 +146,7 @@ impl LogContent {
             Output::Closed { epoch, .. } => {
                 let numbering = self.numbering(name, &epoch.to_string(), 0)?;
                 numbering.closed = Some(record.number);
+                self.counts.closed += 1;
                 Ok(())
             }
         }
@@ -154,7 +159,7 @@ impl LogContent {
         if is_live(name) {
             // They are made when somebody follows the match, and nothing says so but their first frame.
             if all.last().is_none_or(|last| last.epoch != epoch) {
-                all.push(Numbering::new(epoch.to_owned(), None, prev, Value::Null));
+                all.push(Numbering::new(epoch.to_owned(), prev, Value::Null));
             }
             return Ok(all.last_mut().expect("there is one"));
         }
@@ -170,11 +175,11 @@ impl LogContent {
             let document = before.map(|it| it.document_at(prev));
             let document =
                 document.ok_or_else(|| format!("continues at {prev}, where it never was"))?;
-            all.push(Numbering::new(epoch.to_owned(), None, prev, document));
+            all.push(Numbering::new(epoch.to_owned(), prev, document));
         } else if last.epoch != epoch {
             return Err(format!("is open in {}, and an update is of {epoch}", last.epoch));
         } else if last.closed.is_some() {
-            return Err("an update after its end".to_owned());
+            return Err("a change after its end".to_owned());
         }
         Ok(all.last_mut().expect("checked or added above"))
     }
@@ -239,17 +244,10 @@ impl LogContent {
         }
     }
 
-    /// The numberings of a channel, for people.
-    pub(crate) fn outline(&self, channel: &str) -> String {
+    /// Whether a channel ended at any time.
+    pub(crate) fn ever_ended(&self, channel: &str) -> bool {
         let all = self.channels.get(channel).into_iter().flatten();
-        let outlines = all.map(|it| {
-            let records = it.updates.first().zip(it.updates.last());
-            let records = records.map(|(first, last)| (first.record, last.record));
-            let Numbering { epoch, base, opened, closed, survived, .. } = it;
-            let head = it.head();
-            format!("{epoch} from {base} to {head} in {records:?}, opened {opened:?}, closed {closed:?}, survived {survived:?}")
-        });
-        outlines.collect::<Vec<_>>().join("; ")
+        self.was_damaged() || all.into_iter().any(|it| it.closed.is_some())
     }
 
     /// All events of a channel.
@@ -259,6 +257,17 @@ impl LogContent {
             let frame: Value = serde_json::from_slice(&update.payload).expect("checked when added");
             frame["events"].as_array().cloned().unwrap_or_default()
         })
+    }
+
+    /// The last position of each channel that is open.
+    pub(crate) fn heads(&self) -> Heads {
+        let open = self.current().filter(|(_, numbering)| numbering.is_open());
+        open.map(|(name, it)| (name.to_owned(), (it.epoch.clone(), it.head()))).collect()
+    }
+
+    /// All numberings, each with the name of its channel.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Numbering)> {
+        self.channels.iter().flat_map(|(name, all)| all.iter().map(|it| (&**name, it)))
     }
 
     /// The channels, each with its current numbering.
@@ -289,11 +298,10 @@ fn expect(frame: &Value, field: &str, expected: &str) -> Result<(), String> {
 }
 
 impl Numbering {
-    fn new(epoch: String, opened: Option<RecordNumber>, base: Seq, first: Value) -> Self {
+    fn new(epoch: String, base: Seq, first: Value) -> Self {
         let digest = document::digest(&first);
         Self {
             epoch,
-            opened,
             closed: None,
             survived: None,
             base,
@@ -371,7 +379,7 @@ impl Numbering {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        self.closed.is_none()
+        self.closed.is_none() && self.survived.is_none()
     }
 
     pub(crate) fn update(&self, seq: Seq) -> Option<&LoggedUpdate> {
@@ -394,6 +402,16 @@ impl Numbering {
     pub(crate) fn document_at(&self, seq: Seq) -> Value {
         let mut documents = self.documents();
         documents.at(seq).clone()
+    }
+
+    /// Calls a function with each update's time, the document after it, and its patch.
+    pub(crate) fn each_document(&self, mut each: impl FnMut(Micros, &Value, &Value)) {
+        let mut document = self.first.clone();
+        for update in &self.updates {
+            let frame: Value = serde_json::from_slice(&update.payload).expect("checked when added");
+            document::merge(&mut document, &frame["patch"]);
+            each(update.at, &document, &frame["patch"]);
+        }
     }
 
     /// Its documents, in order.

@@ -37,6 +37,12 @@ pub(crate) enum Rule {
     Live,
     /// Quotas, archive or signals after the run.
     Accounts,
+    /// A source was told something else than what happened to its lines.
+    Push,
+    /// A connection was closed with a code that has no reason.
+    Close,
+    /// Something that the round is to test did not happen, or too rarely.
+    Coverage,
 }
 
 /// Findings shown of each rule.
@@ -58,6 +64,13 @@ pub(crate) struct CheckCounters {
     pub(crate) images: u64,
     pub(crate) resyncs: u64,
     pub(crate) epochs: u64,
+    /// Updates that stand for several changes.
+    pub(crate) merged: u64,
+    /// Answers of waiting calls over MCP.
+    pub(crate) mcp_answers: u64,
+    pub(crate) rest_images: u64,
+    /// Responses that confirm an entity tag.
+    pub(crate) not_modified: u64,
 }
 
 impl Report {
@@ -76,6 +89,10 @@ impl Report {
         own.images += other.images;
         own.resyncs += other.resyncs;
         own.epochs += other.epochs;
+        own.merged += other.merged;
+        own.mcp_answers += other.mcp_answers;
+        own.rest_images += other.rest_images;
+        own.not_modified += other.not_modified;
     }
 
     pub(crate) fn is_clean(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use fanout::{Micros, Seq};
 use serde_json::Value;
 
 use super::{
@@ -23,7 +24,7 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
         match fetched.status {
             200 => {
                 let frame: Value = serde_json::from_str(&fetched.body).unwrap_or_default();
-                for problem in problems(fetched, &frame) {
+                for problem in problems(fetched, &frame, log) {
                     find(problem);
                 }
                 let epoch = frame["epoch"].as_str().unwrap_or_default().to_owned();
@@ -49,11 +50,21 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
                     _ => {}
                 }
                 report.counts.images += 1;
+                report.counts.rest_images += 1;
                 if let Some((rule, what)) = check_image(log, &fetched.channel, &frame) {
                     report.add(rule, &history.client, format_args!("{}: {what}", fetched.channel));
                 }
             }
-            304 if fetched.tag.is_some() => {}
+            304 if fetched.tag.is_some() => {
+                report.counts.not_modified += 1;
+                if let Some(what) = not_modified(fetched, log) {
+                    report.add(
+                        Rule::Rest,
+                        &history.client,
+                        format_args!("{}: {what}", fetched.channel),
+                    );
+                }
+            }
             404 => {
                 if let Some((epoch, _)) = known.remove(&*fetched.channel)
                     && !log.has_ended(&fetched.channel, &epoch)
@@ -68,7 +79,29 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
     }
 }
 
-fn problems(fetched: &ImageRequest, frame: &Value) -> Vec<String> {
+/// How old the answer to a request may be. The hub makes a record some time before it publishes it, and a
+/// busy machine can stop it in between.
+const STALENESS_MAX_US: Micros = 2_000_000;
+
+/// What is wrong with the confirmation of a tag.
+fn not_modified(fetched: &ImageRequest, log: &LogContent) -> Option<String> {
+    let tag = fetched.tag.as_deref()?;
+    if fetched.new_tag.as_deref().is_some_and(|new| new != tag) {
+        return Some(format!("304 with {:?} for {tag}", fetched.new_tag));
+    }
+    let (epoch, seq) = tag.trim_matches('"').rsplit_once('-')?;
+    let seq: Seq = seq.parse().ok()?;
+    is_stale(fetched, log, epoch, seq).map(|what| format!("304 for {tag}, {what}"))
+}
+
+/// The log was further when the request was sent.
+fn is_stale(fetched: &ImageRequest, log: &LogContent, epoch: &str, seq: Seq) -> Option<String> {
+    let numbering = log.find(&fetched.channel, epoch)?;
+    let head = numbering.head_at(fetched.sent_at - STALENESS_MAX_US);
+    (seq < head).then(|| format!("and the log was at {head} before the request was sent"))
+}
+
+fn problems(fetched: &ImageRequest, frame: &Value, log: &LogContent) -> Vec<String> {
     let mut problems = Vec::new();
     let tag = format!("\"{}-{}\"", frame["epoch"].as_str().unwrap_or_default(), frame["seq"]);
     if fetched.new_tag.as_deref() != Some(&tag) {
@@ -86,6 +119,21 @@ fn problems(fetched: &ImageRequest, frame: &Value) -> Vec<String> {
             "an image at {}, before the {least} that it was to wait for",
             frame["seq"]
         ));
+    }
+    let epoch = frame["epoch"].as_str().unwrap_or_default();
+    let seq = frame["seq"].as_u64().unwrap_or_default();
+    if let Some(what) = is_stale(fetched, log, epoch, seq) {
+        problems.push(format!("an image at {seq}, {what}"));
+    }
+    // It waited in vain, although the log was there in time.
+    let waited = Micros::try_from(fetched.waited.as_micros()).unwrap_or_default();
+    let in_time = fetched.sent_at + waited - STALENESS_MAX_US;
+    if let Some(least) = fetched.at_least
+        && seq < least
+        && let Some(numbering) = log.find(&fetched.channel, epoch)
+        && numbering.head_at(in_time) >= least
+    {
+        problems.push(format!("an image at {seq}, and the log had reached {least} in time"));
     }
     if frame["ch"] != *fetched.channel {
         problems.push(format!("the image of {}", frame["ch"]));

@@ -54,6 +54,8 @@ pub(crate) fn check(history: &History, log: &LogContent, claims: &mut Claims, re
         resuming: BTreeMap::new(),
         announced: BTreeSet::new(),
         subscribed: BTreeSet::new(),
+        confirmed: BTreeSet::new(),
+        beat: BTreeSet::new(),
     };
     for entry in &history.entries {
         match entry {
@@ -61,7 +63,7 @@ pub(crate) fn check(history: &History, log: &LogContent, claims: &mut Claims, re
             Entry::Sent(text) => check.sent(text),
             Entry::Received(text) => check.received(text),
             Entry::Settled => check.settled(),
-            Entry::Closed | Entry::ImageRequest(_) | Entry::WaitCall(_) => {}
+            Entry::Closed(_) | Entry::ImageRequest(_) | Entry::WaitCall(_) => {}
         }
     }
 }
@@ -79,6 +81,10 @@ struct Check<'a> {
     announced: BTreeSet<String>,
     /// Channels that were delivered on this connection.
     subscribed: BTreeSet<Arc<str>>,
+    /// Channels of the last complete beat.
+    confirmed: BTreeSet<Arc<str>>,
+    /// Channels of the beat of which the last frame has not come.
+    beat: BTreeSet<Arc<str>>,
 }
 
 impl Check<'_> {
@@ -98,14 +104,15 @@ impl Check<'_> {
         self.resuming.clear();
         self.announced.clear();
         self.subscribed.clear();
+        self.beat.clear();
+        self.confirmed.clear();
     }
 
     fn sent(&mut self, text: &str) {
-        let command: Value = serde_json::from_str(text).expect("a client sends JSON");
-        if command["op"] != "subscribe" {
+        let command: Value = serde_json::from_str(text).unwrap_or_default();
+        let Some(channel) = command["ch"].as_str().filter(|_| command["op"] == "subscribe") else {
             return;
-        }
-        let channel = command["ch"].as_str().expect("a channel");
+        };
         let position = |it: &Value| Some((it["epoch"].as_str()?.to_owned(), it["seq"].as_u64()?));
         let positions = match &command["from"] {
             Value::Object(all) if channel.contains('*') => {
@@ -118,8 +125,16 @@ impl Check<'_> {
         };
         for (name, (epoch, seq)) in positions {
             if let Some(known) = self.followed.get(&*name).filter(|it| !it.is_broken) {
-                let known = (known.epoch.clone(), known.seq);
-                assert_eq!(known, (epoch.clone(), seq), "{name}: the client sends its position");
+                let (known_epoch, known_seq) = (known.epoch.clone(), known.seq);
+                if (&known_epoch, known_seq) != (&epoch, seq) {
+                    // Then the test's own clients are wrong.
+                    self.find(
+                        Rule::Unexpected,
+                        format_args!(
+                            "{name}: the client sends {epoch} {seq}, and is at {known_epoch} {known_seq}"
+                        ),
+                    );
+                }
             }
             self.resuming.insert(name, (epoch, seq));
         }
@@ -205,10 +220,14 @@ impl Check<'_> {
             }
             self.report.counts.events += logged.events as u64;
         } else {
+            self.report.counts.merged += 1;
             let claim = Claim { have, seq, frame: Arc::clone(text) };
             self.claims.put(channel, &epoch, claim, &self.history.client);
         }
         self.followed.get_mut(channel).expect("it was found above").seq = seq;
+        if !self.subscribed.contains(channel) {
+            self.subscribed.insert(channel.into());
+        }
     }
 
     fn image(&mut self, channel: &str, frame: &Value, text: &Arc<str>) {
@@ -314,6 +333,9 @@ impl Check<'_> {
                 continue;
             };
             let (seq, is_broken) = (known.seq, known.is_broken);
+            let name = Arc::from(channel.as_str());
+            self.beat.insert(Arc::clone(&name));
+            self.subscribed.insert(name);
             if head.as_u64() != Some(seq) && !is_broken && !self.announced.contains(channel) {
                 self.broken(
                     channel,
@@ -322,6 +344,16 @@ impl Check<'_> {
                 );
             }
         }
+        if frame["more"] == true {
+            return;
+        }
+        // What was confirmed once is confirmed by each beat, until the client is told that it is gone.
+        let beat = std::mem::take(&mut self.beat);
+        let lost: Vec<_> = self.confirmed.difference(&beat).cloned().collect();
+        for channel in lost {
+            self.find(Rule::Beat, format_args!("{channel}: no longer in a beat"));
+        }
+        self.confirmed = beat;
     }
 
     fn unsubscribed(&mut self, channel: &str, frame: &Value) {
@@ -341,6 +373,8 @@ impl Check<'_> {
 
     /// A channel is no longer there.
     fn gone(&mut self, channel: &str, frame: &Value) {
+        self.confirmed.remove(channel);
+        self.beat.remove(channel);
         if let Some(known) = self.followed.remove(channel)
             && !self.log.has_ended(channel, &known.epoch)
         {
@@ -353,6 +387,13 @@ impl Check<'_> {
 
     /// The client has had time to read everything.
     fn settled(&mut self) {
+        for (channel, (epoch, seq)) in std::mem::take(&mut self.resuming) {
+            let is_answered = self.subscribed.contains(&*channel);
+            if !is_answered && !self.log.has_ended(&channel, &epoch) {
+                let what = format_args!("{channel}: nothing came after {epoch} {seq} was sent");
+                self.find(Rule::Incomplete, what);
+            }
+        }
         for channel in self.subscribed.clone() {
             let Some(known) = self.followed.get(&channel).cloned() else { continue };
             let Some(numbering) = self.log.find(&channel, &known.epoch) else { continue };

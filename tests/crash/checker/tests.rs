@@ -12,7 +12,7 @@ use super::{
     published::LogContent,
     report::{Report, Rule},
 };
-use crate::history::{Dialect, Entry, History, ImageRequest};
+use crate::history::{Closing, Dialect, Entry, History, ImageRequest, WaitCall};
 
 const CHANNEL: &str = "football/7";
 const EPOCH: Epoch = Epoch(1_000_000);
@@ -160,7 +160,7 @@ fn client(script: &Script, frames: &[String]) -> History {
 }
 
 fn history(entries: Vec<Entry>) -> History {
-    History { client: "client 1".to_owned(), dialect: Dialect::Stream, may_skip: false, entries }
+    History { entries, ..History::new("client 1", Dialect::Stream) }
 }
 
 fn received(frame: &str) -> Entry {
@@ -202,7 +202,7 @@ fn whole_history_is_clean() {
 fn merged_history_is_clean() {
     let script = Script::played();
     let merged = json!({"clock": {"s": 7}, "stats": {"home": {"corners": 3}}, "score": {"home": 1}, "ball": null});
-    let beat = json!({"type": "beat", "heads": {CHANNEL: 10}}).to_string();
+    let beat = beat(10);
     let mut frames = vec![script.nth(3), script.merged(3, 7, &merged)];
     frames.extend([8, 9, 10].map(|n| script.nth(n)));
     frames.push(beat);
@@ -331,7 +331,7 @@ fn going_back_is_found() {
 fn beat_that_knows_more_is_found() {
     let script = Script::played();
     let mut frames = all(&script);
-    frames.insert(3, json!({"type": "beat", "heads": {CHANNEL: 6}}).to_string());
+    frames.insert(3, beat(6));
     finds(&script, client(&script, &frames), Rule::Beat, "a beat at 6, and the client is at 5");
 }
 
@@ -358,11 +358,88 @@ fn resync_without_a_reason_is_found() {
     finds_nothing(&script, history);
 }
 
+#[test]
+fn update_before_its_image_is_found() {
+    let script = Script::played();
+    let mut history = client(&script, &all(&script));
+    history.entries.remove(3);
+    let (log, _) = script.log();
+    let report = check(&[history], &log, 1);
+    assert_eq!(report.rules(), [Rule::Unexpected], "{report}");
+    assert!(report.to_string().contains("an update before its image"), "{report}");
+}
+
+#[test]
+fn resync_to_another_epoch_without_a_reason_is_found() {
+    let script = Script::played();
+    let mut frames = vec![script.nth(3)];
+    frames.push(json!({"type": "resync", "ch": CHANNEL, "why": "epoch"}).to_string());
+    frames.push(script.images[3].clone());
+    frames.extend(script.updates[3..].iter().cloned());
+    finds(&script, client(&script, &frames), Rule::Epoch, "the log says nothing of an end");
+}
+
+#[test]
+fn channel_that_a_beat_no_longer_confirms_is_found() {
+    let script = Script::played();
+    let mut frames = all(&script);
+    let beat = |heads: Value, more: bool| {
+        json!({"type": "beat", "heads": heads, "more": more}).to_string()
+    };
+    // In two frames.
+    frames.extend([beat(json!({}), true), beat(json!({CHANNEL: 10}), false)]);
+    finds_nothing(&script, client(&script, &frames));
+    frames.push(beat(json!({}), false));
+    finds(&script, client(&script, &frames), Rule::Beat, "no longer in a beat");
+}
+
+/// The client of a pattern after three updates and a restart, which sends its position.
+fn resumed_pattern(script: &Script, frames: &[String]) -> History {
+    let mut history = resumed(script, frames);
+    let from = json!({CHANNEL: {"epoch": EPOCH.to_string(), "seq": 3}});
+    let command = json!({"op": "subscribe", "id": 1, "ch": "football/*", "from": from});
+    let place = history.entries.iter().rposition(|entry| matches!(entry, Entry::Sent(_)));
+    history.entries[place.expect("it subscribed")] = Entry::Sent(command.to_string().into());
+    history
+}
+
+#[test]
+fn pattern_that_is_not_resumed_is_found() {
+    let script = Script::played();
+    let frames = script.updates[3..].to_vec();
+    finds_nothing(&script, resumed_pattern(&script, &[&frames[..], &[beat(10)]].concat()));
+    // Nothing comes, but the position is confirmed.
+    finds(
+        &script,
+        resumed_pattern(&script, &[beat(3)]),
+        Rule::Incomplete,
+        "at 3 in the end, and the log at 10",
+    );
+    finds(&script, resumed_pattern(&script, &[]), Rule::Incomplete, "nothing came after");
+}
+
+fn beat(seq: u64) -> String {
+    json!({"type": "beat", "heads": {CHANNEL: seq}}).to_string()
+}
+
+#[test]
+fn position_that_the_client_does_not_have_is_found() {
+    let script = Script::played();
+    let mut history = resumed(&script, &[]);
+    history.entries.truncate(history.entries.len() - 2);
+    history.entries.push(subscribe(Some((EPOCH, 9))));
+    finds(&script, history, Rule::Unexpected, "the client sends");
+}
+
 /// The client after three updates, then a restart, with these frames as the answer to its position.
 fn resumed(script: &Script, frames: &[String]) -> History {
     let mut history = client(script, &[script.nth(3)]);
     history.entries.pop();
-    history.entries.extend([Entry::Closed, Entry::Connected, subscribe(Some((EPOCH, 3)))]);
+    history.entries.extend([
+        Entry::Closed(Closing::default()),
+        Entry::Connected,
+        subscribe(Some((EPOCH, 3))),
+    ]);
     history.entries.extend(frames.iter().map(|frame| received(frame)));
     history.entries.push(Entry::Settled);
     history
@@ -465,6 +542,16 @@ fn inconsistent_logs_are_found() {
     };
     broken(&|records| drop(records.remove(4)), "an update from 4 to 5 at 3");
     broken(&|records| records.swap(4, 5), "follows record");
+    broken(
+        &|records| {
+            let opened = records[0].outputs[0].clone();
+            records[4].outputs.insert(0, opened);
+        },
+        "while it is open",
+    );
+    let closed = || Output::Closed { channel: ChannelId::new(CHANNEL), epoch: EPOCH };
+    broken(&|records| records[4].outputs.push(closed()), "a change after its end");
+    broken(&|records| records[10].outputs.extend([closed(), closed()]), "a change after its end");
     broken(&|records| records[10].number = 10, "follows record 10");
     broken(
         &|records| {
@@ -473,6 +560,31 @@ fn inconsistent_logs_are_found() {
         },
         "the event g1 again",
     );
+}
+
+#[test]
+fn other_sequence_than_that_of_the_image_is_found() {
+    let mut script = Script::played();
+    let Output::Opened { seq, .. } = &mut script.records[0].outputs[0] else { panic!("opened") };
+    *seq = 3;
+    let (_, report) = script.log();
+    assert!(report.to_string().contains("opened at 3 with an image at 0"), "{report}");
+}
+
+#[test]
+fn channel_that_goes_on_in_another_epoch_keeps_its_sequence() {
+    let mut script = Script::played();
+    let (mut log, mut report) = script.log();
+    log.lose_after(6);
+    let payload = script.images[5].replace(&EPOCH.to_string(), &LATER_EPOCH.to_string());
+    let channel = ChannelId::new(CHANNEL);
+    let opened = Output::Opened { channel, epoch: LATER_EPOCH, seq: 5, payload: payload.into() };
+    script.record(vec![opened]);
+    (script.epoch, script.seq) = (LATER_EPOCH, 5);
+    script.update(&json!({"clock": {"s": 60}}), &[]);
+    script.records[11..].iter().for_each(|record| log.add(record, &mut report));
+    assert!(report.is_clean(), "{report}");
+    assert_eq!(log.heads()[CHANNEL], (LATER_EPOCH.to_string(), 6));
 }
 
 #[test]
@@ -493,6 +605,7 @@ fn fetched(script: &Script, seq: usize) -> ImageRequest {
         channel: CHANNEL.into(),
         tag: None,
         at_least: None,
+        sent_at: 0,
         waited: Duration::ZERO,
         status: 200,
         new_tag: Some(format!("\"{EPOCH}-{seq}\"").into()),
@@ -521,6 +634,85 @@ fn images_over_http_are_checked() {
     finds(&script, of(vec![early]), Rule::Rest, "before the 6 that it was to wait for");
     let gone = ImageRequest { status: 404, ..known.clone() };
     finds(&script, of(vec![known, gone]), Rule::Rest, "404");
+}
+
+#[test]
+fn outdated_responses_over_http_are_found() {
+    let script = Script::played();
+    let of = |request: ImageRequest| History {
+        entries: vec![Entry::ImageRequest(Box::new(request))],
+        ..History::new("client 1", Dialect::Rest)
+    };
+    // Sequence 5 was published at 6 s.
+    let at = |seconds: i64, request| ImageRequest { sent_at: seconds * 1_000_000, ..request };
+    finds_nothing(&script, of(at(8, fetched(&script, 5))));
+    finds(&script, of(at(9, fetched(&script, 5))), Rule::Rest, "the log was at 6 before");
+    let known = fetched(&script, 5);
+    let confirmed = ImageRequest { tag: known.new_tag.clone(), status: 304, ..known };
+    finds_nothing(&script, of(at(8, confirmed.clone())));
+    finds(&script, of(at(9, confirmed.clone())), Rule::Rest, "304 for");
+    let other = ImageRequest { new_tag: Some("\"abc-3\"".into()), ..confirmed };
+    finds(&script, of(at(8, other)), Rule::Rest, "304 with");
+    let in_vain = ImageRequest {
+        at_least: Some(6),
+        waited: Duration::from_secs(5),
+        ..at(5, fetched(&script, 5))
+    };
+    finds(&script, of(in_vain.clone()), Rule::Rest, "had reached 6 in time");
+    finds_nothing(&script, of(ImageRequest { at_least: Some(9), ..in_vain }));
+}
+
+/// A call that has waited from one position to another.
+fn wait_call(from: u64, to: u64, eids: &[&str]) -> WaitCall {
+    let position = |seq: u64| json!({CHANNEL: {"epoch": EPOCH.to_string(), "seq": seq}});
+    let events = eids.iter().map(|eid| json!({"channel": CHANNEL, "eid": eid}));
+    let data = json!({"events": events.collect::<Vec<_>>(), "positions": position(to)});
+    WaitCall { match_id: 7, since: position(from), answer: Ok(json!({ "data": data })) }
+}
+
+#[test]
+fn waiting_calls_are_checked() {
+    let script = Script::played();
+    let of = |call: WaitCall| History {
+        entries: vec![Entry::WaitCall(Box::new(call))],
+        ..History::new("client 1", Dialect::Mcp)
+    };
+    let change = |change: &dyn Fn(&mut Value)| {
+        let mut call = wait_call(2, 9, &["g1", "c1", "v1"]);
+        change(call.answer.as_mut().expect("an answer"));
+        of(call)
+    };
+    let report = finds_nothing(&script, of(wait_call(2, 9, &["g1", "c1", "v1"])));
+    assert_eq!(report.counts.mcp_answers, 1);
+    finds(&script, of(wait_call(2, 9, &["g1", "v1"])), Rule::Events, "in the log");
+    finds(&script, of(wait_call(2, 9, &["g1", "v1", "c1"])), Rule::Events, "in the log");
+    finds(&script, of(wait_call(3, 9, &["g1", "c1", "v1"])), Rule::Events, "in the log");
+    finds(&script, of(wait_call(9, 2, &[])), Rule::Back, "2 after 9");
+    finds(&script, of(wait_call(2, 12, &["g1", "c1", "v1"])), Rule::NotInLog, "ends at 10");
+    finds(
+        &script,
+        change(&|answer| answer["data"]["positions"] = json!({})),
+        Rule::Incomplete,
+        "no position",
+    );
+    finds(
+        &script,
+        change(&|answer| answer["data"]["missed"] = json!({CHANNEL: "window"})),
+        Rule::Resync,
+        "missed",
+    );
+    let (log, _) = script.log();
+    let other = change(&|answer| {
+        answer["data"]["positions"][CHANNEL]["epoch"] = LATER_EPOCH.to_string().into();
+    });
+    let report = check(&[other], &log, 1);
+    assert!(report.rules().contains(&Rule::NotInLog), "{report}");
+    let failed =
+        |error: &str| of(WaitCall { answer: Err(error.to_owned()), ..wait_call(2, 9, &[]) });
+    finds_nothing(&script, failed("unavailable: call again"));
+    finds(&script, failed("not_found: no match 7"), Rule::Unexpected, "not_found");
+    finds(&script, failed("not_live: no match 7"), Rule::Unexpected, "not_live");
+    finds(&script, failed("500: broken"), Rule::Unexpected, "500");
 }
 
 /// A match on the older sockets with frames 1 to 5.
@@ -581,6 +773,25 @@ fn older_sockets_are_checked() {
 }
 
 #[test]
+fn older_sockets_get_everything_in_the_end() {
+    let (mut log, frames) = live_script();
+    log.settled_at = i64::MAX;
+    let check_settled = |frames: &[String]| {
+        let begun = json!({"type": "subscribed", "event_id": 7, "event": {}, "resumed": false,
+            "epoch": EPOCH.to_string(), "seq": 1});
+        let mut entries = vec![Entry::Connected, received(&begun.to_string())];
+        entries.extend(frames.iter().map(|frame| received(frame)));
+        entries.push(Entry::Settled);
+        check(&[History { dialect: Dialect::Live, ..history(entries) }], &log, 1)
+    };
+    let report = check_settled(&frames[1..]);
+    assert!(report.is_clean(), "{report}");
+    let report = check_settled(&frames[1..4]);
+    assert_eq!(report.rules(), [Rule::Incomplete], "{report}");
+    assert!(report.to_string().contains("at 4 in the end, and the log at 5"), "{report}");
+}
+
+#[test]
 fn resumes_on_the_older_sockets_are_checked() {
     let (log, frames) = live_script();
     let again = |answer: Value, rest: &[String]| {
@@ -590,7 +801,7 @@ fn resumes_on_the_older_sockets_are_checked() {
             "epoch": EPOCH.to_string(), "seq": 1});
         let mut entries =
             vec![Entry::Connected, received(&begun.to_string()), received(&frames[1])];
-        entries.extend([Entry::Closed, Entry::Connected]);
+        entries.extend([Entry::Closed(Closing::default()), Entry::Connected]);
         entries.extend([Entry::Sent(from.to_string().into()), received(&answer.to_string())]);
         entries.extend(rest.iter().map(|frame| received(frame)));
         check(&[History { dialect: Dialect::Live, ..history(entries) }], &log, 1)
