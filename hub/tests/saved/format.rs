@@ -1,8 +1,9 @@
-//! A state of format 1 as a file, so that a type that changes is noticed.
+//! A state as a file, so that a type that changes is noticed.
 //!
-//! If this test fails because a type of the state or of `ingest::event` has changed: raise `STATE_FORMAT`,
+//! The inputs are a file too, so that the simulator may change. If they cannot be read, a type of `ingest::event`
+//! has changed. If this test fails because a type of the state or of `ingest::event` has changed: raise `STATE_FORMAT`,
 //! keep this file and read it as the previous format (or, if that is not worth it, let the hub begin new epochs
-//! and say so in the changelog), and write a new file beside it with
+//! and say so in the changelog), and write new files beside it with
 //! `cargo test -p matchwire-hub --test saved -- --ignored write_the_file`.
 
 use std::{fs, path::PathBuf};
@@ -47,28 +48,28 @@ fn small() -> Vec<Input> {
 }
 
 /// After the first half of the inputs.
-fn twin() -> Twin {
+fn twin(inputs: &[Input]) -> Twin {
     let mut twin = Twin::new(2);
-    let inputs = small();
     inputs[..inputs.len() / 2].iter().for_each(|input| twin.step(input));
     twin
 }
 
-fn path() -> PathBuf {
-    let name = format!("tests/saved/state-{STATE_FORMAT}.bin");
+fn path(content: &str) -> PathBuf {
+    let name = format!("tests/saved/{content}-{STATE_FORMAT}.bin");
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
 #[test]
 fn the_file_of_this_format_is_read_and_continued() {
-    let mut twin = twin();
-    let file = fs::read(path()).unwrap();
+    let inputs = fs::read(path("inputs")).unwrap();
+    let inputs: Vec<Input> = borsh::from_slice(&inputs).expect("the types of events are the same");
+    let mut twin = twin(&inputs);
+    let file = fs::read(path("state")).unwrap();
     assert!(
         file == twin.saved(),
         "the same state is saved as other bytes: see the comment of this file"
     );
     twin.continue_with(&file);
-    let inputs = small();
     inputs[inputs.len() / 2..].iter().for_each(|input| twin.step(input));
     twin.compare_images();
 }
@@ -76,5 +77,7 @@ fn the_file_of_this_format_is_read_and_continued() {
 #[test]
 #[ignore = "it writes the file of a new format"]
 fn write_the_file() {
-    fs::write(path(), twin().saved()).unwrap();
+    let inputs = small();
+    fs::write(path("inputs"), borsh::to_vec(&inputs).unwrap()).unwrap();
+    fs::write(path("state"), twin(&inputs).saved()).unwrap();
 }

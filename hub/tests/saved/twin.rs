@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::{
     Change, ChannelId, Epoch, Micros, Pattern, Publication,
     catch_up::{CatchUp, HostRequest, HostResponse, Lease},
@@ -28,7 +29,7 @@ pub(crate) const SETTINGS: HubSettings = HubSettings {
 pub(crate) const START: Micros = 1_788_220_800_000_000;
 
 /// An input of a hub.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub(crate) enum Input {
     Batch(usize, Batch),
     Health(usize, FeedState),
@@ -133,7 +134,10 @@ impl Twin {
     #[track_caller]
     fn compare(&mut self, kept: &[Change], restored: &[Change]) {
         for (kept, restored) in kept.iter().zip(restored) {
-            assert_eq!(shown(kept), shown(restored));
+            // Texts are made only of changes that differ: there are many.
+            if !is_same(kept, restored) {
+                assert_eq!(shown(kept), shown(restored));
+            }
             if let Change::Published(Rate::Each, publication) = kept {
                 self.frames.push(Arc::clone(publication));
             }
@@ -221,6 +225,36 @@ pub(crate) fn channels(hub: &mut Hub) -> Vec<(u32, String, Epoch)> {
         all.extend(found.into_iter().map(|it| (it.number, it.name.to_string(), it.epoch)));
     }
     all
+}
+
+fn is_same(kept: &Change, restored: &Change) -> bool {
+    match (kept, restored) {
+        (Change::Opened(kept), Change::Opened(restored)) => is_same_publication(kept, restored),
+        (Change::Published(rate, kept), Change::Published(other, restored)) => {
+            rate == other && is_same_publication(kept, restored)
+        }
+        (Change::Closed(kept), Change::Closed(restored)) => is_same_channel(kept, restored),
+        _ => false,
+    }
+}
+
+fn is_same_publication(kept: &Publication, restored: &Publication) -> bool {
+    let about = |it: &Publication| (it.prev, it.seq, it.urgent, it.has_events, it.published);
+    is_same_channel(&kept.channel, &restored.channel)
+        && about(kept) == about(restored)
+        && kept.frame() == restored.frame()
+}
+
+fn is_same_channel(kept: &Channel, restored: &Channel) -> bool {
+    let Channel { number, name, epoch, deliver_last, needs } = kept;
+    (number, name, epoch, deliver_last, needs)
+        == (
+            &restored.number,
+            &restored.name,
+            &restored.epoch,
+            &restored.deliver_last,
+            &restored.needs,
+        )
 }
 
 fn shown(change: &Change) -> String {
