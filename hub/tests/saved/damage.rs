@@ -1,5 +1,7 @@
 //! Bytes that are not a state are errors: never a panic, never a huge allocation.
 
+use std::sync::LazyLock;
+
 use hub::{RestoreError, STATE_FORMAT};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
@@ -11,14 +13,15 @@ use crate::{
 
 const HEAD: usize = 46;
 
-fn saved() -> (Twin, Vec<u8>) {
+/// A state, which each test works on a copy of.
+static SAVED: LazyLock<(Twin, Vec<u8>)> = LazyLock::new(|| {
     let mut twin = Twin::new(2);
-    for input in inputs(9, 120).iter().filter(|input| !matches!(input, Input::Restart(_))) {
+    for input in inputs(9, 40).iter().filter(|input| !matches!(input, Input::Restart(_))) {
         twin.step(input);
     }
     let bytes = twin.saved();
     (twin, bytes)
-}
+});
 
 /// The same bytes with the length and the digest of a state.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
@@ -30,7 +33,7 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn any_cut_is_noticed() {
-    let (twin, bytes) = saved();
+    let (twin, bytes) = &*SAVED;
     for end in (0..bytes.len()).step_by(1_009).chain(0..100) {
         twin.restore(&bytes[..end]).expect_err("it was cut");
     }
@@ -42,15 +45,18 @@ fn any_cut_is_noticed() {
 
 #[test]
 fn other_formats_are_refused() {
-    let (twin, mut bytes) = saved();
+    let (twin, bytes) = &*SAVED;
+    let mut bytes = bytes.clone();
     bytes[4..6].copy_from_slice(&(STATE_FORMAT + 1).to_le_bytes());
     let error = twin.restore(&bytes).expect_err("it is of another format");
-    assert_eq!(error.to_string(), "its format is 2, and this release reads 1");
+    let other = STATE_FORMAT + 1;
+    let expected = format!("its format is {other}, and this release reads {STATE_FORMAT}");
+    assert_eq!(error.to_string(), expected);
 }
 
 #[test]
 fn any_changed_byte_is_noticed() {
-    let (twin, bytes) = saved();
+    let (twin, bytes) = &*SAVED;
     for place in (0..bytes.len()).step_by(1_013).chain(0..HEAD) {
         let mut bytes = bytes.clone();
         bytes[place] ^= 1 << (place % 8);
@@ -60,7 +66,7 @@ fn any_changed_byte_is_noticed() {
 
 #[test]
 fn wrong_states_with_the_right_digest_do_not_panic() {
-    let (twin, bytes) = saved();
+    let (twin, bytes) = &*SAVED;
     proptest!(ProptestConfig::with_cases(300), |(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         end in prop::option::of(any::<prop::sample::Index>()),

@@ -1,5 +1,7 @@
 //! Frames of before a restart lead readers on as the updates themselves would have.
 
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
 use bytes::Bytes;
 use fanout::{
     ChannelId, Epoch, Pattern, Position, Seq,
@@ -24,12 +26,23 @@ fn resumed(hub: &mut Hub, channel: &str, epoch: Epoch, from: Seq) -> (Verdict, V
     (caught_up.verdict, caught_up.frames.into_iter().map(|it| it.frame).collect())
 }
 
-/// A hub after a part of a day, and the same one restored with its tails.
-fn with_tails(skipped: fn(usize) -> usize) -> (Twin, Hub) {
+/// A hub after a part of a day, which tests share that do not change it.
+static PLAYED: LazyLock<Mutex<Twin>> = LazyLock::new(|| Mutex::new(played()));
+
+fn shared() -> MutexGuard<'static, Twin> {
+    PLAYED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn played() -> Twin {
     let mut twin = Twin::new(2);
     for input in inputs(5, 800).iter().filter(|it| !matches!(it, Input::Follow(..))) {
         twin.step(input);
     }
+    twin
+}
+
+/// The same hub restored with its tails.
+fn with_tails(twin: &Twin, skipped: fn(usize) -> usize) -> Hub {
     let mut hub = twin.restore(&twin.saved()).expect("it was saved");
     for frame in twin.frames.iter().skip(skipped(twin.frames.len())) {
         let name = &frame.channel.name;
@@ -38,12 +51,13 @@ fn with_tails(skipped: fn(usize) -> usize) -> (Twin, Hub) {
         // Channels that were closed since have no tail.
         assert!(matches!(restored, Ok(()) | Err(TailError::Unknown)), "{name}: {restored:?}");
     }
-    (twin, hub)
+    hub
 }
 
 #[test]
 fn every_position_leads_on_with_the_same_frames() {
-    let (mut twin, mut hub) = with_tails(|_| 0);
+    let mut twin = shared();
+    let mut hub = with_tails(&twin, |_| 0);
     let mut frames = 0;
     for (_, name, epoch) in channels(&mut hub) {
         let head = hub.image_of(&name).expect("it is open").seq;
@@ -59,7 +73,8 @@ fn every_position_leads_on_with_the_same_frames() {
 
 #[test]
 fn single_updates_are_the_original_bytes() {
-    let (twin, mut hub) = with_tails(|_| 0);
+    let twin = shared();
+    let mut hub = with_tails(&twin, |_| 0);
     let mut compared = 0;
     for frame in &twin.frames {
         let name = frame.channel.name.as_str();
@@ -75,7 +90,8 @@ fn single_updates_are_the_original_bytes() {
 
 #[test]
 fn later_updates_are_merged_with_restored_ones() {
-    let (mut twin, mut hub) = with_tails(|_| 0);
+    let mut twin = played();
+    let mut hub = with_tails(&twin, |_| 0);
     for input in inputs(5, 1_000).iter().skip(inputs(5, 800).len()) {
         let Input::Batch(source, batch) = input else { continue };
         twin.now += 20_000;
@@ -96,7 +112,8 @@ fn later_updates_are_merged_with_restored_ones() {
 
 #[test]
 fn a_tail_begins_with_the_oldest_frame() {
-    let (twin, mut hub) = with_tails(|frames| frames / 2);
+    let twin = shared();
+    let mut hub = with_tails(&twin, |frames| frames / 2);
     let mut of_window = 0;
     for (_, name, epoch) in channels(&mut hub) {
         let own = |it: &&std::sync::Arc<fanout::Publication>| it.channel.name.as_str() == name;
@@ -144,7 +161,7 @@ fn wrong_frames_are_refused() {
 
 #[test]
 fn other_epochs_begin_without_tails() {
-    let (_, mut hub) = with_tails(|_| 0);
+    let mut hub = with_tails(&shared(), |_| 0);
     let before = channels(&mut hub);
     hub.begin_epochs(Epochs { matches: Epoch(70), feeds: Epoch(80) });
     let after = channels(&mut hub);
