@@ -371,3 +371,59 @@ impl fmt::Display for Outcome {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn close_codes_without_a_reason_are_found() {
+        let mut faults = FaultLog::default();
+        faults.stopped.push(2);
+        let is_clean = |code: u16, start: usize, may_be_closed: bool| {
+            let closed = Entry::Closed(Closing { code: Some(code), start });
+            let entries = vec![closed, Entry::Closed(Closing { code: None, start })];
+            let history =
+                History { may_be_closed, entries, ..History::new("client 1", Dialect::Stream) };
+            let mut report = Report::default();
+            check_closings(&[history], &faults, &mut report);
+            report.is_clean()
+        };
+        assert!(is_clean(4503, 2, false) && is_clean(4508, 1, true));
+        assert!(!is_clean(4503, 1, true) && !is_clean(4508, 2, false) && !is_clean(1011, 2, true));
+    }
+
+    #[test]
+    fn round_that_tests_too_little_is_found() {
+        let plan = Plan {
+            seed: 1,
+            clients: 2,
+            rate: 1,
+            duration: Duration::ZERO,
+            kills_max: 0,
+            damages: false,
+        };
+        let history = |client: &str, entries| History {
+            entries,
+            unreached: vec!["football/7".to_owned()],
+            ..History::new(client, Dialect::Stream)
+        };
+        let histories = [history("client 1", vec![Entry::Settled])];
+        let mut report = Report::default();
+        check_coverage(&plan, &histories, &LogContent::default(), &mut report);
+        assert_eq!(report.rules(), [Rule::Incomplete, Rule::Coverage], "{report}");
+        let text = report.to_string();
+        assert!(text.contains("1 of 2 clients have ended"), "{text}");
+        assert!(text.contains("football/7: the last position was not reached"), "{text}");
+
+        let histories = [history("client 1", vec![Entry::Settled, Entry::Connected])];
+        let mut report = Report::default();
+        check_coverage(
+            &Plan { clients: 1, ..plan },
+            &histories,
+            &LogContent::default(),
+            &mut report,
+        );
+        assert!(report.to_string().contains("it was not connected in the end"), "{report}");
+    }
+}
