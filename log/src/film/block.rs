@@ -120,6 +120,12 @@ impl Prefix {
     }
 }
 
+/// Where a block may begin in these bytes.
+pub(super) fn magic_positions(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let windows = bytes.windows(BLOCK_MAGIC.len()).enumerate();
+    windows.filter(|(_, window)| *window == BLOCK_MAGIC).map(|(at, _)| at)
+}
+
 impl BlockHeader {
     /// The bytes of a block with these entries.
     pub(super) fn encode(&self, entries: &[u8]) -> std::io::Result<Vec<u8>> {

@@ -1,22 +1,24 @@
 //! Which films there are: the writer's list, which others read.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak},
 };
 
 use fanout::{ChannelId, Epoch, Micros, Seq};
 
-use super::{FilmError, match_of, reader::FilmReader};
+use super::{FilmError, index::FilmFile, match_of, reader::FilmReader};
 use crate::RecordNumber;
 
 /// The films in a folder. Cheap to clone; all clones are the same list.
 #[derive(Debug, Clone)]
 pub struct Films {
     folder: Arc<Path>,
-    films: Arc<RwLock<BTreeMap<ChannelId, FilmSummary>>>,
+    films: Arc<RwLock<BTreeMap<ChannelId, Arc<FilmSummary>>>>,
+    /// The films that are being read.
+    files: Arc<Mutex<HashMap<ChannelId, Weak<FilmFile>>>>,
 }
 
 /// What a film has on disk.
@@ -82,7 +84,8 @@ impl Films {
     ///
     /// If the folder cannot be created or read.
     pub fn open(folder: &Path) -> Result<Self, FilmError> {
-        let films = Self { folder: folder.into(), films: Arc::new(RwLock::new(BTreeMap::new())) };
+        let (films, files) = (Arc::default(), Arc::default());
+        let films = Self { folder: folder.into(), films, files };
         fs::create_dir_all(folder).map_err(FilmError::storage(folder))?;
         for sport in folders(folder)? {
             for file in fs::read_dir(&sport).map_err(FilmError::storage(&sport))? {
@@ -102,20 +105,20 @@ impl Films {
 
     /// The film of a match.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<FilmSummary> {
+    pub fn find(&self, name: &str) -> Option<Arc<FilmSummary>> {
         self.read().get(&ChannelId::new(name)).cloned()
     }
 
     /// The film that has a channel.
     #[must_use]
-    pub fn of_channel(&self, channel: &ChannelId) -> Option<FilmSummary> {
+    pub fn of_channel(&self, channel: &ChannelId) -> Option<Arc<FilmSummary>> {
         let film = self.find(match_of(channel.as_str())?)?;
         film.channels.iter().any(|own| own.name == *channel).then_some(film)
     }
 
     /// The films that a query chooses, the latest first.
     #[must_use]
-    pub fn list(&self, query: FilmQuery<'_>) -> Vec<FilmSummary> {
+    pub fn list(&self, query: FilmQuery<'_>) -> Vec<Arc<FilmSummary>> {
         let films = self.read();
         let mut chosen: Vec<_> =
             films.values().filter(|film| query.matches(film)).cloned().collect();
@@ -130,13 +133,22 @@ impl Films {
         self.read().values().map(|film| film.bytes).sum()
     }
 
-    /// Opens a film to read it.
+    /// Opens a film to read it. Readers of one film share its file and its index.
     ///
     /// # Errors
     ///
     /// If the file cannot be read, for example because the film was deleted.
     pub fn reader(&self, name: &str) -> Result<FilmReader, FilmError> {
-        FilmReader::open(&self.path(name))
+        let name = ChannelId::new(name);
+        let known = self.files().get(&name).and_then(Weak::upgrade);
+        if let Some(file) = known.filter(|file| file.is_current()) {
+            return FilmReader::of(file);
+        }
+        let reader = FilmReader::open(&self.path(name.as_str()))?;
+        let mut files = self.files();
+        files.retain(|_, file| file.strong_count() > 0);
+        files.insert(name, Arc::downgrade(reader.file()));
+        Ok(reader)
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -148,7 +160,20 @@ impl Films {
     }
 
     pub(super) fn insert(&self, film: FilmSummary) {
-        self.write().insert(film.name.clone(), film);
+        self.write().insert(film.name.clone(), Arc::new(film));
+    }
+
+    /// Removes a film from the list, and ends its readers.
+    pub(super) fn remove(&self, name: &ChannelId) {
+        self.write().remove(name);
+        self.end_readers(name);
+    }
+
+    /// Ends the readers of a film: what they know of its file is no longer true.
+    pub(super) fn end_readers(&self, name: &ChannelId) {
+        if let Some(file) = self.files().remove(name).and_then(|file| file.upgrade()) {
+            file.set_deleted();
+        }
     }
 
     /// Deletes films whose last entry is before `oldest`, and then the oldest ones until the rest has at most
@@ -172,19 +197,29 @@ impl Films {
             {
                 tracing::warn!(path = %path.display(), %error, "a film cannot be deleted");
             }
-            self.write().remove(&name);
+            fs::remove_file(damaged_path(&path)).ok();
+            self.remove(&name);
             expired.push(name);
         }
         expired
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<ChannelId, FilmSummary>> {
+    fn files(&self) -> MutexGuard<'_, HashMap<ChannelId, Weak<FilmFile>>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<ChannelId, Arc<FilmSummary>>> {
         self.films.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<ChannelId, FilmSummary>> {
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<ChannelId, Arc<FilmSummary>>> {
         self.films.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Where the damaged part of a film is moved to. It is deleted with the film.
+pub(super) fn damaged_path(film: &Path) -> PathBuf {
+    film.with_extension("damaged")
 }
 
 /// The folders in a folder.

@@ -21,9 +21,17 @@
 //!
 //! # Crashes
 //!
-//! Films follow the log. A block is written in one piece and never divides a record. After a restart a torn
-//! last block is cut, and the follower feeds the records after [`FilmWriter::sync_position`] again; those that
-//! a film has already are skipped by their number.
+//! Films follow the log. A block is written in one piece and never divides a record. After a restart, the
+//! blocks after [`FilmWriter::sync_position`] are verified, a film is cut at the first bad one, and the follower
+//! feeds the records after that position again; those that a film has already are skipped by their number. What
+//! is cut and is more than a torn last block is kept in a file `.damaged` next to the film.
+//!
+//! # Gaps
+//!
+//! If a film lacks a record of a channel, the channel is closed in the film and opens again with its next
+//! image. The writer names the matches whose images it needs ([`FilmWriter::take_lacking`]): after a gap, after
+//! their film has expired or could not be written, or when films are switched on. A film that cannot be written
+//! or read does not affect the others, and is tried again later.
 //!
 //! # Limits
 //!
@@ -32,13 +40,16 @@
 //! | entries in memory | `block_bytes` and `block_age_us` a film, `buffered_bytes_max` in total | written |
 //! | age and size of all films | `keep_us`, `bytes_max` | the oldest are deleted |
 //! | replays; for one key | `replays_max`, `replays_max_per_key` | refused with `limit` |
-//! | channels of a replay | `channels_max` | refused with `limit` |
+//! | channels and films of a replay | `channels_max`, `films_max` | refused with `limit` |
+//! | a replay's memory | one unpacked block for each film; open files and indexes are shared | |
 //! | frames on their way to a reader | what the reader has room for | the replay waits |
 //! | a replay that nobody reads or that is paused | `idle_us` | it ends with `limit` |
 
 mod block;
 mod document;
 mod films;
+mod index;
+mod open_film;
 mod player;
 mod reader;
 mod service;
@@ -51,7 +62,7 @@ use std::{io, path::PathBuf};
 
 pub use self::{
     films::{FilmChannel, FilmQuery, FilmSummary, Films},
-    player::{NextFrames, Player, Taken},
+    player::{NextFrames, PlayedFrames, Player},
     reader::{Entry, EntryKind, FilmReader, ReadFrom},
     service::{ReplayHost, ReplayService, ReplaySettings},
     writer::{FilmSettings, FilmWriter},
@@ -64,6 +75,8 @@ pub enum FilmError {
     Storage { path: PathBuf, source: io::Error },
     #[error("{path} is damaged at byte {offset}: {problem}")]
     Damaged { path: PathBuf, offset: u64, problem: &'static str },
+    #[error("{path} was deleted")]
+    Deleted { path: PathBuf },
 }
 
 impl FilmError {

@@ -2,7 +2,7 @@
 //!
 //! Plain state: `now` is an argument, and frames are return values.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use bytes::Bytes;
 use fanout::{
@@ -30,8 +30,10 @@ const SKIPPED_MAX: usize = 20_000;
 /// Plays some channels of some films.
 #[derive(Debug)]
 pub struct Player {
-    films: Vec<Film>,
+    films: Vec<FilmPlayback>,
     channels: Vec<ReplayChannel>,
+    /// The channels that are played, and their indexes.
+    played: PlayedChannels,
     /// Added to each frame before its last brace.
     suffix: String,
     speed: ReplaySpeed,
@@ -39,12 +41,19 @@ pub struct Player {
     /// The recorded time at the moment `base_now`.
     base_at: Micros,
     base_now: Micros,
+    /// The clock begins with the first entry, which is not known yet.
+    awaits_first: bool,
     /// The images after a seek, which are due at once.
     images: VecDeque<(usize, Entry)>,
+    /// Bytes that were read or unpacked since this was last taken.
+    work: usize,
 }
 
+type PlayedChannels = HashMap<ChannelId, usize>;
+
+/// A film and how far it has been played.
 #[derive(Debug)]
-struct Film {
+struct FilmPlayback {
     reader: FilmReader,
     /// The next entry of a played channel, and the channel's index.
     next: Option<(usize, Entry)>,
@@ -52,7 +61,7 @@ struct Film {
 
 /// The result of [`Player::take`].
 #[derive(Debug)]
-pub struct Taken {
+pub struct PlayedFrames {
     pub frames: Vec<ReplayFrame>,
     pub next: NextFrames,
 }
@@ -84,49 +93,41 @@ impl Player {
         (replay, from, speed): (u32, &ReplayPosition, ReplaySpeed),
         now: Micros,
     ) -> Result<Self, ReplayRefusal> {
-        let mut refusal = None;
-        let mut played = Vec::new();
-        for channel in channels {
+        let status = |channel: &ChannelId| {
             let needs = needs(channel);
-            let status = if films.of_channel(channel).is_none() {
-                refusal.get_or_insert_with(|| ReplayRefusal::NotTracked(channel.clone()));
+            if films.of_channel(channel).is_none() {
                 ReplayChannelStatus::NotTracked
             } else if !classes.cover(needs) {
-                refusal.get_or_insert_with(|| ReplayRefusal::NotEntitled(channel.clone(), needs));
                 ReplayChannelStatus::NotEntitled { needs }
             } else {
                 ReplayChannelStatus::Played { needs, position: None }
-            };
-            played.push(ReplayChannel { name: channel.clone(), status });
-        }
-        let mut names: Vec<&str> = Vec::new();
-        for channel in played.iter().filter(|channel| channel.is_played()) {
-            let name = match_of(channel.name.as_str()).unwrap_or_default();
-            if !names.contains(&name) {
-                names.push(name);
             }
+        };
+        let channels = channels.iter();
+        let channels = channels.map(|it| ReplayChannel { name: it.clone(), status: status(it) });
+        let mut channels: Vec<ReplayChannel> = channels.collect();
+        // Before any film is opened, which is expensive.
+        if channels.iter().any(ReplayChannel::is_played) {
+            read_from(&channels, from)?;
         }
-        let readers = names.iter().filter_map(|name| match films.reader(name) {
-            Ok(reader) => Some(Film { reader, next: None }),
-            Err(error) => {
-                tracing::warn!(film = name, %error, "a film cannot be replayed");
-                None
-            }
-        });
-        let readers: Vec<Film> = readers.collect();
-        if readers.is_empty() || readers.len() < names.len() {
-            let first = channels.first().cloned().unwrap_or_else(|| ChannelId::new(""));
-            return Err(refusal.unwrap_or(ReplayRefusal::NotTracked(first)));
+        let readers = open_films(films, &mut channels);
+        if readers.is_empty() {
+            return Err(nothing_played(&channels));
         }
+        let played = channels.iter().enumerate().filter(|(_, channel)| channel.is_played());
+        let played = played.map(|(place, channel)| (channel.name.clone(), place)).collect();
         let mut player = Self {
-            films: readers,
-            channels: played,
+            films: readers.into_iter().map(|reader| FilmPlayback { reader, next: None }).collect(),
+            channels,
+            played,
             suffix: format!(r#","replay":"{}"}}"#, name(replay)),
             speed,
             is_paused: false,
             base_at: 0,
             base_now: now,
+            awaits_first: false,
             images: VecDeque::new(),
+            work: 0,
         };
         player.seek(from, now)?;
         Ok(player)
@@ -146,16 +147,23 @@ impl Player {
         }
     }
 
-    /// How many bytes it has unpacked since this was last called, as a measure of its work.
+    /// How many bytes it has read or unpacked since this was last called, as a measure of its work.
     pub fn take_work(&mut self) -> usize {
-        self.films.iter_mut().map(|film| film.reader.take_unpacked_bytes()).sum()
+        let work: usize = self.films.iter_mut().map(|film| film.reader.take_work()).sum();
+        work + std::mem::take(&mut self.work)
+    }
+
+    /// Whether a film of it was deleted, so that it cannot go on.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.films.iter().any(|film| film.reader.is_deleted())
     }
 
     /// Pauses or continues it, changes its speed, or moves it.
     ///
     /// # Errors
     ///
-    /// If the position to move to is not clear, and then nothing has changed; or if a film cannot be read.
+    /// If the position to move to is not clear or a film cannot be read there. Nothing has changed then.
     pub fn change(&mut self, change: &ReplayChange, now: Micros) -> Result<(), ReplayRefusal> {
         match &change.seek {
             Some(seek) => self.seek(seek, now)?,
@@ -185,63 +193,36 @@ impl Player {
     }
 
     fn seek(&mut self, position: &ReplayPosition, now: Micros) -> Result<(), ReplayRefusal> {
-        let only = || match &self.channels[..] {
-            [channel] => Some(channel.name.clone()),
-            _ => None,
-        };
-        let from = match position {
-            ReplayPosition::Start => ReadFrom::Start,
-            ReplayPosition::At(at) => ReadFrom::At(*at),
-            ReplayPosition::Seq { channel, epoch, seq } => {
-                let channel = channel.clone().or_else(only).ok_or(ReplayRefusal::AmbiguousSeq)?;
-                let is_it = |it: &ReplayChannel| it.name == channel && it.is_played();
-                if !self.channels.iter().any(is_it) {
-                    return Err(ReplayRefusal::NotTracked(channel));
-                }
-                ReadFrom::Seq { channel, epoch: *epoch, seq: *seq }
-            }
-        };
-        self.seek_to(&from, now).map_err(|error| {
+        let from = read_from(&self.channels, position)?;
+        self.seek_to(from, now).map_err(|error| {
             tracing::warn!(%error, "a film cannot be replayed");
             ReplayRefusal::Limit("the recording cannot be read".to_owned())
         })
     }
 
-    fn seek_to(&mut self, from: &ReadFrom, now: Micros) -> Result<(), FilmError> {
-        let mut images: Vec<Entry> = Vec::new();
-        // The film with the sequence says where the others are.
-        let film_of = |film: &Film, channel: &ChannelId| {
-            film.reader.channels().iter().any(|own| own.name == *channel)
+    /// Moves all films. If one of them cannot be read, none has moved.
+    fn seek_to(&mut self, from: ReadFrom, now: Micros) -> Result<(), FilmError> {
+        self.work = self.take_work();
+        let films = self.films.iter().map(|film| film.reader.clone());
+        let mut films: Vec<FilmPlayback> =
+            films.map(|reader| FilmPlayback { reader, next: None }).collect();
+        let begin = self.begin();
+        let from = match from {
+            ReadFrom::At(at) if begin.is_none_or(|begin| at < begin) => ReadFrom::Start,
+            from => from,
         };
-        let mut others = from.clone();
-        let mut leading = None;
-        for film in &mut self.films {
-            film.reader.refresh()?;
-        }
-        if let ReadFrom::Seq { channel, .. } = from {
-            leading = self.films.iter().position(|film| film_of(film, channel));
-            if let Some(leading) = leading {
-                let found = self.films[leading].reader.seek(from)?;
-                if let Some(place) = found.first() {
-                    others = ReadFrom::Record(place.number);
-                }
-                images.extend(found);
-            }
-        }
-        for (place, film) in self.films.iter_mut().enumerate() {
-            if Some(place) != leading {
-                images.extend(film.reader.seek(&others)?);
-            }
-        }
+        let images = seek_films(&mut films, &from);
+        let filled = fill(&mut films, &self.played);
+        self.work += films.iter_mut().map(|film| film.reader.take_work()).sum::<usize>();
+        let (images, is_filled) = (images?, filled?);
+        self.films = films;
+
         let reached = images.iter().map(|image| image.at).max();
         let played = images.into_iter().filter_map(|image| {
-            let channel = index_of(&self.channels, &image.channel)?;
+            let channel = *self.played.get(&image.channel)?;
             Some((channel, image))
         });
         self.images = played.collect();
-        for film in &mut self.films {
-            film.next = None;
-        }
         for channel in &mut self.channels {
             if let ReplayChannelStatus::Played { position, .. } = &mut channel.status {
                 *position = None;
@@ -250,55 +231,45 @@ impl Player {
         for (channel, image) in &self.images {
             set_position(&mut self.channels[*channel], image);
         }
-        self.fill()?;
-        if *from == ReadFrom::Start {
-            self.set_first_positions();
-        }
-        let first = self.next_at();
-        self.base_at = match from {
-            ReadFrom::At(at) => (*at).max(self.first_at().unwrap_or(*at)),
-            ReadFrom::Start | ReadFrom::Record(_) | ReadFrom::Seq { .. } => {
-                reached.or(first).unwrap_or_default()
-            }
-        };
         self.base_now = now;
+        match from {
+            ReadFrom::At(at) => (self.base_at, self.awaits_first) = (at, false),
+            ReadFrom::Start | ReadFrom::Record(_) | ReadFrom::Seq { .. } => {
+                self.base_at = reached.or(begin).unwrap_or_default();
+                self.awaits_first = reached.is_none();
+            }
+        }
+        if self.awaits_first && is_filled {
+            self.begin_clock(now);
+        }
         Ok(())
     }
 
-    /// When the films begin.
-    fn first_at(&self) -> Option<Micros> {
-        self.films.iter().filter_map(|film| Some(film.reader.span()?.0)).min()
-    }
-
-    /// At the start, channels whose image is the next entry of their film are there.
-    fn set_first_positions(&mut self) {
-        for film in &self.films {
-            if let Some((channel, entry)) = &film.next {
-                set_position(&mut self.channels[*channel], entry);
+    /// Begins the clock with the first entry. The images of that moment are due at once, also during a pause.
+    fn begin_clock(&mut self, now: Micros) {
+        self.awaits_first = false;
+        let Some(first) = self.next_at() else { return };
+        (self.base_at, self.base_now) = (first, now);
+        while let Some(film) = next_film(&mut self.films)
+            && film
+                .next
+                .as_ref()
+                .is_some_and(|(_, it)| it.at == first && matches!(it.kind, EntryKind::Image { .. }))
+        {
+            let Some((channel, entry)) = film.next.take() else { return };
+            set_position(&mut self.channels[channel], &entry);
+            self.images.push_back((channel, entry));
+            // An error comes again when the frames are taken.
+            if fill(&mut self.films, &self.played).is_err() {
+                return;
             }
         }
     }
 
-    /// Reads the next entry of a played channel from each film that has none. Returns false if
-    /// there may be more after others had their turn.
-    fn fill(&mut self) -> Result<bool, FilmError> {
-        let mut skipped = 0;
-        for film in &mut self.films {
-            while film.next.is_none() {
-                if skipped == SKIPPED_MAX {
-                    return Ok(false);
-                }
-                let mut entry = film.reader.next_entry()?;
-                if entry.is_none() && film.reader.refresh()? {
-                    entry = film.reader.next_entry()?;
-                }
-                let Some(entry) = entry else { break };
-                skipped += 1;
-                let channel = index_of(&self.channels, &entry.channel);
-                film.next = channel.map(|channel| (channel, entry));
-            }
-        }
-        Ok(true)
+    /// When the first of the played channels begins, or a little earlier.
+    fn begin(&self) -> Option<Micros> {
+        let is_played = |channel: &ChannelId| self.played.contains_key(channel);
+        self.films.iter().filter_map(|film| film.reader.begin_of(&is_played)).min()
     }
 
     /// Takes the frames that are due, of about `bytes_max` bytes, where each counts `frame_bytes` more; at
@@ -311,12 +282,15 @@ impl Player {
         &mut self,
         (bytes_max, frame_bytes): (usize, usize),
         now: Micros,
-    ) -> Result<Taken, FilmError> {
+    ) -> Result<PlayedFrames, FilmError> {
         let (mut frames, mut cost) = (Vec::new(), 0);
         let next = loop {
-            let is_filled = self.fill()?;
+            let is_filled = fill(&mut self.films, &self.played)?;
+            if self.awaits_first && is_filled {
+                self.begin_clock(now);
+            }
             let is_image = !self.images.is_empty();
-            if self.is_paused && !is_image {
+            if self.is_paused && !is_image && !self.awaits_first {
                 break NextFrames::Paused;
             }
             if !is_filled && !is_image {
@@ -338,11 +312,12 @@ impl Player {
             let frame = self.frame(&entry);
             cost += frame.len() + frame_bytes;
             if self.speed == ReplaySpeed::Unlimited && !is_image {
-                self.base_at = entry.at;
+                // The block of another film may have been written later than this entry's.
+                self.base_at = self.base_at.max(entry.at);
             }
             frames.push(ReplayFrame { frame, channel });
         };
-        Ok(Taken { frames, next })
+        Ok(PlayedFrames { frames, next })
     }
 
     /// When an entry is due.
@@ -360,9 +335,7 @@ impl Player {
         if let Some(image) = self.images.pop_front() {
             return Some(image);
         }
-        let next = self.films.iter_mut().filter(|film| film.next.is_some());
-        let first = next.min_by_key(|film| film.next.as_ref().map(|(_, it)| (it.at, it.number)));
-        first?.next.take()
+        next_film(&mut self.films)?.next.take()
     }
 
     /// The frame of an entry: as it was published, with the name of the replay.
@@ -384,8 +357,116 @@ impl Player {
     }
 }
 
-fn index_of(channels: &[ReplayChannel], name: &ChannelId) -> Option<usize> {
-    channels.iter().position(|channel| channel.name == *name && channel.is_played())
+/// The position in films that a position of a replay means.
+fn read_from(
+    channels: &[ReplayChannel],
+    position: &ReplayPosition,
+) -> Result<ReadFrom, ReplayRefusal> {
+    let only = || match channels {
+        [channel] => Some(channel.name.clone()),
+        _ => None,
+    };
+    Ok(match position {
+        ReplayPosition::Start => ReadFrom::Start,
+        ReplayPosition::At(at) => ReadFrom::At(*at),
+        ReplayPosition::Seq { channel, epoch, seq } => {
+            let channel = channel.clone().or_else(only).ok_or(ReplayRefusal::AmbiguousSeq)?;
+            if !channels.iter().any(|it| it.name == channel && it.is_played()) {
+                return Err(ReplayRefusal::NotTracked(channel));
+            }
+            ReadFrom::Seq { channel, epoch: *epoch, seq: *seq }
+        }
+    })
+}
+
+/// Opens the films of the played channels. The channels of a film that cannot be read are not played.
+fn open_films(films: &Films, channels: &mut [ReplayChannel]) -> Vec<FilmReader> {
+    let played = channels.iter().filter(|channel| channel.is_played());
+    let names: BTreeSet<String> =
+        played.filter_map(|channel| Some(match_of(channel.name.as_str())?.to_owned())).collect();
+    let mut readers = Vec::new();
+    for name in names {
+        match films.reader(&name) {
+            Ok(reader) => readers.push(reader),
+            Err(error) => {
+                tracing::warn!(film = name, %error, "a film cannot be replayed");
+                let is_its = |it: &&mut ReplayChannel| {
+                    it.is_played() && match_of(it.name.as_str()) == Some(&*name)
+                };
+                let of_film = channels.iter_mut().filter(is_its);
+                of_film.for_each(|it| it.status = ReplayChannelStatus::NotTracked);
+            }
+        }
+    }
+    readers
+}
+
+/// Why none of the channels is played: why not the first one.
+fn nothing_played(channels: &[ReplayChannel]) -> ReplayRefusal {
+    match channels.first() {
+        Some(ReplayChannel { name, status: ReplayChannelStatus::NotEntitled { needs } }) => {
+            ReplayRefusal::NotEntitled(name.clone(), *needs)
+        }
+        Some(first) => ReplayRefusal::NotTracked(first.name.clone()),
+        None => ReplayRefusal::NotTracked(ChannelId::new("")),
+    }
+}
+
+/// Moves films to a position. Returns the images of the channels that are open there.
+fn seek_films(films: &mut [FilmPlayback], from: &ReadFrom) -> Result<Vec<Entry>, FilmError> {
+    for film in &mut *films {
+        film.reader.refresh()?;
+    }
+    let mut images: Vec<Entry> = Vec::new();
+    // The film with the sequence says where the others are.
+    let (mut others, mut leading) = (from.clone(), None);
+    if let ReadFrom::Seq { channel, .. } = from {
+        let has = |film: &FilmPlayback| {
+            film.reader.tracks().iter().any(|track| track.channel == *channel)
+        };
+        leading = films.iter().position(has);
+        if let Some(leading) = leading {
+            let open = films[leading].reader.seek(from)?;
+            if let Some(image) = open.first() {
+                others = ReadFrom::Record(image.number);
+            }
+            images.extend(open);
+        }
+    }
+    for (place, film) in films.iter_mut().enumerate() {
+        if Some(place) != leading {
+            images.extend(film.reader.seek(&others)?);
+        }
+    }
+    Ok(images)
+}
+
+/// Reads the next entry of a played channel from each film that has none. Returns false if there may be more
+/// after others had their turn.
+fn fill(films: &mut [FilmPlayback], played: &PlayedChannels) -> Result<bool, FilmError> {
+    let is_played = |channel: &ChannelId| played.contains_key(channel);
+    let mut skipped = 0;
+    for film in films {
+        while film.next.is_none() {
+            if skipped == SKIPPED_MAX {
+                return Ok(false);
+            }
+            let mut entry = film.reader.next_entry_near(&is_played)?;
+            if entry.is_none() && film.reader.refresh()? {
+                entry = film.reader.next_entry_near(&is_played)?;
+            }
+            let Some(entry) = entry else { break };
+            skipped += 1;
+            film.next = played.get(&entry.channel).map(|channel| (*channel, entry));
+        }
+    }
+    Ok(true)
+}
+
+/// The film with the next entry.
+fn next_film(films: &mut [FilmPlayback]) -> Option<&mut FilmPlayback> {
+    let next = films.iter_mut().filter(|film| film.next.is_some());
+    next.min_by_key(|film| film.next.as_ref().map(|(_, entry)| (entry.at, entry.number)))
 }
 
 fn set_position(channel: &mut ReplayChannel, entry: &Entry) {

@@ -1,21 +1,15 @@
 //! Reads a film: finds a position by its block headers, and the entries from there on.
 
-use std::{
-    fs::File,
-    io,
-    os::unix::fs::FileExt as _,
-    path::{Path, PathBuf},
-};
+use std::{fs::File, io, os::unix::fs::FileExt as _, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use fanout::{ChannelId, Epoch, Micros, Seq};
 
 use super::{
     FilmChannel, FilmError, FilmSummary,
-    block::{
-        self, BlockHeader, BlockKind, FILE_MAGIC, PREFIX_BYTES, Place, Prefix, Track, TrackSpan,
-    },
+    block::{self, BlockKind, PREFIX_BYTES, Place, Prefix, Track, TrackSpan},
     document::Document,
+    index::{FilmFile, FilmIndex, IndexedBlock},
 };
 use crate::RecordNumber;
 
@@ -69,33 +63,22 @@ pub enum ReadFrom {
     },
 }
 
-/// A block, as far as finding positions needs it.
-#[derive(Debug)]
-struct BlockIndex {
-    offset: u64,
-    prefix: Prefix,
-    header: BlockHeader,
-}
-
 /// Reads one film. A film that is still being recorded grows: [`FilmReader::next_entry`] returns `None` at its
-/// present end, and more after [`FilmReader::refresh`].
-#[derive(Debug)]
+/// present end, and more after [`FilmReader::refresh`]. Readers of one film share its file and index, so one is
+/// cheap to clone.
+#[derive(Debug, Clone)]
 pub struct FilmReader {
-    path: PathBuf,
-    file: File,
-    tracks: Vec<Track>,
-    blocks: Vec<BlockIndex>,
-    /// The end of the last complete block.
-    end: u64,
+    file: Arc<FilmFile>,
+    index: Arc<FilmIndex>,
     next_block: usize,
-    cursor: Cursor,
-    /// Bytes of entries that were unpacked since this was last taken.
-    unpacked_bytes: usize,
+    cursor: BlockCursor,
+    /// Bytes that were read or unpacked since this was last taken.
+    work: usize,
 }
 
 /// Where it is within a block.
-#[derive(Debug, Default)]
-struct Cursor {
+#[derive(Debug, Default, Clone)]
+struct BlockCursor {
     entries: Bytes,
     at: usize,
     last: Place,
@@ -108,24 +91,25 @@ impl FilmReader {
     ///
     /// If the file cannot be read or is no film.
     pub fn open(path: &Path) -> Result<Self, FilmError> {
-        let file = File::open(path).map_err(FilmError::storage(path))?;
-        let mut reader = Self {
-            path: path.to_owned(),
-            file,
-            tracks: Vec::new(),
-            blocks: Vec::new(),
-            end: FILE_MAGIC.len() as u64,
-            next_block: 0,
-            cursor: Cursor::default(),
-            unpacked_bytes: 0,
-        };
-        let mut magic = [0; FILE_MAGIC.len()];
-        let is_film = reader.read_at(&mut magic, 0)? && magic == FILE_MAGIC;
-        if !is_film {
-            return Err(reader.damaged(0, "it does not begin like a film"));
-        }
-        reader.refresh()?;
+        let (file, work) = FilmFile::open(path)?;
+        let mut reader = Self::of(Arc::new(file))?;
+        reader.work += work;
         Ok(reader)
+    }
+
+    /// Another reader of an open film, at its beginning.
+    pub(super) fn of(file: Arc<FilmFile>) -> Result<Self, FilmError> {
+        let (index, work) = file.refresh()?;
+        Ok(Self { file, index, next_block: 0, cursor: BlockCursor::default(), work })
+    }
+
+    pub(super) fn file(&self) -> &Arc<FilmFile> {
+        &self.file
+    }
+
+    /// Whether the film was deleted.
+    pub(super) fn is_deleted(&self) -> bool {
+        self.file.is_deleted()
     }
 
     /// The summary of a film; `None` if it has no complete block. A film that has ended is not read as a
@@ -180,22 +164,16 @@ impl FilmReader {
     }
 
     fn summarise(&self, name: &ChannelId) -> Option<FilmSummary> {
-        let first = self.blocks.first()?;
-        let last = self.blocks.last()?;
-        Some(FilmSummary {
-            name: name.clone(),
-            channels: channels(&self.tracks, &self.spans()),
-            first: first.header.times.0,
-            last: last.header.times.1,
-            last_number: last.header.numbers.1,
-            bytes: self.end,
-        })
+        let (last_number, first, last) = self.extent()?;
+        let (channels, bytes) = (self.channels(), self.end());
+        Some(FilmSummary { name: name.clone(), channels, first, last, last_number, bytes })
     }
 
     /// The spans of all tracks over all blocks.
     pub(super) fn spans(&self) -> Vec<TrackSpan> {
-        let mut spans: Vec<Option<TrackSpan>> = vec![None; self.tracks.len()];
-        let blocks = self.blocks.iter().filter(|block| block.header.kind == BlockKind::Entries);
+        let mut spans: Vec<Option<TrackSpan>> = vec![None; self.index.tracks.len()];
+        let blocks = self.index.blocks.iter();
+        let blocks = blocks.filter(|block| block.header.kind == BlockKind::Entries);
         for span in blocks.flat_map(|block| &block.header.spans) {
             match spans.get_mut(span.track) {
                 Some(Some(own)) => (own.last, own.is_open) = (span.last, span.is_open),
@@ -207,23 +185,33 @@ impl FilmReader {
     }
 
     pub(super) fn tracks(&self) -> &[Track] {
-        &self.tracks
+        &self.index.tracks
     }
 
     /// The end of the last complete block.
     pub(super) fn end(&self) -> u64 {
-        self.end
+        self.index.end
+    }
+
+    /// Whether blocks follow after damage, which therefore is no block that is being written.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.index.is_damaged
     }
 
     /// The number of the record of the last entry, and the times of the first and the last entry.
     pub(super) fn extent(&self) -> Option<(RecordNumber, Micros, Micros)> {
-        let (first, last) = (self.blocks.first()?, self.blocks.last()?);
-        Some((last.header.numbers.1, first.header.times.0, last.header.times.1))
+        self.index.extent()
+    }
+
+    /// When the film begins to have entries of such channels, or a little earlier.
+    pub(super) fn begin_of(&self, is_chosen: &impl Fn(&ChannelId) -> bool) -> Option<Micros> {
+        let first = self.index.blocks.iter().find(|block| self.index.has(block, is_chosen))?;
+        Some(first.header.times.0)
     }
 
     /// The bytes of the entries since the last block of images.
     pub(super) fn bytes_since_images(&self) -> usize {
-        let newest = self.blocks.iter().rev();
+        let newest = self.index.blocks.iter().rev();
         newest
             .take_while(|block| block.header.kind != BlockKind::Images)
             .map(|block| block.header.raw_bytes)
@@ -233,7 +221,7 @@ impl FilmReader {
     /// The channels of the film, and the times of its first and last entry.
     #[must_use]
     pub fn channels(&self) -> Vec<FilmChannel> {
-        channels(&self.tracks, &self.spans())
+        channels(&self.index.tracks, &self.spans())
     }
 
     /// The times of its first and last entry. `None` if it has none.
@@ -242,60 +230,39 @@ impl FilmReader {
         self.extent().map(|(_, first, last)| (first, last))
     }
 
-    /// How many bytes of entries were unpacked since this was last called, as a measure of its work.
-    pub(super) fn take_unpacked_bytes(&mut self) -> usize {
-        std::mem::take(&mut self.unpacked_bytes)
+    /// How many bytes were read or unpacked since this was last called.
+    pub(super) fn take_work(&mut self) -> usize {
+        std::mem::take(&mut self.work)
     }
 
     /// Finds the blocks that were added since. Returns whether there are any.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read.
+    /// If the file cannot be read, or the film was deleted.
     pub fn refresh(&mut self) -> Result<bool, FilmError> {
-        let before = self.blocks.len();
-        loop {
-            let mut prefix = [0; PREFIX_BYTES];
-            if !self.read_at(&mut prefix, self.end)? {
-                break;
-            }
-            let Some(prefix) = Prefix::parse(&prefix) else { break };
-            let end = self.end + prefix.block_bytes();
-            let mut header = vec![0; prefix.header_bytes];
-            let has_header = self.read_at(&mut header, self.end + PREFIX_BYTES as u64)?;
-            let is_complete = end <= self.file.metadata().map_err(self.storage())?.len();
-            // A torn block: the writer is not done, or never was.
-            let Some(header) = prefix.parse_header(&header).filter(|_| has_header && is_complete)
-            else {
-                break;
-            };
-            if header.kind == BlockKind::Entries {
-                self.tracks.extend_from_slice(&header.new_tracks);
-            }
-            if header.kind != BlockKind::Summary {
-                self.blocks.push(BlockIndex { offset: self.end, prefix, header });
-            }
-            self.end = end;
-        }
-        Ok(self.blocks.len() > before)
+        let (index, work) = self.file.refresh()?;
+        self.work += work;
+        let has_grown = index.blocks.len() > self.index.blocks.len();
+        self.index = index;
+        Ok(has_grown)
     }
 
-    /// Removes the last block if its body is damaged, as a block is that was being written at a power cut.
-    pub(super) fn drop_torn_blocks(&mut self) -> Result<(), FilmError> {
-        while let Some(last) = self.blocks.last() {
-            let (prefix, offset) = (last.prefix, last.offset);
-            let mut body = vec![0; prefix.body_bytes];
-            let at = offset + (PREFIX_BYTES + prefix.header_bytes) as u64;
-            if self.read_at(&mut body, at)? && prefix.body_is_intact(&body) {
-                break;
+    /// Drops the first block after a record whose body is damaged, and all after it. A power cut can lose any
+    /// block that was not known to be on disk. Returns whether other blocks than the last were dropped.
+    pub(super) fn drop_damaged_blocks(&mut self, after: RecordNumber) -> Result<bool, FilmError> {
+        let count = self.index.blocks.len();
+        for (number, block) in self.index.blocks.iter().enumerate() {
+            if block.header.numbers.1 <= after && number + 1 < count {
+                continue;
             }
-            let torn = self.blocks.pop().expect("there is a last one");
-            if torn.header.kind == BlockKind::Entries {
-                self.tracks.truncate(self.tracks.len() - torn.header.new_tracks.len());
+            let body = self.file.body_of(block)?;
+            if !body.is_some_and(|body| block.prefix.body_is_intact(&body)) {
+                Arc::make_mut(&mut self.index).truncate(number);
+                return Ok(number + 1 < count);
             }
-            self.end = offset;
         }
-        Ok(())
+        Ok(false)
     }
 
     /// The next entry; `None` at the end of the film as it is now.
@@ -304,28 +271,42 @@ impl FilmReader {
     ///
     /// If a block cannot be read or is damaged.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, FilmError> {
+        self.next_entry_near(&|_| true)
+    }
+
+    /// The next entry of a block that has entries of such channels: other blocks are not read.
+    pub(super) fn next_entry_near(
+        &mut self,
+        is_chosen: &impl Fn(&ChannelId) -> bool,
+    ) -> Result<Option<Entry>, FilmError> {
         loop {
             if self.cursor.at < self.cursor.entries.len() {
                 return self.read_entry().map(Some);
             }
-            let Some(block) = self.blocks.get(self.next_block) else { return Ok(None) };
+            let Some(block) = self.index.blocks.get(self.next_block) else {
+                if self.index.is_damaged {
+                    return Err(self.damaged(self.index.end, "blocks follow after a damaged one"));
+                }
+                return Ok(None);
+            };
+            let is_read = self.index.has(block, is_chosen);
             self.next_block += 1;
-            if block.header.kind == BlockKind::Entries {
+            if is_read {
                 self.load(self.next_block - 1)?;
             }
         }
     }
 
     fn read_entry(&mut self) -> Result<Entry, FilmError> {
-        let Cursor { entries, at, last } = &mut self.cursor;
+        let BlockCursor { entries, at, last } = &mut self.cursor;
         let entry = block::read_entry(entries, at, *last);
         let named = entry.and_then(|(place, track, kind)| {
-            let Track { channel, epoch } = self.tracks.get(track)?.clone();
+            let Track { channel, epoch } = self.index.tracks.get(track)?.clone();
             Some((place, Entry { number: place.number, at: place.at, channel, epoch, kind }))
         });
         let Some((place, entry)) = named else {
-            let offset =
-                self.blocks.get(self.next_block.saturating_sub(1)).map_or(0, |it| it.offset);
+            let block = self.index.blocks.get(self.next_block.saturating_sub(1));
+            let offset = block.map_or(0, |block| block.offset);
             return Err(self.damaged(offset, "an entry is malformed"));
         };
         *last = place;
@@ -333,16 +314,13 @@ impl FilmReader {
     }
 
     fn load(&mut self, number: usize) -> Result<(), FilmError> {
-        let BlockIndex { offset, prefix, header } = &self.blocks[number];
-        let mut body = vec![0; prefix.body_bytes];
-        let at = offset + (PREFIX_BYTES + prefix.header_bytes) as u64;
-        let entries =
-            if self.read_at(&mut body, at)? { prefix.unpack(&body, header) } else { None };
-        let Some(entries) = entries else {
-            return Err(self.damaged(*offset, "its check sum is wrong"));
+        let block = &self.index.blocks[number];
+        let body = self.file.body_of(block)?;
+        let Some(entries) = body.and_then(|body| block.prefix.unpack(&body, &block.header)) else {
+            return Err(self.damaged(block.offset, "its check sum is wrong"));
         };
-        self.unpacked_bytes += entries.len();
-        self.cursor = Cursor { entries, at: 0, last: Place::default() };
+        self.work += block.prefix.body_bytes + entries.len();
+        self.cursor = BlockCursor { entries, at: 0, last: Place::default() };
         Ok(())
     }
 
@@ -354,14 +332,15 @@ impl FilmReader {
     ///
     /// If a block cannot be read or is damaged.
     pub fn seek(&mut self, from: &ReadFrom) -> Result<Vec<Entry>, FilmError> {
-        self.cursor = Cursor::default();
+        self.cursor = BlockCursor::default();
         self.next_block = 0;
         let target = self.block_of(from);
         if matches!(from, ReadFrom::Start) {
             return Ok(Vec::new());
         }
-        let images =
-            self.blocks[..target].iter().rposition(|block| block.header.kind == BlockKind::Images);
+        let before = self.index.blocks[..target].iter();
+        let images = before.rev().position(|block| block.header.kind == BlockKind::Images);
+        let images = images.map(|back| target - 1 - back);
         let mut open: Vec<OpenChannel> = Vec::new();
         let mut reached = Place::default();
         if let Some(images) = images {
@@ -411,28 +390,27 @@ impl FilmReader {
 
     /// The block that has the position, or the number of blocks if it is behind the film.
     fn block_of(&self, from: &ReadFrom) -> usize {
-        let holds = |block: &BlockIndex| match from {
+        let holds = |block: &IndexedBlock| match from {
             ReadFrom::Start => true,
             ReadFrom::At(at) => block.header.times.1 > *at,
             ReadFrom::Record(number) => block.header.numbers.1 > *number,
             ReadFrom::Seq { channel, epoch, seq } => block.header.spans.iter().any(|span| {
-                let track = self.tracks.get(span.track);
+                let track = self.index.tracks.get(span.track);
                 span.last >= *seq
                     && track.is_some_and(|track| {
                         track.channel == *channel && epoch.is_none_or(|epoch| epoch == track.epoch)
                     })
             }),
         };
-        let entries = |block: &BlockIndex| block.header.kind == BlockKind::Entries;
-        self.blocks
-            .iter()
-            .position(|block| entries(block) && holds(block))
-            .unwrap_or(self.blocks.len())
+        let blocks = &self.index.blocks;
+        let is_it =
+            |block: &Arc<IndexedBlock>| block.header.kind == BlockKind::Entries && holds(block);
+        blocks.iter().position(is_it).unwrap_or(blocks.len())
     }
 
     /// Adds what an entry does to the documents of the open channels.
     fn follow(&self, open: &mut Vec<OpenChannel>, entry: &Entry) -> Result<(), FilmError> {
-        let malformed = || self.damaged(self.end, "a frame is malformed");
+        let malformed = || self.damaged(self.index.end, "a frame is malformed");
         let known = open.iter().position(|it| it.channel == entry.channel);
         match &entry.kind {
             EntryKind::Image { seq, payload } => {
@@ -458,21 +436,8 @@ impl FilmReader {
         Ok(())
     }
 
-    /// Fills a buffer. Returns false if the file is shorter.
-    fn read_at(&self, buffer: &mut [u8], at: u64) -> Result<bool, FilmError> {
-        match self.file.read_exact_at(buffer, at) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-            Err(source) => Err(FilmError::Storage { path: self.path.clone(), source }),
-        }
-    }
-
-    fn storage(&self) -> impl FnOnce(io::Error) -> FilmError + use<'_> {
-        FilmError::storage(&self.path)
-    }
-
     fn damaged(&self, offset: u64, problem: &'static str) -> FilmError {
-        FilmError::Damaged { path: self.path.clone(), offset, problem }
+        self.file.damaged(offset, problem)
     }
 }
 
@@ -508,10 +473,15 @@ fn channels(tracks: &[Track], spans: &[TrackSpan]) -> Vec<FilmChannel> {
 
 #[cfg(test)]
 impl FilmReader {
+    /// Where its blocks begin.
+    pub(super) fn offsets(&self) -> Vec<u64> {
+        self.index.blocks.iter().map(|block| block.offset).collect()
+    }
+
     /// The end of the last block with nothing after this record.
     pub(super) fn end_of(&self, number: RecordNumber) -> u64 {
-        let blocks = self.blocks.iter().take_while(|block| block.header.numbers.1 <= number);
+        let blocks = self.index.blocks.iter().take_while(|block| block.header.numbers.1 <= number);
         let ends = blocks.map(|block| block.offset + block.prefix.block_bytes());
-        ends.last().unwrap_or(FILE_MAGIC.len() as u64)
+        ends.last().unwrap_or(block::FILE_MAGIC.len() as u64)
     }
 }

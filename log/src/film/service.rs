@@ -4,7 +4,7 @@
 //! slow reader is bounded by what it asked for, and no shard ever waits for a disk.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     fmt, io,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
@@ -23,19 +23,21 @@ use fanout::{
     },
 };
 
-use super::{Films, Player, player::NextFrames};
+use super::{Films, Player, match_of, player::NextFrames};
 
 /// Limits of replays.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplaySettings {
     /// Threads that read films.
     pub threads: usize,
-    /// Replays at a time. Each has at most two blocks of a film in memory.
+    /// Replays at a time. Each has one block of each of its films in memory.
     pub replays_max: usize,
     /// Replays of one key at a time.
     pub replays_max_per_key: usize,
     /// Channels of one replay.
     pub channels_max: usize,
+    /// Films of one replay: matches whose channels it plays.
+    pub films_max: usize,
     /// Microseconds for which a replay may be paused or not read.
     pub idle_us: Micros,
 }
@@ -47,6 +49,7 @@ impl Default for ReplaySettings {
             replays_max: 200,
             replays_max_per_key: 20,
             channels_max: 100,
+            films_max: 8,
             idle_us: 30 * 60 * 1_000_000,
         }
     }
@@ -55,10 +58,10 @@ impl Default for ReplaySettings {
 /// Plays films for the sessions of a fan-out. Cheap to clone; all clones are the same service.
 #[derive(Debug, Clone)]
 pub struct ReplayService {
-    shared: Arc<Shared>,
+    shared: Arc<ServiceState>,
 }
 
-struct Shared {
+struct ServiceState {
     films: Films,
     settings: ReplaySettings,
     /// The classes that a channel requires.
@@ -88,9 +91,9 @@ struct QueueState {
     is_stopped: bool,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for ServiceState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("ServiceState").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 
@@ -103,7 +106,7 @@ impl ReplayService {
     pub fn new(films: Films, settings: ReplaySettings, needs: fn(&ChannelId) -> Classes) -> Self {
         let queues = (0..settings.threads.max(1)).map(|_| Queue::default()).collect();
         let counts = Mutex::default();
-        Self { shared: Arc::new(Shared { films, settings, needs, queues, counts }) }
+        Self { shared: Arc::new(ServiceState { films, settings, needs, queues, counts }) }
     }
 
     /// Starts its threads, which give every response to `respond`.
@@ -182,7 +185,7 @@ impl<H: Host> Host for ReplayHost<H> {
 
 /// One thread and its replays.
 struct Worker<R> {
-    shared: Arc<Shared>,
+    shared: Arc<ServiceState>,
     number: usize,
     respond: R,
     replays: HashMap<ReplayId, Replay>,
@@ -252,8 +255,8 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
         let mut work = 0;
         let outcome = match command {
             ReplayCommand::Start { channels, from, speed, classes, lease } => {
-                let Shared { films, needs, .. } = &*self.shared;
-                let opened = self.reserve(key, channels.len()).and_then(|()| {
+                let ServiceState { films, needs, .. } = &*self.shared;
+                let opened = self.reserve(key, &channels).and_then(|()| {
                     let what = (&channels[..], classes);
                     Player::open(films, what, needs, (replay, &from, speed), now)
                         .inspect_err(|_| self.release(key))
@@ -273,14 +276,17 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
             }
             ReplayCommand::Change(change) => match self.replays.get_mut(&id) {
                 None => ReplayOutcome::Refused(ReplayRefusal::NoReplay),
-                Some(playing) => match playing.player.change(&change, now) {
-                    Ok(()) => {
-                        (playing.due, playing.active_at) = (now, now);
-                        work = playing.player.take_work();
-                        ReplayOutcome::Changed(playing.player.state(now))
+                Some(playing) => {
+                    let changed = playing.player.change(&change, now);
+                    work = playing.player.take_work();
+                    match changed {
+                        Ok(()) => {
+                            (playing.due, playing.active_at) = (now, now);
+                            ReplayOutcome::Changed(playing.player.state(now))
+                        }
+                        Err(refusal) => ReplayOutcome::Refused(refusal),
                     }
-                    Err(refusal) => ReplayOutcome::Refused(refusal),
-                },
+                }
             },
             ReplayCommand::Next { bytes_max, frame_bytes } => {
                 if let Some(playing) = self.replays.get_mut(&id) {
@@ -294,12 +300,17 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
     }
 
     /// Counts a replay, if the limits allow it.
-    fn reserve(&self, key: Option<u64>, channels: usize) -> Result<(), ReplayRefusal> {
-        let ReplaySettings { replays_max, replays_max_per_key, channels_max, .. } =
+    fn reserve(&self, key: Option<u64>, channels: &[ChannelId]) -> Result<(), ReplayRefusal> {
+        let ReplaySettings { replays_max, replays_max_per_key, channels_max, films_max, .. } =
             self.shared.settings;
         let limit = |text: String| Err(ReplayRefusal::Limit(text));
-        if channels > channels_max {
+        if channels.len() > channels_max {
             return limit(format!("a replay has at most {channels_max} channels"));
+        }
+        let films: HashSet<&str> =
+            channels.iter().filter_map(|channel| match_of(channel.as_str())).collect();
+        if films.len() > films_max {
+            return limit(format!("a replay has channels of at most {films_max} matches"));
         }
         let mut counts = unpoisoned(&self.shared.counts);
         if counts.all >= replays_max {
@@ -307,9 +318,7 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
         }
         let own = counts.by_key.entry(key).or_default();
         if *own >= replays_max_per_key {
-            return limit(format!(
-                "an account has at most {replays_max_per_key} replays at a time"
-            ));
+            return limit(format!("a key has at most {replays_max_per_key} replays at a time"));
         }
         *own += 1;
         counts.all += 1;
@@ -344,23 +353,23 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
                 over.push(*id);
                 continue;
             }
-            let Some(room) = replay.room.filter(|_| replay.due <= now) else {
-                // A frame that is due far in the future is no reason to end a replay that runs.
-                let waits_for_reader = replay.room.is_none() || replay.due == Micros::MAX;
-                if waits_for_reader && now - replay.active_at > idle_us {
-                    over.push(*id);
-                    replay.room = None;
-                    let end = Some(ReplayEnd::Limit);
-                    let outcome = ReplayOutcome::Frames { frames: Vec::new(), end };
-                    let response = ReplayResponse { replay: id.replay, outcome, work: 0 };
-                    (self.respond)(replay.requester, response);
-                }
+            let is_due = replay.room.is_some() && replay.due <= now;
+            // A frame that is due far in the future is no reason to end a replay that runs.
+            let waits_for_reader = replay.room.is_none() || replay.due == Micros::MAX;
+            let is_idle = !is_due && waits_for_reader && now - replay.active_at > idle_us;
+            if is_idle || replay.player.is_deleted() {
+                over.push(*id);
+                let end = Some(ReplayEnd::Limit);
+                let outcome = ReplayOutcome::Frames { frames: Vec::new(), end };
+                let response = ReplayResponse { replay: id.replay, outcome, work: 0 };
+                (self.respond)(replay.requester, response);
                 continue;
-            };
+            }
+            let Some(room) = replay.room.filter(|_| is_due) else { continue };
             let (frames, end) = match replay.player.take(room, now) {
-                Ok(taken) => {
+                Ok(played) => {
                     let mut end = None;
-                    replay.due = match taken.next {
+                    replay.due = match played.next {
                         NextFrames::Ready => now,
                         NextFrames::At(due) => due,
                         NextFrames::Paused => Micros::MAX,
@@ -369,7 +378,7 @@ impl<R: Fn(Requester, ReplayResponse)> Worker<R> {
                             Micros::MAX
                         }
                     };
-                    (taken.frames, end)
+                    (played.frames, end)
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a film cannot be replayed");

@@ -1,5 +1,7 @@
 //! What a film gives back of what was recorded, after any cut and from any position.
 
+mod faults;
+
 use std::{collections::BTreeMap, fs};
 
 use bytes::Bytes;
@@ -13,7 +15,8 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::{
-    Entry, EntryKind, FilmQuery, FilmSettings, FilmWriter, Films, NextFrames, Player, ReadFrom,
+    Entry, EntryKind, FilmError, FilmQuery, FilmReader, FilmSettings, FilmWriter, Films,
+    NextFrames, Player, ReadFrom,
 };
 use crate::record::{Output, Record};
 
@@ -200,7 +203,7 @@ proptest! {
         let writer = write(&folder, &world.records[..crash_at]);
         let synced = writer.sync_position();
         let sizes = |films: &Films| -> Vec<_> {
-            films.list(FilmQuery::default()).into_iter().map(|it| (it.name, it.bytes)).collect()
+            films.list(FilmQuery::default()).into_iter().map(|it| (it.name.clone(), it.bytes)).collect()
         };
         let films = writer.films().clone();
         drop(writer);
@@ -309,7 +312,7 @@ fn channel_without_image_is_filmed_from_the_image_that_is_given() {
     assert_eq!(writer.films().find("football/1"), None, "there is nothing to apply it to");
     let place = (before[9].number, before[9].at);
     let mut writer = FilmWriter::open(folder.path(), SETTINGS).expect("a writer");
-    writer.image(place, &channel, (*epoch, *seq), payload).expect("room");
+    writer.image(place, &channel, (*epoch, *seq), payload);
     after.iter().for_each(|record| writer.record(record).expect("room"));
     writer.sync().expect("synced");
     let (_, filmed) = read(writer.films(), "football/1", &ReadFrom::Start);

@@ -1,8 +1,8 @@
 //! Writes films: sorts the outputs of records by match, and appends blocks.
 
 use std::{
-    collections::{BTreeMap, HashMap},
-    fs::{self, File, OpenOptions},
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fs::{self, File},
     io::{self, Write as _},
     path::{Path, PathBuf},
     str,
@@ -12,11 +12,12 @@ use bytes::Bytes;
 use fanout::{ChannelId, Epoch, Micros, Seq};
 
 use super::{
-    FilmError, FilmSummary, Films,
-    block::{self, BlockHeader, BlockKind, FILE_MAGIC, Place, Track, TrackSpan},
+    FilmError, Films,
+    block::{self, Place},
     films::FilmChannel,
     match_of,
-    reader::{EntryKind, ReadFrom},
+    open_film::{EntryBuffer, OpenFilm, cut, set_aside},
+    reader::{EntryKind, FilmReader, ReadFrom},
 };
 use crate::{
     RecordNumber,
@@ -68,49 +69,46 @@ pub struct FilmWriter {
     tracks: HashMap<ChannelId, (ChannelId, usize)>,
     /// Bytes of entries in memory.
     buffered_bytes: usize,
+    /// When films with entries in memory are written at the latest. Those that were written earlier remain
+    /// until then.
+    due: BTreeSet<(Micros, ChannelId)>,
+    /// Films that could not be written or read.
+    failures: BTreeMap<ChannelId, Failure>,
+    /// The failure that is reported next.
+    error: Option<FilmError>,
+    /// Films that lack entries: their channels are closed before they continue.
+    gaps: BTreeSet<ChannelId>,
+    /// Films with an open channel whose image is needed.
+    lacking: BTreeSet<ChannelId>,
     /// The record that was recorded last, and its time.
     last: Place,
     /// The record up to which everything is safe on disk, and when that was so.
     synced: Place,
     /// Films with blocks that are written but perhaps not yet on disk.
-    unsynced: Vec<ChannelId>,
+    unsynced: BTreeSet<ChannelId>,
 }
 
-/// A film that may get more entries.
-#[derive(Debug)]
-struct OpenFilm {
-    tracks: Vec<FilmChannel>,
-    /// How many tracks are on disk.
-    written_tracks: usize,
-    /// The record of the last entry, also in memory.
-    last_number: RecordNumber,
-    /// The times of the first and the last entry. `None` before the first.
-    times: Option<(Micros, Micros)>,
-    bytes: u64,
-    /// Bytes of entries since the last block of images.
-    since_images: usize,
-    buffer: Buffer,
+/// When a film that has failed is tried again.
+#[derive(Debug, Clone, Copy)]
+struct Failure {
+    retry_at: Micros,
+    wait_us: Micros,
 }
 
-/// The entries of a film that are not written yet.
-#[derive(Debug, Default)]
-struct Buffer {
-    entries: Vec<u8>,
-    first: Place,
-    last: Place,
-    /// The first sequence of each track that has an entry.
-    firsts: BTreeMap<usize, Seq>,
-}
+/// How long a film that has failed is left alone, at first and at most. The time doubles each time.
+const RETRY_US: Micros = 1_000_000;
+const RETRY_US_MAX: Micros = 60_000_000;
 
 /// The file with the record number up to which all films are on disk.
 const POSITION: &str = "position";
 
 impl FilmWriter {
-    /// Opens the films in a folder, or creates it. Cuts torn blocks.
+    /// Opens the films in a folder, or creates it. Cuts films at bad blocks. A film that cannot be read is left
+    /// alone and tried again later.
     ///
     /// # Errors
     ///
-    /// If the folder or a film cannot be read or cut.
+    /// If the folder cannot be created or read.
     pub fn open(folder: &Path, settings: FilmSettings) -> Result<Self, FilmError> {
         let films = Films::open(folder)?;
         let mut writer = Self {
@@ -119,16 +117,27 @@ impl FilmWriter {
             open: BTreeMap::new(),
             tracks: HashMap::new(),
             buffered_bytes: 0,
+            due: BTreeSet::new(),
+            failures: BTreeMap::new(),
+            error: None,
+            gaps: BTreeSet::new(),
+            lacking: BTreeSet::new(),
             last: Place::default(),
-            synced: Place { number: read_position(folder)?, at: 0 },
-            unsynced: Vec::new(),
+            synced: Place { number: read_position(folder), at: 0 },
+            unsynced: BTreeSet::new(),
         };
         for film in films.list(super::FilmQuery::default()) {
-            // A film that has ended is opened when it continues.
-            if film.is_running() {
-                writer.open_film(&film.name)?;
+            // A film that has ended is opened when it continues. A power cut may have damaged its last blocks.
+            if film.is_running() || film.last_number > writer.synced.number {
+                if let Err(error) = writer.open_film(&film.name) {
+                    tracing::warn!(film = film.name.as_str(), %error, "a film cannot be opened");
+                    writer.fail(&film.name, error, 0);
+                }
+                writer.forget_if_ended(&film.name);
             }
         }
+        // The warnings have said it.
+        writer.error = None;
         Ok(writer)
     }
 
@@ -149,10 +158,10 @@ impl FilmWriter {
     ///
     /// # Errors
     ///
-    /// If the disk refuses blocks and there is no room in memory. The record is not recorded then: feed it
-    /// again later.
+    /// If a film cannot be written or read, and no other one has failed already. All other films are recorded
+    /// nevertheless, and the film is tried again later. It keeps its entries while there is room in memory.
     pub fn record(&mut self, record: &Record) -> Result<(), FilmError> {
-        self.make_room(record)?;
+        self.make_room(record);
         let place = Place { number: record.number, at: record.at };
         if self.synced.at == 0 {
             self.synced.at = record.at;
@@ -162,7 +171,7 @@ impl FilmWriter {
         for output in &record.outputs {
             let Some(name) = self.film_of(output.channel()) else { continue };
             if films.iter().all(|(film, _)| *film != name) {
-                let is_new = self.film(&name)?.last_number < record.number;
+                let is_new = self.prepare(&name, place);
                 films.push((name, is_new));
             }
         }
@@ -176,36 +185,46 @@ impl FilmWriter {
         for (name, _) in films {
             if let Some(film) = self.open.get_mut(&name) {
                 film.last_number = record.number;
+                if film.buffer.entries.len() >= self.settings.block_bytes {
+                    self.write_block(&name, record.at);
+                }
             }
         }
         self.last = place;
-        self.write_due(record.at)
+        self.write_due(record.at);
+        self.error.take().map_or(Ok(()), Err)
     }
 
-    /// Adds the image of a channel that was open before the log began, so that its updates can be recorded.
-    /// `place`: the record after which the channel had this image.
-    ///
-    /// # Errors
-    ///
-    /// If the film exists and cannot be read.
+    /// The matches with an open channel that is not in their film, so that its updates are not recorded, since
+    /// this was last called. [`FilmWriter::image`] takes the images of all their channels.
+    #[must_use]
+    pub fn take_lacking(&mut self) -> Vec<ChannelId> {
+        std::mem::take(&mut self.lacking).into_iter().collect()
+    }
+
+    /// Adds the image of a channel that is not in its film, so that its updates can be recorded. Has no effect if
+    /// the channel is in it. `place`: the record after which the channel had this image.
     pub fn image(
         &mut self,
         place: (RecordNumber, Micros),
         channel: &ChannelId,
         (epoch, seq): (Epoch, Seq),
         payload: Bytes,
-    ) -> Result<(), FilmError> {
-        let Some(name) = self.film_of(channel) else { return Ok(()) };
-        let last_number = self.film(&name)?.last_number;
+    ) {
+        let Some(name) = self.film_of(channel) else { return };
         let place = Place { number: place.0, at: place.1 };
+        self.prepare(&name, place);
+        let Some(last_number) = self.open.get(&name).map(|film| film.last_number) else { return };
         let is_known = self.track(channel).is_some_and(|track| {
             let own = &self.open[&name].tracks[track];
             own.is_open && own.epoch == epoch
         });
         if !is_known && place.number >= last_number {
             self.add(&name, place, (channel, epoch), &EntryKind::Image { seq, payload });
+            if let Some(film) = self.open.get_mut(&name) {
+                film.last_number = place.number;
+            }
         }
-        Ok(())
     }
 
     /// Writes all entries that are in memory, makes sure that they are on disk, and deletes films that are
@@ -214,63 +233,93 @@ impl FilmWriter {
     ///
     /// # Errors
     ///
-    /// If the disk refuses something.
+    /// If the disk refuses something. The rest is done nevertheless.
     pub fn sync(&mut self) -> Result<(), FilmError> {
+        self.failures.clear();
+        self.sync_at(self.last.at);
+        self.error.take().map_or(Ok(()), Err)
+    }
+
+    fn sync_at(&mut self, now: Micros) {
         let names: Vec<ChannelId> = self.open.keys().cloned().collect();
         for name in names {
-            self.write_block(&name)?;
+            self.write_block(&name, now);
         }
-        while let Some(name) = self.unsynced.pop() {
+        for name in std::mem::take(&mut self.unsynced) {
             let path = self.films.path(name.as_str());
             match File::open(&path).and_then(|file| file.sync_data()) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    self.unsynced.push(name);
-                    return Err(FilmError::Storage { path, source: error });
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    self.fail(&name, FilmError::Storage { path, source }, now);
                 }
                 _ => {}
             }
         }
-        if self.last.number > self.synced.number {
-            write_position(self.films.folder(), self.last.number)?;
-            self.synced.number = self.last.number;
+        // What a film still has in memory must be fed again after a restart.
+        let is_written = self.open.values().all(|film| film.buffer.is_empty());
+        if is_written && self.last.number > self.synced.number {
+            match write_position(self.films.folder(), self.last.number) {
+                Ok(()) => self.synced.number = self.last.number,
+                Err(error) => self.error = Some(error),
+            }
         }
         self.synced.at = self.last.at;
         for name in self.films.expire(self.last.at - self.settings.keep_us, self.settings.bytes_max)
         {
+            // If it has open channels, it begins again with their images.
             self.forget(&name);
+            self.failures.remove(&name);
+            self.gaps.remove(&name);
         }
         metrics::gauge!("matchwire_film_bytes").set(float(self.films.bytes()));
-        Ok(())
     }
 
-    /// Writes blocks until there is room in memory for a record.
-    fn make_room(&mut self, record: &Record) -> Result<(), FilmError> {
+    /// Writes blocks until there is room in memory for a record. If the disk refuses them, their entries are
+    /// dropped.
+    fn make_room(&mut self, record: &Record) {
         let bytes: usize = record.outputs.iter().map(payload_bytes).sum();
         while self.buffered_bytes > 0
             && self.buffered_bytes + bytes > self.settings.buffered_bytes_max
         {
-            let largest = self.open.iter().max_by_key(|(_, film)| film.buffer.entries.len());
-            let Some(name) = largest.map(|(name, _)| name.clone()) else { break };
-            self.write_block(&name)?;
+            let filled = self.open.iter().filter(|(_, film)| !film.buffer.is_empty());
+            let largest_of = |films: &mut dyn Iterator<Item = (&ChannelId, &OpenFilm)>| {
+                let largest = films.max_by_key(|(_, film)| film.buffer.entries.len());
+                largest.map(|(name, _)| name.clone())
+            };
+            let can_be_written =
+                |film: &(&ChannelId, &OpenFilm)| !self.must_wait(film.0, record.at);
+            if let Some(name) = largest_of(&mut filled.clone().filter(can_be_written)) {
+                self.write_block(&name, record.at);
+            } else if let Some(name) = largest_of(&mut filled.clone()) {
+                self.drop_entries(&name);
+            }
         }
-        Ok(())
     }
 
-    fn write_due(&mut self, now: Micros) -> Result<(), FilmError> {
-        let FilmSettings { block_bytes, block_age_us, sync_every_us, .. } = self.settings;
-        if now - self.synced.at >= sync_every_us {
-            return self.sync();
+    /// Forgets what a film has in memory.
+    fn drop_entries(&mut self, name: &ChannelId) {
+        self.forget(name);
+        self.gaps.insert(name.clone());
+    }
+
+    fn write_due(&mut self, now: Micros) {
+        if now - self.synced.at >= self.settings.sync_every_us {
+            return self.sync_at(now);
         }
-        let is_due = |film: &OpenFilm| {
-            film.buffer.entries.len() >= block_bytes
-                || !film.buffer.is_empty() && now - film.buffer.first.at >= block_age_us
-        };
-        let due = self.open.iter().filter(|(_, film)| is_due(film));
-        let due: Vec<ChannelId> = due.map(|(name, _)| name.clone()).collect();
-        for name in due {
-            self.write_block(&name)?;
+        while self.due.first().is_some_and(|(due, _)| *due <= now) {
+            let Some((_, name)) = self.due.pop_first() else { return };
+            let Some(film) = self.open.get(&name) else { continue };
+            if film.buffer.is_empty() {
+                continue;
+            }
+            let due = film.buffer.first.at + self.settings.block_age_us;
+            let retry_at = self.failures.get(&name).map(|failure| failure.retry_at);
+            let due = retry_at.map_or(due, |retry_at| due.max(retry_at));
+            if due <= now {
+                self.write_block(&name, now);
+            } else {
+                self.due.insert((due, name));
+            }
         }
-        Ok(())
     }
 
     /// The name of the film that a channel belongs to.
@@ -286,38 +335,82 @@ impl FilmWriter {
         self.tracks.get(channel).map(|(_, track)| *track)
     }
 
-    fn film(&mut self, name: &ChannelId) -> Result<&OpenFilm, FilmError> {
-        if !self.open.contains_key(name) {
-            self.open_film(name)?;
-        }
-        Ok(&self.open[name])
+    /// Whether a film has failed and is not tried again yet.
+    fn must_wait(&self, name: &ChannelId, now: Micros) -> bool {
+        self.failures.get(name).is_some_and(|failure| failure.retry_at > now)
     }
 
-    /// Takes up a film, or begins it. Cuts what is torn at its end.
+    /// Opens a film for a record, if it is not open. Returns whether the film takes the record.
+    fn prepare(&mut self, name: &ChannelId, place: Place) -> bool {
+        if !self.open.contains_key(name) {
+            if self.must_wait(name, place.at) {
+                self.gaps.insert(name.clone());
+                return false;
+            }
+            if let Err(error) = self.open_film(name) {
+                self.gaps.insert(name.clone());
+                self.fail(name, error, place.at);
+                return false;
+            }
+        }
+        let is_new = self.open[name].last_number < place.number;
+        if is_new && self.gaps.remove(name) {
+            self.close_channels(name, place);
+            self.lacking.insert(name.clone());
+        }
+        is_new
+    }
+
+    /// Closes the channels of a film that lacks entries: a replay must not hide that.
+    fn close_channels(&mut self, name: &ChannelId, place: Place) {
+        let tracks = self.open[name].tracks.iter().filter(|track| track.is_open);
+        let tracks: Vec<_> = tracks.map(|track| (track.name.clone(), track.epoch)).collect();
+        for (channel, epoch) in tracks {
+            self.add(name, place, (&channel, epoch), &EntryKind::Closed);
+        }
+    }
+
+    /// Notes that a film cannot be written or read.
+    fn fail(&mut self, name: &ChannelId, error: FilmError, now: Micros) {
+        if let FilmError::Deleted { .. } = error {
+            // It begins again, with what is left of it if anything is.
+            tracing::warn!(film = name.as_str(), "the file of a film was deleted or cut");
+            self.films.end_readers(name);
+            self.drop_entries(name);
+            return;
+        }
+        let before = self.failures.get(name).map_or(RETRY_US / 2, |failure| failure.wait_us);
+        let wait_us = (2 * before).min(RETRY_US_MAX);
+        if self.failures.is_empty() {
+            self.error = Some(error);
+        } else {
+            tracing::debug!(film = name.as_str(), %error, "another film cannot be written");
+        }
+        let retry_at = now.saturating_add(wait_us);
+        self.failures.insert(name.clone(), Failure { retry_at, wait_us });
+        if self.open.get(name).is_some_and(|film| !film.buffer.is_empty()) {
+            self.due.insert((retry_at, name.clone()));
+        }
+    }
+
+    /// Takes up a film, or begins it. Cuts it at the first bad block.
     fn open_film(&mut self, name: &ChannelId) -> Result<(), FilmError> {
-        let mut film = OpenFilm {
-            tracks: Vec::new(),
-            written_tracks: 0,
-            last_number: 0,
-            times: None,
-            bytes: 0,
-            since_images: 0,
-            buffer: Buffer::default(),
-        };
+        let mut film = OpenFilm::default();
         if self.films.find(name.as_str()).is_some() {
             let path = self.films.path(name.as_str());
-            let mut reader = self.films.reader(name.as_str())?;
-            reader.drop_torn_blocks()?;
-            cut(&path, reader.end()).map_err(FilmError::storage(&path))?;
-            film.bytes = reader.end();
-            film.tracks = reader.channels();
-            debug_assert_eq!(film.tracks.len(), reader.tracks().len(), "each track has entries");
-            film.written_tracks = film.tracks.len();
-            film.since_images = reader.bytes_since_images();
-            if let Some((number, first, last)) = reader.extent() {
-                film.last_number = number;
-                film.times = Some((first, last));
-                self.films.insert(film.summary(name));
+            match FilmReader::open(&path) {
+                Ok(reader) => film = self.continue_film(name, reader)?,
+                Err(FilmError::Storage { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound =>
+                {
+                    self.films.remove(name);
+                }
+                Err(error @ FilmError::Damaged { .. }) => {
+                    tracing::warn!(film = name.as_str(), %error, "a film cannot be continued");
+                    set_aside(&path)?;
+                    self.films.remove(name);
+                }
+                Err(error) => return Err(error),
             }
         }
         for (number, track) in film.tracks.iter().enumerate() {
@@ -327,6 +420,31 @@ impl FilmWriter {
         Ok(())
     }
 
+    fn continue_film(
+        &self,
+        name: &ChannelId,
+        mut reader: FilmReader,
+    ) -> Result<OpenFilm, FilmError> {
+        let keeps = reader.drop_damaged_blocks(self.synced.number)? || reader.is_damaged();
+        if cut(&self.films.path(name.as_str()), reader.end(), keeps)? {
+            self.films.end_readers(name);
+        }
+        let mut film = OpenFilm {
+            tracks: reader.channels(),
+            bytes: reader.end(),
+            since_images: reader.bytes_since_images(),
+            ..OpenFilm::default()
+        };
+        debug_assert_eq!(film.tracks.len(), reader.tracks().len(), "each track has entries");
+        film.written_tracks = film.tracks.len();
+        if let Some((number, first, last)) = reader.extent() {
+            film.last_number = number;
+            film.times = Some((first, last));
+            self.films.insert(film.summary(name));
+        }
+        Ok(film)
+    }
+
     /// Forgets a film that has ended or was deleted.
     fn forget(&mut self, name: &ChannelId) {
         if let Some(film) = self.open.remove(name) {
@@ -334,6 +452,12 @@ impl FilmWriter {
             for track in &film.tracks {
                 self.tracks.remove(&track.name);
             }
+        }
+    }
+
+    fn forget_if_ended(&mut self, name: &ChannelId) {
+        if self.open.get(name).is_some_and(|film| film.has_ended() && film.buffer.is_empty()) {
+            self.forget(name);
         }
     }
 
@@ -349,6 +473,7 @@ impl FilmWriter {
                 // Without an image to apply it to, an update cannot be shown.
                 let Some(own) = own.filter(|own| own.is_open && own.epoch == *epoch) else {
                     metrics::counter!("matchwire_film_updates_without_image_total").increment(1);
+                    self.lacking.insert(name.clone());
                     return;
                 };
                 if *seq <= own.last {
@@ -356,6 +481,7 @@ impl FilmWriter {
                 }
                 let kind = if *prev > own.last {
                     // Something is missing: a replay must not hide that.
+                    self.lacking.insert(name.clone());
                     EntryKind::Closed
                 } else {
                     let (prev, seq, payload) = (*prev, *seq, payload.clone());
@@ -400,6 +526,7 @@ impl FilmWriter {
         let buffer = &mut film.buffer;
         if buffer.is_empty() {
             (buffer.first, buffer.last) = (place, Place::default());
+            self.due.insert((place.at + self.settings.block_age_us, name.clone()));
         }
         buffer.firsts.entry(track).or_insert(own.last);
         let before = buffer.entries.len();
@@ -409,150 +536,55 @@ impl FilmWriter {
         self.tracks.insert(channel.clone(), (name.clone(), track));
     }
 
-    /// Writes the entries of a film that are in memory, and images if they are due.
-    fn write_block(&mut self, name: &ChannelId) -> Result<(), FilmError> {
-        let Some(film) = self.open.get_mut(name) else { return Ok(()) };
-        let has_ended = film.tracks.iter().all(|track| !track.is_open);
-        if film.buffer.is_empty() {
-            if has_ended {
-                self.forget(name);
-            }
-            return Ok(());
+    /// Writes the entries of a film that are in memory, unless it has failed a moment ago.
+    fn write_block(&mut self, name: &ChannelId, now: Micros) {
+        if self.must_wait(name, now) {
+            return;
         }
+        match self.append_block(name) {
+            Ok(()) => {
+                let had_failed = self.failures.remove(name).is_some();
+                if had_failed && self.failures.is_empty() {
+                    tracing::info!("all films can be written again");
+                }
+                self.forget_if_ended(name);
+            }
+            Err(error) => self.fail(name, error, now),
+        }
+    }
+
+    /// Appends the entries of a film that are in memory to its file, and images if they are due.
+    fn append_block(&mut self, name: &ChannelId) -> Result<(), FilmError> {
+        let Some(film) = self.open.get_mut(name).filter(|film| !film.buffer.is_empty()) else {
+            return Ok(());
+        };
         let path = self.films.path(name.as_str());
         let storage = || FilmError::storage(&path);
         let block = film.header().encode(&film.buffer.entries).map_err(storage())?;
-        film.append(&path, &block).map_err(storage())?;
-        let Buffer { entries, first, last, .. } = std::mem::take(&mut film.buffer);
+        film.append(&path, &block)?;
+        let EntryBuffer { entries, first, last, .. } = std::mem::take(&mut film.buffer);
         self.buffered_bytes -= entries.len();
         film.since_images += entries.len();
         film.written_tracks = film.tracks.len();
         film.times = Some((film.times.map_or(first.at, |(first, _)| first), last.at));
-        if !self.unsynced.contains(name) {
-            self.unsynced.push(name.clone());
-        }
-        if has_ended {
+        self.unsynced.insert(name.clone());
+        if film.has_ended() {
             let summary = film.summary_header().encode_summary().map_err(storage())?;
-            film.append(&path, &summary).map_err(storage())?;
+            film.append(&path, &summary)?;
         } else if film.since_images >= self.settings.key_frame_bytes {
             // If it fails, seeks take longer until the next ones.
             let reader = self.films.reader(name.as_str());
             let images = reader.and_then(|mut it| it.seek(&ReadFrom::Record(last.number)));
             let block = images.map(|images| film.images(&images, last));
             match block.map_err(|error| io::Error::other(error.to_string())).flatten() {
-                Ok(block) => {
-                    film.append(&path, &block).map_err(storage())?;
-                }
+                Ok(block) => film.append(&path, &block)?,
                 Err(error) => tracing::warn!(film = name.as_str(), %error, "no images for a film"),
             }
             film.since_images = 0;
         }
         self.films.insert(film.summary(name));
-        if has_ended {
-            self.forget(name);
-        }
         Ok(())
     }
-}
-
-impl OpenFilm {
-    /// The header of the block in memory.
-    fn header(&self) -> BlockHeader {
-        let Buffer { entries, first, last, firsts } = &self.buffer;
-        let spans = firsts.iter().map(|(track, first)| {
-            let FilmChannel { last, is_open, .. } = self.tracks[*track];
-            TrackSpan { track: *track, first: *first, last, is_open }
-        });
-        BlockHeader {
-            kind: BlockKind::Entries,
-            raw_bytes: entries.len(),
-            numbers: (first.number, last.number),
-            times: (first.at, last.at),
-            new_tracks: self.tracks[self.written_tracks..].iter().map(track).collect(),
-            spans: spans.collect(),
-        }
-    }
-
-    fn summary_header(&self) -> BlockHeader {
-        let spans = self.tracks.iter().enumerate().map(|(track, channel)| {
-            let FilmChannel { first, last, is_open, .. } = *channel;
-            TrackSpan { track, first, last, is_open }
-        });
-        BlockHeader {
-            kind: BlockKind::Summary,
-            raw_bytes: 0,
-            numbers: (0, self.last_number),
-            times: self.times.unwrap_or_default(),
-            new_tracks: self.tracks.iter().map(track).collect(),
-            spans: spans.collect(),
-        }
-    }
-
-    /// A block with the images of all open channels.
-    fn images(&self, images: &[super::Entry], place: Place) -> io::Result<Vec<u8>> {
-        let (mut entries, mut last, mut spans) = (Vec::new(), Place::default(), Vec::new());
-        for image in images {
-            let is_it = |own: &FilmChannel| own.name == image.channel && own.epoch == image.epoch;
-            let Some(track) = self.tracks.iter().position(is_it) else { continue };
-            block::write_entry(&mut entries, last, place, track, &image.kind);
-            let seq = image.kind.seq().unwrap_or(0);
-            spans.push(TrackSpan { track, first: seq, last: seq, is_open: true });
-            last = place;
-        }
-        let header = BlockHeader {
-            kind: BlockKind::Images,
-            raw_bytes: entries.len(),
-            numbers: (place.number, place.number),
-            times: (place.at, place.at),
-            new_tracks: Vec::new(),
-            spans,
-        };
-        header.encode(&entries)
-    }
-
-    /// Appends a block to the file behind the last complete one. If that fails, nothing of it counts.
-    fn append(&mut self, path: &Path, block: &[u8]) -> io::Result<()> {
-        let mut bytes = self.bytes;
-        let mut file = if bytes == 0 {
-            path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            let mut file = File::create(path)?;
-            file.write_all(&FILE_MAGIC)?;
-            bytes = FILE_MAGIC.len() as u64;
-            file
-        } else {
-            let file = OpenOptions::new().append(true).open(path)?;
-            // A write that failed before may have left a part.
-            if file.metadata()?.len() > bytes {
-                file.set_len(bytes)?;
-            }
-            file
-        };
-        file.write_all(block)?;
-        self.bytes = bytes + block.len() as u64;
-        Ok(())
-    }
-
-    fn summary(&self, name: &ChannelId) -> FilmSummary {
-        let (first, last) = self.times.unwrap_or_default();
-        FilmSummary {
-            name: name.clone(),
-            channels: self.tracks.clone(),
-            first,
-            last,
-            last_number: self.last_number,
-            bytes: self.bytes,
-        }
-    }
-}
-
-impl Buffer {
-    fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-}
-
-fn track(channel: &FilmChannel) -> Track {
-    Track { channel: channel.name.clone(), epoch: channel.epoch }
 }
 
 fn payload_bytes(output: &Output) -> usize {
@@ -562,31 +594,25 @@ fn payload_bytes(output: &Output) -> usize {
     }
 }
 
-/// Cuts what is behind the last complete block.
-fn cut(path: &Path, end: u64) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).open(path)?;
-    if file.metadata()?.len() > end {
-        tracing::warn!(path = %path.display(), end, "a film ended in a torn block, which is cut");
-        file.set_len(end)?;
-    }
-    Ok(())
-}
-
 fn position_path(folder: &Path) -> PathBuf {
     folder.join(POSITION)
 }
 
 /// The position that was written last; 0 if there is none or it is unreadable, so that everything is fed
 /// again.
-fn read_position(folder: &Path) -> Result<RecordNumber, FilmError> {
+fn read_position(folder: &Path) -> RecordNumber {
     let path = position_path(folder);
     match fs::read(&path) {
         Ok(bytes) => {
             let number = str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse().ok());
-            Ok(number.unwrap_or(0))
+            number.unwrap_or(0)
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-        Err(source) => Err(FilmError::Storage { path, source }),
+        Err(error) => {
+            if error.kind() != io::ErrorKind::NotFound {
+                tracing::warn!(path = %path.display(), %error, "the position of films is not known");
+            }
+            0
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use base::clock::monotonic;
 use bytes::Bytes;
 use fanout::{
     Change, ChannelId, Classes, Dialect, Epoch, Fanout, Limits, Micros, Owner, Permission,
@@ -40,6 +41,8 @@ const NAMES: [&str; 4] = [MATCH, CONSENSUS, BOOK, OTHER];
 pub(crate) const START: Micros = 1_788_280_000_000_000;
 const SECOND: Micros = 1_000_000;
 const KEY: u64 = 5;
+/// A test that waits this long has failed.
+const WAIT_US: Micros = 60 * SECOND;
 
 /// What books need.
 fn needs(channel: &ChannelId) -> Classes {
@@ -139,6 +142,8 @@ impl World {
 
     pub(crate) fn connect(&self, permission: Permission) -> Client {
         let (stream, own) = UnixStream::pair().expect("a pair of sockets");
+        let wait = Duration::from_micros(WAIT_US.unsigned_abs());
+        own.set_read_timeout(Some(wait)).expect("it is not zero");
         let owner =
             Owner { key: KEY, expires: None, expiry: Close::Idle, permission, guard: Box::new(()) };
         self.fanout.serve(Stream::Unix(stream), Vec::new(), owner, Dialect::Stream);
@@ -167,7 +172,9 @@ impl World {
 
     /// Waits until there are this many replays.
     pub(crate) fn until_replays(&self, count: usize) {
+        let deadline = monotonic() + WAIT_US;
         while self.service.replays() != count {
+            assert!(monotonic() < deadline, "{} replays, not {count}", self.service.replays());
             thread::park_timeout(Duration::from_millis(5));
         }
     }
@@ -296,7 +303,7 @@ impl Client {
                 return text;
             }
             let mut part = [0; 8192];
-            let count = self.stream.read(&mut part).expect("the hub writes");
+            let count = self.stream.read(&mut part).expect("the hub writes within a minute");
             assert!(count > 0, "the hub has closed");
             self.buffer.drain(..std::mem::take(&mut self.at));
             self.buffer.extend_from_slice(&part[..count]);
