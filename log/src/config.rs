@@ -1,4 +1,4 @@
-//! `[log]`: where the log lives, and how much of it is kept.
+//! `[log]`: where the log is stored, and how much of it is kept.
 
 use std::path::PathBuf;
 
@@ -8,37 +8,86 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogConfig {
-    /// Where records live. Default `files`.
+    /// Where records are stored. Default `files`.
     pub engine: LogEngine,
-    /// The folder of the log. Default: empty, which is beside the database, with `-log` after its name.
+    /// The folder of the log. Default: empty, which is the path of the database with `-log` after it.
     pub folder: PathBuf,
-    /// Bytes of one file. Default 64 MiB.
+    /// Bytes of one file of records. Default 67108864, 64 MiB; at least 65536. Records are deleted file by file, so
+    /// larger files keep more than `records_keep_ms`; with smaller ones there are more files.
     pub segment_bytes: u64,
     /// Milliseconds for which records are kept. Default 3600000, one hour. Records that a restart needs are
-    /// kept longer.
+    /// kept longer. A longer time takes more disk space.
     pub records_keep_ms: u64,
-    /// Bytes of all records at most. Default 8 GiB. Beyond it the oldest go, and clients that resume from
-    /// before get an image.
+    /// Bytes of all records and snapshots. Default 8589934592, 8 GiB; at least 4 times `segment_bytes`. Beyond it
+    /// the oldest records are deleted, and clients that resume from before get an image. Only records that a
+    /// restart or the history still needs are kept beyond it.
     pub records_bytes_max: u64,
     /// Milliseconds for which the film of a match is kept after its last update. Default 1209600000, 14 days.
     /// 0: no films.
     pub films_keep_ms: u64,
-    /// Bytes of all films at most. Default 32 GiB. Beyond it the oldest go.
+    /// Bytes of all films at most. Default 34359738368, 32 GiB. Beyond it the oldest are deleted.
     pub films_bytes_max: u64,
-    /// Replays at a time, and those of one key. Default 200 and 20. Further ones are refused.
+    /// Replays at a time. Default 200. Further ones are refused. Each takes memory for a part of its films.
     pub replays_max: usize,
+    /// Replays of one key at a time. Default 20. Further ones are refused.
     pub replays_max_per_key: usize,
-    /// Milliseconds between two snapshots of the state. Default 30000. A restart applies the records after the
-    /// last one.
+    /// Milliseconds between two snapshots of the state. Default 30000; at least 100. A restart applies the records
+    /// after the last one, so a longer interval makes it slower. Each snapshot takes processor time and disk
+    /// bandwidth for the whole state.
     pub snapshot_ms: u64,
-    /// Snapshots that are kept. Default 3.
+    /// Snapshots that are kept. Default 3; fewer than 2 count as 2. Each takes disk space for the whole state.
     pub snapshots_keep: usize,
-    /// Milliseconds between two confirmations by the disk. Default 1000. After a power cut, what was not
-    /// confirmed is lost, so channels begin new epochs. 0: each record is confirmed before it is published.
+    /// Milliseconds between two confirmations by the disk. Default 1000; at most 5000. After a power cut, what was
+    /// not confirmed is lost, so channels begin new epochs. 0: each record is confirmed before it is published,
+    /// which delays each update by a write to the disk.
     pub fsync_ms: u64,
 }
 
-/// Where records live.
+/// The least `segment_bytes`. With smaller files, a busy hub would begin many of them each second.
+const SEGMENT_BYTES_MIN: u64 = 64 << 10;
+/// The least `records_bytes_max`, in segments: less could not keep what clients resume from.
+const SEGMENTS_MIN: u64 = 4;
+/// The least `snapshot_ms`. With a shorter interval, a large state would be written without a pause.
+const SNAPSHOT_MS_MIN: u64 = 100;
+/// The greatest `fsync_ms`. The log is maintained at least as often.
+const FSYNC_MS_MAX: u64 = 5_000;
+
+/// A setting that is out of its bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LogConfigError {
+    #[error("`{setting}` is {value}, and must be at least {min}")]
+    TooSmall { setting: &'static str, value: u64, min: u64 },
+    #[error("`{setting}` is {value}, and must be at most {max}")]
+    TooLarge { setting: &'static str, value: u64, max: u64 },
+}
+
+impl LogConfig {
+    /// Checks the bounds that the fields document.
+    ///
+    /// # Errors
+    ///
+    /// For the first setting that is out of its bounds. The message names it.
+    pub fn check(&self) -> Result<(), LogConfigError> {
+        let at_least = |setting, value, min| {
+            if value >= min {
+                Ok(())
+            } else {
+                Err(LogConfigError::TooSmall { setting, value, min })
+            }
+        };
+        at_least("log.segment_bytes", self.segment_bytes, SEGMENT_BYTES_MIN)?;
+        let bytes_min = self.segment_bytes.saturating_mul(SEGMENTS_MIN);
+        at_least("log.records_bytes_max", self.records_bytes_max, bytes_min)?;
+        at_least("log.snapshot_ms", self.snapshot_ms, SNAPSHOT_MS_MIN)?;
+        if self.fsync_ms > FSYNC_MS_MAX {
+            let (setting, value, max) = ("log.fsync_ms", self.fsync_ms, FSYNC_MS_MAX);
+            return Err(LogConfigError::TooLarge { setting, value, max });
+        }
+        Ok(())
+    }
+}
+
+/// Where records are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogEngine {
@@ -64,5 +113,38 @@ impl Default for LogConfig {
             snapshots_keep: 3,
             fsync_ms: 1_000,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LogConfig;
+
+    fn message(change: impl FnOnce(&mut LogConfig)) -> Option<String> {
+        let mut config = LogConfig::default();
+        change(&mut config);
+        config.check().err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn settings_out_of_bounds_are_named() {
+        assert_eq!(message(|_| {}), None);
+        assert_eq!(
+            message(|config| config.segment_bytes = 1_000),
+            Some("`log.segment_bytes` is 1000, and must be at least 65536".to_owned())
+        );
+        assert_eq!(
+            message(|config| config.records_bytes_max = 1_000_000),
+            Some("`log.records_bytes_max` is 1000000, and must be at least 268435456".to_owned())
+        );
+        assert_eq!(
+            message(|config| config.snapshot_ms = 1),
+            Some("`log.snapshot_ms` is 1, and must be at least 100".to_owned())
+        );
+        assert_eq!(
+            message(|config| config.fsync_ms = 60_000),
+            Some("`log.fsync_ms` is 60000, and must be at most 5000".to_owned())
+        );
+        assert_eq!(message(|config| config.fsync_ms = 0), None);
     }
 }
