@@ -24,7 +24,7 @@ const BUFFER_BYTES_KEPT: usize = 4 << 20;
 pub struct FileLog {
     shared: Arc<FileShared>,
     end: LogPosition,
-    /// The last record in the files; behind `end` only if continuity was not proven.
+    /// The last record in the files. Its number is less than that of `end` only if continuity was not proven.
     before: LogPosition,
     /// Where records are written; `None` before the first segment.
     tail: Option<Tail>,
@@ -45,17 +45,18 @@ pub(super) struct Tail {
     pub(super) first: RecordNumber,
     /// Bytes with complete records. The file can have more after a failed write.
     pub(super) bytes: u64,
-    /// The file may have bytes of a failed write behind them.
+    /// The file may have bytes of a failed write after them.
     pub(super) torn: bool,
 }
 
 impl FileLog {
     /// Opens the log in a folder, or creates it. `boot_id` identifies the boot of the machine, such as the
-    /// content of `/proc/sys/kernel/random/boot_id`. `now` names what is moved aside.
+    /// content of `/proc/sys/kernel/random/boot_id`. `now` becomes part of the names
+    /// of files that are moved.
     ///
     /// # Errors
     ///
-    /// If another process has it open, or its files are not accessible. Damage is no error.
+    /// If another process has it open, or if its files cannot be read or written. Damage is not an error.
     pub fn open(
         settings: LogSettings,
         boot_id: &str,
@@ -116,24 +117,30 @@ impl FileLog {
         self.shared.sync()?;
         if self.proven {
             self.write_head(true)?;
-            self.head.sync_all()?;
         }
         sync_names(&self.settings().folder)
     }
 
-    /// What other threads may do with the log.
+    /// For other threads: the records, syncs and retention.
     #[must_use]
     pub fn handle(&self) -> LogHandle {
         LogHandle { shared: Arc::clone(&self.shared) }
     }
 
-    /// Writes that the log ends where it does now. `clean`: everything is on the disk.
-    pub(super) fn write_head(&self, clean: bool) -> io::Result<()> {
-        let synced = self.settings().synced();
+    /// Forces to the disk that the log is open. Without this, a power cut after the first appends would leave the
+    /// head of the last close, which says that the log has everything.
+    pub(super) fn write_open_head(&self) -> io::Result<()> {
+        self.write_head(false)?;
+        sync_names(&self.settings().folder)
+    }
+
+    /// Forces to the disk where the log ends now. `clean`: everything before is on the disk.
+    fn write_head(&self, clean: bool) -> io::Result<()> {
         let (segment, offset) = self.tail.as_ref().map_or((0, 0), |tail| (tail.first, tail.bytes));
-        let (end, boot) = (self.end, self.boot);
-        Head { end, segment, offset, boot, clean, synced }.write(&self.head)?;
-        if synced { self.head.sync_data() } else { Ok(()) }
+        let (end, boot, synced) = (self.end, self.boot, self.settings().synced());
+        let reserved = !self.proven;
+        Head { end, segment, offset, boot, clean, synced, reserved }.write(&self.head)?;
+        self.head.sync_all()
     }
 
     fn stop(&mut self) {
@@ -196,7 +203,8 @@ impl FileLog {
         });
         self.buffer = buffer;
         let (segment, offset) = written?;
-        let head = Head { end, segment, offset, boot: self.boot, clean: false, synced };
+        let head =
+            Head { end, segment, offset, boot: self.boot, clean: false, synced, reserved: false };
         if synced {
             self.sync_tail()?;
             head.write(&self.head)?;
@@ -221,7 +229,7 @@ impl FileLog {
 }
 
 impl Tail {
-    /// Removes what a failed write has left.
+    /// Removes the bytes of a failed write.
     fn trim(&mut self) -> io::Result<()> {
         if self.torn {
             self.file.set_len(self.bytes)?;
@@ -231,7 +239,7 @@ impl Tail {
     }
 }
 
-/// What other threads may do with a log in files. It does not keep the log open.
+/// A log in files, for threads other than the appender's. It does not keep the log open.
 #[derive(Clone)]
 pub struct LogHandle {
     shared: Arc<FileShared>,

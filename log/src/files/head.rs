@@ -1,18 +1,19 @@
 //! The file `head`: where the log ends. It is written after the records and before [`append`] returns,
-//! so a log with fewer records than its head has lost some.
+//! so a log with fewer records than its head names has lost some.
 //!
 //! [`append`]: crate::Log::append
 
 use std::{
     fs::{File, OpenOptions},
-    io,
+    io::{self, Read},
     os::unix::fs::FileExt,
     path::Path,
 };
 
 use sha2::{Digest, Sha256};
 
-use crate::{LogPosition, RecordNumber, codec::Problem};
+use super::version::{HeaderError, check_header, newer_version};
+use crate::{LogPosition, RecordNumber};
 
 pub(super) const FILE_NAME: &str = "head";
 
@@ -22,6 +23,7 @@ const BYTES: usize = 80;
 
 const CLEAN: u8 = 1;
 const SYNCED: u8 = 2;
+const RESERVED: u8 = 4;
 
 /// What identifies a boot of the machine: a hash of the system's id of it.
 pub(super) type Boot = [u8; 16];
@@ -44,11 +46,15 @@ pub(super) struct Head {
     pub(super) clean: bool,
     /// Each append waited for the disk.
     pub(super) synced: bool,
+    /// Continuity was not proven when the log was opened, and nothing was appended since: the end is not that
+    /// of a record, but the number after which the next one gets its own.
+    pub(super) reserved: bool,
 }
 
 impl Head {
     fn encode(&self) -> [u8; BYTES] {
-        let flags = if self.clean { CLEAN } else { 0 } | if self.synced { SYNCED } else { 0 };
+        let flags = [(self.clean, CLEAN), (self.synced, SYNCED), (self.reserved, RESERVED)];
+        let flags: u8 = flags.iter().map(|&(set, flag)| if set { flag } else { 0 }).sum();
         let mut bytes = Vec::with_capacity(BYTES);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -63,18 +69,15 @@ impl Head {
         bytes.try_into().expect("the fields have 80 bytes")
     }
 
-    fn decode(bytes: &[u8]) -> Result<Self, Problem> {
-        let bytes: &[u8; BYTES] = bytes.try_into().map_err(|_| "its length is wrong")?;
+    fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let Ok(bytes): Result<&[u8; BYTES], _> = bytes.try_into() else {
+            return Err(match newer_version(bytes, MAGIC, VERSION) {
+                Some(version) => HeaderError::NewerVersion(version),
+                None => HeaderError::Damaged("its length is wrong"),
+            });
+        };
+        check_header(bytes, MAGIC, VERSION, "it is not the head of a log")?;
         let word = |at: usize| u64::from_le_bytes(array(bytes, at));
-        if bytes[..6] != MAGIC {
-            return Err("it is not the head of a log");
-        }
-        if u32::from_le_bytes(array(bytes, BYTES - 4)) != crc32fast::hash(&bytes[..BYTES - 4]) {
-            return Err("its checksum does not match");
-        }
-        if u16::from_le_bytes(array(bytes, 6)) != VERSION {
-            return Err("its version is unknown");
-        }
         Ok(Self {
             end: LogPosition {
                 number: word(12),
@@ -86,28 +89,25 @@ impl Head {
             boot: array(bytes, 60),
             clean: bytes[8] & CLEAN != 0,
             synced: bytes[8] & SYNCED != 0,
+            reserved: bytes[8] & RESERVED != 0,
         })
     }
 
-    /// `None` if there is no file.
+    /// `None` if there is no file, or an empty one: the process was killed before it wrote the first head.
     ///
     /// # Errors
     ///
-    /// The inner error: if its content is damaged.
-    pub(super) fn read(folder: &Path) -> io::Result<Option<Result<Self, Problem>>> {
+    /// If it cannot be read. The inner error: if its content cannot be used.
+    pub(super) fn read(folder: &Path) -> io::Result<Option<Result<Self, HeaderError>>> {
         let file = match File::open(folder.join(FILE_NAME)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        if file.metadata()?.len() != BYTES as u64 {
-            return Ok(Some(Err("its length is wrong")));
-        }
-        let mut bytes = [0; BYTES];
-        Ok(Some(match file.read_exact_at(&mut bytes, 0) {
-            Ok(()) => Self::decode(&bytes),
-            Err(_) => Err("it cannot be read"),
-        }))
+        let mut bytes = Vec::with_capacity(BYTES + 1);
+        // One byte more shows that the file is too long.
+        file.take(BYTES as u64 + 1).read_to_end(&mut bytes)?;
+        Ok((!bytes.is_empty()).then(|| Self::decode(&bytes)))
     }
 
     pub(super) fn write(&self, file: &File) -> io::Result<()> {

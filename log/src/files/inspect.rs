@@ -1,4 +1,4 @@
-//! Looks at a log without opening it: it works beside the process that appends, and changes nothing.
+//! Reads a log without opening it: this works while another process appends, and changes nothing.
 
 use std::{fs, io, path::Path};
 
@@ -6,8 +6,11 @@ use fanout::Micros;
 
 use super::{
     head::Head,
+    moved::damaged_folder,
+    open::lost_records,
     segment::{self, FrameError, SegmentReader},
     snapshot::{self, Snapshot, SnapshotError, SnapshotStore},
+    version::HeaderError,
 };
 use crate::{
     LogPosition, RecordNumber,
@@ -15,7 +18,7 @@ use crate::{
     record::Record,
 };
 
-/// What a log has, without reading its records.
+/// The status of a log, without reading its records.
 #[derive(Debug, Clone)]
 pub struct LogStatus {
     /// The last record; `None` if the head is missing or damaged.
@@ -31,11 +34,11 @@ pub struct LogStatus {
     pub snapshots: Vec<Snapshot>,
     /// Bytes in `damaged/`.
     pub damaged_bytes: u64,
-    /// What an operator should know, one line each.
+    /// Problems that an operator should know, one line each.
     pub findings: Vec<String>,
 }
 
-/// Looks at the log in a folder.
+/// The status of the log in a folder.
 ///
 /// # Errors
 ///
@@ -68,20 +71,25 @@ pub fn status(folder: &Path) -> io::Result<LogStatus> {
     })
 }
 
-fn head_finding(head: Option<&Result<Head, Problem>>) -> Option<String> {
+fn head_finding(head: Option<&Result<Head, HeaderError>>) -> Option<String> {
     match head {
         None => Some("the head of the log is missing".to_owned()),
-        Some(Err(problem)) => Some(format!("the head of the log is damaged: {problem}")),
+        Some(Err(HeaderError::Damaged(problem))) => {
+            Some(format!("the head of the log is damaged: {problem}"))
+        }
+        Some(Err(HeaderError::NewerVersion(version))) => {
+            Some(format!("the head of the log was written by a newer version, in format {version}"))
+        }
         Some(Ok(_)) => None,
     }
 }
 
 fn damaged_bytes(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder.join("damaged")).into_iter().flatten().flatten();
+    let entries = fs::read_dir(damaged_folder(folder)).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
 }
 
-/// What [`verify`] has found.
+/// The result of [`verify`].
 #[derive(Debug, Clone, Default)]
 pub struct VerifyReport {
     pub records: u64,
@@ -97,9 +105,9 @@ pub struct VerifyReport {
     pub last: LogPosition,
     /// Numbers that were skipped when continuity was not proven: last before, and first after.
     pub gaps: Vec<(RecordNumber, RecordNumber)>,
-    /// The first damage. Nothing behind it was read.
+    /// The first damage. Nothing after it was read.
     pub damage: Option<Damage>,
-    /// Bytes behind the last record that are no record: an append that is not finished.
+    /// Bytes after the last record that are not a record: an append that is not finished.
     pub unfinished_bytes: u64,
     /// How many snapshots are whole.
     pub snapshots: usize,
@@ -107,7 +115,7 @@ pub struct VerifyReport {
     pub findings: Vec<String>,
 }
 
-/// A place that is damaged.
+/// Where a log is damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     /// The record there, or the next one.
@@ -119,7 +127,7 @@ pub struct Damage {
 }
 
 impl VerifyReport {
-    /// Whether the log has everything that its head promises, and nothing is damaged.
+    /// Whether the log has the record that its head names, and nothing is damaged.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.damage.is_none() && self.findings.is_empty()
@@ -141,12 +149,13 @@ pub fn verify(folder: &Path) -> io::Result<VerifyReport> {
 ///
 /// If the folder cannot be read. Damage is no error.
 pub fn verify_each(folder: &Path, visit: &mut dyn FnMut(Record)) -> io::Result<VerifyReport> {
-    // Before the records: what is appended meanwhile is no damage.
+    // Before the records, so that what is appended meanwhile is not damage.
     let head = Head::read(folder)?;
     let firsts = segment::list(folder)?;
     let mut report = VerifyReport::default();
     let (snapshots, findings) = snapshot::list(folder)?;
-    let promised = head.as_ref().and_then(|head| head.as_ref().ok()).map(|head| head.end);
+    let known = head.as_ref().and_then(|head| head.as_ref().ok());
+    let promised = known.map(|head| head.end);
     if firsts.is_empty() && snapshots.is_empty() && head.is_none() {
         report.findings.push("there is no log in this folder".to_owned());
         return Ok(report);
@@ -157,7 +166,7 @@ pub fn verify_each(folder: &Path, visit: &mut dyn FnMut(Record)) -> io::Result<V
     let mut verifier = Verifier {
         folder,
         promised,
-        at_promise: promised.is_some_and(|end| end.number == 0),
+        at_promise: known.is_some_and(|head| head.end.number == 0 || head.reserved),
         follows: false,
         decoder: Decoder::new()?,
         report,
@@ -171,15 +180,15 @@ pub fn verify_each(folder: &Path, visit: &mut dyn FnMut(Record)) -> io::Result<V
     let Verifier { at_promise, mut report, promised, .. } = verifier;
     if let Some(promised) = promised.filter(|_| !at_promise && report.damage.is_none()) {
         report.findings.push(if report.last.number < promised.number {
-            format!("the log ends at record {}, and had {}", report.last.number, promised.number)
+            lost_records(report.last.number, promised.number)
         } else {
-            format!("record {} is not the one that was appended", promised.number)
+            format!("record {} differs from the one that the head names", promised.number)
         });
     }
     for snapshot in snapshots {
         match SnapshotStore::at(folder).read(snapshot.position.number) {
             Ok(_) => report.snapshots += 1,
-            // It was no longer kept.
+            // It was deleted meanwhile.
             Err(SnapshotError::Storage { source, .. })
                 if source.kind() == io::ErrorKind::NotFound => {}
             Err(error) => report.findings.push(error.to_string()),
@@ -203,7 +212,7 @@ impl Verifier<'_> {
     fn segment(&mut self, first: RecordNumber, visit: &mut dyn FnMut(Record)) -> io::Result<()> {
         let mut reader = match SegmentReader::open(self.folder, first) {
             Ok(reader) => reader,
-            // It was no longer kept, and its successors are read.
+            // It was deleted meanwhile, and the ones after it are read.
             Err(FrameError::Storage(error)) if error.kind() == io::ErrorKind::NotFound => {
                 self.follows = false;
                 return Ok(());
@@ -264,7 +273,7 @@ impl Verifier<'_> {
         self.at_promise |= self.promised.is_some_and(promised);
     }
 
-    /// Ends here: with damage, unless the head promises nothing behind it.
+    /// Ends here: with damage, unless the record that the head names was read.
     fn stop(
         &mut self,
         number: RecordNumber,
@@ -275,6 +284,13 @@ impl Verifier<'_> {
         let problem = match error {
             FrameError::End | FrameError::Incomplete => "it ends too early",
             FrameError::Damaged(problem) => problem,
+            FrameError::NewerVersion(version) => {
+                let finding = format!(
+                    "segment {segment} was written by a newer version, in format {version}"
+                );
+                self.report.findings.push(finding);
+                "it was written by a newer version"
+            }
             FrameError::Storage(error) => return Err(error),
         };
         if !self.at_promise {

@@ -2,9 +2,11 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read, Seek, SeekFrom},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
+    time::Duration,
 };
 
 use fanout::Micros;
@@ -13,26 +15,30 @@ use super::{
     FileLog, LogSettings,
     appender::Tail,
     head::{self, Boot, Head},
+    moved,
     segment::{self, FrameError, SegmentReader},
     shared::{FileShared, FileState, Segment},
     snapshot,
     sync::{open_all, sync_names},
+    version::HeaderError,
 };
 use crate::{
     Chain, LogPosition, RecordNumber,
     codec::{Problem, RecordHeader, chain_after},
 };
 
-/// If continuity is not proven, the next record gets a number that is greater by this. More records than
-/// this cannot have been appended and lost between two syncs.
+/// If continuity is not proven, this many numbers are skipped. Fewer records than this are appended, and can be lost,
+/// between two syncs.
 const NUMBERS_SKIPPED: RecordNumber = 10_000_000;
 
-/// How many segments of a process that was killed are forced to the disk. The older ones were: it did so all the
-/// time.
+/// How many segments of a process that was killed are forced to the disk. Older ones are already there, since it
+/// did so continuously.
 const SEGMENTS_SYNCED_MAX: usize = 64;
 
 const LOCK_FILE: &str = "lock";
-const DAMAGED_FOLDER: &str = "damaged";
+
+/// The pauses before reads that failed are repeated.
+const READ_RETRY_PAUSES_MS: [u64; 3] = [20, 100, 300];
 
 /// Why a log could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -43,26 +49,26 @@ pub enum OpenError {
     Storage { folder: PathBuf, source: io::Error },
 }
 
-/// Whether a log has everything that was ever appended to it.
+/// Whether a log has all records that were appended to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Continuity {
     Proven,
-    /// Records that clients know can be missing. The reason is one line of text.
+    /// Records that clients have seen may be missing. The reason is one line of text.
     Unproven(String),
 }
 
-/// What was found when a log was opened.
+/// The state of a log when it was opened.
 #[derive(Debug, Clone)]
 pub struct OpenReport {
-    /// What the next record is appended behind. If continuity is not proven, its number is greater than
-    /// that of any record that ever was, so greater than `last`.
+    /// The next record gets the number after this one. If continuity is not proven, it is greater than that of any
+    /// record that was ever appended, so greater than `last`.
     pub end: LogPosition,
     /// The number of the last record that can be read, or 0.
     pub last: RecordNumber,
     /// The number of the oldest record that is kept; the next number of an empty log.
     pub oldest: RecordNumber,
     pub continuity: Continuity,
-    /// What an operator should know, one line each.
+    /// Problems that an operator should know, one line each.
     pub findings: Vec<String>,
 }
 
@@ -89,9 +95,7 @@ pub(super) fn open(
     let proven = report.continuity == Continuity::Proven;
     let log = FileLog::start(shared, opened.tail, opened.head_file, boot, proven, lock)
         .map_err(failed)?;
-    if opened.head_is_behind {
-        log.write_head(false).map_err(failed)?;
-    }
+    log.write_open_head().map_err(failed)?;
     Ok((log, report))
 }
 
@@ -116,10 +120,43 @@ struct OpenedState {
     state: FileState,
     tail: Option<Tail>,
     head_file: File,
-    /// There are records that the head does not know. Nobody has seen them so far, but everybody can from
-    /// now on.
-    head_is_behind: bool,
     continuity: Continuity,
+}
+
+/// What a log consists of.
+struct Files {
+    /// First numbers of the segments, in order.
+    firsts: Vec<RecordNumber>,
+    /// The number of the newest snapshot.
+    snapshot: Option<RecordNumber>,
+    head: Option<Result<Head, HeaderError>>,
+}
+
+impl Files {
+    fn read(folder: &Path) -> io::Result<Self> {
+        Ok(Self {
+            firsts: segment::list(folder)?,
+            snapshot: snapshot::numbers(folder)?.first().copied(),
+            head: Head::read(folder)?,
+        })
+    }
+
+    /// The format of the log, if it is that of a newer version. A newer snapshot alone does not count: the log can
+    /// be read without it.
+    fn newer_version(&self, folder: &Path) -> io::Result<Option<u16>> {
+        if let Some(Err(HeaderError::NewerVersion(version))) = self.head {
+            return Ok(Some(version));
+        }
+        // After an upgrade, only the newest segments have the newer version.
+        for &first in self.firsts.iter().rev() {
+            match SegmentReader::open(folder, first) {
+                Err(FrameError::NewerVersion(version)) => return Ok(Some(version)),
+                Err(FrameError::Storage(error)) => return Err(error),
+                Ok(_) | Err(FrameError::End | FrameError::Incomplete | FrameError::Damaged(_)) => {}
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// The valid records from some segment on.
@@ -143,34 +180,37 @@ struct Cut {
 impl LogOpener {
     fn run(&mut self, boot: Boot) -> io::Result<OpenedState> {
         let folder = self.settings.folder.clone();
-        let firsts = segment::list(&folder)?;
-        let snapshot = snapshot::numbers(&folder)?.first().copied();
-        let head = Head::read(&folder)?;
+        let mut files = retry(|| Files::read(&folder))?;
+        let newer = retry(|| files.newer_version(&folder))?;
+        if let Some(version) = newer {
+            let target = moved::move_newer(&folder, self.now)?;
+            self.findings.push(format!(
+                "the log was written by a newer version, in format {version}: moved it to {}",
+                target.display(),
+            ));
+            files = Files::read(&folder)?;
+        }
+        let highest_moved = moved::highest_moved(&folder)?;
+        let Files { firsts, snapshot, head } = files;
         let head_file = head::open(&folder)?;
         let is_new = firsts.is_empty()
             && snapshot.is_none()
-            && !matches!(head, Some(Ok(_)))
-            && highest_damaged(&folder).is_none();
+            && head.is_none()
+            && highest_moved.is_none()
+            && newer.is_none();
         if is_new {
-            // Before the first record, so that from now on a log without a head has lost it.
-            let end = LogPosition::default();
-            let synced = self.settings.synced();
-            Head { end, segment: 0, offset: 0, boot, clean: true, synced }.write(&head_file)?;
-            head_file.sync_all()?;
-            sync_names(&folder)?;
             let (state, continuity) = (FileState::default(), Continuity::Proven);
-            return Ok(OpenedState {
-                state,
-                tail: None,
-                head_file,
-                head_is_behind: false,
-                continuity,
-            });
+            return Ok(OpenedState { state, tail: None, head_file, continuity });
         }
 
         let known = head.as_ref().and_then(|head| head.as_ref().ok()).copied();
-        let scan = self.scan(&firsts, snapshot, known)?;
-        let reason = unproven(head, snapshot, &scan, boot);
+        let scan = retry(|| self.scan(&firsts, snapshot, known))?;
+        let reason = match newer {
+            Some(version) => {
+                Some(format!("the log was written by a newer version, in format {version}"))
+            }
+            None => unproven(head, snapshot, &scan, boot),
+        };
         if let Some(cut) = &scan.cut {
             self.cut(&firsts, cut, &scan, reason.is_none())?;
         }
@@ -190,17 +230,15 @@ impl LogOpener {
         };
         let clean = known.is_some_and(|head| head.clean && head.end.number == state.last);
         if !clean {
-            // The process that has written them could not wait for the disk.
+            // The process that wrote them may not have forced them to the disk.
             let paths = state.segments.keys().map(|&first| segment::path(&folder, first));
             state.unsynced = open_all(paths.rev().take(SEGMENTS_SYNCED_MAX));
             state.names_changed = true;
         }
-        let head_is_behind =
-            reason.is_none() && known.is_some_and(|head| head.end.number < state.last);
         let continuity = match reason {
             None => Continuity::Proven,
             Some(reason) => {
-                let names = firsts.last().copied().max(snapshot).max(highest_damaged(&folder));
+                let names = firsts.last().copied().max(snapshot).max(highest_moved);
                 let head_end = known.map(|head| head.end).unwrap_or_default();
                 let highest = names.unwrap_or(0).max(head_end.number).max(scan.last.number);
                 state.end.number = highest.saturating_add(NUMBERS_SKIPPED);
@@ -208,7 +246,7 @@ impl LogOpener {
                 Continuity::Unproven(reason)
             }
         };
-        Ok(OpenedState { state, tail, head_file, head_is_behind, continuity })
+        Ok(OpenedState { state, tail, head_file, continuity })
     }
 
     /// Reads the segments from that of the newest snapshot, or of the head, on.
@@ -235,7 +273,7 @@ impl LogOpener {
                 scan.segments.splice(0..0, before.collect::<Vec<_>>());
                 return Ok(scan);
             }
-            // So the log ends in a segment before it.
+            // Then the log ends in a segment before it.
             start -= 1;
         }
     }
@@ -249,10 +287,11 @@ impl LogOpener {
         let mut scan = Scan::default();
         for (index, &first) in firsts.iter().enumerate().skip(start) {
             let cut = |offset, problem| Some(Cut { segment: index, offset, problem });
+            let path = segment::path(&self.settings.folder, first);
             let mut reader = match SegmentReader::open(&self.settings.folder, first) {
                 Ok(reader) => reader,
                 Err(error) => {
-                    scan.cut = cut(0, problem(error)?);
+                    scan.cut = cut(0, problem(error, &path)?);
                     break;
                 }
             };
@@ -271,7 +310,7 @@ impl LogOpener {
                 let frame = match reader.next(limit) {
                     Ok(frame) => frame,
                     Err(FrameError::End) => break None,
-                    Err(error) => break Some(problem(error)?),
+                    Err(error) => break Some(problem(error, &path)?),
                 };
                 let header = match RecordHeader::check(frame.prefix, frame.body) {
                     Ok(header) => header,
@@ -297,7 +336,7 @@ impl LogOpener {
         Ok(scan)
     }
 
-    /// A segment that is older than what a start needs: it is checked when it is read.
+    /// A segment that is older than what a start needs. It is checked when it is read.
     fn unread(&self, first: RecordNumber) -> Segment {
         let folder = &self.settings.folder;
         let bytes = fs::metadata(segment::path(folder, first)).map_or(0, |file| file.len());
@@ -308,8 +347,8 @@ impl LogOpener {
         Segment { before, bytes, places: Vec::new() }
     }
 
-    /// Removes what is behind the last valid record. `unfinished`: it is an append that never returned, so
-    /// nobody knows of it.
+    /// Removes everything after the last valid record. `unfinished`: it is an append that never returned, so no
+    /// reader has seen it.
     fn cut(
         &mut self,
         firsts: &[RecordNumber],
@@ -325,66 +364,42 @@ impl LogOpener {
         if !(unfinished && later.is_empty()) {
             let mut moved = 0;
             for &first in later {
-                moved += self.move_aside(&segment::path(&folder, first), 0)?;
+                moved += self.move_damaged(&segment::path(&folder, first), 0)?;
             }
-            moved += self.move_aside(&path, cut.offset)?;
+            moved += self.move_damaged(&path, cut.offset)?;
             self.findings.push(format!(
-                "the log is damaged behind record {} (in segment {} at byte {}: {}): moved {moved} bytes to {}",
+                "the log is damaged after record {} (in segment {} at byte {}: {}): moved {moved} bytes to {}",
                 scan.last.number,
                 firsts[cut.segment],
                 cut.offset,
                 cut.problem,
-                folder.join(DAMAGED_FOLDER).display(),
+                moved::damaged_folder(&folder).display(),
             ));
-            self.limit_damaged()?;
+            moved::limit_damaged(&folder, self.settings.damaged_bytes_max)?;
+            sync_names(&moved::damaged_folder(&folder))?;
         }
         if keep {
-            OpenOptions::new().write(true).open(&path)?.set_len(cut.offset)?;
+            let file = OpenOptions::new().write(true).open(&path)?;
+            file.set_len(cut.offset)?;
+            file.sync_all()?;
         } else if path.exists() {
             fs::remove_file(&path)?;
         }
-        Ok(())
+        // A power cut must not bring records back after their numbers were skipped.
+        sync_names(&folder)
     }
 
-    /// Moves a file, or what it has from some place on, into the folder of what is damaged. Returns its bytes.
-    fn move_aside(&mut self, path: &Path, from: u64) -> io::Result<u64> {
-        let folder = self.settings.folder.join(DAMAGED_FOLDER);
-        fs::create_dir_all(&folder)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let target = folder.join(format!("{:020}-{name}", self.now.max(0)));
-        if from == 0 {
-            let bytes = fs::metadata(path)?.len();
-            fs::rename(path, target)?;
-            return Ok(bytes);
-        }
-        let mut source = File::open(path)?;
-        source.seek(SeekFrom::Start(from))?;
-        let copied = File::create(&target).and_then(|mut target| {
-            io::copy(&mut source.take(self.settings.damaged_bytes_max), &mut target)
-        });
-        copied.or_else(|error| {
-            fs::remove_file(&target).ok();
-            self.findings.push(format!("the rest of {name} cannot be kept: {error}"));
-            Ok(0)
-        })
-    }
-
-    /// Deletes the oldest of what is damaged until the rest is small enough.
-    fn limit_damaged(&self) -> io::Result<()> {
-        let mut files = Vec::new();
-        for entry in fs::read_dir(self.settings.folder.join(DAMAGED_FOLDER))? {
-            let entry = entry?;
-            files.push((entry.file_name(), entry.path(), entry.metadata()?.len()));
-        }
-        files.sort();
-        let mut bytes: u64 = files.iter().map(|(_, _, bytes)| bytes).sum();
-        for (_, path, file_bytes) in files {
-            if bytes > self.settings.damaged_bytes_max {
-                fs::remove_file(path)?;
-                bytes -= file_bytes;
+    /// Keeps what is damaged if there is room for it. Returns the bytes that are kept.
+    fn move_damaged(&mut self, path: &Path, offset: u64) -> io::Result<u64> {
+        let LogSettings { folder, damaged_bytes_max, .. } = &self.settings;
+        match moved::move_damaged(folder, path, offset, *damaged_bytes_max, self.now) {
+            Err(error) if offset > 0 => {
+                let name = path.file_name().unwrap_or_default().display();
+                self.findings.push(format!("cannot keep the damaged part of {name}: {error}"));
+                Ok(0)
             }
+            moved => moved,
         }
-        Ok(())
     }
 }
 
@@ -396,19 +411,40 @@ impl Scan {
     }
 }
 
-/// What is wrong with a file; an error if it is not the file's content.
-fn problem(error: FrameError) -> io::Result<Problem> {
+/// The problem of a file's content. An error if the file could not be read, which says nothing about its content.
+fn problem(error: FrameError, path: &Path) -> io::Result<Problem> {
     match error {
         FrameError::End | FrameError::Incomplete => Ok("it ends too early"),
         FrameError::Damaged(problem) => Ok(problem),
-        FrameError::Storage(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
-        FrameError::Storage(_) => Ok("it cannot be read"),
+        FrameError::NewerVersion(_) => Ok("it was written by a newer version"),
+        FrameError::Storage(error) => {
+            Err(io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display())))
+        }
     }
+}
+
+/// Repeats reads that fail: an error of the storage may be temporary.
+#[expect(clippy::disallowed_methods, reason = "a start, which has nothing else to do")]
+fn retry<T>(mut read: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for pause in READ_RETRY_PAUSES_MS {
+        match read() {
+            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
+                thread::sleep(Duration::from_millis(pause));
+            }
+            result => return result,
+        }
+    }
+    read()
+}
+
+/// The line about a log that ends before the record that its head names.
+pub(super) fn lost_records(last: RecordNumber, head: RecordNumber) -> String {
+    format!("the log ends at record {last}, but its head names record {head}")
 }
 
 /// Why continuity is not proven.
 fn unproven(
-    head: Option<Result<Head, Problem>>,
+    head: Option<Result<Head, HeaderError>>,
     snapshot: Option<RecordNumber>,
     scan: &Scan,
     boot: Boot,
@@ -416,27 +452,28 @@ fn unproven(
     let last = scan.last.number;
     let head = match head {
         None => return Some("the head of the log is missing".to_owned()),
-        Some(Err(problem)) => return Some(format!("the head of the log is damaged: {problem}")),
+        Some(Err(error)) => return Some(format!("the head of the log is damaged: {error}")),
         Some(Ok(head)) => head,
     };
+    if head.reserved {
+        return Some("continuity was not proven at the previous start either".to_owned());
+    }
     if last < head.end.number {
-        return Some(format!("the log ends at record {last}, and had {}", head.end.number));
+        return Some(lost_records(last, head.end.number));
     }
     if scan.chain_at_head != Some(head.end.chain) {
-        return Some(format!("record {} is not the one that was appended", head.end.number));
+        return Some(format!(
+            "record {} differs from the one that the head names",
+            head.end.number
+        ));
     }
     if let Some(snapshot) = snapshot.filter(|&snapshot| snapshot > last) {
-        return Some(format!("the log ends at record {last}, and a snapshot at {snapshot}"));
+        return Some(format!(
+            "the log ends at record {last}, but a snapshot is of record {snapshot}"
+        ));
     }
     if head.boot != boot && !head.clean && !head.synced {
         return Some("the machine stopped before the log was closed".to_owned());
     }
     None
-}
-
-/// The highest number in the names of what is damaged.
-fn highest_damaged(folder: &Path) -> Option<RecordNumber> {
-    let entries = fs::read_dir(folder.join(DAMAGED_FOLDER)).ok()?;
-    let number = |name: &str| segment::number_in(name.split_once('-')?.1, "segment-", ".log");
-    entries.flatten().filter_map(|entry| entry.file_name().to_str().and_then(number)).max()
 }

@@ -14,6 +14,9 @@ use crate::{
     record::Record,
 };
 
+/// Reads forward, and keeps its segment open: after a pause it continues at the same offset, even if the segment is
+/// deleted meanwhile. A new reader begins at most 64 KiB before its first record, unless the segment is older than
+/// what the start has read.
 pub(super) struct FileReader {
     shared: Arc<FileShared>,
     /// The last record that was read, or is not wanted.
@@ -32,7 +35,7 @@ struct Open {
     segment: SegmentReader,
     /// The number of the next record in it.
     next: RecordNumber,
-    /// Bytes of it that can be read, as of the last look.
+    /// Bytes of it that could be read when it was last checked.
     limit: u64,
 }
 
@@ -64,11 +67,14 @@ impl FileReader {
                 self.damaged(number, "its file ends too early")
             }
             FrameError::Damaged(problem) => self.damaged(number, problem),
+            FrameError::NewerVersion(_) => {
+                self.damaged(number, "it was written by a newer version")
+            }
             FrameError::Storage(error) => error.into(),
         }
     }
 
-    /// Looks for more to read: in the open segment, or in the one behind it. `false`: there is none yet.
+    /// Looks for more to read: in the open segment, or in the one after it. `false`: there is nothing yet.
     fn advance(&mut self) -> Result<bool, ReadError> {
         let wanted = self.after + 1;
         let (first, limit, place) = {
@@ -98,7 +104,7 @@ impl FileReader {
             if segment.before.number > self.after {
                 return Err(ReadError::Gone(wanted));
             }
-            let place = segment.places.iter().rev().find(|&&(number, _)| number <= wanted).copied();
+            let place = segment.place_before(wanted);
             (first, segment.bytes, place)
         };
         let segment = match SegmentReader::open(&self.shared.settings.folder, first) {

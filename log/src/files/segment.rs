@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use super::version::{HeaderError, check_header};
 use crate::{
     LogPosition, RecordNumber,
     codec::{self, PREFIX_BYTES, Problem},
@@ -21,7 +22,7 @@ const MAGIC: [u8; 6] = *b"mwlog\n";
 const VERSION: u16 = 1;
 pub(super) const HEADER_BYTES: usize = 52;
 
-/// A greater number is no number of ours.
+/// A greater number is not the number of a record.
 const NUMBER_MAX: RecordNumber = 1 << 62;
 
 /// Read at once.
@@ -73,23 +74,14 @@ impl SegmentHeader {
         bytes.try_into().expect("the fields have 52 bytes")
     }
 
-    fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, Problem> {
-        let (fields, crc) = bytes.split_at(HEADER_BYTES - 4);
-        if fields[..6] != MAGIC {
-            return Err("it is no segment of a log");
-        }
-        if crc != crc32fast::hash(fields).to_le_bytes() {
-            return Err("the checksum of its header does not match");
-        }
-        if fields[6..8] != VERSION.to_le_bytes() {
-            return Err("its version is unknown");
-        }
-        let word = |at: usize| -> [u8; 8] { fields[at..at + 8].try_into().expect("8 bytes") };
+    fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, HeaderError> {
+        check_header(bytes, MAGIC, VERSION, "it is not a segment of a log")?;
+        let word = |at: usize| -> [u8; 8] { bytes[at..at + 8].try_into().expect("8 bytes") };
         Ok(Self {
             first: u64::from_le_bytes(word(8)),
             before: LogPosition {
                 number: u64::from_le_bytes(word(16)),
-                chain: fields[24..40].try_into().expect("16 bytes"),
+                chain: bytes[24..40].try_into().expect("16 bytes"),
                 at: i64::from_le_bytes(word(40)),
             },
         })
@@ -116,7 +108,7 @@ pub(super) struct Frame<'a> {
     pub(super) end: u64,
 }
 
-/// Why there is no frame at a place.
+/// Why there is no frame at an offset.
 #[derive(Debug)]
 pub(super) enum FrameError {
     /// The segment ends here.
@@ -124,7 +116,18 @@ pub(super) enum FrameError {
     /// The segment ends within it.
     Incomplete,
     Damaged(Problem),
+    /// The whole segment has a format that this program cannot read.
+    NewerVersion(u16),
     Storage(io::Error),
+}
+
+impl From<HeaderError> for FrameError {
+    fn from(error: HeaderError) -> Self {
+        match error {
+            HeaderError::Damaged(problem) => Self::Damaged(problem),
+            HeaderError::NewerVersion(version) => Self::NewerVersion(version),
+        }
+    }
 }
 
 impl From<io::Error> for FrameError {
@@ -138,7 +141,7 @@ impl From<io::Error> for FrameError {
 pub(super) struct SegmentReader {
     file: Arc<File>,
     pub(super) header: SegmentHeader,
-    /// The place of the next frame.
+    /// Where the next frame begins.
     offset: u64,
     /// Bytes of the file from `offset - used` on.
     buffer: Vec<u8>,
@@ -158,7 +161,7 @@ impl SegmentReader {
             }
             result => result?,
         }
-        let header = SegmentHeader::decode(&bytes).map_err(FrameError::Damaged)?;
+        let header = SegmentHeader::decode(&bytes)?;
         if header.first != first || header.before.number >= first {
             return Err(FrameError::Damaged("its header does not fit its name"));
         }
@@ -175,14 +178,14 @@ impl SegmentReader {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Continues at another place, where a frame begins.
+    /// Continues at another offset, where a frame begins.
     pub(super) fn seek(&mut self, offset: u64) {
         self.offset = offset;
         self.used = self.buffer.len();
     }
 
-    /// The frame at the current place. `limit`: bytes of the file that may be read. Only they are read, since
-    /// bytes behind it can still change.
+    /// The frame at the current offset. `limit`: bytes of the file that may be read. Only they are read, since
+    /// bytes after it can still change.
     pub(super) fn next(&mut self, limit: u64) -> Result<Frame<'_>, FrameError> {
         let rest = limit.saturating_sub(self.offset);
         if rest == 0 {
@@ -206,7 +209,7 @@ impl SegmentReader {
         Ok(Frame { prefix, body: &self.buffer[start..start + body], end: self.offset })
     }
 
-    /// Reads until the buffer has this many bytes from the current place on.
+    /// Reads until the buffer has this many bytes from the current offset on.
     fn fill(&mut self, bytes: usize, limit: u64) -> Result<(), FrameError> {
         let have = self.buffer.len() - self.used;
         if have >= bytes {

@@ -15,8 +15,8 @@ use fanout::Micros;
 use super::{LogSettings, reader::FileReader};
 use crate::{LogPosition, RecordNumber, RecordReader, RecordSource};
 
-/// Bytes between two places of an index.
-const INDEX_EVERY_BYTES: u64 = 1 << 20;
+/// Bytes between two places of an index. A segment of 64 MiB has 1,024 of them, which take 16 KiB.
+const INDEX_EVERY_BYTES: u64 = 64 << 10;
 
 pub(super) struct FileShared {
     pub(super) settings: LogSettings,
@@ -33,7 +33,7 @@ pub(super) struct FileShared {
 /// What can be read.
 #[derive(Debug, Default)]
 pub(super) struct FileState {
-    /// What the next record is appended behind.
+    /// The next record gets the number after this one.
     pub(super) end: LogPosition,
     /// The last record that can be read. Less than the number of the end until the first append after a
     /// start that could not prove continuity.
@@ -96,6 +96,14 @@ impl FileShared {
     pub(super) fn last_number(&self) -> RecordNumber {
         self.last.load(Ordering::Acquire)
     }
+impl Segment {
+    /// The last place that is not after this record.
+    pub(super) fn place_before(&self, number: RecordNumber) -> Option<(RecordNumber, u64)> {
+        let after = self.places.partition_point(|&(place, _)| place <= number);
+        after.checked_sub(1).map(|index| self.places[index])
+    }
+}
+
 
     /// Changes the state and shows it to readers.
     pub(super) fn update(&self, change: impl FnOnce(&mut FileState)) {

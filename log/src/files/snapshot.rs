@@ -23,7 +23,13 @@ use std::{
 use fanout::Micros;
 use sha2::{Digest, Sha256};
 
-use super::{LogSettings, segment::number_in, sync::sync_names};
+use super::{
+    LogSettings,
+    moved::move_damaged,
+    segment::number_in,
+    sync::sync_names,
+    version::{HeaderError, check_header},
+};
 use crate::{LogPosition, RecordNumber, codec::Problem};
 
 const MAGIC: [u8; 6] = *b"mwsnap";
@@ -39,7 +45,6 @@ const LEVEL: i32 = 1;
 const PREFIX: &str = "snapshot-";
 const SUFFIX: &str = ".state";
 const UNFINISHED: &str = "snapshot.unfinished";
-const DAMAGED_FOLDER: &str = "damaged";
 
 /// Reads and writes the snapshots in the folder of a log. One at a time may write.
 #[derive(Debug, Clone)]
@@ -65,8 +70,19 @@ pub struct Snapshot {
 pub enum SnapshotError {
     #[error("snapshot {number} is damaged: {problem}")]
     Damaged { number: RecordNumber, problem: Problem },
+    #[error("snapshot {number} was written by a newer version, in format {version}")]
+    NewerVersion { number: RecordNumber, version: u16 },
     #[error("cannot read snapshot {number}")]
     Storage { number: RecordNumber, source: io::Error },
+}
+
+impl SnapshotError {
+    fn new(number: RecordNumber, error: HeaderError) -> Self {
+        match error {
+            HeaderError::Damaged(problem) => Self::Damaged { number, problem },
+            HeaderError::NewerVersion(version) => Self::NewerVersion { number, version },
+        }
+    }
 }
 
 impl SnapshotStore {
@@ -107,7 +123,7 @@ impl SnapshotStore {
         Ok(snapshot)
     }
 
-    /// The snapshots, newest first, and one line for each that is damaged. Contents are not read.
+    /// The snapshots, newest first, and one line for each that cannot be used. Contents are not read.
     ///
     /// # Errors
     ///
@@ -120,12 +136,13 @@ impl SnapshotStore {
     ///
     /// # Errors
     ///
-    /// If it is damaged, or not there.
+    /// If it is damaged, written by a newer version, or missing.
     pub fn read(&self, number: RecordNumber) -> Result<(u16, LogPosition, Vec<u8>), SnapshotError> {
         let storage = |source| SnapshotError::Storage { number, source };
         let mut file = File::open(path(&self.folder, number)).map_err(storage)?;
         let damaged = |problem| SnapshotError::Damaged { number, problem };
-        let header = SnapshotHeader::read(&mut file).map_err(storage)?.map_err(damaged)?;
+        let header = SnapshotHeader::read(&mut file).map_err(storage)?;
+        let header = header.map_err(|error| SnapshotError::new(number, error))?;
         if header.position.number != number {
             return Err(damaged("its header does not fit its name"));
         }
@@ -142,12 +159,12 @@ impl SnapshotStore {
         Ok((header.format, header.position, state))
     }
 
-    /// Reads the newest snapshot that is whole. Damaged ones are moved aside, with `now` in their name, and
-    /// reported with one line each.
+    /// Reads the newest snapshot that is whole. Damaged ones are moved to `damaged/`, with `now` in their name.
+    /// Those of a newer version stay. Both are reported with one line each.
     ///
     /// # Errors
     ///
-    /// If the folder cannot be read.
+    /// If the folder or a snapshot cannot be read: this may be temporary, so the snapshot stays.
     pub fn read_newest(&self, now: Micros) -> io::Result<NewestSnapshot> {
         let mut newest = NewestSnapshot::default();
         for number in numbers(&self.folder)? {
@@ -156,24 +173,20 @@ impl SnapshotStore {
                     newest.found = Some(found);
                     break;
                 }
-                Err(error) => {
-                    newest.findings.push(match &error {
-                        SnapshotError::Damaged { .. } => error.to_string(),
-                        SnapshotError::Storage { source, .. } => format!("{error}: {source}"),
-                    });
-                    self.move_aside(number, now).ok();
+                // Another thread has deleted it since.
+                Err(SnapshotError::Storage { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound => {}
+                Err(SnapshotError::Storage { source, .. }) => return Err(source),
+                Err(error @ SnapshotError::Damaged { .. }) => {
+                    newest.findings.push(error.to_string());
+                    move_damaged(&self.folder, &path(&self.folder, number), 0, 0, now).ok();
+                }
+                Err(error @ SnapshotError::NewerVersion { .. }) => {
+                    newest.findings.push(error.to_string());
                 }
             }
         }
         Ok(newest)
-    }
-
-    fn move_aside(&self, number: RecordNumber, now: Micros) -> io::Result<()> {
-        let folder = self.folder.join(DAMAGED_FOLDER);
-        fs::create_dir_all(&folder)?;
-        let source = path(&self.folder, number);
-        let name = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        fs::rename(source, folder.join(format!("{:020}-{name}", now.max(0))))
     }
 }
 
@@ -182,12 +195,17 @@ impl SnapshotStore {
 pub struct NewestSnapshot {
     /// Format, position and state.
     pub found: Option<(u16, LogPosition, Vec<u8>)>,
-    /// One line for each damaged snapshot.
+    /// One line for each snapshot that cannot be used.
     pub findings: Vec<String>,
 }
 
-fn path(folder: &Path, number: RecordNumber) -> PathBuf {
+pub(super) fn path(folder: &Path, number: RecordNumber) -> PathBuf {
     folder.join(format!("{PREFIX}{number:020}{SUFFIX}"))
+}
+
+/// The number in the name of a snapshot.
+pub(super) fn number_in_name(name: &str) -> Option<RecordNumber> {
+    number_in(name, PREFIX, SUFFIX)
 }
 
 /// Numbers of the snapshots in a folder, newest first.
@@ -195,7 +213,7 @@ pub(super) fn numbers(folder: &Path) -> io::Result<Vec<RecordNumber>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
-        numbers.extend(name.to_str().and_then(|name| number_in(name, PREFIX, SUFFIX)));
+        numbers.extend(name.to_str().and_then(number_in_name));
     }
     numbers.sort_unstable_by(|a, b| b.cmp(a));
     Ok(numbers)
@@ -219,7 +237,7 @@ pub(super) fn list(folder: &Path) -> io::Result<(Vec<Snapshot>, Vec<String>)> {
                 snapshots.push(Snapshot { position, format, state_bytes, file_bytes });
             }
             Ok(_) => findings.push(format!("snapshot {number} is damaged: its length is wrong")),
-            Err(problem) => findings.push(format!("snapshot {number} is damaged: {problem}")),
+            Err(error) => findings.push(SnapshotError::new(number, error).to_string()),
         }
     }
     Ok((snapshots, findings))
@@ -308,29 +326,21 @@ impl SnapshotHeader {
         bytes.try_into().expect("the fields have 94 bytes")
     }
 
-    /// The inner error: the header is damaged.
-    fn read(file: &mut File) -> io::Result<Result<Self, Problem>> {
+    /// The inner error: the header cannot be used.
+    fn read(file: &mut File) -> io::Result<Result<Self, HeaderError>> {
         let mut bytes = [0; HEADER_BYTES];
         match file.read_exact(&mut bytes) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                return Ok(Err("it ends too early"));
+                return Ok(Err(HeaderError::Damaged("it ends too early")));
             }
             result => result?,
         }
         Ok(Self::decode(&bytes))
     }
 
-    fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, Problem> {
-        let (fields, crc) = bytes.split_at(HEADER_BYTES - 4);
-        if fields[..6] != MAGIC {
-            return Err("it is no snapshot");
-        }
-        if crc != crc32fast::hash(fields).to_le_bytes() {
-            return Err("the checksum of its header does not match");
-        }
-        if fields[6..8] != VERSION.to_le_bytes() {
-            return Err("its version is unknown");
-        }
+    fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, HeaderError> {
+        check_header(bytes, MAGIC, VERSION, "it is not a snapshot")?;
+        let fields = &bytes[..HEADER_BYTES - 4];
         let word = |at: usize| -> [u8; 8] { fields[at..at + 8].try_into().expect("8 bytes") };
         Ok(Self {
             format: u16::from_le_bytes([fields[8], fields[9]]),

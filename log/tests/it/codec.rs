@@ -8,6 +8,8 @@ use log::{
 };
 use proptest::{collection::vec, prelude::*};
 
+use crate::support::cases;
+
 fn payloads() -> impl Strategy<Value = Bytes> {
     prop_oneof![
         vec(any::<u8>(), 0..600).prop_map(Bytes::from),
@@ -45,6 +47,8 @@ fn decode(bytes: &[u8]) -> Result<Record, &'static str> {
 }
 
 proptest! {
+    #![proptest_config(cases(1))]
+
     #[test]
     fn a_record_is_decoded_as_it_was(record in records(), chain in any::<[u8; 16]>()) {
         let mut encoder = Encoder::new().unwrap();

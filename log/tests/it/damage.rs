@@ -1,13 +1,20 @@
 //! Every byte counts: whichever one changes, it is found.
 
-use std::{fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File, OpenOptions},
+    os::unix::fs::FileExt,
+    path::Path,
+};
 
+use bytes::Bytes;
 use log::{
     Continuity, FileLog, Log, LogSettings, OpenError, ReadError,
     files::{SnapshotStore, status, verify},
+    record::Record,
 };
 
-use crate::support::{at, files, record, restore, segments};
+use crate::support::{at, files, folder, record, restore, segments};
 
 fn settings(folder: &Path) -> LogSettings {
     LogSettings { segment_bytes: 1_000, ..LogSettings::new(folder) }
@@ -23,50 +30,110 @@ fn small_log(folder: &Path) -> u64 {
     12
 }
 
+/// A closed log of few bytes, and its records: sections of both kinds, and several segments.
+fn tiny_log(folder: &Path) -> Vec<Record> {
+    let settings = LogSettings { segment_bytes: 200, ..LogSettings::new(folder) };
+    let (mut log, _) = FileLog::open(settings, "boot", 0).unwrap();
+    let mut records: Vec<_> = (1..=4).map(|number| record(number, number, 60)).collect();
+    records[1].inputs = Bytes::from(b"compressible".repeat(50));
+    for record in &records {
+        log.append(record.number - 1, std::slice::from_ref(record)).unwrap();
+    }
+    log.close().unwrap();
+    records
+}
+
+/// Changes one byte of a file, and changes it back.
+struct Flip {
+    file: File,
+    place: u64,
+    byte: u8,
+}
+
+impl Flip {
+    fn new(path: &Path, place: usize) -> Self {
+        let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let mut bytes = [0];
+        file.read_exact_at(&mut bytes, place as u64).unwrap();
+        file.write_all_at(&[bytes[0] ^ 1 << (place % 8)], place as u64).unwrap();
+        Self { file, place: place as u64, byte: bytes[0] }
+    }
+}
+
+impl Drop for Flip {
+    fn drop(&mut self) {
+        self.file.write_all_at(&[self.byte], self.place).unwrap();
+    }
+}
+
+const SEGMENT_HEADER_BYTES: usize = 52;
+
+/// The header, and the first and the last byte of each field of the records.
+fn field_edges(segment: &[u8]) -> BTreeSet<usize> {
+    let mut edges: BTreeSet<_> = (0..SEGMENT_HEADER_BYTES).collect();
+    let mut start = SEGMENT_HEADER_BYTES;
+    while start < segment.len() {
+        // Length, CRC, kind, flags, number, time, chain.
+        let mut lengths = vec![4, 4, 1, 1, 8, 8, 16];
+        for _section in 0..2 {
+            let stored = start + lengths.iter().sum::<usize>() + 4;
+            let stored = u32::from_le_bytes(segment[stored..stored + 4].try_into().unwrap());
+            lengths.extend([4, 4, stored as usize]);
+        }
+        for length in lengths.into_iter().filter(|&length| length > 0) {
+            edges.extend([start, start + length - 1]);
+            start += length;
+        }
+    }
+    assert_eq!(start, segment.len());
+    edges
+}
+
 #[test]
 fn each_changed_byte_of_a_segment_or_the_head_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let last = small_log(folder.path());
+    let folder = folder();
+    let records = tiny_log(folder.path());
     let whole = files(folder.path());
-    assert!(segments(&whole).len() > 2);
+    assert!(segments(&whole).len() > 1);
     assert!(verify(folder.path()).unwrap().is_whole());
     for (path, bytes) in &whole {
+        let is_segment = path.extension().is_some();
+        let opened = if is_segment { field_edges(bytes) } else { (0..bytes.len()).collect() };
         for place in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[place] ^= 1 << (place % 8);
-            fs::write(path, damaged).unwrap();
+            let flip = Flip::new(path, place);
             assert!(!verify(folder.path()).unwrap().is_whole(), "{path:?} {place}");
-
+            if !opened.contains(&place) {
+                continue;
+            }
             let (log, report) = FileLog::open(settings(folder.path()), "boot", 5).unwrap();
             assert_ne!(report.continuity, Continuity::Proven, "{path:?} {place}");
             let mut reader = log.read_after(0);
-            for number in 1..=report.last {
-                assert_eq!(reader.next().unwrap(), Some(record(number, number, 700)));
+            for record in records.iter().take(usize::try_from(report.last).unwrap()) {
+                assert_eq!(reader.next().unwrap().as_ref(), Some(record));
             }
             assert!(reader.next().unwrap().is_none());
-            assert_eq!(report.findings.len(), usize::from(report.last < last));
-            drop((reader, log));
+            assert_eq!(report.findings.len(), usize::from(report.last < 4), "{path:?} {place}");
+            drop((reader, log, flip));
             restore(folder.path(), &whole);
+            fs::remove_dir_all(folder.path().join("damaged")).ok();
         }
     }
 }
 
 #[test]
 fn each_changed_byte_of_a_segment_that_a_start_does_not_read_is_found_by_its_reader() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let last = small_log(folder.path());
     let (log, _) = FileLog::open(settings(folder.path()), "boot", 0).unwrap();
     let store = SnapshotStore::open(&settings(folder.path())).unwrap();
     store.write(log.end(), 1, b"state").unwrap();
     drop(log);
+    let (log, report) = FileLog::open(settings(folder.path()), "boot", 5).unwrap();
+    assert_eq!((report.continuity, report.last), (Continuity::Proven, last));
     let whole = files(folder.path());
     let path = &segments(&whole)[0];
     for place in 0..whole[path].len() {
-        let mut damaged = whole[path].clone();
-        damaged[place] ^= 0x80;
-        fs::write(path, damaged).unwrap();
-        let (log, report) = FileLog::open(settings(folder.path()), "boot", 5).unwrap();
-        assert_eq!((report.continuity, report.last), (Continuity::Proven, last));
+        let _flip = Flip::new(path, place);
         let mut reader = log.read_after(0);
         let error = loop {
             match reader.next() {
@@ -80,16 +147,40 @@ fn each_changed_byte_of_a_segment_that_a_start_does_not_read_is_found_by_its_rea
     }
 }
 
+/// A folder in place of a file gives an error of the storage at each read.
+#[test]
+fn a_file_that_cannot_be_read_is_not_damage() {
+    let folder = folder();
+    let last = small_log(folder.path());
+    let whole = files(folder.path());
+    let mut paths = segments(&whole);
+    paths.push(folder.path().join("head"));
+    for path in &paths[1..] {
+        fs::remove_file(path).unwrap();
+        fs::create_dir(path).unwrap();
+        let error = FileLog::open(settings(folder.path()), "boot", 0).unwrap_err();
+        assert!(matches!(error, OpenError::Storage { .. }), "{error}");
+        fs::remove_dir(path).unwrap();
+        fs::write(path, &whole[path]).unwrap();
+        assert_eq!(files(folder.path()), whole, "nothing is changed");
+    }
+    let (_, report) = FileLog::open(settings(folder.path()), "boot", 0).unwrap();
+    assert_eq!((report.continuity, report.last), (Continuity::Proven, last));
+}
+
 #[test]
 fn a_lost_segment_is_found_and_what_is_behind_it_is_moved_aside() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     small_log(folder.path());
     let whole = files(folder.path());
     let paths = segments(&whole);
     fs::remove_file(&paths[1]).unwrap();
     let (mut log, report) = FileLog::open(settings(folder.path()), "boot", 77).unwrap();
     let Continuity::Unproven(reason) = &report.continuity else { panic!("{report:?}") };
-    assert_eq!(*reason, format!("the log ends at record {}, and had 12", report.last));
+    assert_eq!(
+        *reason,
+        format!("the log ends at record {}, but its head names record 12", report.last)
+    );
     assert_eq!(report.findings.len(), 1);
     assert!(!report.findings[0].contains('\n'));
     let moved = fs::read_dir(folder.path().join("damaged")).unwrap().map(|entry| entry.unwrap());
@@ -114,7 +205,7 @@ fn a_lost_segment_is_found_and_what_is_behind_it_is_moved_aside() {
 
 #[test]
 fn what_is_moved_aside_is_limited() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let mut settings = settings(folder.path());
     settings.damaged_bytes_max = 2_500;
     for round in 0..6 {
@@ -137,7 +228,7 @@ fn what_is_moved_aside_is_limited() {
 
 #[test]
 fn two_processes_cannot_have_a_log_open() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let (log, _) = FileLog::open(settings(folder.path()), "boot", 0).unwrap();
     let error = FileLog::open(settings(folder.path()), "boot", 0).unwrap_err();
     assert!(matches!(&error, OpenError::Locked(path) if path == folder.path()));

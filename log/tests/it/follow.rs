@@ -4,9 +4,10 @@ use std::{thread, time::Duration};
 
 use log::{
     AppendError, FileLog, Log, LogSettings, MemoryLog, ReadError, RecordReader, RecordSource, Wait,
+    files::SnapshotStore, record::Record,
 };
 
-use crate::support::{at, record};
+use crate::support::{at, folder, record};
 
 /// Long enough to end only a test that fails.
 const LONG: Duration = Duration::from_secs(60);
@@ -54,7 +55,7 @@ fn append_and_follow(mut log: impl Log) {
 
 #[test]
 fn readers_follow_while_records_are_appended() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let settings = LogSettings { segment_bytes: 30_000, ..LogSettings::new(folder.path()) };
     append_and_follow(FileLog::open(settings, "boot", 0).unwrap().0);
     append_and_follow(MemoryLog::new(usize::MAX).unwrap());
@@ -62,7 +63,7 @@ fn readers_follow_while_records_are_appended() {
 
 #[test]
 fn a_reader_whose_segment_is_deleted_finishes_it_or_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let settings =
         LogSettings { segment_bytes: 5_000, bytes_max: 10_000, ..LogSettings::new(folder.path()) };
     let (mut log, _) = FileLog::open(settings, "boot", 0).unwrap();
@@ -72,6 +73,8 @@ fn a_reader_whose_segment_is_deleted_finishes_it_or_is_refused() {
     for number in 3..=200 {
         log.append(number - 1, &[record(number, number, 300)]).unwrap();
     }
+    let store = SnapshotStore::open(&LogSettings::new(folder.path())).unwrap();
+    store.write(log.end(), 1, b"state").unwrap();
     log.handle().retain(0).unwrap();
     let mut number = 1;
     let gone = loop {
@@ -112,7 +115,7 @@ fn reads_from_a_time(log: &mut impl Log) {
 
 #[test]
 fn records_are_read_from_a_time() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let settings = LogSettings { segment_bytes: 8_000, ..LogSettings::new(folder.path()) };
     reads_from_a_time(&mut FileLog::open(settings, "boot", 0).unwrap().0);
     reads_from_a_time(&mut MemoryLog::new(usize::MAX).unwrap());
@@ -121,11 +124,13 @@ fn records_are_read_from_a_time() {
 /// Records behind the places that the log remembers within a segment.
 #[test]
 fn a_reader_begins_in_the_middle_of_a_large_segment() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let settings = LogSettings::new(folder.path());
     let (mut log, _) = FileLog::open(settings.clone(), "boot", 0).unwrap();
+    let first = record(1, 3, 150_000);
+    let numbered = |number| Record { number, at: at(number), ..first.clone() };
     for number in 1..=80 {
-        log.append(number - 1, &[record(number, 3, 150_000)]).unwrap();
+        log.append(number - 1, &[numbered(number)]).unwrap();
     }
     for reopened in [false, true] {
         if reopened {
@@ -135,11 +140,38 @@ fn a_reader_begins_in_the_middle_of_a_large_segment() {
         for after in [0, 1, 13, 40, 77] {
             let mut reader = log.read_after(after);
             for number in after + 1..=80 {
-                assert_eq!(reader.next().unwrap(), Some(record(number, 3, 150_000)));
+                assert_eq!(reader.next().unwrap(), Some(numbered(number)));
             }
             assert_eq!(reader.next().unwrap(), None);
         }
     }
+}
+
+/// A reader that is kept open continues at its offset, also when the segment is no longer written.
+#[test]
+fn a_reader_continues_after_a_pause() {
+    let folder = folder();
+    let settings = LogSettings { segment_bytes: 4_000, ..LogSettings::new(folder.path()) };
+    let (mut log, _) = FileLog::open(settings.clone(), "boot", 0).unwrap();
+    let mut reader = log.read_after(0);
+    let mut number = 0;
+    for count in [1, 2, 50, 1, 300] {
+        for _ in 0..count {
+            number += 1;
+            log.append(number - 1, &[record(number, number, 300)]).unwrap();
+        }
+        for read in number - count + 1..=number {
+            assert_eq!(reader.next().unwrap(), Some(record(read, read, 300)));
+        }
+        assert_eq!(reader.next().unwrap(), None);
+    }
+
+    // Its segment is deleted, and the next one is there.
+    let store = SnapshotStore::open(&settings).unwrap();
+    store.write(log.end(), 1, b"state").unwrap();
+    log.append(number, &[record(number + 1, number + 1, 300)]).unwrap();
+    log.handle().retain(0).unwrap();
+    assert_eq!(reader.next().unwrap(), Some(record(number + 1, number + 1, 300)));
 }
 
 fn refuses(mut log: impl Log) {
@@ -149,8 +181,7 @@ fn refuses(mut log: impl Log) {
     assert!(matches!(error, AppendError::OtherEnd { expected: 1, end: 2 }), "{error}");
     let error = log.append(2, &[record(3, 3, 10), record(5, 5, 10)]).unwrap_err();
     assert!(matches!(error, AppendError::OutOfOrder(5)), "{error}");
-    let error =
-        log.append(2, &[record(3, 3, 10), log::record::Record { at: 0, ..record(4, 4, 10) }]);
+    let error = log.append(2, &[record(3, 3, 10), Record { at: 0, ..record(4, 4, 10) }]);
     assert!(matches!(error, Err(AppendError::OutOfOrder(4))));
     assert_eq!(log.end(), end);
     log.append(2, &[]).unwrap();
@@ -163,7 +194,7 @@ fn refuses(mut log: impl Log) {
 
 #[test]
 fn records_that_do_not_follow_the_end_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     refuses(FileLog::open(LogSettings::new(folder.path()), "boot", 0).unwrap().0);
     refuses(MemoryLog::new(usize::MAX).unwrap());
 }
@@ -171,7 +202,7 @@ fn records_that_do_not_follow_the_end_are_refused() {
 /// Sources outlive the log, such as for a client that reads the last records while the hub stops.
 #[test]
 fn a_closed_log_stays_readable() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let (mut log, _) = FileLog::open(LogSettings::new(folder.path()), "boot", 0).unwrap();
     log.append(0, &[record(1, 1, 10)]).unwrap();
     let source: std::sync::Arc<dyn RecordSource> = log.source();

@@ -7,6 +7,8 @@ mod crash;
 mod damage;
 mod disk_full;
 mod follow;
+mod format;
 mod memory;
 mod retention;
 mod snapshot;
+mod version;

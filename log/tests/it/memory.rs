@@ -4,11 +4,11 @@ use std::io;
 
 use log::{AppendError, FileLog, Log, LogSettings, MemoryLog, ReadError, memory::Fault};
 
-use crate::support::record;
+use crate::support::{folder, record};
 
 #[test]
 fn it_has_the_chain_of_a_log_in_files() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let mut file = FileLog::open(LogSettings::new(folder.path()), "boot", 0).unwrap().0;
     let mut memory = MemoryLog::new(usize::MAX).unwrap();
     for number in 1..=50 {

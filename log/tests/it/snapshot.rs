@@ -8,7 +8,7 @@ use log::{
 };
 use proptest::{collection::vec, prelude::*};
 
-use crate::support::{files, record, restore};
+use crate::support::{cases, files, folder, record, restore};
 
 fn store(folder: &Path) -> SnapshotStore {
     SnapshotStore::open(&LogSettings::new(folder)).unwrap()
@@ -19,11 +19,13 @@ fn position(number: u64) -> LogPosition {
 }
 
 proptest! {
+    #![proptest_config(cases(1))]
+
     #[test]
     fn a_snapshot_is_read_as_it_was_written(
         state in vec(any::<u8>(), 0..3_000), number in 0..1_u64 << 62, format in any::<u16>(),
     ) {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder();
         let store = store(folder.path());
         let snapshot = store.write(position(number), format, &state).unwrap();
         prop_assert_eq!(store.read(number).unwrap(), (format, position(number), state));
@@ -33,7 +35,7 @@ proptest! {
 
 #[test]
 fn the_newest_are_kept_and_listed_first() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let store = store(folder.path());
     for number in [3, 7, 11, 12, 40] {
         store.write(position(number), 1, &number.to_le_bytes()).unwrap();
@@ -48,7 +50,7 @@ fn the_newest_are_kept_and_listed_first() {
 
 #[test]
 fn each_changed_byte_is_found_and_the_snapshot_before_is_read() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let store = store(folder.path());
     store.write(position(1), 1, b"older").unwrap();
     store.write(position(2), 1, b"some state of some length, some state of some length").unwrap();
@@ -78,7 +80,7 @@ fn each_changed_byte_is_found_and_the_snapshot_before_is_read() {
 
 #[test]
 fn a_snapshot_that_was_not_finished_is_none() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     fs::write(folder.path().join("snapshot.unfinished"), b"half of it").unwrap();
     let store = store(folder.path());
     assert_eq!(store.list().unwrap(), (vec![], vec![]));
@@ -88,14 +90,14 @@ fn a_snapshot_that_was_not_finished_is_none() {
 
 #[test]
 fn a_log_that_ends_before_a_snapshot_is_not_proven() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let open = || FileLog::open(LogSettings::new(folder.path()), "boot", 0).unwrap();
     let (mut log, _) = open();
     log.append(0, &[record(1, 1, 10)]).unwrap();
     store(folder.path()).write(position(5), 1, b"state").unwrap();
     log.close().unwrap();
     let (log, report) = open();
-    let reason = "the log ends at record 1, and a snapshot at 5".to_owned();
+    let reason = "the log ends at record 1, but a snapshot is of record 5".to_owned();
     assert_eq!(report.continuity, Continuity::Unproven(reason));
     assert!(log.end().number > 5);
 }

@@ -9,6 +9,26 @@ use std::{
 use bytes::Bytes;
 use fanout::{ChannelId, Epoch};
 use log::record::{Output, Record};
+use proptest::test_runner::Config as ProptestConfig;
+use tempfile::TempDir;
+
+/// A folder for a log. In memory if possible: most tests force files to the disk often.
+pub(crate) fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() }.unwrap()
+}
+
+/// The configuration of all properties: 100 cases, or what `PROPTEST_CASES` says. `cost`: how many times more a case
+/// costs than usual, so that there are fewer.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the library's own variable, which it does not tell from its default"
+)]
+pub(crate) fn cases(cost: u32) -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let cases = cases.unwrap_or(100) / cost;
+    ProptestConfig { cases, max_shrink_iters: 2_000, ..ProptestConfig::default() }
+}
 
 /// Some record: `seed` decides its content, `bytes` about how large it is.
 pub(crate) fn record(number: u64, seed: u64, bytes: usize) -> Record {

@@ -1,0 +1,116 @@
+//! Files that are moved out of a log: what is damaged, and logs of a newer version.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use fanout::Micros;
+
+use super::{head, segment, snapshot, sync::sync_names};
+use crate::RecordNumber;
+
+const DAMAGED_FOLDER: &str = "damaged";
+const NEWER_PREFIX: &str = "newer-version-";
+
+/// The folder with what is damaged.
+pub(super) fn damaged_folder(folder: &Path) -> PathBuf {
+    folder.join(DAMAGED_FOLDER)
+}
+
+/// Moves a file to the folder of what is damaged, or copies its content from an offset on there. Returns the
+/// bytes. `bytes_max`: of a copy.
+pub(super) fn move_damaged(
+    folder: &Path,
+    path: &Path,
+    offset: u64,
+    bytes_max: u64,
+    now: Micros,
+) -> io::Result<u64> {
+    let damaged = damaged_folder(folder);
+    fs::create_dir_all(&damaged)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let target = damaged.join(format!("{:020}-{name}", now.max(0)));
+    if offset == 0 {
+        let bytes = fs::metadata(path)?.len();
+        fs::rename(path, target)?;
+        return Ok(bytes);
+    }
+    let mut source = File::open(path)?;
+    source.seek(SeekFrom::Start(offset))?;
+    let copied = File::create(&target)
+        .and_then(|mut target| io::copy(&mut source.take(bytes_max), &mut target));
+    if copied.is_err() {
+        fs::remove_file(&target).ok();
+    }
+    copied
+}
+
+/// Deletes the oldest of what is damaged until it has no more than this many bytes. Returns the bytes that were
+/// deleted.
+pub(super) fn limit_damaged(folder: &Path, bytes_max: u64) -> io::Result<u64> {
+    let mut files = Vec::new();
+    let entries = match fs::read_dir(damaged_folder(folder)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        files.push((entry.file_name(), entry.path(), entry.metadata()?.len()));
+    }
+    files.sort();
+    let before: u64 = files.iter().map(|(_, _, bytes)| bytes).sum();
+    let mut bytes = before;
+    for (_, path, file_bytes) in files {
+        if bytes > bytes_max {
+            fs::remove_file(path)?;
+            bytes -= file_bytes;
+        }
+    }
+    Ok(before - bytes)
+}
+
+/// Moves all segments and snapshots and the head to a folder of their own, and returns it. The head goes last, so
+/// that a start that is interrupted is repeated.
+pub(super) fn move_newer(folder: &Path, now: Micros) -> io::Result<PathBuf> {
+    let target = folder.join(format!("{NEWER_PREFIX}{:020}", now.max(0)));
+    fs::create_dir_all(&target)?;
+    let snapshots = snapshot::numbers(folder)?.into_iter();
+    let segments = segment::list(folder)?.into_iter();
+    let paths = snapshots
+        .map(|number| snapshot::path(folder, number))
+        .chain(segments.map(|first| segment::path(folder, first)))
+        .chain([folder.join(head::FILE_NAME)]);
+    for path in paths.filter(|path| path.exists()) {
+        fs::rename(&path, target.join(path.file_name().unwrap_or_default()))?;
+    }
+    sync_names(&target)?;
+    sync_names(folder)?;
+    Ok(target)
+}
+
+/// The highest number in the names of files that were moved.
+pub(super) fn highest_moved(folder: &Path) -> io::Result<Option<RecordNumber>> {
+    let mut highest = None;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_damaged = name == DAMAGED_FOLDER;
+        if !is_damaged && !name.to_str().is_some_and(|name| name.starts_with(NEWER_PREFIX)) {
+            continue;
+        }
+        for moved in fs::read_dir(entry.path())? {
+            let name = moved?.file_name();
+            let name = name.to_str().unwrap_or_default();
+            let name =
+                if is_damaged { name.split_once('-').map_or("", |(_, name)| name) } else { name };
+            highest = highest.max(segment::number_in(name, "segment-", ".log"));
+            if !is_damaged {
+                highest = highest.max(snapshot::number_in_name(name));
+            }
+        }
+    }
+    Ok(highest)
+}
