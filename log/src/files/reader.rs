@@ -91,7 +91,10 @@ impl FileReader {
                 }
             }
             let Some((&first, segment)) = (match &self.open {
-                None => state.segments.range(..=wanted).next_back(),
+                // A log that has lost its beginning goes on with a greater number, behind the same record.
+                None => {
+                    state.segments.range(..=wanted).next_back().or(state.segments.iter().next())
+                }
                 Some(open) => state.segments.range(open.segment.header.first + 1..).next(),
             }) else {
                 let begins_later = state.segments.first_key_value().is_some();
