@@ -323,8 +323,10 @@ impl Client {
             }),
             None => {
                 let channel = ChannelId::new(name);
-                self.names.iter().any(|it| it == name)
-                    || patterns.iter().any(|pattern| pattern.matches(&channel))
+                let is_named = self.names.iter().any(|it| it == name);
+                let is_covered = || patterns.iter().any(|pattern| pattern.matches(&channel));
+                // Those of the older sockets cannot be followed.
+                !name.starts_with('~') && (is_named || is_covered())
             }
         };
         heads.keys().filter(|name| follows(name)).cloned().collect()

@@ -244,10 +244,11 @@ impl LogContent {
         }
     }
 
-    /// Whether a channel ended at any time.
-    pub(crate) fn ever_ended(&self, channel: &str) -> bool {
-        let all = self.channels.get(channel).into_iter().flatten();
-        self.was_damaged() || all.into_iter().any(|it| it.closed.is_some())
+    /// Whether a channel, or the match that it is about, ended at any time.
+    pub(crate) fn was_ever_over(&self, channel: &str) -> bool {
+        let mut all = self.channels.get(channel).into_iter().flatten();
+        let is_over = |it: &Numbering| it.closed.is_some() || it.document["life"] == "ended";
+        self.was_damaged() || all.any(is_over)
     }
 
     /// All events of a channel.
