@@ -1,6 +1,13 @@
 //! Appends records: one write for all of a call, then the head, then readers see them.
 
-use std::{fmt, fs::File, io, os::unix::fs::FileExt, sync::Arc, thread::JoinHandle};
+use std::{
+    fmt,
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    sync::{Arc, atomic::Ordering},
+    thread::JoinHandle,
+};
 
 use base::supervisor::{self, Lifetime};
 use fanout::Micros;
@@ -16,6 +23,10 @@ use super::{
 use crate::{
     AppendError, Log, LogPosition, RecordNumber, RecordSource, codec::Encoder, record::Record,
 };
+
+/// How many complete segments may wait to be forced to the disk. Each keeps a file open, so an append that begins one
+/// more waits for the disk first. Only with tiny segments there are as many between two syncs.
+const SEGMENTS_UNSYNCED_MAX: usize = 16;
 
 /// Memory for encoded records that is kept between calls.
 const BUFFER_BYTES_KEPT: usize = 4 << 20;
@@ -177,6 +188,9 @@ impl FileLog {
             if let Some(tail) = &mut self.tail {
                 tail.trim()?;
             }
+            if self.shared.state().unsynced.len() >= SEGMENTS_UNSYNCED_MAX {
+                self.shared.sync()?;
+            }
             let first = self.end.number + 1;
             let header = segment::SegmentHeader { first, before: self.before };
             let file = Arc::new(segment::create(&self.settings().folder, &header)?);
@@ -262,8 +276,16 @@ impl LogHandle {
         self.shared.sync()
     }
 
-    /// Deletes the segments that are no longer kept, and returns their number. The log's own thread does so
-    /// every 5 s, with the time of the last record as `now`.
+    /// Keeps all records after this one, for a follower that has still to read them: neither their age nor
+    /// `bytes_max` nor a full disk deletes them. Appends are accepted all the same, so a log whose follower stands
+    /// still grows without bound: the appender has to wait for the follower. With several followers, pass the
+    /// smallest number. At first, and after [`RecordNumber::MAX`], nothing is kept for a follower.
+    pub fn set_keep_after(&self, number: RecordNumber) {
+        self.shared.keep_after.store(number, Ordering::Release);
+    }
+
+    /// Deletes the segments that are no longer kept, and returns their number. Those that a restart from the newest
+    /// snapshot needs stay. The log's own thread does so every 5 s, with the time of the last record as `now`.
     ///
     /// # Errors
     ///
@@ -298,6 +320,10 @@ impl Log for FileLog {
             Ok(written) => written,
             Err(error) => {
                 counter!("matchwire_log_append_failures_total").increment(1);
+                if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+                {
+                    self.shared.ask_for_space();
+                }
                 if let Some(tail) = &mut self.tail {
                     // If this fails as well, the next append tries it again.
                     tail.trim().ok();

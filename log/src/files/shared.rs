@@ -5,7 +5,7 @@ use std::{
     fs::File,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -23,11 +23,15 @@ pub(super) struct FileShared {
     state: Mutex<FileState>,
     /// Notified when the end moves, and when the log is closed.
     changed: Condvar,
-    /// Notified when the log is closed.
-    closing: Condvar,
+    /// Notified when the log is closed, and when the disk is full.
+    work: Condvar,
     syncing: Mutex<()>,
     /// The number of the last record, so that a reader at the end takes no lock.
     last: AtomicU64,
+    /// Records after this one are not deleted.
+    pub(super) keep_after: AtomicU64,
+    /// The log had too many bytes when old segments were last deleted.
+    pub(super) exceeded: AtomicBool,
 }
 
 /// What can be read.
@@ -39,6 +43,8 @@ pub(super) struct FileState {
     /// start that could not prove continuity.
     pub(super) last: RecordNumber,
     pub(super) closed: bool,
+    /// An append found the disk full since the log's thread last made room.
+    pub(super) is_full: bool,
     /// By the number of the first record.
     pub(super) segments: BTreeMap<RecordNumber, Segment>,
     /// The segment that is written, and the head.
@@ -50,6 +56,24 @@ pub(super) struct FileState {
     pub(super) names_changed: bool,
     /// Everything up to here is on the disk.
     pub(super) synced: Option<LogPosition>,
+}
+
+impl FileState {
+    /// Bytes of all segments.
+    pub(super) fn bytes(&self) -> u64 {
+        self.segments.values().map(|segment| segment.bytes).sum()
+    }
+}
+
+/// What the thread of the log does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    /// The interval is over.
+    Sync,
+    /// The disk is full.
+    FreeSpace,
+    /// The log is closed.
+    Close,
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +96,14 @@ impl Segment {
     }
 }
 
+impl Segment {
+    /// The last place that is not after this record.
+    pub(super) fn place_before(&self, number: RecordNumber) -> Option<(RecordNumber, u64)> {
+        let after = self.places.partition_point(|&(place, _)| place <= number);
+        after.checked_sub(1).map(|index| self.places[index])
+    }
+}
+
 impl FileShared {
     pub(super) fn new(settings: LogSettings, state: FileState) -> Self {
         let last = AtomicU64::new(state.last);
@@ -79,9 +111,11 @@ impl FileShared {
             settings,
             state: Mutex::new(state),
             changed: Condvar::new(),
-            closing: Condvar::new(),
+            work: Condvar::new(),
             syncing: Mutex::new(()),
             last,
+            keep_after: AtomicU64::new(RecordNumber::MAX),
+            exceeded: AtomicBool::new(false),
         }
     }
 
@@ -96,14 +130,6 @@ impl FileShared {
     pub(super) fn last_number(&self) -> RecordNumber {
         self.last.load(Ordering::Acquire)
     }
-impl Segment {
-    /// The last place that is not after this record.
-    pub(super) fn place_before(&self, number: RecordNumber) -> Option<(RecordNumber, u64)> {
-        let after = self.places.partition_point(|&(place, _)| place <= number);
-        after.checked_sub(1).map(|index| self.places[index])
-    }
-}
-
 
     /// Changes the state and shows it to readers.
     pub(super) fn update(&self, change: impl FnOnce(&mut FileState)) {
@@ -114,19 +140,32 @@ impl Segment {
         self.changed.notify_all();
     }
 
-    /// No record comes any more.
+    /// No more records will be appended.
     pub(super) fn close(&self) {
         self.update(|state| state.closed = true);
-        self.closing.notify_all();
+        self.work.notify_all();
     }
 
-    /// Waits until the log is closed, at most for this time. Whether it is.
-    pub(super) fn wait_for_close(&self, timeout: Duration) -> bool {
-        self.closing
-            .wait_timeout_while(self.state(), timeout, |state| !state.closed)
+    /// Asks the log's thread to make room on the disk.
+    pub(super) fn ask_for_space(&self) {
+        self.state().is_full = true;
+        self.work.notify_all();
+    }
+
+    /// Waits until the log's thread has something to do, at most for this time.
+    pub(super) fn wait_for_work(&self, timeout: Duration) -> Work {
+        let mut state = self
+            .work
+            .wait_timeout_while(self.state(), timeout, |state| !state.closed && !state.is_full)
             .unwrap_or_else(PoisonError::into_inner)
-            .0
-            .closed
+            .0;
+        if state.closed {
+            Work::Close
+        } else if std::mem::take(&mut state.is_full) {
+            Work::FreeSpace
+        } else {
+            Work::Sync
+        }
     }
 
     /// Waits while the condition holds, at most for this time.

@@ -1,15 +1,17 @@
-//! Forces records to the disk, and deletes what is no longer kept, on a thread of the log.
+//! The thread `log-sync`: forces records to the disk, deletes what is no longer kept, and makes room on a full disk.
 
 use std::{fs::File, io, path::Path, sync::Arc, time::Duration};
 
 use metrics::counter;
 use tracing::warn;
 
-use super::{retention, shared::FileShared};
+use super::{
+    retention,
+    shared::{FileShared, Work},
+};
 use crate::LogPosition;
 
-/// Between two looks for what is no longer kept, and between two syncs where each append waits for the
-/// disk anyway.
+/// The interval of retention, and that of syncs if each append waits for the disk anyway.
 const INTERVAL_MAX: Duration = Duration::from_secs(5);
 
 impl FileShared {
@@ -48,12 +50,21 @@ impl FileShared {
             interval => interval.min(INTERVAL_MAX),
         };
         let (mut elapsed, mut failing) = (Duration::ZERO, false);
-        while !self.wait_for_close(interval) {
+        loop {
+            match self.wait_for_work(interval) {
+                Work::Close => return,
+                Work::FreeSpace => {
+                    if let Err(error) = retention::free(self) {
+                        warn!(%error, "cannot make room for the log on the full disk");
+                    }
+                }
+                Work::Sync => {}
+            }
             let synced = self.sync();
             if let Err(error) = &synced {
                 counter!("matchwire_log_sync_failures_total").increment(1);
                 if !failing {
-                    warn!(%error, "cannot force the log to the disk");
+                    warn!(%error, "cannot fsync the log");
                 }
             }
             failing = synced.is_err();
@@ -62,7 +73,7 @@ impl FileShared {
                 elapsed = Duration::ZERO;
                 let now = self.state().end.at;
                 if let Err(error) = retention::retain(self, now) {
-                    warn!(%error, "cannot delete what the log no longer keeps");
+                    warn!(%error, "cannot delete expired segments of the log");
                 }
             }
         }

@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path, process::Command};
 
-use log::{AppendError, Continuity, FileLog, Log, LogSettings, files::verify};
+use log::{
+    AppendError, Continuity, FileLog, Log, LogSettings,
+    files::{SnapshotStore, verify},
+};
 
 use crate::support::record;
 
@@ -32,17 +35,21 @@ fn a_full_disk_loses_nothing() {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the test above reads it")]
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the test above reads it")]
 #[ignore = "runs in a small file system, started by the test above"]
 fn on_a_small_disk() {
     let disk = Path::new("disk");
     if !disk.exists() {
+        eprintln!(
+            "skipped: `a_full_disk_loses_nothing` mounts the small file system that this test fills"
+        );
         return;
     }
     let ballast = disk.join("ballast");
     fs::write(&ballast, vec![1; 200 << 10]).unwrap();
     let settings = LogSettings { segment_bytes: 50_000, ..LogSettings::new(disk.join("log")) };
     let (mut log, _) = FileLog::open(settings.clone(), "boot", 0).unwrap();
+    makes_room(&disk.join("other"));
     let group = |end: u64| [1, 2, 3].map(|i| record(end + i, end + i, 9_000));
     let mut reader = log.read_after(0);
     let full = loop {
@@ -86,6 +93,35 @@ fn on_a_small_disk() {
     log.close().unwrap();
     let (_, report) = FileLog::open(settings, "another boot", 0).unwrap();
     assert_eq!((report.continuity, report.last), (Continuity::Proven, count + 12));
+}
+
+/// What neither a restart nor a client needs is deleted when the disk is full, so that the next attempt succeeds.
+fn makes_room(folder: &Path) {
+    let settings =
+        LogSettings { segment_bytes: 20_000, tail_us: 1_000, ..LogSettings::new(folder) };
+    let (mut log, _) = FileLog::open(settings.clone(), "boot", 0).unwrap();
+    fs::create_dir(folder.join("damaged")).unwrap();
+    fs::write(folder.join("damaged/file"), vec![1; 50 << 10]).unwrap();
+    let store = SnapshotStore::open(&settings).unwrap();
+    let mut attempts = 0;
+    while log.end().number < 300 {
+        let end = log.end();
+        if end.number % 10 == 0 {
+            store.write(end, 1, b"state").ok();
+        }
+        match log.append(end.number, &[record(end.number + 1, 1, 9_000)]) {
+            Ok(()) => attempts = 0,
+            Err(error) => {
+                attempts += 1;
+                assert!(attempts < 1_000, "{error}");
+                log.read_after(end.number).wait(std::time::Duration::from_millis(5));
+            }
+        }
+    }
+    assert!(log.source().oldest() > 1, "segments were deleted");
+    assert!(!folder.join("damaged/file").exists());
+    drop(log);
+    fs::remove_dir_all(folder).unwrap();
 }
 
 fn reader_of(log: &FileLog, number: u64) -> log::record::Record {

@@ -1,10 +1,10 @@
 //! What is kept, and for how long.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use log::{FileLog, Log, LogSettings, files::SnapshotStore};
 
-use crate::support::{at, record};
+use crate::support::{at, folder, record};
 
 fn settings(folder: &Path) -> LogSettings {
     LogSettings {
@@ -23,7 +23,7 @@ fn append(log: &mut FileLog, until: u64) {
 
 #[test]
 fn old_records_go_unless_a_restart_needs_them() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let (mut log, _) = FileLog::open(settings(folder.path()), "boot", 0).unwrap();
     let store = SnapshotStore::open(&settings(folder.path())).unwrap();
     append(&mut log, 400);
@@ -59,14 +59,67 @@ fn old_records_go_unless_a_restart_needs_them() {
 }
 
 #[test]
-fn too_many_bytes_go_in_any_case() {
-    let folder = tempfile::tempdir().unwrap();
+fn too_many_bytes_go_unless_a_restart_needs_them() {
+    let folder = folder();
     let settings = LogSettings { bytes_max: 20_000, ..settings(folder.path()) };
-    let (mut log, _) = FileLog::open(settings, "boot", 0).unwrap();
+    let (mut log, _) = FileLog::open(settings.clone(), "boot", 0).unwrap();
     append(&mut log, 400);
+    assert_eq!(log.handle().retain(at(400)).unwrap(), 0, "there is no snapshot");
+    let store = SnapshotStore::open(&settings).unwrap();
+    store.write(log.end(), 1, b"state").unwrap();
     log.handle().retain(at(400)).unwrap();
     let status = log::files::status(folder.path()).unwrap();
     assert!((10_000..=20_000).contains(&status.bytes), "{status:?}");
     assert_eq!(status.oldest.unwrap().0, log.source().oldest());
-    append(&mut log, 410);
+
+    append(&mut log, 800);
+    log.handle().retain(at(800)).unwrap();
+    assert!(log.source().oldest() <= 401, "a restart reads record 401 first");
+    drop(log);
+    let (log, _) = FileLog::open(settings, "boot", 0).unwrap();
+    let mut reader = log.read_after(400);
+    for number in 401..=800 {
+        assert_eq!(reader.next().unwrap(), Some(record(number, number, 600)));
+    }
+}
+
+#[test]
+fn records_that_a_follower_has_still_to_read_are_kept() {
+    let folder = folder();
+    let settings = LogSettings { bytes_max: 20_000, ..settings(folder.path()) };
+    let (mut log, _) = FileLog::open(settings.clone(), "boot", 0).unwrap();
+    let (handle, store) = (log.handle(), SnapshotStore::open(&settings).unwrap());
+    append(&mut log, 100);
+    handle.set_keep_after(100);
+    for until in [500, 600] {
+        append(&mut log, until);
+        store.write(log.end(), 1, b"state").unwrap();
+        // Too many bytes, and too old.
+        handle.retain(at(10_000)).unwrap();
+        let oldest = log.source().oldest();
+        assert!((95..=101).contains(&oldest), "{oldest}");
+    }
+    let mut reader = log.read_after(100);
+    for number in 101..=600 {
+        assert_eq!(reader.next().unwrap(), Some(record(number, number, 600)));
+    }
+    handle.set_keep_after(600);
+    handle.retain(at(600)).unwrap();
+    assert!(log.source().oldest() > 400);
+}
+
+/// Each segment that waits to be forced to the disk is an open file.
+#[test]
+fn tiny_segments_do_not_pile_up_as_open_files() {
+    let folder = folder();
+    let settings = LogSettings { segment_bytes: 1, ..settings(folder.path()) };
+    let (mut log, _) = FileLog::open(settings, "boot", 0).unwrap();
+    let open_files = || {
+        let files = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+        let paths = files.filter_map(|file| fs::read_link(file.path()).ok());
+        paths.filter(|path| path.starts_with(folder.path())).count()
+    };
+    append(&mut log, 100);
+    assert!(open_files() <= 20, "{}", open_files());
+    assert_eq!(log.read_after(99).next().unwrap(), Some(record(100, 100, 600)));
 }
