@@ -143,7 +143,7 @@ fn write_section(zstd: &mut Compressor<'static>, raw: &[u8], out: &mut Vec<u8>) 
     out.extend_from_slice(&[0; 4]);
     let start = out.len();
     let compressed = raw.len() >= COMPRESS_FROM_BYTES && {
-        // Room for less than the section: what does not fit is not worth it.
+        // The buffer is smaller than the section: compression that saves nothing fails.
         out.resize(start + raw.len() - 1, 0);
         match zstd.compress_to_buffer(raw, &mut out[start..]) {
             Ok(bytes) => {
@@ -214,7 +214,7 @@ fn write_number(mut number: u64, out: &mut Vec<u8>) {
 /// What is wrong with bytes that were read.
 pub type Problem = &'static str;
 
-/// The length of the body behind a prefix.
+/// The length of the body after a prefix.
 ///
 /// # Errors
 ///
@@ -294,7 +294,7 @@ impl Decoder {
         let inputs = self.section(&mut cursor, flags & INPUTS_COMPRESSED != 0)?;
         let outputs = self.section(&mut cursor, flags & OUTPUTS_COMPRESSED != 0)?;
         if !cursor.rest.is_empty() {
-            return Err("it has bytes behind its end");
+            return Err("it has bytes after its end");
         }
         Ok(Record { number, at, inputs, outputs: read_outputs(&outputs)? })
     }
@@ -362,11 +362,7 @@ fn read_outputs(section: &Bytes) -> Result<Vec<Output>, Problem> {
             _ => return Err("an output's kind is unknown"),
         });
     }
-    if cursor.rest.is_empty() {
-        Ok(outputs)
-    } else {
-        Err("its outputs have bytes behind their end")
-    }
+    if cursor.rest.is_empty() { Ok(outputs) } else { Err("its outputs have bytes after their end") }
 }
 
 struct Cursor<'a> {

@@ -1,7 +1,7 @@
 //! The log: what the writer applied and what it published, in numbered records.
 //!
-//! **In:** the writer's turns. **Out:** the same records, in order, to whoever follows them: the fan-out,
-//! the history, a restart, a replay. **Must not know** what inputs mean, matches, clients, HTTP.
+//! **In:** the writer's turns. **Out:** the same records, in order, for its readers: the fan-out, the
+//! history, a restart, a replay. **Must not know** what inputs mean, matches, clients, HTTP.
 //!
 //! A record is visible to clients only after [`Log::append`] has returned. From then on it survives a crash
 //! of the process.
@@ -47,7 +47,7 @@ pub trait Log: Send {
     /// The position of its last record.
     fn end(&self) -> LogPosition;
 
-    /// Appends records. The first one is behind `expected`, the number of the last record that the
+    /// Appends records. The first one follows `expected`, the number of the last record that the
     /// caller knows. Either all of them are readable afterwards, or none.
     ///
     /// # Errors
@@ -119,6 +119,9 @@ pub enum AppendError {
     /// Numbers must increase by one, and times must not decrease.
     #[error("record {0} is out of order")]
     OutOfOrder(RecordNumber),
+    /// The inputs or the outputs exceed [`codec::SECTION_BYTES_MAX`], 256 MiB. A retry does not help, and the record
+    /// cannot be split, since it is one turn of the writer. The committer of the hub treats this as a
+    /// defect and ends the process.
     #[error("record {number} has {bytes} bytes, more than {}", codec::SECTION_BYTES_MAX)]
     TooLarge { number: RecordNumber, bytes: usize },
     #[error("cannot write to the log")]

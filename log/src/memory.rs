@@ -1,4 +1,4 @@
-//! A log in memory: for a hub without a folder, and for tests, with faults that they ask for.
+//! A log in memory: for a hub without a folder, and for tests, with scripted faults.
 //!
 //! It has the same bytes as a log in files, so what is read went through the same codec, and the chain is the
 //! same.
@@ -20,7 +20,7 @@ use crate::{
     record::Record,
 };
 
-/// A log in memory. The oldest records go when it has too many bytes.
+/// A log in memory. If it has too many bytes, the oldest records are deleted.
 pub struct MemoryLog {
     shared: Arc<MemoryShared>,
     end: LogPosition,

@@ -18,7 +18,7 @@ pub struct Record {
     pub outputs: Vec<Output>,
 }
 
-/// A change of a channel, as its followers see it.
+/// A change of a channel, as its subscribers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// A new channel, or one that begins another epoch.
