@@ -1,8 +1,16 @@
 //! The binary form of events, which a log keeps: what was written is read, and other bytes are errors.
 
+use std::sync::LazyLock;
+
 use ingest::event::Batch;
 use proptest::prelude::*;
 use simulator::Simulator;
+
+/// The bytes of the batches that are damaged.
+static ENCODED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let batches = Simulator::new(5, 0).take(500);
+    batches.map(|timed| borsh::to_vec(&timed.batch).unwrap()).collect()
+});
 
 #[test]
 fn simulated_batches_are_read_as_they_were_written() {
@@ -16,8 +24,8 @@ fn simulated_batches_are_read_as_they_were_written() {
 
 #[test]
 fn truncated_batches_are_errors() {
-    for timed in Simulator::new(7, 0).take(200) {
-        let bytes = borsh::to_vec(&timed.batch).unwrap();
+    // Each length of some batches, and not of all: the work grows with its square.
+    for bytes in ENCODED.iter().step_by(20) {
         for end in 0..bytes.len() {
             borsh::from_slice::<Batch>(&bytes[..end]).unwrap_err();
         }
@@ -26,15 +34,14 @@ fn truncated_batches_are_errors() {
 
 proptest! {
     #[test]
-    fn damaged_batches_never_panic(place: usize, byte: u8, skip in 0..500_usize) {
-        let timed = Simulator::new(5, 0).nth(skip).unwrap();
-        let mut bytes = borsh::to_vec(&timed.batch).unwrap();
+    fn damaged_batches_never_panic(place: usize, byte: u8, number in 0..500_usize) {
+        let mut bytes = ENCODED[number].clone();
         let place = place % bytes.len();
         bytes[place] = byte;
         if let Ok(batch) = borsh::from_slice::<Batch>(&bytes) {
-            // Whatever was read can be shown: no decimal is out of range.
-            let shown = format!("{batch:?}");
-            prop_assert!(!shown.is_empty());
+            // Whatever was read can be written and read again: no decimal is out of range.
+            let written = borsh::to_vec(&batch).unwrap();
+            prop_assert_eq!(borsh::from_slice::<Batch>(&written).unwrap(), batch);
         }
     }
 }
