@@ -156,10 +156,10 @@ impl Damage {
                 let mut segments = named(log, "segment-");
                 // The last ones are copied again at the next end of the hub.
                 segments.truncate(segments.len().saturating_sub(4));
-                let older = segments
+                let mut older = segments
                     .windows(2)
                     .filter(|pair| number(&pair[1].0).is_some_and(|first| first <= snapshot));
-                let (_, path) = &older.last()?[0];
+                let (_, path) = &older.next_back()?[0];
                 change_byte(path, SEGMENT_HEADER_BYTES, rng)
             }
         }

@@ -220,7 +220,7 @@ fn check_coverage(plan: &Plan, histories: &[History], log: &LogContent, report: 
         ("resumes", seen.resumes, 10 * each),
         ("merged updates", seen.merged, 10 * each),
         ("resyncs", seen.resyncs, 1),
-        ("answers over MCP", seen.mcp_answers, 10),
+        ("answers over MCP", seen.mcp_answers, 5),
         ("images over HTTP", seen.rest_images, 100),
         ("confirmed tags", seen.not_modified, 5),
     ] {

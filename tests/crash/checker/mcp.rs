@@ -31,7 +31,8 @@ fn problems(waited: &WaitCall, log: &LogContent) -> Vec<(Rule, String)> {
         Ok(answer) => answer,
         Err(error) => {
             // The match has been evicted, or the hub is starting or stopping.
-            let is_unknown = ["not_found", "not_live", "ended"].iter().any(|code| error.contains(code));
+            let is_unknown =
+                ["not_found", "not_live", "ended"].iter().any(|code| error.contains(code));
             let is_gone = is_unknown && log.was_ever_over(&waited.channel());
             if !is_gone && !error.contains("unavailable") {
                 problems.push((Rule::Unexpected, error.clone()));
