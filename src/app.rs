@@ -65,7 +65,7 @@ use hub::{
 };
 use log::{
     files::SnapshotStore,
-    film::{FilmError, ReplayHost, ReplayService, ReplaySettings},
+    film::{ReplayHost, ReplayService, ReplaySettings},
 };
 use record::ids::{self, IdsError, PublicIds};
 use web::{
@@ -117,8 +117,6 @@ pub enum AppError {
     LogAppend(#[from] log::AppendError),
     #[error("a snapshot of the state cannot be written")]
     Snapshot(#[source] io::Error),
-    #[error("the films of matches cannot be opened")]
-    Films(#[from] FilmError),
     #[error("the state cannot be restored")]
     Recovery(#[from] hub::recovery::RecoveryError),
     #[error("the system refused a thread, a signal handler or the standard output")]
@@ -211,7 +209,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         })?;
     let (decisions, deciding) = DecisionWriter::start(identities.clone());
     board.end_all_but(&startup.hub().active_signals());
-    let films = restart::films(&config, &startup, followed.1.number)?;
+    let films = restart::films(&config, &startup, followed.1.number);
     let replays = films.as_ref().map(|films| {
         let settings = ReplaySettings {
             replays_max: config.log.replays_max,

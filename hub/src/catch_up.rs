@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use fanout::{
-    Pattern, Position, Seq,
+    ChannelId, Pattern, Position, Seq,
     catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Verdict, check},
     channel::Channel,
     encode::text_frame,
@@ -153,6 +153,19 @@ impl Hub {
         self.shared_image(subject)
     }
 
+    /// The images of all channels of the match with this channel.
+    pub fn images_of_match(&mut self, name: &str) -> Vec<(ChannelId, ChannelImage)> {
+        let id = self.channels.subject(name).and_then(Subject::match_id);
+        let entries = id.into_iter().flat_map(|id| self.channels_of_match(id));
+        let channels: Vec<(Subject, ChannelId)> =
+            entries.map(|entry| (entry.subject, entry.sequence.channel.name.clone())).collect();
+        let images = channels.into_iter().filter_map(|(subject, name)| {
+            let image = self.shared_image(subject)?;
+            Some((name, image))
+        });
+        images.collect()
+    }
+
     fn shared_image(&mut self, subject: Subject) -> Option<ChannelImage> {
         let entry = self.channel(subject)?;
         let (epoch, head) = (entry.sequence.channel.epoch, entry.sequence.head());
@@ -261,7 +274,7 @@ impl FrameBuilder {
         composes
     }
 
-    fn write(&self, out: &mut Vec<u8>, channel: &fanout::ChannelId, why: &str) {
+    fn write(&self, out: &mut Vec<u8>, channel: &ChannelId, why: &str) {
         let span = SeqRange { channel, prev: self.prev, seq: self.last };
         let patch = self.merged.as_ref().unwrap_or_else(|| self.first.patch());
         let why = (self.last - self.prev > 1).then_some(why);

@@ -13,11 +13,12 @@ use std::{
     time::Duration,
 };
 
-use fanout::Micros;
+use fanout::{ChannelId, Micros};
 use log::{Log, LogPosition, ReadError, RecordNumber, RecordSource, record::Record};
 use metrics::gauge;
 
 use crate::{
+    catch_up::ChannelImage,
     clock::now,
     commit::Committed,
     hub::{Export, Hub, HubInput, sequence::TailWindow},
@@ -37,6 +38,15 @@ const WAIT: Duration = Duration::from_millis(250);
 pub trait Follow: Send {
     /// Each record, in order. At a start, records may come again that were seen before it.
     fn record(&mut self, record: &Record);
+
+    /// The matches whose channels it must be given before it can follow their changes, since this was last
+    /// called. They are named by the channel of the match.
+    fn take_lacking(&mut self) -> Vec<ChannelId> {
+        Vec::new()
+    }
+
+    /// The image of a channel of a match that it lacks, as it is after this record.
+    fn image(&mut self, _record: &Record, _channel: &ChannelId, _image: &ChannelImage) {}
 
     /// What has changed in matches.
     fn export(&mut self, export: Export);
@@ -172,6 +182,11 @@ impl<F: Follow> Follower<F> {
         }
         self.applied = record.number;
         self.follow.record(record);
+        for name in self.follow.take_lacking() {
+            for (channel, image) in self.hub.images_of_match(name.as_str()) {
+                self.follow.image(record, &channel, &image);
+            }
+        }
         if self.exports && record.at.saturating_sub(self.exported_at) >= EXPORT_EVERY_US {
             self.export(record.at);
         }

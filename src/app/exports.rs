@@ -4,12 +4,13 @@
 use std::{io, sync::mpsc, thread};
 
 use base::supervisor::{self, Lifetime};
-use fanout::Micros;
+use fanout::{ChannelId, Micros, encode::payload};
 use history::{
     archive::Inbox, reader::Reader, signal_board::SignalBoard, write_progress::WriteProgress,
 };
 use hub::{
     Export,
+    catch_up::ChannelImage,
     follower::Follow,
     recovery::{SNAPSHOT_FORMAT, SavedState},
 };
@@ -98,7 +99,7 @@ impl HistoryFeed {
 }
 
 impl HistoryFeed {
-    /// Films that cannot be written are reported once, and tried again with each record.
+    /// A failure of films is reported once until none has failed. The writer tries them again.
     fn note_films(&mut self, done: Result<(), FilmError>) {
         match done {
             Ok(()) => self.films_failed = false,
@@ -136,6 +137,17 @@ impl Follow for HistoryFeed {
             self.note_films(recorded);
         }
         self.write_waiting(record.at);
+    }
+
+    fn take_lacking(&mut self) -> Vec<ChannelId> {
+        self.films.as_mut().map(FilmWriter::take_lacking).unwrap_or_default()
+    }
+
+    fn image(&mut self, record: &Record, channel: &ChannelId, image: &ChannelImage) {
+        if let Some(films) = &mut self.films {
+            let place = (record.number, record.at);
+            films.image(place, channel, (image.epoch, image.seq), payload(&image.frame));
+        }
     }
 
     fn export(&mut self, Export { matches, signals, at }: Export) {

@@ -18,7 +18,7 @@ use log::{
     Log, LogPosition, RecordNumber,
     config::LogEngine,
     files::{Continuity, FileLog, LogSettings, SnapshotStore},
-    film::{FilmSettings, FilmWriter},
+    film::{FilmError, FilmSettings, FilmWriter},
     memory::MemoryLog,
 };
 use record::ids::PublicIds;
@@ -78,25 +78,28 @@ pub(super) struct HubStart<'a> {
 }
 
 /// The films of the settings; `None` if there are none. The log must be open, so that no other process writes
-/// them. Records between what the films have and `until`, where the follower begins, are added.
-pub(super) fn films(
-    config: &Config,
-    startup: &Startup,
-    until: RecordNumber,
-) -> Result<Option<FilmWriter>, AppError> {
+/// them. Records between what the films have and `until`, where the follower begins, are added. The hub starts
+/// without films if their folder cannot be used.
+pub(super) fn films(config: &Config, startup: &Startup, until: RecordNumber) -> Option<FilmWriter> {
     if config.log.engine == LogEngine::Memory || config.log.films_keep_ms == 0 {
-        return Ok(None);
+        return None;
     }
     let settings = FilmSettings {
         keep_us: micros(config.log.films_keep_ms),
         bytes_max: config.log.films_bytes_max,
         ..FilmSettings::default()
     };
-    let mut films = FilmWriter::open(&folder(config).join("films"), settings)?;
+    let opened = FilmWriter::open(&folder(config).join("films"), settings);
+    let as_warning = |error: &FilmError| {
+        warn!(error = error as &dyn std::error::Error, "cannot record films of matches");
+    };
+    let mut films = opened.inspect_err(as_warning).ok()?;
     let mut reader = startup.records().read_after(films.sync_position());
     loop {
         match reader.next() {
-            Ok(Some(record)) if record.number <= until => films.record(&record)?,
+            Ok(Some(record)) if record.number <= until => {
+                films.record(&record).inspect_err(as_warning).ok();
+            }
             Ok(_) => break,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
@@ -105,7 +108,7 @@ pub(super) fn films(
             }
         }
     }
-    Ok(Some(films))
+    Some(films)
 }
 
 /// The folder of the log.

@@ -284,6 +284,11 @@ impl Hub {
         channel_mut(&mut self.matches, &mut self.channels, subject)
     }
 
+    /// The open channels of a match.
+    pub(crate) fn channels_of_match(&self, id: Id) -> impl Iterator<Item = &ChannelEntry> {
+        self.matches.get(id).into_iter().flat_map(|known| known.channels.iter())
+    }
+
     /// All open channels.
     pub(crate) fn all_channels(&self) -> impl Iterator<Item = &ChannelEntry> {
         let of_matches = self.matches.values().flat_map(|known| known.channels.iter());
