@@ -95,11 +95,14 @@ pub(super) async fn list(
     let films = shared.parts.films.as_ref().map(|films| films.list(query)).unwrap_or_default();
     let now = wall();
     let may_follow = |name: &str| shared.parts.entitlement.lacking(&caller, name, now).is_none();
-    let rows = films.into_iter().filter_map(|film| ReplayRow::of(film, &may_follow));
-    let all: Vec<ReplayRow> = rows.collect();
-    let count = all.len();
+    let is_listed = |film: &&Arc<FilmSummary>| {
+        film.channels.iter().any(|channel| may_follow(channel.name.as_str()))
+    };
+    let listed: Vec<&Arc<FilmSummary>> = films.iter().filter(is_listed).collect();
+    let count = listed.len();
     let limit = limit.unwrap_or(LIMIT).min(LIMIT_MAX);
-    let replays = all.into_iter().skip(offset.unwrap_or(0)).take(limit).collect();
+    let page = listed.into_iter().skip(offset.unwrap_or(0)).take(limit);
+    let replays = page.map(|film| ReplayRow::of(film, &may_follow)).collect();
     let mut response = Json(Replays { count, replays }).into_response();
     let cache = HeaderValue::from_static("private, no-cache");
     response.headers_mut().insert(CACHE_CONTROL, cache);
@@ -108,18 +111,20 @@ pub(super) async fn list(
 
 impl ReplayRow {
     /// A film as far as the caller may follow its channels.
-    fn of(film: FilmSummary, may_follow: &impl Fn(&str) -> bool) -> Option<Self> {
-        let running = film.is_running();
-        let FilmSummary { name, channels, first, last, bytes, .. } = film;
-        let channels = channels.into_iter().filter(|channel| may_follow(channel.name.as_str()));
+    fn of(film: &FilmSummary, may_follow: &impl Fn(&str) -> bool) -> Self {
+        let channels = film.channels.iter().filter(|channel| may_follow(channel.name.as_str()));
         let channels = channels.map(|channel| ReplayChannelRow {
             ch: channel.name.to_string(),
             epoch: channel.epoch.to_string(),
             first: channel.first,
             last: channel.last,
         });
-        let channels: Vec<ReplayChannelRow> = channels.collect();
-        let (name, span) = (name.to_string(), ReplaySpan { first, last });
-        (!channels.is_empty()).then_some(Self { name, channels, span, bytes, running })
+        Self {
+            name: film.name.to_string(),
+            channels: channels.collect(),
+            span: ReplaySpan { first: film.first, last: film.last },
+            bytes: film.bytes,
+            running: film.is_running(),
+        }
     }
 }
