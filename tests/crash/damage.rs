@@ -45,6 +45,29 @@ pub(crate) enum Damage {
     OlderSegment,
 }
 
+/// What was done, and how to undo it.
+pub(crate) struct AppliedDamage {
+    pub(crate) what: String,
+    pub(crate) repair: Option<Repair>,
+}
+
+/// A file as it was. A segment that only a start without a head reads stays damaged for one start: another
+/// damage would cut the log there.
+pub(crate) struct Repair {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Repair {
+    /// Writes the file as it was, unless the hub has changed it.
+    pub(crate) fn apply(self) {
+        let length = fs::metadata(&self.path).map(|file| file.len());
+        if length.is_ok_and(|length| length == self.bytes.len() as u64) {
+            fs::write(self.path, self.bytes).expect("the file of before");
+        }
+    }
+}
+
 /// The bytes of a segment before its records.
 const SEGMENT_HEADER_BYTES: usize = 52;
 
@@ -113,8 +136,19 @@ impl Damage {
         !matches!(self, Self::Snapshot | Self::OlderSegment)
     }
 
-    /// Damages the log. Returns what was done, or `None` if the log is not fit for it.
-    pub(crate) fn apply(self, log: &Path, rng: &mut Rng) -> Option<String> {
+    /// Damages the log, or returns `None` if the log is not fit for it.
+    pub(crate) fn apply(self, log: &Path, rng: &mut Rng) -> Option<AppliedDamage> {
+        if self == Self::OlderSegment {
+            let path = older_segment(log)?;
+            let bytes = fs::read(&path).ok()?;
+            let what = change_byte(&path, SEGMENT_HEADER_BYTES, rng)?;
+            return Some(AppliedDamage { what, repair: Some(Repair { path, bytes }) });
+        }
+        let what = self.damage_newest(log, rng)?;
+        Some(AppliedDamage { what, repair: None })
+    }
+
+    fn damage_newest(self, log: &Path, rng: &mut Rng) -> Option<String> {
         match self {
             Self::NoHead => {
                 fs::remove_file(log.join("head")).ok()?;
@@ -150,20 +184,23 @@ impl Damage {
                 let [.., _, (_, newest)] = &all[..] else { return None };
                 change_byte(newest, 0, rng)
             }
-            Self::OlderSegment => {
-                let (snapshot, _) = newest(log, "snapshot-")?;
-                let snapshot = number(&snapshot)?;
-                let mut segments = named(log, "segment-");
-                // The last ones are copied again at the next end of the hub.
-                segments.truncate(segments.len().saturating_sub(4));
-                let mut older = segments
-                    .windows(2)
-                    .filter(|pair| number(&pair[1].0).is_some_and(|first| first <= snapshot));
-                let (_, path) = &older.next_back()?[0];
-                change_byte(path, SEGMENT_HEADER_BYTES, rng)
-            }
+            Self::OlderSegment => None,
         }
     }
+}
+
+/// The last segment that a start with a head and the snapshots of before does not need.
+fn older_segment(log: &Path) -> Option<PathBuf> {
+    // The hub may have to start from the oldest snapshot.
+    let (snapshot, _) = named(log, "snapshot-").into_iter().next()?;
+    let snapshot = number(&snapshot)?;
+    let mut segments = named(log, "segment-");
+    // The last ones are copied again at the next end of the hub.
+    segments.truncate(segments.len().saturating_sub(4));
+    let mut older = segments
+        .windows(2)
+        .filter(|pair| number(&pair[1].0).is_some_and(|first| first <= snapshot));
+    Some(older.next_back()?[0].1.clone())
 }
 
 /// What the head of a log says.

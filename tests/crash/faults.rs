@@ -14,7 +14,7 @@ use std::{
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    damage::{Damage, UnfinishedWrite},
+    damage::{AppliedDamage, Damage, Repair, UnfinishedWrite},
     hub::{Hub, Place},
     observer::{Observer, files},
     rng::{Deck, Rng},
@@ -124,6 +124,7 @@ pub(crate) async fn inject_faults<'a>(
     let mut deck = Deck::new(&FAULTS);
     let mut damages = Deck::new(&Damage::ALL);
     let mut writes = Deck::new(&UnfinishedWrite::ALL);
+    let mut repair: Option<Repair> = None;
     let log = place.log_folder();
     loop {
         let missing = faults.missing(plan, disk.is_some());
@@ -139,10 +140,17 @@ pub(crate) async fn inject_faults<'a>(
         faults.steps.push(format!("{fault:?}"));
         faults.count(fault);
         observer.copy_left(&log);
+        if let Some(repair) = repair.take() {
+            Repair::apply(repair);
+        }
         let is_damaged = plan.damages && !rng.once_in(4);
         if is_damaged {
             let dealt = damages.deal_usable(&mut rng, |damage, rng| damage.apply(&log, rng));
-            if let Some((damage, what)) = dealt {
+            if let Some((damage, AppliedDamage { what, repair: to_repair })) = dealt {
+                if to_repair.is_some() {
+                    observer.note_short_tails();
+                }
+                repair = to_repair;
                 observer.copy_damaged(&log, &what, damage.loses_records());
                 faults.damages += 1;
                 faults.count(damage);

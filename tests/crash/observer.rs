@@ -30,6 +30,7 @@ pub(crate) struct Observer {
     made: u64,
     /// The last segment but one of the copy before: what is new is there or later.
     from: String,
+    has_short_tails: bool,
     jobs: SyncSender<Job>,
     reading: JoinHandle<(LogContent, Report)>,
 }
@@ -60,7 +61,7 @@ impl Observer {
         // Later, another boot may be simulated.
         let boot = fs::read_to_string(BOOT_ID).unwrap_or_default();
         let reading = thread::spawn(move || read_all(&receiver, boot.trim()));
-        Self { copies, made: 0, from: String::new(), jobs, reading }
+        Self { copies, made: 0, from: String::new(), has_short_tails: false, jobs, reading }
     }
 
     /// The hub is down, and its log is as it left it.
@@ -69,8 +70,14 @@ impl Observer {
     }
 
     /// Something was done to the log of a hub that is down.
+    /// `may_lose`: the hub cannot know that it has all records.
     pub(crate) fn copy_damaged(&mut self, folder: &Path, what: &str, may_lose: bool) {
         self.send(folder, JobKind::Damaged { what: what.to_owned(), may_lose });
+    }
+
+    /// Older records were damaged, which the copies do not have.
+    pub(crate) fn note_short_tails(&mut self) {
+        self.has_short_tails = true;
     }
 
     /// The last position of each channel in the log of a hub that runs.
@@ -89,7 +96,9 @@ impl Observer {
             self.send(folder, JobKind::Whole);
         }
         drop(self.jobs);
-        self.reading.join().expect("the reader does not panic")
+        let (mut log, report) = self.reading.join().expect("the reader does not panic");
+        log.has_short_tails = self.has_short_tails;
+        (log, report)
     }
 
     /// Copies what may be new, and has it read.

@@ -136,7 +136,8 @@ fn received(
                 followed.insert(channel.clone(), now);
                 let (was, from) = asked?;
                 return if was == epoch {
-                    let is_long_ago = frame["why"] == "window" && seq > from + TAIL_FRAMES;
+                    let is_long_ago = frame["why"] == "window"
+                        && (seq > from + TAIL_FRAMES || log.has_short_tails);
                     (!history.may_skip && !is_long_ago).then(|| {
                         let why = &frame["why"];
                         (

@@ -34,6 +34,8 @@ pub(crate) struct LogContent {
     at: Micros,
     /// The last records that survived a damage of the log.
     breaks: Vec<RecordNumber>,
+    /// Older records were damaged, so that the hub may have begun with shorter tails.
+    pub(crate) has_short_tails: bool,
     /// What was published until this time, each client had time to read.
     pub(crate) settled_at: Micros,
     pub(crate) counts: Counts,

@@ -300,8 +300,11 @@ impl Check<'_> {
         }
         self.announced.insert(channel.to_owned());
         if now == epoch {
-            let what = format_args!("{channel}: {epoch} {seq} is not resumed: {frame}");
-            self.find(Rule::Image, what);
+            let is_out_of_tail = self.log.has_short_tails && frame["why"] == "window";
+            if !is_out_of_tail {
+                let what = format_args!("{channel}: {epoch} {seq} is not resumed: {frame}");
+                self.find(Rule::Image, what);
+            }
         } else {
             self.check_epoch(channel, &epoch, &now);
         }
@@ -313,6 +316,7 @@ impl Check<'_> {
         let Some(known) = self.followed.get(channel).cloned() else { return };
         match frame["why"].as_str().unwrap_or_default() {
             "slow" if self.history.may_skip => {}
+            "gap" | "slow" if self.log.has_short_tails => {}
             "epoch" => {
                 if !self.log.has_ended(channel, &known.epoch) {
                     self.find(
