@@ -265,10 +265,14 @@ async fn paused_and_sought_next_to_a_live_subscription() {
     client.next_of("image").await;
     let live = client.channels[&name].clone();
     let command = json!({"op": "subscribe", "id": 1, "ch": name, "replay": {"speed": 0.1}});
-    let answer = client.ask(&command).await;
-    assert_eq!((&answer["replay"], &answer["paused"]), (&json!("r1"), &json!(false)));
+    // The recording is short even at this speed, so the pause does not wait for the answer.
     let pause = json!({"op": "replay", "id": 2, "replay": "r1", "pause": true});
-    assert_eq!(client.ask(&pause).await["paused"], true);
+    client.send(&command).await;
+    client.send(&pause).await;
+    let answer = client.next_of("subscribed").await;
+    assert_eq!((&answer["replay"], &answer["paused"]), (&json!("r1"), &json!(false)));
+    let answer = client.next_of("subscribed").await;
+    assert_eq!((&answer["id"], &answer["paused"]), (&json!(2), &json!(true)));
 
     // A seek while it is paused shows the document of that position, and nothing after it.
     let seek = json!({"op": "replay", "id": 3, "replay": "r1", "seek": {"seq": 6}});
@@ -373,6 +377,44 @@ async fn film_survives_a_kill_without_a_gap_or_a_doubled_frame() {
 }
 
 #[tokio::test]
+async fn film_that_was_lost_begins_again_with_images_of_all_channels() {
+    let mut stadium = Stadium::start();
+    let mut client = stadium.follow_all().await;
+    stadium.push("derby", kick_off("derby")).await;
+    stadium.push("derby", play(1..=3)).await;
+    let mut live = Texts::default();
+    let name = first_match(&mut client, &mut live).await;
+    stadium.hub.stop();
+    let folders = std::fs::read_dir(stadium.hub.folder.path()).expect("a folder");
+    let mut folders = folders.map(|entry| entry.expect("an entry").path());
+    let log = folders.find(|path| path.to_string_lossy().ends_with("-log")).expect("the log");
+    std::fs::remove_dir_all(log.join("films/football")).expect("there are films");
+    stadium.restart();
+
+    stadium.push("derby", [goal(4)]).await;
+    let film = stadium.film_until(&name, |film| channels_of(film).len() == 3).await;
+    let mut reader = stadium.connect().await;
+    let replay = json!({"from": "start", "speed": "max"});
+    let command = json!({"op": "subscribe", "id": 1, "chs": channels_of(&film), "replay": replay});
+    assert_eq!(reader.ask(&command).await["replay"], "r1");
+    let (played, why) = read_replay(&mut reader, "r1").await;
+    assert_eq!((why, played.0.len()), (json!("end"), 3));
+    for (ch, frames) in &played.0 {
+        let image = parse(&frames[0]);
+        let path = format!("/stream/v1/channels/{ch}");
+        let document = stadium.hub.json(&stadium.key, &path).await;
+        assert_eq!(
+            (&image["type"], &image["epoch"]),
+            (&json!("image"), &document["epoch"]),
+            "{ch}"
+        );
+        if ch != &name {
+            assert_eq!((&image["seq"], &image["data"]), (&document["seq"], &document["data"]));
+        }
+    }
+}
+
+#[tokio::test]
 async fn running_match_is_played_from_the_kick_off_and_resumed_live() {
     let mut stadium = Stadium::start();
     let mut client = stadium.follow_all().await;
@@ -434,7 +476,9 @@ async fn replay_frames_match_the_document() {
         ),
         (
             "streamSubscribeReplay",
-            json!({"op": "subscribe", "id": 2, "chs": [name, "football/1"], "replay": {}}),
+            // Slow, so that it has not ended before it is changed.
+            json!({"op": "subscribe", "id": 2, "chs": [name, "football/1"],
+                "replay": {"speed": 0.1}}),
         ),
         (
             "streamReplay",
