@@ -91,18 +91,15 @@ impl FileReader {
                 }
             }
             let Some((&first, segment)) = (match &self.open {
-                // A log that has lost its beginning goes on with a greater number, behind the same record.
-                None => {
-                    state.segments.range(..=wanted).next_back().or(state.segments.iter().next())
-                }
+                // A log that has lost its beginning continues with a greater number, after the same record.
+                None => state
+                    .segments
+                    .range(..=wanted)
+                    .next_back()
+                    .or_else(|| state.segments.iter().next()),
                 Some(open) => state.segments.range(open.segment.header.first + 1..).next(),
             }) else {
-                let begins_later = state.segments.first_key_value().is_some();
-                return if self.open.is_none() && begins_later {
-                    Err(ReadError::Gone(wanted))
-                } else {
-                    Ok(false)
-                };
+                return Ok(false);
             };
             if segment.before.number > self.after {
                 return Err(ReadError::Gone(wanted));

@@ -153,9 +153,7 @@ fn a_file_that_cannot_be_read_is_not_damage() {
     let folder = folder();
     let last = small_log(folder.path());
     let whole = files(folder.path());
-    let mut paths = segments(&whole);
-    paths.push(folder.path().join("head"));
-    for path in &paths[1..] {
+    for path in [&segments(&whole)[1], &folder.path().join("head")] {
         fs::remove_file(path).unwrap();
         fs::create_dir(path).unwrap();
         let error = FileLog::open(settings(folder.path()), "boot", 0).unwrap_err();
@@ -201,6 +199,23 @@ fn a_lost_segment_is_found_and_what_is_behind_it_is_moved_aside() {
     assert!(found.is_whole(), "{found:?}");
     assert_eq!(found.gaps, [(last, end + 1)]);
     assert_eq!(status(folder.path()).unwrap().end, Some(log.end()));
+}
+
+/// All records are lost: the next one has a greater number, and follows record 0.
+#[test]
+fn a_log_that_has_lost_its_beginning_is_read_from_the_start() {
+    let folder = folder();
+    small_log(folder.path());
+    fs::write(&segments(&files(folder.path()))[0], b"").unwrap();
+    let (mut log, report) = FileLog::open(settings(folder.path()), "boot", 0).unwrap();
+    assert_eq!(report.last, 0);
+    let end = log.end().number;
+    log.append(end, &[record(end + 1, 1, 700)]).unwrap();
+    assert_eq!(log.read_after(0).next().unwrap(), Some(record(end + 1, 1, 700)));
+    drop(log);
+    let (log, report) = FileLog::open(settings(folder.path()), "boot", 0).unwrap();
+    assert_eq!((report.continuity, report.last), (Continuity::Proven, end + 1));
+    assert_eq!(log.read_after(0).next().unwrap(), Some(record(end + 1, 1, 700)));
 }
 
 #[test]
