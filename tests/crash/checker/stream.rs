@@ -47,6 +47,7 @@ struct ClientChannel {
 pub(crate) fn check(history: &History, log: &LogContent, claims: &mut Claims, report: &mut Report) {
     let mut check = Check {
         history,
+        place: 0,
         log,
         claims,
         report,
@@ -57,7 +58,8 @@ pub(crate) fn check(history: &History, log: &LogContent, claims: &mut Claims, re
         confirmed: BTreeSet::new(),
         beat: BTreeSet::new(),
     };
-    for entry in &history.entries {
+    for (place, entry) in history.entries.iter().enumerate() {
+        check.place = place;
         match entry {
             Entry::Connected => check.connected(),
             Entry::Sent(text) => check.sent(text),
@@ -68,8 +70,14 @@ pub(crate) fn check(history: &History, log: &LogContent, claims: &mut Claims, re
     }
 }
 
+/// Entries that are shown with a gap, and characters of each.
+const SHOWN_ENTRIES: usize = 8;
+const SHOWN_CHARS: usize = 200;
+
 struct Check<'a> {
     history: &'a History,
+    /// The place of the current entry.
+    place: usize,
     log: &'a LogContent,
     claims: &'a mut Claims,
     report: &'a mut Report,
@@ -98,6 +106,22 @@ impl Check<'_> {
         if let Some(followed) = self.followed.get_mut(channel) {
             followed.is_broken = true;
         }
+    }
+
+    /// What the client did and saw of a channel just before, for people.
+    fn before(&self, channel: &str) -> String {
+        let quoted = format!("\"{channel}\"");
+        let shown = |entry: &Entry| match entry {
+            Entry::Received(text) if !text.contains(&quoted) => None,
+            Entry::Received(text) | Entry::Sent(text) => {
+                Some(text.chars().take(SHOWN_CHARS).collect::<String>())
+            }
+            other => Some(format!("{other:?}")),
+        };
+        let entries = self.history.entries[..self.place].iter().rev();
+        let mut last: Vec<String> = entries.filter_map(shown).take(SHOWN_ENTRIES).collect();
+        last.reverse();
+        last.join("\n        ")
     }
 
     fn connected(&mut self) {
@@ -187,10 +211,11 @@ impl Check<'_> {
             );
         }
         if prev > have {
+            let before = self.before(channel);
             return self.broken(
                 channel,
                 Rule::Gap,
-                format_args!("update {prev} to {seq} at {have}"),
+                format_args!("update {prev} to {seq} at {have}; before it\n        {before}"),
             );
         }
         if seq <= have {
