@@ -175,8 +175,13 @@ impl LogContent {
             }
             let before = all.iter().rev().find(|it| it.can_continue_at(prev));
             let document = before.map(|it| it.document_at(prev));
-            let document =
-                document.ok_or_else(|| format!("continues at {prev}, where it never was"))?;
+            let document = document.ok_or_else(|| {
+                let outlines: Vec<String> = all.iter().map(Numbering::outline).collect();
+                format!(
+                    "continues at {prev} in {epoch}, where it never was: {}",
+                    outlines.join("; ")
+                )
+            })?;
             all.push(Numbering::new(epoch.to_owned(), prev, document));
         } else if last.epoch != epoch {
             return Err(format!("is open in {}, and an update is of {epoch}", last.epoch));
@@ -360,6 +365,17 @@ impl Numbering {
             events,
         });
         Ok(events)
+    }
+
+    /// What happened to it, for people.
+    fn outline(&self) -> String {
+        let Self { epoch, base, closed, survived, .. } = self;
+        let records = self.updates.first().zip(self.updates.last());
+        let records = records.map(|(first, last)| (first.record, last.record));
+        let head = self.head();
+        format!(
+            "{epoch} from {base} to {head} in {records:?}, closed {closed:?}, survived {survived:?}"
+        )
     }
 
     pub(crate) fn head(&self) -> Seq {
