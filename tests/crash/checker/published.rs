@@ -146,9 +146,14 @@ impl LogContent {
                 Ok(())
             }
             Output::Closed { epoch, .. } => {
-                let numbering = self.numbering(name, &epoch.to_string(), 0)?;
-                numbering.closed = Some(record.number);
                 self.counts.closed += 1;
+                let epoch = epoch.to_string();
+                let last = self.channels.get(name).and_then(|all| all.last());
+                if last.is_some_and(|last| last.survived.is_some() && last.epoch != epoch) {
+                    // After records were lost: nothing was published in its new epoch.
+                    return Ok(());
+                }
+                self.numbering(name, &epoch, 0)?.closed = Some(record.number);
                 Ok(())
             }
         }

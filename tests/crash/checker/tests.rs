@@ -520,6 +520,21 @@ fn damage_is_told_by_another_epoch() {
 }
 
 #[test]
+fn channel_that_ends_after_a_damage_is_clean() {
+    let script = Script::played();
+    let (mut log, mut report) = script.log();
+    log.lose_after(6);
+    let (number, channel) = (20, ChannelId::new(CHANNEL));
+    let closed = |epoch| Output::Closed { channel: channel.clone(), epoch };
+    let record =
+        |epoch| Record { number, at: i64::MAX, inputs: Bytes::new(), outputs: vec![closed(epoch)] };
+    log.add(&record(LATER_EPOCH), &mut report);
+    assert!(report.is_clean(), "{report}");
+    log.add(&Record { number: 21, ..record(EPOCH) }, &mut report);
+    assert!(report.to_string().contains("after records were lost"), "{report}");
+}
+
+#[test]
 fn epoch_that_survives_a_damage_is_found() {
     let script = Script::played();
     let (mut log, mut report) = script.log();
