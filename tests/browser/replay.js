@@ -91,6 +91,13 @@ test("a finished match has a time line with its goals and cards", async ({ page,
   await push(base, incident("r1", "red", 85, "away", { player: { name: "C. Back", key: "4" } }), { football: { status: "finished" } });
   // Otherwise the page moves on to the next match.
   page.getByRole("button", { name: "Stay here" }).click({ timeout: RECORDED_MS }).catch(() => {});
+  const range = page.getByRole("slider", { name: "Position in the match" });
+  await range.waitFor({ state: "visible", timeout: RECORDED_MS });
+  const scans = () => page.evaluate(() => window.commands.filter((it) => it.replay?.speed === "max").length);
+  const before = await scans();
+  await page.waitForTimeout(2000);
+  assert((await scans()) === before, "the recording is read although nobody has touched the replay");
+  await range.focus();
   await page.waitForSelector(`${CARD} .marks [data-mark=red]`, { timeout: RECORDED_MS });
   const labels = await page.locator(`${CARD} .marks button`).evaluateAll((all) => all.map((it) => it.getAttribute("aria-label")));
   const wanted = [/^1′ Goal, A. Striker, 1–0/, /^2′ Yellow card, C. Back/, /^50′ Goal/, /^80′ Goal, A. Striker, 2–1/, /^85′ Red card/];
@@ -129,6 +136,20 @@ test("dragging seeks", async ({ page }) => {
   await page.mouse.move(box.x + 4, box.y + box.height / 2, { steps: 4 });
   await page.mouse.up();
   await shows(page, "0–0");
+});
+
+test("dragging back to where it was does not stop the handle", async ({ page }) => {
+  await page.getByRole("button", { name: "Play", exact: true }).or(page.getByRole("button", { name: "Pause", exact: true })).first().focus();
+  const box = await page.locator(`${CARD} .seek`).boundingBox();
+  await page.mouse.move(box.x + 8, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 60, box.y + box.height / 2, { steps: 3 });
+  await page.mouse.move(box.x + 8, box.y + box.height / 2, { steps: 3 });
+  await page.mouse.up();
+  const dropped = await position(page);
+  const play = page.getByRole("button", { name: "Play", exact: true });
+  if (await play.isVisible()) await play.click();
+  await page.waitForFunction(([at, card]) => Number(document.querySelector(`${card} .seek`).value) > at, [dropped, CARD], { timeout: WAIT_MS });
 });
 
 test("closing it shows the result again", async ({ page }) => {

@@ -2,7 +2,8 @@
 // back to what is live. It plays the match's channels; the card shows them with the views of live data.
 //
 // A recording may be missing, so first it is asked for. What happened when is read from the recording of
-// the match itself, once, as fast as it comes: documents have minutes, and no times.
+// the match itself, once, as fast as it comes: documents have minutes, and no times. That costs as much as
+// playing it, so it is read when someone first touches the replay, and not for everyone who sees the page.
 
 import { el, setAttribute, setText } from "./view.js";
 
@@ -67,6 +68,9 @@ export class ReplayBar {
   #speed = 1;
   #dragging = false;
   #draggedAt = 0;
+  #isOver = false;
+  // What to do when the recording has been read: where to open it, as a part of the match from 0 to 1.
+  #wanted;
 
   #watch = el("button", { type: "button", class: "watch", hidden: true });
   #range = el("input", { type: "range", class: "seek", min: 0, max: 1, step: 1, value: 0, "aria-label": "Position in the match" });
@@ -76,6 +80,7 @@ export class ReplayBar {
   #speeds = SPEEDS.map((speed) => el("button", { type: "button", "data-speed": speed, "aria-label": `${speed} times as fast` }, `${speed}×`));
   #leave = el("button", { type: "button", class: "leave" });
   #player;
+  #problem = el("span", { class: "replay-problem", role: "status", hidden: true });
 
   /**
    * `head`: that of the card. `host`: `stream()`, `channels()` of the match beside its own, `opened()`, `changed(channel, change)`
@@ -83,7 +88,7 @@ export class ReplayBar {
    */
   constructor(view, head, host) {
     // In the head, where there is room for it: the page must not shift when a recording is found.
-    head.querySelector("h2").after(this.#watch);
+    head.querySelector("h2").after(this.#watch, this.#problem);
     this.#view = view;
     this.#host = host;
     /** The replay that the card shows. */
@@ -99,7 +104,9 @@ export class ReplayBar {
     this.#play.addEventListener("click", () => this.#playOrPause());
     this.#leave.addEventListener("click", () => this.#close());
     this.#range.addEventListener("input", () => this.#drag());
-    this.#range.addEventListener("change", () => this.#drop());
+    // No `change` follows if the handle is back where it was.
+    for (const end of ["change", "pointerup", "pointercancel", "blur"]) this.#range.addEventListener(end, () => this.#drop());
+    for (const touch of ["pointerdown", "focusin"]) this.#player.addEventListener(touch, () => this.#touch());
     for (const button of this.#speeds) button.addEventListener("click", () => this.#setSpeed(Number(button.dataset.speed)));
   }
 
@@ -111,7 +118,9 @@ export class ReplayBar {
     this.#isRecorded = false;
     this.#askedAt = 0;
     this.#speed = 1;
-    this.#dragging = false;
+    this.#dragging = this.#isOver = false;
+    this.#wanted = undefined;
+    this.#report("");
     this.node.hidden = this.#watch.hidden = true;
   }
 
@@ -120,11 +129,11 @@ export class ReplayBar {
     // Between the end of a replay and the first live document it is as it was.
     if (this.replay === undefined && doc !== undefined) this.#isRunning = doc.life === "live";
     const isOver = doc?.life === "ended";
+    this.#isOver = isOver;
     // The end of a match is recorded a little later than it is live.
     const isLacking = !this.#isRecorded || (isOver && this.replay === undefined && this.#line?.isComplete === false);
     if ((this.#isRunning || isOver) && isLacking) this.#ask();
     if (!this.#isRecorded) return;
-    if (isOver && this.#line === undefined && this.#scan === undefined) this.#read();
     this.#draw();
   }
 
@@ -150,25 +159,49 @@ export class ReplayBar {
     this.#probe = stream.replay([this.#name], { speed: 0.1, onState });
   }
 
-  /** Reads what happened when, and then calls `then`. */
-  #read(then = () => {}) {
+  /** Reads what happened when. */
+  #read() {
     const line = new TimeLine(this.#view);
+    this.#report("");
     this.#scan = this.#host.stream().replay([this.#name], {
       speed: "max",
       onChange: (channel, change) => line.note(channel, change),
       onState: (scan) => {
-        if (scan !== this.#scan || scan.phase !== "ended") return;
-        this.#scan = undefined;
-        this.#line = line;
-        line.last = scan.span.last;
-        line.begin = Math.max(scan.span.first, (line.begin ?? scan.span.first) - BEFORE_US);
-        line.end = Math.min(scan.span.last, (line.end ?? scan.span.last) + BEFORE_US);
-        scan.close();
-        this.#showMarks();
-        this.#draw();
-        then();
+        if (scan !== this.#scan) return;
+        const isRead = scan.phase === "ended" && scan.why === "end";
+        if (isRead) this.#scanned(scan, line);
+        else if (scan.phase === "ended" || scan.phase === "refused") this.#scanFailed(scan);
       },
     });
+    this.#draw();
+  }
+
+  #scanned(scan, line) {
+    this.#scan = undefined;
+    scan.close();
+    this.#line = line;
+    line.last = scan.span.last;
+    line.begin = Math.max(scan.span.first, (line.begin ?? scan.span.first) - BEFORE_US);
+    line.end = Math.min(scan.span.last, (line.end ?? scan.span.last) + BEFORE_US);
+    this.#showMarks();
+    const wanted = this.#wanted;
+    [this.#wanted, this.#dragging] = [undefined, false];
+    if (wanted !== undefined) this.#open(line.begin + wanted * (line.end - line.begin));
+    this.#draw();
+  }
+
+  #scanFailed(scan) {
+    this.#scan = this.#wanted = undefined;
+    this.#dragging = false;
+    scan.close();
+    this.#report("The replay cannot be opened now.");
+    this.#draw();
+  }
+
+  /** Tells the user, in words; nothing if all is well. */
+  #report(text) {
+    setText(this.#problem, text);
+    this.#problem.hidden = text === "";
   }
 
   get #isRead() {
@@ -179,15 +212,25 @@ export class ReplayBar {
 
   #watchFromStart() {
     if (this.#scan !== undefined) return;
+    this.#wanted = 0;
     // Once more, because it has grown.
-    this.#read(() => this.#open(this.#line.begin));
+    this.#read();
+  }
+
+  /** The first touch of the player of a finished match. */
+  #touch() {
+    if (!this.#isRead && this.#scan === undefined && this.#isRecorded && !this.#isRunning) this.#read();
   }
 
   #open(at) {
     const onState = (replay) => {
       if (replay !== this.replay) return;
       if (replay.phase === "ended" && this.#isRunning && replay.why === "end") return this.#close();
-      if (replay.phase === "refused") return this.#close();
+      if (replay.phase === "refused") {
+        this.#report("The replay cannot be opened now.");
+        return this.#close();
+      }
+      if (replay.phase === "ended" && replay.why !== "end") this.#report("The replay was stopped. Play continues it.");
       this.#draw();
     };
     const onChange = (channel, change) => {
@@ -196,9 +239,12 @@ export class ReplayBar {
     };
     const chs = [this.#name, ...this.#host.channels(this.#name)];
     this.replay = this.#host.stream().replay(chs, { from: { at }, speed: this.#speed, onState, onChange });
+    this.#report("");
     this.#host.opened();
+    // The button disappears, unless the user has gone elsewhere meanwhile.
+    const hadFocus = document.activeElement === this.#watch;
     this.#draw();
-    this.#play.focus({ preventScroll: true });
+    if (hadFocus) this.#play.focus({ preventScroll: true });
   }
 
   /** A match that runs gets longer while it is watched. */
@@ -215,23 +261,30 @@ export class ReplayBar {
     const { replay } = this;
     if (replay === undefined) return;
     const caughtUp = replay.phase === "ended" && this.#isRunning;
+    const hadFocus = this.node.contains(document.activeElement);
     this.replay = undefined;
     // It will have grown when it is watched again.
     if (this.#isRunning) [this.#line, this.#speed] = [undefined, 1];
     replay.close();
     this.#host.closed(caughtUp ? replay.channel(this.#name) : undefined);
     this.#draw();
-    (this.#isRunning ? this.#watch : this.#play).focus({ preventScroll: true });
+    if (hadFocus) (this.#isRunning ? this.#watch : this.#play).focus({ preventScroll: true });
   }
 
   #playOrPause() {
     const { replay } = this;
+    if (!this.#isRead) {
+      this.#wanted = 0;
+      return this.#touch();
+    }
     const at = this.#line.begin + Number(this.#range.value) * 1_000_000;
     if (replay === undefined) return this.#open(this.#isAtEnd(at) ? this.#line.begin : at);
+    this.#report("");
     if (replay.phase === "ended") {
       replay.resume();
       replay.seek(this.#isAtEnd(at) ? this.#line.begin : at);
     } else if (replay.paused) {
+      if (this.#isAtEnd(at)) replay.seek(this.#line.begin);
       replay.resume();
     } else {
       replay.pause();
@@ -256,40 +309,66 @@ export class ReplayBar {
 
   #drag() {
     this.#dragging = true;
+    if (!this.#isRead) {
+      this.#wanted = Number(this.#range.value) / Number(this.#range.max);
+      return this.#touch();
+    }
     const at = this.#line.begin + Number(this.#range.value) * 1_000_000;
     this.#showTime(at);
-    if (Date.now() - this.#draggedAt < DRAG_EVERY_MS) return;
+    if (Date.now() - this.#draggedAt < DRAG_EVERY_MS) return undefined;
     this.#draggedAt = Date.now();
-    this.#seek(at);
+    return this.#seek(at);
   }
 
   #drop() {
+    // Until the recording has been read, the handle stays where it was dropped.
+    if (!this.#dragging || !this.#isRead) return;
     this.#dragging = false;
     this.#seek(this.#line.begin + Number(this.#range.value) * 1_000_000);
-    this.#range.focus({ preventScroll: true });
   }
 
   // ----------------------------------------------------------------------------------------- drawing
 
   #draw() {
     const { replay } = this;
-    const isPlayer = this.#isRead && (replay !== undefined || !this.#isRunning);
+    const isPlayer = (this.#isRead || this.#isOver) && this.#isRecorded && (replay !== undefined || !this.#isRunning);
     this.node.hidden = !isPlayer;
     this.#watch.hidden = isPlayer || !this.#isRunning;
     setText(this.#watch, this.#scan === undefined ? `Watch from the ${this.#view.beginning ?? "start"}` : "Opening the replay");
     if (!isPlayer) return;
+    this.#stopAtEnd();
 
     const isPlaying = replay !== undefined && !replay.paused && replay.phase !== "ended";
     setText(this.#play, isPlaying ? "Pause" : "Play");
     this.#leave.hidden = replay === undefined;
     setText(this.#leave, this.#isRunning ? "Go live" : "Close replay");
     for (const button of this.#speeds) setAttribute(button, "aria-pressed", Number(button.dataset.speed) === this.#speed ? "true" : "false");
+    if (!this.#isRead) {
+      this.#drawUnread();
+      return;
+    }
     const { begin, end } = this.#line;
     setAttribute(this.#range, "max", Math.max(1, Math.ceil((end - begin) / 1_000_000)));
     if (this.#dragging) return;
     const at = Math.min(replay?.serverNow() ?? end, end);
     this.#range.value = String(Math.floor((at - begin) / 1_000_000));
     this.#showTime(at);
+  }
+
+  /** Nothing is known yet but that there is a recording. */
+  #drawUnread() {
+    setAttribute(this.#range, "max", 1000);
+    if (!this.#dragging) this.#range.value = "1000";
+    setText(this.#time, this.#scan === undefined ? "" : "Opening the replay");
+    this.#range.removeAttribute("aria-valuetext");
+    this.#marks.replaceChildren();
+  }
+
+  /** The recording of a finished match goes on after the match, and the time line does not. */
+  #stopAtEnd() {
+    const { replay } = this;
+    const isPlaying = replay?.phase === "playing" && !replay.paused;
+    if (isPlaying && !this.#isRunning && this.#line.isComplete && replay.serverNow() > this.#line.end) replay.pause();
   }
 
   #showTime(at) {
