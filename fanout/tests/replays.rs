@@ -175,7 +175,7 @@ impl World {
     }
 
     /// The frames received since this was last called.
-    fn received(&mut self) -> Vec<Value> {
+    fn received(&self) -> Vec<Value> {
         let bytes = std::mem::take(&mut self.pipe.0.borrow_mut().0);
         let mut rest = &bytes[..];
         let mut frames = Vec::new();
@@ -191,7 +191,7 @@ impl World {
         frames
     }
 
-    fn types(&mut self) -> Vec<Value> {
+    fn types(&self) -> Vec<Value> {
         self.received().into_iter().map(|mut frame| frame["type"].take()).collect()
     }
 }
