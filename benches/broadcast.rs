@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fanout::{
-    Publication, Seq,
+    Position, Publication, Seq,
     channel::{Channel, ChannelId, Epoch, Rate},
     encode::binary_frame,
     outbox::{Budget, FRAME_BYTES, FrameOrigin, Outbox},
@@ -98,7 +98,8 @@ fn outbox(c: &mut Criterion) {
     group.bench_function("64 in, 64 out", |b| {
         let mut outbox = Outbox::default();
         b.iter(|| {
-            for before in 0..64 {
+            for seq in 0..64 {
+                let before = Position { epoch: Some(Epoch(1)), seq };
                 let origin = FrameOrigin { channel: 1, before: Some(before) };
                 outbox.push(Bytes::clone(&frame), origin, LIMITS.budget, 0).expect("there is room");
             }
