@@ -180,7 +180,7 @@ async fn endless_line_is_skipped_in_bounded_memory() {
     let mut played = play(folder, "feed.json.gz", &[("FEEDS_MESSAGE_BYTES_MAX", "65536")]).await;
     assert_eq!(played.price(MARKET), "2.5");
     let peak = played.hub.memory_peak();
-    assert!(peak < 100 << 20, "the hub took {peak} bytes");
+    assert!(peak < 80 << 20, "the hub took {peak} bytes");
     played.check("feed.json.gz", &[(2, "too_long")]).await;
 }
 

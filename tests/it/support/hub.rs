@@ -246,12 +246,16 @@ impl Hub {
         until(&format!("{name} {count}"), async || self.metric(name).await >= count).await;
     }
 
-    /// Its peak memory so far, in bytes. The kernel counts in batches, so a later value can be slightly smaller.
+    /// Its peak memory so far, in bytes, without what is mapped from files: the program itself, which is large in a
+    /// debug build. The kernel counts in batches, so a later value can be slightly smaller.
     pub(crate) fn memory_peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()));
         let status = status.expect("the process runs");
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
-        peak.expect("a peak").trim().parse::<u64>().expect("a number") * 1024
+        let bytes = |name: &str| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_suffix("kB"));
+            value.expect("a value").trim().parse::<u64>().expect("a number") * 1024
+        };
+        bytes("VmHWM:") - bytes("RssFile:")
     }
 
     /// Its database as `--db` takes it.
