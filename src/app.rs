@@ -30,7 +30,7 @@ use self::signals::Signals;
 use crate::{
     banner,
     cli::ReplayArgs,
-    config::{BenchConfig, Config, FanoutConfig, LogEngine, TlsConfig},
+    config::{BenchConfig, Config, FanoutConfig, TlsConfig},
     demo::DemoRun,
     telemetry::{self, TelemetryError},
 };
@@ -55,7 +55,7 @@ use history::{
 use hub::{
     Epochs, Hub, HubSettings,
     feeds::SourcePolicy,
-    follower::Followed,
+    follower::FollowerEnd,
     identity::{self, DecisionWriter, Identity, store::IdentityStore},
     load_source::Load,
     pipeline::{self, EndedLog, HubHandle, Request, Running},
@@ -189,14 +189,13 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let (inbox, worker) = Inbox::new(archive.clone(), reader.clone(), &config.archive);
     let identities = IdentityStore::of(accounts.database());
     let remembered = identities.load().await.map_err(AppError::Identity)?;
-    let is_ours = config.log.engine == LogEngine::Files
-        && restart::is_of(&accounts, &restart::folder(&config)).await?;
     let hub_start = restart::HubStart {
         ids: &ids,
         settings: settings(&config),
         signals: config.signals.settings(),
+        database: restart::database_name(&accounts).await?,
         // A new run of the demo is of other matches.
-        restores: is_ours && demo.as_ref().is_none_or(|run| run.is_resumed),
+        restores: demo.as_ref().is_none_or(|run| run.is_resumed),
     };
     let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
     let restart::OpenedLog { mut startup, followed, snapshots, is_restored } =
@@ -401,7 +400,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     if let Some(replays) = replays {
         replays.stop();
     }
-    let close_log = stop_writer(&hub_handle, running, snapshots).await;
+    let close_log = stop_writer(&hub_handle, running, snapshots, patience).await;
     // The history has seen the last record.
     archiving.await.ok();
     written.send_replace(true);
@@ -611,25 +610,41 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
     tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
 }
 
-/// Stops the writer, and with it the log and the history. A last snapshot makes the next start short.
+/// Stops the writer, and with it the log and the history. A last snapshot makes the next start short. A log that
+/// cannot be written holds it up for `patience`.
 async fn stop_writer(
     hub_handle: &HubHandle,
     running: Running<exports::HistoryFeed>,
     snapshots: Option<SnapshotStore>,
+    patience: Duration,
 ) -> Option<impl FnOnce() + Send + 'static> {
-    hub_handle.requests.send(Request::Stop).await.ok();
+    let log_state = running.state.clone();
     let ending = move || {
-        let (EndedLog(log), Followed { follow, applied, state }) = running.join()?;
-        follow.end();
+        let (EndedLog(log), FollowerEnd { consumer, applied, state }) = running.join()?;
+        let exported = consumer.end();
         Some(move || {
-            if let Some(store) = snapshots.filter(|_| applied == log.end().number) {
+            // A start from it exports nothing from before it.
+            let is_whole = applied == log.end().number && exported.is_written();
+            if let (Some(store), Some(state), true) = (snapshots, state, is_whole) {
                 exports::write_snapshot(&store, log.end(), &state);
             }
             if let Err(error) = log.close() {
-                warn!(error = &error as &dyn std::error::Error, "the log was not closed in order");
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the log could not be closed cleanly"
+                );
             }
         })
     };
-    // The supervisor has reported a panic.
-    tokio::task::spawn_blocking(ending).await.ok().flatten()
+    let stopping = async {
+        hub_handle.requests.send(Request::Stop).await.ok();
+        // The supervisor has reported a panic.
+        tokio::task::spawn_blocking(ending).await.ok().flatten()
+    };
+    tokio::pin!(stopping);
+    if let Ok(stopped) = tokio::time::timeout(patience, &mut stopping).await {
+        return stopped;
+    }
+    log_state.abandon();
+    stopping.await
 }

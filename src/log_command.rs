@@ -11,7 +11,7 @@ use fanout::Micros;
 use hub::{
     Hub, HubInput,
     recovery::{self, RecoveryError},
-    turn,
+    turn::{self, InputsError},
 };
 use ingest::{
     event::{Batch, Id, Timed},
@@ -48,6 +48,8 @@ pub enum LogCommandError {
     Verification,
     #[error("the log is damaged: the export ends before the damage")]
     Damaged,
+    #[error("the export has gaps")]
+    Inputs(#[from] InputsError),
     #[error("cannot write {path}")]
     Export { path: String, source: io::Error },
     #[error("cannot write the output")]
@@ -158,24 +160,32 @@ struct Replay {
     /// Records whose outputs differ from those that their inputs produce.
     different: Vec<u64>,
     problem: Option<String>,
+    snapshots: SnapshotStore,
 }
 
 impl Replay {
     fn begin(config: &Config, folder: &Path) -> Result<Self, LogCommandError> {
-        let (hub, position) = oldest_state(config, folder)?;
+        let snapshots = snapshots(config)?;
+        let (hub, position) = oldest_state(&snapshots, folder)?;
         let (checked, different, problem) = (0, Vec::new(), None);
-        Ok(Self { hub, applied: position.number, checked, different, problem })
+        Ok(Self { hub, applied: position.number, checked, different, problem, snapshots })
+    }
+
+    /// Goes on from the snapshot after a record: the hub began with another state there than the records
+    /// before it give.
+    fn begin_again(&mut self, number: u64) {
+        match state(&self.snapshots, number) {
+            Ok((hub, _)) => (self.hub, self.applied) = (hub, number),
+            Err(error) => {
+                self.problem = Some(format!("the hub began again after record {number}: {error}"));
+            }
+        }
     }
 
     fn check(&mut self, record: &Record) {
         if record.number <= self.applied || self.problem.is_some() {
             return;
         }
-        if record.number != self.applied + 1 {
-            self.problem = Some(format!("records after {} are missing", self.applied));
-            return;
-        }
-        self.applied = record.number;
         let inputs = match turn::inputs(record) {
             Ok(inputs) => inputs,
             Err(error) => {
@@ -183,6 +193,15 @@ impl Replay {
                 return;
             }
         };
+        if matches!(inputs.first(), Some(HubInput::BeginEpochs { .. })) {
+            self.begin_again(record.number - 1);
+        } else if record.number != self.applied + 1 {
+            self.problem = Some(format!("records after {} are missing", self.applied));
+        }
+        if self.problem.is_some() {
+            return;
+        }
+        self.applied = record.number;
         let mut changes = Vec::new();
         for input in inputs {
             self.hub.take(&input, &mut changes);
@@ -196,14 +215,23 @@ impl Replay {
 }
 
 /// The hub of the oldest usable snapshot.
-fn oldest_state(config: &Config, folder: &Path) -> Result<(Hub, LogPosition), LogCommandError> {
+fn oldest_state(
+    store: &SnapshotStore,
+    folder: &Path,
+) -> Result<(Hub, LogPosition), LogCommandError> {
     let first = files::status(folder).map_err(LogCommandError::Log)?.oldest;
-    let store =
-        SnapshotStore::open(&restart::log_settings(config)).map_err(LogCommandError::Log)?;
     let (snapshots, _) = store.list().map_err(LogCommandError::Log)?;
     let covered = |number| first.is_none_or(|(first, _)| number + 1 >= first);
     let oldest = snapshots.iter().rev().find(|it| covered(it.position.number));
-    let number = oldest.ok_or(LogCommandError::NoSnapshot)?.position.number;
+    state(store, oldest.ok_or(LogCommandError::NoSnapshot)?.position.number)
+}
+
+fn snapshots(config: &Config) -> Result<SnapshotStore, LogCommandError> {
+    SnapshotStore::open(&restart::log_settings(config)).map_err(LogCommandError::Log)
+}
+
+/// The hub of the snapshot after this record.
+fn state(store: &SnapshotStore, number: u64) -> Result<(Hub, LogPosition), LogCommandError> {
     let (format, position, state) = store.read(number)?;
     Ok((recovery::load(format, &state, &PublicIds::default())?, position))
 }
@@ -214,7 +242,7 @@ fn export(
     args: &LogExportArgs,
     out: &mut impl Write,
 ) -> Result<(), LogCommandError> {
-    let (hub, position) = oldest_state(config, folder)?;
+    let (hub, position) = oldest_state(&snapshots(config)?, folder)?;
     let failed = |source| LogCommandError::Export { path: args.to.display().to_string(), source };
     let mut file = BufWriter::new(File::create_new(&args.to).map_err(failed)?);
     let mut lines = LineWriter::default();
@@ -230,11 +258,16 @@ fn export(
     for batch in hub.facts(position.at) {
         write(position.at, batch);
     }
+    let mut unreadable = None;
     let report = files::verify_each(folder, &mut |record| {
         if record.number <= position.number {
             return;
         }
-        for input in turn::inputs(&record).unwrap_or_default() {
+        let inputs = turn::inputs(&record).unwrap_or_else(|error| {
+            unreadable.get_or_insert(error);
+            Vec::new()
+        });
+        for input in inputs {
             if let HubInput::Batch { batch, received, .. } = input {
                 write(received, batch);
             }
@@ -243,6 +276,9 @@ fn export(
     let report = report.map_err(LogCommandError::Log)?;
     result.and_then(|()| file.flush()).map_err(failed)?;
     writeln!(out, "{written} messages in {}", args.to.display())?;
+    if let Some(error) = unreadable {
+        return Err(error.into());
+    }
     if report.damage.is_some() { Err(LogCommandError::Damaged) } else { Ok(()) }
 }
 

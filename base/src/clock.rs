@@ -54,6 +54,11 @@ pub fn now() -> Micros {
     CLOCK.read(monotonic, wall)
 }
 
+/// Lets [`now`] go on from a time that a process before has shown, if it is ahead of the wall clock.
+pub fn go_on_from(time: Micros) {
+    CLOCK.go_on_from(time, monotonic, wall);
+}
+
 /// Microseconds since the Unix epoch, UTC, by the system's clock, which may be set back.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "this is where the hub asks for the time")]
@@ -119,6 +124,13 @@ impl Clock {
         let time = mono + offset;
         // Across threads, no read returns less than an earlier read.
         self.latest.fetch_max(time, Ordering::AcqRel).max(time)
+    }
+
+    fn go_on_from(&self, time: Micros, monotonic: impl Fn() -> Micros, wall: impl Fn() -> Micros) {
+        let ahead = time - self.read(&monotonic, &wall);
+        if ahead > 0 {
+            self.offset.fetch_add(ahead, Ordering::AcqRel);
+        }
     }
 
     /// `passed`: since it was compared before.
@@ -216,6 +228,21 @@ mod tests {
         bench.run(SECOND);
         bench.wall.set(bench.wall.get() - 6 * SECOND);
         assert!(bench.run(61 * SECOND) - bench.wall.get() <= TOLERANCE_US);
+    }
+
+    #[test]
+    fn clock_goes_on_from_the_time_of_the_process_before() {
+        let bench = Bench::new();
+        let go_on_from =
+            |time| bench.clock.go_on_from(time, || bench.mono.get(), || bench.wall.get());
+        go_on_from(START - SECOND);
+        assert_eq!(bench.read(), START, "it is not behind");
+        go_on_from(START + 6 * SECOND);
+        assert_eq!(bench.read(), START + 6 * SECOND);
+        let passed = bench.run(10 * SECOND) - (START + 6 * SECOND);
+        assert!((9 * SECOND..10 * SECOND).contains(&passed), "it runs slower, {passed}");
+        bench.run(60 * SECOND);
+        assert!(bench.read() - bench.wall.get() <= TOLERANCE_US, "until both agree");
     }
 
     #[test]

@@ -9,7 +9,6 @@ use std::{
         Arc,
         mpsc::{Receiver, SyncSender, TrySendError},
     },
-    thread,
     time::Duration,
 };
 
@@ -23,8 +22,9 @@ use tokio::sync::oneshot;
 use tracing::{error, info};
 
 use crate::{
-    catch_up::ChannelImage, clock::now, hub::HubInput, log_state::LogState, supervisor::fault,
-    turn::Turn, watch::ChannelWatches,
+    catch_up::ChannelImage, clock::now, follower::FollowerLag, hub::HubInput,
+    identity::TakenDecisions, log_state::LogState, supervisor::fault, turn::Turn,
+    watch::ChannelWatches,
 };
 
 /// What the writer hands over, in order.
@@ -34,6 +34,8 @@ pub(crate) enum Commit {
         turn: Turn,
         /// When the earliest of its inputs was received, if there are any of sources.
         oldest: Option<Micros>,
+        /// Decisions of identity that follow from inputs of this turn or of earlier ones.
+        decisions: Option<TakenDecisions>,
     },
     Answer(Answer),
 }
@@ -56,11 +58,12 @@ pub struct Committed {
     pub position: Option<LogPosition>,
 }
 
-/// Turns and answers that may wait for the committer. Beyond it, the writer waits.
-pub(crate) const COMMITS_MAX: usize = 1024;
+/// Turns and answers that may wait for the committer. Beyond it, the writer waits. While the log cannot be written
+/// they stay in memory, so there are few: a turn may have 64 large messages.
+pub(crate) const COMMITS_MAX: usize = 128;
 
 /// Turns that are appended together at most.
-const TURNS_TOGETHER_MAX: usize = 256;
+const TURNS_TOGETHER_MAX: usize = 128;
 
 /// The pause before records are offered again to a log that refused them.
 const RETRY_AFTER: Duration = Duration::from_millis(50);
@@ -78,10 +81,19 @@ pub(crate) struct FollowerQueue {
     pub(crate) queue: SyncSender<Arc<Committed>>,
     /// Whether the log keeps too little for the follower to read, so that it must be waited for.
     pub(crate) waits: bool,
+    pub(crate) lag: FollowerLag,
+}
+
+/// A turn on its way into the log.
+struct WaitingTurn {
+    turn: Turn,
+    oldest: Option<Micros>,
+    decisions: Option<TakenDecisions>,
 }
 
 impl Committer {
-    /// Runs until the writer has gone and all is committed.
+    /// Runs until the writer has gone and all is committed, or the log cannot be written while the process ends.
+    /// What nobody has seen is then dropped.
     pub(crate) fn run(mut self, commits: &Receiver<Commit>) -> Box<dyn Log> {
         while let Ok(first) = commits.recv() {
             fault::point();
@@ -91,16 +103,18 @@ impl Committer {
             while let Some(commit) = next.take() {
                 match commit {
                     // Answers contain the turns before them, and none of those after.
-                    Commit::Turn { turn, oldest } if answers.is_empty() => {
-                        turns.push((turn, oldest));
+                    Commit::Turn { turn, oldest, decisions } if answers.is_empty() => {
+                        turns.push(WaitingTurn { turn, oldest, decisions });
                         if turns.len() < TURNS_TOGETHER_MAX {
                             next = commits.try_recv().ok();
                         }
                     }
-                    Commit::Turn { turn, oldest } => {
-                        self.commit(&mut turns);
+                    Commit::Turn { turn, oldest, decisions } => {
+                        if !self.commit(&mut turns) {
+                            return self.log;
+                        }
                         answers.drain(..).for_each(|answer| self.answer(answer));
-                        turns.push((turn, oldest));
+                        turns.push(WaitingTurn { turn, oldest, decisions });
                         next = commits.try_recv().ok();
                     }
                     Commit::Answer(answer) => {
@@ -109,32 +123,46 @@ impl Committer {
                     }
                 }
             }
-            self.commit(&mut turns);
+            if !self.commit(&mut turns) {
+                return self.log;
+            }
             answers.into_iter().for_each(|answer| self.answer(answer));
         }
         self.log
     }
 
-    fn commit(&mut self, turns: &mut Vec<(Turn, Option<Micros>)>) {
+    /// Appends turns and publishes them; false if the log does not take them and the process ends.
+    fn commit(&mut self, turns: &mut Vec<WaitingTurn>) -> bool {
         if turns.is_empty() {
-            return;
+            return true;
         }
+        self.follower.lag.wait_for_room();
         let end = self.log.end().number;
-        let numbers = end + 1..;
+        let logged = turns.iter().filter(|it| it.turn.is_logged());
         let records: Vec<Record> =
-            turns.iter().zip(numbers).map(|((turn, _), number)| turn.record(number)).collect();
-        self.append(end, &records);
-        let position = self.log.end();
+            logged.zip(end + 1..).map(|(it, number)| it.turn.record(number)).collect();
+        if !self.append(end, &records) {
+            return false;
+        }
+        let end = self.log.end();
+        let mut records = records.into_iter();
         let mut changes: Vec<Change> = Vec::new();
         let mut oldest: Option<Micros> = None;
-        let last = records.len() - 1;
-        for (place, ((turn, received), record)) in turns.drain(..).zip(records).enumerate() {
+        for WaitingTurn { turn, oldest: received, decisions } in turns.drain(..) {
+            let is_logged = turn.is_logged();
             changes.extend(turn.changes);
             oldest = [oldest, received].into_iter().flatten().min();
-            let position = (place == last).then_some(position);
-            self.follower.put(Committed { record, inputs: turn.inputs, position });
+            if let Some(decisions) = decisions {
+                decisions.write();
+            }
+            if is_logged {
+                let record = records.next().expect("each logged turn has a record");
+                let position = (record.number == end.number).then_some(end);
+                self.follower.put(Committed { record, inputs: turn.inputs, position });
+            }
         }
         self.publish(&changes, oldest);
+        true
     }
 
     fn publish(&self, changes: &[Change], oldest: Option<Micros>) {
@@ -152,39 +180,41 @@ impl Committer {
         }
     }
 
-    /// Appends records, however long the log refuses them.
-    fn append(&mut self, end: u64, records: &[Record]) {
-        let mut refused = 0_u64;
+    /// Appends records, however long the log cannot be written. False if the process ends meanwhile.
+    fn append(&mut self, end: u64, records: &[Record]) -> bool {
+        let mut failures = 0_u64;
         loop {
             match self.log.append(end, records) {
                 Ok(()) => break,
                 Err(AppendError::Storage(problem)) => {
-                    if refused == 0 {
+                    if failures == 0 {
                         error!(
                             error = &problem as &dyn std::error::Error,
-                            "the log refuses records; nothing is published until it takes them"
+                            "cannot write to the log; publishing is paused"
                         );
                         gauge!("matchwire_log_refused").set(1.0);
                         self.state.set_refused(true);
                         self.fanout.set_stale(Some(now()));
                     }
-                    refused += 1;
+                    failures += 1;
                     counter!("matchwire_log_retries_total").increment(1);
-                    #[expect(
-                        clippy::disallowed_methods,
-                        reason = "a thread of its own, with nothing else to do"
-                    )]
-                    thread::sleep(RETRY_AFTER);
+                    if self.state.wait_for_abandon(RETRY_AFTER) {
+                        error!(
+                            "the log could not be written until the end; its sources send what is missing again"
+                        );
+                        return false;
+                    }
                 }
                 Err(problem) => panic!("the log does not take the writer's records: {problem}"),
             }
         }
-        if refused > 0 {
-            info!(attempts = refused, "the log takes records again");
+        if failures > 0 {
+            info!(failures, "the log is written again");
             gauge!("matchwire_log_refused").set(0.0);
             self.state.set_refused(false);
             self.fanout.set_stale(None);
         }
+        true
     }
 
     fn answer(&self, answer: Answer) {
@@ -202,6 +232,7 @@ impl Committer {
 
 impl FollowerQueue {
     fn put(&self, committed: Committed) {
+        self.lag.add(&committed.record);
         let committed = Arc::new(committed);
         // The follower is gone if it has failed, and then the process ends.
         if self.waits {

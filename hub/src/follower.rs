@@ -1,21 +1,23 @@
-//! The follower: applies the inputs of the log to a hub of its own, for all that the writer must not wait
-//! for.
+//! The follower: applies the inputs of the log to a hub of its own, for everything that the writer must not
+//! wait for.
 //!
-//! Its hub has no tails and no readers. It makes the exports for the history, the snapshots of the state,
-//! and hands each record to whoever else follows, such as the films. It may be as late as it likes: what
-//! its queue had no room for, it reads from the log.
+//! Its hub has no tails and no readers. It makes the exports for the history and the snapshots of the state,
+//! and passes each record on, such as to the films. Records for which its queue has no room are read from the
+//! log. If it is behind by more than [`LAG_BYTES_MAX`], the committer waits for it, and with it the feeds.
 
 use std::{
     sync::{
-        Arc,
+        Arc, Condvar, Mutex, PoisonError,
         mpsc::{Receiver, RecvTimeoutError},
     },
+    thread,
     time::Duration,
 };
 
 use fanout::{ChannelId, Micros};
 use log::{Log, LogPosition, ReadError, RecordNumber, RecordSource, record::Record};
-use metrics::gauge;
+use metrics::{counter, gauge};
+use tracing::{error, warn};
 
 use crate::{
     catch_up::ChannelImage,
@@ -34,8 +36,80 @@ const EXPORT_EVERY_US: Micros = 100_000;
 /// How often it looks whether it should end.
 const WAIT: Duration = Duration::from_millis(250);
 
-/// What a follower does with what it sees.
-pub trait Follow: Send {
+/// Bytes of records that the follower may be behind. They take a start some seconds, if the process is killed.
+pub const LAG_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// The pause before a log that cannot be read is read again.
+const RETRY_AFTER: Duration = Duration::from_millis(250);
+
+/// Bytes of records that the follower has not applied yet. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FollowerLag {
+    shared: Arc<SharedLag>,
+}
+
+#[derive(Debug, Default)]
+struct SharedLag {
+    /// `None` once the follower has ended.
+    bytes: Mutex<Option<u64>>,
+    has_room: Condvar,
+}
+
+/// Ends the wait for a follower that has ended, also if it panicked.
+struct LagGuard(FollowerLag);
+
+impl FollowerLag {
+    pub(crate) fn new() -> Self {
+        let lag = Self::default();
+        *lag.bytes() = Some(0);
+        lag
+    }
+
+    fn bytes(&self) -> std::sync::MutexGuard<'_, Option<u64>> {
+        self.shared.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add(&self, record: &Record) {
+        if let Some(bytes) = &mut *self.bytes() {
+            *bytes += record.raw_bytes();
+        }
+    }
+
+    fn subtract(&self, record: &Record) {
+        let mut bytes = self.bytes();
+        if let Some(bytes) = &mut *bytes {
+            let before = *bytes;
+            *bytes = before.saturating_sub(record.raw_bytes());
+            if before <= LAG_BYTES_MAX || *bytes > LAG_BYTES_MAX {
+                return;
+            }
+        }
+        drop(bytes);
+        self.shared.has_room.notify_all();
+    }
+
+    /// Waits while the follower is too far behind.
+    pub(crate) fn wait_for_room(&self) {
+        let bytes = self.bytes();
+        if bytes.is_some_and(|bytes| bytes > LAG_BYTES_MAX) {
+            counter!("matchwire_log_follower_waits_total").increment(1);
+            let is_behind =
+                |bytes: &mut Option<u64>| bytes.is_some_and(|bytes| bytes > LAG_BYTES_MAX);
+            let waited = self.shared.has_room.wait_while(bytes, is_behind);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+}
+
+impl Drop for LagGuard {
+    fn drop(&mut self) {
+        *self.0.bytes() = None;
+        self.0.shared.has_room.notify_all();
+    }
+}
+
+/// What a follower passes on.
+pub trait LogConsumer: Send {
     /// Each record, in order. At a start, records may come again that were seen before it.
     fn record(&mut self, record: &Record);
 
@@ -63,7 +137,7 @@ pub trait Follow: Send {
 
 /// Why a follower cannot go on.
 #[derive(Debug, thiserror::Error)]
-pub enum FollowError {
+pub enum FollowerError {
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
@@ -72,16 +146,16 @@ pub enum FollowError {
 
 /// What a follower leaves at its end.
 #[derive(Debug)]
-pub struct Followed<F> {
-    pub follow: F,
+pub struct FollowerEnd<C> {
+    pub consumer: C,
     /// The number of the last record.
     pub applied: RecordNumber,
-    /// The state after it.
-    pub state: SavedState,
+    /// The state after it; `None` if it is not what was published.
+    pub state: Option<SavedState>,
 }
 
 /// Follows the log from a snapshot on.
-pub struct Follower<F> {
+pub struct Follower<C> {
     hub: Hub,
     /// The number of the last record that it has applied.
     applied: RecordNumber,
@@ -90,23 +164,33 @@ pub struct Follower<F> {
     /// By the records' clock.
     exported_at: Micros,
     source: Arc<dyn RecordSource>,
-    follow: F,
+    consumer: C,
+    /// Its hub numbers updates as the writer's did. If not, its state must not be restored from.
+    is_sound: bool,
+    /// Counts what was committed since the start.
+    lag: FollowerLag,
 }
 
-impl<F> std::fmt::Debug for Follower<F> {
+impl<C> std::fmt::Debug for Follower<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Follower").field("applied", &self.applied).finish_non_exhaustive()
     }
 }
 
-impl<F: Follow> Follower<F> {
+impl<C: LogConsumer> Follower<C> {
     /// `hub`: the state after the record `applied`.
-    pub fn new(mut hub: Hub, applied: RecordNumber, log: &dyn Log, follow: F) -> Self {
+    pub fn new(mut hub: Hub, applied: RecordNumber, log: &dyn Log, consumer: C) -> Self {
         // The updates of its channels are in the log. Frames of the older sockets are not only there.
         let window = hub.settings().window;
         hub.set_tail_window(TailWindow { bytes: 0, ..window });
         let source = log.source();
-        Self { hub, applied, exports: false, exported_at: Micros::MIN, source, follow }
+        let (exported_at, lag) = (Micros::MIN, FollowerLag::new());
+        Self { hub, applied, exports: false, exported_at, source, consumer, is_sound: true, lag }
+    }
+
+    /// How far it is behind.
+    pub(crate) fn lag(&self) -> FollowerLag {
+        self.lag.clone()
     }
 
     /// Follows until the committer has gone and all is seen. `end`: the last record at the start.
@@ -118,74 +202,114 @@ impl<F: Follow> Follower<F> {
         mut self,
         end: RecordNumber,
         queue: &Receiver<Arc<Committed>>,
-    ) -> Result<Followed<F>, FollowError> {
+    ) -> Result<FollowerEnd<C>, FollowerError> {
+        let _guard = LagGuard(self.lag.clone());
         // The history has seen these records before, so it gets only what came of them.
         self.exports = false;
-        self.read_up_to(end)?;
+        self.read_up_to(end, end)?;
         self.exports = true;
         self.hub.export_everything();
         self.export(now());
-        self.follow.caught_up();
+        self.consumer.caught_up();
         loop {
             match queue.recv_timeout(WAIT) {
-                Ok(committed) => self.committed(&committed)?,
+                Ok(committed) => self.committed(&committed, end)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             fault::point();
         }
-        self.read_up_to(RecordNumber::MAX)?;
+        self.read_up_to(RecordNumber::MAX, end)?;
         self.export(now());
-        let Self { mut hub, applied, follow, .. } = self;
-        Ok(Followed { follow, applied, state: recovery::save(&mut hub) })
+        let Self { hub, applied, consumer, is_sound, .. } = self;
+        Ok(FollowerEnd { consumer, applied, state: is_sound.then(|| recovery::save(&hub)) })
     }
 
-    fn committed(&mut self, committed: &Committed) -> Result<(), FollowError> {
+    fn committed(
+        &mut self,
+        committed: &Committed,
+        start: RecordNumber,
+    ) -> Result<(), FollowerError> {
         let Committed { record, inputs, position } = committed;
         if record.number <= self.applied {
             return Ok(());
         }
         // The queue had no room for those between.
-        self.read_up_to(record.number - 1)?;
+        self.read_up_to(record.number - 1, start)?;
         if record.number > self.applied {
-            self.apply(record, inputs);
+            self.apply(record, inputs, start);
         }
         if let Some(position) = position
-            && self.follow.wants_snapshot(record.at)
+            && self.is_sound
+            && self.consumer.wants_snapshot(record.at)
         {
-            let state = recovery::save(&mut self.hub);
-            self.follow.snapshot(*position, state);
+            let state = recovery::save_followed(&mut self.hub);
+            self.consumer.snapshot(*position, state);
         }
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         gauge!("matchwire_log_follower_lag_seconds").set((now() - record.at).max(0) as f64 / 1e6);
         Ok(())
     }
 
-    fn read_up_to(&mut self, end: RecordNumber) -> Result<(), FollowError> {
+    /// `start`: the last record of the time before this process.
+    fn read_up_to(&mut self, end: RecordNumber, start: RecordNumber) -> Result<(), FollowerError> {
         if self.applied >= end {
             return Ok(());
         }
         let mut reader = self.source.read_after(self.applied);
+        let mut is_reported = false;
         while self.applied < end {
-            let Some(record) = reader.next()? else { break };
-            let inputs = turn::inputs(&record)?;
-            self.apply(&record, &inputs);
+            match reader.next() {
+                Ok(Some(record)) => {
+                    let inputs = turn::inputs(&record)?;
+                    self.apply(&record, &inputs, start);
+                }
+                Ok(None) => break,
+                // Such as a process without free file descriptors. The record is still there.
+                Err(ReadError::Storage(error)) => {
+                    if !is_reported {
+                        is_reported = true;
+                        warn!(
+                            error = &error as &dyn std::error::Error,
+                            "cannot read the log; retrying"
+                        );
+                    }
+                    #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
+                    thread::sleep(RETRY_AFTER);
+                    reader = self.source.read_after(self.applied);
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(())
     }
 
-    fn apply(&mut self, record: &Record, inputs: &[HubInput]) {
+    fn apply(&mut self, record: &Record, inputs: &[HubInput], start: RecordNumber) {
         let mut changes = Vec::new();
         for input in inputs {
             self.hub.take(input, &mut changes);
-            changes.clear();
+        }
+        if self.is_sound
+            && record.number > start
+            && !turn::is_numbered_as(&changes, &record.outputs)
+        {
+            self.is_sound = false;
+            counter!("matchwire_log_differences_total").increment(1);
+            error!(
+                record = record.number,
+                "the history numbers updates differently than the log; no more snapshots are written, and the next \
+                 start begins new epochs"
+            );
         }
         self.applied = record.number;
-        self.follow.record(record);
-        for name in self.follow.take_lacking() {
+        self.consumer.record(record);
+        for name in self.consumer.take_lacking() {
             for (channel, image) in self.hub.images_of_match(name.as_str()) {
-                self.follow.image(record, &channel, &image);
+                self.consumer.image(record, &channel, &image);
             }
+        }
+        if record.number > start {
+            self.lag.subtract(record);
         }
         if self.exports && record.at.saturating_sub(self.exported_at) >= EXPORT_EVERY_US {
             self.export(record.at);
@@ -195,7 +319,7 @@ impl<F: Follow> Follower<F> {
     fn export(&mut self, at: Micros) {
         self.exported_at = at;
         if let Some(export) = self.hub.export(at) {
-            self.follow.export(export);
+            self.consumer.export(export);
         }
     }
 }

@@ -1,24 +1,47 @@
-//! What others may know of the log's state.
+//! The state of the log, as other parts see it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 /// Whether the log takes records. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct LogState {
-    refused: Arc<AtomicBool>,
+    shared: Arc<SharedState>,
+}
+
+#[derive(Debug, Default)]
+struct SharedState {
+    is_refused: AtomicBool,
+    is_abandoned: Mutex<bool>,
+    abandoned: Condvar,
 }
 
 impl LogState {
-    /// Whether the log refuses records at the moment, so that nothing new is published.
+    /// Whether the log cannot be written at the moment, so that nothing new is published.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        self.refused.load(Ordering::Relaxed)
+        self.shared.is_refused.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_refused(&self, refused: bool) {
-        self.refused.store(refused, Ordering::Relaxed);
+    pub(crate) fn set_refused(&self, is_refused: bool) {
+        self.shared.is_refused.store(is_refused, Ordering::Relaxed);
+    }
+
+    /// From now on, records that cannot be written are dropped: the process ends.
+    pub fn abandon(&self) {
+        *self.shared.is_abandoned.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.shared.abandoned.notify_all();
+    }
+
+    /// Waits for [`Self::abandon`], at most for this time. Whether it was called.
+    pub(crate) fn wait_for_abandon(&self, timeout: Duration) -> bool {
+        let is_abandoned = self.shared.is_abandoned.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.shared.abandoned.wait_timeout_while(is_abandoned, timeout, |it| !*it);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }

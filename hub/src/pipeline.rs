@@ -37,7 +37,7 @@ use crate::{
     catch_up::{ChannelImage, WorkBudget},
     clock::{self, now},
     commit::{Answer, COMMITS_MAX, Commit, Committer, FollowerQueue},
-    follower::{Follow, FollowError, Followed, Follower},
+    follower::{Follower, FollowerEnd, FollowerError, LogConsumer},
     hub::{
         ApplyError, Hub, HubInput,
         feeds::{FeedState, Health, Source, SourceNumber, SourcePolicy},
@@ -116,6 +116,10 @@ pub enum Request {
 /// Maximum inputs taken before publishing and answering requests: enough to share the cost of a
 /// turn, few enough to keep a turn below a millisecond.
 const INPUTS_PER_TURN: usize = 64;
+
+/// Maximum facts of a turn with several batches. Without it, a turn of large messages would be a record of hundreds
+/// of megabytes.
+const FACTS_PER_TURN: usize = 20_000;
 
 /// Maximum requests answered per turn: a storm of joins must not delay publication.
 const QUESTIONS_PER_TURN: usize = 64;
@@ -369,10 +373,10 @@ pub struct WriterParts {
 
 /// The running threads of the pipeline.
 #[derive(Debug)]
-pub struct Running<F> {
+pub struct Running<C> {
     writer: thread::JoinHandle<()>,
     committer: thread::JoinHandle<EndedLog>,
-    follower: thread::JoinHandle<Followed<F>>,
+    follower: thread::JoinHandle<FollowerEnd<C>>,
     pub state: LogState,
 }
 
@@ -391,12 +395,12 @@ impl std::fmt::Debug for EndedLog {
 /// # Errors
 ///
 /// If the log refuses the last turn of the start, or the system a thread.
-pub fn start<F: Follow + 'static>(
+pub fn start<C: LogConsumer + 'static>(
     mut startup: Startup,
     parts: WriterParts,
     followed: (Hub, LogPosition),
-    follow: F,
-) -> io::Result<Running<F>> {
+    consumer: C,
+) -> io::Result<Running<C>> {
     let at = startup.builder.time(now());
     startup.end_turn(at).map_err(io::Error::other)?;
     let Startup { builder, log } = startup;
@@ -407,7 +411,8 @@ pub fn start<F: Follow + 'static>(
     let state = LogState::default();
     let end = log.end().number;
     let (hub, position) = followed;
-    let follower = Follower::new(hub, position.number, &*log, follow);
+    let follower = Follower::new(hub, position.number, &*log, consumer);
+    let lag = follower.lag();
     let follower = supervisor::thread("history", Lifetime::UntilStop, move || {
         follower.run(end, &queue).unwrap_or_else(|problem| unreadable(&problem))
     })?;
@@ -415,7 +420,7 @@ pub fn start<F: Follow + 'static>(
         log,
         fanout,
         watches: receivers.watches.clone(),
-        follower: FollowerQueue { queue: follower_queue, waits: follower_is_awaited },
+        follower: FollowerQueue { queue: follower_queue, waits: follower_is_awaited, lag },
         state: state.clone(),
     };
     let committer =
@@ -444,14 +449,14 @@ pub fn start<F: Follow + 'static>(
 }
 
 /// A follower that cannot go on is a failed part: what it serves would stand still.
-fn unreadable<F>(problem: &FollowError) -> Followed<F> {
+fn unreadable<C>(problem: &FollowerError) -> FollowerEnd<C> {
     panic!("the history cannot follow the log: {problem}")
 }
 
-impl<F> Running<F> {
+impl<C> Running<C> {
     /// Waits for the end of all threads, after [`Request::Stop`]. `None` if one of them failed.
     #[must_use]
-    pub fn join(self) -> Option<(EndedLog, Followed<F>)> {
+    pub fn join(self) -> Option<(EndedLog, FollowerEnd<C>)> {
         // The supervisor has reported panics.
         self.writer.join().ok()?;
         let log = self.committer.join().ok();
@@ -520,7 +525,6 @@ impl Writer {
             }
             self.flush_tiers();
             self.end_turn();
-            self.decisions.take_from(self.builder.hub.identity());
             let ready = || requests.try_recv().ok();
             let mut spent = 0;
             for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_PER_TURN)
@@ -607,6 +611,9 @@ impl Writer {
 
     fn apply(&mut self, source: SourceNumber, batch: Batch, received: Micros) -> Vec<ApplyError> {
         let now = self.time();
+        if self.builder.facts() + batch.events.len() > FACTS_PER_TURN {
+            self.end_turn();
+        }
         self.oldest.get_or_insert(received);
         counter!("matchwire_batches_total").increment(1);
         self.builder.take(HubInput::Batch { source, batch, received, now })
@@ -668,7 +675,8 @@ impl Writer {
         let oldest = self.oldest.take();
         if let Some(turn) = self.builder.end(now()) {
             let has_changes = !turn.changes.is_empty();
-            self.commit(Commit::Turn { turn, oldest });
+            let decisions = self.decisions.take_from(self.builder.hub.identity());
+            self.commit(Commit::Turn { turn, oldest, decisions });
             if has_changes {
                 self.serve_pending_images();
             }

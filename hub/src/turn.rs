@@ -30,6 +30,8 @@ pub struct Turn {
 pub struct TurnBuilder {
     pub hub: Hub,
     inputs: Vec<HubInput>,
+    /// The facts of these inputs.
+    facts: usize,
     pub changes: Vec<Change>,
     /// The end of the last turn.
     at: Micros,
@@ -44,12 +46,15 @@ impl TurnBuilder {
     /// `at`: the end of the log, before which no turn ends.
     #[must_use]
     pub fn new(hub: Hub, at: Micros) -> Self {
-        Self { hub, inputs: Vec::new(), changes: Vec::new(), at }
+        Self { hub, inputs: Vec::new(), facts: 0, changes: Vec::new(), at }
     }
 
     /// Applies an input.
     pub fn take(&mut self, input: HubInput) -> Vec<ApplyError> {
         let errors = self.hub.take(&input, &mut self.changes);
+        if let HubInput::Batch { batch, .. } = &input {
+            self.facts += batch.events.len();
+        }
         self.inputs.push(input);
         errors
     }
@@ -58,6 +63,12 @@ impl TurnBuilder {
     #[must_use]
     pub fn inputs(&self) -> usize {
         self.inputs.len()
+    }
+
+    /// The number of facts of the current turn.
+    #[must_use]
+    pub fn facts(&self) -> usize {
+        self.facts
     }
 
     /// A time for the next input: not before the last turn.
@@ -72,12 +83,19 @@ impl TurnBuilder {
             return None;
         }
         self.at = self.time(now);
+        self.facts = 0;
         let (inputs, changes) = (mem::take(&mut self.inputs), mem::take(&mut self.changes));
         Some(Turn { at: self.at, inputs, changes })
     }
 }
 
 impl Turn {
+    /// Whether it belongs in the log. A turn without inputs has only merged updates of what is logged.
+    #[must_use]
+    pub fn is_logged(&self) -> bool {
+        !self.inputs.is_empty()
+    }
+
     /// The turn as a record of this number.
     #[must_use]
     pub fn record(&self, number: RecordNumber) -> Record {
@@ -92,6 +110,25 @@ impl Turn {
 #[must_use]
 pub fn outputs(changes: &[Change]) -> Vec<Output> {
     changes.iter().filter_map(output).collect()
+}
+
+/// Whether changes have other numbers than the outputs of their record. Frames are not compared, since rendering
+/// them costs as much as publishing them.
+#[must_use]
+pub fn is_numbered_as(changes: &[Change], outputs: &[Output]) -> bool {
+    let logged = changes
+        .iter()
+        .filter(|change| !matches!(change, Change::Published(rate, _) if *rate != Rate::Each));
+    let numbers = logged.map(|change| match change {
+        Change::Opened(it) => (&it.channel.name, it.channel.epoch, Some(it.seq), true),
+        Change::Published(_, it) => (&it.channel.name, it.channel.epoch, Some(it.seq), false),
+        Change::Closed(channel) => (&channel.name, channel.epoch, None, false),
+    });
+    numbers.eq(outputs.iter().map(|output| match output {
+        Output::Opened { channel, epoch, seq, .. } => (channel, *epoch, Some(*seq), true),
+        Output::Published { channel, epoch, seq, .. } => (channel, *epoch, Some(*seq), false),
+        Output::Closed { channel, epoch } => (channel, *epoch, None, false),
+    }))
 }
 
 fn output(change: &Change) -> Option<Output> {

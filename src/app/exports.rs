@@ -11,7 +11,7 @@ use history::{
 use hub::{
     Export,
     catch_up::ChannelImage,
-    follower::Follow,
+    follower::LogConsumer,
     recovery::{SNAPSHOT_FORMAT, SavedState},
 };
 use log::{
@@ -24,8 +24,9 @@ use record::LiveRecords;
 use tokio::sync::oneshot;
 use tracing::warn;
 
-/// How long a snapshot waits for the database, by the clock of the records.
-const WRITTEN_WITHIN_US: Micros = 60_000_000;
+/// How long a snapshot waits for the database, by the clock of the records. Until it is written, a start plays the
+/// records since the one before.
+const WRITTEN_WITHIN_US: Micros = 600_000_000;
 
 /// The follower's consumers.
 pub(super) struct HistoryFeed {
@@ -53,8 +54,7 @@ pub(super) struct SnapshotWriter {
 struct WaitingSnapshot {
     position: LogPosition,
     state: SavedState,
-    /// With the number of additions that must be written.
-    exported: [(WriteProgress, u64); 2],
+    exported: Exported,
 }
 
 impl HistoryFeed {
@@ -84,8 +84,9 @@ impl HistoryFeed {
     }
 
     /// Writes what is left of the films, and ends the thread of the snapshots after the one that it is
-    /// writing.
-    pub(super) fn end(mut self) {
+    /// writing. Returns what the database must have before the state may be a snapshot.
+    pub(super) fn end(mut self) -> Exported {
+        let exported = self.exported();
         if let Some(films) = &mut self.films {
             let synced = films.sync();
             self.note_films(synced);
@@ -95,6 +96,25 @@ impl HistoryFeed {
             // The supervisor has reported a panic.
             thread.join().ok();
         }
+        exported
+    }
+
+    fn exported(&self) -> Exported {
+        let exported = [self.inbox.progress(), self.signals.progress().clone()];
+        Exported(exported.map(|progress| {
+            let queued = progress.queued();
+            (progress, queued)
+        }))
+    }
+}
+
+/// What was exported so far: the numbers of additions that the database must have.
+pub(super) struct Exported([(WriteProgress, u64); 2]);
+
+impl Exported {
+    /// Whether the database has all of it.
+    pub(super) fn is_written(&self) -> bool {
+        self.0.iter().all(|(progress, queued)| progress.is_written(*queued))
     }
 }
 
@@ -114,10 +134,10 @@ impl HistoryFeed {
     /// Writes the waiting snapshot if the database has what was exported before it.
     fn write_waiting(&mut self, now: Micros) {
         let is_due = |waiting: &mut WaitingSnapshot| {
-            let is_written = waiting.exported.iter().all(|(it, queued)| it.is_written(*queued));
+            let is_written = waiting.exported.is_written();
             let is_late = now - waiting.position.at > WRITTEN_WITHIN_US;
             if is_late && !is_written {
-                warn!("the archive is late; after a crash it may miss changes of this time");
+                warn!("the archive is behind; a crash now may lose recent changes of it");
             }
             is_written || is_late
         };
@@ -130,7 +150,7 @@ impl HistoryFeed {
     }
 }
 
-impl Follow for HistoryFeed {
+impl LogConsumer for HistoryFeed {
     fn record(&mut self, record: &Record) {
         if let Some(films) = &mut self.films {
             let recorded = films.record(record);
@@ -159,10 +179,9 @@ impl Follow for HistoryFeed {
     }
 
     fn snapshot(&mut self, position: LogPosition, state: SavedState) {
+        let exported = self.exported();
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.last = position.at;
-            let exported = [self.inbox.progress(), self.signals.progress().clone()];
-            let exported = exported.map(|progress| (progress.clone(), progress.queued()));
             self.waiting = Some(WaitingSnapshot { position, state, exported });
         }
     }

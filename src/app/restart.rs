@@ -1,9 +1,8 @@
 //! Opens the log and restores the hub from it.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
@@ -17,7 +16,7 @@ use hub::{
 use log::{
     Log, LogPosition, RecordNumber,
     config::LogEngine,
-    files::{Continuity, FileLog, LogSettings, SnapshotStore},
+    files::{Continuity, FileLog, LogSettings, OpenReport, SnapshotStore},
     film::{FilmError, FilmSettings, FilmWriter},
     memory::MemoryLog,
 };
@@ -27,7 +26,7 @@ use tracing::{info, warn};
 use super::{AppError, micros};
 use crate::config::Config;
 use accounts::Accounts;
-use base::clock::{monotonic, now};
+use base::clock::{self, monotonic, now};
 
 /// Bytes of records that a log in memory keeps, for the follower.
 const MEMORY_BYTES: usize = 64 * 1024 * 1024;
@@ -42,30 +41,25 @@ pub(super) struct OpenedLog {
     pub is_restored: bool,
 }
 
-/// The file with the name of the database that the log belongs to.
+/// The file with the name of the database that the log belongs to. With another database, public ids would name
+/// other things.
 const DATABASE_FILE: &str = "database";
 
 /// The key of a database's own name in its store.
 const META: &str = "log_database";
 
-/// Whether the log is of this database. Both get a name at their first start. With another database, public
-/// ids would name other things.
-pub(super) async fn is_of(accounts: &Accounts, folder: &Path) -> Result<bool, AppError> {
-    let name = match accounts.meta(META).await? {
-        Some(name) => name,
-        None => {
-            let name = format!("{:016x}", getrandom::u64()?);
-            accounts.set_meta(META, &name).await?;
-            name
-        }
-    };
-    fs::create_dir_all(folder)?;
-    let file = folder.join(DATABASE_FILE);
-    let is_same = fs::read_to_string(&file).is_ok_and(|of_log| of_log.trim() == name);
-    if !is_same {
-        fs::write(&file, format!("{name}\n"))?;
+/// By how much the log may be ahead of the clock. The hub's clock then goes on from the log's last record, and runs
+/// slower until both agree, as if the clock had been set back while it ran. Otherwise the log is set aside.
+const AHEAD_MAX_US: Micros = 600_000_000;
+
+/// The name of a database, by which a log knows whether it belongs to it. It gets one at its first start.
+pub(super) async fn database_name(accounts: &Accounts) -> Result<String, AppError> {
+    if let Some(name) = accounts.meta(META).await? {
+        return Ok(name);
     }
-    Ok(is_same)
+    let name = format!("{:016x}", getrandom::u64()?);
+    accounts.set_meta(META, &name).await?;
+    Ok(name)
 }
 
 /// How a hub begins.
@@ -73,6 +67,8 @@ pub(super) struct HubStart<'a> {
     pub ids: &'a PublicIds,
     pub settings: HubSettings,
     pub signals: SignalSettings,
+    /// The name of the database.
+    pub database: String,
     /// Whether the state of the process before is of use.
     pub restores: bool,
 }
@@ -103,7 +99,7 @@ pub(super) fn films(config: &Config, startup: &Startup, until: RecordNumber) -> 
             Ok(_) => break,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                warn!(error, "films have a gap, since the log no longer has all records");
+                warn!(error, "films have a gap: records that they need are no longer in the log");
                 break;
             }
         }
@@ -151,80 +147,151 @@ pub(super) fn open(
     fresh: impl FnOnce() -> Hub,
 ) -> Result<OpenedLog, AppError> {
     if config.log.engine == LogEngine::Memory {
-        let hub = fresh();
         let log = Box::new(MemoryLog::new(MEMORY_BYTES)?);
-        return begin(start, hub, log, None);
+        return begin(start, fresh(), log, None);
     }
     let began = monotonic();
-    let (log, report) = FileLog::open(log_settings(config), &boot_id()?, now())?;
+    let settings = log_settings(config);
+    let (log, report) = open_files(&settings)?;
     for finding in &report.findings {
         warn!("{finding}");
     }
-    let snapshots = SnapshotStore::open(&log_settings(config)).map_err(AppError::Snapshot)?;
-    let is_proven = report.continuity == Continuity::Proven;
-    let restored = if start.restores {
-        restore(start, (&log, report.last, is_proven), &snapshots)
-    } else {
-        None
-    };
-    let Some((restored, followed)) = restored else {
+    let snapshots = SnapshotStore::open(&settings).map_err(AppError::Snapshot)?;
+    let is_same = is_of(&settings.folder, &start.database);
+    if !is_same && report.last > 0 {
+        warn!("the log belongs to another database");
+        // Its films and states name matches by the ids of that database.
+        set_aside(&settings.folder, "of-another-database", |name| {
+            name == "films" || name.starts_with("snapshot-")
+        })?;
+    }
+    let opened = (&log, report.last, report.continuity == Continuity::Proven);
+    let restored = (is_same && start.restores).then(|| restore(start, opened, &snapshots));
+    let Some(restored) = restored.flatten() else {
         if report.last > 0 {
-            warn!("nothing is restored from the log, and all channels begin new epochs");
+            warn!("no state is restored from the log; the hub starts empty, in new epochs");
         }
-        return begin(start, fresh(), Box::new(log), Some(snapshots));
+        let opened = begin(start, fresh(), Box::new(log), Some(snapshots))?;
+        if !is_same {
+            // The first snapshot is of this database, so a kill at any moment finds a state of the right one.
+            let file = settings.folder.join(DATABASE_FILE);
+            let unfinished = file.with_extension("unfinished");
+            fs::write(&unfinished, format!("{}\n", start.database))?;
+            fs::rename(unfinished, file)?;
+        }
+        return Ok(opened);
     };
-    let Restored { hub, applied, differences, .. } = restored;
+    let RestoredState { hub: Restored { hub, applied, differences, .. }, renders_alike, followed } =
+        restored;
     let ms = (monotonic() - began) / 1000;
     info!(record = applied, matches = hub.matches(), ms, "restored from the log");
     let unproven = match report.continuity {
         Continuity::Unproven(reason) => Some(reason),
+        Continuity::Proven if !renders_alike => {
+            Some("this version renders documents differently".to_owned())
+        }
         Continuity::Proven => (differences > 0).then(|| {
-            format!("of the last records, this program would publish {differences} differently")
+            format!("this version publishes other updates for the last {differences} records")
         }),
     };
-    if let Some(reason) = unproven {
-        warn!("all channels begin new epochs: {reason}");
-        let mut hub = hub;
-        hub.begin_epochs(Epochs { matches: super::random_epoch()?, feeds: super::random_epoch()? });
-        hub.set_settings(start.settings, start.signals);
-        let opened = begin(start, hub, Box::new(log), Some(snapshots))?;
-        return Ok(OpenedLog { is_restored: true, ..opened });
+    let mut opened = match &unproven {
+        None => {
+            let startup = Startup::new(hub, Box::new(log));
+            OpenedLog { startup, followed, snapshots: Some(snapshots), is_restored: true }
+        }
+        Some(reason) => {
+            warn!("all channels begin new epochs: {reason}");
+            let opened = begin(start, hub, Box::new(log), Some(snapshots))?;
+            OpenedLog { is_restored: true, ..opened }
+        }
+    };
+    let hub = opened.startup.hub();
+    let (settings, signals) = (start.settings, start.signals);
+    if (hub.settings(), hub.signal_settings()) != (settings, signals) {
+        opened.startup.take(HubInput::Settings { settings, signals }, now())?;
     }
-    let mut startup = Startup::new(hub, Box::new(log));
-    let hub = startup.hub();
-    let settings = (start.settings, start.signals);
-    if (hub.settings(), hub.signal_settings()) != settings {
-        startup.take(HubInput::Settings { settings: settings.0, signals: settings.1 }, now())?;
-    }
-    Ok(OpenedLog { startup, followed, snapshots: Some(snapshots), is_restored: true })
+    Ok(opened)
 }
 
-/// Begins with a new hub. Its state is the first snapshot, so that all that comes can be applied to it again.
+/// Opens the files. The clock then goes on from the log's last record.
+fn open_files(settings: &LogSettings) -> Result<(FileLog, OpenReport), AppError> {
+    let (log, report) = FileLog::open(settings.clone(), &boot_id()?, now())?;
+    let ahead = report.end.at - now();
+    if ahead <= AHEAD_MAX_US {
+        clock::go_on_from(report.end.at);
+        return Ok((log, report));
+    }
+    warn!(
+        seconds = ahead / 1_000_000,
+        "the log is ahead of the clock; it is set aside, and the hub starts empty"
+    );
+    log.close()?;
+    set_aside(&settings.folder, "ahead-of-the-clock", |name| {
+        let is_whole = ["head", "films"].contains(&name);
+        is_whole || ["segment-", "snapshot-"].iter().any(|prefix| name.starts_with(prefix))
+    })?;
+    Ok(FileLog::open(settings.clone(), &boot_id()?, now())?)
+}
+
+/// Moves files and folders of the log to a folder of their own among the damaged ones.
+fn set_aside(folder: &Path, why: &str, is_moved: impl Fn(&str) -> bool) -> io::Result<()> {
+    let to = folder.join("damaged").join(format!("{}-{why}", now()));
+    fs::create_dir_all(&to)?;
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        if name.to_str().is_some_and(&is_moved) {
+            fs::rename(folder.join(&name), to.join(&name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the log in this folder belongs to the database of this name.
+fn is_of(folder: &Path, database: &str) -> bool {
+    fs::read_to_string(folder.join(DATABASE_FILE)).is_ok_and(|name| name.trim() == database)
+}
+
+/// Begins with a hub that is not the one at the end of the log. Its state becomes a snapshot, so that all later
+/// inputs can be applied to it again. All channels begin new epochs.
 fn begin(
     start: &HubStart<'_>,
-    mut hub: Hub,
+    hub: Hub,
     log: Box<dyn Log>,
     snapshots: Option<SnapshotStore>,
 ) -> Result<OpenedLog, AppError> {
     let position = log.end();
-    let state = recovery::save(&mut hub);
+    let state = recovery::save(&hub);
     if let Some(snapshots) = &snapshots {
         let written = snapshots.write(position, recovery::SNAPSHOT_FORMAT, &state);
         written.map_err(AppError::Snapshot)?;
     }
     let mut followed = recovery::load(recovery::SNAPSHOT_FORMAT, &state, start.ids)?;
     followed.set_tail_window(start.settings.window);
-    let startup = Startup::new(hub, log);
+    let mut startup = Startup::new(hub, log);
+    // It also marks where the state does not follow from the records before.
+    let epochs = Epochs { matches: super::random_epoch()?, feeds: super::random_epoch()? };
+    startup.take(HubInput::BeginEpochs { epochs }, now())?;
+    startup.end_turn(now())?;
     Ok(OpenedLog { startup, followed: (followed, position), snapshots, is_restored: false })
 }
 
-/// The hub at the end of the log, and the one of the newest snapshot for the follower. `None` if no snapshot
-/// can be used. If the log is not proven to be whole, its snapshots may be of later records than it has.
+/// What a snapshot and the records after it give.
+struct RestoredState {
+    /// The hub at the end of the log.
+    hub: Restored,
+    /// Whether the process that saved the snapshot rendered documents as this one does.
+    renders_alike: bool,
+    /// The hub of the snapshot, for the follower.
+    followed: (Hub, LogPosition),
+}
+
+/// The state from the newest snapshot that can be used. If the log is not proven to be whole, its snapshots may be of
+/// later records than it has.
 fn restore(
     start: &HubStart<'_>,
     (log, last, is_proven): (&FileLog, RecordNumber, bool),
     snapshots: &SnapshotStore,
-) -> Option<(Restored, (Hub, LogPosition))> {
+) -> Option<RestoredState> {
     let (listed, damaged) = match snapshots.list() {
         Ok(listed) => listed,
         Err(error) => {
@@ -239,12 +306,12 @@ fn restore(
         let (format, position, state) = match snapshots.read(snapshot.position.number) {
             Ok(read) => read,
             Err(error) => {
-                warn!(error = &error as &dyn std::error::Error, "a snapshot is left out");
+                warn!(error = &error as &dyn std::error::Error, "skipping an unreadable snapshot");
                 continue;
             }
         };
         if position.number > last && is_proven {
-            warn!(record = position.number, "a snapshot is of records that the log never had");
+            warn!(record = position.number, "skipping a snapshot that is newer than the log");
             continue;
         }
         match restore_from(start, log, position, format, &state.into()) {
@@ -264,24 +331,28 @@ fn restore_from(
     position: LogPosition,
     format: u16,
     state: &SavedState,
-) -> Result<(Restored, (Hub, LogPosition)), recovery::RecoveryError> {
+) -> Result<RestoredState, recovery::RecoveryError> {
     let window = start.settings.window;
-    let since: Micros = position.at.saturating_sub(window.age_us);
-    let state = Arc::clone(state);
     std::thread::scope(|scope| {
         // The two cores of a small machine share the work.
-        let followed = scope.spawn(|| recovery::load(format, &state, start.ids));
-        let mut hub = recovery::load(format, &state, start.ids)?;
+        let followed = scope.spawn(|| recovery::load(format, state, start.ids));
+        let mut hub = recovery::load(format, state, start.ids)?;
         hub.set_tail_window(window);
-        let mut reader = log.source().read_since(since);
-        recovery::fill_tails(&mut hub, position, window, &mut *reader)?;
+        if let Some(problem) = recovery::fill_tails(&mut hub, position, window, &*log.source()) {
+            let error = &problem as &dyn std::error::Error;
+            warn!(
+                error,
+                "some clients get images, since updates from before the snapshot are lost"
+            );
+        }
         let mut reader = log.read_after(position.number);
         let restored = recovery::play(hub, position, &mut *reader, |number, ours, logged| {
-            warn!(record = number, ?ours, ?logged, "a record differs");
+            warn!(record = number, ?ours, ?logged, "the first record with another output");
         })?;
         let followed = followed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let mut followed = followed?;
         followed.set_tail_window(window);
-        Ok((restored, (followed, position)))
+        let renders_alike = recovery::has_same_documents(state);
+        Ok(RestoredState { hub: restored, renders_alike, followed: (followed, position) })
     })
 }

@@ -22,15 +22,15 @@ use crate::{
     },
 };
 
-/// A small disk for the test. It is unmounted on drop.
-struct Disk {
+/// A small disk for a test. It is unmounted on drop.
+pub(crate) struct Disk {
     folder: Arc<TempDir>,
 }
 
 impl Disk {
     /// `None`, with a message, if this process may not mount one.
     #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-    fn mount_or_skipped() -> Option<Self> {
+    pub(crate) fn mount_or_skipped() -> Option<Self> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(folder.path());
@@ -42,12 +42,12 @@ impl Disk {
         Some(Self { folder: Arc::new(folder) })
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// Fills it to the last byte.
-    fn fill(&self) {
+    pub(crate) fn fill(&self) {
         let mut piece = vec![0; 64 * 1024];
         let path = self.filling();
         let mut file = fs::File::create(path).expect("a file");
@@ -59,7 +59,7 @@ impl Disk {
     }
 
     /// Frees the space again.
-    fn free(&self) {
+    pub(crate) fn free(&self) {
         fs::remove_file(self.filling()).expect("it is there");
     }
 

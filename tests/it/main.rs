@@ -43,6 +43,7 @@ mod rates;
 mod replay;
 mod replays;
 mod rest;
+mod restart;
 mod resume;
 mod schema;
 mod secrecy;

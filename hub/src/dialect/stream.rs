@@ -151,17 +151,19 @@ impl FramedUpdate {
     }
 }
 
-/// The snapshot of a new channel.
+/// The image with which a channel opens, or begins another epoch.
 #[derive(Debug)]
-pub struct BaseImageFrame {
+pub struct FirstImageFrame {
     pub channel: Channel,
+    pub seq: Seq,
+    pub stamp: Option<Stamp>,
     pub data: Object,
 }
 
-impl Encode for BaseImageFrame {
+impl Encode for FirstImageFrame {
     fn encode(&self, out: &mut Vec<u8>) {
         let Channel { name, epoch, .. } = &self.channel;
-        image(out, name, *epoch, 0, None, &self.data);
+        image(out, name, *epoch, self.seq, self.stamp, &self.data);
     }
 }
 

@@ -14,7 +14,7 @@ use ingest::{
 };
 
 use super::{
-    ApplyError, Hub, HubSettings,
+    ApplyError, Epochs, Hub, HubSettings,
     feeds::{Health, SourceNumber, SourcePolicy},
 };
 use crate::{identity::NumberedOrder, signals::SignalSettings};
@@ -55,6 +55,8 @@ pub enum HubInput {
     CloseLegacy { id: Id },
     /// The settings from now on.
     Settings { settings: HubSettings, signals: SignalSettings },
+    /// All channels go on in other epochs: continuity with what was published before is not proven.
+    BeginEpochs { epochs: Epochs },
 }
 
 /// The name of a channel.
@@ -89,6 +91,7 @@ impl Hub {
             }
             HubInput::CloseLegacy { id } => self.close_legacy(*id),
             HubInput::Settings { settings, signals } => self.set_settings(*settings, *signals),
+            HubInput::BeginEpochs { epochs } => self.begin_epochs(*epochs, changes),
         }
         Vec::new()
     }

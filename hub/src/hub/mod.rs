@@ -22,7 +22,7 @@ pub mod sequence;
 mod signals;
 pub mod state;
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use fanout::{Change, Epoch, Micros};
@@ -74,12 +74,24 @@ pub struct HubSettings {
     pub hold_us: Micros,
 }
 
-/// The epochs of a run. Channels whose changes follow from the sources alone may reuse the epoch of
-/// an earlier run if the sources replay identically; other channels never do.
-#[derive(Debug, Clone, Copy)]
+/// The epochs in which channels begin: those of matches and boards, and `feeds` and `signals`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Epochs {
     pub matches: Epoch,
     pub feeds: Epoch,
+}
+
+impl BorshSerialize for Epochs {
+    fn serialize<W: io::Write>(&self, writer: &mut W) -> io::Result<()> {
+        (self.matches.0, self.feeds.0).serialize(writer)
+    }
+}
+
+impl BorshDeserialize for Epochs {
+    fn deserialize_reader<R: io::Read>(reader: &mut R) -> io::Result<Self> {
+        let (matches, feeds) = BorshDeserialize::deserialize_reader(reader)?;
+        Ok(Self { matches: Epoch(matches), feeds: Epoch(feeds) })
+    }
 }
 
 #[derive(Debug)]

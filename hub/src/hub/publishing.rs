@@ -219,7 +219,8 @@ impl Hub {
         wire::set_header(&mut base, Header::EMPTY);
         base.set("stale_after_ms", self.settings.stale_after_ms);
         let channel = entry.sequence.channel.clone();
-        let body = stream::BaseImageFrame { channel: channel.clone(), data: base };
+        let body =
+            stream::FirstImageFrame { channel: channel.clone(), seq: 0, stamp: None, data: base };
         changes.push(Change::Opened(Arc::new(Publication::new(channel, 0, 0, Box::new(body)))));
         entry
     }

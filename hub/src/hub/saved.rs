@@ -16,11 +16,14 @@
 //! format, or leaves it unreadable: then a hub begins new epochs after the upgrade. The test
 //! `tests/saved` of this crate reads a file of the current format, and fails if a type has changed.
 
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    sync::Arc,
+};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use bytes::Bytes;
-use fanout::{ChannelId, Epoch, Seq, channel::Channel};
+use fanout::{Change, ChannelId, Epoch, Publication, Seq, channel::Channel};
 use ingest::{codec::invalid, event::Sport};
 use sha2::{Digest, Sha256};
 
@@ -33,6 +36,7 @@ use super::{
 };
 use crate::{
     channels::{ChannelEntry, Channels, MatchChannels, Subject},
+    dialect::stream,
     ids::PublicIds,
 };
 
@@ -213,9 +217,10 @@ impl Hub {
     }
 
     /// Gives all channels another epoch and empties all tails: continuity with what was published before
-    /// cannot be proven. Channels of the older sockets are gone; the next reader opens them again. Must be
+    /// cannot be proven. Sequences go on, since events are named by them. Appends the image of each channel
+    /// in its new epoch. Channels of the older sockets are gone; the next reader opens them again. Must be
     /// called before the hub has readers.
-    pub fn begin_epochs(&mut self, epochs: Epochs) {
+    pub(super) fn begin_epochs(&mut self, epochs: Epochs, changes: &mut Vec<Change>) {
         self.epochs = epochs;
         let of_matches = self.matches.values_mut().flat_map(|known| known.channels.iter_mut());
         for entry in of_matches.chain(self.channels.all_shared_mut()) {
@@ -229,6 +234,16 @@ impl Hub {
             });
         }
         self.relay.drop_channels();
+        let mut subjects: Vec<Subject> = self.all_channels().map(|entry| entry.subject).collect();
+        subjects.sort_unstable();
+        changes.extend(subjects.into_iter().filter_map(|subject| {
+            let data = self.image(subject)?;
+            let entry = self.channel(subject)?;
+            let (channel, head) = (entry.sequence.channel.clone(), entry.sequence.head());
+            let (stamp, seq) = (entry.stamp, head);
+            let body = stream::FirstImageFrame { channel: channel.clone(), seq, stamp, data };
+            Some(Change::Opened(Arc::new(Publication::new(channel, head, head, Box::new(body)))))
+        }));
     }
 
     /// Puts an `update` frame that was published before a restart back into the tail of its channel: the

@@ -221,13 +221,17 @@ impl Sequence {
         payload: Bytes,
         window: TailWindow,
     ) -> Result<(), TailError> {
-        let follows = self.tail_end().is_none_or(|end| end == prev);
-        if !follows || prev.checked_add(1) != Some(seq) || seq > self.head {
+        let is_earlier = self.tail_end().is_some_and(|end| prev < end);
+        if is_earlier || prev.checked_add(1) != Some(seq) || seq > self.head {
             return Err(TailError::OutOfOrder);
         }
         let framed = FramedUpdate::begin(&self.channel.name, seq, payload);
         let framed = framed.map_err(|NotOurs| TailError::Malformed)?;
         let (published, weight) = (framed.stamp.published, framed.weight());
+        if self.tail_end().is_some_and(|end| end < prev) {
+            // Something between is missing, so what is before it leads nowhere.
+            self.clear_tail();
+        }
         self.bytes += weight;
         self.tail.push_back(TailEntry { update: TailUpdate::Framed(Box::new(framed)), weight });
         self.trim(published, window);

@@ -45,7 +45,7 @@ pub use self::{
     },
     doubts::DOUBTS_MAX,
     watch::watch,
-    writer::{DecisionWriter, QUEUE_MAX},
+    writer::{DecisionWriter, QUEUE_MAX, TakenDecisions},
 };
 use crate::ids::PublicIds;
 

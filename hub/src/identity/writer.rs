@@ -20,6 +20,13 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Attempts per batch after the sender is dropped.
 const LAST_TRIES: u32 = 3;
 
+/// Decisions that are not queued yet, because the inputs that they follow from are not in the log yet.
+#[derive(Debug)]
+pub struct TakenDecisions {
+    room: mpsc::OwnedPermit<Vec<Decision>>,
+    decisions: Vec<Decision>,
+}
+
 /// The sending side of the queue. The task ends when it is dropped and all is written.
 #[derive(Debug)]
 pub struct DecisionWriter {
@@ -36,13 +43,20 @@ impl DecisionWriter {
         )
     }
 
-    /// Queues new decisions, if there is capacity. Free without new decisions.
-    pub fn take_from(&self, identity: &mut Identity) {
-        if identity.has_decisions()
-            && let Ok(room) = self.queue.try_reserve()
-        {
-            room.send(identity.take_decisions());
+    /// Takes new decisions, with a place in the queue, if there is one. Free without new decisions.
+    pub fn take_from(&self, identity: &mut Identity) -> Option<TakenDecisions> {
+        if !identity.has_decisions() {
+            return None;
         }
+        let room = self.queue.clone().try_reserve_owned().ok()?;
+        Some(TakenDecisions { room, decisions: identity.take_decisions() })
+    }
+}
+
+impl TakenDecisions {
+    /// Queues them for the database.
+    pub fn write(self) {
+        self.room.send(self.decisions);
     }
 }
 

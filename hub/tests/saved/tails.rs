@@ -8,7 +8,7 @@ use fanout::{
     catch_up::{HostRequest, HostResponse, Verdict},
     channel::Rate,
 };
-use hub::{Epochs, Hub, sequence::TailError};
+use hub::{Epochs, Hub, HubInput, sequence::TailError};
 
 use crate::{
     simulated::inputs,
@@ -163,7 +163,10 @@ fn wrong_frames_are_refused() {
 fn other_epochs_begin_without_tails() {
     let mut hub = with_tails(&shared(), |_| 0);
     let before = channels(&mut hub);
-    hub.begin_epochs(Epochs { matches: Epoch(70), feeds: Epoch(80) });
+    let epochs = Epochs { matches: Epoch(70), feeds: Epoch(80) };
+    let mut changes = Vec::new();
+    hub.take(&HubInput::BeginEpochs { epochs }, &mut changes);
+    assert_eq!(changes.len(), before.len(), "each channel opens again");
     let after = channels(&mut hub);
     assert_eq!(before.len(), after.len());
     for (_, name, epoch) in after {
