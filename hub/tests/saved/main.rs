@@ -1,6 +1,7 @@
 //! A hub that is saved and restored does exactly what it would have done otherwise.
 
 mod damage;
+mod documents;
 mod format;
 mod recordings;
 mod simulated;

@@ -190,6 +190,11 @@ impl Twin {
         kept
     }
 
+    /// Gives the input to the hub that was never saved alone, and returns what it publishes.
+    pub(crate) fn apply_to_kept(&mut self, input: &Input, now: Micros) -> Vec<Change> {
+        self.kept.apply(input, now)
+    }
+
     /// The hub that was never saved.
     pub(crate) fn kept(&mut self) -> &mut Hub {
         &mut self.kept.hub
