@@ -27,7 +27,7 @@ pub use database::DatabaseConfig;
 pub use history::config::{ArchiveConfig, PredictionsConfig};
 use hub::config::sources::SourceConfig;
 pub use hub::config::{FeedsConfig, HubConfig, IngestConfig, SignalsConfig};
-pub use log::config::{LogConfig, LogEngine};
+pub use log::config::{LogConfig, LogConfigError, LogEngine};
 pub use mcp::McpConfig;
 pub use web::config::{FanoutConfig, ImagesConfig, ServerConfig, TlsConfig};
 
@@ -110,6 +110,8 @@ pub enum ConfigError {
     Zero { name: &'static str },
     #[error(transparent)]
     BoundExceeded(#[from] BoundExceeded),
+    #[error(transparent)]
+    Log(#[from] LogConfigError),
     #[error("source {name:?}: {problem}")]
     Source { name: String, problem: &'static str },
     #[error("source {name:?}: a secret is missing")]
@@ -187,6 +189,7 @@ impl Config {
         self.check_zeros()?;
         self.check_relations()?;
         self.signals.check()?;
+        self.log.check()?;
         if self.tls.certificate.as_os_str().is_empty() != self.tls.key.as_os_str().is_empty() {
             return Err(ConfigError::HalfTls);
         }
@@ -372,9 +375,37 @@ impl Config {
 fn read_file(path: &Path) -> Result<Table, ConfigError> {
     let text = fs::read_to_string(path)
         .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-    toml::from_str::<Config>(&text)
-        .and_then(|_| toml::from_str(&text))
-        .map_err(|source| ConfigError::WrongFile { path: path.to_owned(), source })
+    let read = || {
+        let mut table: Table = toml::from_str(&text)?;
+        if rename_older(&mut table) {
+            Config::deserialize(table.clone())?;
+        } else {
+            // Errors of the text have a line.
+            toml::from_str::<Config>(&text)?;
+        }
+        Ok(table)
+    };
+    read().map_err(|source| ConfigError::WrongFile { path: path.to_owned(), source })
+}
+
+/// Settings of `[log]` that are in `[logging]` since the hub has a log of its own. Their older names still work.
+const IN_LOGGING: [&str; 2] = ["format", "filter"];
+
+/// Moves settings with older names. Whether there were any.
+fn rename_older(settings: &mut Table) -> bool {
+    let Some(Value::Table(log)) = settings.get_mut("log") else { return false };
+    let moved = IN_LOGGING.map(|knob| Some((knob, log.remove(knob)?)));
+    let moved: Vec<(&str, Value)> = moved.into_iter().flatten().collect();
+    let is_older = !moved.is_empty();
+    if is_older
+        && let Value::Table(logging) =
+            settings.entry("logging").or_insert_with(|| Value::Table(Table::new()))
+    {
+        for (knob, value) in moved {
+            logging.entry(knob).or_insert(value);
+        }
+    }
+    is_older
 }
 
 fn overlay(
@@ -409,7 +440,10 @@ fn knob<'a>(defaults: &'a Table, variable: &str) -> Option<(String, String, &'a 
         return None;
     }
     let (section, knob) = path.split_once('_')?;
-    let (section, knob) = (section.to_ascii_lowercase(), knob.to_ascii_lowercase());
+    let (mut section, knob) = (section.to_ascii_lowercase(), knob.to_ascii_lowercase());
+    if section == "log" && IN_LOGGING.contains(&&*knob) {
+        "logging".clone_into(&mut section);
+    }
     let default = defaults.get(&section)?.get(&knob)?;
     Some((section, knob, default))
 }

@@ -109,7 +109,7 @@ pub async fn keep(metrics: PrometheusHandle, mut stopped: watch::Receiver<bool>)
 const GAUGES: &[(&str, &str)] = &[
     (BUILD_INFO, "Always 1; the label `version` is the version of the program"),
     ("matchwire_replays", "Replays that are running or paused"),
-    ("matchwire_film_bytes", "Bytes of the recordings of matches on disk"),
+    ("matchwire_film_bytes", "Bytes of the films of matches on disk"),
     ("matchwire_sockets", "Open sockets"),
     ("matchwire_matches", "Matches in the hub"),
     ("matchwire_database_writable", "1 while the database accepts writes, 0 while it does not"),
@@ -123,6 +123,8 @@ const GAUGES: &[(&str, &str)] = &[
     ("matchwire_http_unread_bytes", "Bytes of HTTP responses not yet written"),
     ("matchwire_mails_waiting", "Mails neither sent nor given up"),
     ("matchwire_log_bytes", "Bytes of the log and its snapshots on the disk"),
+    ("matchwire_log_refused", "1 while the log cannot be written, so that nothing is published"),
+    ("matchwire_log_follower_lag_seconds", "How far the history is behind the log"),
 ];
 
 /// Names and descriptions of all counters.
@@ -147,12 +149,15 @@ const COUNTERS: &[(&str, &str)] = &[
     ),
     (
         "matchwire_usage_journal_failures_total",
-        "Failed writes to the journal of usage next to the database",
+        "Failed writes to the usage journal next to the database",
     ),
-    ("matchwire_log_refused", "1 while the log takes no records, so that nothing is published"),
-    ("matchwire_log_retries_total", "Appends to the log that were tried again"),
+    ("matchwire_log_retries_total", "Retried appends to the log"),
     ("matchwire_log_follower_behind_total", "Turns that the history had to read from the log"),
-    ("matchwire_log_follower_lag_seconds", "How far the history is behind the log"),
+    ("matchwire_log_follower_waits_total", "Times the log waited for the history"),
+    (
+        "matchwire_log_differences_total",
+        "Times the history numbered updates differently than the log",
+    ),
     ("matchwire_bench_ignored_total", "Messages on the bench listener that name no channel"),
     ("matchwire_batches_total", "Feed messages applied"),
     ("matchwire_refused_total", "Feed messages rejected, by source and kind"),
@@ -168,7 +173,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("matchwire_beats_skipped_total", "Beats skipped because the outbox was already long"),
     (
         "matchwire_film_updates_without_image_total",
-        "Updates that were not recorded, because the recording has no image of their channel",
+        "Updates that were not filmed, because the film has no image of their channel",
     ),
     ("matchwire_lag_frames_total", "Frames that report their delay to slow clients"),
     ("matchwire_questions_dropped_total", "Requests to a hub that was stopping"),

@@ -1,13 +1,6 @@
 //! Appends records: one write for all of a call, then the head, then readers see them.
 
-use std::{
-    fmt,
-    fs::File,
-    io,
-    os::unix::fs::FileExt,
-    sync::{Arc, atomic::Ordering},
-    thread::JoinHandle,
-};
+use std::{fmt, fs::File, io, os::unix::fs::FileExt, sync::Arc, thread::JoinHandle};
 
 use base::supervisor::{self, Lifetime};
 use fanout::Micros;
@@ -274,14 +267,6 @@ impl LogHandle {
     /// If the disk fails.
     pub fn sync(&self) -> io::Result<LogPosition> {
         self.shared.sync()
-    }
-
-    /// Keeps all records after this one, for a follower that has still to read them: neither their age nor
-    /// `bytes_max` nor a full disk deletes them. Appends are accepted all the same, so a log whose follower stands
-    /// still grows without bound: the appender has to wait for the follower. With several followers, pass the
-    /// smallest number. At first, and after [`RecordNumber::MAX`], nothing is kept for a follower.
-    pub fn set_keep_after(&self, number: RecordNumber) {
-        self.shared.keep_after.store(number, Ordering::Release);
     }
 
     /// Deletes the segments that are no longer kept, and returns their number. Those that a restart from the newest

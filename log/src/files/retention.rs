@@ -56,8 +56,8 @@ pub(super) fn free(shared: &FileShared) -> io::Result<()> {
 }
 
 /// Deletes the oldest segments as long as `is_deleted` says so of their last record and the bytes of all segments.
-/// Returns how many. Segments with records after the newest snapshot stay, since a restart needs them, and those
-/// with records that are [kept](super::LogHandle::set_keep_after).
+/// Returns how many. Segments with records after the newest snapshot stay, since a restart needs them, and a
+/// follower that is behind.
 fn delete_oldest(
     shared: &FileShared,
     newest: Option<LogPosition>,
@@ -66,8 +66,7 @@ fn delete_oldest(
     let Some(newest) = newest else { return Ok(0) };
     let mut deleted = 0;
     while let Some((first, last, bytes)) = oldest(shared) {
-        let keep_after: RecordNumber = shared.keep_after.load(Ordering::Acquire).min(newest.number);
-        if last.number > keep_after || !is_deleted(last, bytes) {
+        if last.number > newest.number || !is_deleted(last, bytes) {
             break;
         }
         match fs::remove_file(segment::path(&shared.settings.folder, first)) {

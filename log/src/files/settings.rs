@@ -17,8 +17,8 @@ pub struct LogSettings {
     /// that time. In microseconds, default 5 minutes.
     pub tail_us: Micros,
     /// Bytes of segments and snapshots. Beyond it the oldest segments are deleted, also those that a restart from an
-    /// older snapshot needs. Those that a restart from the newest snapshot needs, or that are
-    /// [kept for a follower](super::LogHandle::set_keep_after), are kept beyond it. Default 8 GiB.
+    /// older snapshot needs. Those that a restart from the newest snapshot needs are kept
+    /// beyond it. Default 8 GiB.
     pub bytes_max: u64,
     /// How many snapshots are kept, at least 2. Default 3.
     pub snapshots_keep: usize,

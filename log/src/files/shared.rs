@@ -28,8 +28,6 @@ pub(super) struct FileShared {
     syncing: Mutex<()>,
     /// The number of the last record, so that a reader at the end takes no lock.
     last: AtomicU64,
-    /// Records after this one are not deleted.
-    pub(super) keep_after: AtomicU64,
     /// The log had too many bytes when old segments were last deleted.
     pub(super) exceeded: AtomicBool,
 }
@@ -114,7 +112,6 @@ impl FileShared {
             work: Condvar::new(),
             syncing: Mutex::new(()),
             last,
-            keep_after: AtomicU64::new(RecordNumber::MAX),
             exceeded: AtomicBool::new(false),
         }
     }

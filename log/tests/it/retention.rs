@@ -83,31 +83,6 @@ fn too_many_bytes_go_unless_a_restart_needs_them() {
     }
 }
 
-#[test]
-fn records_that_a_follower_has_still_to_read_are_kept() {
-    let folder = folder();
-    let settings = LogSettings { bytes_max: 20_000, ..settings(folder.path()) };
-    let (mut log, _) = FileLog::open(settings.clone(), "boot", 0).unwrap();
-    let (handle, store) = (log.handle(), SnapshotStore::open(&settings).unwrap());
-    append(&mut log, 100);
-    handle.set_keep_after(100);
-    for until in [500, 600] {
-        append(&mut log, until);
-        store.write(log.end(), 1, b"state").unwrap();
-        // Too many bytes, and too old.
-        handle.retain(at(10_000)).unwrap();
-        let oldest = log.source().oldest();
-        assert!((95..=101).contains(&oldest), "{oldest}");
-    }
-    let mut reader = log.read_after(100);
-    for number in 101..=600 {
-        assert_eq!(reader.next().unwrap(), Some(record(number, number, 600)));
-    }
-    handle.set_keep_after(600);
-    handle.retain(at(600)).unwrap();
-    assert!(log.source().oldest() > 400);
-}
-
 /// Each segment that waits to be forced to the disk is an open file.
 #[test]
 fn tiny_segments_do_not_pile_up_as_open_files() {
