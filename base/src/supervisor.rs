@@ -56,6 +56,9 @@ pub enum Lifetime {
     Finite,
 }
 
+/// The nice value of threads whose work may wait.
+const PRIORITY_OF_UPKEEP: i32 = 10;
+
 /// Installs the panic hook and starts the watchdog. `exit_within`: how long the process may take to
 /// end after a part has failed. Only the first call has an effect.
 ///
@@ -147,6 +150,12 @@ pub fn thread<T: Send + 'static>(
             output
         })
     })
+}
+
+/// Gives this thread a lower priority than others: its work may wait, and must not delay what clients follow.
+pub fn yield_to_others() {
+    // Of the calling thread, on Linux. Where the system refuses it, the thread runs like others.
+    rustix::process::setpriority_process(None, PRIORITY_OF_UPKEEP).ok();
 }
 
 /// A future that serves a request: its panic is not a failure of the part that polls it.

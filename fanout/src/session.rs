@@ -96,8 +96,8 @@ pub enum DeliveryOutcome {
     /// No room: the subscription, and any that must not get ahead of it, has left the index and waits to
     /// be caught up.
     Behind(Vec<FollowerRef>),
-    /// No room, and the client requested to be closed in that case.
-    TooSlow,
+    /// No room, and the client requested to be closed in that case. The subscription has left the index.
+    TooSlow(Vec<FollowerRef>),
     /// No room, and the message is skipped.
     Skipped,
 }

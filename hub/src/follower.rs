@@ -8,6 +8,7 @@
 use std::{
     sync::{
         Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{Receiver, RecvTimeoutError},
     },
     thread,
@@ -36,6 +37,10 @@ const EXPORT_EVERY_US: Micros = 100_000;
 /// How often it looks whether it should end.
 const WAIT: Duration = Duration::from_millis(250);
 
+/// The pause after it has emptied its queue. Without it, each turn of the writer would wake it, which costs a busy hub
+/// more than what it then does.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// Bytes of records that the follower may be behind. They take a start some seconds, if the process is killed.
 pub const LAG_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
@@ -48,10 +53,14 @@ pub(crate) struct FollowerLag {
     shared: Arc<SharedLag>,
 }
 
+/// Without a lock on the way of each record: the follower has a low priority, and the committer must not wait until
+/// it runs.
 #[derive(Debug, Default)]
 struct SharedLag {
-    /// `None` once the follower has ended.
-    bytes: Mutex<Option<u64>>,
+    bytes: AtomicU64,
+    has_ended: AtomicBool,
+    /// Held only to wait.
+    waiting: Mutex<()>,
     has_room: Condvar,
 }
 
@@ -59,51 +68,39 @@ struct SharedLag {
 struct LagGuard(FollowerLag);
 
 impl FollowerLag {
-    pub(crate) fn new() -> Self {
-        let lag = Self::default();
-        *lag.bytes() = Some(0);
-        lag
-    }
-
-    fn bytes(&self) -> std::sync::MutexGuard<'_, Option<u64>> {
-        self.shared.bytes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn add(&self, record: &Record) {
-        if let Some(bytes) = &mut *self.bytes() {
-            *bytes += record.raw_bytes();
-        }
+        self.shared.bytes.fetch_add(record.raw_bytes(), Ordering::Relaxed);
     }
 
     fn subtract(&self, record: &Record) {
-        let mut bytes = self.bytes();
-        if let Some(bytes) = &mut *bytes {
-            let before = *bytes;
-            *bytes = before.saturating_sub(record.raw_bytes());
-            if before <= LAG_BYTES_MAX || *bytes > LAG_BYTES_MAX {
-                return;
-            }
+        let before = self.shared.bytes.fetch_sub(record.raw_bytes(), Ordering::Relaxed);
+        if before > LAG_BYTES_MAX && !self.is_too_far_behind() {
+            self.shared.has_room.notify_all();
         }
-        drop(bytes);
-        self.shared.has_room.notify_all();
+    }
+
+    fn is_too_far_behind(&self) -> bool {
+        self.shared.bytes.load(Ordering::Relaxed) > LAG_BYTES_MAX
+            && !self.shared.has_ended.load(Ordering::Relaxed)
     }
 
     /// Waits while the follower is too far behind.
     pub(crate) fn wait_for_room(&self) {
-        let bytes = self.bytes();
-        if bytes.is_some_and(|bytes| bytes > LAG_BYTES_MAX) {
-            counter!("matchwire_log_follower_waits_total").increment(1);
-            let is_behind =
-                |bytes: &mut Option<u64>| bytes.is_some_and(|bytes| bytes > LAG_BYTES_MAX);
-            let waited = self.shared.has_room.wait_while(bytes, is_behind);
-            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        if !self.is_too_far_behind() {
+            return;
+        }
+        counter!("matchwire_log_follower_waits_total").increment(1);
+        while self.is_too_far_behind() {
+            let waiting = self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            // The time-out is for a notification between the look and the wait.
+            drop(self.shared.has_room.wait_timeout(waiting, WAIT));
         }
     }
 }
 
 impl Drop for LagGuard {
     fn drop(&mut self) {
-        *self.0.bytes() = None;
+        self.0.shared.has_ended.store(true, Ordering::Relaxed);
         self.0.shared.has_room.notify_all();
     }
 }
@@ -184,7 +181,7 @@ impl<C: LogConsumer> Follower<C> {
         let window = hub.settings().window;
         hub.set_tail_window(TailWindow { bytes: 0, ..window });
         let source = log.source();
-        let (exported_at, lag) = (Micros::MIN, FollowerLag::new());
+        let (exported_at, lag) = (Micros::MIN, FollowerLag::default());
         Self { hub, applied, exports: false, exported_at, source, consumer, is_sound: true, lag }
     }
 
@@ -213,7 +210,14 @@ impl<C: LogConsumer> Follower<C> {
         self.consumer.caught_up();
         loop {
             match queue.recv_timeout(WAIT) {
-                Ok(committed) => self.committed(&committed, end)?,
+                Ok(committed) => {
+                    self.committed(&committed, end)?;
+                    while let Ok(committed) = queue.try_recv() {
+                        self.committed(&committed, end)?;
+                    }
+                    #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
+                    thread::sleep(PAUSE);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }

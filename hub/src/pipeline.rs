@@ -414,6 +414,7 @@ pub fn start<C: LogConsumer + 'static>(
     let follower = Follower::new(hub, position.number, &*log, consumer);
     let lag = follower.lag();
     let follower = supervisor::thread("history", Lifetime::UntilStop, move || {
+        supervisor::yield_to_others();
         follower.run(end, &queue).unwrap_or_else(|problem| unreadable(&problem))
     })?;
     let committer = Committer {
@@ -465,7 +466,7 @@ impl<C> Running<C> {
 }
 
 /// Turns that may wait for the follower. It reads the others from the log.
-const FOLLOWER_TURNS_MAX: usize = 256;
+const FOLLOWER_TURNS_MAX: usize = 1024;
 
 /// Before the name of a pushing source, if another source has its name.
 const PUSHED: &str = "push:";

@@ -208,6 +208,7 @@ impl SnapshotWriter {
     pub(super) fn start(store: SnapshotStore, every_us: Micros, last: Micros) -> io::Result<Self> {
         let (queue, waiting) = mpsc::sync_channel::<(LogPosition, SavedState)>(1);
         let thread = supervisor::thread("snapshots", Lifetime::UntilStop, move || {
+            supervisor::yield_to_others();
             while let Ok((position, state)) = waiting.recv() {
                 write_snapshot(&store, position, &state);
             }

@@ -527,6 +527,8 @@ async fn replays_need_the_add_ons_of_the_live_channels() {
     assert_eq!(hub.get("/stream/v1/replays/").await.status, 401);
 
     let only_socket = hub.key(&["websocket"]);
+    let unknown = hub.get_as(&only_socket, "/stream/v1/replays/?sport=chess").await;
+    assert_eq!(unknown.status, 400, "{unknown:?}");
     let list = hub.json(&only_socket, "/stream/v1/replays/").await;
     let listed = channels_of(film(&list, &name).expect("the match is listed"));
     let book = format!("{name}/odds/acmebet");

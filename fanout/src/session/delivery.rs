@@ -45,7 +45,11 @@ impl Session {
             return DeliveryOutcome::Queued;
         }
         match sub.options.on_slow {
-            OnSlow::Close => DeliveryOutcome::TooSlow,
+            OnSlow::Close => {
+                // Until the connection is closed, nothing later of the channel may follow.
+                let left = self.fall_behind(key, "slow", context.topics);
+                DeliveryOutcome::TooSlow(left.into_iter().collect())
+            }
             OnSlow::Skip => DeliveryOutcome::Skipped,
             OnSlow::Merge | OnSlow::Resync => self.behind_with(key, "slow", context.topics),
         }

@@ -145,9 +145,9 @@ impl<S: Write> Subscribers<S> {
                         fell_behind += 1;
                         self.leave(left);
                     }
-                    DeliveryOutcome::TooSlow => {
+                    DeliveryOutcome::TooSlow(left) => {
+                        self.leave(left);
                         self.effects.push((slot, Effect::TooSlow));
-                        break;
                     }
                 }
             }

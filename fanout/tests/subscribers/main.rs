@@ -120,6 +120,30 @@ fn suspension_goes_before_queued_frames() {
     assert_eq!(world.clients[0].positions, world.host.heads);
 }
 
+/// The shard closes the client at the end of its turn. Until then there may be room for later changes.
+#[test]
+fn nothing_follows_a_change_that_was_left_out_before_a_close() {
+    let mut world = World::new();
+    (0..2).for_each(|number| world.publish(number));
+    for number in 0..2 {
+        world.command(0, &format!(r#"{{"op":"subscribe","ch":"c/{number}","on_slow":"close"}}"#));
+        world.respond();
+    }
+    world.read(0, usize::MAX);
+    world.clients[0].pipe.0.borrow_mut().takes = 0;
+    while world.too_slow.is_empty() {
+        (0..2).for_each(|number| world.publish(number));
+        world.turn();
+    }
+    world.read(0, usize::MAX);
+    for _ in 0..3 {
+        (0..2).for_each(|number| world.publish(number));
+        world.read(0, usize::MAX);
+    }
+    // The client has checked each frame.
+    assert_ne!(world.clients[0].positions, world.host.heads);
+}
+
 /// The image after a resume from an epoch that has ended is queued. A suspension goes before it, so it is
 /// made again: the position of the client is still one of the ended epoch.
 #[test]

@@ -1,6 +1,6 @@
 //! A shard with its clients, and the steps of a test.
 
-use std::collections::{VecDeque, btree_map::Entry};
+use std::collections::{BTreeSet, VecDeque, btree_map::Entry};
 
 use fanout::{
     Publication,
@@ -28,6 +28,8 @@ pub(crate) struct World {
     subscribers: Subscribers<Pipe>,
     pub(crate) clients: Vec<Client>,
     requests: VecDeque<(usize, HostRequest)>,
+    /// Clients that a shard would close by now.
+    pub(crate) too_slow: BTreeSet<usize>,
     now: i64,
 }
 
@@ -38,7 +40,8 @@ impl World {
         for (slot, client) in clients.iter().enumerate() {
             assert_eq!(subscribers.admit(Session::new(1_000), client.pipe.clone()), slot);
         }
-        Self { host: Host::default(), subscribers, clients, requests: VecDeque::new(), now: 1 }
+        let (requests, too_slow) = (VecDeque::new(), BTreeSet::new());
+        Self { host: Host::default(), subscribers, clients, requests, too_slow, now: 1 }
     }
 
     pub(crate) fn session(&self, subscriber: usize) -> &Session {
@@ -114,7 +117,10 @@ impl World {
             match effect {
                 Effect::Submit(request) => self.requests.push_back((slot, request)),
                 Effect::Resume => {}
-                Effect::TooSlow | Effect::Failed | Effect::Replay(..) => {
+                Effect::TooSlow => {
+                    self.too_slow.insert(slot);
+                }
+                Effect::Failed | Effect::Replay(..) => {
                     panic!("unexpected effect {effect:?}")
                 }
             }
@@ -135,6 +141,7 @@ impl World {
 
     /// Responds to all requests and reads everything.
     pub(crate) fn settle(&mut self) {
+        assert_eq!(self.too_slow, BTreeSet::new(), "nobody asked to be closed");
         for _ in 0..10_000 {
             (0..CHANNELS).for_each(|number| self.flush_tier(number));
             (0..CLIENTS).for_each(|subscriber| self.read(subscriber, usize::MAX));

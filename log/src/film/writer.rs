@@ -64,7 +64,7 @@ pub struct FilmWriter {
     films: Films,
     settings: FilmSettings,
     /// Films with an open channel, or with entries in memory.
-    open: BTreeMap<ChannelId, OpenFilm>,
+    open: HashMap<ChannelId, OpenFilm>,
     /// The film of each channel of an open film, and its number there.
     tracks: HashMap<ChannelId, (ChannelId, usize)>,
     /// Bytes of entries in memory.
@@ -114,7 +114,7 @@ impl FilmWriter {
         let mut writer = Self {
             films: films.clone(),
             settings,
-            open: BTreeMap::new(),
+            open: HashMap::new(),
             tracks: HashMap::new(),
             buffered_bytes: 0,
             due: BTreeSet::new(),
@@ -167,22 +167,21 @@ impl FilmWriter {
             self.synced.at = record.at;
         }
         // A film takes a record as a whole or not at all, so films are opened before anything is recorded.
-        let mut films: Vec<(ChannelId, bool)> = Vec::new();
+        let mut films: HashMap<ChannelId, bool> = HashMap::new();
         for output in &record.outputs {
             let Some(name) = self.film_of(output.channel()) else { continue };
-            if films.iter().all(|(film, _)| *film != name) {
-                let is_new = self.prepare(&name, place);
-                films.push((name, is_new));
+            if !films.contains_key(&name) {
+                let takes_it = self.prepare(&name, place);
+                films.insert(name, takes_it);
             }
         }
-        films.retain(|(_, is_new)| *is_new);
         for output in &record.outputs {
             let Some(name) = self.film_of(output.channel()) else { continue };
-            if films.iter().any(|(film, _)| *film == name) {
+            if films[&name] {
                 self.output(&name, place, output);
             }
         }
-        for (name, _) in films {
+        for (name, _) in films.into_iter().filter(|(_, takes_it)| *takes_it) {
             if let Some(film) = self.open.get_mut(&name) {
                 film.last_number = record.number;
                 if film.buffer.entries.len() >= self.settings.block_bytes {
@@ -513,6 +512,7 @@ impl FilmWriter {
         let known = known.filter(|track| film.tracks[*track].epoch == epoch);
         let seq = kind.seq();
         let track = known.unwrap_or_else(|| {
+            self.tracks.insert(channel.clone(), (name.clone(), film.tracks.len()));
             let (first, name) = (seq.unwrap_or(0), channel.clone());
             // A channel has one epoch at a time.
             let earlier = film.tracks.iter_mut().filter(|own| own.name == name);
@@ -533,7 +533,6 @@ impl FilmWriter {
         block::write_entry(&mut buffer.entries, buffer.last, place, track, kind);
         buffer.last = place;
         self.buffered_bytes += buffer.entries.len() - before;
-        self.tracks.insert(channel.clone(), (name.clone(), track));
     }
 
     /// Writes the entries of a film that are in memory, unless it has failed a moment ago.

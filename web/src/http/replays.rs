@@ -9,6 +9,7 @@ use axum::{
 };
 use fanout::Micros;
 use hyper::header::{CACHE_CONTROL, HeaderValue};
+use ingest::event::Sport;
 use log::film::{FilmQuery, FilmSummary};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -91,6 +92,9 @@ pub(super) async fn list(
     let refused = |_| HttpError::BadRequest("from, to, limit and offset are integers");
     let Query(filter): Query<ReplayFilter> = Query::try_from_uri(request.uri()).map_err(refused)?;
     let ReplayFilter { sport, from, to, limit, offset } = filter;
+    if sport.as_deref().is_some_and(|name| Sport::from_word(name).is_none()) {
+        return Err(HttpError::BadRequest("sport must be a sport as in the names of channels"));
+    }
     let query = FilmQuery { sport: sport.as_deref(), from, to };
     let films = shared.parts.films.as_ref().map(|films| films.list(query)).unwrap_or_default();
     let now = wall();

@@ -90,7 +90,8 @@ pub(super) fn complete(path: &str, parameter: &mut Value) {
         "kind" => one_of(SignalKind::ALL.map(SignalKind::as_str)),
         "sport" => {
             let names = Sport::ALL.map(Sport::as_str).into_iter();
-            one_of(names.filter(|name| first == "odds" || Product::named(name).is_some()))
+            let has_all = ["odds", "stream"].contains(&first);
+            one_of(names.filter(|name| has_all || Product::named(name).is_some()))
         }
         "format" => one_of(["png", "webp"]),
         "gender" => one_of(["M", "F"]),
