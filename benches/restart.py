@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a hub takes until it is ready after `kill -9`, with many live matches and prices.
 
-Pushes matches with the markets of six bookmakers, then changes of prices for some seconds, kills the hub, starts it again,
+Pushes matches with the markets of six bookmakers, waits until a snapshot has them, then pushes changes of prices for some seconds, kills the hub, starts it again,
 and waits until `/readyz` returns 200. Prints milliseconds from the start of the process, and checks that a match has the
 same document at the same sequence and epoch as before. Standard library only, Linux only.
 
@@ -108,6 +108,17 @@ class Feed:
         self.lines, self.bytes = [], 0
 
 
+def wait_for_snapshot(hub):
+    """Waits until the state after the first prices is a snapshot, for which they must be in the archive."""
+    def numbers(word):
+        return [int(it) for it in re.findall(rf"^{word}\D*(\d+)", hub.command("log", "status"), re.M)]
+    last, deadline = numbers("last record")[0], time.monotonic() + 600
+    while max(numbers("snapshot"), default=0) < last:
+        if time.monotonic() > deadline:
+            raise SystemExit("no snapshot was written")
+        time.sleep(1)
+
+
 def run(options, settings):
     with tempfile.TemporaryDirectory() as folder:
         hub = Hub(options.program, folder, settings)
@@ -119,6 +130,9 @@ def run(options, settings):
             for text in introduction(match, options.markets):
                 feed.put(text)
         feed.flush()
+        wait_for_snapshot(hub)
+        # The hub has closed the idle connection.
+        feed = Feed(hub, feed_key)
         number, end = 0, time.monotonic() + options.seconds
         began = time.monotonic()
         while time.monotonic() < end:
@@ -141,6 +155,8 @@ def run(options, settings):
         hub.process.terminate()
         hub.process.wait()
         stopped = hub.start()
+        if options.verbose:
+            print(Path(f"{folder}/log").read_text())
         hub.kill()
         return empty * 1000, ready * 1000, stopped * 1000, logged, number, resident
 
@@ -153,6 +169,7 @@ def main():
     parser.add_argument("--updates", type=int, default=2_000, help="changes of prices a second before the kill")
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--verbose", action="store_true", help="also print the hub's log messages")
     parser.add_argument("--setting", action="append", default=[])
     options = parser.parse_args()
     settings = {f"MATCHWIRE_{name}": value for name, value in (it.split("=", 1) for it in options.setting)}

@@ -198,7 +198,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         restores: demo.as_ref().is_none_or(|run| run.is_resumed),
     };
     let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
-    let restart::OpenedLog { mut startup, followed, snapshots, is_restored } =
+    let restart::OpenedLog { mut startup, followed, snapshot, snapshots, is_restored } =
         restart::open(&config, &hub_start, || {
             let mut hub = Hub::new(hub_start.settings, epochs, Identity::new(remembered))
                 .with_ids(ids.clone())
@@ -239,9 +239,8 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         playing::retire_others(&mut startup, &sources, &live)?;
     }
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
-    let last_snapshot = followed.1.at;
     let writes_snapshots = snapshots.clone().map(|store| {
-        exports::SnapshotWriter::start(store, micros(config.log.snapshot_ms), last_snapshot)
+        exports::SnapshotWriter::start(store, micros(config.log.snapshot_ms), snapshot)
     });
     let (feed, is_caught_up) = exports::HistoryFeed::new(
         reader.clone(),

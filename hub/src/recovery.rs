@@ -129,6 +129,22 @@ pub fn play(
     Ok(Restored { hub, applied, at, differences })
 }
 
+/// Applies the inputs of the records after a snapshot. What has changed since then is exported next.
+///
+/// # Errors
+///
+/// If a record cannot be read or understood.
+pub fn follow(mut hub: Hub, reader: &mut dyn RecordReader) -> Result<Hub, RecoveryError> {
+    let mut changes = Vec::new();
+    while let Some(record) = reader.next()? {
+        for input in turn::inputs(&record)? {
+            hub.take(&input, &mut changes);
+            changes.clear();
+        }
+    }
+    Ok(hub)
+}
+
 /// Puts the updates before a snapshot into the tails, so that clients can resume from them. Damaged records are
 /// left out: tails then begin after them. Returns the first problem.
 pub fn fill_tails(

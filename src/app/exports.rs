@@ -26,7 +26,7 @@ use tracing::warn;
 
 /// How long a snapshot waits for the database, by the clock of the records. Until it is written, a start plays the
 /// records since the one before.
-const WRITTEN_WITHIN_US: Micros = 600_000_000;
+const WRITTEN_WITHIN_US: Micros = 120_000_000;
 
 /// The follower's consumers.
 pub(super) struct HistoryFeed {

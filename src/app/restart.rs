@@ -37,6 +37,8 @@ pub(super) struct OpenedLog {
     /// The state of the follower's hub, and the record after which it is.
     pub followed: (Hub, LogPosition),
     pub snapshots: Option<SnapshotStore>,
+    /// The time of the newest snapshot.
+    pub snapshot: Micros,
     /// Whether the hub is as it was when the process before ended.
     pub is_restored: bool,
 }
@@ -181,8 +183,8 @@ pub(super) fn open(
         }
         return Ok(opened);
     };
-    let RestoredState { hub: Restored { hub, applied, differences, .. }, renders_alike, followed } =
-        restored;
+    let RestoredState { hub: restored, renders_alike, followed, snapshot } = restored;
+    let Restored { hub, applied, differences, .. } = restored;
     let ms = (monotonic() - began) / 1000;
     info!(record = applied, matches = hub.matches(), ms, "restored from the log");
     let unproven = match report.continuity {
@@ -197,7 +199,8 @@ pub(super) fn open(
     let mut opened = match &unproven {
         None => {
             let startup = Startup::new(hub, Box::new(log));
-            OpenedLog { startup, followed, snapshots: Some(snapshots), is_restored: true }
+            let (snapshot, snapshots) = (snapshot.at, Some(snapshots));
+            OpenedLog { startup, followed, snapshot, snapshots, is_restored: true }
         }
         Some(reason) => {
             warn!("all channels begin new epochs: {reason}");
@@ -272,7 +275,8 @@ fn begin(
     let epochs = Epochs { matches: super::random_epoch()?, feeds: super::random_epoch()? };
     startup.take(HubInput::BeginEpochs { epochs }, now())?;
     startup.end_turn(now())?;
-    Ok(OpenedLog { startup, followed: (followed, position), snapshots, is_restored: false })
+    let (followed, snapshot) = ((followed, position), position.at);
+    Ok(OpenedLog { startup, followed, snapshot, snapshots, is_restored: false })
 }
 
 /// What a snapshot and the records after it give.
@@ -281,8 +285,10 @@ struct RestoredState {
     hub: Restored,
     /// Whether the process that saved the snapshot rendered documents as this one does.
     renders_alike: bool,
-    /// The hub of the snapshot, for the follower.
+    /// The same, for the follower. Its changes since the snapshot are not exported yet.
     followed: (Hub, LogPosition),
+    /// The position of the snapshot.
+    snapshot: LogPosition,
 }
 
 /// The state from the newest snapshot that can be used. If the log is not proven to be whole, its snapshots may be of
@@ -335,7 +341,11 @@ fn restore_from(
     let window = start.settings.window;
     std::thread::scope(|scope| {
         // The two cores of a small machine share the work.
-        let followed = scope.spawn(|| recovery::load(format, state, start.ids));
+        let followed = scope.spawn(|| {
+            let mut hub = recovery::load(format, state, start.ids)?;
+            hub.set_tail_window(window);
+            recovery::follow(hub, &mut *log.read_after(position.number))
+        });
         let mut hub = recovery::load(format, state, start.ids)?;
         hub.set_tail_window(window);
         if let Some(problem) = recovery::fill_tails(&mut hub, position, window, &*log.source()) {
@@ -350,9 +360,9 @@ fn restore_from(
             warn!(record = number, ?ours, ?logged, "the first record with another output");
         })?;
         let followed = followed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let mut followed = followed?;
-        followed.set_tail_window(window);
+        let followed =
+            (followed?, LogPosition { number: restored.applied, at: restored.at, ..position });
         let renders_alike = recovery::has_same_documents(state);
-        Ok(RestoredState { hub: restored, renders_alike, followed: (followed, position) })
+        Ok(RestoredState { hub: restored, renders_alike, followed, snapshot: position })
     })
 }
