@@ -9,7 +9,6 @@ use std::{
         Arc,
         mpsc::{Receiver, SyncSender, TrySendError},
     },
-    thread,
     time::Duration,
 };
 
@@ -98,9 +97,6 @@ impl Committer {
     pub(crate) fn run(mut self, commits: &Receiver<Commit>) -> Box<dyn Log> {
         while let Ok(first) = commits.recv() {
             fault::point();
-            // On a busy core, the writer goes on first. What it adds is appended and sent in one go, which costs far less
-            // than one by one. On a free core this is a system call.
-            thread::yield_now();
             let mut turns = Vec::new();
             let mut answers = Vec::new();
             let mut next = Some(first);

@@ -31,7 +31,7 @@ pub struct LogConfig {
     pub replays_max: usize,
     /// Replays of one key at a time. Default 20. Further ones are refused.
     pub replays_max_per_key: usize,
-    /// Milliseconds between two snapshots of the state. Default 30000; at least 100. A restart applies the records
+    /// Milliseconds between two snapshots of the state. Default 10000; at least 100. A restart applies the records
     /// after the last one, so a longer interval makes it slower. Each snapshot takes processor time and disk
     /// bandwidth for the whole state.
     pub snapshot_ms: u64,
@@ -109,7 +109,7 @@ impl Default for LogConfig {
             films_bytes_max: 32 * 1024 * 1024 * 1024,
             replays_max: 200,
             replays_max_per_key: 20,
-            snapshot_ms: 30_000,
+            snapshot_ms: 10_000,
             snapshots_keep: 3,
             fsync_ms: 1_000,
         }
