@@ -11,10 +11,10 @@
 //!
 //! # Changing a type
 //!
-//! The bytes follow from the types of the state and of `ingest::event`, field by field. Whoever adds, removes
-//! or reorders fields or variants of one of them raises [`STATE_FORMAT`], and either keeps reading the previous
-//! format, or leaves it unreadable: then a hub begins new epochs after the upgrade. The test
-//! `tests/saved` of this crate reads a file of the current format, and fails if a type has changed.
+//! The bytes follow from the types of the state and of `ingest::event`, field by field. To add, remove or reorder
+//! fields or variants of one of them, raise [`STATE_FORMAT`], and either keep reading the previous format, or leave
+//! it unreadable: then a hub begins new epochs after the upgrade. `docs/CONTRIBUTING.md` has the steps. The test
+//! `tests/saved` of this crate reads files of the current format, and fails if a type has changed.
 
 use std::{
     io::{self, Read, Write},
