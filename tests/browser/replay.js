@@ -55,7 +55,6 @@ test("a match that runs can be watched from the kick-off as soon as it is record
   const row = page.locator("#board-football .matches button", { hasText: "Ashby Town" });
   await row.click({ timeout: WAIT_MS });
   await shows(page, "0–0");
-  assert(await page.isHidden(`${CARD} .watch`), "a replay is offered before there is one");
   await page.waitForTimeout(3000);
   await push(base, goal(1, "home", [1, 0]), { football: { score: { goals: [1, 0] } } });
   await page.waitForTimeout(3000);

@@ -22,6 +22,7 @@ const LAST_TRIES: u32 = 3;
 
 /// Decisions that are not queued yet, because the inputs that they follow from are not in the log yet.
 #[derive(Debug)]
+#[must_use]
 pub struct TakenDecisions {
     room: mpsc::OwnedPermit<Vec<Decision>>,
     decisions: Vec<Decision>,

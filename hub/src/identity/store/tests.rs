@@ -99,7 +99,7 @@ async fn writer_stores_decisions_in_the_background() {
         let mut identity = Identity::default();
         for provider in ["a", "b"] {
             resolve(&mut identity, provider, ["N. Djokovic", "R. Nadal"]);
-            writer.take_from(&mut identity);
+            writer.take_from(&mut identity).expect("there are decisions, and room").write();
         }
         assert!(!identity.has_decisions());
         drop(writer);
