@@ -53,8 +53,7 @@ pub(crate) struct FollowerLag {
     shared: Arc<SharedLag>,
 }
 
-/// Without a lock on the way of each record: the follower has a low priority, and the committer must not wait until
-/// it runs.
+/// Without a lock on the way of each record.
 #[derive(Debug, Default)]
 struct SharedLag {
     bytes: AtomicU64,

@@ -414,7 +414,6 @@ pub fn start<C: LogConsumer + 'static>(
     let follower = Follower::new(hub, position.number, &*log, consumer);
     let lag = follower.lag();
     let follower = supervisor::thread("history", Lifetime::UntilStop, move || {
-        supervisor::yield_to_others();
         follower.run(end, &queue).unwrap_or_else(|problem| unreadable(&problem))
     })?;
     let committer = Committer {
