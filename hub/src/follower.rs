@@ -157,6 +157,8 @@ pub struct Follower<C> {
     applied: RecordNumber,
     /// Whether it makes exports.
     exports: bool,
+    /// When the last record that it has applied was made.
+    at: Micros,
     /// By the records' clock.
     exported_at: Micros,
     source: Arc<dyn RecordSource>,
@@ -174,14 +176,16 @@ impl<C> std::fmt::Debug for Follower<C> {
 }
 
 impl<C: LogConsumer> Follower<C> {
-    /// `hub`: the state after the record `applied`.
-    pub fn new(mut hub: Hub, applied: RecordNumber, log: &dyn Log, consumer: C) -> Self {
+    /// `hub`: the state after the record at this position.
+    pub fn new(mut hub: Hub, position: LogPosition, log: &dyn Log, consumer: C) -> Self {
         // The updates of its channels are in the log. Frames of the older sockets are not only there.
         let window = hub.settings().window;
         hub.set_tail_window(TailWindow { bytes: 0, ..window });
         let source = log.source();
+        let LogPosition { number: applied, at, .. } = position;
         let (exported_at, lag) = (Micros::MIN, FollowerLag::default());
-        Self { hub, applied, exports: false, exported_at, source, consumer, is_sound: true, lag }
+        let (exports, is_sound) = (false, true);
+        Self { hub, applied, at, exports, exported_at, source, consumer, is_sound, lag }
     }
 
     /// How far it is behind.
@@ -205,7 +209,7 @@ impl<C: LogConsumer> Follower<C> {
         self.read_up_to(end, end)?;
         self.exports = true;
         self.hub.export_everything();
-        self.export(now());
+        self.export(self.at);
         self.consumer.caught_up();
         loop {
             match queue.recv_timeout(WAIT) {
@@ -223,7 +227,7 @@ impl<C: LogConsumer> Follower<C> {
             fault::point();
         }
         self.read_up_to(RecordNumber::MAX, end)?;
-        self.export(now());
+        self.export(self.at);
         let Self { hub, applied, consumer, is_sound, .. } = self;
         Ok(FollowerEnd { consumer, applied, state: is_sound.then(|| recovery::save(&hub)) })
     }
@@ -304,7 +308,7 @@ impl<C: LogConsumer> Follower<C> {
                  start begins new epochs"
             );
         }
-        self.applied = record.number;
+        (self.applied, self.at) = (record.number, record.at);
         self.consumer.record(record);
         for name in self.consumer.take_lacking() {
             for (channel, image) in self.hub.images_of_match(name.as_str()) {

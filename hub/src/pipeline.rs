@@ -411,7 +411,7 @@ pub fn start<C: LogConsumer + 'static>(
     let state = LogState::default();
     let end = log.end().number;
     let (hub, position) = followed;
-    let follower = Follower::new(hub, position.number, &*log, consumer);
+    let follower = Follower::new(hub, position, &*log, consumer);
     let lag = follower.lag();
     let follower = supervisor::thread("history", Lifetime::UntilStop, move || {
         follower.run(end, &queue).unwrap_or_else(|problem| unreadable(&problem))
