@@ -1,7 +1,7 @@
 //! Writes films: sorts the outputs of records by match, and appends blocks.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
     fs::{self, File},
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -170,9 +170,9 @@ impl FilmWriter {
         let mut films: HashMap<ChannelId, bool> = HashMap::new();
         for output in &record.outputs {
             let Some(name) = self.film_of(output.channel()) else { continue };
-            if !films.contains_key(&name) {
-                let takes_it = self.prepare(&name, place);
-                films.insert(name, takes_it);
+            if let Entry::Vacant(film) = films.entry(name) {
+                let takes_it = self.prepare(film.key(), place);
+                film.insert(takes_it);
             }
         }
         for output in &record.outputs {
