@@ -61,7 +61,7 @@ fn serve(
 ) -> Result<(), Box<dyn Error>> {
     let mut config = Config::load(file.as_deref(), flags)?;
     if replay.is_some() && config.log.folder.as_os_str().is_empty() {
-        // Recordings begin anew at each start, perhaps beside a hub that has the log open.
+        // Recordings start from the beginning each time, perhaps while another hub has the log open.
         config.log.engine = LogEngine::Memory;
     }
     telemetry::start_logging(&config.logging)?;

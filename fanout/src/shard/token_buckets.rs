@@ -69,7 +69,7 @@ impl TokenBuckets {
         self.charge(key, 1 + work / WORK_BYTES, now);
     }
 
-    /// Charges work that no command asked for: a replay reads its recording.
+    /// Charges work that is not part of a command: a replay reads its recording.
     pub(super) fn charge_work(&mut self, key: u64, work: usize, now: Micros) {
         self.charge(key, work / WORK_BYTES, now);
     }

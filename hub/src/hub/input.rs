@@ -1,7 +1,7 @@
 //! The inputs of the hub: all that its state and its changes depend on.
 //!
-//! The hub is a function of its inputs. The log stores them, and whoever applies the same inputs to the
-//! same state gets the same changes, byte for byte. Requests of readers are not inputs: they change no
+//! The hub is a function of its inputs. The log stores them. The same inputs, applied to the same state, give
+//! the same changes, byte for byte. Requests of readers are not inputs: they change no
 //! sequence, except that they open channels of the older sockets ([`HubInput::OpenLegacy`]).
 
 use std::sync::Arc;

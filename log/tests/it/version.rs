@@ -11,7 +11,7 @@ use crate::support::{files, folder, record, segments};
 
 const VERSION_AT: usize = 6;
 
-/// A newer version: a header of another shape, so that no checksum of ours matches.
+/// A newer version: a header of another shape, for which our checksum does not match.
 fn write_newer(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     bytes[VERSION_AT] = 2;

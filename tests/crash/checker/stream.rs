@@ -376,7 +376,7 @@ impl Check<'_> {
         if frame["more"] == true {
             return;
         }
-        // What was confirmed once is confirmed by each beat, until the client is told that it is gone.
+        // A channel that a beat has listed is in each later beat, until the client gets `unsubscribed`.
         let beat = std::mem::take(&mut self.beat);
         let lost: Vec<_> = self.confirmed.difference(&beat).cloned().collect();
         for channel in lost {
