@@ -38,8 +38,13 @@ def introduction(match, markets):
 
 
 def prices(match, book, market, number):
-    cents = 150 + (number * 7 + market) % 300
-    selections = [{"id": it, "price": f"{(cents + 10 * place) / 100:.2f}"} for place, it in enumerate(OUTCOMES)]
+    """The prices of a bookmaker near those of the others: each change moves one of them by a hundredth, and the margins differ."""
+    margin = 1.04 + 0.005 * BOOKS.index(book)
+    moved = number // 7 % 5
+    chances = (0.30 + (match * 7 + market) % 30 / 100, 0.20)
+    chances = (*chances, 1 - sum(chances))
+    selections = [{"id": it, "price": f"{1 / (chance * margin) + (0.01 * moved if place == number % 3 else 0):.2f}"}
+                  for place, (it, chance) in enumerate(zip(OUTCOMES, chances))]
     change = {"prices": {"selections": selections}}
     return line(match, number, {"odds": {"book": book, "market": f"k{market}", "change": change}})
 

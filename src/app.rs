@@ -239,15 +239,19 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         playing::retire_others(&mut startup, &sources, &live)?;
     }
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
-    let writes_snapshots = snapshots.clone().map(|store| {
-        exports::SnapshotWriter::start(store, micros(config.log.snapshot_ms), snapshot)
-    });
+    let timing = exports::SnapshotTiming {
+        every_us: micros(config.log.snapshot_ms),
+        work_us: micros(config.log.snapshot_work_ms),
+    };
+    let writes_snapshots =
+        snapshots.clone().map(|store| exports::SnapshotWriter::start(store, timing, snapshot));
     let (feed, is_caught_up) = exports::HistoryFeed::new(
         reader.clone(),
         inbox,
         board.clone(),
         films,
         writes_snapshots.transpose()?,
+        decisions.stored(),
     );
     let parts = pipeline::WriterParts {
         fanout: fanout.clone(),
@@ -399,15 +403,11 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     if let Some(replays) = replays {
         replays.stop();
     }
-    let close_log = stop_writer(&hub_handle, running, snapshots, patience).await;
+    stop_writer(&hub_handle, running, snapshots, patience).await;
     // The history has seen the last record.
     archiving.await.ok();
     written.send_replace(true);
     signalling.await.ok();
-    // A start from it exports nothing from before it, so the history is written first.
-    if let Some(close_log) = close_log {
-        tokio::task::spawn_blocking(close_log).await.ok();
-    }
     numbering.await.ok();
     let ours = revoking.into_iter().chain(ordering).chain(chronicle);
     for task in ours.chain([deciding, probing, sweeping, fitting]) {
@@ -616,34 +616,31 @@ async fn stop_writer(
     running: Running<exports::HistoryFeed>,
     snapshots: Option<SnapshotStore>,
     patience: Duration,
-) -> Option<impl FnOnce() + Send + 'static> {
+) {
     let log_state = running.state.clone();
     let ending = move || {
-        let (EndedLog(log), FollowerEnd { consumer, applied, state }) = running.join()?;
-        let exported = consumer.end();
-        Some(move || {
-            // A start from it exports nothing from before it.
-            let is_whole = applied == log.end().number && exported.is_written();
-            if let (Some(store), Some(state), true) = (snapshots, state, is_whole) {
-                exports::write_snapshot(&store, log.end(), &state);
-            }
-            if let Err(error) = log.close() {
-                warn!(
-                    error = &error as &dyn std::error::Error,
-                    "the log could not be closed cleanly"
-                );
-            }
-        })
+        // The supervisor has reported a part that failed.
+        let Some((EndedLog(log), FollowerEnd { consumer, applied, state })) = running.join() else {
+            return;
+        };
+        consumer.end();
+        let is_whole = applied == log.end().number;
+        if let (Some(store), Some(state), true) = (snapshots, state, is_whole) {
+            exports::write_snapshot(&store, log.end(), &state);
+        }
+        if let Err(error) = log.close() {
+            let error = &error as &dyn std::error::Error;
+            warn!(error, "the log could not be closed cleanly");
+        }
     };
     let stopping = async {
         hub_handle.requests.send(Request::Stop).await.ok();
         // The supervisor has reported a panic.
-        tokio::task::spawn_blocking(ending).await.ok().flatten()
+        tokio::task::spawn_blocking(ending).await.ok();
     };
     tokio::pin!(stopping);
-    if let Ok(stopped) = tokio::time::timeout(patience, &mut stopping).await {
-        return stopped;
+    if tokio::time::timeout(patience, &mut stopping).await.is_err() {
+        log_state.abandon();
+        stopping.await;
     }
-    log_state.abandon();
-    stopping.await
 }

@@ -296,6 +296,7 @@ impl Config {
             ("log.records_bytes_max", log.records_bytes_max),
             ("log.films_bytes_max", log.films_bytes_max),
             ("log.snapshot_ms", log.snapshot_ms),
+            ("log.snapshot_work_ms", log.snapshot_work_ms),
             ("log.snapshots_keep", log.snapshots_keep as u64),
             ("feeds.quarantine_bytes_max", feeds.quarantine_bytes_max as u64),
             ("feeds.quarantine_age_ms", feeds.quarantine_age_ms),

@@ -210,7 +210,6 @@ impl Replay {
         if turn::outputs(&changes) != record.outputs {
             self.different.push(record.number);
         }
-        self.hub.discard_exports();
     }
 }
 

@@ -28,6 +28,8 @@ struct BoardState {
     began: HashMap<Key, Micros>,
     /// Signals with changes that the archive does not have.
     unwritten: HashSet<Key>,
+    /// Signals that may be dropped: they have ended, and the archive has them.
+    stored: BTreeSet<(Micros, Key)>,
 }
 
 impl SignalBoard {
@@ -38,8 +40,8 @@ impl SignalBoard {
         }
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         for record in records {
-            state.take(record);
             state.unwritten.insert(record.id);
+            state.take(record);
         }
         state.forget();
         self.progress.add();
@@ -73,13 +75,18 @@ impl SignalBoard {
     pub fn take_unwritten(&self) -> Vec<Arc<SignalRecord>> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let ids = mem::take(&mut state.unwritten);
-        ids.into_iter().filter_map(|id| state.get(id)).collect()
+        let records: Vec<_> = ids.into_iter().filter_map(|id| state.get(id)).collect();
+        records.iter().for_each(|record| state.note_stored(record));
+        records
     }
 
     /// Marks signals as unwritten again after a failure.
     pub fn not_written(&self, records: &[Arc<SignalRecord>]) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        state.unwritten.extend(records.iter().map(|record| record.id));
+        for record in records {
+            state.unwritten.insert(record.id);
+            state.stored.remove(&(record.began, record.id));
+        }
     }
 
     #[must_use]
@@ -107,8 +114,19 @@ impl BoardState {
         {
             return;
         }
-        self.began.insert(record.id, record.began);
+        if let Some(before) = self.began.insert(record.id, record.began) {
+            self.stored.remove(&(before, record.id));
+            self.signals.remove(&(before, record.id));
+        }
         self.signals.insert((record.began, record.id), Arc::clone(record));
+        self.note_stored(record);
+    }
+
+    /// Notes that a signal may be dropped, if so.
+    fn note_stored(&mut self, record: &SignalRecord) {
+        if record.ended.is_some() && !self.unwritten.contains(&record.id) {
+            self.stored.insert((record.began, record.id));
+        }
     }
 
     fn get(&self, id: Key) -> Option<Arc<SignalRecord>> {
@@ -116,12 +134,9 @@ impl BoardState {
     }
 
     fn forget(&mut self) {
-        let over = self.signals.len().saturating_sub(SIGNALS_MAX);
-        let can_go =
-            |record: &SignalRecord| record.ended.is_some() && !self.unwritten.contains(&record.id);
-        let ended = self.signals.iter().filter(|(_, record)| can_go(record));
-        let oldest: Vec<_> = ended.take(over).map(|(place, _)| *place).collect();
-        for (began, id) in oldest {
+        while self.signals.len() > SIGNALS_MAX
+            && let Some((began, id)) = self.stored.pop_first()
+        {
             self.signals.remove(&(began, id));
             self.began.remove(&id);
         }

@@ -7,11 +7,15 @@
 use std::{collections::HashMap, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use fanout::{ChannelId, Classes, Epoch, channel::Channel};
+use fanout::{ChannelId, Classes, Epoch, Seq, channel::Channel};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
-use crate::hub::{Header, rate_tiers::RateTiers, sequence::Sequence};
+use crate::hub::{
+    Header,
+    rate_tiers::RateTiers,
+    sequence::{Sequence, Stamp},
+};
 
 /// What a channel shows.
 #[derive(
@@ -77,9 +81,9 @@ pub struct ChannelEntry {
     pub tiers: RateTiers,
     pub header: Header,
     /// The cached image frame with its sequence.
-    pub image: Option<(fanout::Seq, bytes::Bytes)>,
+    pub image: Option<(Seq, bytes::Bytes)>,
     /// The timestamps of the last change.
-    pub stamp: Option<crate::hub::sequence::Stamp>,
+    pub stamp: Option<Stamp>,
 }
 
 /// The channels that are not of one match, and the names and numbers of all.
@@ -100,7 +104,34 @@ pub struct MatchChannels {
     books: Vec<Option<Box<ChannelEntry>>>,
 }
 
+impl ChannelEntry {
+    /// A channel that no reader follows, without a tail.
+    pub(crate) fn restored(
+        subject: Subject,
+        channel: Channel,
+        head: Seq,
+        header: Header,
+        stamp: Option<Stamp>,
+    ) -> Self {
+        let sequence = Sequence::restored(channel, head);
+        Self { subject, sequence, tiers: RateTiers::default(), header, image: None, stamp }
+    }
+
+    /// A copy that no reader follows, without the tail.
+    fn without_readers(&self) -> Self {
+        let Self { subject, sequence, header, stamp, .. } = self;
+        Self::restored(*subject, sequence.channel.clone(), sequence.head(), *header, *stamp)
+    }
+}
+
 impl Channels {
+    /// Copies that no reader follows, without tails.
+    pub(crate) fn without_readers(&self) -> Self {
+        let shared = self.shared.iter();
+        let shared = shared.map(|(subject, entry)| (*subject, entry.without_readers()));
+        Self { shared: shared.collect(), names: self.names.clone(), numbers: self.numbers }
+    }
+
     /// The name of a channel.
     #[must_use]
     pub fn name(subject: Subject, sport: Sport, slug: Option<&Arc<str>>) -> ChannelId {
@@ -216,6 +247,15 @@ impl Channels {
 }
 
 impl MatchChannels {
+    /// Copies that no reader follows, without tails.
+    pub(crate) fn without_readers(&self) -> Self {
+        let copy = |entry: &Option<Box<ChannelEntry>>| {
+            entry.as_deref().map(|entry| Box::new(entry.without_readers()))
+        };
+        let (own, consensus) = (copy(&self.own), copy(&self.consensus));
+        Self { own, consensus, books: self.books.iter().map(copy).collect() }
+    }
+
     /// The channel of this subject, if it is one of this match.
     #[must_use]
     pub fn get(&self, subject: Subject) -> Option<&ChannelEntry> {
@@ -267,7 +307,7 @@ impl MatchChannels {
 
     /// The sequence of the match's own channel, which its prices reflect.
     #[must_use]
-    pub fn match_seq(&self) -> Option<fanout::Seq> {
+    pub fn match_seq(&self) -> Option<Seq> {
         self.own.as_ref().map(|entry| entry.sequence.head())
     }
 

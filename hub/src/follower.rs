@@ -22,9 +22,9 @@ use tracing::{error, warn};
 
 use crate::{
     catch_up::ChannelImage,
-    clock::now,
+    clock::{monotonic, now},
     commit::Committed,
-    hub::{Export, Hub, HubInput, sequence::TailWindow},
+    hub::{Export, Hub, HubInput, Unwritten, sequence::TailWindow},
     recovery::{self, SavedState},
     supervisor::fault,
     turn::{self, InputsError},
@@ -121,11 +121,15 @@ pub trait LogConsumer: Send {
     /// What has changed in matches.
     fn export(&mut self, export: Export);
 
-    /// The state at a position, if a snapshot is due.
-    fn snapshot(&mut self, position: LogPosition, state: SavedState);
+    /// The state at a position, if a snapshot is due. `saved_us`: the time that it took to save it.
+    fn snapshot(&mut self, position: LogPosition, state: SavedState, saved_us: Micros);
 
-    /// Whether a snapshot is due at this time of the log.
-    fn wants_snapshot(&self, at: Micros) -> bool;
+    /// Whether a snapshot is due at this time of the log. `played_us`: the time that it takes to apply the
+    /// records since the last one.
+    fn wants_snapshot(&self, at: Micros, played_us: Micros) -> bool;
+
+    /// What was passed on and is not in the database yet.
+    fn unwritten(&mut self) -> Unwritten;
 
     /// It has seen all records that there were when it began.
     fn caught_up(&mut self) {}
@@ -161,6 +165,8 @@ pub struct Follower<C> {
     at: Micros,
     /// By the records' clock.
     exported_at: Micros,
+    /// The time that it took to apply the records since the last snapshot.
+    played_us: Micros,
     source: Arc<dyn RecordSource>,
     consumer: C,
     /// Its hub numbers updates as the writer's did. If not, its state must not be restored from.
@@ -184,8 +190,8 @@ impl<C: LogConsumer> Follower<C> {
         let source = log.source();
         let LogPosition { number: applied, at, .. } = position;
         let (exported_at, lag) = (Micros::MIN, FollowerLag::default());
-        let (exports, is_sound) = (false, true);
-        Self { hub, applied, at, exports, exported_at, source, consumer, is_sound, lag }
+        let (exports, is_sound, played_us) = (false, true, 0);
+        Self { hub, applied, at, exports, exported_at, played_us, source, consumer, is_sound, lag }
     }
 
     /// How far it is behind.
@@ -228,8 +234,9 @@ impl<C: LogConsumer> Follower<C> {
         }
         self.read_up_to(RecordNumber::MAX, end)?;
         self.export(self.at);
-        let Self { hub, applied, consumer, is_sound, .. } = self;
-        Ok(FollowerEnd { consumer, applied, state: is_sound.then(|| recovery::save(&hub)) })
+        let Self { mut hub, applied, mut consumer, is_sound, .. } = self;
+        let state = is_sound.then(|| recovery::save_followed(&mut hub, &consumer.unwritten()));
+        Ok(FollowerEnd { consumer, applied, state })
     }
 
     fn committed(
@@ -248,10 +255,12 @@ impl<C: LogConsumer> Follower<C> {
         }
         if let Some(position) = position
             && self.is_sound
-            && self.consumer.wants_snapshot(record.at)
+            && self.consumer.wants_snapshot(record.at, self.played_us)
         {
-            let state = recovery::save_followed(&mut self.hub);
-            self.consumer.snapshot(*position, state);
+            let began = monotonic();
+            let state = recovery::save_followed(&mut self.hub, &self.consumer.unwritten());
+            self.consumer.snapshot(*position, state, monotonic() - began);
+            self.played_us = 0;
         }
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
         gauge!("matchwire_log_follower_lag_seconds").set((now() - record.at).max(0) as f64 / 1e6);
@@ -292,10 +301,12 @@ impl<C: LogConsumer> Follower<C> {
     }
 
     fn apply(&mut self, record: &Record, inputs: &[HubInput], start: RecordNumber) {
+        let began = monotonic();
         let mut changes = Vec::new();
         for input in inputs {
             self.hub.take(input, &mut changes);
         }
+        self.played_us += monotonic() - began;
         if self.is_sound
             && record.number > start
             && !turn::is_numbered_as(&changes, &record.outputs)

@@ -403,7 +403,9 @@ pub fn start<C: LogConsumer + 'static>(
 ) -> io::Result<Running<C>> {
     let at = startup.builder.time(now());
     startup.end_turn(at).map_err(io::Error::other)?;
-    let Startup { builder, log } = startup;
+    let Startup { mut builder, log } = startup;
+    // The follower makes them.
+    builder.hub.stop_exports();
     let WriterParts { fanout, receivers, quarantine, decisions, push_terms, follower_is_awaited } =
         parts;
     let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
@@ -552,9 +554,7 @@ impl Writer {
             self.builder.take(HubInput::CloseLegacy { id });
         }
         self.builder.take(HubInput::Tick { now });
-        let hub = &mut self.builder.hub;
-        // The follower makes them.
-        hub.discard_exports();
+        let hub = &self.builder.hub;
         self.quarantine.sweep(now);
         gauge!("matchwire_matches").set(count(hub.matches()));
         gauge!("matchwire_channels").set(count(hub.channels.len()));

@@ -4,18 +4,29 @@
 //! of the log. The updates of the time for which clients may resume come from the log as they were
 //! published.
 
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, VecDeque},
+    panic::resume_unwind,
+    sync::{
+        Arc,
+        mpsc::{Receiver, sync_channel},
+    },
+    thread,
+};
 
 use borsh::{BorshDeserialize, BorshSerialize};
 use bytes::Bytes;
-use fanout::Micros;
+use fanout::{Change, ChannelId, Epoch, Micros};
 use log::{
     LogPosition, ReadError, RecordNumber, RecordReader, RecordSource,
     record::{Output, Record},
 };
 
 use crate::{
-    hub::{Hub, HubSettings, RestoreError, STATE_FORMAT, sequence::TailWindow},
+    hub::{
+        Hub, HubSettings, RestoreError, STATE_FORMAT, Unwritten,
+        sequence::{TailFrame, TailWindow},
+    },
     ids::PublicIds,
     signals::SignalSettings,
     turn::{self, InputsError},
@@ -60,20 +71,26 @@ pub struct Restored {
 /// Saves the state of a hub.
 #[must_use]
 pub fn save(hub: &Hub) -> SavedState {
-    let mut out = Vec::new();
-    let header = (DOCUMENT_FORMAT, hub.settings(), hub.signal_settings());
-    header.serialize(&mut out).expect("writing to memory does not fail");
+    let mut out = header(hub);
     hub.save(&mut out);
     out.into()
 }
 
-/// Saves the state of a follower's hub, and drops the decisions of identity that were made since the save
-/// before: the database has them by the next one.
+/// Saves the state of a follower's hub, with what a start from it must write again. Decisions of identity that the
+/// database has are dropped.
 #[must_use]
-pub fn save_followed(hub: &mut Hub) -> SavedState {
-    let state = save(hub);
-    drop(hub.identity().take_decisions());
-    state
+pub fn save_followed(hub: &mut Hub, unwritten: &Unwritten) -> SavedState {
+    hub.identity().drop_stored(unwritten.decisions_stored);
+    let mut out = header(hub);
+    hub.save_with(unwritten, &mut out);
+    out.into()
+}
+
+fn header(hub: &Hub) -> Vec<u8> {
+    let mut out = Vec::new();
+    let header = (DOCUMENT_FORMAT, hub.settings(), hub.signal_settings());
+    header.serialize(&mut out).expect("writing to memory does not fail");
+    out
 }
 
 /// Whether the hub that saved the state rendered documents as this version does.
@@ -98,7 +115,11 @@ pub fn load(format: u16, state: &[u8], ids: &PublicIds) -> Result<Hub, RecoveryE
     Ok(hub.with_signals(signals))
 }
 
-/// Applies the records after a snapshot. `hub`: its state, with its tails. `reader`: begins there.
+/// Records that are applied and not yet compared with what they have published.
+const UNCHECKED_MAX: usize = 64;
+
+/// Applies the records after a snapshot. `hub`: its state, with the window of its tails. `reader`: begins there.
+/// Another thread renders what comes of them and compares it with the log.
 ///
 /// # Errors
 ///
@@ -107,14 +128,33 @@ pub fn play(
     mut hub: Hub,
     snapshot: LogPosition,
     reader: &mut dyn RecordReader,
-    mut first_differs: impl FnMut(RecordNumber, &Output, &Output),
+    first_differs: impl FnMut(RecordNumber, &Output, &Output) + Send,
 ) -> Result<Restored, RecoveryError> {
-    let (mut applied, mut at, mut differences) = (snapshot.number, snapshot.at, 0);
-    let mut changes = Vec::new();
-    while let Some(record) = reader.next()? {
-        for input in turn::inputs(&record)? {
-            hub.take(&input, &mut changes);
+    let (mut applied, mut at) = (snapshot.number, snapshot.at);
+    let differences = thread::scope(|scope| {
+        let (unchecked, waiting) = sync_channel(UNCHECKED_MAX);
+        let checking = scope.spawn(move || count_differences(&waiting, first_differs));
+        while let Some(record) = reader.next()? {
+            let mut changes = Vec::new();
+            for input in turn::inputs(&record)? {
+                hub.take(&input, &mut changes);
+            }
+            (applied, at) = (record.number, record.at);
+            // Its end is noticed below.
+            unchecked.send((changes, record)).ok();
         }
+        drop(unchecked);
+        checking.join().map_or_else(|panic| resume_unwind(panic), Ok::<_, RecoveryError>)
+    })?;
+    Ok(Restored { hub, applied, at, differences })
+}
+
+fn count_differences(
+    waiting: &Receiver<(Vec<Change>, Record)>,
+    mut first_differs: impl FnMut(RecordNumber, &Output, &Output),
+) -> u64 {
+    let mut differences = 0;
+    for (changes, record) in waiting {
         let outputs = turn::outputs(&changes);
         if outputs != record.outputs {
             differences += 1;
@@ -123,72 +163,89 @@ pub fn play(
                 first_differs(record.number, ours, logged);
             }
         }
-        changes.clear();
-        (applied, at) = (record.number, record.at);
     }
-    Ok(Restored { hub, applied, at, differences })
+    differences
 }
 
-/// Applies the inputs of the records after a snapshot. What has changed since then is exported next.
-///
-/// # Errors
-///
-/// If a record cannot be read or understood.
-pub fn follow(mut hub: Hub, reader: &mut dyn RecordReader) -> Result<Hub, RecoveryError> {
-    let mut changes = Vec::new();
-    while let Some(record) = reader.next()? {
-        for input in turn::inputs(&record)? {
-            hub.take(&input, &mut changes);
-            changes.clear();
-        }
-    }
-    Ok(hub)
+/// The updates before a snapshot, by channel, from which clients may resume.
+#[derive(Debug, Default)]
+pub struct Tails {
+    channels: HashMap<ChannelId, ChannelTail>,
+    /// The first reason why some are missing.
+    pub problem: Option<ReadError>,
 }
 
-/// Puts the updates before a snapshot into the tails, so that clients can resume from them. Damaged records are
-/// left out: tails then begin after them. Returns the first problem.
-pub fn fill_tails(
-    hub: &mut Hub,
-    snapshot: LogPosition,
-    window: TailWindow,
-    records: &dyn RecordSource,
-) -> Option<ReadError> {
-    let since = snapshot.at.saturating_sub(window.age_us);
-    let mut reader = records.read_since(since);
-    let (mut read, mut problem) = (0, None);
-    loop {
-        let record = match reader.next() {
-            Ok(Some(record)) => record,
-            Ok(None) => return problem,
-            Err(error) => {
-                let (ReadError::Damaged { number, .. } | ReadError::Gone(number)) = error else {
-                    return problem.or(Some(error));
-                };
-                problem.get_or_insert(error);
-                if number <= read || number >= snapshot.number {
-                    return problem;
+#[derive(Debug)]
+struct ChannelTail {
+    epoch: Epoch,
+    /// Oldest first.
+    frames: VecDeque<TailFrame>,
+    bytes: usize,
+}
+
+impl Tails {
+    /// Reads the updates of the time for which clients may resume. Damaged records are left out: tails then begin
+    /// after them.
+    #[must_use]
+    pub fn read(snapshot: LogPosition, window: TailWindow, records: &dyn RecordSource) -> Self {
+        let since = snapshot.at.saturating_sub(window.age_us);
+        let mut reader = records.read_since(since);
+        let (mut read, mut own) = (0, Self::default());
+        loop {
+            let record = match reader.next() {
+                Ok(Some(record)) => record,
+                Ok(None) => return own,
+                Err(error) => {
+                    let (ReadError::Damaged { number, .. } | ReadError::Gone(number)) = error
+                    else {
+                        own.problem.get_or_insert(error);
+                        return own;
+                    };
+                    own.problem.get_or_insert(error);
+                    if number <= read || number >= snapshot.number {
+                        return own;
+                    }
+                    (reader, read) = (records.read_after(number), number);
+                    continue;
                 }
-                (reader, read) = (records.read_after(number), number);
-                continue;
+            };
+            if record.number > snapshot.number {
+                return own;
             }
-        };
-        if record.number > snapshot.number {
-            return problem;
-        }
-        read = record.number;
-        if record.at >= since {
-            fill_tail(hub, record);
+            read = record.number;
+            if record.at >= since {
+                own.add(record, window);
+            }
         }
     }
-}
 
-fn fill_tail(hub: &mut Hub, record: Record) {
-    for output in record.outputs {
-        if let Output::Published { channel, epoch, prev, seq, payload, .. } = output {
+    fn add(&mut self, record: Record, window: TailWindow) {
+        for output in record.outputs {
+            let Output::Published { channel, epoch, prev, seq, payload, .. } = output else {
+                continue;
+            };
             // A tail keeps single payloads, and not the record that they are part of.
             let payload = Bytes::copy_from_slice(&payload);
-            // Channels that were closed since have no tail.
-            hub.restore_tail(&channel, epoch, prev, seq, payload).ok();
+            let new = || ChannelTail { epoch, frames: VecDeque::new(), bytes: 0 };
+            let own = self.channels.entry(channel).or_insert_with(new);
+            if own.epoch != epoch {
+                *own = new();
+            }
+            own.bytes += payload.len();
+            own.frames.push_back(TailFrame { prev, seq, payload });
+            while own.bytes > window.bytes
+                && let Some(oldest) = own.frames.pop_front()
+            {
+                own.bytes -= oldest.payload.len();
+            }
+        }
+    }
+
+    /// Puts them before the tails that the hub has by now.
+    pub fn put_into(self, hub: &mut Hub) {
+        for (channel, ChannelTail { epoch, frames, .. }) in self.channels {
+            // Channels that were closed since have no tail, and before a damaged record it begins after that.
+            hub.restore_tail(&channel, epoch, frames.into_iter().rev()).ok();
         }
     }
 }

@@ -35,6 +35,10 @@ pub struct LogConfig {
     /// after the last one, so a longer interval makes it slower. Each snapshot takes processor time and disk
     /// bandwidth for the whole state.
     pub snapshot_ms: u64,
+    /// A snapshot is also due when the records since the last one took so many milliseconds to apply, but not before
+    /// four times as long as saving takes. Default 500; at least 50. A restart takes about so much longer than
+    /// reading the state.
+    pub snapshot_work_ms: u64,
     /// Snapshots that are kept. Default 3; fewer than 2 count as 2. Each takes disk space for the whole state.
     pub snapshots_keep: usize,
     /// Milliseconds between two confirmations by the disk. Default 1000; at most 5000. After a power cut, what was
@@ -49,6 +53,8 @@ const SEGMENT_BYTES_MIN: u64 = 64 << 10;
 const SEGMENTS_MIN: u64 = 4;
 /// The least `snapshot_ms`. With a shorter interval, a large state would be written without a pause.
 const SNAPSHOT_MS_MIN: u64 = 100;
+/// The least `snapshot_work_ms`. With less, a busy hub would do little else.
+const SNAPSHOT_WORK_MS_MIN: u64 = 50;
 /// The greatest `fsync_ms`. The log is maintained at least as often.
 const FSYNC_MS_MAX: u64 = 5_000;
 
@@ -79,6 +85,7 @@ impl LogConfig {
         let bytes_min = self.segment_bytes.saturating_mul(SEGMENTS_MIN);
         at_least("log.records_bytes_max", self.records_bytes_max, bytes_min)?;
         at_least("log.snapshot_ms", self.snapshot_ms, SNAPSHOT_MS_MIN)?;
+        at_least("log.snapshot_work_ms", self.snapshot_work_ms, SNAPSHOT_WORK_MS_MIN)?;
         if self.fsync_ms > FSYNC_MS_MAX {
             let (setting, value, max) = ("log.fsync_ms", self.fsync_ms, FSYNC_MS_MAX);
             return Err(LogConfigError::TooLarge { setting, value, max });
@@ -110,6 +117,7 @@ impl Default for LogConfig {
             replays_max: 200,
             replays_max_per_key: 20,
             snapshot_ms: 10_000,
+            snapshot_work_ms: 500,
             snapshots_keep: 3,
             fsync_ms: 1_000,
         }

@@ -1,7 +1,16 @@
 //! What follows the log in this program: readers over HTTP, the archive, the board of signals, and the
 //! snapshots of the state.
 
-use std::{io, sync::mpsc, thread};
+use std::{
+    collections::VecDeque,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+};
 
 use base::supervisor::{self, Lifetime};
 use fanout::{ChannelId, Micros, encode::payload};
@@ -9,9 +18,10 @@ use history::{
     archive::Inbox, reader::Reader, signal_board::SignalBoard, write_progress::WriteProgress,
 };
 use hub::{
-    Export,
+    Export, Unwritten,
     catch_up::ChannelImage,
     follower::LogConsumer,
+    identity::StoredCount,
     recovery::{SNAPSHOT_FORMAT, SavedState},
 };
 use log::{
@@ -20,13 +30,12 @@ use log::{
     film::{FilmError, FilmWriter},
     record::Record,
 };
-use record::LiveRecords;
+use record::{LiveRecords, MatchChange, signal::SignalRecord};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-/// How long a snapshot waits for the database, by the clock of the records. Until it is written, a start plays the
-/// records since the one before.
-const WRITTEN_WITHIN_US: Micros = 120_000_000;
+/// A snapshot because of the work since the last one is due after so many times the time that saving takes.
+const WORK_PER_SAVE: Micros = 4;
 
 /// The follower's consumers.
 pub(super) struct HistoryFeed {
@@ -37,8 +46,9 @@ pub(super) struct HistoryFeed {
     films: Option<FilmWriter>,
     films_failed: bool,
     snapshots: Option<SnapshotWriter>,
-    /// The snapshot that waits until the database has what was exported before it.
-    waiting: Option<WaitingSnapshot>,
+    /// Exports of what the hub no longer has, oldest first, until the database has them.
+    unwritten: VecDeque<UnwrittenExport>,
+    decisions: StoredCount,
     caught_up: Option<oneshot::Sender<()>>,
 }
 
@@ -46,14 +56,25 @@ pub(super) struct HistoryFeed {
 pub(super) struct SnapshotWriter {
     queue: mpsc::SyncSender<(LogPosition, SavedState)>,
     thread: thread::JoinHandle<()>,
-    every_us: Micros,
+    timing: SnapshotTiming,
+    /// The time of the last one, by the records' clock.
     last: Micros,
+    /// How long saving it took.
+    saved_us: Micros,
+    is_busy: Arc<AtomicBool>,
 }
 
-/// A start from a snapshot exports nothing from before it, so what was exported must be written first.
-struct WaitingSnapshot {
-    position: LogPosition,
-    state: SavedState,
+/// When snapshots are due.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SnapshotTiming {
+    pub every_us: Micros,
+    /// Time that it takes to apply the records since the last one.
+    pub work_us: Micros,
+}
+
+struct UnwrittenExport {
+    removed: Vec<MatchChange>,
+    signals: Vec<Arc<SignalRecord>>,
     exported: Exported,
 }
 
@@ -65,10 +86,11 @@ impl HistoryFeed {
         signals: SignalBoard,
         films: Option<FilmWriter>,
         snapshots: Option<SnapshotWriter>,
+        decisions: StoredCount,
     ) -> (Self, oneshot::Receiver<()>) {
         let (caught_up, is_caught_up) = oneshot::channel();
         let (live, caught_up) = (LiveRecords::default(), Some(caught_up));
-        let (films_failed, waiting) = (false, None);
+        let (films_failed, unwritten) = (false, VecDeque::new());
         let own = Self {
             live,
             reader,
@@ -77,16 +99,16 @@ impl HistoryFeed {
             films,
             films_failed,
             snapshots,
-            waiting,
+            unwritten,
+            decisions,
             caught_up,
         };
         (own, is_caught_up)
     }
 
     /// Writes what is left of the films, and ends the thread of the snapshots after the one that it is
-    /// writing. Returns what the database must have before the state may be a snapshot.
-    pub(super) fn end(mut self) -> Exported {
-        let exported = self.exported();
+    /// writing.
+    pub(super) fn end(mut self) {
         if let Some(films) = &mut self.films {
             let synced = films.sync();
             self.note_films(synced);
@@ -96,7 +118,11 @@ impl HistoryFeed {
             // The supervisor has reported a panic.
             thread.join().ok();
         }
-        exported
+    }
+
+    /// Forgets the exports that the database has by now.
+    fn forget_written(&mut self) {
+        while self.unwritten.pop_front_if(|oldest| oldest.exported.is_written()).is_some() {}
     }
 
     fn exported(&self) -> Exported {
@@ -109,11 +135,11 @@ impl HistoryFeed {
 }
 
 /// What was exported so far: the numbers of additions that the database must have.
-pub(super) struct Exported([(WriteProgress, u64); 2]);
+struct Exported([(WriteProgress, u64); 2]);
 
 impl Exported {
     /// Whether the database has all of it.
-    pub(super) fn is_written(&self) -> bool {
+    fn is_written(&self) -> bool {
         self.0.iter().all(|(progress, queued)| progress.is_written(*queued))
     }
 }
@@ -130,24 +156,6 @@ impl HistoryFeed {
             Err(_) => {}
         }
     }
-
-    /// Writes the waiting snapshot if the database has what was exported before it.
-    fn write_waiting(&mut self, now: Micros) {
-        let is_due = |waiting: &mut WaitingSnapshot| {
-            let is_written = waiting.exported.is_written();
-            let is_late = now - waiting.position.at > WRITTEN_WITHIN_US;
-            if is_late && !is_written {
-                warn!("the archive is behind; a crash now may lose recent changes of it");
-            }
-            is_written || is_late
-        };
-        if let (Some(WaitingSnapshot { position, state, .. }), Some(snapshots)) =
-            (self.waiting.take_if(is_due), &self.snapshots)
-        {
-            // While one is being written, the next one is left out.
-            snapshots.queue.try_send((position, state)).ok();
-        }
-    }
 }
 
 impl LogConsumer for HistoryFeed {
@@ -156,7 +164,6 @@ impl LogConsumer for HistoryFeed {
             let recorded = films.record(record);
             self.note_films(recorded);
         }
-        self.write_waiting(record.at);
     }
 
     fn take_lacking(&mut self) -> Vec<ChannelId> {
@@ -170,25 +177,49 @@ impl LogConsumer for HistoryFeed {
         }
     }
 
-    fn export(&mut self, Export { matches, signals, at }: Export) {
+    fn export(&mut self, Export { removed, mut matches, signals, at }: Export) {
+        let (kept_removed, kept_signals) = (removed.clone(), signals.clone());
         self.signals.put(&signals);
-        let changed = self.live.apply(matches);
+        let mut changes = removed;
+        changes.append(&mut matches);
+        let changed = self.live.apply(changes);
         self.inbox.put(&changed.evicted, &[], at);
         self.inbox.put(&changed.records, &changed.gone, at);
         self.reader.update(&changed.records, &changed.gone);
+        if !kept_removed.is_empty() || !kept_signals.is_empty() {
+            let (removed, signals) = (kept_removed, kept_signals);
+            let exported = self.exported();
+            self.unwritten.push_back(UnwrittenExport { removed, signals, exported });
+        }
+        self.forget_written();
     }
 
-    fn snapshot(&mut self, position: LogPosition, state: SavedState) {
-        let exported = self.exported();
+    fn unwritten(&mut self) -> Unwritten {
+        // Read first: what is written meanwhile is written again.
+        let decisions_stored = self.decisions.get();
+        self.forget_written();
+        let removed = self.unwritten.iter().flat_map(|it| it.removed.iter().cloned()).collect();
+        let signals = self.unwritten.iter().flat_map(|it| &it.signals);
+        let signals = signals.map(|record| (record.id, Arc::clone(record))).collect();
+        Unwritten { removed, signals, decisions_stored }
+    }
+
+    fn snapshot(&mut self, position: LogPosition, state: SavedState, saved_us: Micros) {
         if let Some(snapshots) = &mut self.snapshots {
-            snapshots.last = position.at;
-            self.waiting = Some(WaitingSnapshot { position, state, exported });
+            (snapshots.last, snapshots.saved_us) = (position.at, saved_us);
+            snapshots.is_busy.store(true, Ordering::Relaxed);
+            // There is room, as none is being written.
+            snapshots.queue.try_send((position, state)).ok();
         }
     }
 
-    fn wants_snapshot(&self, at: Micros) -> bool {
-        let is_due = |it: &SnapshotWriter| at - it.last >= it.every_us;
-        self.waiting.is_none() && self.snapshots.as_ref().is_some_and(is_due)
+    fn wants_snapshot(&self, at: Micros, played_us: Micros) -> bool {
+        self.snapshots.as_ref().is_some_and(|it| {
+            let SnapshotTiming { every_us, work_us } = it.timing;
+            let is_due = at - it.last >= every_us
+                || played_us >= work_us.max(it.saved_us.saturating_mul(WORK_PER_SAVE));
+            is_due && !it.is_busy.load(Ordering::Relaxed)
+        })
     }
 
     fn caught_up(&mut self) {
@@ -205,15 +236,22 @@ impl SnapshotWriter {
     /// # Errors
     ///
     /// If the system refuses a thread.
-    pub(super) fn start(store: SnapshotStore, every_us: Micros, last: Micros) -> io::Result<Self> {
+    pub(super) fn start(
+        store: SnapshotStore,
+        timing: SnapshotTiming,
+        last: Micros,
+    ) -> io::Result<Self> {
         let (queue, waiting) = mpsc::sync_channel::<(LogPosition, SavedState)>(1);
+        let is_busy = Arc::new(AtomicBool::new(false));
+        let busy = Arc::clone(&is_busy);
         let thread = supervisor::thread("snapshots", Lifetime::UntilStop, move || {
             supervisor::yield_to_others();
             while let Ok((position, state)) = waiting.recv() {
                 write_snapshot(&store, position, &state);
+                busy.store(false, Ordering::Relaxed);
             }
         })?;
-        Ok(Self { queue, thread, every_us, last })
+        Ok(Self { queue, thread, timing, last, saved_us: 0, is_busy })
     }
 }
 

@@ -10,7 +10,7 @@ use fanout::Micros;
 use hub::{
     Epochs, Hub, HubInput, HubSettings,
     pipeline::Startup,
-    recovery::{self, Restored, SavedState},
+    recovery::{self, Restored, SavedState, Tails},
     signals::SignalSettings,
 };
 use log::{
@@ -150,7 +150,7 @@ pub(super) fn open(
 ) -> Result<OpenedLog, AppError> {
     if config.log.engine == LogEngine::Memory {
         let log = Box::new(MemoryLog::new(MEMORY_BYTES)?);
-        return begin(start, fresh(), log, None);
+        return begin(fresh(), log, None);
     }
     let began = monotonic();
     let settings = log_settings(config);
@@ -173,7 +173,7 @@ pub(super) fn open(
         if report.last > 0 {
             warn!("no state is restored from the log; the hub starts empty, in new epochs");
         }
-        let opened = begin(start, fresh(), Box::new(log), Some(snapshots))?;
+        let opened = begin(fresh(), Box::new(log), Some(snapshots))?;
         if !is_same {
             // The first snapshot is of this database, so a kill at any moment finds a state of the right one.
             let file = settings.folder.join(DATABASE_FILE);
@@ -204,7 +204,7 @@ pub(super) fn open(
         }
         Some(reason) => {
             warn!("all channels begin new epochs: {reason}");
-            let opened = begin(start, hub, Box::new(log), Some(snapshots))?;
+            let opened = begin(hub, Box::new(log), Some(snapshots))?;
             OpenedLog { is_restored: true, ..opened }
         }
     };
@@ -257,19 +257,17 @@ fn is_of(folder: &Path, database: &str) -> bool {
 /// Begins with a hub that is not the one at the end of the log. Its state becomes a snapshot, so that all later
 /// inputs can be applied to it again. All channels begin new epochs.
 fn begin(
-    start: &HubStart<'_>,
     hub: Hub,
     log: Box<dyn Log>,
     snapshots: Option<SnapshotStore>,
 ) -> Result<OpenedLog, AppError> {
     let position = log.end();
-    let state = recovery::save(&hub);
     if let Some(snapshots) = &snapshots {
+        let state = recovery::save(&hub);
         let written = snapshots.write(position, recovery::SNAPSHOT_FORMAT, &state);
         written.map_err(AppError::Snapshot)?;
     }
-    let mut followed = recovery::load(recovery::SNAPSHOT_FORMAT, &state, start.ids)?;
-    followed.set_tail_window(start.settings.window);
+    let followed = hub.without_readers();
     let mut startup = Startup::new(hub, log);
     // It also marks where the state does not follow from the records before.
     let epochs = Epochs { matches: super::random_epoch()?, feeds: super::random_epoch()? };
@@ -340,29 +338,38 @@ fn restore_from(
 ) -> Result<RestoredState, recovery::RecoveryError> {
     let window = start.settings.window;
     std::thread::scope(|scope| {
-        // The two cores of a small machine share the work.
-        let followed = scope.spawn(|| {
-            let mut hub = recovery::load(format, state, start.ids)?;
-            hub.set_tail_window(window);
-            recovery::follow(hub, &mut *log.read_after(position.number))
-        });
+        let began = monotonic();
+        let tails = scope.spawn(|| Tails::read(position, window, &*log.source()));
         let mut hub = recovery::load(format, state, start.ids)?;
         hub.set_tail_window(window);
-        if let Some(problem) = recovery::fill_tails(&mut hub, position, window, &*log.source()) {
-            let error = &problem as &dyn std::error::Error;
+        let loaded = monotonic();
+        let mut reader = log.read_after(position.number);
+        let mut restored = recovery::play(hub, position, &mut *reader, |number, ours, logged| {
+            warn!(record = number, ?ours, ?logged, "the first record with another output");
+        })?;
+        let played = monotonic();
+        let followed = restored.hub.without_readers();
+        let copied = monotonic();
+        let tails = tails.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if let Some(problem) = &tails.problem {
+            let error = problem as &dyn std::error::Error;
             warn!(
                 error,
                 "some clients get images, since updates from before the snapshot are lost"
             );
         }
-        let mut reader = log.read_after(position.number);
-        let restored = recovery::play(hub, position, &mut *reader, |number, ours, logged| {
-            warn!(record = number, ?ours, ?logged, "the first record with another output");
-        })?;
-        let followed = followed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let followed =
-            (followed?, LogPosition { number: restored.applied, at: restored.at, ..position });
+        tails.put_into(&mut restored.hub);
+        info!(
+            load_ms = (loaded - began) / 1000,
+            play_ms = (played - loaded) / 1000,
+            copy_ms = (copied - played) / 1000,
+            tails_ms = (monotonic() - copied) / 1000,
+            records = restored.applied - position.number,
+            "the steps of restoring the state"
+        );
+        let end = LogPosition { number: restored.applied, at: restored.at, ..position };
         let renders_alike = recovery::has_same_documents(state);
+        let followed = (followed, end);
         Ok(RestoredState { hub: restored, renders_alike, followed, snapshot: position })
     })
 }

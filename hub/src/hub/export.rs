@@ -28,7 +28,7 @@ use super::{
 };
 use record::{
     AnalysisRecord, BallRecord, CONSENSUS, ClockRecord, EntityRef, FootballRecord, Freshness,
-    IncidentRecord, LineUpPlayerRecord, LineUpRecord, MarketPlace, MarketUpdate, MatchChange,
+    IncidentRecord, Key, LineUpPlayerRecord, LineUpRecord, MarketPlace, MarketUpdate, MatchChange,
     MatchSummary, MatchUpdate, MomentumMinute, Names, PlayRecord, PlayerRecord, PointRecord,
     Position, PositionRecord, PriceRecord, RaceRecord, RunnerPriceRecord, RunnerRecord,
     ScoreboardRecord, SetRecord, ShotRecord, Status, TennisRecord, derived, runner, runner_key,
@@ -37,9 +37,23 @@ use record::{
 
 use crate::{channels::Subject, ids::PublicIds, signals::SignalRecord, wire};
 
+/// Exports that the database does not have yet, of what the state no longer has.
+#[derive(Debug, Clone, Default)]
+pub struct Unwritten {
+    /// The last changes of removed matches.
+    pub removed: Vec<MatchChange>,
+    /// The latest state of signals.
+    pub signals: BTreeMap<Key, Arc<SignalRecord>>,
+    /// How many decisions of identity since the start the database has.
+    pub decisions_stored: u64,
+}
+
 /// What has changed since the export before.
 #[derive(Debug)]
 pub struct Export {
+    /// Changes of removed matches.
+    pub removed: Vec<MatchChange>,
+    /// Changes of matches that there are.
     pub matches: Vec<MatchChange>,
     /// Signals that have begun, changed or ended, in their latest state.
     pub signals: Vec<Arc<SignalRecord>>,
@@ -49,14 +63,21 @@ pub struct Export {
 impl Hub {
     /// Takes what has changed since the last call; `None` if nothing has.
     pub fn export(&mut self, now: Micros) -> Option<Export> {
-        let (matches, signals) = (self.take_changed(now), self.take_signals());
-        let is_empty = matches.is_empty() && signals.is_empty();
-        (!is_empty).then_some(Export { matches, signals, at: now })
+        let removed = mem::take(&mut self.removed);
+        let (matches, signals) = (self.take_updates(now), self.take_signals());
+        let is_empty = removed.is_empty() && matches.is_empty() && signals.is_empty();
+        (!is_empty).then_some(Export { removed, matches, signals, at: now })
     }
 
     /// Takes the changes of matches since the last call, removed matches first.
     pub fn take_changed(&mut self, now: Micros) -> Vec<MatchChange> {
         let mut changes = mem::take(&mut self.removed);
+        changes.append(&mut self.take_updates(now));
+        changes
+    }
+
+    fn take_updates(&mut self, now: Micros) -> Vec<MatchChange> {
+        let mut changes = Vec::new();
         for id in mem::take(&mut self.changed) {
             // One that was removed, and perhaps came back, may be here twice.
             if self.matches.get(id).is_some_and(|known| known.is_changed) {
@@ -76,32 +97,46 @@ impl Hub {
         }
     }
 
-    /// Forgets what has changed since the last export, in a hub whose exports nobody takes.
-    pub fn discard_exports(&mut self) {
+    /// Notes nothing for exports from now on, as nobody takes them. What was noted is forgotten.
+    pub fn stop_exports(&mut self) {
+        self.makes_exports = false;
         self.removed.clear();
-        for id in mem::take(&mut self.changed) {
-            if let Some(known) = self.matches.get_mut(id) {
-                known.is_changed = false;
-            }
+        self.changed.clear();
+        self.signals.changed.clear();
+        for known in self.matches.values_mut() {
+            known.is_changed = false;
+            known.state.touched = Touched::default();
         }
-        drop(self.take_signals());
     }
 
-    /// Notes for the export that a match is removed. If it has changed, its last state is exported:
-    /// a match that ends and is evicted within one message leaves its result.
-    pub(super) fn export_removal(&mut self, id: Id, now: Micros) {
-        let Some(known) = self.matches.get(id) else { return };
-        if known.is_changed {
-            let last = self.match_update(id, now).map(MatchChange::Updated);
-            self.removed.extend(last);
+    /// Saves the state as [`Self::save`] does, with exports that a hub restored from it makes again.
+    pub fn save_with(&mut self, unwritten: &Unwritten, out: &mut Vec<u8>) {
+        let own = (self.removed.clone(), self.signals.changed.clone());
+        self.removed.splice(..0, unwritten.removed.iter().cloned());
+        for (id, record) in &unwritten.signals {
+            self.signals.changed.entry(*id).or_insert_with(|| Arc::clone(record));
         }
+        self.save(out);
+        (self.removed, self.signals.changed) = own;
+    }
+
+    /// Notes for the export that a match is removed, with all of its last state: a match that ends and is
+    /// evicted within one message leaves its result, and a start may export nothing else of it.
+    pub(super) fn export_removal(&mut self, id: Id, now: Micros) {
+        let known = self.matches.get_mut(id).filter(|_| self.makes_exports);
+        let Some(known) = known else { return };
+        known.state.touched = Touched::all();
+        let last = self.match_update(id, now).map(MatchChange::Updated);
+        self.removed.extend(last);
         self.removed.push(MatchChange::Gone(id.0));
     }
 
     /// Notes for the export that a match was dropped. Its last state is not exported, as its facts
     /// are those of another match now.
     pub(super) fn export_dropped(&mut self, id: Id) {
-        self.removed.push(MatchChange::Gone(id.0));
+        if self.makes_exports {
+            self.removed.push(MatchChange::Gone(id.0));
+        }
     }
 
     fn match_update(&mut self, id: Id, now: Micros) -> Option<Box<MatchUpdate>> {

@@ -100,7 +100,7 @@ pub struct SourcePolicy {
     pub ranks: Ranks,
 }
 
-#[derive(Debug, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct Source {
     pub name: Arc<str>,
     /// `simulator`, `push`, or the format of a recording or a live feed.

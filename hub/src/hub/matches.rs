@@ -34,12 +34,25 @@ pub(super) struct Matches {
 pub(super) struct MatchSlot(usize);
 
 impl MatchEntry {
+    fn without_readers(&self) -> Self {
+        let Self { state, channels, source, is_changed } = self;
+        let (state, channels) = (state.clone(), channels.without_readers());
+        Self { state, channels, source: *source, is_changed: *is_changed }
+    }
+
     pub(super) fn new(state: Match, source: SourceNumber) -> Self {
         Self { state, channels: MatchChannels::default(), source, is_changed: false }
     }
 }
 
 impl Matches {
+    /// Copies whose channels no reader follows.
+    pub(super) fn without_readers(&self) -> Self {
+        let entries = self.entries.iter();
+        let entries = entries.map(|entry| entry.as_ref().map(MatchEntry::without_readers));
+        Self { slots: self.slots.clone(), entries: entries.collect(), vacant: self.vacant.clone() }
+    }
+
     /// Finds the matches again, after they were restored in their slots.
     fn reindex(&mut self) {
         let known = self.entries.iter().enumerate();

@@ -31,7 +31,7 @@ use ingest::event::{Batch, Event, Id};
 use rustc_hash::FxHashMap;
 
 pub use self::{
-    export::Export,
+    export::{Export, Unwritten},
     input::{ChannelName, HubInput},
     saved::{RestoreError, STATE_FORMAT},
 };
@@ -115,6 +115,8 @@ pub struct Hub {
     relay: Relay,
     /// The last time that was passed in.
     latest: Micros,
+    /// Whether changes are noted for exports.
+    makes_exports: bool,
     /// Matches that have changed since the last export, and perhaps were removed.
     changed: Vec<Id>,
     /// Matches that were removed since the last export, and their last changes.
@@ -181,6 +183,7 @@ impl Hub {
             tiers_open: 0,
             relay: Relay::default(),
             latest: 0,
+            makes_exports: true,
             changed: Vec::new(),
             removed: Vec::new(),
             signals: SignalEngine::default(),

@@ -13,6 +13,7 @@ use super::{
     sequence::{Stamp, TailWindow},
     state::{
         Book, BookDelta, BookEvent, BookPart, ConsensusKey, Life, Match, MatchDelta, Moment, Play,
+        Touched,
     },
 };
 use crate::{
@@ -35,7 +36,9 @@ impl Hub {
         changes: &mut Vec<Change>,
     ) {
         let known = &mut self.matches[slot];
-        if !known.is_changed {
+        if !self.makes_exports {
+            known.state.touched = Touched::default();
+        } else if !known.is_changed {
             known.is_changed = true;
             self.changed.push(known.state.id);
         }

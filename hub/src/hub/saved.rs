@@ -22,7 +22,6 @@ use std::{
 };
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use bytes::Bytes;
 use fanout::{Change, ChannelId, Epoch, Publication, Seq, channel::Channel};
 use ingest::{codec::invalid, event::Sport};
 use sha2::{Digest, Sha256};
@@ -30,8 +29,7 @@ use sha2::{Digest, Sha256};
 use super::{
     Epochs, Header, Hub, HubSettings, MatchEntry, Matches, TierTimers,
     feeds::Source,
-    rate_tiers::RateTiers,
-    sequence::{Sequence, Stamp, TailError},
+    sequence::{Stamp, TailError, TailFrame},
     state::Match,
 };
 use crate::{
@@ -82,8 +80,7 @@ impl SavedChannel {
         let deliver_last = subject == Subject::Feeds;
         let (epoch, needs) = (Epoch(epoch), subject.classes(sport));
         let channel = Channel { number, name, epoch, deliver_last, needs };
-        let sequence = Sequence::restored(channel, head);
-        ChannelEntry { subject, sequence, tiers: RateTiers::default(), header, image: None, stamp }
+        ChannelEntry::restored(subject, channel, head, header, stamp)
     }
 }
 
@@ -160,6 +157,31 @@ impl Hub {
         if rest.is_empty() { Ok(hub) } else { Err(invalid("something follows it").into()) }
     }
 
+    /// A copy that does what a hub does that is restored from this one's saved state. Texts are shared.
+    #[must_use]
+    pub fn without_readers(&self) -> Self {
+        Self {
+            settings: self.settings,
+            epochs: self.epochs,
+            matches: self.matches.without_readers(),
+            identity: self.identity.clone(),
+            ids: self.ids.clone(),
+            mappings: self.mappings.clone(),
+            sources: self.sources.clone(),
+            channels: self.channels.without_readers(),
+            feeds_published: self.feeds_published.clone(),
+            feeds_due: self.feeds_due,
+            tier_timers: TierTimers::default(),
+            tiers_open: 0,
+            relay: self.relay.without_readers(),
+            latest: self.latest,
+            makes_exports: self.makes_exports,
+            changed: self.changed.clone(),
+            removed: self.removed.clone(),
+            signals: self.signals.clone(),
+        }
+    }
+
     fn write(&self, out: &mut Vec<u8>) -> io::Result<()> {
         let Self { epochs, matches, identity, mappings, sources, channels, .. } = self;
         (epochs.matches.0, epochs.feeds.0, self.latest, self.feeds_due).serialize(out)?;
@@ -210,6 +232,7 @@ impl Hub {
             tiers_open: 0,
             relay,
             latest,
+            makes_exports: true,
             changed,
             removed,
             signals,
@@ -246,22 +269,20 @@ impl Hub {
         }));
     }
 
-    /// Puts an `update` frame that was published before a restart back into the tail of its channel: the
-    /// JSON text for readers that take each change. Called in the order of publication, up to the head of the
-    /// channel. The frame is read when a reader needs it; until then the tail
-    /// holds `payload` and what it is a part of.
+    /// Puts `update` frames that were published before a restart back into the tail of their channel, the newest
+    /// first, as far back as the window reaches. They lead to where the tail begins, which is the head if nothing
+    /// was published since. A frame is read when a reader needs it; until then the tail holds its payload and what
+    /// that is a part of.
     ///
     /// # Errors
     ///
-    /// If the channel is not open in this epoch, or the frame is none of its changes. The tail is then as
-    /// before.
+    /// If the channel is not open in this epoch, or a frame is none of its changes. The tail then has the
+    /// frames before.
     pub fn restore_tail(
         &mut self,
         channel: &ChannelId,
         epoch: Epoch,
-        prev: Seq,
-        seq: Seq,
-        payload: Bytes,
+        frames: impl IntoIterator<Item = TailFrame>,
     ) -> Result<(), TailError> {
         let window = self.settings.window;
         let subject = self.channels.subject(channel.as_str()).ok_or(TailError::Unknown)?;
@@ -269,7 +290,12 @@ impl Hub {
         if entry.sequence.channel.epoch != epoch {
             return Err(TailError::Unknown);
         }
-        entry.sequence.restore(prev, seq, payload, window)
+        for frame in frames {
+            if !entry.sequence.restore(frame, window)? {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -118,12 +118,20 @@ enum TailUpdate {
     Framed(Box<FramedUpdate>),
 }
 
+/// The frame of an update as it was published before a restart: JSON text.
+#[derive(Debug, Clone)]
+pub struct TailFrame {
+    pub prev: Seq,
+    pub seq: Seq,
+    pub payload: Bytes,
+}
+
 /// Why a frame cannot be put back into the tail of its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TailError {
     #[error("the channel is not open in this epoch")]
     Unknown,
-    #[error("the change does not follow the one before, or is ahead of the channel")]
+    #[error("the change does not lead to where the tail begins")]
     OutOfOrder,
     #[error("it is no frame of this change")]
     Malformed,
@@ -177,7 +185,7 @@ impl Sequence {
     }
 
     /// A sequence that has reached this number, without a tail.
-    pub(super) fn restored(channel: Channel, head: Seq) -> Self {
+    pub(crate) fn restored(channel: Channel, head: Seq) -> Self {
         Self { head, ..Self::new(channel) }
     }
 
@@ -202,40 +210,30 @@ impl Sequence {
     /// The oldest position from which the tail leads to the head.
     #[must_use]
     pub fn oldest(&self) -> Seq {
-        match self.tail.front().filter(|_| self.tail_end() == Some(self.head)) {
-            Some(oldest) => oldest.update.seq() - 1,
-            None => self.head,
-        }
+        self.tail.front().map_or(self.head, |oldest| oldest.update.seq() - 1)
     }
 
-    /// The last number in the tail. It is that of the head, except while the tail is restored.
-    fn tail_end(&self) -> Option<Seq> {
-        self.tail.back().map(|last| last.update.seq())
-    }
-
-    /// Puts back a frame of before a restart: an `update` of one change.
+    /// Puts a frame of before a restart in front of the tail: the `update` that leads to the oldest
+    /// position. False if it has left the window, as all before it have.
     pub(super) fn restore(
         &mut self,
-        prev: Seq,
-        seq: Seq,
-        payload: Bytes,
+        frame: TailFrame,
         window: TailWindow,
-    ) -> Result<(), TailError> {
-        let is_earlier = self.tail_end().is_some_and(|end| prev < end);
-        if is_earlier || prev.checked_add(1) != Some(seq) || seq > self.head {
+    ) -> Result<bool, TailError> {
+        let TailFrame { prev, seq, payload } = frame;
+        if seq != self.oldest() || prev.checked_add(1) != Some(seq) {
             return Err(TailError::OutOfOrder);
         }
         let framed = FramedUpdate::begin(&self.channel.name, seq, payload);
         let framed = framed.map_err(|NotOurs| TailError::Malformed)?;
         let (published, weight) = (framed.stamp.published, framed.weight());
-        if self.tail_end().is_some_and(|end| end < prev) {
-            // Something between is missing, so what is before it leads nowhere.
-            self.clear_tail();
+        let newest = self.tail.back().map_or(published, |newest| newest.update.published());
+        if self.bytes + weight > window.bytes || newest - published > window.age_us {
+            return Ok(false);
         }
         self.bytes += weight;
-        self.tail.push_back(TailEntry { update: TailUpdate::Framed(Box::new(framed)), weight });
-        self.trim(published, window);
-        Ok(())
+        self.tail.push_front(TailEntry { update: TailUpdate::Framed(Box::new(framed)), weight });
+        Ok(true)
     }
 
     /// Numbers a change, appends it to the tail, and trims the tail to the window.
@@ -246,9 +244,6 @@ impl Sequence {
         events: Vec<Node>,
         window: TailWindow,
     ) -> Arc<Update> {
-        if self.tail_end().is_some_and(|end| end != self.head) {
-            self.clear_tail();
-        }
         self.head += 1;
         let update = Arc::new(Update { seq: self.head, stamp, patch, events });
         let weight = update.weight();

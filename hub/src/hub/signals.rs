@@ -30,7 +30,7 @@ use crate::{
 use record::{EntityRef, Key};
 
 /// The signals of all matches.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct SignalEngine {
     #[borsh(skip)]
     pub(super) settings: SignalSettings,
@@ -43,10 +43,10 @@ pub(super) struct SignalEngine {
     /// Signals that have changed since they were last taken, in their latest state. While they are
     /// not taken, as when a demo replays its past, this is bounded by the number of signals, not of
     /// their changes.
-    changed: BTreeMap<Key, Arc<SignalRecord>>,
+    pub(super) changed: BTreeMap<Key, Arc<SignalRecord>>,
 }
 
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 struct TrackedMatch {
     tracker: SignalTracker,
     /// The lag of the source's clock behind the hub's: years for a recording.
@@ -180,7 +180,9 @@ impl Hub {
             } else {
                 self.signals.active.insert(record.id, Arc::clone(&record));
             }
-            self.signals.changed.insert(record.id, record);
+            if self.makes_exports {
+                self.signals.changed.insert(record.id, record);
+            }
         }
         self.publish(Subject::Signals, HEADER, patch, events, stamp, changes);
     }

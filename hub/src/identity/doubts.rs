@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 /// dropped, and reported again if one of its matches is introduced again.
 pub const DOUBTS_MAX: usize = 10_000;
 
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 #[borsh(init = reindex)]
 pub(super) struct Doubts {
     #[borsh(skip)]

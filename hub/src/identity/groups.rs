@@ -10,7 +10,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 use ingest::event::Id;
 use rustc_hash::FxHashMap;
 
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Groups {
     members: FxHashMap<Id, Vec<GroupMember>>,
 }

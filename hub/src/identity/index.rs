@@ -13,7 +13,7 @@ const DAYS: i64 = 2;
 /// and the match is not joined.
 const CANDIDATES_MAX: usize = 256;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct NameIndex {
     /// By a digest of sport, day and word. A collision only costs a comparison.
     places: FxHashMap<u64, Vec<Id>>,

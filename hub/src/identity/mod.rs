@@ -45,7 +45,7 @@ pub use self::{
     },
     doubts::DOUBTS_MAX,
     watch::watch,
-    writer::{DecisionWriter, QUEUE_MAX, TakenDecisions},
+    writer::{DecisionWriter, QUEUE_MAX, StoredCount, TakenDecisions},
 };
 use crate::ids::PublicIds;
 
@@ -54,7 +54,7 @@ use crate::ids::PublicIds;
 const DECISIONS_MAX: usize = 65_536;
 
 /// The mapping of provider matches to matches.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 #[borsh(init = reindex)]
 pub struct Identity {
     /// By own id, all matches that were ever mapped to another id: 40 bytes each.
@@ -72,10 +72,13 @@ pub struct Identity {
     index: NameIndex,
     doubts: Doubts,
     decisions: Vec<Decision>,
+    /// How many were dropped since the start because the database has them.
+    #[borsh(skip)]
+    dropped: u64,
 }
 
 /// A provider's match that is present.
-#[derive(Debug, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 #[borsh(init = read)]
 struct ProviderMatch {
     sport: Sport,
@@ -259,6 +262,14 @@ impl Identity {
     /// Takes the decisions to be stored since the last call, in order.
     pub fn take_decisions(&mut self) -> Vec<Decision> {
         std::mem::take(&mut self.decisions)
+    }
+
+    /// Drops the decisions that the database has. `stored`: their number since the start.
+    pub fn drop_stored(&mut self, stored: u64) {
+        let more = usize::try_from(stored.saturating_sub(self.dropped)).unwrap_or(usize::MAX);
+        let more = more.min(self.decisions.len());
+        self.decisions.drain(..more);
+        self.dropped += more as u64;
     }
 
     #[must_use]

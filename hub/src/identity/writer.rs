@@ -1,6 +1,12 @@
 //! Writes decisions in the background, so that the hub never waits for the database.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::{sync::mpsc, task::JoinHandle, time};
 use tracing::warn;
@@ -32,16 +38,36 @@ pub struct TakenDecisions {
 #[derive(Debug)]
 pub struct DecisionWriter {
     queue: mpsc::Sender<Vec<Decision>>,
+    stored: StoredCount,
+}
+
+/// How many decisions the database has since the start. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct StoredCount(Arc<AtomicU64>);
+
+impl StoredCount {
+    #[must_use]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn add(&self, decisions: usize) {
+        self.0.fetch_add(decisions as u64, Ordering::AcqRel);
+    }
 }
 
 impl DecisionWriter {
     #[must_use]
     pub fn start(store: IdentityStore) -> (Self, JoinHandle<()>) {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
-        (
-            Self { queue },
-            supervisor::spawn("identity", Lifetime::UntilStop, write_all(store, waiting)),
-        )
+        let stored = StoredCount::default();
+        let writing = write_all(store, waiting, stored.clone());
+        (Self { queue, stored }, supervisor::spawn("identity", Lifetime::UntilStop, writing))
+    }
+
+    #[must_use]
+    pub fn stored(&self) -> StoredCount {
+        self.stored.clone()
     }
 
     /// Takes new decisions, with a place in the queue, if there is one. Free without new decisions.
@@ -61,7 +87,11 @@ impl TakenDecisions {
     }
 }
 
-async fn write_all(store: IdentityStore, mut waiting: mpsc::Receiver<Vec<Decision>>) {
+async fn write_all(
+    store: IdentityStore,
+    mut waiting: mpsc::Receiver<Vec<Decision>>,
+    stored: StoredCount,
+) {
     while let Some(decisions) = waiting.recv().await {
         let mut tries = 0;
         while let Err(error) = store.write(&decisions, clock::now()).await {
@@ -71,9 +101,10 @@ async fn write_all(store: IdentityStore, mut waiting: mpsc::Receiver<Vec<Decisio
             );
             tries += 1;
             if waiting.is_closed() && tries >= LAST_TRIES {
-                break;
+                return;
             }
             time::sleep(RETRY_AFTER).await;
         }
+        stored.add(decisions.len());
     }
 }

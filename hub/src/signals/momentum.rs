@@ -31,7 +31,7 @@ const POINTS_TO_GAIN: usize = 9;
 const POINTS_TO_KEEP: usize = 8;
 
 /// The run of play of one match.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct MomentumTracker {
     /// Weights of both sides at the moment of the last situation.
     weights: [f64; 2],

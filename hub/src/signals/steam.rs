@@ -22,13 +22,13 @@ use super::{
 const MOVES_MAX: usize = 64;
 
 /// The recent price changes of one market.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct Steam {
     /// In the order in which they were first quoted, which is nearly always that of the quotes.
     prices: Vec<PriceHistory>,
 }
 
-#[derive(Debug, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 struct PriceHistory {
     outcome: Outcome,
     bookmaker: Arc<str>,

@@ -5,7 +5,7 @@
 use std::{fs, time::Duration};
 
 use fanout::{Change, Epoch, channel::Rate};
-use hub::{Epochs, Hub, feeds::SourcePolicy, identity::Identity};
+use hub::{Epochs, Hub, feeds::SourcePolicy, identity::Identity, sequence::TailFrame};
 use ingest::event::{
     Batch, Competition, Event, Fact, Fixture, FootballFact, FootballScore, FootballStatus, Id,
     MarketChange, MarketDefinition, MarketStatus, OddsFact, Outcome, Participant, SelectionChange,
@@ -139,9 +139,10 @@ fn speed_of_saving_and_restoring() {
         let mut restored = Hub::restore(&bytes, SETTINGS, ids.clone()).expect("it was saved");
         let read = on_core() - began;
         let began = on_core();
-        for (channel, prev, seq, frame) in &updates {
+        for (channel, prev, seq, frame) in updates.iter().rev() {
+            let older = TailFrame { prev: *prev, seq: *seq, payload: frame.clone() };
             restored
-                .restore_tail(&channel.name, channel.epoch, *prev, *seq, frame.clone())
+                .restore_tail(&channel.name, channel.epoch, [older])
                 .expect("they are in order");
         }
         let tails = on_core() - began;

@@ -8,7 +8,10 @@ use fanout::{
     catch_up::{HostRequest, HostResponse, Verdict},
     channel::Rate,
 };
-use hub::{Epochs, Hub, HubInput, sequence::TailError};
+use hub::{
+    Epochs, Hub, HubInput,
+    sequence::{TailError, TailFrame},
+};
 
 use crate::{
     simulated::inputs,
@@ -44,10 +47,10 @@ fn played() -> Twin {
 /// The same hub restored with its tails.
 fn with_tails(twin: &Twin, skipped: fn(usize) -> usize) -> Hub {
     let mut hub = twin.restore(&twin.saved()).expect("it was saved");
-    for frame in twin.frames.iter().skip(skipped(twin.frames.len())) {
+    for frame in twin.frames.iter().skip(skipped(twin.frames.len())).rev() {
         let name = &frame.channel.name;
-        let restored =
-            hub.restore_tail(name, frame.channel.epoch, frame.prev, frame.seq, payload(frame));
+        let older = TailFrame { prev: frame.prev, seq: frame.seq, payload: payload(frame) };
+        let restored = hub.restore_tail(name, frame.channel.epoch, [older]);
         // Channels that were closed since have no tail.
         assert!(matches!(restored, Ok(()) | Err(TailError::Unknown)), "{name}: {restored:?}");
     }
@@ -136,7 +139,8 @@ fn wrong_frames_are_refused() {
     let frame = &twin.frames[twin.frames.len() - 1];
     let (name, epoch) = (&frame.channel.name, frame.channel.epoch);
     let mut put = |name: &ChannelId, epoch, prev, seq, text: &[u8]| {
-        hub.restore_tail(name, epoch, prev, seq, Bytes::copy_from_slice(text))
+        let payload = Bytes::copy_from_slice(text);
+        hub.restore_tail(name, epoch, [TailFrame { prev, seq, payload }])
     };
     let (text, prev, seq) = (payload(frame), frame.prev, frame.seq);
     assert_eq!(put(&ChannelId::new("no/such"), epoch, prev, seq, &text), Err(TailError::Unknown));

@@ -47,6 +47,8 @@ pub(crate) struct Twin {
     ids: PublicIds,
     pub(crate) now: Micros,
     steps: u64,
+    /// Whether the restored hub is a copy.
+    is_copied: bool,
     /// Everything that was published for readers that take each change.
     pub(crate) frames: Vec<Arc<Publication>>,
 }
@@ -109,7 +111,7 @@ impl Twin {
             side
         };
         let (kept, restored) = (side(), side());
-        Self { kept, restored, ids, now: START, steps: 0, frames: Vec::new() }
+        Self { kept, restored, ids, now: START, steps: 0, is_copied: false, frames: Vec::new() }
     }
 
     /// Gives both the input, and what is due by time; their outputs must be equal.
@@ -151,24 +153,36 @@ impl Twin {
             let export = export?;
             let signals: Vec<_> = export.signals.iter().map(|it| borsh::to_vec(&**it)).collect();
             let signals = signals.into_iter().collect::<Result<Vec<_>, _>>().expect("in memory");
-            Some((export.at, borsh::to_vec(&export.matches).expect("in memory"), signals))
+            let matches = borsh::to_vec(&(export.removed, export.matches));
+            Some((export.at, matches.expect("in memory"), signals))
         };
         let kept = bytes(self.kept.hub.export(self.now));
         let restored = bytes(self.restored.hub.export(self.now));
         assert!(kept == restored, "the exports differ");
     }
 
-    /// Saves and restores; the restored hub goes on from there.
+    /// Saves and restores, or copies, in turn; the restored hub goes on from there.
     #[track_caller]
     pub(crate) fn save_and_restore(&mut self) {
         let bytes = self.saved();
-        self.continue_with(&bytes);
+        self.is_copied = !self.is_copied;
+        if self.is_copied {
+            let copy = self.kept.hub.without_readers();
+            self.continue_as(copy, &bytes);
+        } else {
+            self.continue_with(&bytes);
+        }
     }
 
     /// The restored hub goes on from these bytes.
     #[track_caller]
     pub(crate) fn continue_with(&mut self, bytes: &[u8]) {
         let hub = self.restore(bytes).expect("it was saved");
+        self.continue_as(hub, bytes);
+    }
+
+    #[track_caller]
+    fn continue_as(&mut self, hub: Hub, bytes: &[u8]) {
         let mut again = Vec::new();
         hub.save(&mut again);
         assert!(again == bytes, "a restored hub is saved as other bytes");

@@ -9,12 +9,13 @@ use simulator::Simulator;
 
 use crate::{
     hub::{
-        Epochs, Hub, HubSettings,
+        Epochs, Hub, HubSettings, Unwritten,
         feeds::{FeedState, Health, SourceNumber, SourcePolicy},
         sequence::TailWindow,
         state::Touched,
     },
     identity::{Identity, MatchOrder, NumberedOrder, own},
+    ids::PublicIds,
 };
 
 const START: i64 = 1_767_225_600_000_000;
@@ -204,6 +205,63 @@ fn match_that_is_removed_before_an_export_leaves_its_last_record() {
     let changed = LiveRecords::default().apply(hub.take_changed(START));
     let counts = [changed.records.len(), changed.evicted.len(), changed.gone.len()];
     assert_eq!(counts, [0, matches, matches]);
+}
+
+#[test]
+fn removed_match_leaves_all_of_its_last_record() {
+    let (mut hub, source) = new_hub(0);
+    for Timed { clock_us, batch } in Simulator::new(5, START).take(5_000) {
+        hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new());
+    }
+    let before = LiveRecords::default().apply(hub.take_changed(START)).records;
+    assert!(before.iter().any(|record| !record.prices.is_empty()), "no prices");
+    hub.restart_source(source, START, &mut Vec::new());
+    // As after a start, which has none of the earlier exports.
+    let evicted = LiveRecords::default().apply(hub.take_changed(START)).evicted;
+    let evicted: BTreeMap<Key, _> = evicted.into_iter().map(|it| (it.brief.id, it)).collect();
+    assert_eq!(evicted.len(), before.len());
+    for record in before {
+        let last = &evicted[&record.brief.id];
+        assert_eq!(last.play, record.play);
+        let places = |it: &MatchRecord| -> Vec<_> {
+            it.prices.iter().map(|price| (price.market.clone(), price.outcome.clone())).collect()
+        };
+        assert_eq!(places(last), places(&record));
+    }
+}
+
+#[test]
+fn exports_that_are_not_written_are_made_again_after_a_restart() {
+    let (mut hub, source) = new_hub(0);
+    for Timed { clock_us, batch } in Simulator::new(5, START).take(5_000) {
+        hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new());
+    }
+    hub.restart_source(source, START, &mut Vec::new());
+    let exported = hub.export(START).expect("all matches were removed");
+    assert!(!exported.removed.is_empty() && !exported.signals.is_empty());
+    let signals = exported.signals.iter().map(|it| (it.id, Arc::clone(it))).collect();
+    let unwritten =
+        Unwritten { removed: exported.removed.clone(), signals, ..Unwritten::default() };
+    let mut state = Vec::new();
+    hub.save_with(&unwritten, &mut state);
+    assert!(hub.export(START).is_none(), "the hub that was saved does not make them again");
+    let mut restored =
+        Hub::restore(&state, hub.settings(), PublicIds::default()).expect("it was saved");
+    let again = restored.export(START).expect("it has what is not written");
+    assert_eq!(again.signals, exported.signals);
+    let records = |removed| LiveRecords::default().apply(removed).evicted;
+    assert_eq!(records(again.removed), records(exported.removed));
+}
+
+#[test]
+fn hub_without_exports_notes_nothing() {
+    let (mut hub, source) = new_hub(0);
+    hub.stop_exports();
+    for Timed { clock_us, batch } in Simulator::new(5, START).take(5_000) {
+        hub.apply(source, &batch, clock_us, clock_us, &mut Vec::new());
+    }
+    hub.restart_source(source, START, &mut Vec::new());
+    assert!(hub.export(START).is_none());
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub(super) struct LegacyChannel {
     pub(super) snapshot: Option<(Seq, Micros, Bytes)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct SentFrame {
     kind: FrameKind,
     at: Micros,
@@ -88,7 +88,7 @@ pub(super) struct LegacyBookChannel {
 }
 
 /// The schedule of price frames.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct PriceSchedule {
     last: Object,
     changed: bool,
@@ -223,7 +223,37 @@ impl PriceSchedule {
     }
 }
 
+impl LegacyBookChannel {
+    fn without_readers(&self) -> Self {
+        Self {
+            slug: Arc::clone(&self.slug),
+            channel: self.channel.clone(),
+            head: self.head,
+            last: self.last.clone(),
+            lease: Lease::default(),
+            prices: self.prices.clone(),
+        }
+    }
+}
+
 impl LegacyChannel {
+    /// A copy that no reader follows.
+    pub(super) fn without_readers(&self) -> Self {
+        Self {
+            channel: self.channel.clone(),
+            head: self.head,
+            tail: self.tail.clone(),
+            lease: Lease::default(),
+            unfollowed_since: self.unfollowed_since,
+            sent_header: self.sent_header,
+            event_due: self.event_due,
+            time_due: self.time_due,
+            prices: self.prices.clone(),
+            books: self.books.iter().map(LegacyBookChannel::without_readers).collect(),
+            snapshot: None,
+        }
+    }
+
     /// `channel` has another epoch each time that a channel of the match is opened. `prices`: those
     /// of its first snapshot.
     pub(super) fn open(

@@ -55,6 +55,13 @@ pub(super) struct Relay {
 }
 
 impl Relay {
+    /// A copy that no reader follows.
+    pub(super) fn without_readers(&self) -> Self {
+        let channels = self.channels.iter();
+        let channels = channels.map(|(id, channel)| (*id, channel.without_readers()));
+        Self { channels: channels.collect(), recent: self.recent.clone() }
+    }
+
     /// Renders the events of a batch as frames. The latest are stored even without followers.
     fn happened(
         &mut self,

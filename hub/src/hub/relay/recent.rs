@@ -16,7 +16,7 @@ use crate::{
 const FRAMES_MAX: usize = 30;
 
 /// Created with the first frame, and stored as long as the match.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub(super) struct RecentFrames {
     balls: u32,
     livedata: VecDeque<BallMove>,

@@ -14,7 +14,7 @@ const REMEMBERED_MAX: usize = 65_536;
 
 /// The ids of the latest signals. Each gets the first of its choices that is free, so nearly all
 /// get the same id again when a demo replays its past.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 #[borsh(init = reindex)]
 pub(super) struct SignalNumbers {
     numbers: FxHashMap<Id, Key>,

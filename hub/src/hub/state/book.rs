@@ -17,7 +17,7 @@ use super::{
 };
 use crate::hub::feeds::SourceNumber;
 
-#[derive(Debug, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 #[borsh(init = reindex)]
 pub struct Book {
     pub slug: Arc<str>,
@@ -35,7 +35,7 @@ pub struct Book {
 }
 
 /// Counts of a book's markets, so that its life is known without a look at each of them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct MarketTally {
     open: usize,
     closed: usize,

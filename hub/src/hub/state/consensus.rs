@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 use super::{Book, Market};
 
 /// Consensus markets by their key.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 #[borsh(init = reindex)]
 pub struct Consensus {
     pub markets: BTreeMap<ConsensusKey, ConsensusEntry>,
@@ -54,7 +54,7 @@ pub struct ConsensusKey {
 }
 
 /// The bookmakers' markets of one consensus market, and its last published state.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct ConsensusEntry {
     markets: Vec<(usize, usize)>,
     pub current: Option<ConsensusMarket>,

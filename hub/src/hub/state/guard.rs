@@ -10,7 +10,7 @@ use ingest::event::{Eid, Incident, IncidentKind, VarDecision};
 use super::Moment;
 
 /// The holds of one book.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct Guard {
     feed: bool,
     play: Option<PlayHold>,

@@ -14,7 +14,7 @@ use rust_decimal::Decimal;
 /// computations far from overflow.
 const PRICE_MAX: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
 
-#[derive(Debug, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct Market {
     pub id: Arc<str>,
     pub kind: Arc<str>,
@@ -48,7 +48,7 @@ pub struct Transition {
     pub in_play: bool,
 }
 
-#[derive(Debug, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct Selection {
     pub id: Arc<str>,
     pub name: Option<Arc<str>>,

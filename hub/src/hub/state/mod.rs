@@ -54,7 +54,7 @@ pub use self::{
 };
 
 /// One match: its fixture, its state of play, and the bookmakers' books.
-#[derive(Debug, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct Match {
     pub id: Id,
     pub sport: Sport,

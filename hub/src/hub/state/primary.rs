@@ -8,11 +8,11 @@ use crate::hub::feeds::{FactKind, Source, SourceNumber};
 use borsh::{BorshDeserialize, BorshSerialize};
 
 /// The primary source of each kind of fact.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct PrimarySources([Option<SourceNumber>; FactKind::COUNT]);
 
 /// One source's view of the play, primary or not.
-#[derive(Debug, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, BorshSerialize, BorshDeserialize)]
 pub struct SourceView {
     pub source: SourceNumber,
     pub play: Play,

@@ -7,7 +7,7 @@ use borsh::{BorshDeserialize, BorshSerialize};
 
 /// Marks are set where the state changes and taken by the export (`hub::export`), so the
 /// export costs as much as what changed. It is bounded by the parts that the match has.
-#[derive(Debug, Default, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, Default, BorshSerialize, BorshDeserialize)]
 pub struct Touched {
     /// Everything: the match is new, or books were suspended, replaced or moved.
     pub all: bool,
