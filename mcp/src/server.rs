@@ -216,7 +216,7 @@ impl ServerHandler for Server {
         let tools: Vec<Tool> = if is_core {
             tools.filter(|tool| tool.declared.is_core).map(|tool| tool.brief.clone()).collect()
         } else {
-            tools.map(|tool| tool.listed.clone()).collect()
+            tools.map(ServerTool::listed).collect()
         };
         Ok(ListToolsResult { ttl_ms: Some(LISTS_TTL_MS), ..ListToolsResult::with_all_items(tools) })
     }

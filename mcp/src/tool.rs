@@ -22,9 +22,9 @@ pub(crate) struct ServerTool {
     /// Where the arguments go, for a tool that asks REST.
     pub rest: Option<RestPath>,
     pub bytes_max: usize,
-    /// As `tools/list` has it.
-    pub listed: Tool,
-    /// The same without the schema of its results, which is most of it.
+    /// The schema of its results as JSON text: as values, those of all tools take some megabytes.
+    output: Box<str>,
+    /// As the short list of tools has it, without the schema of its results.
     pub brief: Tool,
 }
 
@@ -183,8 +183,7 @@ impl ServerTool {
         let brief =
             Tool::new(Cow::Borrowed(declared.name), Cow::Borrowed(declared.about), Arc::new(input))
                 .with_annotations(annotations);
-        let listed =
-            brief.clone().with_raw_output_schema(Arc::new(schema::result(&data, definitions)));
+        let output = Value::Object(schema::result(&data, definitions)).to_string().into();
         let bytes_max = match declared.does {
             _ if is_list => LIST_BYTES_MAX,
             ToolAction::Find | ToolAction::Feeds | ToolAction::Account => 4 * 1024,
@@ -195,7 +194,13 @@ impl ServerTool {
             ToolAction::CompareOdds => 16 * 1024,
             _ => RESULT_BYTES_MAX,
         };
-        Self { declared, arguments, rest, bytes_max, listed, brief }
+        Self { declared, arguments, rest, bytes_max, output, brief }
+    }
+
+    /// The tool with the schema of its results, as it is listed.
+    pub(crate) fn listed(&self) -> Tool {
+        let output = serde_json::from_str(&self.output).expect("it was written as an object");
+        self.brief.clone().with_raw_output_schema(Arc::new(output))
     }
 }
 
