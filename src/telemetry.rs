@@ -155,6 +155,10 @@ const COUNTERS: &[(&str, &str)] = &[
     ("matchwire_log_follower_behind_total", "Turns that the history had to read from the log"),
     ("matchwire_log_follower_waits_total", "Times the log waited for the history"),
     (
+        "matchwire_log_unwritten_dropped_total",
+        "Changes of removed matches that snapshots leave out, because the database is far behind",
+    ),
+    (
         "matchwire_log_differences_total",
         "Times the history numbered updates differently than the log",
     ),

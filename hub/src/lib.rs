@@ -65,13 +65,15 @@
 //!
 //! Every 100 ms of the records' time the follower exports what changed in each match: the play, and the markets
 //! with a change. The cost does not grow with prices that stay the same. Its receiver adds the changes to records
-//! (`record::LiveRecords`). The writer has no part in it. After a restart the first export is one of everything.
+//! (`record::LiveRecords`). The writer has no part in it. After a restart the first export is one of everything that the
+//! hub has. What it no longer has (the last state of removed matches, signals) and the database did not have yet is part
+//! of the saved state ([`Unwritten`]).
 //!
 //! # Saving
 //!
 //! The whole state has a binary form (`saved`): a hub that is restored from it does exactly what the saved
 //! one would have done. What readers have made (tails, rate tiers, cached images) is not part of it; frames of
-//! the log can be put back into the tails, where each is read when a reader needs it. Nothing that leaves the
+//! the log can be put back into the tails ([`tails`]), where each is read when a reader needs it. Nothing that leaves the
 //! hub may depend on the order of a hash map, since a restored one has another order.
 //!
 //! # Limits
@@ -109,6 +111,7 @@ pub mod quarantine;
 pub mod recovery;
 pub mod signals;
 pub mod sources;
+pub mod tails;
 pub mod turn;
 pub mod watch;
 pub mod wire;

@@ -1,11 +1,9 @@
 //! Restores the hub at a start: from a snapshot of its state and the records of the log after it.
 //!
 //! The inputs of these records give the state in which the process ended, and their outputs must be those
-//! of the log. The updates of the time for which clients may resume come from the log as they were
-//! published.
+//! of the log. What clients resume from is read by [`tails`](crate::tails).
 
 use std::{
-    collections::{HashMap, VecDeque},
     panic::resume_unwind,
     sync::{
         Arc,
@@ -15,18 +13,14 @@ use std::{
 };
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use bytes::Bytes;
-use fanout::{Change, ChannelId, Epoch, Micros};
+use fanout::{Change, Micros};
 use log::{
-    LogPosition, ReadError, RecordNumber, RecordReader, RecordSource,
+    LogPosition, ReadError, RecordNumber, RecordReader,
     record::{Output, Record},
 };
 
 use crate::{
-    hub::{
-        Hub, HubSettings, RestoreError, STATE_FORMAT, Unwritten,
-        sequence::{TailFrame, TailWindow},
-    },
+    hub::{Hub, HubSettings, RestoreError, STATE_FORMAT, Unwritten},
     ids::PublicIds,
     signals::SignalSettings,
     turn::{self, InputsError},
@@ -165,87 +159,4 @@ fn count_differences(
         }
     }
     differences
-}
-
-/// The updates before a snapshot, by channel, from which clients may resume.
-#[derive(Debug, Default)]
-pub struct Tails {
-    channels: HashMap<ChannelId, ChannelTail>,
-    /// The first reason why some are missing.
-    pub problem: Option<ReadError>,
-}
-
-#[derive(Debug)]
-struct ChannelTail {
-    epoch: Epoch,
-    /// Oldest first.
-    frames: VecDeque<TailFrame>,
-    bytes: usize,
-}
-
-impl Tails {
-    /// Reads the updates of the time for which clients may resume. Damaged records are left out: tails then begin
-    /// after them.
-    #[must_use]
-    pub fn read(snapshot: LogPosition, window: TailWindow, records: &dyn RecordSource) -> Self {
-        let since = snapshot.at.saturating_sub(window.age_us);
-        let mut reader = records.read_since(since);
-        let (mut read, mut own) = (0, Self::default());
-        loop {
-            let record = match reader.next() {
-                Ok(Some(record)) => record,
-                Ok(None) => return own,
-                Err(error) => {
-                    let (ReadError::Damaged { number, .. } | ReadError::Gone(number)) = error
-                    else {
-                        own.problem.get_or_insert(error);
-                        return own;
-                    };
-                    own.problem.get_or_insert(error);
-                    if number <= read || number >= snapshot.number {
-                        return own;
-                    }
-                    (reader, read) = (records.read_after(number), number);
-                    continue;
-                }
-            };
-            if record.number > snapshot.number {
-                return own;
-            }
-            read = record.number;
-            if record.at >= since {
-                own.add(record, window);
-            }
-        }
-    }
-
-    fn add(&mut self, record: Record, window: TailWindow) {
-        for output in record.outputs {
-            let Output::Published { channel, epoch, prev, seq, payload, .. } = output else {
-                continue;
-            };
-            // A tail keeps single payloads, and not the record that they are part of.
-            let payload = Bytes::copy_from_slice(&payload);
-            let new = || ChannelTail { epoch, frames: VecDeque::new(), bytes: 0 };
-            let own = self.channels.entry(channel).or_insert_with(new);
-            if own.epoch != epoch {
-                *own = new();
-            }
-            own.bytes += payload.len();
-            own.frames.push_back(TailFrame { prev, seq, payload });
-            while own.bytes > window.bytes
-                && let Some(oldest) = own.frames.pop_front()
-            {
-                own.bytes -= oldest.payload.len();
-            }
-        }
-    }
-
-    /// Puts them before the tails that the hub has by now.
-    pub fn put_into(self, hub: &mut Hub) {
-        for (channel, ChannelTail { epoch, frames, .. }) in self.channels {
-            // Channels that were closed since have no tail, and before a damaged record it begins after that.
-            hub.restore_tail(&channel, epoch, frames.into_iter().rev()).ok();
-        }
-    }
 }

@@ -2,7 +2,7 @@
 //! snapshots of the state.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     io,
     sync::{
         Arc,
@@ -30,7 +30,8 @@ use log::{
     film::{FilmError, FilmWriter},
     record::Record,
 };
-use record::{LiveRecords, MatchChange, signal::SignalRecord};
+use metrics::counter;
+use record::{Key, LiveRecords, MatchChange, signal::SignalRecord};
 use tokio::sync::oneshot;
 use tracing::warn;
 
@@ -72,11 +73,20 @@ pub(super) struct SnapshotTiming {
     pub work_us: Micros,
 }
 
+/// Exports that are written together.
 struct UnwrittenExport {
     removed: Vec<MatchChange>,
-    signals: Vec<Arc<SignalRecord>>,
+    /// In their latest state.
+    signals: BTreeMap<Key, Arc<SignalRecord>>,
     exported: Exported,
 }
+
+/// Exports that are counted separately while the database does not have them. Further ones are joined with the last.
+const UNWRITTEN_MAX: usize = 64;
+
+/// Changes of removed matches that snapshots have while the database is behind, some 100 KB each. Beyond it, the
+/// oldest are left out: a crash then loses them, unless the database gets them before.
+const UNWRITTEN_REMOVED_MAX: usize = 4_096;
 
 impl HistoryFeed {
     /// Also returns the receiver of the news that all records of the time before the start are applied.
@@ -117,6 +127,29 @@ impl HistoryFeed {
             drop(queue);
             // The supervisor has reported a panic.
             thread.join().ok();
+        }
+    }
+
+    fn note_unwritten(&mut self, removed: Vec<MatchChange>, signals: Vec<Arc<SignalRecord>>) {
+        let exported = self.exported();
+        if self.unwritten.len() < UNWRITTEN_MAX {
+            let (removed, signals) = (Vec::new(), BTreeMap::new());
+            self.unwritten.push_back(UnwrittenExport { removed, signals, exported });
+        } else if let Some(last) = self.unwritten.back_mut() {
+            last.exported = exported;
+        }
+        let Some(last) = self.unwritten.back_mut() else { return };
+        last.removed.extend(removed);
+        last.signals.extend(signals.into_iter().map(|record| (record.id, record)));
+        let noted: usize = self.unwritten.iter().map(|it| it.removed.len()).sum();
+        let mut excess = noted.saturating_sub(UNWRITTEN_REMOVED_MAX);
+        if excess > 0 {
+            counter!("matchwire_log_unwritten_dropped_total").increment(excess as u64);
+        }
+        for export in &mut self.unwritten {
+            let dropped = excess.min(export.removed.len());
+            export.removed.drain(..dropped);
+            excess -= dropped;
         }
     }
 
@@ -186,12 +219,10 @@ impl LogConsumer for HistoryFeed {
         self.inbox.put(&changed.evicted, &[], at);
         self.inbox.put(&changed.records, &changed.gone, at);
         self.reader.update(&changed.records, &changed.gone);
-        if !kept_removed.is_empty() || !kept_signals.is_empty() {
-            let (removed, signals) = (kept_removed, kept_signals);
-            let exported = self.exported();
-            self.unwritten.push_back(UnwrittenExport { removed, signals, exported });
-        }
         self.forget_written();
+        if !kept_removed.is_empty() || !kept_signals.is_empty() {
+            self.note_unwritten(kept_removed, kept_signals);
+        }
     }
 
     fn unwritten(&mut self) -> Unwritten {
@@ -200,7 +231,7 @@ impl LogConsumer for HistoryFeed {
         self.forget_written();
         let removed = self.unwritten.iter().flat_map(|it| it.removed.iter().cloned()).collect();
         let signals = self.unwritten.iter().flat_map(|it| &it.signals);
-        let signals = signals.map(|record| (record.id, Arc::clone(record))).collect();
+        let signals = signals.map(|(id, record)| (*id, Arc::clone(record))).collect();
         Unwritten { removed, signals, decisions_stored }
     }
 

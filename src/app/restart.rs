@@ -3,6 +3,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -10,8 +11,9 @@ use fanout::Micros;
 use hub::{
     Epochs, Hub, HubInput, HubSettings,
     pipeline::Startup,
-    recovery::{self, Restored, SavedState, Tails},
+    recovery::{self, Restored, SavedState},
     signals::SignalSettings,
+    tails::Tails,
 };
 use log::{
     Log, LogPosition, RecordNumber,
@@ -336,21 +338,20 @@ fn restore_from(
     format: u16,
     state: &SavedState,
 ) -> Result<RestoredState, recovery::RecoveryError> {
-    let window = start.settings.window;
+    let (window, is_ready) = (start.settings.window, AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let began = monotonic();
-        let tails = scope.spawn(|| Tails::read(position, window, &*log.source()));
-        let mut hub = recovery::load(format, state, start.ids)?;
-        hub.set_tail_window(window);
-        let loaded = monotonic();
-        let mut reader = log.read_after(position.number);
-        let mut restored = recovery::play(hub, position, &mut *reader, |number, ours, logged| {
-            warn!(record = number, ?ours, ?logged, "the first record with another output");
-        })?;
-        let played = monotonic();
-        let followed = restored.hub.without_readers();
-        let copied = monotonic();
+        let tails = scope.spawn(|| Tails::read(position, window, &*log.source(), &is_ready));
+        let restored = recovery::load(format, state, start.ids).and_then(|mut hub| {
+            hub.set_tail_window(window);
+            let mut reader = log.read_after(position.number);
+            recovery::play(hub, position, &mut *reader, |number, ours, logged| {
+                warn!(record = number, ?ours, ?logged, "the first record with another output");
+            })
+        });
+        let restored = restored.map(|restored| (restored.hub.without_readers(), restored));
+        is_ready.store(true, Ordering::Relaxed);
         let tails = tails.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let (followed, mut restored) = restored?;
         if let Some(problem) = &tails.problem {
             let error = problem as &dyn std::error::Error;
             warn!(
@@ -359,14 +360,6 @@ fn restore_from(
             );
         }
         tails.put_into(&mut restored.hub);
-        info!(
-            load_ms = (loaded - began) / 1000,
-            play_ms = (played - loaded) / 1000,
-            copy_ms = (copied - played) / 1000,
-            tails_ms = (monotonic() - copied) / 1000,
-            records = restored.applied - position.number,
-            "the steps of restoring the state"
-        );
         let end = LogPosition { number: restored.applied, at: restored.at, ..position };
         let renders_alike = recovery::has_same_documents(state);
         let followed = (followed, end);

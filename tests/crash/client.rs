@@ -314,13 +314,9 @@ impl Client {
         let patterns: Vec<Pattern> =
             self.behaviour.patterns.iter().filter_map(|it| Pattern::parse(it)).collect();
         let follows = |name: &str| match self.behaviour.live {
-            // Nobody follows the match if the epoch is another one: the last one is of the past.
-            Some(_) => name.strip_prefix('~').is_some_and(|name| {
-                let known = self.positions.get(name);
-                let head = &heads[&format!("~{name}")];
-                self.names.iter().any(|it| it == name)
-                    && known.is_some_and(|(epoch, _)| *epoch == head.0)
-            }),
+            Some(_) => {
+                name.strip_prefix('~').is_some_and(|name| self.names.iter().any(|it| it == name))
+            }
             None => {
                 let channel = ChannelId::new(name);
                 let is_named = self.names.iter().any(|it| it == name);
@@ -335,11 +331,14 @@ impl Client {
     /// Removes the channels that have ended or reached their last position.
     fn remove_reached(&mut self, heads: &Heads) {
         let (positions, confirmed) = (&self.positions, &self.confirmed);
+        let is_live = self.behaviour.live.is_some();
         let Some(pending) = &mut self.pending else { return };
         pending.retain(|name| {
             let (epoch, head) = &heads[name];
             let known = positions.get(name.trim_start_matches('~'));
-            !confirmed.contains(name) || known.is_none_or(|(own, seq)| own != epoch || seq < head)
+            // On the older sockets, a match that nobody followed begins another epoch when it is followed again.
+            !confirmed.contains(name)
+                || known.is_none_or(|(own, seq)| if own == epoch { seq < head } else { !is_live })
         });
     }
 
