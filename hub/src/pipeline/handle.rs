@@ -1,0 +1,228 @@
+//! The handle of the hub: what other threads and tasks send to the writer, and the queues for it.
+//!
+//! Both queues are bounded. A source waits until there is room for its input. The fan-out never waits: the
+//! queue of requests has room for one request of each socket.
+
+use fanout::{
+    Micros, Seq,
+    catch_up::{Host, HostRequest, HostResponse, ShardRequest},
+};
+use ingest::{error::Refusal, event::Batch};
+use metrics::counter;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{
+    catch_up::ChannelImage,
+    clock::{self, now},
+    hub::feeds::{Health, SourceNumber},
+    identity::NumberedOrder,
+    ids::PublicIds,
+    push::PushRequest,
+    supervisor::fault,
+    watch::ChannelWatches,
+};
+
+/// An input of a source.
+#[derive(Debug)]
+pub enum Input {
+    Batch {
+        source: SourceNumber,
+        batch: Batch,
+        received: Micros,
+    },
+    /// Several at once, of a source that produces many per millisecond.
+    Batches {
+        source: SourceNumber,
+        batches: Vec<Batch>,
+        received: Micros,
+    },
+    /// A push. The first one registers its source.
+    Push(Box<PushRequest>),
+    Refused {
+        source: SourceNumber,
+        refusal: Refusal,
+    },
+    /// The health of a live source.
+    Health {
+        source: SourceNumber,
+        health: Health,
+    },
+    /// A live source is connected and has no news.
+    Alive {
+        source: SourceNumber,
+        received: Micros,
+    },
+    /// The source has ended: a recording is over.
+    Ended {
+        source: SourceNumber,
+    },
+    /// The source restarts from its beginning; its earlier data is void.
+    Restarted {
+        source: SourceNumber,
+    },
+}
+
+/// A request to the writer.
+#[derive(Debug)]
+pub enum Request {
+    FanOut(ShardRequest),
+    /// The image of a channel, as soon as it has reached `at_least`.
+    Image {
+        channel: String,
+        at_least: Seq,
+        reply: oneshot::Sender<Option<ChannelImage>>,
+    },
+    /// What leads a reader within the process from its position to the head of a channel: as for a
+    /// subscriber, from the tail or as the image.
+    CatchUp {
+        request: HostRequest,
+        reply: oneshot::Sender<HostResponse>,
+    },
+    /// An operator's order about matches.
+    Order(NumberedOrder),
+    Stop,
+}
+
+/// The sending ends of the writer's queues.
+#[derive(Debug, Clone)]
+pub struct HubHandle {
+    pub inputs: InputSender,
+    pub requests: mpsc::Sender<Request>,
+    /// Notices changes of single channels.
+    pub watches: ChannelWatches,
+}
+
+/// Sends inputs to the hub. Replaces digests by public ids, on the thread or task of the source.
+#[derive(Debug, Clone)]
+pub struct InputSender {
+    queue: mpsc::Sender<Input>,
+    ids: PublicIds,
+}
+
+/// The hub no longer accepts inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HubStopped;
+
+/// A reserved place in the queue for one input.
+#[derive(Debug)]
+pub struct InputPermit<'a> {
+    permit: mpsc::Permit<'a, Input>,
+    ids: &'a PublicIds,
+}
+
+impl InputSender {
+    /// Sends an input; waits for room in the queue.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub async fn send(&self, input: Input) -> Result<(), HubStopped> {
+        self.reserve().await?.put(input);
+        Ok(())
+    }
+
+    /// Sends an input from a blocking thread.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub fn blocking_send(&self, mut input: Input) -> Result<(), HubStopped> {
+        input.number(&self.ids);
+        self.queue.blocking_send(input).map_err(|_| HubStopped)
+    }
+
+    /// Waits for room in the queue.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub async fn reserve(&self) -> Result<InputPermit<'_>, HubStopped> {
+        let permit = self.queue.reserve().await.map_err(|_| HubStopped)?;
+        Ok(InputPermit { permit, ids: &self.ids })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn try_reserve(&self) -> Result<InputPermit<'_>, HubStopped> {
+        let permit = self.queue.try_reserve().map_err(|_| HubStopped)?;
+        Ok(InputPermit { permit, ids: &self.ids })
+    }
+}
+
+impl InputPermit<'_> {
+    pub fn put(self, mut input: Input) {
+        input.number(self.ids);
+        self.permit.send(input);
+    }
+}
+
+impl Input {
+    /// Replaces digests by public ids.
+    fn number(&mut self, ids: &PublicIds) {
+        match self {
+            Self::Batch { batch, .. } => ids.number_batch(batch),
+            Self::Batches { batches, .. } => {
+                batches.iter_mut().for_each(|batch| ids.number_batch(batch));
+            }
+            Self::Push(pushed) => {
+                pushed.lines.iter_mut().for_each(|line| ids.number_batch(&mut line.batch));
+            }
+            Self::Refused { .. }
+            | Self::Health { .. }
+            | Self::Alive { .. }
+            | Self::Ended { .. }
+            | Self::Restarted { .. } => {}
+        }
+    }
+}
+
+/// The receiving ends, which the writer holds.
+#[derive(Debug)]
+pub struct HubReceivers {
+    pub(super) inputs: mpsc::Receiver<Input>,
+    pub(super) requests: mpsc::Receiver<Request>,
+    pub(super) watches: ChannelWatches,
+}
+
+/// Creates the writer's queues. `inputs_max`: batches that may wait. `requests_max`: the maximum
+/// number of sockets, since each has at most one open question, plus some for readers over HTTP.
+#[must_use]
+pub fn channel(
+    inputs_max: usize,
+    requests_max: usize,
+    ids: PublicIds,
+) -> (HubHandle, HubReceivers) {
+    let (queue, input_queue) = mpsc::channel(inputs_max);
+    let inputs = InputSender { queue, ids };
+    let (requests, request_queue) = mpsc::channel(requests_max);
+    let watches = ChannelWatches::default();
+    let receivers =
+        HubReceivers { inputs: input_queue, requests: request_queue, watches: watches.clone() };
+    (HubHandle { inputs, requests, watches }, receivers)
+}
+
+#[cfg(test)]
+impl HubReceivers {
+    /// The next input, for tests without a hub.
+    pub(crate) async fn next_input(&mut self) -> Option<Input> {
+        self.inputs.recv().await
+    }
+}
+
+impl Host for HubHandle {
+    fn submit(&self, request: ShardRequest) {
+        // On the thread of the requesting shard.
+        fault::point();
+        if self.requests.try_send(Request::FanOut(request)).is_err() {
+            // Only while stopping: the queue has room for a question of every socket.
+            counter!("matchwire_questions_dropped_total").increment(1);
+        }
+    }
+
+    fn stamp(&self) -> Micros {
+        now()
+    }
+
+    fn time_of_day(&self) -> Micros {
+        clock::wall()
+    }
+}

@@ -1,0 +1,91 @@
+//! The hub before its threads run: it applies and logs the inputs of the start, such as the sources.
+
+use std::sync::Arc;
+
+use fanout::Micros;
+use log::{AppendError, Log, RecordSource};
+
+use super::writer::INPUTS_PER_TURN;
+use crate::{
+    hub::{
+        ApplyError, Hub, HubInput,
+        feeds::{SourceNumber, SourcePolicy},
+    },
+    turn::TurnBuilder,
+};
+
+/// The hub before it runs: inputs of the start are applied and logged at once.
+pub struct Startup {
+    pub(super) builder: TurnBuilder,
+    pub(super) log: Box<dyn Log>,
+}
+
+impl std::fmt::Debug for Startup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Startup").field("end", &self.log.end()).finish_non_exhaustive()
+    }
+}
+
+impl Startup {
+    /// `hub`: the state at the end of the log.
+    #[must_use]
+    pub fn new(hub: Hub, log: Box<dyn Log>) -> Self {
+        let at = log.end().at;
+        Self { builder: TurnBuilder::new(hub, at), log }
+    }
+
+    #[must_use]
+    pub fn hub(&self) -> &Hub {
+        &self.builder.hub
+    }
+
+    /// The records of the log.
+    #[must_use]
+    pub fn records(&self) -> Arc<dyn RecordSource> {
+        self.log.source()
+    }
+
+    /// Applies an input and logs it, with its changes, together with the others of the turn. Returns the
+    /// errors of facts that could not be applied.
+    ///
+    /// # Errors
+    ///
+    /// If the log refuses the turn.
+    pub fn take(&mut self, input: HubInput, now: Micros) -> Result<Vec<ApplyError>, AppendError> {
+        let errors = self.builder.take(input);
+        if self.builder.inputs() >= INPUTS_PER_TURN {
+            self.end_turn(now)?;
+        }
+        Ok(errors)
+    }
+
+    /// Registers a source, or finds the one of this name and kind, and returns its number.
+    ///
+    /// # Errors
+    ///
+    /// If the log refuses it.
+    pub fn source(
+        &mut self,
+        name: &Arc<str>,
+        kind: &'static str,
+        policy: SourcePolicy,
+        now: Micros,
+    ) -> Result<SourceNumber, AppendError> {
+        let input = HubInput::Source { name: Arc::clone(name), kind, policy };
+        self.take(input, now)?;
+        Ok(self.hub().source_number(name, kind).expect("it was registered above"))
+    }
+
+    /// Logs what was applied so far.
+    ///
+    /// # Errors
+    ///
+    /// If the log refuses it.
+    pub fn end_turn(&mut self, now: Micros) -> Result<(), AppendError> {
+        if let Some(turn) = self.builder.end(now) {
+            let end = self.log.end().number;
+            self.log.append(end, &[turn.record(end + 1)])?;
+        }
+        Ok(())
+    }
+}

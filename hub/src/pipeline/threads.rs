@@ -1,0 +1,118 @@
+//! The threads of the pipeline: the writer, the committer and the follower.
+//!
+//! They end one after another: the writer when it is asked to stop, the committer when it has finished what the
+//! writer handed over, and the follower when it has applied all records.
+
+use std::{io, sync::mpsc::sync_channel, thread};
+
+use fanout::Fanout;
+use log::{Log, LogPosition};
+
+use super::{HubReceivers, Startup, writer::Writer};
+use crate::{
+    clock::now,
+    commit::{COMMITS_MAX, Committer, FollowerQueue},
+    follower::{Follower, FollowerEnd, FollowerError, LogConsumer},
+    hub::{Hub, feeds::SourcePolicy},
+    identity::DecisionWriter,
+    log_state::LogState,
+    quarantine::Quarantine,
+    supervisor::{self, Lifetime},
+};
+
+/// Turns that may wait for the follower. It reads the others from the log.
+const FOLLOWER_TURNS_MAX: usize = 1024;
+
+/// What the writer works with.
+#[derive(Debug)]
+pub struct WriterParts {
+    pub fanout: Fanout,
+    pub receivers: HubReceivers,
+    pub quarantine: Quarantine,
+    pub decisions: DecisionWriter,
+    /// The policy for sources that push.
+    pub push_terms: SourcePolicy,
+    /// Whether the log keeps so little that the follower must be waited for.
+    pub follower_is_awaited: bool,
+}
+
+/// The running threads of the pipeline.
+#[derive(Debug)]
+pub struct Running<C> {
+    writer: thread::JoinHandle<()>,
+    committer: thread::JoinHandle<EndedLog>,
+    follower: thread::JoinHandle<FollowerEnd<C>>,
+    pub state: LogState,
+}
+
+impl<C> Running<C> {
+    /// Waits for the end of all threads, after [`Request::Stop`](super::Request::Stop). `None` if one of them
+    /// failed.
+    #[must_use]
+    pub fn join(self) -> Option<(EndedLog, FollowerEnd<C>)> {
+        // The supervisor has reported panics.
+        self.writer.join().ok()?;
+        let log = self.committer.join().ok();
+        log.zip(self.follower.join().ok())
+    }
+}
+
+/// A log at the end of the process.
+pub struct EndedLog(pub Box<dyn Log>);
+
+impl std::fmt::Debug for EndedLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("EndedLog").field(&self.0.end()).finish()
+    }
+}
+
+/// Starts the threads: the writer, which ends at [`Request::Stop`](super::Request::Stop), the committer and the
+/// follower, which end after it. `followed`: the state of the follower's hub, and the record after which it is.
+///
+/// # Errors
+///
+/// If the log refuses the last turn of the start, or the system a thread.
+pub fn start<C: LogConsumer + 'static>(
+    mut startup: Startup,
+    parts: WriterParts,
+    followed: (Hub, LogPosition),
+    consumer: C,
+) -> io::Result<Running<C>> {
+    let at = startup.builder.time(now());
+    startup.end_turn(at).map_err(io::Error::other)?;
+    let Startup { mut builder, log } = startup;
+    // The follower makes them.
+    builder.hub.stop_exports();
+    let WriterParts { fanout, receivers, quarantine, decisions, push_terms, follower_is_awaited } =
+        parts;
+    let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
+    let (commits, waiting) = sync_channel(COMMITS_MAX);
+    let state = LogState::default();
+    let end = log.end().number;
+    let (hub, position) = followed;
+    let follower = Follower::new(hub, position, &*log, consumer);
+    let lag = follower.lag();
+    let follower = supervisor::thread("history", Lifetime::UntilStop, move || {
+        follower.run(end, &queue).unwrap_or_else(|problem| unreadable(&problem))
+    })?;
+    let committer = Committer {
+        log,
+        fanout,
+        watches: receivers.watches.clone(),
+        follower: FollowerQueue { queue: follower_queue, waits: follower_is_awaited, lag },
+        state: state.clone(),
+    };
+    let committer =
+        supervisor::thread("log", Lifetime::UntilStop, move || EndedLog(committer.run(&waiting)))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let writer = Writer::new(builder, quarantine, decisions, push_terms, commits);
+    let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
+        runtime.block_on(writer.run(receivers));
+    })?;
+    Ok(Running { writer, committer, follower, state })
+}
+
+/// A follower that cannot go on is a failed part: what it serves would stand still.
+fn unreadable<C>(problem: &FollowerError) -> FollowerEnd<C> {
+    panic!("the history cannot follow the log: {problem}")
+}

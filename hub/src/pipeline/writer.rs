@@ -1,0 +1,378 @@
+//! The writer: the event loop of the one thread that owns the state.
+//!
+//! Each turn takes the inputs that are ready, applies them, and hands them over with their changes. Then it
+//! answers the requests that are ready. The limits of both keep a turn short.
+
+use std::{
+    collections::HashMap,
+    iter, mem,
+    sync::{Arc, mpsc::SyncSender},
+    time::Duration,
+};
+
+use fanout::{
+    Micros, Seq,
+    catch_up::{HostRequest, HostResponse, ShardRequest},
+};
+use ingest::{
+    error::{DecodeError, Place, Refusal, RefusalKind},
+    event::Batch,
+};
+use metrics::{counter, gauge};
+use tokio::{sync::oneshot, time::MissedTickBehavior};
+
+use super::{HubReceivers, Input, Request};
+use crate::{
+    catch_up::{ChannelImage, WorkBudget},
+    clock::{self, now},
+    commit::{Answer, Commit},
+    hub::{
+        ApplyError, HubInput,
+        feeds::{FeedState, Source, SourceNumber, SourcePolicy},
+    },
+    identity::DecisionWriter,
+    push::{self, PushRequest, PushedLine},
+    quarantine::Quarantine,
+    supervisor::fault,
+    turn::TurnBuilder,
+};
+
+/// Maximum inputs taken before publishing and answering requests: enough to share the cost of a
+/// turn, few enough to keep a turn below a millisecond.
+pub(super) const INPUTS_PER_TURN: usize = 64;
+
+/// Maximum facts of a turn with several batches. Without it, a turn of large messages would be a record of hundreds
+/// of megabytes.
+const FACTS_PER_TURN: usize = 20_000;
+
+/// Maximum requests answered per turn: a storm of joins must not delay publication.
+const QUESTIONS_PER_TURN: usize = 64;
+
+/// The cost limit (see [`WorkBudget`]) of all questions of a turn, and of a single one: about 0.1
+/// ms or less. Without it, clients that request faster than they are answered would keep a turn from
+/// ending, and clients far behind would make it long.
+const QUESTION_WORK_PER_TURN: usize = 128 * 1024;
+const QUESTION_WORK: usize = 64 * 1024;
+
+/// Maximum readers waiting for a sequence number; beyond it, one is answered with the current
+/// image.
+const PENDING_IMAGES_MAX: usize = 1024;
+
+/// The interval of the work that is due by time alone. It also bounds how long the history waits for the
+/// last change before a pause.
+const TICK_EVERY: Duration = Duration::from_millis(100);
+
+/// Before the name of a pushing source, if another source has its name.
+const PUSHED: &str = "push:";
+
+/// The state of the hub, and everything that the event loop works with.
+pub(super) struct Writer {
+    builder: TurnBuilder,
+    quarantine: Quarantine,
+    decisions: DecisionWriter,
+    /// The policy for sources that push.
+    push_terms: SourcePolicy,
+    /// The sources that have pushed, by name.
+    pushers: HashMap<Arc<str>, SourceNumber>,
+    commits: SyncSender<Commit>,
+    pending_images: Vec<PendingImage>,
+    /// The earliest receive time of the inputs applied since the last turn.
+    oldest: Option<Micros>,
+}
+
+struct PendingImage {
+    channel: String,
+    at_least: Seq,
+    reply: oneshot::Sender<Option<ChannelImage>>,
+}
+
+impl Writer {
+    pub(super) fn new(
+        builder: TurnBuilder,
+        quarantine: Quarantine,
+        decisions: DecisionWriter,
+        push_terms: SourcePolicy,
+        commits: SyncSender<Commit>,
+    ) -> Self {
+        let pushers = builder.hub.sources().iter().enumerate();
+        let pushers = pushers.filter(|(_, source)| source.kind == push::KIND);
+        let pushers = pushers.map(|(number, source)| {
+            let name =
+                source.name.strip_prefix(PUSHED).map_or_else(|| source.name.clone(), Arc::from);
+            (name, SourceNumber(number))
+        });
+        Self {
+            pushers: pushers.collect(),
+            builder,
+            quarantine,
+            decisions,
+            push_terms,
+            commits,
+            pending_images: Vec::new(),
+            oldest: None,
+        }
+    }
+
+    pub(super) async fn run(mut self, receivers: HubReceivers) {
+        let HubReceivers { mut inputs, mut requests, .. } = receivers;
+        let mut tick = tokio::time::interval(TICK_EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Creates `feeds` before any request can reach it.
+        self.tick();
+        let mut stepped = clock::stepped();
+        loop {
+            let mut question = None;
+            let hub = &self.builder.hub;
+            let due = [hub.tiers_due(), hub.feeds_late_at()].into_iter().flatten().min();
+            tokio::select! {
+                Some(request) = requests.recv() => question = Some(request),
+                Some(input) = inputs.recv() => self.input(input),
+                _ = tick.tick() => self.tick(),
+                () = until(due.unwrap_or_default()), if due.is_some() => {}
+            }
+            let ready = || inputs.try_recv().ok();
+            iter::from_fn(ready).take(INPUTS_PER_TURN).for_each(|input| self.input(input));
+            // A jump of the clock is not silence of a source.
+            let total = clock::stepped();
+            let by = total - mem::replace(&mut stepped, total);
+            if by > 0 {
+                let now = self.time();
+                self.builder.take(HubInput::ClockJumped { by, now });
+            }
+            // A source with inputs waiting here is not silent.
+            let now = self.time();
+            if inputs.is_empty() && self.builder.hub.feeds_late_at().is_some_and(|late| late <= now)
+            {
+                self.builder.take(HubInput::CheckFeeds { now });
+            }
+            self.flush_tiers();
+            self.end_turn();
+            let ready = || requests.try_recv().ok();
+            let mut spent = 0;
+            for request in question.into_iter().chain(iter::from_fn(ready)).take(QUESTIONS_PER_TURN)
+            {
+                let Some(work) = self.request(request) else {
+                    return;
+                };
+                spent += work;
+                if spent >= QUESTION_WORK_PER_TURN {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The time of the next input.
+    fn time(&self) -> Micros {
+        self.builder.time(now())
+    }
+
+    fn tick(&mut self) {
+        fault::point();
+        let now = self.time();
+        for id in self.builder.hub.idle_legacy(now) {
+            self.builder.take(HubInput::CloseLegacy { id });
+        }
+        self.builder.take(HubInput::Tick { now });
+        let hub = &self.builder.hub;
+        self.quarantine.sweep(now);
+        gauge!("matchwire_matches").set(count(hub.matches()));
+        gauge!("matchwire_channels").set(count(hub.channels.len()));
+        gauge!("matchwire_lanes").set(count(hub.tiers()));
+        for source in hub.sources() {
+            for feed in FeedState::ALL {
+                let is_so = f64::from(u8::from(source.state == feed));
+                gauge!("matchwire_feed_state", "source" => source.name.to_string(), "state" => feed.as_str())
+                    .set(is_so);
+            }
+        }
+    }
+
+    /// Flushes the rate tiers that are due together with what was just applied, merged where possible.
+    fn flush_tiers(&mut self) {
+        let TurnBuilder { hub, changes, .. } = &mut self.builder;
+        if hub.tiers_due().is_some() {
+            hub.flush_tiers(now(), changes);
+        }
+    }
+
+    fn input(&mut self, input: Input) {
+        let now = self.time();
+        match input {
+            Input::Batch { source, batch, received } => self.batch(source, batch, received),
+            Input::Batches { source, batches, received } => {
+                batches.into_iter().for_each(|batch| self.batch(source, batch, received));
+            }
+            Input::Push(pushed) => self.pushed(*pushed),
+            Input::Refused { source, refusal } => self.refused(source, &refusal),
+            Input::Health { source, health } => {
+                self.builder.take(HubInput::Health { source, health, now });
+            }
+            Input::Alive { source, received } => {
+                self.builder.take(HubInput::Alive { source, received, now });
+            }
+            Input::Ended { source } => {
+                self.builder.take(HubInput::Ended { source, now });
+            }
+            Input::Restarted { source } => {
+                self.builder.take(HubInput::Restarted { source, now });
+            }
+        }
+    }
+
+    fn batch(&mut self, source: SourceNumber, batch: Batch, received: Micros) {
+        for error in self.apply(source, batch, received) {
+            let name = &self.builder.hub.sources()[source.0].name;
+            let place = Place { file: Arc::clone(name), line: 0 };
+            let error = DecodeError::new(RefusalKind::Unknown, error.to_string());
+            self.refused(source, &Refusal::new(error, place, &[]));
+        }
+    }
+
+    fn apply(&mut self, source: SourceNumber, batch: Batch, received: Micros) -> Vec<ApplyError> {
+        let now = self.time();
+        if self.builder.facts() + batch.events.len() > FACTS_PER_TURN {
+            self.end_turn();
+        }
+        self.oldest.get_or_insert(received);
+        counter!("matchwire_batches_total").increment(1);
+        self.builder.take(HubInput::Batch { source, batch, received, now })
+    }
+
+    fn pushed(&mut self, pushed: PushRequest) {
+        let PushRequest { source, received, lines, refusals, reply } = pushed;
+        let source = self.pusher(&source);
+        for refusal in &refusals {
+            self.refused(source, refusal);
+        }
+        let mut verdicts = Vec::with_capacity(lines.len());
+        for PushedLine { batch, place, bytes } in lines {
+            let errors = self.apply(source, batch, received);
+            let reason = errors.first().map(ToString::to_string);
+            if let Some(reason) = &reason {
+                let error = DecodeError::new(RefusalKind::Unknown, reason.clone());
+                self.refused(source, &Refusal::new(error, place, &bytes));
+            }
+            verdicts.push(reason);
+        }
+        // What is acknowledged is in the log.
+        self.end_turn();
+        self.answer(Answer::Pushed { reply, verdicts });
+    }
+
+    /// The source that pushes under this name. If a source of another kind has the name, it gets
+    /// another one.
+    fn pusher(&mut self, name: &Arc<str>) -> SourceNumber {
+        if let Some(number) = self.pushers.get(name) {
+            return *number;
+        }
+        let sources = self.builder.hub.sources();
+        let is_taken = sources.iter().any(|source| source.name == *name);
+        let shown = if is_taken { format!("{PUSHED}{name}").into() } else { Arc::clone(name) };
+        let (kind, policy) = (push::KIND, self.push_terms);
+        self.builder.take(HubInput::Source { name: Arc::clone(&shown), kind, policy });
+        let number = self.builder.hub.source_number(&shown, push::KIND);
+        let number = number.expect("it was registered above");
+        self.pushers.insert(Arc::clone(name), number);
+        number
+    }
+
+    fn refused(&mut self, source: SourceNumber, refusal: &Refusal) {
+        self.builder.take(HubInput::Refused { source });
+        let Source { name, kind, .. } = &self.builder.hub.sources()[source.0];
+        let format = match *kind {
+            push::KIND | "websocket" => push::FORMAT,
+            "matchwire" => "matchwire-stream",
+            format => format,
+        };
+        counter!("matchwire_refused_total", "source" => name.to_string(), "kind" => refusal.kind.as_str())
+            .increment(1);
+        self.quarantine.keep(name, format, refusal, now());
+    }
+
+    /// Hands the turn over to the committer.
+    fn end_turn(&mut self) {
+        let oldest = self.oldest.take();
+        if let Some(turn) = self.builder.end(now()) {
+            let has_changes = !turn.changes.is_empty();
+            let decisions = self.decisions.take_from(self.builder.hub.identity());
+            self.commit(Commit::Turn { turn, oldest, decisions });
+            if has_changes {
+                self.serve_pending_images();
+            }
+        }
+    }
+
+    fn answer(&self, answer: Answer) {
+        self.commit(Commit::Answer(answer));
+    }
+
+    fn commit(&self, commit: Commit) {
+        // The committer is gone if it has failed, and then the process ends.
+        self.commits.send(commit).ok();
+    }
+
+    /// Answers a request. Returns its cost, or `None` if it is the last one.
+    fn request(&mut self, request: Request) -> Option<usize> {
+        match request {
+            Request::FanOut(ShardRequest { requester, request }) => {
+                let (response, work) = self.respond(&request);
+                self.answer(Answer::FanOut { requester, response, work });
+                return Some(work);
+            }
+            Request::Image { channel, at_least, reply } => {
+                self.pending_images.push(PendingImage { channel, at_least, reply });
+                self.serve_pending_images();
+            }
+            Request::CatchUp { request, reply } => {
+                let (response, work) = self.respond(&request);
+                self.answer(Answer::CaughtUp { reply, response });
+                return Some(work);
+            }
+            Request::Order(order) => {
+                let now = self.time();
+                self.builder.take(HubInput::Order { order, now });
+                self.end_turn();
+            }
+            Request::Stop => return None,
+        }
+        Some(0)
+    }
+
+    fn respond(&mut self, request: &HostRequest) -> (HostResponse, usize) {
+        if let HostRequest::StartGroup { channel, companion, .. } = request
+            && let Some(open) = self.builder.hub.legacy_to_open(channel, companion.as_ref())
+        {
+            self.builder.take(open);
+            self.end_turn();
+        }
+        let mut work = WorkBudget::up_to(QUESTION_WORK);
+        let response = self.builder.hub.answer_within(request, &mut work);
+        (response, work.spent)
+    }
+
+    fn serve_pending_images(&mut self) {
+        let too_many = self.pending_images.len() > PENDING_IMAGES_MAX;
+        for pending in mem::take(&mut self.pending_images) {
+            if pending.reply.is_closed() {
+                continue;
+            }
+            match self.builder.hub.image_of(&pending.channel) {
+                Some(image) if image.seq < pending.at_least && !too_many => {
+                    self.pending_images.push(pending);
+                }
+                image => self.answer(Answer::Image { reply: pending.reply, image }),
+            }
+        }
+    }
+}
+
+async fn until(due: Micros) {
+    let wait = u64::try_from(due - now()).unwrap_or(0);
+    tokio::time::sleep(Duration::from_micros(wait)).await;
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge is a float, and counts stay below 2^52")]
+fn count(number: usize) -> f64 {
+    number as f64
+}
