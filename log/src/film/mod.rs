@@ -53,6 +53,7 @@ mod open_film;
 mod player;
 mod reader;
 mod service;
+mod settings;
 mod writer;
 
 #[cfg(test)]
@@ -65,7 +66,8 @@ pub use self::{
     player::{NextFrames, PlayedFrames, Player},
     reader::{Entry, EntryKind, FilmReader, ReadFrom},
     service::{ReplayHost, ReplayService, ReplaySettings},
-    writer::{FilmSettings, FilmWriter},
+    settings::FilmSettings,
+    writer::FilmWriter,
 };
 
 /// Why a film could not be written or read.

@@ -1,0 +1,37 @@
+//! The settings of films.
+
+use fanout::Micros;
+
+/// How films are written and how long they are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct FilmSettings {
+    /// Bytes of entries, before compression, after which a block of a film is written.
+    pub block_bytes: usize,
+    /// Microseconds after which a block is written, however few entries it has. A replay of a running match
+    /// ends this far before the present.
+    pub block_age_us: Micros,
+    /// Bytes of entries in memory, of all films together. Beyond it, the largest blocks are written.
+    pub buffered_bytes_max: usize,
+    /// Bytes of entries between two blocks of images. A seek reads at most this many.
+    pub key_frame_bytes: usize,
+    /// Microseconds between two positions that are safe on disk.
+    pub sync_every_us: Micros,
+    /// Microseconds for which a film is kept after its last entry.
+    pub keep_us: Micros,
+    /// Bytes of all films together.
+    pub bytes_max: u64,
+}
+
+impl Default for FilmSettings {
+    fn default() -> Self {
+        Self {
+            block_bytes: 128 * 1024,
+            block_age_us: 10_000_000,
+            buffered_bytes_max: 32 * 1024 * 1024,
+            key_frame_bytes: 2 * 1024 * 1024,
+            sync_every_us: 30_000_000,
+            keep_us: 14 * 24 * 3_600_000_000,
+            bytes_max: 50 * 1024 * 1024 * 1024,
+        }
+    }
+}
