@@ -29,7 +29,7 @@ use crate::{
 
 /// What the writer hands over, in order.
 #[derive(Debug)]
-pub(crate) enum Commit {
+pub(crate) enum WriterOutput {
     Turn {
         turn: Turn,
         /// When the earliest of its inputs was received, if there are any of sources.
@@ -49,9 +49,9 @@ pub(crate) enum Answer {
     Pushed { reply: oneshot::Sender<Vec<Option<String>>>, verdicts: Vec<Option<String>> },
 }
 
-/// A record with its inputs as values, for those who follow the log.
+/// A turn that is in the log: its record, and its inputs as values. For the follower of the log.
 #[derive(Debug)]
-pub struct Committed {
+pub struct LoggedTurn {
     pub record: Record,
     pub inputs: Vec<HubInput>,
     /// The position of the record, if it is the last of those that were appended together.
@@ -60,7 +60,7 @@ pub struct Committed {
 
 /// Turns and answers that may wait for the committer. Beyond it, the writer waits. While the log cannot be written
 /// they stay in memory, so there are few: a turn may have 64 large messages.
-pub(crate) const COMMITS_MAX: usize = 128;
+pub(crate) const WRITER_OUTPUTS_MAX: usize = 128;
 
 /// Turns that are appended together at most.
 const TURNS_TOGETHER_MAX: usize = 128;
@@ -78,7 +78,7 @@ pub(crate) struct Committer {
 
 /// The queue of the follower. What has no room there is read from the log.
 pub(crate) struct FollowerQueue {
-    pub(crate) queue: SyncSender<Arc<Committed>>,
+    pub(crate) queue: SyncSender<Arc<LoggedTurn>>,
     /// Whether the log keeps too little for the follower to read, so that it must be waited for.
     pub(crate) waits: bool,
     pub(crate) lag: FollowerLag,
@@ -94,32 +94,32 @@ struct WaitingTurn {
 impl Committer {
     /// Runs until the writer has gone and all is committed, or the log cannot be written while the process ends.
     /// What nobody has seen is then dropped.
-    pub(crate) fn run(mut self, commits: &Receiver<Commit>) -> Box<dyn Log> {
-        while let Ok(first) = commits.recv() {
+    pub(crate) fn run(mut self, outputs: &Receiver<WriterOutput>) -> Box<dyn Log> {
+        while let Ok(first) = outputs.recv() {
             fault::point();
             let mut turns = Vec::new();
             let mut answers = Vec::new();
             let mut next = Some(first);
-            while let Some(commit) = next.take() {
-                match commit {
+            while let Some(output) = next.take() {
+                match output {
                     // Answers contain the turns before them, and none of those after.
-                    Commit::Turn { turn, oldest, decisions } if answers.is_empty() => {
+                    WriterOutput::Turn { turn, oldest, decisions } if answers.is_empty() => {
                         turns.push(WaitingTurn { turn, oldest, decisions });
                         if turns.len() < TURNS_TOGETHER_MAX {
-                            next = commits.try_recv().ok();
+                            next = outputs.try_recv().ok();
                         }
                     }
-                    Commit::Turn { turn, oldest, decisions } => {
+                    WriterOutput::Turn { turn, oldest, decisions } => {
                         if !self.commit(&mut turns) {
                             return self.log;
                         }
                         answers.drain(..).for_each(|answer| self.answer(answer));
                         turns.push(WaitingTurn { turn, oldest, decisions });
-                        next = commits.try_recv().ok();
+                        next = outputs.try_recv().ok();
                     }
-                    Commit::Answer(answer) => {
+                    WriterOutput::Answer(answer) => {
                         answers.push(answer);
-                        next = commits.try_recv().ok();
+                        next = outputs.try_recv().ok();
                     }
                 }
             }
@@ -158,7 +158,7 @@ impl Committer {
             if is_logged {
                 let record = records.next().expect("each logged turn has a record");
                 let position = (record.number == end.number).then_some(end);
-                self.follower.put(Committed { record, inputs: turn.inputs, position });
+                self.follower.put(LoggedTurn { record, inputs: turn.inputs, position });
             }
         }
         self.publish(&changes, oldest);
@@ -231,13 +231,13 @@ impl Committer {
 }
 
 impl FollowerQueue {
-    fn put(&self, committed: Committed) {
-        self.lag.add(&committed.record);
-        let committed = Arc::new(committed);
+    fn put(&self, turn: LoggedTurn) {
+        self.lag.add(&turn.record);
+        let turn = Arc::new(turn);
         // The follower is gone if it has failed, and then the process ends.
         if self.waits {
-            self.queue.send(committed).ok();
-        } else if let Err(TrySendError::Full(_)) = self.queue.try_send(committed) {
+            self.queue.send(turn).ok();
+        } else if let Err(TrySendError::Full(_)) = self.queue.try_send(turn) {
             counter!("matchwire_log_follower_behind_total").increment(1);
         }
     }

@@ -23,7 +23,7 @@ use tracing::{error, warn};
 use crate::{
     catch_up::ChannelImage,
     clock::{monotonic, now},
-    commit::Committed,
+    commit::LoggedTurn,
     hub::{Export, Hub, HubInput, Unwritten, sequence::TailWindow},
     recovery::{self, SavedState},
     supervisor::fault,
@@ -207,7 +207,7 @@ impl<C: LogConsumer> Follower<C> {
     pub fn run(
         mut self,
         end: RecordNumber,
-        queue: &Receiver<Arc<Committed>>,
+        queue: &Receiver<Arc<LoggedTurn>>,
     ) -> Result<FollowerEnd<C>, FollowerError> {
         let _guard = LagGuard(self.lag.clone());
         // The history has seen these records before, so it gets only what came of them.
@@ -219,10 +219,10 @@ impl<C: LogConsumer> Follower<C> {
         self.consumer.caught_up();
         loop {
             match queue.recv_timeout(WAIT) {
-                Ok(committed) => {
-                    self.committed(&committed, end)?;
-                    while let Ok(committed) = queue.try_recv() {
-                        self.committed(&committed, end)?;
+                Ok(turn) => {
+                    self.follow(&turn, end)?;
+                    while let Ok(turn) = queue.try_recv() {
+                        self.follow(&turn, end)?;
                     }
                     #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
                     thread::sleep(PAUSE);
@@ -239,12 +239,10 @@ impl<C: LogConsumer> Follower<C> {
         Ok(FollowerEnd { consumer, applied, state })
     }
 
-    fn committed(
-        &mut self,
-        committed: &Committed,
-        start: RecordNumber,
-    ) -> Result<(), FollowerError> {
-        let Committed { record, inputs, position } = committed;
+    /// Applies a turn, after the records before it for which the queue had no room. `start`: the last record of the
+    /// time before this process.
+    fn follow(&mut self, turn: &LoggedTurn, start: RecordNumber) -> Result<(), FollowerError> {
+        let LoggedTurn { record, inputs, position } = turn;
         if record.number <= self.applied {
             return Ok(());
         }

@@ -119,4 +119,4 @@ pub mod wire;
 use base::{clock, supervisor};
 use record::ids;
 
-pub use self::{commit::Committed, hub::*};
+pub use self::{commit::LoggedTurn, hub::*};

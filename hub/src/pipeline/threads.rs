@@ -11,7 +11,7 @@ use log::{Log, LogPosition};
 use super::{HubReceivers, Startup, writer::Writer};
 use crate::{
     clock::now,
-    commit::{COMMITS_MAX, Committer, FollowerQueue},
+    commit::{Committer, FollowerQueue, WRITER_OUTPUTS_MAX},
     follower::{Follower, FollowerEnd, FollowerError, LogConsumer},
     hub::{Hub, feeds::SourcePolicy},
     identity::DecisionWriter,
@@ -86,7 +86,7 @@ pub fn start<C: LogConsumer + 'static>(
     let WriterParts { fanout, receivers, quarantine, decisions, push_terms, follower_is_awaited } =
         parts;
     let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
-    let (commits, waiting) = sync_channel(COMMITS_MAX);
+    let (outputs, waiting) = sync_channel(WRITER_OUTPUTS_MAX);
     let state = LogState::default();
     let end = log.end().number;
     let (hub, position) = followed;
@@ -105,7 +105,7 @@ pub fn start<C: LogConsumer + 'static>(
     let committer =
         supervisor::thread("log", Lifetime::UntilStop, move || EndedLog(committer.run(&waiting)))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let writer = Writer::new(builder, quarantine, decisions, push_terms, commits);
+    let writer = Writer::new(builder, quarantine, decisions, push_terms, outputs);
     let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
         runtime.block_on(writer.run(receivers));
     })?;

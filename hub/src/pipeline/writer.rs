@@ -25,7 +25,7 @@ use super::{HubReceivers, Input, Request};
 use crate::{
     catch_up::{ChannelImage, WorkBudget},
     clock::{self, now},
-    commit::{Answer, Commit},
+    commit::{Answer, WriterOutput},
     hub::{
         ApplyError, HubInput,
         feeds::{FeedState, Source, SourceNumber, SourcePolicy},
@@ -74,7 +74,7 @@ pub(super) struct Writer {
     push_terms: SourcePolicy,
     /// The sources that have pushed, by name.
     pushers: HashMap<Arc<str>, SourceNumber>,
-    commits: SyncSender<Commit>,
+    outputs: SyncSender<WriterOutput>,
     pending_images: Vec<PendingImage>,
     /// The earliest receive time of the inputs applied since the last turn.
     oldest: Option<Micros>,
@@ -92,7 +92,7 @@ impl Writer {
         quarantine: Quarantine,
         decisions: DecisionWriter,
         push_terms: SourcePolicy,
-        commits: SyncSender<Commit>,
+        outputs: SyncSender<WriterOutput>,
     ) -> Self {
         let pushers = builder.hub.sources().iter().enumerate();
         let pushers = pushers.filter(|(_, source)| source.kind == push::KIND);
@@ -107,7 +107,7 @@ impl Writer {
             quarantine,
             decisions,
             push_terms,
-            commits,
+            outputs,
             pending_images: Vec::new(),
             oldest: None,
         }
@@ -296,7 +296,7 @@ impl Writer {
         if let Some(turn) = self.builder.end(now()) {
             let has_changes = !turn.changes.is_empty();
             let decisions = self.decisions.take_from(self.builder.hub.identity());
-            self.commit(Commit::Turn { turn, oldest, decisions });
+            self.hand_over(WriterOutput::Turn { turn, oldest, decisions });
             if has_changes {
                 self.serve_pending_images();
             }
@@ -304,12 +304,12 @@ impl Writer {
     }
 
     fn answer(&self, answer: Answer) {
-        self.commit(Commit::Answer(answer));
+        self.hand_over(WriterOutput::Answer(answer));
     }
 
-    fn commit(&self, commit: Commit) {
+    fn hand_over(&self, output: WriterOutput) {
         // The committer is gone if it has failed, and then the process ends.
-        self.commits.send(commit).ok();
+        self.outputs.send(output).ok();
     }
 
     /// Answers a request. Returns its cost, or `None` if it is the last one.
