@@ -6,6 +6,7 @@ mod mail;
 mod playing;
 pub(crate) mod restart;
 mod signals;
+mod stopping;
 
 use std::{
     io,
@@ -22,9 +23,9 @@ use rustls::ServerConfig;
 use tokio::{
     net::{TcpListener, TcpSocket},
     sync::{mpsc, watch},
-    task::{JoinError, JoinHandle, JoinSet},
+    task::JoinHandle,
 };
-use tracing::{info, warn};
+use tracing::info;
 
 use self::signals::Signals;
 use crate::{
@@ -42,7 +43,7 @@ use accounts::{
 };
 use base::{
     clock::{now, wall},
-    supervisor::{self, Lifetime, fault},
+    supervisor::{self, Lifetime},
 };
 use database::Database;
 use history::{
@@ -55,18 +56,14 @@ use history::{
 use hub::{
     Epochs, Hub, HubSettings,
     feeds::SourcePolicy,
-    follower::FollowerEnd,
     identity::{self, DecisionWriter, Identity, store::IdentityStore},
     load_source::Load,
-    pipeline::{self, EndedLog, HubHandle, Request, Running},
+    pipeline::{self, HubHandle, Request},
     quarantine::{self, Quarantine},
     sequence::TailWindow,
     sources::follow::FollowError,
 };
-use log::{
-    files::SnapshotStore,
-    film::{ReplayHost, ReplayService, ReplaySettings},
-};
+use log::film::{ReplayHost, ReplayService, ReplaySettings};
 use record::ids::{self, IdsError, PublicIds};
 use web::{
     entitlement::{Entitlement, needs_of_name},
@@ -374,36 +371,19 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         it = &mut serving => served = Some(it),
     }
     if let Some(served) = served.take_if(|_| !supervisor::has_failed()) {
-        return Err(AppError::Door(ended(served).err()));
+        return Err(AppError::Door(stopping::ended(served).err()));
     }
-    supervisor::stopping();
-    let drain_ms = if supervisor::has_failed() {
-        fault::hang_if_wanted().await;
-        // The acceptor stays meanwhile, so that probes learn from `/readyz` why they should not
-        // connect.
-        let drain_ms = config.server.drain_ms.min(config.server.failure_exit_ms / 2);
-        drain(&fanout, drain_ms).await;
-        0
-    } else {
-        config.server.drain_ms
+    let serving = async {
+        match served {
+            Some(served) => served,
+            None => serving.await,
+        }
     };
-    stop.send_replace(true);
-    // The acceptor is closed first, so that closed clients do not reconnect to this process.
-    let served = match served {
-        Some(served) => served,
-        None => serving.await,
-    };
-    let mut answering = ended(served).unwrap_or_default();
-    drain(&fanout, drain_ms).await;
-    let patience = Duration::from_millis(drain_ms);
-    let answered = async { while answering.join_next().await.is_some() {} };
-    if tokio::time::timeout(patience, answered).await.is_err() {
-        info!("open requests were dropped at the drain deadline");
-    }
+    let patience = stopping::stop_serving(&fanout, serving, &stop, &config.server).await;
     if let Some(replays) = replays {
         replays.stop();
     }
-    stop_writer(&hub_handle, running, snapshots, patience).await;
+    stopping::stop_writer(&hub_handle, running, snapshots, patience).await;
     // The history has seen the last record.
     archiving.await.ok();
     written.send_replace(true);
@@ -584,63 +564,4 @@ fn micros(ms: u64) -> fanout::Micros {
 
 fn milliseconds(ms: u64) -> u32 {
     u32::try_from(ms).unwrap_or(u32::MAX)
-}
-
-/// How the door's task ended, a panic being a failure like others.
-fn ended(served: Result<io::Result<JoinSet<()>>, JoinError>) -> io::Result<JoinSet<()>> {
-    served.unwrap_or_else(|panic| Err(io::Error::other(panic)))
-}
-
-/// Closes all sockets and waits until they are gone, up to the configured time.
-async fn drain(fanout: &Fanout, drain_ms: u64) {
-    fanout.drain(milliseconds(drain_ms));
-    let deadline = tokio::time::sleep(Duration::from_millis(drain_ms));
-    let mut look = tokio::time::interval(Duration::from_millis(20));
-    let gone = async {
-        while fanout.sockets() > 0 {
-            look.tick().await;
-        }
-    };
-    tokio::select! {
-        () = gone => {}
-        () = deadline => info!(sockets = fanout.sockets(), "sockets were dropped at the deadline"),
-    }
-    let fanout = fanout.clone();
-    tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
-}
-
-/// Stops the writer, and with it the log and the history. A last snapshot makes the next start short. A log that
-/// cannot be written holds it up for `patience`.
-async fn stop_writer(
-    hub_handle: &HubHandle,
-    running: Running<exports::HistoryFeed>,
-    snapshots: Option<SnapshotStore>,
-    patience: Duration,
-) {
-    let log_state = running.state.clone();
-    let ending = move || {
-        // The supervisor has reported a part that failed.
-        let Some((EndedLog(log), FollowerEnd { consumer, applied, state })) = running.join() else {
-            return;
-        };
-        consumer.end();
-        let is_whole = applied == log.end().number;
-        if let (Some(store), Some(state), true) = (snapshots, state, is_whole) {
-            exports::write_snapshot(&store, log.end(), &state);
-        }
-        if let Err(error) = log.close() {
-            let error = &error as &dyn std::error::Error;
-            warn!(error, "the log could not be closed cleanly");
-        }
-    };
-    let stopping = async {
-        hub_handle.requests.send(Request::Stop).await.ok();
-        // The supervisor has reported a panic.
-        tokio::task::spawn_blocking(ending).await.ok();
-    };
-    tokio::pin!(stopping);
-    if tokio::time::timeout(patience, &mut stopping).await.is_err() {
-        log_state.abandon();
-        stopping.await;
-    }
 }
