@@ -1,9 +1,6 @@
 //! Reads what clients resume from at a start: the updates before a snapshot, as they were published.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
 use fanout::{ChannelId, Epoch, Micros};
@@ -38,6 +35,7 @@ struct ChannelTail {
 #[derive(Debug, Default)]
 struct Slice {
     channels: HashMap<ChannelId, SliceTail>,
+    updates: usize,
     problem: Option<ReadError>,
 }
 
@@ -50,16 +48,16 @@ struct SliceTail {
 
 impl Slice {
     /// Reads the records from a time up to a number. Also returns the number of the first one, or that after the
-    /// last if there is none. `None`: there is `enough`.
+    /// last if there is none. `None`: it has more than `updates_max`.
     fn read(
         since: Micros,
         last: RecordNumber,
         records: &dyn RecordSource,
-        enough: &AtomicBool,
+        updates_max: usize,
     ) -> Option<(Self, RecordNumber)> {
         let mut reader = records.read_since(since);
         let (mut own, mut first, mut read) = (Self::default(), last + 1, 0);
-        while !enough.load(Ordering::Relaxed) {
+        while own.updates <= updates_max {
             let record = match reader.next() {
                 Ok(Some(record)) => record,
                 Ok(None) => return Some((own, first)),
@@ -103,6 +101,7 @@ impl Slice {
                 *own = SliceTail { epoch, frames: Vec::new() };
             }
             own.frames.push(TailFrame { prev, seq, payload });
+            self.updates += 1;
         }
     }
 }
@@ -110,31 +109,36 @@ impl Slice {
 /// How far back the first slice of the tails goes, in microseconds. Each further one goes three times as far.
 const FIRST_SLICE_US: Micros = 10_000_000;
 
+/// Updates that are read beyond the first slice. They take about a second, in which the state is read and played.
+pub const UPDATES_MAX: usize = 250_000;
+
 impl Tails {
-    /// Reads the updates of the time for which clients may resume, in slices, the newest first. Once there is
-    /// `enough`, it stops after the first slice: under a load of thousands of updates a second, reading all
-    /// would take longer than a start may. Damaged records are left out: tails then begin after them.
+    /// Reads the updates of the time for which clients may resume, in slices, the newest first. Beyond the first
+    /// slice there are at most `updates_max`: after thousands of updates a second, reading all would take longer
+    /// than a start may. Damaged records are left out: tails then begin after them.
     #[must_use]
     pub fn read(
         snapshot: LogPosition,
         window: TailWindow,
         records: &dyn RecordSource,
-        enough: &AtomicBool,
+        updates_max: usize,
     ) -> Self {
         let oldest = snapshot.at.saturating_sub(window.age_us);
         let (mut own, mut last, mut back) = (Self::default(), snapshot.number, FIRST_SLICE_US);
-        let never = AtomicBool::new(false);
-        let mut enough_for = &never;
+        let (mut room, mut left) = (usize::MAX, updates_max);
         loop {
             let since = snapshot.at.saturating_sub(back).max(oldest);
-            let Some((slice, first)) = Slice::read(since, last, records, enough_for) else {
+            let Some((slice, first)) = Slice::read(since, last, records, room) else {
                 return own;
             };
+            if room < usize::MAX {
+                left -= slice.updates;
+            }
             own.put_before(slice, window);
             if since == oldest || first == 1 {
                 return own;
             }
-            (last, back, enough_for) = (first - 1, back.saturating_mul(3), enough);
+            (last, back, room) = (first - 1, back.saturating_mul(3), left);
         }
     }
 
@@ -201,9 +205,9 @@ mod tests {
     }
 
     /// The first and the last number of the tail, which has all between.
-    fn read(log: &MemoryLog, end: LogPosition, bytes: usize, enough: bool) -> (u64, u64) {
+    fn read(log: &MemoryLog, end: LogPosition, bytes: usize, updates_max: usize) -> (u64, u64) {
         let window = TailWindow { bytes, age_us: 300 * SECOND };
-        let tails = Tails::read(end, window, &*log.source(), &AtomicBool::new(enough));
+        let tails = Tails::read(end, window, &*log.source(), updates_max);
         assert!(tails.problem.is_none());
         let frames = &tails.channels[&ChannelId::new("football/1")].frames;
         assert!(frames.iter().zip(frames.iter().skip(1)).all(|(one, next)| one.seq == next.prev));
@@ -213,22 +217,25 @@ mod tests {
     #[test]
     fn slices_add_up_to_the_window() {
         let (log, end) = log_of(400, 0);
-        assert_eq!(read(&log, end, usize::MAX, false), (100, 400));
+        assert_eq!(read(&log, end, usize::MAX, 1_000), (100, 400));
         let (short, end) = log_of(25, 0);
-        assert_eq!(read(&short, end, usize::MAX, false), (1, 25));
+        assert_eq!(read(&short, end, usize::MAX, 1_000), (1, 25));
     }
 
     #[test]
-    fn first_slice_is_read_in_any_case() {
+    fn first_slice_is_read_in_any_case_and_others_within_the_bound() {
         let (log, end) = log_of(400, 0);
-        assert_eq!(read(&log, end, usize::MAX, true), (390, 400));
+        assert_eq!(read(&log, end, usize::MAX, 0), (390, 400));
+        assert_eq!(read(&log, end, usize::MAX, 20), (370, 400), "the next slice has 20 updates");
+        assert_eq!(read(&log, end, usize::MAX, 79), (370, 400), "the one after it has 60");
+        assert_eq!(read(&log, end, usize::MAX, 80), (310, 400));
     }
 
     #[test]
     fn tail_has_neither_more_bytes_than_the_window_nor_updates_of_an_earlier_epoch() {
         let (log, end) = log_of(400, 0);
-        assert_eq!(read(&log, end, 500, false), (351, 400));
+        assert_eq!(read(&log, end, 500, 1_000), (351, 400));
         let (reopened, end) = log_of(400, 365);
-        assert_eq!(read(&reopened, end, usize::MAX, false), (366, 400));
+        assert_eq!(read(&reopened, end, usize::MAX, 1_000), (366, 400));
     }
 }

@@ -3,7 +3,6 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -13,7 +12,7 @@ use hub::{
     pipeline::Startup,
     recovery::{self, Restored, SavedState},
     signals::SignalSettings,
-    tails::Tails,
+    tails::{Tails, UPDATES_MAX},
 };
 use log::{
     Log, LogPosition, RecordNumber,
@@ -338,9 +337,9 @@ fn restore_from(
     format: u16,
     state: &SavedState,
 ) -> Result<RestoredState, recovery::RecoveryError> {
-    let (window, is_ready) = (start.settings.window, AtomicBool::new(false));
+    let window = start.settings.window;
     std::thread::scope(|scope| {
-        let tails = scope.spawn(|| Tails::read(position, window, &*log.source(), &is_ready));
+        let tails = scope.spawn(|| Tails::read(position, window, &*log.source(), UPDATES_MAX));
         let restored = recovery::load(format, state, start.ids).and_then(|mut hub| {
             hub.set_tail_window(window);
             let mut reader = log.read_after(position.number);
@@ -349,7 +348,6 @@ fn restore_from(
             })
         });
         let restored = restored.map(|restored| (restored.hub.without_readers(), restored));
-        is_ready.store(true, Ordering::Relaxed);
         let tails = tails.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (followed, mut restored) = restored?;
         if let Some(problem) = &tails.problem {
