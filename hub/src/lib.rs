@@ -88,8 +88,8 @@
 //! | identity decisions waiting to be stored; doubts | 65,536; 10,000 | valid for this run only; the oldest go |
 //! | remembered lines per source; ids of signals | `ingest.ids_max`; 65,536 | the oldest count as new |
 //! | frames of a legacy channel; balls and actions of a match | 256 and `hub.tail_ms`; 30 each | a snapshot; the oldest go |
-//! | turns and answers waiting for the committer | 1,024 | the writer waits |
-//! | turns waiting for the follower | 256 | it reads them from the log |
+//! | turns and answers waiting for the committer | 128 | the writer waits |
+//! | turns waiting for the follower | 1,024 | it reads them from the log |
 //! | readers waiting for a sequence over HTTP | 1,024 | one gets the current image |
 //! | quarantine | `feeds.quarantine_bytes_max`, `feeds.quarantine_age_ms` | the oldest messages go |
 
