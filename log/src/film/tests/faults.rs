@@ -349,3 +349,24 @@ fn expired_film_ends_its_replay() {
     films.expire(Micros::MAX, 0);
     assert!(player.is_deleted());
 }
+
+#[test]
+fn position_waits_for_a_film_that_cannot_be_synced() {
+    let folder = TempDir::new().expect("a folder");
+    // By the third step the first film is written, and not synced yet.
+    let steps = [(FOOTBALL, 1, 1), (FOOTBALL, 1, 1), (TENNIS, 1, 200), (TENNIS, 1, 1)];
+    let world = World::play(&steps);
+    let mut writer = FilmWriter::open(folder.path(), SETTINGS).expect("an empty folder");
+    feed(&mut writer, &world.records);
+    let before = writer.sync_position();
+    let path = writer.films().path("football/1");
+    let away = path.with_extension("away");
+    fs::rename(&path, &away).expect("it was written");
+    std::os::unix::fs::symlink(&path, &path).expect("a link to itself");
+    assert!(matches!(writer.sync(), Err(FilmError::Storage { .. })), "it is reported");
+    assert_eq!(writer.sync_position(), before, "the film is not known to be on disk");
+    fs::remove_file(&path).expect("the link");
+    fs::rename(&away, &path).expect("it is back");
+    writer.sync().expect("it can be synced");
+    assert_eq!(writer.sync_position(), 4);
+}

@@ -70,17 +70,21 @@ impl FilmWriter {
             let path = self.films.path(name.as_str());
             match File::open(&path).and_then(|file| file.sync_data()) {
                 Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    self.unsynced.insert(name.clone());
                     self.fail(&name, FilmError::Storage { path, source }, now);
                 }
                 _ => {}
             }
         }
-        // What a film still has in memory must be fed again after a restart.
-        let is_written = self.open.values().all(|film| film.buffer.is_empty());
+        // What a film still has in memory, or not on disk, must be fed again after a restart.
+        let is_written =
+            self.unsynced.is_empty() && self.open.values().all(|film| film.buffer.is_empty());
         if is_written && self.last.number > self.synced.number {
             match write_position(self.films.folder(), self.last.number) {
                 Ok(()) => self.synced.number = self.last.number,
-                Err(error) => self.error = Some(error),
+                Err(error) => {
+                    self.error.get_or_insert(error);
+                }
             }
         }
         self.synced.at = self.last.at;
