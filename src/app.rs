@@ -383,11 +383,14 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     if let Some(replays) = replays {
         replays.stop();
     }
-    stopping::stop_writer(&hub_handle, running, snapshots, patience).await;
+    let log = stopping::stop_writer(&hub_handle, running, snapshots, patience).await;
     // The history has seen the last record.
     archiving.await.ok();
     written.send_replace(true);
     signalling.await.ok();
+    if let Some(log) = log {
+        stopping::close_log(log).await;
+    }
     numbering.await.ok();
     let ours = revoking.into_iter().chain(ordering).chain(chronicle);
     for task in ours.chain([deciding, probing, sweeping, fitting]) {

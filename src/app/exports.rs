@@ -158,6 +158,18 @@ impl HistoryFeed {
         while self.unwritten.pop_front_if(|oldest| oldest.exported.is_written()).is_some() {}
     }
 
+    /// A failure of films is reported once until none has failed. The writer tries them again.
+    fn note_films(&mut self, done: Result<(), FilmError>) {
+        match done {
+            Ok(()) => self.films_failed = false,
+            Err(error) if !self.films_failed => {
+                self.films_failed = true;
+                warn!(error = &error as &dyn std::error::Error, "cannot write films of matches");
+            }
+            Err(_) => {}
+        }
+    }
+
     fn exported(&self) -> Exported {
         let exported = [self.inbox.progress(), self.signals.progress().clone()];
         Exported(exported.map(|progress| {
@@ -174,20 +186,6 @@ impl Exported {
     /// Whether the database has all of it.
     fn is_written(&self) -> bool {
         self.0.iter().all(|(progress, queued)| progress.is_written(*queued))
-    }
-}
-
-impl HistoryFeed {
-    /// A failure of films is reported once until none has failed. The writer tries them again.
-    fn note_films(&mut self, done: Result<(), FilmError>) {
-        match done {
-            Ok(()) => self.films_failed = false,
-            Err(error) if !self.films_failed => {
-                self.films_failed = true;
-                warn!(error = &error as &dyn std::error::Error, "cannot write films of matches");
-            }
-            Err(_) => {}
-        }
     }
 }
 
@@ -211,17 +209,16 @@ impl LogConsumer for HistoryFeed {
     }
 
     fn export(&mut self, Export { removed, mut matches, signals, at }: Export) {
-        let (kept_removed, kept_signals) = (removed.clone(), signals.clone());
         self.signals.put(&signals);
-        let mut changes = removed;
+        let mut changes = removed.clone();
         changes.append(&mut matches);
         let changed = self.live.apply(changes);
         self.inbox.put(&changed.evicted, &[], at);
         self.inbox.put(&changed.records, &changed.gone, at);
         self.reader.update(&changed.records, &changed.gone);
         self.forget_written();
-        if !kept_removed.is_empty() || !kept_signals.is_empty() {
-            self.note_unwritten(kept_removed, kept_signals);
+        if !removed.is_empty() || !signals.is_empty() {
+            self.note_unwritten(removed, signals);
         }
     }
 

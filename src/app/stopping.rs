@@ -77,38 +77,47 @@ async fn drain(fanout: &Fanout, drain_ms: u64) {
     tokio::task::spawn_blocking(move || fanout.stop()).await.ok();
 }
 
-/// Stops the writer, and with it the log and the history. A last snapshot makes the next start short. A log that
-/// cannot be written holds it up for `patience`.
+/// Stops the writer, and with it the history. A last snapshot makes the next start short. A log that cannot be written
+/// holds it up for `patience`. Returns the log, which stays locked until [`close_log`]: another process must not
+/// write to the archive before this one is done. `None` if a part failed.
 pub(super) async fn stop_writer(
     hub_handle: &HubHandle,
     running: Running<exports::HistoryFeed>,
     snapshots: Option<SnapshotStore>,
     patience: Duration,
-) {
+) -> Option<EndedLog> {
     let log_state = running.state.clone();
     let ending = move || {
         // The supervisor has reported a part that failed.
-        let Some((EndedLog(log), FollowerEnd { consumer, applied, state })) = running.join() else {
-            return;
-        };
+        let (EndedLog(log), FollowerEnd { consumer, applied, state }) = running.join()?;
         consumer.end();
         let is_whole = applied == log.end().number;
         if let (Some(store), Some(state), true) = (snapshots, state, is_whole) {
             exports::write_snapshot(&store, log.end(), &state);
         }
+        Some(EndedLog(log))
+    };
+    let stopping = async {
+        hub_handle.requests.send(Request::Stop).await.ok();
+        // The supervisor has reported a panic.
+        tokio::task::spawn_blocking(ending).await.ok().flatten()
+    };
+    tokio::pin!(stopping);
+    if let Ok(log) = tokio::time::timeout(patience, &mut stopping).await {
+        return log;
+    }
+    log_state.abandon();
+    stopping.await
+}
+
+/// Closes the log, so that the next start finds continuity proven.
+pub(super) async fn close_log(EndedLog(log): EndedLog) {
+    let closing = move || {
         if let Err(error) = log.close() {
             let error = &error as &dyn std::error::Error;
             warn!(error, "the log could not be closed cleanly");
         }
     };
-    let stopping = async {
-        hub_handle.requests.send(Request::Stop).await.ok();
-        // The supervisor has reported a panic.
-        tokio::task::spawn_blocking(ending).await.ok();
-    };
-    tokio::pin!(stopping);
-    if tokio::time::timeout(patience, &mut stopping).await.is_err() {
-        log_state.abandon();
-        stopping.await;
-    }
+    // The supervisor has reported a panic.
+    tokio::task::spawn_blocking(closing).await.ok();
 }
