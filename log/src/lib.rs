@@ -11,6 +11,7 @@ pub mod film;
 pub mod record;
 
 pub mod codec;
+mod encoded;
 
 pub mod files;
 pub mod memory;
@@ -22,6 +23,7 @@ use fanout::Micros;
 use self::record::Record;
 
 pub use self::{
+    encoded::EncodedRecords,
     files::{Continuity, FileLog, LogSettings, OpenError, OpenReport},
     memory::MemoryLog,
 };
@@ -42,6 +44,22 @@ pub struct LogPosition {
     pub at: Micros,
 }
 
+impl LogPosition {
+    /// Whether these records follow it.
+    fn check_follows(&self, records: &EncodedRecords) -> Result<(), AppendError> {
+        let before = records.before();
+        if before.number != self.number {
+            let (expected, end) = (before.number, self.number);
+            return Err(AppendError::OtherEnd { expected, end });
+        }
+        if before.chain == self.chain {
+            Ok(())
+        } else {
+            Err(AppendError::OtherHistory(records.first()))
+        }
+    }
+}
+
 /// An append-only log with one appender and any number of readers.
 pub trait Log: Send {
     /// The position of its last record.
@@ -54,6 +72,13 @@ pub trait Log: Send {
     ///
     /// If the log has another end, or if its storage refuses them.
     fn append(&mut self, expected: RecordNumber, records: &[Record]) -> Result<(), AppendError>;
+
+    /// Appends records that another machine has encoded, so that both logs have the same chain.
+    ///
+    /// # Errors
+    ///
+    /// If they do not follow the last record, or if the storage refuses them.
+    fn append_encoded(&mut self, records: &EncodedRecords) -> Result<(), AppendError>;
 
     /// A reader of the records after this number.
     fn read_after(&self, number: RecordNumber) -> Box<dyn RecordReader> {
@@ -119,6 +144,12 @@ pub enum AppendError {
     /// Numbers must increase by one, and times must not decrease.
     #[error("record {0} is out of order")]
     OutOfOrder(RecordNumber),
+    /// The record before them is another one than this log has.
+    #[error("record {0} follows another history than this log has")]
+    OtherHistory(RecordNumber),
+    /// Another node leads and has appended since. Nothing was appended, and nothing ever can be.
+    #[error("another node leads: {0}")]
+    Deposed(String),
     /// The inputs or the outputs exceed [`codec::SECTION_BYTES_MAX`], 256 MiB. A retry does not help, and the record
     /// cannot be split, since it is one turn of the writer. The committer of the hub treats this as a
     /// defect and ends the process.

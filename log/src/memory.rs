@@ -14,8 +14,8 @@ use bytes::Bytes;
 use fanout::Micros;
 
 use crate::{
-    AppendError, Chain, Log, LogPosition, ReadError, RecordNumber, RecordReader, RecordSource,
-    Wait,
+    AppendError, Chain, EncodedRecords, Log, LogPosition, ReadError, RecordNumber, RecordReader,
+    RecordSource, Wait,
     codec::{Decoder, Encoder, PREFIX_BYTES, RecordHeader, chain_after},
     record::Record,
 };
@@ -25,7 +25,6 @@ pub struct MemoryLog {
     shared: Arc<MemoryShared>,
     end: LogPosition,
     encoder: Encoder,
-    buffer: Vec<u8>,
 }
 
 struct MemoryShared {
@@ -70,7 +69,6 @@ impl MemoryLog {
             shared: Arc::new(MemoryShared { bytes_max, state, changed }),
             end: LogPosition::default(),
             encoder: Encoder::new()?,
-            buffer: Vec::new(),
         })
     }
 
@@ -137,21 +135,19 @@ impl Log for MemoryLog {
         if expected != end {
             return Err(AppendError::OtherEnd { expected, end });
         }
-        let mut encoded = Vec::with_capacity(records.len());
-        let mut end = self.end;
-        for record in records {
-            if record.number != end.number + 1 || record.at < end.at {
-                return Err(AppendError::OutOfOrder(record.number));
-            }
-            self.buffer.clear();
-            let chain = self.encoder.encode(record, end.chain, &mut self.buffer)?;
-            encoded.push((record.at, Bytes::copy_from_slice(&self.buffer)));
-            end = LogPosition { number: record.number, chain, at: record.at };
+        if records.is_empty() {
+            return Ok(());
         }
-        self.end = end;
+        let records = EncodedRecords::encode(&mut self.encoder, self.end, records)?;
+        self.append_encoded(&records)
+    }
+
+    fn append_encoded(&mut self, records: &EncodedRecords) -> Result<(), AppendError> {
+        self.end.check_follows(records)?;
+        self.end = records.end();
         let mut state = self.shared.state();
-        state.end = end;
-        for (at, bytes) in encoded {
+        state.end = self.end;
+        for (at, bytes) in records.each() {
             state.push(at, bytes);
         }
         state.limit(self.shared.bytes_max);

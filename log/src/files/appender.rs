@@ -14,7 +14,8 @@ use super::{
     sync::sync_names,
 };
 use crate::{
-    AppendError, Log, LogPosition, RecordNumber, RecordSource, codec::Encoder, record::Record,
+    AppendError, EncodedRecords, Log, LogPosition, RecordNumber, RecordSource, codec::Encoder,
+    encoded::encode_after, record::Record,
 };
 
 /// How many complete segments may wait to be forced to the disk. Each keeps a file open, so an append that begins one
@@ -158,19 +159,57 @@ impl FileLog {
         &self.shared.settings
     }
 
-    /// Encodes the records into the buffer, and returns the position after them.
-    fn encode(&mut self, records: &[Record]) -> Result<LogPosition, AppendError> {
+    /// Lets an empty log begin after this record of another machine's log.
+    ///
+    /// # Errors
+    ///
+    /// If the log is not empty.
+    pub fn begin_after(&mut self, position: LogPosition) -> Result<(), AppendError> {
+        if self.end.number != 0 || self.tail.is_some() {
+            return Err(AppendError::OtherEnd { expected: 0, end: self.end.number });
+        }
+        (self.end, self.before) = (position, position);
+        self.shared.update(|state| (state.end, state.last) = (position, position.number));
+        Ok(())
+    }
+
+    fn clear_buffer(&mut self) {
         self.buffer.clear();
         self.buffer.shrink_to(BUFFER_BYTES_KEPT);
-        let mut end = self.end;
-        for record in records {
-            if record.number != end.number + 1 || record.at < end.at {
-                return Err(AppendError::OutOfOrder(record.number));
+    }
+
+    /// Appends the records in the buffer.
+    fn append_buffer(&mut self, first: RecordNumber, end: LogPosition) -> Result<(), AppendError> {
+        let (segment, offset) = match self.write(end) {
+            Ok(written) => written,
+            Err(error) => {
+                counter!("matchwire_log_append_failures_total").increment(1);
+                if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+                {
+                    self.shared.ask_for_space();
+                }
+                if let Some(tail) = &mut self.tail {
+                    // If this fails as well, the next append tries it again.
+                    tail.trim().ok();
+                }
+                return Err(error.into());
             }
-            let chain = self.encoder.encode(record, end.chain, &mut self.buffer)?;
-            end = LogPosition { number: record.number, chain, at: record.at };
-        }
-        Ok(end)
+        };
+        let before = self.before;
+        (self.end, self.before, self.proven) = (end, end, true);
+        let from = self.tail.as_mut().map_or(0, |tail| {
+            tail.torn = false;
+            std::mem::replace(&mut tail.bytes, offset)
+        });
+        counter!("matchwire_log_appended_bytes_total").increment(self.buffer.len() as u64);
+        self.shared.update(|state| {
+            let entry = state.segments.entry(segment);
+            let segment = entry.or_insert_with(|| Segment { before, ..Segment::default() });
+            segment.note_place(first, from);
+            segment.bytes = offset;
+            (state.end, state.last) = (end, end.number);
+        });
+        Ok(())
     }
 
     /// The segment for the next records: a new one if the last is full.
@@ -300,37 +339,16 @@ impl Log for FileLog {
             return Err(AppendError::OtherEnd { expected, end: self.end.number });
         }
         let Some(first) = records.first() else { return Ok(()) };
-        let end = self.encode(records)?;
-        let (segment, offset) = match self.write(end) {
-            Ok(written) => written,
-            Err(error) => {
-                counter!("matchwire_log_append_failures_total").increment(1);
-                if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-                {
-                    self.shared.ask_for_space();
-                }
-                if let Some(tail) = &mut self.tail {
-                    // If this fails as well, the next append tries it again.
-                    tail.trim().ok();
-                }
-                return Err(error.into());
-            }
-        };
-        let before = self.before;
-        (self.end, self.before, self.proven) = (end, end, true);
-        let from = self.tail.as_mut().map_or(0, |tail| {
-            tail.torn = false;
-            std::mem::replace(&mut tail.bytes, offset)
-        });
-        counter!("matchwire_log_appended_bytes_total").increment(self.buffer.len() as u64);
-        self.shared.update(|state| {
-            let entry = state.segments.entry(segment);
-            let segment = entry.or_insert_with(|| Segment { before, ..Segment::default() });
-            segment.note_place(first.number, from);
-            segment.bytes = offset;
-            (state.end, state.last) = (end, end.number);
-        });
-        Ok(())
+        self.clear_buffer();
+        let end = encode_after(&mut self.encoder, self.end, records, &mut self.buffer)?;
+        self.append_buffer(first.number, end)
+    }
+
+    fn append_encoded(&mut self, records: &EncodedRecords) -> Result<(), AppendError> {
+        self.end.check_follows(records)?;
+        self.clear_buffer();
+        self.buffer.extend_from_slice(records.bytes());
+        self.append_buffer(records.first(), records.end())
     }
 
     fn source(&self) -> Arc<dyn RecordSource> {
