@@ -58,7 +58,7 @@ use hub::{
     feeds::SourcePolicy,
     identity::{self, DecisionWriter, Identity, store::IdentityStore},
     load_source::Load,
-    pipeline::{self, HubHandle, Request},
+    pipeline::{self, HubHandle, HubStopped, Request},
     quarantine::{self, Quarantine},
     sequence::TailWindow,
     sources::follow::FollowError,
@@ -195,7 +195,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         restores: demo.as_ref().is_none_or(|run| run.is_resumed),
     };
     let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
-    let restart::OpenedLog { mut startup, followed, snapshot, snapshots, is_restored } =
+    let restart::OpenedLog { mut startup, followed, snapshot, snapshots } =
         restart::open(&config, &hub_start, || {
             let mut hub = Hub::new(hub_start.settings, epochs, Identity::new(remembered))
                 .with_ids(ids.clone())
@@ -231,10 +231,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     }
     let film_list = films.as_ref().map(|films| films.films().clone());
     let sources = playing::announce(&mut startup, demo.clone(), &mode, recordings)?;
-    let live = playing::announce_live(&mut startup, &config, &mode)?;
-    if is_restored {
-        playing::retire_others(&mut startup, &sources, &live)?;
-    }
+    let live = playing::live_sources(&config, &mode)?;
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let timing = exports::SnapshotTiming {
         every_us: micros(config.log.snapshot_ms),
@@ -249,6 +246,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         films,
         writes_snapshots.transpose()?,
         decisions.stored(),
+        hub_handle.clone(),
     );
     let parts = pipeline::WriterParts {
         fanout: fanout.clone(),
@@ -257,8 +255,12 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         decisions,
         push_terms: push_terms(&config),
         follower_is_awaited: snapshots.is_none(),
+        leads: true,
     };
     let running = pipeline::start(startup, parts, followed, feed)?;
+    let played = sources.iter().map(|source| source.number).collect();
+    let numbers = playing::announce_live(&live, &hub_handle, played).await;
+    let live = (live, numbers.map_err(|HubStopped| AppError::Part)?);
     let archiving = supervisor::spawn("archive", Lifetime::UntilStop, worker.run());
     let (written, is_written) = watch::channel(false);
     let signalling = archive::signals::keep(accounts.database().clone(), board.clone(), is_written);

@@ -16,7 +16,7 @@ use fanout::{
     Change, Fanout, Micros,
     catch_up::{HostResponse, Requester},
 };
-use log::{AppendError, Log, LogPosition, record::Record};
+use log::{AppendError, EncodedRecords, Log, LogPosition, record::Record};
 use metrics::{counter, gauge, histogram};
 use tokio::sync::oneshot;
 use tracing::{error, info};
@@ -38,6 +38,15 @@ pub(crate) enum WriterOutput {
         decisions: Option<TakenDecisions>,
     },
     Answer(Answer),
+    /// Turns that another node has committed.
+    Followed(FollowedTurns),
+}
+
+/// Turns that another node has committed, and what this one has made of their inputs.
+#[derive(Debug)]
+pub(crate) struct FollowedTurns {
+    pub encoded: EncodedRecords,
+    pub turns: Vec<(Record, Turn)>,
 }
 
 /// An answer to a request. It is sent after every change that it contains.
@@ -47,6 +56,7 @@ pub(crate) enum Answer {
     CaughtUp { reply: oneshot::Sender<HostResponse>, response: HostResponse },
     Image { reply: oneshot::Sender<Option<ChannelImage>>, image: Option<ChannelImage> },
     Pushed { reply: oneshot::Sender<Vec<Option<String>>>, verdicts: Vec<Option<String>> },
+    Yielded(oneshot::Sender<()>),
 }
 
 /// A turn that is in the log: its record, and its inputs as values. For the follower of the log.
@@ -121,6 +131,16 @@ impl Committer {
                         answers.push(answer);
                         next = outputs.try_recv().ok();
                     }
+                    WriterOutput::Followed(followed) => {
+                        if !self.commit(&mut turns) {
+                            return self.log;
+                        }
+                        answers.drain(..).for_each(|answer| self.answer(answer));
+                        if !self.follow(followed) {
+                            return self.log;
+                        }
+                        next = outputs.try_recv().ok();
+                    }
                 }
             }
             if !self.commit(&mut turns) {
@@ -141,7 +161,7 @@ impl Committer {
         let logged = turns.iter().filter(|it| it.turn.is_logged());
         let records: Vec<Record> =
             logged.zip(end + 1..).map(|(it, number)| it.turn.record(number)).collect();
-        if !self.append(end, &records) {
+        if !records.is_empty() && !self.append(|log| log.append(end, &records)) {
             return false;
         }
         let end = self.log.end();
@@ -165,6 +185,25 @@ impl Committer {
         true
     }
 
+    /// Appends what another node has committed, and publishes it; false if the log does not take it and the process
+    /// ends.
+    fn follow(&mut self, followed: FollowedTurns) -> bool {
+        let FollowedTurns { encoded, turns } = followed;
+        self.follower.lag.wait_for_room();
+        if !self.append(|log| log.append_encoded(&encoded)) {
+            return false;
+        }
+        let end = encoded.end();
+        let mut changes: Vec<Change> = Vec::new();
+        for (record, turn) in turns {
+            changes.extend(turn.changes);
+            let position = (record.number == end.number).then_some(end);
+            self.follower.put(LoggedTurn { record, inputs: turn.inputs, position });
+        }
+        self.publish(&changes, None);
+        true
+    }
+
     fn publish(&self, changes: &[Change], oldest: Option<Micros>) {
         if changes.is_empty() {
             return;
@@ -181,10 +220,10 @@ impl Committer {
     }
 
     /// Appends records, however long the log cannot be written. False if the process ends meanwhile.
-    fn append(&mut self, end: u64, records: &[Record]) -> bool {
+    fn append(&mut self, mut append: impl FnMut(&mut dyn Log) -> Result<(), AppendError>) -> bool {
         let mut failures = 0_u64;
         loop {
-            match self.log.append(end, records) {
+            match append(&mut *self.log) {
                 Ok(()) => break,
                 Err(AppendError::Storage(problem)) => {
                     if failures == 0 {
@@ -204,6 +243,14 @@ impl Committer {
                         );
                         return false;
                     }
+                }
+                // Nobody has seen what was not appended.
+                Err(AppendError::Deposed(by)) => {
+                    error!(
+                        leader = by,
+                        "another node leads; this one ends, to follow it when it starts again"
+                    );
+                    return false;
                 }
                 Err(problem) => panic!("the log does not take the writer's records: {problem}"),
             }
@@ -226,6 +273,7 @@ impl Committer {
             Answer::CaughtUp { reply, response } => drop(reply.send(response)),
             Answer::Image { reply, image } => drop(reply.send(image)),
             Answer::Pushed { reply, verdicts } => drop(reply.send(verdicts)),
+            Answer::Yielded(reply) => drop(reply.send(())),
         }
     }
 }

@@ -118,6 +118,11 @@ pub trait LogConsumer: Send {
     /// The image of a channel of a match that it lacks, as it is after this record.
     fn image(&mut self, _record: &Record, _channel: &ChannelId, _image: &ChannelImage) {}
 
+    /// Whether the next export must have all matches, whether they have changed or not. `at`: by the records' clock.
+    fn wants_everything(&mut self, _at: Micros) -> bool {
+        false
+    }
+
     /// What has changed in matches.
     fn export(&mut self, export: Export);
 
@@ -334,6 +339,9 @@ impl<C: LogConsumer> Follower<C> {
 
     fn export(&mut self, at: Micros) {
         self.exported_at = at;
+        if self.consumer.wants_everything(at) {
+            self.hub.export_everything();
+        }
         if let Some(export) = self.hub.export(at) {
             self.consumer.export(export);
         }

@@ -84,6 +84,8 @@ pub enum PushError {
     Full,
     /// The hub is stopping.
     Stopping,
+    /// Another node of the cluster leads.
+    NotLeading,
 }
 
 /// The state of all pushing sources.
@@ -179,7 +181,7 @@ impl PushSources {
         let (source_name, received) = (Arc::clone(&source.name), reader.received);
         let pushed = PushRequest { source: source_name, received, lines, refusals, reply };
         permit.put(Input::Push(Box::new(pushed)));
-        let verdicts = verdicts_rx.await.map_err(|_| PushError::Stopping)?;
+        let verdicts = verdicts_rx.await.map_err(|_| self.gone())?;
         for ((verdict, fingerprint), line) in verdicts.into_iter().zip(fingerprints).zip(numbers) {
             match verdict {
                 None => {
@@ -194,9 +196,17 @@ impl PushSources {
         Ok(())
     }
 
+    /// Why the hub does not answer.
+    fn gone(&self) -> PushError {
+        if self.hub_handle.leads() { PushError::Stopping } else { PushError::NotLeading }
+    }
+
     /// Waits until followers and the hub have room for more.
     async fn room(&self) -> Result<InputPermit<'_>, PushError> {
         self.fanout.wait_for_room().await;
+        if !self.hub_handle.leads() {
+            return Err(PushError::NotLeading);
+        }
         self.hub_handle.inputs.reserve().await.map_err(|_| PushError::Stopping)
     }
 }

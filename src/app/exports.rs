@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    io,
+    io, mem,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -22,6 +22,7 @@ use hub::{
     catch_up::ChannelImage,
     follower::LogConsumer,
     identity::StoredCount,
+    pipeline::HubHandle,
     recovery::{SNAPSHOT_FORMAT, SavedState},
 };
 use log::{
@@ -51,6 +52,9 @@ pub(super) struct HistoryFeed {
     unwritten: VecDeque<UnwrittenExport>,
     decisions: StoredCount,
     caught_up: Option<oneshot::Sender<()>>,
+    hub_handle: HubHandle,
+    /// Whether it writes to the database: this node led at the last look.
+    writes: bool,
 }
 
 /// Writes snapshots on a thread of its own, since compressing one takes longer than the history may wait.
@@ -79,6 +83,8 @@ struct UnwrittenExport {
     /// In their latest state.
     signals: BTreeMap<Key, Arc<SignalRecord>>,
     exported: Exported,
+    /// By the records' clock.
+    at: Micros,
 }
 
 /// Exports that are counted separately while the database does not have them. Further ones are joined with the last.
@@ -87,6 +93,10 @@ const UNWRITTEN_MAX: usize = 64;
 /// Changes of removed matches that snapshots have while the database is behind, some 100 KB each. Beyond it, the
 /// oldest are left out: a crash then loses them, unless the database gets them before.
 const UNWRITTEN_REMOVED_MAX: usize = 4_096;
+
+/// How long a node that follows keeps what the leader writes, in microseconds. If it takes the lead, it writes that
+/// again, since the leader may have ended before it did.
+const FOLLOWED_KEEP_US: Micros = 900_000_000;
 
 impl HistoryFeed {
     /// Also returns the receiver of the news that all records of the time before the start are applied.
@@ -97,10 +107,12 @@ impl HistoryFeed {
         films: Option<FilmWriter>,
         snapshots: Option<SnapshotWriter>,
         decisions: StoredCount,
+        hub_handle: HubHandle,
     ) -> (Self, oneshot::Receiver<()>) {
         let (caught_up, is_caught_up) = oneshot::channel();
         let (live, caught_up) = (LiveRecords::default(), Some(caught_up));
         let (films_failed, unwritten) = (false, VecDeque::new());
+        let writes = hub_handle.leads();
         let own = Self {
             live,
             reader,
@@ -112,6 +124,8 @@ impl HistoryFeed {
             unwritten,
             decisions,
             caught_up,
+            hub_handle,
+            writes,
         };
         (own, is_caught_up)
     }
@@ -130,13 +144,24 @@ impl HistoryFeed {
         }
     }
 
-    fn note_unwritten(&mut self, removed: Vec<MatchChange>, signals: Vec<Arc<SignalRecord>>) {
+    fn note_unwritten(
+        &mut self,
+        removed: Vec<MatchChange>,
+        signals: Vec<Arc<SignalRecord>>,
+        at: Micros,
+    ) {
         let exported = self.exported();
-        if self.unwritten.len() < UNWRITTEN_MAX {
-            let (removed, signals) = (Vec::new(), BTreeMap::new());
-            self.unwritten.push_back(UnwrittenExport { removed, signals, exported });
-        } else if let Some(last) = self.unwritten.back_mut() {
-            last.exported = exported;
+        // A node that follows keeps them by time.
+        let is_full = self.unwritten.len() >= UNWRITTEN_MAX
+            || self.unwritten.back().is_some_and(|last| {
+                !self.writes && at - last.at < FOLLOWED_KEEP_US / UNWRITTEN_MAX as Micros
+            });
+        match self.unwritten.back_mut() {
+            Some(last) if is_full => last.exported = exported,
+            _ => {
+                let (removed, signals) = (Vec::new(), BTreeMap::new());
+                self.unwritten.push_back(UnwrittenExport { removed, signals, exported, at });
+            }
         }
         let Some(last) = self.unwritten.back_mut() else { return };
         last.removed.extend(removed);
@@ -153,9 +178,30 @@ impl HistoryFeed {
         }
     }
 
-    /// Forgets the exports that the database has by now.
-    fn forget_written(&mut self) {
-        while self.unwritten.pop_front_if(|oldest| oldest.exported.is_written()).is_some() {}
+    /// Forgets the exports that the database has by now. `at`: by the records' clock.
+    fn forget_written(&mut self, at: Micros) {
+        let writes = self.writes;
+        let is_written = |oldest: &mut UnwrittenExport| {
+            if writes { oldest.exported.is_written() } else { at - oldest.at > FOLLOWED_KEEP_US }
+        };
+        while self.unwritten.pop_front_if(is_written).is_some() {}
+    }
+
+    /// Writes what the leader before may not have written. The matches of the hub follow.
+    fn begin_to_write(&mut self, at: Micros) {
+        self.writes = true;
+        let kept = mem::take(&mut self.unwritten);
+        let (mut removed, mut signals) = (Vec::new(), BTreeMap::new());
+        for export in kept {
+            removed.extend(export.removed);
+            signals.extend(export.signals);
+        }
+        self.export(Export {
+            removed,
+            signals: signals.into_values().collect(),
+            matches: Vec::new(),
+            at,
+        });
     }
 
     /// A failure of films is reported once until none has failed. The writer tries them again.
@@ -209,23 +255,39 @@ impl LogConsumer for HistoryFeed {
     }
 
     fn export(&mut self, Export { removed, mut matches, signals, at }: Export) {
-        self.signals.put(&signals);
         let mut changes = removed.clone();
         changes.append(&mut matches);
         let changed = self.live.apply(changes);
-        self.inbox.put(&changed.evicted, &[], at);
-        self.inbox.put(&changed.records, &changed.gone, at);
-        self.reader.update(&changed.records, &changed.gone);
-        self.forget_written();
-        if !removed.is_empty() || !signals.is_empty() {
-            self.note_unwritten(removed, signals);
+        if self.writes {
+            self.signals.put(&signals);
+            self.inbox.put(&changed.evicted, &[], at);
+            self.inbox.put(&changed.records, &changed.gone, at);
+        } else {
+            self.signals.restore(&signals);
         }
+        self.reader.update(&changed.records, &changed.gone);
+        self.forget_written(at);
+        if !removed.is_empty() || !signals.is_empty() {
+            self.note_unwritten(removed, signals, at);
+        }
+    }
+
+    fn wants_everything(&mut self, at: Micros) -> bool {
+        let begins = self.hub_handle.leads() && !self.writes;
+        if begins {
+            self.begin_to_write(at);
+        } else {
+            self.writes = self.hub_handle.leads();
+        }
+        begins
     }
 
     fn unwritten(&mut self) -> Unwritten {
         // Read first: what is written meanwhile is written again.
         let decisions_stored = self.decisions.get();
-        self.forget_written();
+        if self.writes {
+            self.forget_written(Micros::MIN);
+        }
         let removed = self.unwritten.iter().flat_map(|it| it.removed.iter().cloned()).collect();
         let signals = self.unwritten.iter().flat_map(|it| &it.signals);
         let signals = signals.map(|(id, record)| (*id, Arc::clone(record))).collect();

@@ -2,7 +2,6 @@
 //! sources.
 
 use std::{
-    collections::BTreeSet,
     convert::Infallible,
     future,
     iter::Peekable,
@@ -37,8 +36,7 @@ use hub::{
     HubInput,
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
     load_source::LoadSource,
-    pipeline::{HubHandle, Startup},
-    push,
+    pipeline::{HubHandle, HubStopped, Request, Startup},
     sources::{
         Playback, PlaybackPace,
         follow::{self, SourceFuture},
@@ -74,7 +72,7 @@ fn open(path: &Path, named: &[PathBuf], config: &Config) -> Result<Recording, Op
 
 /// A source with its number in the hub.
 pub(super) struct PlayedSource {
-    number: SourceNumber,
+    pub(super) number: SourceNumber,
     steps: SourceSteps,
 }
 
@@ -131,32 +129,6 @@ pub(super) fn announce(
     Ok(sources)
 }
 
-/// Why a source of an earlier process is down.
-const GONE: &str = "it is not configured";
-
-/// Drops what sources of an earlier process told that this one does not have. Pushing sources come back by
-/// themselves.
-pub(super) fn retire_others(
-    startup: &mut Startup,
-    played: &[PlayedSource],
-    live: &[LiveSource],
-) -> Result<(), AppError> {
-    let ours: BTreeSet<usize> =
-        played.iter().map(|it| it.number.0).chain(live.iter().map(|it| it.number.0)).collect();
-    let sources = startup.hub().sources().iter().enumerate();
-    let others = sources.filter(|(number, source)| {
-        !ours.contains(number) && source.kind != push::KIND && source.why.as_deref() != Some(GONE)
-    });
-    let others: Vec<SourceNumber> = others.map(|(number, _)| SourceNumber(number)).collect();
-    for source in others {
-        let now = now();
-        startup.take(HubInput::Restarted { source, now }, now)?;
-        let health = Health { feed: FeedState::Down, why: Some(GONE.into()) };
-        startup.take(HubInput::Health { source, health, now }, now)?;
-    }
-    Ok(())
-}
-
 /// Starts to archive the demo's past and programme, if the settings enable it.
 pub(super) fn chronicle(
     demo: Option<DemoRun>,
@@ -172,20 +144,17 @@ pub(super) fn chronicle(
     Some(supervisor::spawn("chronicle", Lifetime::Finite, chronicle.keep()))
 }
 
-/// A live source with its number in the hub, not started yet.
+/// A live source that is not started yet.
 pub(super) struct LiveSource {
     name: Arc<str>,
-    number: SourceNumber,
+    kind: &'static str,
+    policy: SourcePolicy,
     following: SourceFuture,
     messages: tokio::sync::mpsc::Receiver<SourceMessage>,
 }
 
-/// Registers the live sources of the settings. Each begins as not yet connected.
-pub(super) fn announce_live(
-    startup: &mut Startup,
-    config: &Config,
-    mode: &RunMode,
-) -> Result<Vec<LiveSource>, AppError> {
+/// The live sources of the settings.
+pub(super) fn live_sources(config: &Config, mode: &RunMode) -> Result<Vec<LiveSource>, AppError> {
     if !matches!(mode, RunMode::Nothing) {
         return Ok(Vec::new());
     }
@@ -196,19 +165,38 @@ pub(super) fn announce_live(
         let outlet = ReportSender::new(Arc::clone(&name), tx, now);
         let following = follow::follow(source, outlet)
             .map_err(|error| AppError::Source { name: source.name.clone(), source: error })?;
-        let (now, policy) = (now(), follow::source_policy(source));
-        let number = startup.source(&name, source.kind.as_str(), policy, now)?;
-        let health = Health { feed: FeedState::Recovering, why: Some("it connects".into()) };
-        startup.take(HubInput::Health { source: number, health, now }, now)?;
-        live.push(LiveSource { name, number, following, messages });
+        let (kind, policy) = (source.kind.as_str(), follow::source_policy(source));
+        live.push(LiveSource { name, kind, policy, following, messages });
     }
     Ok(live)
 }
 
+/// Registers live sources, each as not yet connected. What other sources of an earlier process told is void, but for
+/// those with these numbers.
+pub(super) async fn announce_live(
+    live: &[LiveSource],
+    hub_handle: &HubHandle,
+    mut ours: Vec<SourceNumber>,
+) -> Result<Vec<SourceNumber>, HubStopped> {
+    let mut numbers = Vec::new();
+    for LiveSource { name, kind, policy, .. } in live {
+        let health = Health { feed: FeedState::Recovering, why: Some("it connects".into()) };
+        numbers.push(hub_handle.source(name, kind, *policy, health).await?);
+    }
+    ours.extend(&numbers);
+    let retire = Request::RetireOthers(ours);
+    hub_handle.requests.send(retire).await.map_err(|_| HubStopped)?;
+    Ok(numbers)
+}
+
 /// Runs every live source until the returned set is dropped.
-fn start_live(sources: Vec<LiveSource>, hub_handle: &HubHandle) -> JoinSet<()> {
+fn start_live(
+    sources: Vec<LiveSource>,
+    numbers: Vec<SourceNumber>,
+    hub_handle: &HubHandle,
+) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    for LiveSource { name, number, following, messages } in sources {
+    for (LiveSource { name, following, messages, .. }, number) in sources.into_iter().zip(numbers) {
         // A source reconnects by itself, so an end is a bug.
         let part = format!("source {name}");
         tasks.spawn(supervisor::watch(part, Lifetime::UntilStop, following));
@@ -222,7 +210,7 @@ fn start_live(sources: Vec<LiveSource>, hub_handle: &HubHandle) -> JoinSet<()> {
 /// Plays all sources for as long as this is polled.
 pub(super) async fn play_all(
     sources: Vec<PlayedSource>,
-    live: Vec<LiveSource>,
+    (live, numbers): (Vec<LiveSource>, Vec<SourceNumber>),
     mode: &RunMode,
     config: &Config,
     hub_handle: &HubHandle,
@@ -232,7 +220,7 @@ pub(super) async fn play_all(
         wait_for_first_subscription(fanout).await;
     }
     let _players = start_sources(sources, mode, config, hub_handle, fanout)?;
-    let _live = start_live(live, hub_handle);
+    let _live = start_live(live, numbers, hub_handle);
     future::pending().await
 }
 

@@ -40,8 +40,6 @@ pub(super) struct OpenedLog {
     pub snapshots: Option<SnapshotStore>,
     /// The time of the newest snapshot.
     pub snapshot: Micros,
-    /// Whether the hub is as it was when the process before ended.
-    pub is_restored: bool,
 }
 
 /// The file with the name of the database that the log belongs to. With another database, public ids would name
@@ -201,12 +199,11 @@ pub(super) fn open(
         None => {
             let startup = Startup::new(hub, Box::new(log));
             let (snapshot, snapshots) = (snapshot.at, Some(snapshots));
-            OpenedLog { startup, followed, snapshot, snapshots, is_restored: true }
+            OpenedLog { startup, followed, snapshot, snapshots }
         }
         Some(reason) => {
             warn!("all channels begin new epochs: {reason}");
-            let opened = begin(hub, Box::new(log), Some(snapshots))?;
-            OpenedLog { is_restored: true, ..opened }
+            begin(hub, Box::new(log), Some(snapshots))?
         }
     };
     let hub = opened.startup.hub();
@@ -275,7 +272,7 @@ fn begin(
     startup.take(HubInput::BeginEpochs { epochs }, now())?;
     startup.end_turn(now())?;
     let (followed, snapshot) = ((followed, position), position.at);
-    Ok(OpenedLog { startup, followed, snapshot, snapshots, is_restored: false })
+    Ok(OpenedLog { startup, followed, snapshot, snapshots })
 }
 
 /// What a snapshot and the records after it give.

@@ -5,7 +5,7 @@ use fanout::{Change, Micros};
 use ingest::event::{Id, Sport};
 
 use super::{
-    FEEDS_EVERY_US, Header, Hub, MatchEntry, MatchSlot,
+    FEEDS_EVERY_US, Header, Hub, HubInput, MatchEntry, MatchSlot,
     feeds::{FeedState, Health, Source, SourceNumber},
     sequence::Stamp,
     state::{Life, MatchDelta, Moment},
@@ -13,10 +13,30 @@ use super::{
 use crate::{
     channels::{ChannelEntry, Subject},
     document::Object,
-    wire,
+    push, wire,
 };
 
+/// Why a source of an earlier process is down.
+const GONE: &str = "it is not configured";
+
 impl Hub {
+    /// The inputs that void what the other sources told: those of an earlier process that this one does not have.
+    /// Pushing sources come back by themselves.
+    #[must_use]
+    pub fn retire_others(&self, ours: &[SourceNumber], now: Micros) -> Vec<HubInput> {
+        let sources = self.sources.iter().enumerate();
+        let others = sources.filter(|(number, source)| {
+            let is_ours = ours.contains(&SourceNumber(*number));
+            !is_ours && source.kind != push::KIND && source.why.as_deref() != Some(GONE)
+        });
+        let inputs = others.flat_map(|(number, _)| {
+            let source = SourceNumber(number);
+            let health = Health { feed: FeedState::Down, why: Some(GONE.into()) };
+            [HubInput::Restarted { source, now }, HubInput::Health { source, health, now }]
+        });
+        inputs.collect()
+    }
+
     /// Counts a refused message of a source.
     pub fn count_refusal(&mut self, source: SourceNumber) {
         self.sources[source.0].quarantined += 1;

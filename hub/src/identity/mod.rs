@@ -264,6 +264,12 @@ impl Identity {
         std::mem::take(&mut self.decisions)
     }
 
+    /// Drops the oldest decisions, so that this many are left.
+    pub fn keep_newest_decisions(&mut self, count: usize) {
+        let excess = self.decisions.len().saturating_sub(count);
+        self.decisions.drain(..excess);
+    }
+
     /// Drops the decisions that the database has. `stored`: their number since the start.
     pub fn drop_stored(&mut self, stored: u64) {
         let more = usize::try_from(stored.saturating_sub(self.dropped)).unwrap_or(usize::MAX);

@@ -3,18 +3,24 @@
 //! Both queues are bounded. A source waits until there is room for its input. The fan-out never waits: the
 //! queue of requests has room for one request of each socket.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use fanout::{
     Micros, Seq,
     catch_up::{Host, HostRequest, HostResponse, ShardRequest},
 };
 use ingest::{error::Refusal, event::Batch};
+use log::EncodedRecords;
 use metrics::counter;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     catch_up::ChannelImage,
     clock::{self, now},
-    hub::feeds::{Health, SourceNumber},
+    hub::feeds::{Health, SourceNumber, SourcePolicy},
     identity::NumberedOrder,
     ids::PublicIds,
     push::PushRequest,
@@ -80,7 +86,29 @@ pub enum Request {
     },
     /// An operator's order about matches.
     Order(NumberedOrder),
+    /// A source that runs from now on, with its first health. It is registered, unless there is one of this name and
+    /// kind.
+    Source {
+        name: Arc<str>,
+        kind: &'static str,
+        policy: SourcePolicy,
+        health: Health,
+        reply: oneshot::Sender<SourceNumber>,
+    },
+    /// What sources told that are not among these, and do not push, is void.
+    RetireOthers(Vec<SourceNumber>),
     Stop,
+}
+
+/// What a node of a cluster is told by its log, in order.
+#[derive(Debug)]
+pub enum ClusterInput {
+    /// Records that the leader has committed.
+    Records(EncodedRecords),
+    /// This node leads from now on: it applies inputs of its own. Answered when it does.
+    Lead(oneshot::Sender<()>),
+    /// It no longer leads. Answered when all that it has applied is in the log.
+    Yield(oneshot::Sender<()>),
 }
 
 /// The sending ends of the writer's queues.
@@ -90,6 +118,9 @@ pub struct HubHandle {
     pub requests: mpsc::Sender<Request>,
     /// Notices changes of single channels.
     pub watches: ChannelWatches,
+    /// For a node of a cluster: what its log tells.
+    pub cluster: mpsc::Sender<ClusterInput>,
+    leads: Arc<AtomicBool>,
 }
 
 /// Sends inputs to the hub. Replaces digests by public ids, on the thread or task of the source.
@@ -181,6 +212,37 @@ pub struct HubReceivers {
     pub(super) inputs: mpsc::Receiver<Input>,
     pub(super) requests: mpsc::Receiver<Request>,
     pub(super) watches: ChannelWatches,
+    pub(super) cluster: mpsc::Receiver<ClusterInput>,
+    pub(super) leads: Arc<AtomicBool>,
+}
+
+/// Inputs of a cluster that may wait for the writer. Beyond it the log is read no further.
+const CLUSTER_INPUTS_MAX: usize = 16;
+
+impl HubHandle {
+    /// Whether this hub applies inputs of its own sources. Always, except on nodes of a cluster that follow.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        self.leads.load(Ordering::Acquire)
+    }
+
+    /// Registers a source with its first health, or finds the one of this name and kind.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub async fn source(
+        &self,
+        name: &Arc<str>,
+        kind: &'static str,
+        policy: SourcePolicy,
+        health: Health,
+    ) -> Result<SourceNumber, HubStopped> {
+        let (reply, number) = oneshot::channel();
+        let request = Request::Source { name: Arc::clone(name), kind, policy, health, reply };
+        self.requests.send(request).await.map_err(|_| HubStopped)?;
+        number.await.map_err(|_| HubStopped)
+    }
 }
 
 /// Creates the writer's queues. `inputs_max`: batches that may wait. `requests_max`: the maximum
@@ -195,9 +257,16 @@ pub fn channel(
     let inputs = InputSender { queue, ids };
     let (requests, request_queue) = mpsc::channel(requests_max);
     let watches = ChannelWatches::default();
-    let receivers =
-        HubReceivers { inputs: input_queue, requests: request_queue, watches: watches.clone() };
-    (HubHandle { inputs, requests, watches }, receivers)
+    let (cluster, cluster_queue) = mpsc::channel(CLUSTER_INPUTS_MAX);
+    let leads = Arc::new(AtomicBool::new(true));
+    let receivers = HubReceivers {
+        inputs: input_queue,
+        requests: request_queue,
+        watches: watches.clone(),
+        cluster: cluster_queue,
+        leads: Arc::clone(&leads),
+    };
+    (HubHandle { inputs, requests, watches, cluster, leads }, receivers)
 }
 
 #[cfg(test)]

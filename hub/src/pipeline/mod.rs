@@ -17,7 +17,8 @@ mod writer;
 
 pub use self::{
     handle::{
-        HubHandle, HubReceivers, HubStopped, Input, InputPermit, InputSender, Request, channel,
+        ClusterInput, HubHandle, HubReceivers, HubStopped, Input, InputPermit, InputSender,
+        Request, channel,
     },
     startup::Startup,
     threads::{EndedLog, Running, WriterParts, start},

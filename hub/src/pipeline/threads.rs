@@ -3,7 +3,11 @@
 //! They end one after another: the writer when it is asked to stop, the committer when it has finished what the
 //! writer handed over, and the follower when it has applied all records.
 
-use std::{io, sync::mpsc::sync_channel, thread};
+use std::{
+    io,
+    sync::{atomic::Ordering, mpsc::sync_channel},
+    thread,
+};
 
 use fanout::Fanout;
 use log::{Log, LogPosition};
@@ -34,6 +38,9 @@ pub struct WriterParts {
     pub push_terms: SourcePolicy,
     /// Whether the log keeps so little that the follower must be waited for.
     pub follower_is_awaited: bool,
+    /// Whether it applies inputs of its own from the start. If not, it waits for
+    /// [`ClusterInput::Lead`](super::ClusterInput::Lead).
+    pub leads: bool,
 }
 
 /// The running threads of the pipeline.
@@ -83,8 +90,8 @@ pub fn start<C: LogConsumer + 'static>(
     let Startup { mut builder, log } = startup;
     // The follower makes them.
     builder.hub.stop_exports();
-    let WriterParts { fanout, receivers, quarantine, decisions, push_terms, follower_is_awaited } =
-        parts;
+    let WriterParts { fanout, receivers, quarantine, decisions, push_terms, .. } = parts;
+    receivers.leads.store(parts.leads, Ordering::Release);
     let (follower_queue, queue) = sync_channel(FOLLOWER_TURNS_MAX);
     let (outputs, waiting) = sync_channel(WRITER_OUTPUTS_MAX);
     let state = LogState::default();
@@ -99,13 +106,13 @@ pub fn start<C: LogConsumer + 'static>(
         log,
         fanout,
         watches: receivers.watches.clone(),
-        follower: FollowerQueue { queue: follower_queue, waits: follower_is_awaited, lag },
+        follower: FollowerQueue { queue: follower_queue, waits: parts.follower_is_awaited, lag },
         state: state.clone(),
     };
     let committer =
         supervisor::thread("log", Lifetime::UntilStop, move || EndedLog(committer.run(&waiting)))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let writer = Writer::new(builder, quarantine, decisions, push_terms, outputs);
+    let writer = Writer::new(builder, quarantine, decisions, push_terms, outputs, parts.leads)?;
     let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
         runtime.block_on(writer.run(receivers));
     })?;

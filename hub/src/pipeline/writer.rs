@@ -5,8 +5,8 @@
 
 use std::{
     collections::HashMap,
-    iter, mem,
-    sync::{Arc, mpsc::SyncSender},
+    io, iter, mem,
+    sync::{Arc, atomic::Ordering, mpsc::SyncSender},
     time::Duration,
 };
 
@@ -18,23 +18,24 @@ use ingest::{
     error::{DecodeError, Place, Refusal, RefusalKind},
     event::Batch,
 };
+use log::{EncodedRecords, codec::Decoder};
 use metrics::{counter, gauge};
 use tokio::{sync::oneshot, time::MissedTickBehavior};
 
-use super::{HubReceivers, Input, Request};
+use super::{ClusterInput, HubReceivers, Input, Request};
 use crate::{
     catch_up::{ChannelImage, WorkBudget},
     clock::{self, now},
-    commit::{Answer, WriterOutput},
+    commit::{Answer, FollowedTurns, WriterOutput},
     hub::{
-        ApplyError, HubInput,
+        ApplyError, Hub, HubInput,
         feeds::{FeedState, Source, SourceNumber, SourcePolicy},
     },
     identity::DecisionWriter,
     push::{self, PushRequest, PushedLine},
     quarantine::Quarantine,
     supervisor::fault,
-    turn::TurnBuilder,
+    turn::{self, TurnBuilder},
 };
 
 /// Maximum inputs taken before publishing and answering requests: enough to share the cost of a
@@ -62,6 +63,9 @@ const PENDING_IMAGES_MAX: usize = 1024;
 /// last change before a pause.
 const TICK_EVERY: Duration = Duration::from_millis(100);
 
+/// Decisions of identity that a node keeps while another one leads: those that the leader may not have written yet.
+const DECISIONS_KEPT: usize = 4_096;
+
 /// Before the name of a pushing source, if another source has its name.
 const PUSHED: &str = "push:";
 
@@ -78,6 +82,9 @@ pub(super) struct Writer {
     pending_images: Vec<PendingImage>,
     /// The earliest receive time of the inputs applied since the last turn.
     oldest: Option<Micros>,
+    /// Whether it applies inputs of its own. If not, it applies those of the leader's records.
+    leads: bool,
+    decoder: Decoder,
 }
 
 struct PendingImage {
@@ -93,16 +100,10 @@ impl Writer {
         decisions: DecisionWriter,
         push_terms: SourcePolicy,
         outputs: SyncSender<WriterOutput>,
-    ) -> Self {
-        let pushers = builder.hub.sources().iter().enumerate();
-        let pushers = pushers.filter(|(_, source)| source.kind == push::KIND);
-        let pushers = pushers.map(|(number, source)| {
-            let name =
-                source.name.strip_prefix(PUSHED).map_or_else(|| source.name.clone(), Arc::from);
-            (name, SourceNumber(number))
-        });
-        Self {
-            pushers: pushers.collect(),
+        leads: bool,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            pushers: pushers(&builder.hub),
             builder,
             quarantine,
             decisions,
@@ -110,11 +111,13 @@ impl Writer {
             outputs,
             pending_images: Vec::new(),
             oldest: None,
-        }
+            leads,
+            decoder: Decoder::new()?,
+        })
     }
 
     pub(super) async fn run(mut self, receivers: HubReceivers) {
-        let HubReceivers { mut inputs, mut requests, .. } = receivers;
+        let HubReceivers { mut inputs, mut requests, mut cluster, leads, .. } = receivers;
         let mut tick = tokio::time::interval(TICK_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // Creates `feeds` before any request can reach it.
@@ -123,10 +126,15 @@ impl Writer {
         loop {
             let mut question = None;
             let hub = &self.builder.hub;
-            let due = [hub.tiers_due(), hub.feeds_late_at()].into_iter().flatten().min();
+            let late_at = hub.feeds_late_at().filter(|_| self.leads);
+            let due = [hub.tiers_due(), late_at].into_iter().flatten().min();
             tokio::select! {
                 Some(request) = requests.recv() => question = Some(request),
                 Some(input) = inputs.recv() => self.input(input),
+                Some(input) = cluster.recv() => {
+                    self.cluster_input(input);
+                    leads.store(self.leads, Ordering::Release);
+                }
                 _ = tick.tick() => self.tick(),
                 () = until(due.unwrap_or_default()), if due.is_some() => {}
             }
@@ -135,13 +143,15 @@ impl Writer {
             // A jump of the clock is not silence of a source.
             let total = clock::stepped();
             let by = total - mem::replace(&mut stepped, total);
-            if by > 0 {
+            if by > 0 && self.leads {
                 let now = self.time();
                 self.builder.take(HubInput::ClockJumped { by, now });
             }
             // A source with inputs waiting here is not silent.
             let now = self.time();
-            if inputs.is_empty() && self.builder.hub.feeds_late_at().is_some_and(|late| late <= now)
+            if self.leads
+                && inputs.is_empty()
+                && self.builder.hub.feeds_late_at().is_some_and(|late| late <= now)
             {
                 self.builder.take(HubInput::CheckFeeds { now });
             }
@@ -170,10 +180,14 @@ impl Writer {
     fn tick(&mut self) {
         fault::point();
         let now = self.time();
-        for id in self.builder.hub.idle_legacy(now) {
-            self.builder.take(HubInput::CloseLegacy { id });
+        if self.leads {
+            for id in self.builder.hub.idle_legacy(now) {
+                self.builder.take(HubInput::CloseLegacy { id });
+            }
+            self.builder.take(HubInput::Tick { now });
+        } else {
+            self.builder.hub.identity().keep_newest_decisions(DECISIONS_KEPT);
         }
-        self.builder.take(HubInput::Tick { now });
         let hub = &self.builder.hub;
         self.quarantine.sweep(now);
         gauge!("matchwire_matches").set(count(hub.matches()));
@@ -196,7 +210,58 @@ impl Writer {
         }
     }
 
+    /// What the log of a cluster tells.
+    fn cluster_input(&mut self, input: ClusterInput) {
+        match input {
+            ClusterInput::Records(records) => self.follow(records),
+            ClusterInput::Lead(reply) => {
+                self.leads = true;
+                // The pushing sources that the leader before had.
+                self.pushers = pushers(&self.builder.hub);
+                // The requester may be gone.
+                reply.send(()).ok();
+            }
+            ClusterInput::Yield(reply) => {
+                self.end_turn();
+                self.leads = false;
+                self.answer(Answer::Yielded(reply));
+            }
+        }
+    }
+
+    /// Applies records that the leader has committed. If they cannot be applied, or something else comes of them,
+    /// the state is not the leader's, and the part fails: a start then takes the state of another node.
+    fn follow(&mut self, encoded: EncodedRecords) {
+        // What was merged for lower rates comes before.
+        self.end_turn();
+        let records = encoded.decode(&mut self.decoder);
+        let records =
+            records.unwrap_or_else(|problem| panic!("cannot follow the leader: {problem}"));
+        let mut turns = Vec::with_capacity(records.len());
+        for record in records {
+            let inputs = turn::inputs(&record);
+            let inputs =
+                inputs.unwrap_or_else(|problem| panic!("cannot follow the leader: {problem}"));
+            for input in inputs {
+                self.builder.take(input);
+            }
+            let Some(turn) = self.builder.end(record.at) else { continue };
+            assert!(
+                turn::is_numbered_as(&turn.changes, &record.outputs),
+                "this node numbers the updates of record {} differently than the leader",
+                record.number
+            );
+            turns.push((record, turn));
+        }
+        self.hand_over(WriterOutput::Followed(FollowedTurns { encoded, turns }));
+        self.serve_pending_images();
+    }
+
     fn input(&mut self, input: Input) {
+        // A source tells the leader anew, and who pushes is answered that this node does not lead.
+        if !self.leads {
+            return;
+        }
         let now = self.time();
         match input {
             Input::Batch { source, batch, received } => self.batch(source, batch, received),
@@ -295,7 +360,8 @@ impl Writer {
         let oldest = self.oldest.take();
         if let Some(turn) = self.builder.end(now()) {
             let has_changes = !turn.changes.is_empty();
-            let decisions = self.decisions.take_from(self.builder.hub.identity());
+            let identity = self.builder.hub.identity();
+            let decisions = self.leads.then(|| self.decisions.take_from(identity)).flatten();
             self.hand_over(WriterOutput::Turn { turn, oldest, decisions });
             if has_changes {
                 self.serve_pending_images();
@@ -329,9 +395,30 @@ impl Writer {
                 self.answer(Answer::CaughtUp { reply, response });
                 return Some(work);
             }
+            // The database still has it for the leader.
+            Request::Order(_) if !self.leads => {}
             Request::Order(order) => {
                 let now = self.time();
                 self.builder.take(HubInput::Order { order, now });
+                self.end_turn();
+            }
+            // The node no longer leads: who asks learns that the reply is gone.
+            Request::Source { .. } | Request::RetireOthers(_) if !self.leads => {}
+            Request::Source { name, kind, policy, health, reply } => {
+                let now = self.time();
+                self.builder.take(HubInput::Source { name: Arc::clone(&name), kind, policy });
+                let number = self.builder.hub.source_number(&name, kind);
+                let source = number.expect("it was registered above");
+                self.builder.take(HubInput::Health { source, health, now });
+                self.end_turn();
+                // The requester may be gone.
+                reply.send(source).ok();
+            }
+            Request::RetireOthers(ours) => {
+                let now = self.time();
+                for input in self.builder.hub.retire_others(&ours, now) {
+                    self.builder.take(input);
+                }
                 self.end_turn();
             }
             Request::Stop => return None,
@@ -342,6 +429,7 @@ impl Writer {
     fn respond(&mut self, request: &HostRequest) -> (HostResponse, usize) {
         if let HostRequest::StartGroup { channel, companion, .. } = request
             && let Some(open) = self.builder.hub.legacy_to_open(channel, companion.as_ref())
+            && self.leads
         {
             self.builder.take(open);
             self.end_turn();
@@ -365,6 +453,17 @@ impl Writer {
             }
         }
     }
+}
+
+/// The sources that have pushed, by name.
+fn pushers(hub: &Hub) -> HashMap<Arc<str>, SourceNumber> {
+    let pushers = hub.sources().iter().enumerate();
+    let pushers = pushers.filter(|(_, source)| source.kind == push::KIND);
+    let pushers = pushers.map(|(number, source)| {
+        let name = source.name.strip_prefix(PUSHED).map_or_else(|| source.name.clone(), Arc::from);
+        (name, SourceNumber(number))
+    });
+    pushers.collect()
 }
 
 async fn until(due: Micros) {

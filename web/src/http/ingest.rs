@@ -110,6 +110,9 @@ fn respond(status: StatusCode, detail: Option<&'static str>, answer: PushReport)
 fn detail(stuck: PushError) -> &'static str {
     match stuck {
         PushError::Full => "the hub has no room: send the rest again, later",
+        PushError::NotLeading => {
+            "another node of the cluster leads: send the rest again, to that node"
+        }
         PushError::Stopping => "the hub is stopping: send the rest again, later",
     }
 }
