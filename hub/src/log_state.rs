@@ -17,6 +17,7 @@ pub struct LogState {
 #[derive(Debug, Default)]
 struct SharedState {
     is_refused: AtomicBool,
+    is_behind: AtomicBool,
     is_abandoned: Mutex<bool>,
     abandoned: Condvar,
 }
@@ -26,6 +27,16 @@ impl LogState {
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.shared.is_refused.load(Ordering::Relaxed)
+    }
+
+    /// Whether this node of a cluster has heard nothing of the log for a while, so that what it shows may be old.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.shared.is_behind.load(Ordering::Relaxed)
+    }
+
+    pub fn set_behind(&self, is_behind: bool) {
+        self.shared.is_behind.store(is_behind, Ordering::Relaxed);
     }
 
     pub(crate) fn set_refused(&self, is_refused: bool) {

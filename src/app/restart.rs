@@ -175,10 +175,7 @@ pub(super) fn open(
         let opened = begin(fresh(), Box::new(log), Some(snapshots))?;
         if !is_same {
             // The first snapshot is of this database, so a kill at any moment finds a state of the right one.
-            let file = settings.folder.join(DATABASE_FILE);
-            let unfinished = file.with_extension("unfinished");
-            fs::write(&unfinished, format!("{}\n", start.database))?;
-            fs::rename(unfinished, file)?;
+            write_database_name(&settings.folder, &start.database)?;
         }
         return Ok(opened);
     };
@@ -215,7 +212,7 @@ pub(super) fn open(
 }
 
 /// Opens the files. The clock then goes on from the log's last record.
-fn open_files(settings: &LogSettings) -> Result<(FileLog, OpenReport), AppError> {
+pub(super) fn open_files(settings: &LogSettings) -> Result<(FileLog, OpenReport), AppError> {
     let (log, report) = FileLog::open(settings.clone(), &boot_id()?, now())?;
     let ahead = report.end.at - now();
     if ahead <= AHEAD_MAX_US {
@@ -227,11 +224,16 @@ fn open_files(settings: &LogSettings) -> Result<(FileLog, OpenReport), AppError>
         "the log is ahead of the clock; it is set aside, and the hub starts empty"
     );
     log.close()?;
-    set_aside(&settings.folder, "ahead-of-the-clock", |name| {
+    set_aside_all(&settings.folder, "ahead-of-the-clock")?;
+    Ok(FileLog::open(settings.clone(), &boot_id()?, now())?)
+}
+
+/// Moves records, snapshots and films aside.
+pub(super) fn set_aside_all(folder: &Path, why: &str) -> io::Result<()> {
+    set_aside(folder, why, |name| {
         let is_whole = ["head", "films"].contains(&name);
         is_whole || ["segment-", "snapshot-"].iter().any(|prefix| name.starts_with(prefix))
-    })?;
-    Ok(FileLog::open(settings.clone(), &boot_id()?, now())?)
+    })
 }
 
 /// Moves files and folders of the log to a folder of their own among the damaged ones.
@@ -247,14 +249,22 @@ fn set_aside(folder: &Path, why: &str, is_moved: impl Fn(&str) -> bool) -> io::R
     Ok(())
 }
 
+/// Notes that the log in this folder belongs to the database of this name.
+pub(super) fn write_database_name(folder: &Path, database: &str) -> io::Result<()> {
+    let file = folder.join(DATABASE_FILE);
+    let unfinished = file.with_extension("unfinished");
+    fs::write(&unfinished, format!("{database}\n"))?;
+    fs::rename(unfinished, file)
+}
+
 /// Whether the log in this folder belongs to the database of this name.
-fn is_of(folder: &Path, database: &str) -> bool {
+pub(super) fn is_of(folder: &Path, database: &str) -> bool {
     fs::read_to_string(folder.join(DATABASE_FILE)).is_ok_and(|name| name.trim() == database)
 }
 
 /// Begins with a hub that is not the one at the end of the log. Its state becomes a snapshot, so that all later
 /// inputs can be applied to it again. All channels begin new epochs.
-fn begin(
+pub(super) fn begin(
     hub: Hub,
     log: Box<dyn Log>,
     snapshots: Option<SnapshotStore>,
@@ -276,20 +286,27 @@ fn begin(
 }
 
 /// What a snapshot and the records after it give.
-struct RestoredState {
+pub(super) struct RestoredState {
     /// The hub at the end of the log.
-    hub: Restored,
+    pub hub: Restored,
     /// Whether the process that saved the snapshot rendered documents as this one does.
-    renders_alike: bool,
+    pub renders_alike: bool,
     /// The same, for the follower. Its changes since the snapshot are not exported yet.
-    followed: (Hub, LogPosition),
+    pub followed: (Hub, LogPosition),
     /// The position of the snapshot.
-    snapshot: LogPosition,
+    pub snapshot: LogPosition,
+}
+
+impl RestoredState {
+    /// Whether it is what was published.
+    pub(super) fn is_as_logged(&self) -> bool {
+        self.renders_alike && self.hub.differences == 0
+    }
 }
 
 /// The state from the newest snapshot that can be used. If the log is not proven to be whole, its snapshots may be of
 /// later records than it has.
-fn restore(
+pub(super) fn restore(
     start: &HubStart<'_>,
     (log, last, is_proven): (&FileLog, RecordNumber, bool),
     snapshots: &SnapshotStore,

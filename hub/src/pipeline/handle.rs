@@ -20,10 +20,14 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     catch_up::ChannelImage,
     clock::{self, now},
-    hub::feeds::{Health, SourceNumber, SourcePolicy},
+    hub::{
+        HubSettings,
+        feeds::{Health, SourceNumber, SourcePolicy},
+    },
     identity::NumberedOrder,
     ids::PublicIds,
     push::PushRequest,
+    signals::SignalSettings,
     supervisor::fault,
     watch::ChannelWatches,
 };
@@ -105,8 +109,8 @@ pub enum Request {
 pub enum ClusterInput {
     /// Records that the leader has committed.
     Records(EncodedRecords),
-    /// This node leads from now on: it applies inputs of its own. Answered when it does.
-    Lead(oneshot::Sender<()>),
+    /// This node leads from now on: it applies inputs of its own, with these settings. Answered when it does.
+    Lead { settings: HubSettings, signals: SignalSettings, reply: oneshot::Sender<()> },
     /// It no longer leads. Answered when all that it has applied is in the log.
     Yield(oneshot::Sender<()>),
 }

@@ -214,8 +214,12 @@ impl Writer {
     fn cluster_input(&mut self, input: ClusterInput) {
         match input {
             ClusterInput::Records(records) => self.follow(records),
-            ClusterInput::Lead(reply) => {
+            ClusterInput::Lead { settings, signals, reply } => {
                 self.leads = true;
+                let hub = &self.builder.hub;
+                if (hub.settings(), hub.signal_settings()) != (settings, signals) {
+                    self.builder.take(HubInput::Settings { settings, signals });
+                }
                 // The pushing sources that the leader before had.
                 self.pushers = pushers(&self.builder.hub);
                 // The requester may be gone.

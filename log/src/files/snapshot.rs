@@ -123,6 +123,39 @@ impl SnapshotStore {
         Ok(snapshot)
     }
 
+    /// The file of a snapshot, to send it to another machine.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub fn open_file(&self, number: RecordNumber) -> io::Result<File> {
+        File::open(path(&self.folder, number))
+    }
+
+    /// A file for a snapshot of another machine. [`Self::receive`] makes it one of this log.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be created.
+    pub fn begin_receiving(&self) -> io::Result<File> {
+        let options = OpenOptions::new().create(true).truncate(true).write(true).clone();
+        options.open(self.folder.join(UNFINISHED))
+    }
+
+    /// Makes the received file the snapshot of this number, if it is whole.
+    ///
+    /// # Errors
+    ///
+    /// If it is damaged, of another number, or cannot be renamed.
+    pub fn receive(&self, number: RecordNumber, file: &File) -> Result<(), SnapshotError> {
+        let storage = |source| SnapshotError::Storage { number, source };
+        file.sync_all().map_err(storage)?;
+        let unfinished = self.folder.join(UNFINISHED);
+        read(&unfinished, number)?;
+        fs::rename(unfinished, path(&self.folder, number)).map_err(storage)?;
+        sync_names(&self.folder).map_err(storage)
+    }
+
     /// The snapshots, newest first, and one line for each that cannot be used. Contents are not read.
     ///
     /// # Errors
@@ -138,25 +171,7 @@ impl SnapshotStore {
     ///
     /// If it is damaged, written by a newer version, or missing.
     pub fn read(&self, number: RecordNumber) -> Result<(u16, LogPosition, Vec<u8>), SnapshotError> {
-        let storage = |source| SnapshotError::Storage { number, source };
-        let mut file = File::open(path(&self.folder, number)).map_err(storage)?;
-        let damaged = |problem| SnapshotError::Damaged { number, problem };
-        let header = SnapshotHeader::read(&mut file).map_err(storage)?;
-        let header = header.map_err(|error| SnapshotError::new(number, error))?;
-        if header.position.number != number {
-            return Err(damaged("its header does not fit its name"));
-        }
-        let bytes = file.metadata().map_err(storage)?.len();
-        if bytes != HEADER_BYTES as u64 + header.stored_bytes {
-            return Err(damaged("its length is wrong"));
-        }
-        let mut stored = Vec::new();
-        file.read_to_end(&mut stored).map_err(storage)?;
-        if Sha256::digest(&stored)[..] != header.sha {
-            return Err(damaged("its hash does not match"));
-        }
-        let state = decompress(&stored, header.state_bytes).map_err(damaged)?;
-        Ok((header.format, header.position, state))
+        read(&path(&self.folder, number), number)
     }
 
     /// Reads the newest snapshot that is whole. Damaged ones are moved to `damaged/`, with `now` in their name.
@@ -197,6 +212,28 @@ pub struct NewestSnapshot {
     pub found: Option<(u16, LogPosition, Vec<u8>)>,
     /// One line for each snapshot that cannot be used.
     pub findings: Vec<String>,
+}
+
+fn read(path: &Path, number: RecordNumber) -> Result<(u16, LogPosition, Vec<u8>), SnapshotError> {
+    let storage = |source| SnapshotError::Storage { number, source };
+    let mut file = File::open(path).map_err(storage)?;
+    let damaged = |problem| SnapshotError::Damaged { number, problem };
+    let header = SnapshotHeader::read(&mut file).map_err(storage)?;
+    let header = header.map_err(|error| SnapshotError::new(number, error))?;
+    if header.position.number != number {
+        return Err(damaged("its header does not fit its name"));
+    }
+    let bytes = file.metadata().map_err(storage)?.len();
+    if bytes != HEADER_BYTES as u64 + header.stored_bytes {
+        return Err(damaged("its length is wrong"));
+    }
+    let mut stored = Vec::new();
+    file.read_to_end(&mut stored).map_err(storage)?;
+    if Sha256::digest(&stored)[..] != header.sha {
+        return Err(damaged("its hash does not match"));
+    }
+    let state = decompress(&stored, header.state_bytes).map_err(damaged)?;
+    Ok((header.format, header.position, state))
 }
 
 pub(super) fn path(folder: &Path, number: RecordNumber) -> PathBuf {

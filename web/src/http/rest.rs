@@ -44,9 +44,11 @@ pub(super) async fn healthz() -> impl IntoResponse {
     Json(Status { status: "ok" })
 }
 
-/// The sockets are open, every part runs, the log takes records, and the hub is not stopping.
+/// The sockets are open, every part runs, the log takes records, a node of a cluster hears of new ones, and the hub is
+/// not stopping.
 pub(super) async fn readyz(State(shared): State<Arc<Shared>>) -> Result<Response, HttpError> {
-    let publishes = !shared.parts.log_state.is_refused();
+    let log = &shared.parts.log_state;
+    let publishes = !log.is_refused() && !log.is_behind();
     if shared.ready.load(Ordering::Relaxed) && publishes && !supervisor::has_failed() {
         Ok(Json(Status { status: "ready" }).into_response())
     } else {
