@@ -1,5 +1,6 @@
 //! Builds the parts, wires them and stops them. The only file that knows every part.
 
+mod cluster;
 mod customers;
 mod exports;
 mod mail;
@@ -27,7 +28,11 @@ use tokio::{
 };
 use tracing::info;
 
-use self::signals::Signals;
+pub use self::cluster::{ClusterFailure, HistoryError};
+use self::{
+    cluster::{Cluster, RunningNode},
+    signals::Signals,
+};
 use crate::{
     banner,
     cli::ReplayArgs,
@@ -116,6 +121,8 @@ pub enum AppError {
     Snapshot(#[source] io::Error),
     #[error("the state cannot be restored")]
     Recovery(#[from] hub::recovery::RecoveryError),
+    #[error("the cluster failed")]
+    Cluster(#[from] ClusterFailure),
     #[error("the system refused a thread, a signal handler or the standard output")]
     System(#[from] io::Error),
     #[error("the system gave no random bytes")]
@@ -195,16 +202,26 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         restores: demo.as_ref().is_none_or(|run| run.is_resumed),
     };
     let epochs = Epochs { matches: random_epoch()?, feeds: random_epoch()? };
-    let restart::OpenedLog { mut startup, followed, snapshot, snapshots } =
-        restart::open(&config, &hub_start, || {
-            let mut hub = Hub::new(hub_start.settings, epochs, Identity::new(remembered))
-                .with_ids(ids.clone())
-                .with_signals(hub_start.signals);
-            hub.remember_signals(&board.find(|_| true));
-            hub
-        })?;
+    let fresh = || {
+        let mut hub = Hub::new(hub_start.settings, epochs, Identity::new(remembered))
+            .with_ids(ids.clone())
+            .with_signals(hub_start.signals);
+        hub.remember_signals(&board.find(|_| true));
+        hub
+    };
+    let cluster = Cluster::connect(&config).await?;
+    let (opened, place, leads) = match &cluster {
+        None => (restart::open(&config, &hub_start, fresh)?, None, true),
+        Some(cluster) => {
+            let joined = cluster::join(&config, cluster, &hub_start, fresh).await?;
+            (joined.opened, Some(joined.place), joined.leads)
+        }
+    };
+    let restart::OpenedLog { mut startup, followed, snapshot, snapshots } = opened;
     let (decisions, deciding) = DecisionWriter::start(identities.clone());
-    board.end_all_but(&startup.hub().active_signals());
+    if leads {
+        board.end_all_but(&startup.hub().active_signals());
+    }
     let films = restart::films(&config, &startup, followed.1.number);
     let replays = films.as_ref().map(|films| {
         let settings = ReplaySettings {
@@ -230,8 +247,13 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         replays.start(move |to, response| fanout.respond_replay(to, response))?;
     }
     let film_list = films.as_ref().map(|films| films.films().clone());
-    let sources = playing::announce(&mut startup, demo.clone(), &mode, recordings)?;
+    // In a cluster they run on the node that leads.
+    let sources = match &cluster {
+        None => playing::announce(&mut startup, demo.clone(), &mode, recordings)?,
+        Some(_) => Vec::new(),
+    };
     let live = playing::live_sources(&config, &mode)?;
+    let records = startup.records();
     let quarantine = Quarantine::beside(config.server.db.beside(), quarantine_limits(&config));
     let timing = exports::SnapshotTiming {
         every_us: micros(config.log.snapshot_ms),
@@ -255,12 +277,29 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         decisions,
         push_terms: push_terms(&config),
         follower_is_awaited: snapshots.is_none(),
-        leads: true,
+        leads,
     };
     let running = pipeline::start(startup, parts, followed, feed)?;
-    let played = sources.iter().map(|source| source.number).collect();
-    let numbers = playing::announce_live(&live, &hub_handle, played).await;
-    let live = (live, numbers.map_err(|HubStopped| AppError::Part)?);
+    let mut numbers = Vec::new();
+    let node = match cluster.zip(place) {
+        None => {
+            let played = sources.iter().map(|source| source.number).collect();
+            let announced = playing::announce_live(&live, &hub_handle, played).await;
+            numbers = announced.map_err(|HubStopped| AppError::Part)?;
+            None
+        }
+        Some((cluster, place)) => {
+            let parts = cluster::NodeParts {
+                hub: hub_handle.clone(),
+                fanout: fanout.clone(),
+                state: running.state.clone(),
+                records,
+                snapshots: snapshots.clone(),
+                settings: (hub_start.settings, hub_start.signals),
+            };
+            Some(RunningNode::start(cluster, place, leads, parts))
+        }
+    };
     let archiving = supervisor::spawn("archive", Lifetime::UntilStop, worker.run());
     let (written, is_written) = watch::channel(false);
     let signalling = archive::signals::keep(accounts.database().clone(), board.clone(), is_written);
@@ -297,7 +336,11 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let sweeping = accounts.sweep_always(stopped.clone());
     let predictor = Predictor::default();
     let fitting = predictor.refit_always(archive.clone(), &config.predictions, stopped.clone());
-    let ordering = take_orders(identities, &config, &hub_handle, &stopped);
+    let orders = OrderParts { store: identities, config: &config, hub_handle: &hub_handle };
+    let ordering = match &node {
+        None => orders.take(&stopped, Lifetime::UntilStop).into(),
+        Some(_) => Vec::new(),
+    };
     let chronicle =
         playing::chronicle(demo, &config, &accounts, (&archive, &reader, &ids), &stopped);
     let public_url = match config.server.public_url.trim_end_matches('/') {
@@ -366,11 +409,24 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         info!("stopping");
     };
     let mut served = None;
+    let playing = async {
+        match &node {
+            None => {
+                let live = (live, numbers);
+                playing::play_all(sources, live, &mode, &config, &hub_handle, &fanout).await
+            }
+            Some(node) => playing::play_while_leading(node.leading(), &orders, &mode).await,
+        }
+    };
     tokio::select! {
         () = stop_requested => {}
         () = supervisor::failed() => {}
-        Err(error) = playing::play_all(sources, live, &mode, &config, &hub_handle, &fanout) => return Err(error),
+        Err(error) = playing => return Err(error),
         it = &mut serving => served = Some(it),
+    }
+    if let Some(node) = node {
+        // Before the sockets close, so that clients find another leader at work.
+        node.stop().await;
     }
     if let Some(served) = served.take_if(|_| !supervisor::has_failed()) {
         return Err(AppError::Door(stopping::ended(served).err()));
@@ -419,28 +475,32 @@ fn proxies(config: &Config) -> Proxies {
 /// Maximum orders waiting for the writer.
 const ORDERS_MAX: usize = 64;
 
-/// Forwards the operator's orders about matches to the writer.
-fn take_orders(
+/// What forwards the operator's orders about matches to the writer.
+struct OrderParts<'a> {
     store: IdentityStore,
-    config: &Config,
-    hub_handle: &HubHandle,
-    stopped: &watch::Receiver<bool>,
-) -> [JoinHandle<()>; 2] {
-    let (orders, mut waiting) = mpsc::channel(ORDERS_MAX);
-    let (mut stopped, requests) = (stopped.clone(), hub_handle.requests.clone());
-    let every = Duration::from_millis(config.accounts.watch_ms);
-    let watching = identity::watch(store, every, orders, async move {
-        stopped.wait_for(|stop| *stop).await.ok();
-    });
-    let watching = supervisor::spawn("order-watcher", Lifetime::UntilStop, watching);
-    let handing_in = supervisor::spawn("orders", Lifetime::UntilStop, async move {
-        while let Some(order) = waiting.recv().await {
-            if requests.send(Request::Order(order)).await.is_err() {
-                return;
+    config: &'a Config,
+    hub_handle: &'a HubHandle,
+}
+
+impl OrderParts<'_> {
+    /// Forwards orders until `stopped`.
+    fn take(&self, stopped: &watch::Receiver<bool>, lifetime: Lifetime) -> [JoinHandle<()>; 2] {
+        let (orders, mut waiting) = mpsc::channel(ORDERS_MAX);
+        let (mut stopped, requests) = (stopped.clone(), self.hub_handle.requests.clone());
+        let every = Duration::from_millis(self.config.accounts.watch_ms);
+        let watching = identity::watch(self.store.clone(), every, orders, async move {
+            stopped.wait_for(|stop| *stop).await.ok();
+        });
+        let watching = supervisor::spawn("order-watcher", lifetime, watching);
+        let handing_in = supervisor::spawn("orders", lifetime, async move {
+            while let Some(order) = waiting.recv().await {
+                if requests.send(Request::Order(order)).await.is_err() {
+                    return;
+                }
             }
-        }
-    });
-    [watching, handing_in]
+        });
+        [watching, handing_in]
+    }
 }
 
 async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>, AppError> {

@@ -4,6 +4,7 @@
 //! Exit codes: 0 stopped on request, 1 failed, 2 wrong usage, which clap reports itself.
 
 pub mod accounts;
+pub mod cluster;
 pub mod feeds;
 pub mod log;
 pub mod operator;
@@ -72,6 +73,9 @@ pub enum Command {
     /// Inspect, verify and export the hub's log.
     #[command(subcommand)]
     Log(log::LogCommand),
+    /// Set up and inspect a cluster of hubs.
+    #[command(subcommand)]
+    Cluster(cluster::ClusterCommand),
     /// Copy the database to a new file, also while the hub runs.
     ///
     /// The copy is a consistent snapshot. SQLite: a database file that can replace the original

@@ -23,6 +23,7 @@ pub use accounts::config::{
     ProductsConfig, UsageConfig,
 };
 use base::config::{BoundExceeded, FAULT_VARIABLE, SecretError, at_most};
+pub use cluster::config::{ClusterConfig, ClusterConfigError};
 pub use database::DatabaseConfig;
 pub use history::config::{ArchiveConfig, PredictionsConfig};
 use hub::config::sources::SourceConfig;
@@ -68,6 +69,7 @@ pub struct Config {
     pub images: ImagesConfig,
     pub mcp: McpConfig,
     pub log: LogConfig,
+    pub cluster: ClusterConfig,
     pub logging: LoggingConfig,
     /// The live feeds, if any. If there is at least one, the demo is not played.
     #[serde(skip_serializing, rename = "source")]
@@ -112,6 +114,10 @@ pub enum ConfigError {
     BoundExceeded(#[from] BoundExceeded),
     #[error(transparent)]
     Log(#[from] LogConfigError),
+    #[error(transparent)]
+    Cluster(#[from] ClusterConfigError),
+    #[error("cluster.name is set, so {needed}")]
+    NotInCluster { needed: &'static str },
     #[error("source {name:?}: {problem}")]
     Source { name: String, problem: &'static str },
     #[error("source {name:?}: a secret is missing")]
@@ -190,6 +196,7 @@ impl Config {
         self.check_relations()?;
         self.signals.check()?;
         self.log.check()?;
+        self.check_cluster()?;
         if self.tls.certificate.as_os_str().is_empty() != self.tls.key.as_os_str().is_empty() {
             return Err(ConfigError::HalfTls);
         }
@@ -207,6 +214,24 @@ impl Config {
             false if self.plays_demo() => Err(ConfigError::DemoForAll { listen }),
             _ => Ok(()),
         }
+    }
+
+    /// Rejects what the nodes of a cluster could not share.
+    fn check_cluster(&self) -> Result<(), ConfigError> {
+        self.cluster.check()?;
+        if !self.cluster.is_enabled() {
+            return Ok(());
+        }
+        let needed = if !matches!(self.server.db, DatabaseName::Postgres(_)) {
+            "server.db must be a postgres:// URL, which all nodes share"
+        } else if self.log.engine != LogEngine::Files {
+            "log.engine must be \"files\""
+        } else if self.plays_demo() && self.bench.rate == 0 {
+            "demo.enabled must be false: each node would play another one"
+        } else {
+            return Ok(());
+        };
+        Err(ConfigError::NotInCluster { needed })
     }
 
     /// Whether the hub plays the demo.

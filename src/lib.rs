@@ -34,6 +34,7 @@ pub mod cli;
 pub mod config;
 
 pub mod backup_command;
+pub mod cluster_command;
 pub mod feeds_command;
 pub mod import_command;
 pub mod key_command;

@@ -14,8 +14,10 @@ use matchwire::{
     backup_command,
     cli::{
         BackupArgs, Cli, Command, ImportArgs, KeyCommand, MatchesCommand, McpArgs, RecordArgs,
-        SimulateArgs, feeds::FeedsCommand, log::LogCommand, operator::OperatorCommand,
+        SimulateArgs, cluster::ClusterCommand, feeds::FeedsCommand, log::LogCommand,
+        operator::OperatorCommand,
     },
+    cluster_command,
     config::{Config, ConfigError, Flags, LogEngine, LoggingConfig},
     feeds_command, import_command, key_command, log_command, matches_command, mcp_command,
     operator, quarantine_command, record_command, telemetry,
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Feeds(command) => feeds(command),
         Command::Matches(command) => matches(command),
         Command::Log(command) => log(&command),
+        Command::Cluster(command) => return cluster(&command),
         Command::Backup(args) => backup(&args),
         Command::Simulate(args) => simulate(&args),
         Command::Mcp(args) => mcp(&args),
@@ -138,6 +141,24 @@ fn log(command: &LogCommand) -> Result<(), Box<dyn Error>> {
     let done = log_command::run(command, &config, &mut out);
     out.flush()?;
     Ok(done?)
+}
+
+/// The exit code of `status` says how the cluster is.
+fn cluster(command: &ClusterCommand) -> ExitCode {
+    let run = || -> Result<_, Box<dyn Error>> {
+        let config = Config::load(command.cluster().config.as_deref(), &Flags::default())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut out = BufWriter::new(io::stdout());
+        let done = runtime.block_on(cluster_command::run(command, &config, &mut out));
+        out.flush()?;
+        Ok(done?)
+    };
+    match run() {
+        Ok(health) => ExitCode::from(health.exit_code()),
+        Err(error) => {
+            ended_by(&*error, if error.is::<ConfigError>() { WRONG_USAGE } else { FAILED })
+        }
+    }
 }
 
 fn backup(args: &BackupArgs) -> Result<(), Box<dyn Error>> {

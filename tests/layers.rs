@@ -9,7 +9,7 @@ use std::{
 use toml::Table;
 
 /// Each crate of the program, with the crates that it may use. A crate that is not listed may use none.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("base", &[]),
     ("fanout", &[]),
     ("database", &["base"]),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("simulator", &["ingest"]),
     ("record", &["base", "database", "ingest"]),
     ("log", &["base", "fanout"]),
+    ("cluster", &["base", "log"]),
     ("hub", &["base", "database", "fanout", "ingest", "log", "record"]),
     ("history", &["base", "database", "ingest", "record"]),
     ("accounts", &["base", "database"]),

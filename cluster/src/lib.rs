@@ -1,1 +1,61 @@
-pub fn x() {}
+//! What the nodes of a cluster share over NATS.
+//!
+//! **In:** messages of the leader, made of encoded records; what a node says about itself; snapshots as bytes.
+//! **Out:** the same messages at every node, in one order and without a gap; who leads and how far all nodes are;
+//! snapshots of other nodes. **Must not know** the hub, matches, sockets, HTTP, SQL, or what records mean.
+//!
+//! The log of the cluster is one JetStream stream. [`Stream::append`] names the sequence that the writer has seen last, and
+//! the server refuses a message if another one follows it. So there is no lock apart from the log: a node that was
+//! deposed notices at its next append, and everybody reads the same order.
+//!
+//! # Modules, in reading order
+//!
+//! - [`config`]: `[cluster]`, the settings.
+//! - [`message`]: the messages of the log, as bytes.
+//! - `connection`: the connection to NATS, and when it is interrupted.
+//! - [`stream`]: the log: create, append, read, find, follow.
+//! - [`node_log`]: the log of a node: what the stream commits, and the node's own copy.
+//! - [`beat`]: what nodes say about themselves.
+//! - [`peer`]: requests between nodes, and the download of snapshots.
+//!
+//! # Subjects of a cluster `C`
+//!
+//! | subject | what |
+//! |---|---|
+//! | `mw.C.log` | messages that are appended to the stream `MW_C` |
+//! | `mw.C.out` | messages that the server has stored |
+//! | `mw.C.beat.NODE` | beats of a node |
+//! | `mw.C.node.NODE` | requests to a node |
+//!
+//! # Queues and limits
+//!
+//! | queue | limit | beyond it |
+//! |---|---|---|
+//! | messages of a subscription | 1,024 | the client drops new ones; a follower reads them from the stream |
+//! | messages for the reader of a [`Following`] | 256 | the follower waits |
+//! | messages that are read at a time | 64 | they are requested later |
+//! | parts of a snapshot in flight | 4 of 512 KiB | they are requested later |
+//! | requests that a node answers at a time | 16 | they wait in the subscription |
+//! | nodes whose beats are kept | 256 | further ones are ignored |
+//!
+//! Without a connection nothing is queued: appends and requests wait for at most `answer_ms`, or 2 s for peers, and
+//! fail; beats are not sent.
+
+pub mod beat;
+pub mod config;
+mod connection;
+pub mod message;
+pub mod node_log;
+pub mod peer;
+pub mod stream;
+
+pub use self::{
+    beat::{Beat, BeatSender, Beats, Heard},
+    config::{ClusterConfig, ClusterConfigError, Role},
+    connection::ClusterError,
+    message::{Body, Formats, Message, MessageError, Part, Records},
+    peer::{PeerError, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo},
+    stream::{
+        AppendError, Followed, Following, Stored, Stream, StreamEnd, StreamError, Unavailable,
+    },
+};

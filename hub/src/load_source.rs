@@ -153,12 +153,13 @@ impl LoadSource {
         source: SourceNumber,
         inputs: InputSender,
         stop: Receiver<()>,
+        lifetime: Lifetime,
     ) -> std::io::Result<thread::JoinHandle<()>> {
         let play = move || {
             // Stopped is how it ends.
             self.play(source, &inputs, &stop).ok();
         };
-        supervisor::thread("load", Lifetime::UntilStop, play)
+        supervisor::thread("load", lifetime, play)
     }
 
     fn play(

@@ -21,7 +21,7 @@ use tokio::{
 };
 use tracing::error;
 
-use super::{AppError, RunMode};
+use super::{AppError, OrderParts, RunMode};
 use crate::{
     config::Config,
     demo::{self, Chronicle, DemoDays, DemoRun},
@@ -35,8 +35,8 @@ use history::{archive::Archive, reader::Reader};
 use hub::{
     HubInput,
     feeds::{FeedState, Health, SourceNumber, SourcePolicy},
-    load_source::LoadSource,
-    pipeline::{HubHandle, HubStopped, Request, Startup},
+    load_source::{Load, LoadSource},
+    pipeline::{HubHandle, HubStopped, Input, Request, Startup},
     sources::{
         Playback, PlaybackPace,
         follow::{self, SourceFuture},
@@ -224,6 +224,61 @@ pub(super) async fn play_all(
     future::pending().await
 }
 
+/// Runs the sources of the settings, and takes orders, whenever this node of a cluster leads.
+pub(super) async fn play_while_leading(
+    mut leading: watch::Receiver<bool>,
+    orders: &OrderParts<'_>,
+    mode: &RunMode,
+) -> Result<Infallible, AppError> {
+    let OrderParts { config, hub_handle, .. } = orders;
+    loop {
+        // The node ends with the process.
+        leading.wait_for(|leads| *leads).await.map_err(|_| AppError::Part)?;
+        let live = live_sources(config, mode)?;
+        let (stop, stopped) = watch::channel(false);
+        let mut playing = JoinSet::new();
+        let mut loads = Vec::new();
+        let begun = async {
+            let mut ours = Vec::new();
+            if let RunMode::Load(load) = mode {
+                let (number, stop) = start_load(*load, hub_handle).await?;
+                ours.push(number);
+                loads.push(stop);
+            }
+            let numbers = announce_live(&live, hub_handle, ours).await?;
+            playing = start_live(live, numbers, hub_handle);
+            Ok::<_, HubStopped>(())
+        };
+        // Otherwise the node has given up the lead meanwhile.
+        if begun.await.is_ok() {
+            let ordering = orders.take(&stopped, Lifetime::Finite);
+            leading.wait_for(|leads| !*leads).await.map_err(|_| AppError::Part)?;
+            stop.send_replace(true);
+            for task in ordering {
+                task.await.ok();
+            }
+        }
+    }
+}
+
+/// Starts the steady load. It ends when the returned sender is dropped.
+async fn start_load(
+    load: Load,
+    hub_handle: &HubHandle,
+) -> Result<(SourceNumber, mpsc::SyncSender<()>), HubStopped> {
+    let steady = LoadSource::new(load);
+    let health = Health { feed: FeedState::Live, why: None };
+    let policy = SourcePolicy::default();
+    let source = hub_handle.source(&"steady".into(), "steady", policy, health).await?;
+    for batch in steady.introductions(now()) {
+        hub_handle.inputs.send(Input::Batch { source, batch, received: now() }).await?;
+    }
+    let (stop, stopped) = mpsc::sync_channel(0);
+    let inputs = hub_handle.inputs.clone();
+    steady.start(source, inputs, stopped, Lifetime::Finite).map_err(|_| HubStopped)?;
+    Ok((source, stop))
+}
+
 /// Plays every source on its own thread until the returned senders are dropped.
 fn start_sources(
     sources: Vec<PlayedSource>,
@@ -249,7 +304,8 @@ fn start_sources(
                 player(PlaybackPace::OnTime, stopped).start(days, || None)?;
             }
             (SourceSteps::Steady(steady), _) => {
-                steady.start(number, hub_handle.inputs.clone(), stopped)?;
+                let inputs = hub_handle.inputs.clone();
+                steady.start(number, inputs, stopped, Lifetime::UntilStop)?;
             }
             (SourceSteps::Recording(recording), RunMode::Recordings(args)) => {
                 let OpenRecording { recording, path } = *recording;

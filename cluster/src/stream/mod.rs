@@ -1,0 +1,292 @@
+//! The log of the cluster as a JetStream stream.
+//!
+//! A message is appended behind a sequence that its writer knows. The server refuses it if the stream has another end,
+//! so two writers never both believe that they lead. Modules in reading order: `settings`, `append`, `read`, `follow`.
+
+mod append;
+mod follow;
+mod join;
+mod read;
+mod settings;
+
+use std::{sync::Arc, time::Duration};
+
+use async_nats::{RequestErrorKind, jetstream};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{
+    config::ClusterConfig,
+    connection::{ClusterError, Connection},
+    message::{Message, MessageError},
+};
+
+pub use self::{
+    append::AppendError,
+    follow::{Followed, Following},
+};
+
+/// The log of one cluster. A clone uses the same connection.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    config: ClusterConfig,
+    connection: Connection,
+    /// `MW_C`.
+    name: String,
+    /// `mw.C.log`, on which messages are appended.
+    log_subject: String,
+    /// `mw.C.out`, on which the server publishes what it has stored.
+    out_subject: String,
+}
+
+/// The sequences of the stream. Those in between exist, because nothing else is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamEnd {
+    /// Of the oldest message. In an empty stream, one more than `last`.
+    pub first: u64,
+    /// Of the last message; 0 if there never was one.
+    pub last: u64,
+}
+
+/// A message of the stream, maybe a part of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    pub seq: u64,
+    /// The id with which it was appended; parts have `.INDEX` after it.
+    pub id: String,
+    pub message: Message,
+}
+
+/// Why an operation on the stream has no known result. Repeat it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    #[error("no answer in time")]
+    TimedOut,
+    /// The stream has no leader, or nobody answers for it.
+    #[error("no server responds for the stream")]
+    NoResponders,
+    #[error("there is no connection")]
+    Disconnected,
+    /// The server still stores a message with this id, or another one behind the same sequence.
+    #[error("a message is in flight")]
+    InFlight,
+    #[error("the server is unavailable: {description} ({code})")]
+    Server { code: u64, description: String },
+    #[error("the answer cannot be read: {0}")]
+    Answer(String),
+}
+
+/// Why the stream could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    #[error("the stream is unavailable: {0}")]
+    Unavailable(#[from] Unavailable),
+    /// It is too old, or there are no messages after `last`.
+    #[error("message {seq} is not in the stream, which has {first} to {last}")]
+    Gone { seq: u64, first: u64, last: u64 },
+    /// The stream lost messages that were read before.
+    #[error("the stream ends at {last}, but had message {seen}")]
+    Lost { seen: u64, last: u64 },
+    /// The stream lost a message that was read before, and has another in its place.
+    #[error("message {seq} is not the one that was read before")]
+    Replaced { seq: u64 },
+    #[error("message {seq} cannot be read: {problem}")]
+    Damaged { seq: u64, problem: MessageError },
+    #[error("the server refuses: {description} ({code})")]
+    Rejected { code: u64, description: String },
+    /// After another error.
+    #[error("the stream is no longer followed")]
+    Ended,
+}
+
+/// What the server said instead of a result.
+#[derive(Debug)]
+enum Failure {
+    Unavailable(Unavailable),
+    /// A definite refusal.
+    Refused(Refusal),
+}
+
+/// An error of JetStream's API.
+#[derive(Debug, Clone, Deserialize)]
+struct Refusal {
+    /// Like a status of HTTP.
+    code: u64,
+    /// Which error it is; see `errors.json` of the server.
+    #[serde(default, rename = "err_code")]
+    error: u64,
+    #[serde(default)]
+    description: String,
+}
+
+impl From<Failure> for StreamError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Unavailable(why) => why.into(),
+            Failure::Refused(Refusal { error: code, description, .. }) => {
+                Self::Rejected { code, description }
+            }
+        }
+    }
+}
+
+impl Stream {
+    /// Connects to the servers, each of which is tried once.
+    ///
+    /// Later the connection is made again by itself whenever it is lost.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is invalid, no server accepts the connection, or it is older than 2.9.
+    pub async fn connect(config: &ClusterConfig) -> Result<Self, ClusterError> {
+        let connection = Connection::open(config, "log").await?;
+        let cluster = &config.name;
+        let shared = Shared {
+            name: format!("MW_{cluster}"),
+            log_subject: format!("mw.{cluster}.log"),
+            out_subject: format!("mw.{cluster}.out"),
+            connection,
+            config: config.clone(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The version of the server that the node is connected to, such as `2.10.27`.
+    #[must_use]
+    pub fn server_version(&self) -> String {
+        self.shared.connection.server_version()
+    }
+
+    /// Whether there is a connection. It may take 2 s until a server that hangs is noticed.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.shared.connection.is_connected()
+    }
+
+    pub(crate) fn config(&self) -> &ClusterConfig {
+        &self.shared.config
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.shared.connection
+    }
+
+    fn answer_timeout(&self) -> Duration {
+        Duration::from_millis(self.shared.config.answer_ms)
+    }
+
+    /// The first and last sequence, by the leader of the stream.
+    ///
+    /// A leader that was replaced and has not noticed yet may answer with an older end.
+    ///
+    /// # Errors
+    ///
+    /// If the stream has no leader, or does not exist.
+    pub async fn end(&self) -> Result<StreamEnd, StreamError> {
+        let state = self.info().await?.state;
+        let last = state.last_sequence;
+        let first = if state.messages == 0 { last + 1 } else { state.first_sequence };
+        Ok(StreamEnd { first, last })
+    }
+
+    /// The name of the server that leads the stream, if one does. It differs from the node that leads the cluster.
+    ///
+    /// # Errors
+    ///
+    /// If nobody answers.
+    pub async fn leader(&self) -> Result<Option<String>, StreamError> {
+        Ok(self.info().await?.cluster.and_then(|cluster| cluster.leader))
+    }
+
+    async fn info(&self) -> Result<jetstream::stream::Info, Failure> {
+        self.ask(&format!("STREAM.INFO.{}", self.shared.name), &()).await
+    }
+
+    /// Sends a request to the API of JetStream.
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        request: &impl Serialize,
+    ) -> Result<T, Failure> {
+        self.ask_within(self.answer_timeout(), operation, request).await
+    }
+
+    async fn ask_within<T: DeserializeOwned>(
+        &self,
+        timeout: Duration,
+        operation: &str,
+        request: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let bytes = serde_json::to_vec(request).expect("requests are plain values");
+        let subject = format!("$JS.API.{operation}");
+        let request = async_nats::Request::new().payload(bytes.into());
+        let answer = self.request(timeout, subject, request).await.map_err(Failure::Unavailable)?;
+        read_answer(&answer.payload)
+    }
+
+    /// Sends a request to the servers, and waits for an answer no longer than the connection lasts.
+    async fn request(
+        &self,
+        timeout: Duration,
+        subject: String,
+        request: async_nats::Request,
+    ) -> Result<async_nats::Message, Unavailable> {
+        let connection = &self.shared.connection;
+        // Without a connection, the client would keep requests in memory, repeated ones too.
+        if !connection.connected(timeout).await {
+            return Err(Unavailable::Disconnected);
+        }
+        let request = request.timeout(Some(timeout));
+        let answer = connection.client.send_request(subject, request);
+        match connection.unless_lost(answer).await {
+            None => Err(Unavailable::Disconnected),
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(error)) => Err(match error.kind() {
+                RequestErrorKind::TimedOut => Unavailable::TimedOut,
+                RequestErrorKind::NoResponders => Unavailable::NoResponders,
+                RequestErrorKind::InvalidSubject
+                | RequestErrorKind::MaxPayloadExceeded
+                | RequestErrorKind::Other => Unavailable::Answer(error.to_string()),
+            }),
+        }
+    }
+}
+
+/// The status of errors that pass.
+const STATUS_UNAVAILABLE: u64 = 503;
+const CLUSTER_NOT_AVAILABLE: u64 = 10_008;
+const CLUSTER_NOT_LEADER: u64 = 10_009;
+const NO_MESSAGE: u64 = 10_037;
+const NO_STREAM: u64 = 10_059;
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Answer<T> {
+    Refused { error: Refusal },
+    Result(T),
+}
+
+fn read_answer<T: DeserializeOwned>(bytes: &Bytes) -> Result<T, Failure> {
+    let answer = serde_json::from_slice(bytes)
+        .map_err(|error| Failure::Unavailable(Unavailable::Answer(error.to_string())))?;
+    match answer {
+        Answer::Result(answer) => Ok(answer),
+        Answer::Refused { error } if error.is_passing() => {
+            let Refusal { error: code, description, .. } = error;
+            Err(Failure::Unavailable(Unavailable::Server { code, description }))
+        }
+        Answer::Refused { error } => Err(Failure::Refused(error)),
+    }
+}
+
+impl Refusal {
+    fn is_passing(&self) -> bool {
+        self.code == STATUS_UNAVAILABLE
+            || matches!(self.error, CLUSTER_NOT_AVAILABLE | CLUSTER_NOT_LEADER)
+    }
+}

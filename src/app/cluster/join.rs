@@ -1,0 +1,411 @@
+//! Brings the node's own log up to the stream, and restores the hub from it.
+//!
+//! The own log is a copy of the stream's records. If it ends at a record that the stream has, the node copies what
+//! is missing. If not, it takes the snapshot of another node. If there is none, it begins a generation: all channels
+//! get other epochs.
+
+use std::{mem, time::Duration};
+
+use cluster::{
+    AppendError, Body, Followed, Message, Stored, Stream, StreamEnd,
+    node_log::{HeldTerm, NodeLog},
+};
+use fanout::Micros;
+use hub::{Hub, pipeline::Startup};
+use log::{
+    EncodedRecords, Log, LogPosition,
+    files::{Continuity, FileLog, LogSettings, SnapshotStore},
+};
+use tokio::{fs::File, runtime::Handle, task::block_in_place, time::sleep};
+use tracing::{info, warn};
+
+use super::{Cluster, ClusterFailure, FORMATS};
+use crate::{
+    app::{
+        AppError,
+        restart::{self, HubStart, OpenedLog, RestoredState},
+    },
+    config::Config,
+};
+
+/// Where a node is in the stream.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::app) struct Place {
+    /// The last message that it has applied.
+    pub seq: u64,
+    /// The last record.
+    pub position: LogPosition,
+    /// The newest term that it has seen.
+    pub term: u64,
+}
+
+/// Why a node cannot go on where it is. It then ends, and its next start takes what the others have.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    #[error("message {seq} of the stream does not follow record {number} of this node")]
+    Other { seq: u64, number: u64 },
+    #[error("message {seq} of the stream cannot be read: {problem}")]
+    Malformed { seq: u64, problem: &'static str },
+}
+
+impl Place {
+    /// Goes on to the next message. Returns its records, if it has any.
+    pub(super) fn go_on(
+        &mut self,
+        Followed { seq, message }: &Followed,
+    ) -> Result<Option<EncodedRecords>, HistoryError> {
+        let seq = *seq;
+        let is_here = |position: LogPosition| {
+            (position.number, position.chain) == (self.position.number, self.position.chain)
+        };
+        let other = HistoryError::Other { seq, number: self.position.number };
+        let records = match &message.body {
+            Body::Records(records) => {
+                let records = EncodedRecords::read(records.bytes.clone())
+                    .map_err(|problem| HistoryError::Malformed { seq, problem })?;
+                if !is_here(records.before()) {
+                    return Err(other);
+                }
+                Some(records)
+            }
+            Body::Term { position, .. } if !is_here(*position) => return Err(other),
+            Body::Term { .. } | Body::HandOver { .. } => None,
+        };
+        if let Some(records) = &records {
+            self.position = records.end();
+        }
+        (self.seq, self.term) = (seq, self.term.max(message.term));
+        Ok(records)
+    }
+}
+
+/// A node that has joined.
+pub(in crate::app) struct Joined {
+    pub opened: OpenedLog,
+    pub place: Place,
+    /// Whether it leads already: it has begun a generation.
+    pub leads: bool,
+}
+
+/// The pause before a node that cannot join yet looks again.
+const RETRY_AFTER: Duration = Duration::from_millis(250);
+
+/// How long it waits for a node that can give a snapshot, before it begins a generation.
+const PEERS_WITHIN: Duration = Duration::from_secs(3);
+
+/// The node's own files.
+struct Own {
+    log: FileLog,
+    snapshots: SnapshotStore,
+    settings: LogSettings,
+    /// Its end, if it can be gone on from: there are records of this database, and none is missing.
+    usable: Option<LogPosition>,
+}
+
+impl Own {
+    fn open(config: &Config, start: &HubStart<'_>) -> Result<Self, AppError> {
+        let settings = restart::log_settings(config);
+        let (log, report) = restart::open_files(&settings)?;
+        for finding in &report.findings {
+            warn!("{finding}");
+        }
+        let snapshots = SnapshotStore::open(&settings).map_err(AppError::Snapshot)?;
+        let is_ours = restart::is_of(&settings.folder, &start.database);
+        let is_whole = report.last > 0 && report.continuity == Continuity::Proven;
+        let usable = (is_ours && is_whole).then_some(report.end);
+        Ok(Self { log, snapshots, settings, usable })
+    }
+
+    /// Moves records, snapshots and films away, and begins an empty log after this record.
+    fn begin_after(
+        self,
+        position: LogPosition,
+        start: &HubStart<'_>,
+        why: &str,
+    ) -> Result<Self, AppError> {
+        let Self { log, snapshots, settings, .. } = self;
+        log.close()?;
+        restart::set_aside_all(&settings.folder, why)?;
+        let (mut log, _) = restart::open_files(&settings)?;
+        log.begin_after(position)?;
+        restart::write_database_name(&settings.folder, &start.database)?;
+        Ok(Self { log, snapshots, settings, usable: Some(position) })
+    }
+}
+
+/// Joins the cluster. Waits as long as it takes until there is something to join, if this node may not lead.
+pub(in crate::app) async fn join(
+    config: &Config,
+    cluster: &Cluster,
+    start: &HubStart<'_>,
+    fresh: impl FnOnce() -> Hub,
+) -> Result<Joined, AppError> {
+    let stream = &cluster.stream;
+    let mut own = Own::open(config, start)?;
+    let mut reported = "";
+    let mut wait_for = async |what: &'static str| {
+        if mem::replace(&mut reported, what) != what {
+            info!("waiting for {what}");
+        }
+        sleep(RETRY_AFTER).await;
+    };
+    loop {
+        if cluster.beats.leader().is_some_and(|leader| leader.beat.formats != FORMATS) {
+            wait_for("a leader of this version: the one that leads has other formats").await;
+            continue;
+        }
+        let end = stream.end().await.map_err(ClusterFailure::from)?;
+        let found = match own.usable {
+            Some(position) => stream.find(position).await.map_err(ClusterFailure::from)?,
+            None => None,
+        };
+        let mut restored = None;
+        if let Some(seq) = found {
+            let mut place = Place { seq, position: own.log.end(), term: 0 };
+            copy(stream, &mut own.log, &mut place, end).await?;
+            own.usable = Some(own.log.end());
+            restored = restore(start, &own);
+            match restored.take() {
+                Some(state) if state.is_as_logged() => {
+                    let opened = follow(cluster, own, state)?;
+                    return Ok(Joined { opened, place, leads: false });
+                }
+                other => restored = other,
+            }
+        }
+        if end.last > 0
+            && let Some(node) = peer(cluster).await
+        {
+            let taken = take_snapshot(cluster, start, own, &node, end).await;
+            own = Own::open(config, start)?;
+            match taken {
+                Ok(()) => info!(from = node, "took the state of another node"),
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    warn!(error, from = node, "cannot take the state of another node yet");
+                    sleep(RETRY_AFTER).await;
+                }
+            }
+            continue;
+        }
+        if !cluster.config.role.may_lead() {
+            wait_for("a node of the cluster from which to take the state").await;
+            continue;
+        }
+        if restored.is_none() && own.usable.is_some() {
+            restored = restore(start, &own);
+        }
+        let Some(begun) = begin_term(cluster, &own, end).await? else { continue };
+        let hub = restored.map_or_else(fresh, |state| state.hub.hub);
+        return generation(cluster, start, own, begun, hub);
+    }
+}
+
+/// Copies what the stream has after this place, up to its end.
+async fn copy(
+    stream: &Stream,
+    log: &mut FileLog,
+    place: &mut Place,
+    end: StreamEnd,
+) -> Result<(), AppError> {
+    if place.seq >= end.last {
+        return Ok(());
+    }
+    let mut following = stream.follow(place.seq).await.map_err(ClusterFailure::from)?;
+    while place.seq < end.last {
+        let followed = following.recv().await.map_err(ClusterFailure::from)?;
+        if let Some(records) = place.go_on(&followed).map_err(ClusterFailure::from)? {
+            log.append_encoded(&records)?;
+        }
+    }
+    Ok(())
+}
+
+/// The state at the end of the own log.
+fn restore(start: &HubStart<'_>, own: &Own) -> Option<RestoredState> {
+    let last = own.log.end().number;
+    block_in_place(|| restart::restore(start, (&own.log, last, true), &own.snapshots))
+}
+
+/// Goes on from the own log as a node that follows.
+fn follow(cluster: &Cluster, own: Own, state: RestoredState) -> Result<OpenedLog, AppError> {
+    let Own { log, snapshots, .. } = own;
+    let RestoredState { hub, followed, snapshot, .. } = state;
+    info!(record = hub.applied, matches = hub.hub.matches(), "follows the cluster");
+    let startup = Startup::new(hub.hub, node_log(cluster, log)?);
+    Ok(OpenedLog { startup, followed, snapshot: snapshot.at, snapshots: Some(snapshots) })
+}
+
+fn node_log(cluster: &Cluster, log: FileLog) -> Result<Box<dyn Log>, AppError> {
+    let Cluster { stream, node, lead, .. } = cluster;
+    let (log, runtime) = (Box::new(log), Handle::current());
+    Ok(Box::new(NodeLog::new(log, stream.clone(), node.clone(), lead.clone(), runtime)?))
+}
+
+/// A node that has a snapshot of this version's formats. Waits a little for one.
+async fn peer(cluster: &Cluster) -> Option<String> {
+    let mut beats = cluster.beats.clone();
+    let found = async {
+        loop {
+            let able = beats.all().into_iter().find(|heard| {
+                let beat = &heard.beat;
+                beat.in_sync && beat.formats == FORMATS && *beat.node != *cluster.node
+            });
+            if let Some(heard) = able {
+                return heard.beat.node;
+            }
+            beats.changed().await;
+        }
+    };
+    tokio::time::timeout(PEERS_WITHIN, found).await.ok()
+}
+
+/// Takes the newest snapshot of another node, and the records of the stream from as long before it as clients may
+/// resume.
+async fn take_snapshot(
+    cluster: &Cluster,
+    start: &HubStart<'_>,
+    own: Own,
+    node: &str,
+    end: StreamEnd,
+) -> Result<(), AppError> {
+    let Cluster { stream, peers, .. } = cluster;
+    let snapshot = peers.snapshot(node).await.map_err(ClusterFailure::from)?;
+    let (number, chain, at) = (snapshot.number, snapshot.chain, snapshot.at);
+    let position = LogPosition { number, chain, at };
+    let Some(seq) = stream.find(position).await.map_err(ClusterFailure::from)? else {
+        return Err(ClusterFailure::NoSnapshot(node.to_owned()).into());
+    };
+    let since = at - start.settings.window.age_us;
+    let (after, before) = place_at(stream, since, end.first, seq).await?;
+    let before = before.unwrap_or(position);
+    let mut own = own.begin_after(before, start, "of-another-history")?;
+    let file = own.snapshots.begin_receiving().map_err(AppError::Snapshot)?;
+    let mut file = File::from_std(file);
+    peers.download(node, &snapshot, &mut file).await.map_err(ClusterFailure::from)?;
+    let received = own.snapshots.receive(number, &file.into_std().await);
+    received.map_err(|error| AppError::Snapshot(std::io::Error::other(error)))?;
+    let mut place = Place { seq: after, position: before, term: 0 };
+    copy(stream, &mut own.log, &mut place, end).await?;
+    own.log.close()?;
+    Ok(())
+}
+
+/// The first message with records that were made at this time or later, of those up to `last`: the message before it,
+/// and the record. If there are none, the records begin after `last`.
+async fn place_at(
+    stream: &Stream,
+    since: Micros,
+    first: u64,
+    last: u64,
+) -> Result<(u64, Option<LogPosition>), ClusterFailure> {
+    let (mut low, mut high) = (first, last + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let stored = stream.read(middle).await?;
+        if stored.is_none_or(|stored| stored.message.position().at < since) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for seq in low..=last {
+        let Some(Stored { message, .. }) = stream.read(seq).await? else { continue };
+        if let Body::Records(records) = message.body
+            && records.part.index == 0
+        {
+            let (number, chain) = (records.first - 1, records.before);
+            return Ok((seq - 1, Some(LogPosition { number, chain, at: 0 })));
+        }
+    }
+    Ok((last, None))
+}
+
+/// A term that has begun, without a state of the cluster.
+struct BegunTerm {
+    held: HeldTerm,
+    /// The record after which it begins.
+    position: LogPosition,
+}
+
+/// Begins a term behind the end of the stream. `None` if another node was faster.
+async fn begin_term(
+    cluster: &Cluster,
+    own: &Own,
+    end: StreamEnd,
+) -> Result<Option<BegunTerm>, AppError> {
+    let Cluster { stream, node, .. } = cluster;
+    let (last, before) = last_position(stream, end).await?;
+    // What this node has beyond the stream's end was published, so its numbers are not used again.
+    let position = own.usable.filter(|own| own.number >= last.number).unwrap_or(last);
+    let term = before + 1;
+    match append_term(stream, end.last, term, node, position).await {
+        Ok(seq) => Ok(Some(BegunTerm { held: HeldTerm { term, seq }, position })),
+        Err(AppendError::Refused { .. } | AppendError::Unavailable(_)) => {
+            sleep(RETRY_AFTER).await;
+            Ok(None)
+        }
+        Err(error) => Err(ClusterFailure::from(error).into()),
+    }
+}
+
+/// The last record of the stream, and its newest term.
+async fn last_position(
+    stream: &Stream,
+    end: StreamEnd,
+) -> Result<(LogPosition, u64), ClusterFailure> {
+    let mut newest = 0;
+    for seq in (end.first.max(1)..=end.last).rev() {
+        let Some(Stored { message, .. }) = stream.read(seq).await? else { break };
+        newest = newest.max(message.term);
+        // Parts without the last one were never published.
+        let is_whole = match &message.body {
+            Body::Records(records) => records.part.is_last(),
+            Body::Term { .. } | Body::HandOver { .. } => true,
+        };
+        if is_whole {
+            return Ok((message.position(), newest));
+        }
+    }
+    Ok((LogPosition::default(), newest))
+}
+
+/// Appends a term of this node behind a message of the stream and a record.
+pub(super) async fn append_term(
+    stream: &Stream,
+    seq: u64,
+    term: u64,
+    node: &str,
+    position: LogPosition,
+) -> Result<u64, AppendError> {
+    let body = Body::Term { position, formats: FORMATS };
+    let message = Message { term, node: node.to_owned(), body };
+    // The same term of the same node is not the same message after another one.
+    stream.append(seq, &message, &format!("{node}-{term}-term-{seq}")).await
+}
+
+/// Leads from a state that need not be what clients have seen: all channels begin new epochs.
+fn generation(
+    cluster: &Cluster,
+    start: &HubStart<'_>,
+    mut own: Own,
+    BegunTerm { held, position }: BegunTerm,
+    hub: Hub,
+) -> Result<Joined, AppError> {
+    warn!(
+        term = held.term,
+        "no node has the state of the stream's end: all channels begin new epochs"
+    );
+    let end = own.log.end();
+    if (end.number, end.chain) != (position.number, position.chain) {
+        own = own.begin_after(position, start, "of-another-history")?;
+    }
+    restart::write_database_name(&own.settings.folder, &start.database)?;
+    cluster.lead.take(held);
+    let Own { log, snapshots, .. } = own;
+    let log = node_log(cluster, log)?;
+    let opened = block_in_place(|| restart::begin(hub, log, Some(snapshots)))?;
+    let position = opened.startup.records().end();
+    let seq = cluster.lead.get().map_or(held.seq, |held| held.seq);
+    Ok(Joined { opened, place: Place { seq, position, term: held.term }, leads: true })
+}

@@ -1,0 +1,141 @@
+//! A node of a cluster: how it joins, follows and leads. Without `[cluster]` nothing of this runs.
+//!
+//! [`join`] brings the node's own log up to the cluster's stream and restores the hub from it. [`node`] is the task
+//! that then feeds the hub from the stream, and takes the lead when there is none. [`peers`] answers other nodes.
+
+mod join;
+mod node;
+mod peers;
+
+use std::{sync::Arc, time::Duration};
+
+use cluster::{
+    AppendError, Beats, ClusterConfig, ClusterError, Formats, PeerError, Peers, Stream,
+    StreamError, node_log::Lead,
+};
+use fanout::Fanout;
+use hub::{
+    HubSettings, STATE_FORMAT, log_state::LogState, pipeline::HubHandle, recovery::DOCUMENT_FORMAT,
+    signals::SignalSettings, turn::INPUTS_FORMAT,
+};
+use log::{RecordSource, files::SnapshotStore};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+};
+use tracing::error;
+
+use self::{
+    join::Place,
+    node::{Node, NodeOrder},
+};
+use crate::config::Config;
+use base::supervisor::{self, Lifetime};
+
+pub use self::join::HistoryError;
+pub(super) use self::join::join;
+
+/// What this program reads and writes. Nodes whose formats differ cannot follow one another.
+pub(crate) const FORMATS: Formats =
+    Formats { state: STATE_FORMAT, inputs: INPUTS_FORMAT as u16, document: DOCUMENT_FORMAT };
+
+/// Orders that may wait for the node. Beyond it who orders waits.
+const ORDERS_MAX: usize = 4;
+
+/// How long a node that stops may take to hand the lead over.
+const HAND_OVER_WITHIN: Duration = Duration::from_secs(5);
+
+/// Why a node cannot take part in its cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterFailure {
+    #[error(transparent)]
+    Connect(#[from] ClusterError),
+    #[error("the log of the cluster cannot be read")]
+    Stream(#[from] StreamError),
+    #[error("the log of the cluster cannot be written")]
+    Append(#[from] AppendError),
+    #[error("another node does not give its state")]
+    Peer(#[from] PeerError),
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    #[error("the snapshot of node {0} is not in the stream")]
+    NoSnapshot(String),
+}
+
+/// The connection to a cluster, before the node has joined.
+pub(super) struct Cluster {
+    config: ClusterConfig,
+    node: Arc<str>,
+    stream: Stream,
+    beats: Beats,
+    peers: Peers,
+    lead: Lead,
+}
+
+impl Cluster {
+    /// Connects, and checks that the stream is as `matchwire cluster init` makes it. `None` without `[cluster]`.
+    pub(super) async fn connect(config: &Config) -> Result<Option<Self>, ClusterFailure> {
+        let config = config.cluster.clone();
+        if !config.is_enabled() {
+            return Ok(None);
+        }
+        let stream = Stream::connect(&config).await?;
+        stream.check().await?;
+        let beats = Beats::subscribe(&stream).await?;
+        let peers = Peers::connect(&config).await?;
+        let (node, lead) = (config.node_name().into(), Lead::default());
+        Ok(Some(Self { config, node, stream, beats, peers, lead }))
+    }
+}
+
+/// The parts of the process that a node works with.
+pub(super) struct NodeParts {
+    pub hub: HubHandle,
+    pub fanout: Fanout,
+    pub state: LogState,
+    /// The node's own copy of the log.
+    pub records: Arc<dyn RecordSource>,
+    pub snapshots: Option<SnapshotStore>,
+    /// The hub's settings from the moment it leads.
+    pub settings: (HubSettings, SignalSettings),
+}
+
+/// A node at work.
+pub(super) struct RunningNode {
+    leading: watch::Receiver<bool>,
+    orders: mpsc::Sender<NodeOrder>,
+    node: JoinHandle<()>,
+    answering: JoinHandle<()>,
+}
+
+impl RunningNode {
+    pub(super) fn start(cluster: Cluster, place: Place, leads: bool, parts: NodeParts) -> Self {
+        let (told, leading) = watch::channel(leads);
+        let (orders, waiting) = mpsc::channel(ORDERS_MAX);
+        let answering = peers::answer(cluster.peers.clone(), parts.snapshots.clone(), &orders);
+        let answering = supervisor::spawn("cluster-peers", Lifetime::UntilStop, answering);
+        let node = Node::new(cluster, place, leads, parts, told);
+        let node = supervisor::spawn("cluster", Lifetime::UntilStop, async move {
+            if let Err(error) = node.run(waiting).await {
+                let error = &error as &dyn std::error::Error;
+                error!(error, "this node cannot go on; it joins again when it starts again");
+            }
+        });
+        Self { leading, orders, node, answering }
+    }
+
+    /// Whether the node leads, so that its sources run.
+    pub(super) fn leading(&self) -> watch::Receiver<bool> {
+        self.leading.clone()
+    }
+
+    /// Hands the lead over, if the node has it, and ends the node.
+    pub(super) async fn stop(self) {
+        let Self { orders, node, answering, .. } = self;
+        answering.abort();
+        answering.await.ok();
+        drop(orders);
+        // The supervisor has reported a panic.
+        tokio::time::timeout(HAND_OVER_WITHIN, node).await.ok();
+    }
+}

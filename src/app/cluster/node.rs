@@ -1,0 +1,355 @@
+//! A node that has joined: feeds the hub from the stream while another node leads, and takes the lead when none does.
+//!
+//! Time is measured by the node's own monotonic clock. It decides only when a node tries; whether it leads is decided
+//! by the stream, which takes one message behind each other.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use cluster::{
+    AppendError, Beat, BeatSender, Body, Following, Message, StreamError,
+    node_log::{HeldTerm, Lead},
+};
+use fanout::Fanout;
+use hub::{
+    log_state::LogState,
+    pipeline::{ClusterInput, HubStopped},
+};
+use log::RecordSource;
+use metrics::{counter, gauge};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::{Instant, MissedTickBehavior, interval, timeout},
+};
+use tracing::{info, warn};
+
+use super::{
+    Cluster, FORMATS, NodeParts,
+    join::{HistoryError, Place, append_term},
+};
+use base::clock::now;
+
+/// How often it looks whether the leader is silent.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long an answer of the stream is waited for before the next look.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+
+/// Why a node ends.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NodeError {
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    #[error(
+        "the stream ends at message {last}, before message {seq}, which this node has: it has lost records"
+    )]
+    Lost { seq: u64, last: u64 },
+    #[error("the hub has stopped")]
+    Stopped,
+}
+
+impl From<HubStopped> for NodeError {
+    fn from(_: HubStopped) -> Self {
+        Self::Stopped
+    }
+}
+
+/// What an operator, or the end of the process, asks of a node.
+#[derive(Debug)]
+pub(super) enum NodeOrder {
+    /// Gives the lead to this node, or to any if it is empty. Answered with the reason if it cannot.
+    HandOver { to: String, reply: oneshot::Sender<Result<(), String>> },
+}
+
+/// A node that has joined.
+pub(super) struct Node {
+    cluster: Cluster,
+    place: Place,
+    leads: bool,
+    parts: NodeParts,
+    /// Told whether the node leads, and its sources run.
+    leading: watch::Sender<bool>,
+    shown: Arc<Mutex<Shown>>,
+}
+
+/// What the node's beats say of it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shown {
+    place: Place,
+    leads: bool,
+    is_stale: bool,
+}
+
+/// What a node that follows knows of the leader.
+struct Heard {
+    /// Its last sign of life.
+    at: Instant,
+    /// The leader has given up the lead, to this node or to any.
+    is_called: bool,
+    is_stale: bool,
+}
+
+impl Node {
+    pub(super) fn new(
+        cluster: Cluster,
+        place: Place,
+        leads: bool,
+        parts: NodeParts,
+        leading: watch::Sender<bool>,
+    ) -> Self {
+        let shown = Arc::default();
+        Self { cluster, place, leads, parts, leading, shown }
+    }
+
+    /// Runs until the process stops or the node cannot go on.
+    pub(super) async fn run(
+        mut self,
+        mut orders: mpsc::Receiver<NodeOrder>,
+    ) -> Result<(), NodeError> {
+        self.show(false);
+        let _beats = BeatSender::start(&self.cluster.stream, self.beats());
+        loop {
+            let is_over = if self.leads {
+                self.lead(&mut orders).await?
+            } else {
+                self.follow(&mut orders).await?
+            };
+            if is_over {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Feeds the hub from the stream until the node leads. Returns true when the process stops.
+    async fn follow(&mut self, orders: &mut mpsc::Receiver<NodeOrder>) -> Result<bool, NodeError> {
+        let mut following = self.cluster.stream.follow(self.place.seq).await?;
+        let mut look = interval(LOOK_EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut heard = Heard { at: Instant::now(), is_called: false, is_stale: false };
+        loop {
+            self.show(heard.is_stale);
+            tokio::select! {
+                followed = following.recv() => {
+                    let followed = followed?;
+                    heard.at = Instant::now();
+                    if let Some(records) = self.place.go_on(&followed)? {
+                        let input = ClusterInput::Records(records);
+                        self.parts.hub.cluster.send(input).await.map_err(|_| HubStopped)?;
+                    }
+                    match &followed.message.body {
+                        // The answer to its append was lost.
+                        Body::Term { .. } if *followed.message.node == *self.cluster.node => {
+                            self.take_lead().await?;
+                            return Ok(false);
+                        }
+                        Body::HandOver { to, .. } => {
+                            heard.is_called = to.is_empty() || **to == *self.cluster.node;
+                        }
+                        Body::Term { .. } | Body::Records(_) => heard.is_called = false,
+                    }
+                }
+                () = self.cluster.beats.changed() => {
+                    if let Some(leader) = self.cluster.beats.leader()
+                        && leader.beat.term >= self.place.term
+                    {
+                        heard.at = heard.at.max(leader.at);
+                        following.note_end(leader.beat.seq);
+                    }
+                }
+                _ = look.tick() => {
+                    self.look(&mut heard);
+                    if self.is_due(&heard) && self.try_to_lead(&mut following, &mut heard).await? {
+                        return Ok(false);
+                    }
+                }
+                order = orders.recv() => match order {
+                    None => return Ok(true),
+                    Some(NodeOrder::HandOver { reply, .. }) => {
+                        // The requester may be gone.
+                        reply.send(Err("this node does not lead".to_owned())).ok();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells clients when what they have may be old.
+    fn look(&self, heard: &mut Heard) {
+        let silent = heard.at.elapsed();
+        let is_stale = silent > Duration::from_millis(self.cluster.config.stale_ms);
+        if is_stale != heard.is_stale {
+            heard.is_stale = is_stale;
+            let since = is_stale.then(|| now() - micros(silent));
+            self.parts.fanout.set_stale(since);
+            gauge!("matchwire_cluster_stale").set(f64::from(u8::from(is_stale)));
+        }
+    }
+
+    /// Whether the node should try to lead.
+    fn is_due(&self, heard: &Heard) -> bool {
+        let lease = Duration::from_millis(self.cluster.config.lease_ms);
+        self.cluster.config.role.may_lead() && (heard.is_called || heard.at.elapsed() > lease)
+    }
+
+    /// Appends a term behind what the node has. Returns whether it leads.
+    async fn try_to_lead(
+        &mut self,
+        following: &mut Following,
+        heard: &mut Heard,
+    ) -> Result<bool, NodeError> {
+        let Cluster { stream, node, .. } = &self.cluster;
+        let Ok(Ok(end)) = timeout(ANSWER_WITHIN, stream.end()).await else { return Ok(false) };
+        let seq = self.place.seq;
+        if end.last > seq {
+            // There is something to apply first, and perhaps the leader lives.
+            following.note_end(end.last);
+            return Ok(false);
+        }
+        let term = self.place.term + 1;
+        match append_term(stream, seq, term, node, self.place.position).await {
+            Ok(seq) => {
+                (self.place.seq, self.place.term) = (seq, term);
+                let silent_ms = heard.at.elapsed().as_millis();
+                info!(term, silent_ms, "this node leads");
+                self.take_lead().await?;
+                Ok(true)
+            }
+            Err(AppendError::Refused { last, .. }) if last < seq => {
+                Err(NodeError::Lost { seq, last })
+            }
+            // Another node was faster, or the answer was lost. The stream tells which.
+            Err(AppendError::Refused { last, .. }) => {
+                following.note_end(last);
+                Ok(false)
+            }
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// The stream has the node's term at its end.
+    async fn take_lead(&mut self) -> Result<(), NodeError> {
+        let Place { seq, term, .. } = self.place;
+        self.cluster.lead.take(HeldTerm { term, seq });
+        let (reply, leads) = oneshot::channel();
+        let (settings, signals) = self.parts.settings;
+        let lead = ClusterInput::Lead { settings, signals, reply };
+        self.parts.hub.cluster.send(lead).await.map_err(|_| HubStopped)?;
+        leads.await.map_err(|_| HubStopped)?;
+        self.leads = true;
+        self.parts.fanout.set_stale(None);
+        self.leading.send_replace(true);
+        counter!("matchwire_cluster_takeovers_total").increment(1);
+        Ok(())
+    }
+
+    /// Leads until the node hands over. Returns true when the process stops.
+    async fn lead(&mut self, orders: &mut mpsc::Receiver<NodeOrder>) -> Result<bool, NodeError> {
+        self.show(false);
+        let (to, reply) = match orders.recv().await {
+            None => (String::new(), None),
+            Some(NodeOrder::HandOver { to, reply }) => (to, Some(reply)),
+        };
+        let stops = reply.is_none();
+        let handed = self.hand_over(to).await;
+        if let Some(reply) = reply {
+            // The requester may be gone.
+            reply.send(handed.as_ref().map(|_| ()).map_err(ToString::to_string)).ok();
+        }
+        handed?;
+        Ok(stops)
+    }
+
+    /// Stops the sources, waits until all that they told is in the log, and gives up the lead.
+    async fn hand_over(&mut self, to: String) -> Result<(), NodeError> {
+        self.leading.send_replace(false);
+        let (reply, yielded) = oneshot::channel();
+        self.parts.hub.cluster.send(ClusterInput::Yield(reply)).await.map_err(|_| HubStopped)?;
+        yielded.await.map_err(|_| HubStopped)?;
+        let Some(HeldTerm { term, seq }) = self.cluster.lead.give_up() else { return Ok(()) };
+        self.leads = false;
+        self.place = Place { seq, term, position: self.parts.records.end() };
+        info!(term, to, "this node hands the lead over");
+        let Cluster { stream, node, .. } = &self.cluster;
+        let body = Body::HandOver { position: self.place.position, to };
+        let message = Message { term, node: node.to_string(), body };
+        match stream.append(seq, &message, &format!("{node}-{term}-hand-over")).await {
+            Ok(seq) => self.place.seq = seq,
+            // The others notice that nobody leads.
+            Err(error) => {
+                warn!(error = &error as &dyn std::error::Error, "the others are not told of it");
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what the node's beats say.
+    fn show(&self, is_stale: bool) {
+        let shown = Shown { place: self.place, leads: self.leads, is_stale };
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = shown;
+    }
+
+    /// Makes the beats that tell the other nodes how far this one is.
+    fn beats(&self) -> impl Fn() -> Beat + Send + use<> {
+        let maker = BeatMaker {
+            node: self.cluster.node.to_string(),
+            role: self.cluster.config.role,
+            lead: self.cluster.lead.clone(),
+            records: Arc::clone(&self.parts.records),
+            fanout: self.parts.fanout.clone(),
+            state: self.parts.state.clone(),
+            shown: Arc::clone(&self.shown),
+        };
+        move || maker.beat()
+    }
+}
+
+struct BeatMaker {
+    node: String,
+    role: cluster::Role,
+    lead: Lead,
+    records: Arc<dyn RecordSource>,
+    fanout: Fanout,
+    state: LogState,
+    shown: Arc<Mutex<Shown>>,
+}
+
+impl BeatMaker {
+    fn beat(&self) -> Beat {
+        let Shown { place, leads, is_stale } =
+            *self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let (end, held) = (self.records.end(), self.lead.get());
+        let term = held.map_or(place.term, |held| held.term);
+        self.state.set_behind(is_stale);
+        let lag_ms = if leads { 0 } else { u64::try_from((now() - end.at) / 1000).unwrap_or(0) };
+        gauge!("matchwire_cluster_leads").set(f64::from(u8::from(leads)));
+        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+        {
+            gauge!("matchwire_cluster_term").set(term as f64);
+            gauge!("matchwire_cluster_lag_seconds").set(lag_ms as f64 / 1e3);
+        }
+        Beat {
+            node: self.node.clone(),
+            role: self.role,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            term,
+            leads,
+            ready: !is_stale,
+            in_sync: true,
+            seq: held.map_or(place.seq, |held| held.seq),
+            number: end.number,
+            chain: end.chain,
+            lag_ms,
+            sockets: self.fanout.sockets() as u64,
+            formats: FORMATS,
+            at: now(),
+        }
+    }
+}
+
+fn micros(time: Duration) -> fanout::Micros {
+    fanout::Micros::try_from(time.as_micros()).unwrap_or(fanout::Micros::MAX)
+}

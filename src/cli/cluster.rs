@@ -1,0 +1,58 @@
+//! `matchwire cluster`: sets up and inspects a cluster of hubs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ClusterCommand {
+    /// Create the stream of the cluster's log on the NATS servers.
+    ///
+    /// Does nothing if it exists. Exits with 1 if it exists with other settings.
+    Init(ClusterArgs),
+    /// Show the nodes, which one leads, and the stream.
+    ///
+    /// Exits with 0 if all is well, with 1 if no node could take over or the stream lacks copies, and with 2 if nothing
+    /// leads.
+    Status(ClusterStatusArgs),
+    /// Let another node lead.
+    HandOver(ClusterHandOverArgs),
+}
+
+/// The cluster to use.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ClusterArgs {
+    /// The config file of a node.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ClusterStatusArgs {
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ClusterHandOverArgs {
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// The node that should lead [default: the first that takes it].
+    #[arg(value_name = "NODE", default_value = "")]
+    pub to: String,
+}
+
+impl ClusterCommand {
+    /// The cluster to use.
+    #[must_use]
+    pub fn cluster(&self) -> &ClusterArgs {
+        match self {
+            Self::Init(args) => args,
+            Self::Status(args) => &args.cluster,
+            Self::HandOver(args) => &args.cluster,
+        }
+    }
+}

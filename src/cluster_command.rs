@@ -1,0 +1,183 @@
+//! `matchwire cluster`: sets up the stream of a cluster, and shows and changes which node leads.
+
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+use cluster::{
+    Beat, Beats, ClusterError, Heard, PeerError, PeerRequest, Peers, Stream, StreamEnd, StreamError,
+};
+use serde::Serialize;
+use tokio::time::{Instant, timeout_at};
+
+use crate::{cli::cluster::ClusterCommand, config::Config};
+
+/// How long beats are collected. Each node sends four a second.
+const LISTEN: Duration = Duration::from_millis(1_100);
+
+/// Why a command on the cluster failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterCommandError {
+    #[error("cluster.name is not set: this is a single machine")]
+    NoCluster,
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    #[error("the log of the cluster cannot be read")]
+    Stream(#[from] StreamError),
+    #[error("no node leads")]
+    NoLeader,
+    #[error(transparent)]
+    Peer(#[from] PeerError),
+    #[error("cannot write the output")]
+    Output(#[from] io::Error),
+}
+
+/// How a cluster is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClusterHealth {
+    /// A node leads, and another could take over.
+    Whole,
+    /// A node leads, and no other could take over.
+    WithoutSpare,
+    /// No node leads.
+    Broken,
+}
+
+impl ClusterHealth {
+    fn of(nodes: &[Beat]) -> Self {
+        let spare =
+            nodes.iter().any(|it| !it.leads && it.in_sync && it.ready && it.role.may_lead());
+        match nodes.iter().any(|it| it.leads) {
+            true if spare => Self::Whole,
+            true => Self::WithoutSpare,
+            false => Self::Broken,
+        }
+    }
+
+    /// The exit code of `matchwire cluster status`.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Whole => 0,
+            Self::WithoutSpare => 1,
+            Self::Broken => 2,
+        }
+    }
+}
+
+/// What `status --json` prints.
+#[derive(Debug, Serialize)]
+struct Status {
+    cluster: String,
+    leader: Option<String>,
+    term: u64,
+    nodes: Vec<Beat>,
+    stream: Option<StreamStatus>,
+}
+
+#[derive(Debug, Serialize)]
+struct StreamStatus {
+    first: u64,
+    last: u64,
+    server_version: String,
+}
+
+/// Runs the command, and prints its output.
+///
+/// # Errors
+///
+/// If NATS or a node does not do what it is asked, or if the output cannot be written.
+pub async fn run(
+    command: &ClusterCommand,
+    config: &Config,
+    out: &mut impl Write,
+) -> Result<ClusterHealth, ClusterCommandError> {
+    if !config.cluster.is_enabled() {
+        return Err(ClusterCommandError::NoCluster);
+    }
+    let stream = Stream::connect(&config.cluster).await?;
+    match command {
+        ClusterCommand::Init(_) => {
+            stream.set_up().await?;
+            writeln!(out, "the stream of cluster {} is ready", config.cluster.name)?;
+            Ok(ClusterHealth::Whole)
+        }
+        ClusterCommand::Status(args) => status(&stream, config, args.json, out).await,
+        ClusterCommand::HandOver(args) => {
+            let nodes = nodes(&stream).await?;
+            let leader = nodes.iter().find(|beat| beat.leads);
+            let leader = &leader.ok_or(ClusterCommandError::NoLeader)?.node;
+            let request = PeerRequest::HandOver { to: args.to.clone() };
+            Peers::connect(&config.cluster).await?.ask(leader, &request).await?;
+            writeln!(out, "{leader} has handed the lead over")?;
+            Ok(ClusterHealth::Whole)
+        }
+    }
+}
+
+/// The nodes that are heard, by name.
+async fn nodes(stream: &Stream) -> Result<Vec<Beat>, ClusterCommandError> {
+    let mut beats = Beats::subscribe(stream).await?;
+    let until = Instant::now() + LISTEN;
+    while timeout_at(until, beats.changed()).await.is_ok() {}
+    let mut nodes: Vec<Beat> = beats.all().into_iter().map(|Heard { beat, .. }| beat).collect();
+    // Of a node that was deposed, an older beat may still say that it leads.
+    let term = nodes.iter().filter(|it| it.leads).map(|it| it.term).max();
+    for node in &mut nodes {
+        node.leads &= Some(node.term) == term;
+    }
+    Ok(nodes)
+}
+
+async fn status(
+    stream: &Stream,
+    config: &Config,
+    json: bool,
+    out: &mut impl Write,
+) -> Result<ClusterHealth, ClusterCommandError> {
+    let (nodes, end) = tokio::join!(nodes(stream), stream.end());
+    let nodes = nodes?;
+    let leader = nodes.iter().find(|beat| beat.leads);
+    let health = if end.is_err() { ClusterHealth::Broken } else { ClusterHealth::of(&nodes) };
+    if json {
+        let status = Status {
+            cluster: config.cluster.name.clone(),
+            leader: leader.map(|beat| beat.node.clone()),
+            term: nodes.iter().map(|beat| beat.term).max().unwrap_or(0),
+            stream: end.ok().map(|StreamEnd { first, last }| StreamStatus {
+                first,
+                last,
+                server_version: stream.server_version(),
+            }),
+            nodes,
+        };
+        serde_json::to_writer_pretty(&mut *out, &status).map_err(io::Error::from)?;
+        writeln!(out)?;
+        return Ok(health);
+    }
+    match leader {
+        Some(leader) => writeln!(out, "leader\t{} in term {}", leader.node, leader.term)?,
+        None => writeln!(out, "leader\tnone")?,
+    }
+    match end {
+        Ok(StreamEnd { first, last }) => {
+            let version = stream.server_version();
+            writeln!(out, "stream\tmessages {first} to {last}, nats-server {version}")?;
+        }
+        Err(error) => writeln!(out, "stream\t{error}")?,
+    }
+    for beat in &nodes {
+        let Beat { node, version, number, lag_ms, sockets, .. } = beat;
+        let does = match (beat.leads, beat.ready) {
+            (true, _) => "leads",
+            (false, true) => "follows",
+            (false, false) => "is behind",
+        };
+        writeln!(
+            out,
+            "node\t{node}\t{does}\tversion {version}\trecord {number}\t{lag_ms} ms behind\t{sockets} sockets"
+        )?;
+    }
+    Ok(health)
+}
