@@ -1,6 +1,6 @@
 //! The connection to the NATS servers, and when it is interrupted.
 
-use std::time::Duration;
+use std::{cmp::max, fmt, sync::atomic::Ordering, time::Duration};
 
 use async_nats::{Client, ConnectOptions, Event, connection::State};
 use base::config::SecretError;
@@ -17,6 +17,10 @@ const RECONNECT_DELAY: Duration = Duration::from_millis(50);
 /// Messages that wait in each subscription. Beyond it the client drops new ones; the log finds them by their
 /// sequence and reads them from the stream. With 65,536, the client's default, they could take 32 GiB.
 const SUBSCRIPTION_MESSAGES_MAX: usize = 1_024;
+/// A part of a snapshot.
+const PART_BYTES_MAX: usize = 512 << 10;
+/// For the headers of a message and of its records.
+const HEADER_BYTES: usize = 4 << 10;
 /// Older servers do not offer what the stream needs.
 const VERSION_MIN: (u64, u64) = (2, 9);
 
@@ -33,6 +37,8 @@ pub enum ClusterError {
     Version { found: String },
     #[error("the NATS server has JetStream disabled")]
     NoJetStream,
+    #[error("the NATS server takes messages of at most {found} bytes, and must take {min}")]
+    MaxPayload { found: usize, min: usize },
     #[error("the stream {stream} does not exist; `matchwire cluster init` creates it")]
     NoStream { stream: String },
     /// Another program or an operator changed it, or the settings of this node differ from those with which it was
@@ -46,7 +52,7 @@ pub enum ClusterError {
 }
 
 /// A connection that reconnects by itself, for ever.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) client: Client,
     changes: watch::Receiver<Changes>,
@@ -93,6 +99,11 @@ impl Connection {
         if !info.jetstream {
             return Err(ClusterError::NoJetStream);
         }
+        let message_bytes = max(config.record_bytes_max, PART_BYTES_MAX) + HEADER_BYTES;
+        if info.max_payload < message_bytes {
+            let (found, min) = (info.max_payload, message_bytes);
+            return Err(ClusterError::MaxPayload { found, min });
+        }
         tracing::info!(
             version = info.version,
             server = info.server_name,
@@ -109,6 +120,11 @@ impl Connection {
 
     pub(crate) fn is_connected(&self) -> bool {
         self.client.connection_state() == State::Connected
+    }
+
+    /// How often the connection was made. It counts before anything arrives over the new connection.
+    pub(crate) fn connects(&self) -> u64 {
+        self.client.statistics().connects.load(Ordering::Relaxed)
     }
 
     /// What counts the times at which the connection was made.
@@ -151,6 +167,16 @@ impl Connection {
             answer = answer => Some(answer),
             () = lost => None,
         }
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (changes, state) = (self.changes.borrow(), self.client.connection_state());
+        f.debug_struct("Connection")
+            .field("state", &state)
+            .field("changes", &*changes)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Appending behind a known sequence.
 
-use std::cmp::max;
+use std::{cmp::max, time::Duration};
 
 use async_nats::{
     HeaderMap, Request,
@@ -8,8 +8,11 @@ use async_nats::{
 };
 use bytes::Bytes;
 use serde::Deserialize;
+use tokio::time::{Instant, sleep};
 
-use super::{Failure, Refusal, Stored, Stream, StreamError, Unavailable, read_answer};
+use super::{
+    Failure, Refusal, SHORTER_TIMEOUT, Stored, Stream, StreamEnd, Unavailable, read_answer,
+};
 use crate::message::{Body, Message};
 
 /// The stream has another end than expected.
@@ -31,7 +34,8 @@ pub enum AppendError {
     Refused {
         /// The sequence that the message, or its first missing part, should have followed.
         expected: u64,
-        /// A sequence that the stream has. It is less than `expected` if the stream has lost messages.
+        /// A sequence that the stream has. It is less than `expected` if the stream has lost messages, which is only
+        /// reported after 2 s.
         last: u64,
         /// The message behind the expected one, if there is one and it can be read.
         by: Option<Box<Stored>>,
@@ -42,6 +46,9 @@ pub enum AppendError {
     #[error("the server refuses: {description} ({code})")]
     Rejected { code: u64, description: String },
 }
+
+/// Between two looks at a stream that is too short.
+const SHORTER_LOOK: Duration = Duration::from_millis(100);
 
 /// The server's answer to a message that it has stored.
 #[derive(Deserialize)]
@@ -109,34 +116,37 @@ impl Stream {
         }
     }
 
-    /// Reads which message follows the expected one.
+    /// Reads which message follows the expected one, until a stream that is too short is certain.
     async fn resolve(&self, expected: u64, bytes: &Bytes, id: &str) -> Result<u64, AppendError> {
         let seq = expected + 1;
-        match self.read_bytes_at_leader(seq).await {
-            Ok(Some(found)) if found.id == id && found.bytes == *bytes => return Ok(seq),
-            Ok(Some(found)) => {
-                let by = found.decode().ok().map(Box::new);
-                // Others may have followed it. Without an answer, this one is certain.
-                let last = self.end().await.map_or(seq, |end| max(end.last, seq));
-                return Err(AppendError::Refused { expected, last, by });
+        let start = Instant::now();
+        loop {
+            match self.read_bytes_at_leader(seq).await {
+                Ok(Some(found)) if found.id == id && found.bytes == *bytes => return Ok(seq),
+                Ok(Some(found)) => {
+                    let by = found.decode().ok().map(Box::new);
+                    // Others may have followed it. Without an answer, this one is certain.
+                    let last = self.end().await.map_or(seq, |end| max(end.last, seq));
+                    return Err(AppendError::Refused { expected, last, by });
+                }
+                Ok(None) => {}
+                Err(Failure::Unavailable(why)) => return Err(why.into()),
+                Err(Failure::Refused(refusal)) => return Err(refusal.into()),
             }
-            Ok(None) => {}
-            Err(Failure::Unavailable(why)) => return Err(why.into()),
-            Err(Failure::Refused(refusal)) => return Err(refusal.into()),
-        }
-        let end = match self.end().await {
-            Ok(end) => end,
-            Err(StreamError::Unavailable(why)) => return Err(why.into()),
-            Err(StreamError::Rejected { code, description }) => {
-                return Err(AppendError::Rejected { code, description });
+            let StreamEnd { first, last } = match self.end_or_failure().await {
+                Ok(end) => end,
+                Err(Failure::Unavailable(why)) => return Err(why.into()),
+                Err(Failure::Refused(refusal)) => return Err(refusal.into()),
+            };
+            if first > seq || (last < expected && start.elapsed() >= SHORTER_TIMEOUT) {
+                return Err(AppendError::Refused { expected, last, by: None });
             }
-            Err(error) => return Err(Unavailable::Answer(error.to_string()).into()),
-        };
-        if end.last < expected || end.first > seq {
-            return Err(AppendError::Refused { expected, last: end.last, by: None });
+            if last >= expected {
+                // The server compares with what it is about to store, and that may still fail.
+                return Err(Unavailable::InFlight.into());
+            }
+            sleep(SHORTER_LOOK).await;
         }
-        // The server compares with what it is about to store, and that may still fail.
-        Err(Unavailable::InFlight.into())
     }
 }
 

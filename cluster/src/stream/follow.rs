@@ -10,10 +10,13 @@ use futures_util::StreamExt;
 use metrics::counter;
 use tokio::{
     sync::{mpsc, watch},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep, sleep_until},
 };
 
-use super::{Stored, Stream, StreamEnd, StreamError, join::Joiner, read::StoredBytes};
+use super::{
+    Failure, SHORTER_TIMEOUT, Stored, Stream, StreamEnd, StreamError, join::Joiner,
+    read::StoredBytes,
+};
 use crate::message::Message;
 
 /// Messages that wait for the reader. Beyond it the follower waits, then the client drops what the server publishes,
@@ -39,6 +42,10 @@ pub struct Followed {
 }
 
 /// The messages of the stream in order, without a gap. Dropping it ends the subscription.
+///
+/// If the stream lost messages and has others in their place, this is noticed by their ids: after each reconnection,
+/// and when one of the last 1,024 is published again. It is not noticed if other servers lose them while this
+/// node's connection lasts, so the reader compares the chains of records.
 ///
 /// At most 256 messages wait for the reader. A slow reader misses nothing while the stream still has the messages.
 #[derive(Debug)]
@@ -94,7 +101,8 @@ impl Stream {
             joiner: Joiner::default(),
             next: after + 1,
             ids: VecDeque::with_capacity(IDS_MAX),
-            seems_shorter: false,
+            connects: self.connection().connects(),
+            shorter_since: None,
             missing_since: None,
         };
         tokio::spawn(follower.run(published, end));
@@ -110,8 +118,10 @@ struct Follower {
     next: u64,
     /// Those of the messages before `next`, the last at the back.
     ids: VecDeque<String>,
-    /// Whether the stream ended before `next - 1` when it was asked last.
-    seems_shorter: bool,
+    /// How often the connection had been made when the stream was last known to have what was delivered.
+    connects: u64,
+    /// Since when the stream ends before `next - 1`.
+    shorter_since: Option<Instant>,
     /// Since when the stream does not have the next message, although others follow it.
     missing_since: Option<Instant>,
 }
@@ -183,14 +193,13 @@ impl Follower {
         };
         let seen = self.next - 1;
         if last < seen {
-            // A leader that was replaced may not know all messages, so the stream is asked twice.
-            if self.seems_shorter {
-                return Err(StreamError::Lost { seen, last }.into());
-            }
-            self.seems_shorter = true;
-            return Ok(Instant::now() + QUIET);
+            self.note_shorter(seen, last)?;
+            return Ok(Instant::now() + RETRY_DELAY);
         }
-        self.seems_shorter = false;
+        self.shorter_since = None;
+        if !self.verify().await? {
+            return Ok(Instant::now() + RETRY_DELAY);
+        }
         let is_missing = self.read_to(last).await?;
         if is_missing || *end.borrow() > last {
             return Ok(Instant::now() + RETRY_DELAY);
@@ -198,20 +207,64 @@ impl Follower {
         Ok(Instant::now() + QUIET)
     }
 
+    /// Checks after each reconnection that the stream still has the last message that was delivered. Servers may have lost
+    /// it and stored others meanwhile. Returns whether this is known.
+    async fn verify(&mut self) -> Result<bool, End> {
+        let connects = self.stream.connection().connects();
+        if connects == self.connects {
+            return Ok(true);
+        }
+        let seq = self.next - 1;
+        if let Some(id) = self.ids.back() {
+            match self.stream.read_bytes_at_leader(seq).await {
+                Ok(Some(found)) if found.id == *id => {}
+                Ok(Some(_)) => return Err(StreamError::Replaced { seq }.into()),
+                Ok(None) => match self.stream.end().await {
+                    Ok(end) if end.last < seq => {
+                        self.note_shorter(seq, end.last)?;
+                        return Ok(false);
+                    }
+                    // It was deleted, because it was old.
+                    Ok(end) if end.first > seq => {}
+                    Ok(_) | Err(StreamError::Unavailable(_)) => return Ok(false),
+                    Err(error) => return Err(error.into()),
+                },
+                Err(Failure::Unavailable(_)) => return Ok(false),
+                Err(failure) => return Err(StreamError::from(failure).into()),
+            }
+        }
+        self.connects = connects;
+        Ok(true)
+    }
+
+    fn note_shorter(&mut self, seen: u64, last: u64) -> Result<(), End> {
+        let since = *self.shorter_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= SHORTER_TIMEOUT {
+            return Err(StreamError::Lost { seen, last }.into());
+        }
+        Ok(())
+    }
+
+    /// Waits before the stream is asked again.
+    async fn pause(&self) -> Result<(), End> {
+        sleep(RETRY_DELAY).await;
+        if self.tx.is_closed() { Err(End::Dropped) } else { Ok(()) }
+    }
+
     /// Takes a message that the server published. If others are missing before it, they are read.
     async fn take_published(&mut self, message: async_nats::Message) -> Result<(), End> {
         let Some(headers) = &message.headers else { return Ok(()) };
         let Some(seq) = self.published_seq(headers) else { return Ok(()) };
         let message = StoredBytes::new(seq, headers, message.payload);
+        while !self.verify().await? {
+            self.pause().await?;
+        }
         if seq > self.next {
             counter!("matchwire_cluster_gaps_total").increment(1);
         }
         while seq > self.next {
             if self.read_to(seq - 1).await? {
-                tokio::time::sleep(RETRY_DELAY).await;
-                if self.tx.is_closed() {
-                    return Err(End::Dropped);
-                }
+                self.pause().await?;
             }
         }
         if seq < self.next {

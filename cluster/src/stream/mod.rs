@@ -72,6 +72,9 @@ pub enum Unavailable {
     NoResponders,
     #[error("there is no connection")]
     Disconnected,
+    /// A server that led the stream, or has just begun to lead it, does not have a message that others have.
+    #[error("the server that answers is behind")]
+    Behind,
     /// The server still stores a message with this id, or another one behind the same sequence.
     #[error("a message is in flight")]
     InFlight,
@@ -188,6 +191,10 @@ impl Stream {
     ///
     /// If the stream has no leader, or does not exist.
     pub async fn end(&self) -> Result<StreamEnd, StreamError> {
+        Ok(self.end_or_failure().await?)
+    }
+
+    async fn end_or_failure(&self) -> Result<StreamEnd, Failure> {
         let state = self.info().await?.state;
         let last = state.last_sequence;
         let first = if state.messages == 0 { last + 1 } else { state.first_sequence };
@@ -256,6 +263,10 @@ impl Stream {
         }
     }
 }
+
+/// A stream that is shorter than known for so long has lost messages. For a shorter time it may be the answer of a server
+/// that no longer leads it and has not noticed, such as one that was suspended, or of one that has just begun.
+const SHORTER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The status of errors that pass.
 const STATUS_UNAVAILABLE: u64 = 503;

@@ -132,6 +132,9 @@ impl Stream {
     /// The sequence of the message after which the log is at this position: the last part of its records, or a term
     /// that begins there; if there are several, the greatest. `None` if there is none with this number and chain.
     ///
+    /// A server that has just begun to lead may not know the last messages yet. Before concluding from `None` that records
+    /// are lost, ask again for 2 s.
+    ///
     /// It is a binary search, for which numbers must not decrease in the stream: a term must begin behind the last
     /// record in front of it.
     ///
@@ -145,6 +148,9 @@ impl Stream {
         while low < high {
             let middle = low + (high - low) / 2;
             let number = self.read(middle).await?.map(|stored| number_after(&stored.message));
+            if number.is_none() && self.end().await?.first <= middle {
+                return Err(Unavailable::Behind.into());
+            }
             // A message that is not there was deleted meanwhile, because it was old.
             if number.is_none_or(|number| number <= position.number) {
                 low = middle + 1;

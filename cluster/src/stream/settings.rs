@@ -1,6 +1,6 @@
 //! The settings of the stream: how it is created, and whether an existing one has them.
 
-use std::{fmt::Debug, time::Duration};
+use std::time::Duration;
 
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, Info, Republish, RetentionPolicy, StorageType,
@@ -93,42 +93,47 @@ impl Stream {
 
 /// The first setting that differs: its name in NATS, what was found, and what was expected.
 fn difference(found: &Config, expected: &Config) -> Option<(&'static str, String, String)> {
-    fn compare<T: Debug + PartialEq>(
-        setting: &'static str,
-        found: T,
-        expected: T,
-    ) -> Option<(&'static str, String, String)> {
-        (found != expected).then(|| (setting, format!("{found:?}"), format!("{expected:?}")))
-    }
+    let pairs = describe(found).into_iter().zip(describe(expected));
+    pairs
+        .map(|((setting, found), (_, expected))| (setting, found, expected))
+        .find(|(_, found, expected)| found != expected)
+}
+
+/// The settings that matter, by their names in NATS. Others, such as placement, are the operator's.
+fn describe(config: &Config) -> [(&'static str, String); 21] {
     // 0 and -1 both say that there is no limit.
     let limit = |value: i64| if value <= 0 { -1 } else { value };
-    compare("subjects", &found.subjects, &expected.subjects)
-        .or_else(|| compare("storage", found.storage, expected.storage))
-        .or_else(|| compare("num_replicas", found.num_replicas, expected.num_replicas))
-        .or_else(|| compare("retention", found.retention, expected.retention))
-        .or_else(|| compare("discard", found.discard, expected.discard))
-        .or_else(|| compare("max_age", found.max_age, expected.max_age))
-        .or_else(|| compare("max_bytes", limit(found.max_bytes), limit(expected.max_bytes)))
-        .or_else(|| compare("max_msgs", limit(found.max_messages), limit(expected.max_messages)))
-        .or_else(|| {
-            let (found, expected) =
-                (found.max_messages_per_subject, expected.max_messages_per_subject);
-            compare("max_msgs_per_subject", limit(found), limit(expected))
-        })
-        .or_else(|| compare("max_msg_size", found.max_message_size, expected.max_message_size))
-        .or_else(|| compare("duplicate_window", found.duplicate_window, expected.duplicate_window))
-        .or_else(|| compare("deny_delete", found.deny_delete, expected.deny_delete))
-        .or_else(|| compare("deny_purge", found.deny_purge, expected.deny_purge))
-        .or_else(|| compare("allow_direct", found.allow_direct, expected.allow_direct))
-        .or_else(|| compare("allow_rollup_hdrs", found.allow_rollup, expected.allow_rollup))
-        .or_else(|| compare("no_ack", found.no_ack, expected.no_ack))
-        .or_else(|| compare("sealed", found.sealed, expected.sealed))
-        .or_else(|| compare("republish", &found.republish, &expected.republish))
-        .or_else(|| compare("mirror", found.mirror.is_some(), false))
-        .or_else(|| {
-            compare("sources", found.sources.as_ref().is_some_and(|it| !it.is_empty()), false)
-        })
-        .or_else(|| compare("subject_transform", found.subject_transform.is_some(), false))
+    let has_sources = config.sources.as_ref().is_some_and(|sources| !sources.is_empty());
+    let republish = config.republish.as_ref().map_or_else(
+        || "none".to_owned(),
+        |it| {
+            let headers = if it.headers_only { ", headers only" } else { "" };
+            format!("{} to {}{headers}", it.source, it.destination)
+        },
+    );
+    [
+        ("subjects", config.subjects.join(", ")),
+        ("storage", format!("{:?}", config.storage)),
+        ("num_replicas", config.num_replicas.to_string()),
+        ("retention", format!("{:?}", config.retention)),
+        ("discard", format!("{:?}", config.discard)),
+        ("max_age", format!("{:?}", config.max_age)),
+        ("max_bytes", limit(config.max_bytes).to_string()),
+        ("max_msgs", limit(config.max_messages).to_string()),
+        ("max_msgs_per_subject", limit(config.max_messages_per_subject).to_string()),
+        ("max_msg_size", config.max_message_size.to_string()),
+        ("duplicate_window", format!("{:?}", config.duplicate_window)),
+        ("deny_delete", config.deny_delete.to_string()),
+        ("deny_purge", config.deny_purge.to_string()),
+        ("allow_direct", config.allow_direct.to_string()),
+        ("allow_rollup_hdrs", config.allow_rollup.to_string()),
+        ("no_ack", config.no_ack.to_string()),
+        ("sealed", config.sealed.to_string()),
+        ("republish", republish),
+        ("mirror", config.mirror.is_some().to_string()),
+        ("sources", has_sources.to_string()),
+        ("subject_transform", config.subject_transform.is_some().to_string()),
+    ]
 }
 
 impl From<Failure> for ClusterError {
@@ -139,5 +144,36 @@ impl From<Failure> for ClusterError {
                 Self::Rejected { code, description }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, Republish, difference};
+
+    #[test]
+    fn setting_that_differs_is_named() {
+        let expected = Config {
+            republish: Some(Republish {
+                source: "a".to_owned(),
+                destination: "b".to_owned(),
+                headers_only: false,
+            }),
+            max_messages: -1,
+            ..Config::default()
+        };
+        let check = |change: fn(&mut Config)| {
+            let mut found = expected.clone();
+            change(&mut found);
+            difference(&found, &expected)
+        };
+        let named = |setting, found: &str, expected: &str| {
+            Some((setting, found.to_owned(), expected.to_owned()))
+        };
+        assert_eq!(check(|_| {}), None);
+        assert_eq!(check(|config| config.max_messages = 0), None, "both are without a limit");
+        assert_eq!(check(|config| config.max_messages = 5), named("max_msgs", "5", "-1"));
+        assert_eq!(check(|config| config.republish = None), named("republish", "none", "a to b"));
+        assert_eq!(check(|config| config.deny_purge = true), named("deny_purge", "true", "false"));
     }
 }

@@ -1,0 +1,48 @@
+use cluster::{Beat, BeatSender, Beats, Formats, Role, Stream};
+use tempfile::TempDir;
+
+use crate::support::{Server, chain, config, with_each_server};
+
+fn beat(node: &str, term: u64, leads: bool) -> Beat {
+    Beat {
+        node: node.to_owned(),
+        role: Role::Writer,
+        version: "0.1.0".to_owned(),
+        term,
+        leads,
+        ready: true,
+        in_sync: true,
+        seq: 5,
+        number: 9,
+        chain: chain(9),
+        lag_ms: 3,
+        sockets: 12,
+        formats: Formats { state: 1, inputs: 2, document: 3 },
+        at: 77,
+    }
+}
+
+#[test]
+fn nodes_hear_each_other_and_notice_who_is_gone() {
+    with_each_server(async |program| {
+        let dir = TempDir::new().expect("a directory");
+        let server = Server::start(&program, &dir);
+        let stream = Stream::connect(&config(&[&server])).await.expect("the server listens");
+        let mut beats = Beats::subscribe(&stream).await.expect("it can be subscribed");
+        assert!(beats.leader().is_none());
+        let deposed = BeatSender::start(&stream, || beat("a", 1, true));
+        let leader = BeatSender::start(&stream, || beat("b", 2, true));
+        while beats.all().len() < 2 {
+            beats.changed().await;
+        }
+        let heard: Vec<Beat> = beats.all().into_iter().map(|heard| heard.beat).collect();
+        assert_eq!(heard, [beat("a", 1, true), beat("b", 2, true)]);
+        assert_eq!(beats.leader().map(|it| it.beat.node).as_deref(), Some("b"));
+        deposed.send(&beat("c", 0, false)).await;
+        drop(leader);
+        while beats.all().iter().any(|heard| heard.beat.node == "b") {
+            beats.changed().await;
+        }
+        assert_eq!(beats.leader().map(|it| it.beat.node).as_deref(), Some("a"));
+    });
+}
