@@ -182,7 +182,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let ids =
         PublicIds::open_with_journal(accounts.database(), config.hub.ids_max, &journal).await?;
     let sockets_max = config.fanout.sockets_max;
-    let (hub_handle, receivers) =
+    let (hub_handle, mut receivers) =
         pipeline::channel(config.hub.inbox_batches, sockets_max + 1024, ids.clone());
     archive::adopt(accounts.database(), &ids, now()).await?;
     let archive = Archive::open(accounts.database()).await.map_err(AppError::Archive)?;
@@ -270,6 +270,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         decisions.stored(),
         hub_handle.clone(),
     );
+    let requests = receivers.take_leader_requests();
     let parts = pipeline::WriterParts {
         fanout: fanout.clone(),
         receivers,
@@ -297,7 +298,8 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
                 snapshots: snapshots.clone(),
                 settings: (hub_start.settings, hub_start.signals),
             };
-            Some(RunningNode::start(cluster, place, leads, parts))
+            let requests = requests.expect("they are taken once");
+            Some(RunningNode::start(cluster, (place, leads), parts, requests))
         }
     };
     let archiving = supervisor::spawn("archive", Lifetime::UntilStop, worker.run());

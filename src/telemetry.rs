@@ -55,10 +55,12 @@ pub fn start_logging(config: &LoggingConfig) -> Result<(), TelemetryError> {
 /// The AMQP library logs a broker's replies verbatim as errors; a broker that refuses a user
 /// repeats the user name, which is the access token of odds feeds. The source reports what matters.
 /// No setting re-enables this log. The MCP library logs each request, and each client that leaves before its
-/// answer as an error; metrics count requests and refusals.
+/// answer as an error; metrics count requests and refusals. The NATS library logs each of twenty attempts a second to
+/// connect; the cluster reports that the connection is lost and made.
 fn of_the_hub() -> FilterFn<fn(&Metadata<'_>) -> bool> {
-    let is_logged: fn(&Metadata<'_>) -> bool =
-        |it| !["lapin", "rmcp"].iter().any(|library| it.target().starts_with(library));
+    let is_logged: fn(&Metadata<'_>) -> bool = |it| {
+        !["lapin", "rmcp", "async_nats"].iter().any(|library| it.target().starts_with(library))
+    };
     filter_fn(is_logged)
 }
 

@@ -33,8 +33,12 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 const REQUESTS_MAX: usize = 16;
 /// The greatest request. Longer ones are refused.
 const REQUEST_BYTES_MAX: usize = 4 << 10;
+/// Bytes of a forwarded request at most: a message of NATS has at most 1 MiB.
+pub const FORWARDED_BYTES_MAX: usize = 896 << 10;
 /// The header of an answer that is a part, not JSON.
 const PART_HEADER: &str = "Mw-Part";
+/// The header of a forwarded request and of its answer.
+const FORWARD_HEADER: &str = "Mw-Forward";
 
 /// What a node asks another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +54,10 @@ pub enum PeerRequest {
     Drain,
     /// Answered with [`PeerReply::Status`].
     Status,
+    /// A request of this node's hub to that of the leader, as the hub has encoded it; at most
+    /// [`FORWARDED_BYTES_MAX`]. Answered with [`PeerReply::Forwarded`].
+    #[serde(skip)]
+    Forward(Bytes),
 }
 
 /// What a node answers.
@@ -60,6 +68,9 @@ pub enum PeerReply {
     #[serde(skip)]
     Part(Bytes),
     Status(serde_json::Value),
+    /// The answer of the leader's hub, as it has encoded it.
+    #[serde(skip)]
+    Forwarded(Bytes),
     Done,
     /// The node cannot or will not do this. The text is for an operator.
     Refused(String),
@@ -142,7 +153,7 @@ impl Peers {
             // Finished ones are forgotten; a set, so that all end with the future.
             while tasks.try_join_next().is_some() {}
             tasks.spawn(async move {
-                let answer = match read_request(&message.payload) {
+                let answer = match read_request(&message) {
                     Ok(request) => handler.answer(request).await,
                     Err(reason) => PeerReply::Refused(reason),
                 };
@@ -163,10 +174,34 @@ impl Peers {
     ///
     /// If it is away, does not answer within 2 s, or refuses.
     pub async fn ask(&self, node: &str, request: &PeerRequest) -> Result<PeerReply, PeerError> {
-        let bytes = serde_json::to_vec(request).expect("requests are plain values");
-        let request = Request::new().payload(bytes.into()).timeout(Some(ANSWER_TIMEOUT));
+        self.ask_within(ANSWER_TIMEOUT, node, request).await
+    }
+
+    /// Like [`Self::ask`], with another time for the answer.
+    ///
+    /// # Errors
+    ///
+    /// If it is away, does not answer in time, or refuses.
+    pub async fn ask_within(
+        &self,
+        time: Duration,
+        node: &str,
+        request: &PeerRequest,
+    ) -> Result<PeerReply, PeerError> {
+        let request = match request {
+            PeerRequest::Forward(bytes) => {
+                let mut headers = HeaderMap::new();
+                headers.insert(FORWARD_HEADER, "1");
+                Request::new().headers(headers).payload(bytes.clone())
+            }
+            request => {
+                let bytes = serde_json::to_vec(request).expect("requests are plain values");
+                Request::new().payload(bytes.into())
+            }
+        };
+        let request = request.timeout(Some(time));
         let node = || node.to_owned();
-        if !self.connection.connected(ANSWER_TIMEOUT).await {
+        if !self.connection.connected(time).await {
             return Err(PeerError::TimedOut { node: node() });
         }
         let answer = self.connection.client.send_request(self.subject(&node()), request);
@@ -254,13 +289,21 @@ fn unexpected(node: &str, reply: &PeerReply) -> PeerError {
         PeerReply::Snapshot(_) => "it describes a snapshot",
         PeerReply::Part(_) => "it is a part of a snapshot",
         PeerReply::Status(_) => "it is a status",
+        PeerReply::Forwarded(_) => "it is the answer of a hub",
         PeerReply::Done => "it says that something is done",
         PeerReply::Refused(_) => "it refuses",
     };
     PeerError::Invalid { node: node.to_owned(), problem: problem.to_owned() }
 }
 
-fn read_request(bytes: &Bytes) -> Result<PeerRequest, String> {
+fn read_request(message: &Message) -> Result<PeerRequest, String> {
+    let (headers, bytes) = (message.headers.as_ref(), &message.payload);
+    if headers.is_some_and(|headers| headers.get(FORWARD_HEADER).is_some()) {
+        return match bytes.len() {
+            ..=FORWARDED_BYTES_MAX => Ok(PeerRequest::Forward(bytes.clone())),
+            length => Err(format!("the request has {length} bytes")),
+        };
+    }
     if bytes.len() > REQUEST_BYTES_MAX {
         return Err(format!("the request has {} bytes", bytes.len()));
     }
@@ -274,6 +317,10 @@ fn write_reply(reply: PeerReply) -> (HeaderMap, Bytes) {
             headers.insert(PART_HEADER, "1");
             return (headers, bytes);
         }
+        PeerReply::Forwarded(bytes) => {
+            headers.insert(FORWARD_HEADER, "1");
+            return (headers, bytes);
+        }
         reply => serde_json::to_vec(&reply).expect("replies are plain values"),
     };
     (headers, json.into())
@@ -283,6 +330,9 @@ fn read_reply(answer: &Message) -> Result<PeerReply, String> {
     let headers = answer.headers.as_ref();
     if headers.is_some_and(|headers| headers.get(PART_HEADER).is_some()) {
         return Ok(PeerReply::Part(answer.payload.clone()));
+    }
+    if headers.is_some_and(|headers| headers.get(FORWARD_HEADER).is_some()) {
+        return Ok(PeerReply::Forwarded(answer.payload.clone()));
     }
     serde_json::from_slice(&answer.payload).map_err(|error| error.to_string())
 }

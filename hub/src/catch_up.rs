@@ -98,6 +98,29 @@ impl Hub {
         }
     }
 
+    /// What this hub does not have yet of what a reader has seen, as on another node of a cluster.
+    #[must_use]
+    pub fn missing(&self, request: &HostRequest) -> Option<Missing> {
+        let (channel, from) = match request {
+            HostRequest::CatchUp { channel, from: Some(from), .. } => (channel.as_str(), from),
+            HostRequest::StartGroup { channel, from: Some(from), .. } => (channel.as_str(), from),
+            HostRequest::CatchUp { .. }
+            | HostRequest::StartGroup { .. }
+            | HostRequest::MatchChannels { .. } => return None,
+        };
+        let (epoch, head) = if EventChannel::parse(channel).is_some() {
+            // One that is not open is opened first.
+            self.legacy_head(channel)?
+        } else {
+            let subject = self.channels.subject(channel);
+            let Some(entry) = subject.and_then(|subject| self.channel(subject)) else {
+                return Some(Missing::Channel);
+            };
+            (entry.sequence.channel.epoch, entry.sequence.head())
+        };
+        (from.epoch == Some(epoch) && from.seq > head).then_some(Missing::Changes)
+    }
+
     /// The channels that match a pattern, by name.
     fn channels_matching(&self, pattern: &Pattern) -> Vec<Channel> {
         let matching = self.all_channels().map(|entry| &entry.sequence.channel);
@@ -181,6 +204,15 @@ impl Hub {
         self.channel_mut(subject)?.image = Some((head, frame.clone()));
         Some(ChannelImage { epoch, seq: head, frame })
     }
+}
+
+/// What a hub does not have yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// Changes up to the reader's position.
+    Changes,
+    /// The channel.
+    Channel,
 }
 
 fn verify(entry: &ChannelEntry, from: Position) -> Result<Seq, Gap> {

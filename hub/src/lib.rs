@@ -100,6 +100,7 @@ pub mod config;
 pub mod dialect;
 pub mod document;
 pub mod follower;
+pub mod forward;
 mod hub;
 pub mod identity;
 pub mod load_source;

@@ -26,6 +26,7 @@ use self::fingerprints::{Fingerprint, RecentFingerprints};
 use crate::{
     clock::now,
     config::IngestConfig,
+    forward::{Forwarded, ForwardedPush, LeaderRequest},
     pipeline::{HubHandle, Input, InputPermit},
 };
 
@@ -84,7 +85,7 @@ pub enum PushError {
     Full,
     /// The hub is stopping.
     Stopping,
-    /// Another node of the cluster leads.
+    /// Another node of the cluster leads, or none, and has not answered.
     NotLeading,
 }
 
@@ -174,14 +175,19 @@ impl PushSources {
         if lines.is_empty() && refusals.is_empty() {
             return Ok(());
         }
-        let room = timeout(Duration::from_millis(self.settings.wait_ms), self.room()).await;
-        let permit = room.map_err(|_| PushError::Full)??;
         let numbers: Vec<u64> = lines.iter().map(|line| line.place.line).collect();
-        let (reply, verdicts_rx) = oneshot::channel();
         let (source_name, received) = (Arc::clone(&source.name), reader.received);
-        let pushed = PushRequest { source: source_name, received, lines, refusals, reply };
-        permit.put(Input::Push(Box::new(pushed)));
-        let verdicts = verdicts_rx.await.map_err(|_| self.gone())?;
+        let verdicts = if self.hub_handle.leads() {
+            let room = timeout(Duration::from_millis(self.settings.wait_ms), self.room()).await;
+            let permit = room.map_err(|_| PushError::Full)??;
+            let (reply, verdicts) = oneshot::channel();
+            let pushed = PushRequest { source: source_name, received, lines, refusals, reply };
+            permit.put(Input::Push(Box::new(pushed)));
+            verdicts.await.map_err(|_| self.gone())?
+        } else {
+            let lines = lines.into_iter().map(|line| (line.place.line, line.batch)).collect();
+            self.forward(ForwardedPush { source: source_name, received, lines }).await?
+        };
         for ((verdict, fingerprint), line) in verdicts.into_iter().zip(fingerprints).zip(numbers) {
             match verdict {
                 None => {
@@ -196,6 +202,19 @@ impl PushSources {
         Ok(())
     }
 
+    /// Has the leader of the cluster take the lines.
+    async fn forward(&self, push: ForwardedPush) -> Result<Vec<Option<String>>, PushError> {
+        if push.lines.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (reply, verdicts) = oneshot::channel();
+        let request = LeaderRequest { request: Forwarded::Push(push), reply };
+        let time = Duration::from_millis(self.settings.wait_ms);
+        let sent = timeout(time, self.hub_handle.leader.send(request)).await;
+        sent.map_err(|_| PushError::Full)?.map_err(|_| PushError::Stopping)?;
+        verdicts.await.map_err(|_| PushError::NotLeading)
+    }
+
     /// Why the hub does not answer.
     fn gone(&self) -> PushError {
         if self.hub_handle.leads() { PushError::Stopping } else { PushError::NotLeading }
@@ -204,9 +223,6 @@ impl PushSources {
     /// Waits until followers and the hub have room for more.
     async fn room(&self) -> Result<InputPermit<'_>, PushError> {
         self.fanout.wait_for_room().await;
-        if !self.hub_handle.leads() {
-            return Err(PushError::NotLeading);
-        }
         self.hub_handle.inputs.reserve().await.map_err(|_| PushError::Stopping)
     }
 }

@@ -82,7 +82,18 @@ impl FaultLog {
         *self.kinds.entry(format!("{kind:?}")).or_default() += 1;
     }
 
-    fn note(&mut self, result: Result<(), String>) {
+    /// Something was done.
+    pub(crate) fn did(&mut self, what: impl Debug) {
+        self.steps.push(format!("{what:?}"));
+        self.count(what);
+    }
+
+    /// How often it was done.
+    pub(crate) fn times(&self, what: impl Debug) -> u64 {
+        self.kinds.get(&format!("{what:?}")).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn note(&mut self, result: Result<(), String>) {
         self.failures.extend(result.err());
     }
 

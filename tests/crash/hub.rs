@@ -26,6 +26,10 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 pub(crate) struct Place {
     folder: TempDir,
     pub(crate) address: String,
+    /// A file or a URL.
+    database: String,
+    /// Settings of this place alone.
+    settings: Vec<(String, String)>,
     /// How many times it was started.
     starts: AtomicUsize,
 }
@@ -60,15 +64,28 @@ const SETTINGS: &[(&str, &str)] = &[
 impl Place {
     pub(crate) fn new(rng: &mut Rng) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        // Below the ports of outgoing connections, of which one could take it while the hub is down.
-        let address = loop {
-            let address = format!("127.0.0.1:{}", 10_000 + rng.below(22_000));
-            if TcpListener::bind(&address).is_ok() {
-                break address;
-            }
-        };
+        let database = folder.path().join("matchwire.db").display().to_string();
+        Self::at(folder, free_address(rng), database, Vec::new())
+    }
+
+    /// A place for a node of a cluster, or for the balancer before its nodes.
+    pub(crate) fn of_cluster(
+        address: String,
+        database: &str,
+        settings: Vec<(String, String)>,
+    ) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self::at(folder, address, database.to_owned(), settings)
+    }
+
+    fn at(
+        folder: TempDir,
+        address: String,
+        database: String,
+        settings: Vec<(String, String)>,
+    ) -> Self {
         fs::create_dir(folder.path().join("log")).expect("a new folder");
-        Self { folder, address, starts: AtomicUsize::new(0) }
+        Self { folder, address, database, settings, starts: AtomicUsize::new(0) }
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -112,10 +129,10 @@ impl Place {
         let errors: File = output.try_clone().expect("the same file");
         let process = self
             .program()
-            .args(["serve", "--listen", &self.address, "--db"])
-            .arg(self.database())
+            .args(["serve", "--listen", &self.address, "--db", &self.database])
             .env("MATCHWIRE_LOG_FOLDER", self.log_folder())
             .envs(SETTINGS.iter().map(|(name, value)| (format!("MATCHWIRE_{name}"), value)))
+            .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(errors)
@@ -158,11 +175,37 @@ impl Place {
         Err(format!("log verify: {status}: {stdout}{stderr}"))
     }
 
+    /// Runs a command on the cluster.
+    pub(crate) async fn cluster_command(&self, words: &[&str]) -> Result<String, String> {
+        let mut command = self.program();
+        command.arg("cluster").args(words);
+        command.env("MATCHWIRE_SERVER_DB", &self.database).env("MATCHWIRE_DEMO_ENABLED", "false");
+        command.envs(self.settings.iter().map(|(name, value)| (name, value)));
+        let Output { status, stdout, stderr } = command.output().await.expect("the command runs");
+        let [stdout, stderr] = [stdout, stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+        if status.success() {
+            Ok(stdout)
+        } else {
+            Err(format!("{words:?}: {status}: {stderr}{stdout}"))
+        }
+    }
+
     async fn run(&self, words: &[&str]) -> String {
-        let output = self.program().args(words).arg("--db").arg(self.database()).output().await;
+        let output = self.program().args(words).args(["--db", &self.database]).output().await;
         let Output { status, stdout, stderr } = output.expect("the command runs");
         assert!(status.success(), "{words:?}: {}", String::from_utf8_lossy(&stderr));
         String::from_utf8(stdout).expect("an answer is text").trim().to_owned()
+    }
+}
+
+/// An address at which nothing listens. It is below the ports of outgoing connections, of which one could take it
+/// while the hub is down.
+pub(crate) fn free_address(rng: &mut Rng) -> String {
+    loop {
+        let address = format!("127.0.0.1:{}", 10_000 + rng.below(22_000));
+        if TcpListener::bind(&address).is_ok() {
+            return address;
+        }
     }
 }
 
@@ -175,6 +218,19 @@ pub(crate) struct Hub<'a> {
 }
 
 impl Hub<'_> {
+    /// Suspends it or lets it go on.
+    pub(crate) fn hang(&self, hangs: bool) {
+        if let Some(pid) = self.process.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+            let signal = if hangs { Signal::STOP } else { Signal::CONT };
+            kill_process(pid, signal).expect("it gets a signal");
+        }
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.process.try_wait().expect("its state is known").is_some()
+    }
+
     /// Waits until it serves, and returns how long that took.
     pub(crate) async fn until_ready(&mut self) -> Duration {
         let address = &self.place.address;

@@ -138,6 +138,11 @@ pub(crate) async fn push_over_socket(
                             counters.problem(format_args!("{source}: {response} to no message"));
                             continue;
                         };
+                        // No node of the cluster leads at the moment. It is sent again, with all after it.
+                        if response.contains(r#""detail":"#) {
+                            waiting.push_front(message);
+                            break;
+                        }
                         generator.take_response(&message, &response, &counters);
                     }
                     Some(Ok(_)) => {}

@@ -7,6 +7,7 @@
 mod afterwards;
 mod checker;
 mod client;
+mod cluster;
 mod damage;
 mod faults;
 mod history;
@@ -78,6 +79,41 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
         }
     }
     assert_eq!(failed, 0, "findings in {number} rounds from seed {seed}");
+}
+
+/// `TEST_CLUSTER_SECONDS` is the time of a round. There is one for each program of `TEST_NATS_SERVERS`.
+#[test]
+#[ignore = "it takes more than a minute, and most of the machine: the suite cluster runs it"]
+#[expect(clippy::print_stdout, reason = "says what is skipped")]
+fn cluster_whose_parts_fail_loses_nothing() {
+    let seed =
+        variable("TEST_CRASH_SEED").unwrap_or_else(|| u64::try_from(now()).expect("after 1970"));
+    let plan = Plan {
+        seed,
+        clients: variable("TEST_CRASH_CLIENTS").unwrap_or(300),
+        rate: variable("TEST_CRASH_RATE").unwrap_or(500),
+        duration: Duration::from_secs(variable("TEST_CLUSTER_SECONDS").unwrap_or(60)),
+        kills_max: u64::MAX,
+        damages: false,
+    };
+    let programs = cluster::programs();
+    if programs.is_empty() {
+        println!("skipped: there is no nats-server");
+        return;
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let mut failed = 0;
+    for program in programs {
+        println!("cluster: {}", program.display());
+        // It ends with the thread that started it, which is this one.
+        let Some(postgres) = cluster::Postgres::start_or_skipped() else { return };
+        let round = cluster::round(plan, program, postgres.url());
+        let outcome = runtime.block_on(async { tokio::spawn(round).await });
+        failed += print(&outcome.expect("a round does not panic"));
+    }
+    assert_eq!(failed, 0, "findings from seed {seed}");
 }
 
 /// Runs the test in a mount namespace of its own, so that what it mounts is gone with its process, however

@@ -51,6 +51,7 @@ pub(crate) async fn poll(
     seed: u64,
     key: String,
     calls: Arc<CallCounters>,
+    address: String,
     phase: watch::Receiver<Phase>,
 ) -> History {
     let mut rng = Rng::new(seed, 10_000 + number);
@@ -70,7 +71,7 @@ pub(crate) async fn poll(
         let mut headers = vec![("authorization", &*token)];
         headers.extend(tag.as_deref().map(|tag| ("if-none-match", tag)));
         let (sent_at, begun) = (now(), Instant::now());
-        let response = http::get(&shared.place.address, &path, &headers).await;
+        let response = http::get(&address, &path, &headers).await;
         let waited = begun.elapsed();
         calls.count(&response);
         let Ok(response) = response else { continue };

@@ -64,10 +64,10 @@ pub(crate) struct Outcome {
 }
 
 /// REST clients of a round, next to one over MCP.
-const REST_CLIENTS: u64 = 12;
+pub(crate) const REST_CLIENTS: u64 = 12;
 
 /// How long all clients may take to end. Each of them gives up sooner.
-const CLIENTS_MAX: Duration = Duration::from_secs(150);
+pub(crate) const CLIENTS_MAX: Duration = Duration::from_secs(150);
 
 pub(crate) async fn round(plan: Plan) -> Outcome {
     let mut rng = Rng::new(plan.seed, 30_000);
@@ -98,7 +98,8 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
     }
     for number in 0..REST_CLIENTS {
         let (shared, calls, key) = (Arc::clone(&shared), Arc::clone(&calls), keys[2].clone());
-        clients.spawn(rest::poll(shared, number, plan.seed, key, calls, of_phase.clone()));
+        let address = shared.place.address.clone();
+        clients.spawn(rest::poll(shared, number, plan.seed, key, calls, address, of_phase.clone()));
     }
     let waiting =
         rest::wait_for_changes(Arc::clone(&shared), plan.seed, keys[1].clone(), of_phase.clone());
@@ -156,7 +157,7 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
 }
 
 /// Starts sources with matches of their own.
-async fn start_sources(
+pub(crate) async fn start_sources(
     plan: &Plan,
     place: &Place,
     counters: &Arc<PushCounters>,
@@ -179,7 +180,7 @@ async fn start_sources(
 }
 
 /// Each close frame has a reason: the hub was stopped, or the client was slow.
-fn check_closings(histories: &[History], faults: &FaultLog, report: &mut Report) {
+pub(crate) fn check_closings(histories: &[History], faults: &FaultLog, report: &mut Report) {
     for history in histories {
         for entry in &history.entries {
             let Entry::Closed(Closing { code: Some(code), start }) = entry else { continue };
@@ -197,7 +198,12 @@ fn check_closings(histories: &[History], faults: &FaultLog, report: &mut Report)
 }
 
 /// The round has tested what it is to test.
-fn check_coverage(plan: &Plan, histories: &[History], log: &LogContent, report: &mut Report) {
+pub(crate) fn check_coverage(
+    plan: &Plan,
+    histories: &[History],
+    log: &LogContent,
+    report: &mut Report,
+) {
     if histories.len() as u64 != plan.clients {
         let what = format_args!("{} of {} clients have ended", histories.len(), plan.clients);
         report.add(Rule::Coverage, "clients", what);
@@ -289,7 +295,7 @@ async fn check_other_boot(place: &Place, log: &LogContent, key: &str) -> Result<
 }
 
 /// Warnings and errors of the hub, without those of each start.
-fn interesting(output: &str) -> String {
+pub(crate) fn interesting(output: &str) -> String {
     let wanted = ["WARN", "ERROR", "panicked"];
     let unwanted = ["accounts::mail", "matchwire::banner"];
     let has = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
@@ -299,7 +305,11 @@ fn interesting(output: &str) -> String {
 }
 
 /// Keeps the list of channels up to date, for clients that follow names.
-async fn discover(shared: Arc<client::Shared>, key: String, phase: watch::Receiver<Phase>) {
+pub(crate) async fn discover(
+    shared: Arc<client::Shared>,
+    key: String,
+    phase: watch::Receiver<Phase>,
+) {
     let token = format!("Token {key}");
     while !matches!(*phase.borrow(), Phase::Settling(_)) {
         let mut found = vec!["football".to_owned(), "tennis".to_owned(), "feeds".to_owned()];

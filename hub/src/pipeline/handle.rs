@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     catch_up::ChannelImage,
     clock::{self, now},
+    forward::{LeaderRequest, LegacyUse},
     hub::{
         HubSettings,
         feeds::{Health, SourceNumber, SourcePolicy},
@@ -101,6 +102,8 @@ pub enum Request {
     },
     /// What sources told that are not among these, and do not push, is void.
     RetireOthers(Vec<SourceNumber>),
+    /// Channels of the older sockets have followers on another node.
+    KeepLegacy(Vec<LegacyUse>),
     Stop,
 }
 
@@ -124,6 +127,8 @@ pub struct HubHandle {
     pub watches: ChannelWatches,
     /// For a node of a cluster: what its log tells.
     pub cluster: mpsc::Sender<ClusterInput>,
+    /// What this hub asks of the leader's.
+    pub(crate) leader: mpsc::Sender<LeaderRequest>,
     leads: Arc<AtomicBool>,
 }
 
@@ -217,8 +222,13 @@ pub struct HubReceivers {
     pub(super) requests: mpsc::Receiver<Request>,
     pub(super) watches: ChannelWatches,
     pub(super) cluster: mpsc::Receiver<ClusterInput>,
+    pub(super) leader: mpsc::Sender<LeaderRequest>,
     pub(super) leads: Arc<AtomicBool>,
+    leader_requests: Option<mpsc::Receiver<LeaderRequest>>,
 }
+
+/// Requests to the leader's hub that may wait for the node. Beyond it a push waits.
+const LEADER_REQUESTS_MAX: usize = 64;
 
 /// Inputs of a cluster that may wait for the writer. Beyond it the log is read no further.
 const CLUSTER_INPUTS_MAX: usize = 16;
@@ -262,15 +272,25 @@ pub fn channel(
     let (requests, request_queue) = mpsc::channel(requests_max);
     let watches = ChannelWatches::default();
     let (cluster, cluster_queue) = mpsc::channel(CLUSTER_INPUTS_MAX);
+    let (leader, leader_requests) = mpsc::channel(LEADER_REQUESTS_MAX);
     let leads = Arc::new(AtomicBool::new(true));
     let receivers = HubReceivers {
         inputs: input_queue,
         requests: request_queue,
         watches: watches.clone(),
         cluster: cluster_queue,
+        leader: leader.clone(),
         leads: Arc::clone(&leads),
+        leader_requests: Some(leader_requests),
     };
-    (HubHandle { inputs, requests, watches, cluster, leads }, receivers)
+    (HubHandle { inputs, requests, watches, cluster, leader, leads }, receivers)
+}
+
+impl HubReceivers {
+    /// What the hub asks of the leader's, for the node of a cluster. Once.
+    pub fn take_leader_requests(&mut self) -> Option<mpsc::Receiver<LeaderRequest>> {
+        self.leader_requests.take()
+    }
 }
 
 #[cfg(test)]

@@ -112,7 +112,9 @@ pub fn start<C: LogConsumer + 'static>(
     let committer =
         supervisor::thread("log", Lifetime::UntilStop, move || EndedLog(committer.run(&waiting)))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let writer = Writer::new(builder, quarantine, decisions, push_terms, outputs, parts.leads)?;
+    let leader = receivers.leader.clone();
+    let leads = parts.leads;
+    let writer = Writer::new(builder, quarantine, decisions, push_terms, outputs, leads, leader)?;
     let writer = supervisor::thread("writer", Lifetime::UntilStop, move || {
         runtime.block_on(writer.run(receivers));
     })?;

@@ -11,7 +11,7 @@ use std::{
 };
 
 use fanout::{
-    Micros, Seq,
+    ChannelId, Micros, Seq,
     catch_up::{HostRequest, HostResponse, ShardRequest},
 };
 use ingest::{
@@ -20,13 +20,17 @@ use ingest::{
 };
 use log::{EncodedRecords, codec::Decoder};
 use metrics::{counter, gauge};
-use tokio::{sync::oneshot, time::MissedTickBehavior};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::MissedTickBehavior,
+};
 
 use super::{ClusterInput, HubReceivers, Input, Request};
 use crate::{
-    catch_up::{ChannelImage, WorkBudget},
+    catch_up::{ChannelImage, Missing, WorkBudget},
     clock::{self, now},
     commit::{Answer, FollowedTurns, WriterOutput},
+    forward::{Forwarded, LeaderRequest, LegacyUse},
     hub::{
         ApplyError, Hub, HubInput,
         feeds::{FeedState, Source, SourceNumber, SourcePolicy},
@@ -63,6 +67,23 @@ const PENDING_IMAGES_MAX: usize = 1024;
 /// last change before a pause.
 const TICK_EVERY: Duration = Duration::from_millis(100);
 
+/// How long a reader waits, in microseconds, until the leader of the cluster has opened its channel, or until the
+/// changes are here that it has seen on another node.
+const LEADER_WITHIN_US: Micros = 2_000_000;
+
+/// The same for a channel that is not known here: it may be new, or closed.
+const CHANNEL_WITHIN_US: Micros = 250_000;
+
+/// Readers that wait at a time. Further ones are answered by what this node has.
+const WAITING_MAX: usize = 10_000;
+
+/// How often a node tells the leader which channels of the older sockets have followers here, in microseconds. The
+/// leader closes one that was without for six times as long.
+const KEEP_EVERY_US: Micros = 10_000_000;
+
+/// Such channels in one request.
+const USES_AT_ONCE: usize = 1_000;
+
 /// Decisions of identity that a node keeps while another one leads: those that the leader may not have written yet.
 const DECISIONS_KEPT: usize = 4_096;
 
@@ -85,6 +106,11 @@ pub(super) struct Writer {
     /// Whether it applies inputs of its own. If not, it applies those of the leader's records.
     leads: bool,
     decoder: Decoder,
+    leader: mpsc::Sender<LeaderRequest>,
+    /// Requests that wait for what the leader does, and until when.
+    waiting: Vec<(Micros, ShardRequest)>,
+    /// When the leader was last told which of these channels have followers here.
+    kept_at: Micros,
 }
 
 struct PendingImage {
@@ -101,6 +127,7 @@ impl Writer {
         push_terms: SourcePolicy,
         outputs: SyncSender<WriterOutput>,
         leads: bool,
+        leader: mpsc::Sender<LeaderRequest>,
     ) -> io::Result<Self> {
         Ok(Self {
             pushers: pushers(&builder.hub),
@@ -113,6 +140,9 @@ impl Writer {
             oldest: None,
             leads,
             decoder: Decoder::new()?,
+            leader,
+            waiting: Vec::new(),
+            kept_at: 0,
         })
     }
 
@@ -187,6 +217,12 @@ impl Writer {
             self.builder.take(HubInput::Tick { now });
         } else {
             self.builder.hub.identity().keep_newest_decisions(DECISIONS_KEPT);
+            self.answer_waiting();
+            if now - self.kept_at >= KEEP_EVERY_US {
+                self.kept_at = now;
+                let uses = self.builder.hub.legacy_in_use();
+                uses.chunks(USES_AT_ONCE).for_each(|uses| self.ask_leader(uses.to_vec()));
+            }
         }
         let hub = &self.builder.hub;
         self.quarantine.sweep(now);
@@ -216,6 +252,7 @@ impl Writer {
             ClusterInput::Records(records) => self.follow(records),
             ClusterInput::Lead { settings, signals, reply } => {
                 self.leads = true;
+                self.answer_waiting();
                 let hub = &self.builder.hub;
                 if (hub.settings(), hub.signal_settings()) != (settings, signals) {
                     self.builder.take(HubInput::Settings { settings, signals });
@@ -259,6 +296,7 @@ impl Writer {
         }
         self.hand_over(WriterOutput::Followed(FollowedTurns { encoded, turns }));
         self.serve_pending_images();
+        self.answer_waiting();
     }
 
     fn input(&mut self, input: Input) {
@@ -386,6 +424,11 @@ impl Writer {
     fn request(&mut self, request: Request) -> Option<usize> {
         match request {
             Request::FanOut(ShardRequest { requester, request }) => {
+                if let Some(wait_us) = self.wait_for_leader(&request) {
+                    let until = self.time() + wait_us;
+                    self.waiting.push((until, ShardRequest { requester, request }));
+                    return Some(0);
+                }
                 let (response, work) = self.respond(&request);
                 self.answer(Answer::FanOut { requester, response, work });
                 return Some(work);
@@ -406,6 +449,18 @@ impl Writer {
                 self.builder.take(HubInput::Order { order, now });
                 self.end_turn();
             }
+            Request::KeepLegacy(uses) if self.leads => {
+                for LegacyUse { channel, book } in uses {
+                    let (channel, now) = (ChannelId::new(channel), self.time());
+                    let open = self.builder.hub.legacy_to_open(&channel, book.as_ref());
+                    if let Some(open) = open {
+                        self.builder.take(open);
+                    }
+                    self.builder.hub.keep_legacy(&channel, now);
+                }
+                self.end_turn();
+            }
+            Request::KeepLegacy(_) => {}
             // The node no longer leads: who asks learns that the reply is gone.
             Request::Source { .. } | Request::RetireOthers(_) if !self.leads => {}
             Request::Source { name, kind, policy, health, reply } => {
@@ -430,11 +485,68 @@ impl Writer {
         Some(0)
     }
 
+    /// How long a request should wait for what the leader of the cluster does, in microseconds, if it should: for a
+    /// channel of the older sockets that it is asked to open, and for changes that a client has seen on another node.
+    fn wait_for_leader(&self, request: &HostRequest) -> Option<Micros> {
+        if self.leads || self.waiting.len() >= WAITING_MAX {
+            return None;
+        }
+        let hub = &self.builder.hub;
+        if let HostRequest::StartGroup { channel, companion, .. } = request
+            && hub.legacy_to_open(channel, companion.as_ref()).is_some()
+        {
+            let (channel, book) = (channel.as_str().into(), companion.clone());
+            self.ask_leader(vec![LegacyUse { channel, book }]);
+            return Some(LEADER_WITHIN_US);
+        }
+        match hub.missing(request)? {
+            Missing::Changes => Some(LEADER_WITHIN_US),
+            Missing::Channel => Some(CHANNEL_WITHIN_US),
+        }
+    }
+
+    fn ask_leader(&self, uses: Vec<LegacyUse>) {
+        // The answer is the record of the leader that opens the channel.
+        let (reply, _) = oneshot::channel();
+        let request = LeaderRequest { request: Forwarded::Legacy(uses), reply };
+        // If there is no room, the readers are asked again when they come back.
+        self.leader.try_send(request).ok();
+    }
+
+    /// Answers who waited for the leader, once it has done it, or too long.
+    fn answer_waiting(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let now = self.time();
+        for (until, waiting) in mem::take(&mut self.waiting) {
+            let hub = &self.builder.hub;
+            let is_closed = self.is_closed(&waiting.request);
+            if now < until && !self.leads && (is_closed || hub.missing(&waiting.request).is_some())
+            {
+                self.waiting.push((until, waiting));
+                continue;
+            }
+            let (response, work) = self.respond(&waiting.request);
+            let requester = waiting.requester;
+            self.answer(Answer::FanOut { requester, response, work });
+        }
+    }
+
+    /// Whether the request is for a channel of the older sockets that is not open.
+    fn is_closed(&self, request: &HostRequest) -> bool {
+        let HostRequest::StartGroup { channel, companion, .. } = request else { return false };
+        self.builder.hub.legacy_to_open(channel, companion.as_ref()).is_some()
+    }
+
     fn respond(&mut self, request: &HostRequest) -> (HostResponse, usize) {
         if let HostRequest::StartGroup { channel, companion, .. } = request
             && let Some(open) = self.builder.hub.legacy_to_open(channel, companion.as_ref())
-            && self.leads
         {
+            // Only the leader opens channels.
+            if !self.leads {
+                return (HostResponse::NotTracked, 0);
+            }
             self.builder.take(open);
             self.end_turn();
         }

@@ -161,7 +161,9 @@ pub(in crate::app) async fn join(
         };
         let mut restored = None;
         if let Some(seq) = found {
-            let mut place = Place { seq, position: own.log.end(), term: 0 };
+            let here = stream.read(seq).await.map_err(ClusterFailure::from)?;
+            let term = here.map_or(0, |stored| stored.message.term);
+            let mut place = Place { seq, position: own.log.end(), term };
             copy(stream, &mut own.log, &mut place, end).await?;
             own.usable = Some(own.log.end());
             restored = restore(start, &own);

@@ -15,8 +15,8 @@ use cluster::{
 };
 use fanout::Fanout;
 use hub::{
-    HubSettings, STATE_FORMAT, log_state::LogState, pipeline::HubHandle, recovery::DOCUMENT_FORMAT,
-    signals::SignalSettings, turn::INPUTS_FORMAT,
+    HubSettings, STATE_FORMAT, forward::LeaderRequest, log_state::LogState, pipeline::HubHandle,
+    recovery::DOCUMENT_FORMAT, signals::SignalSettings, turn::INPUTS_FORMAT,
 };
 use log::{RecordSource, files::SnapshotStore};
 use tokio::{
@@ -105,15 +105,26 @@ pub(super) struct RunningNode {
     leading: watch::Receiver<bool>,
     orders: mpsc::Sender<NodeOrder>,
     node: JoinHandle<()>,
-    answering: JoinHandle<()>,
+    /// Requests between nodes.
+    talking: [JoinHandle<()>; 2],
 }
 
 impl RunningNode {
-    pub(super) fn start(cluster: Cluster, place: Place, leads: bool, parts: NodeParts) -> Self {
+    /// `requests`: what the hub asks of the leader's.
+    pub(super) fn start(
+        cluster: Cluster,
+        (place, leads): (Place, bool),
+        parts: NodeParts,
+        requests: mpsc::Receiver<LeaderRequest>,
+    ) -> Self {
         let (told, leading) = watch::channel(leads);
         let (orders, waiting) = mpsc::channel(ORDERS_MAX);
-        let answering = peers::answer(cluster.peers.clone(), parts.snapshots.clone(), &orders);
+        let (peers, hub) = (&cluster.peers, &parts.hub);
+        let answering = peers::answer(peers.clone(), hub.clone(), parts.snapshots.clone(), &orders);
         let answering = supervisor::spawn("cluster-peers", Lifetime::UntilStop, answering);
+        let forwarding =
+            peers::forward(peers.clone(), cluster.beats.clone(), hub.clone(), requests);
+        let forwarding = supervisor::spawn("cluster-requests", Lifetime::UntilStop, forwarding);
         let node = Node::new(cluster, place, leads, parts, told);
         let node = supervisor::spawn("cluster", Lifetime::UntilStop, async move {
             if let Err(error) = node.run(waiting).await {
@@ -121,7 +132,7 @@ impl RunningNode {
                 error!(error, "this node cannot go on; it joins again when it starts again");
             }
         });
-        Self { leading, orders, node, answering }
+        Self { leading, orders, node, talking: [answering, forwarding] }
     }
 
     /// Whether the node leads, so that its sources run.
@@ -131,9 +142,11 @@ impl RunningNode {
 
     /// Hands the lead over, if the node has it, and ends the node.
     pub(super) async fn stop(self) {
-        let Self { orders, node, answering, .. } = self;
-        answering.abort();
-        answering.await.ok();
+        let Self { orders, node, talking, .. } = self;
+        for task in talking {
+            task.abort();
+            task.await.ok();
+        }
         drop(orders);
         // The supervisor has reported a panic.
         tokio::time::timeout(HAND_OVER_WITHIN, node).await.ok();

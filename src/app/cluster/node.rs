@@ -9,7 +9,7 @@ use std::{
 };
 
 use cluster::{
-    AppendError, Beat, BeatSender, Body, Following, Message, StreamError,
+    AppendError, Beat, BeatSender, Body, Following, Message, PeerError, PeerRequest, StreamError,
     node_log::{HeldTerm, Lead},
 };
 use fanout::Fanout;
@@ -21,6 +21,7 @@ use log::RecordSource;
 use metrics::{counter, gauge};
 use tokio::{
     sync::{mpsc, oneshot, watch},
+    task::JoinHandle,
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tracing::{info, warn};
@@ -33,6 +34,12 @@ use base::clock::now;
 
 /// How often it looks whether the leader is silent.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// After this time without a record the leader is asked whether it is there. It makes one every 100 ms.
+const SILENT_AFTER: Duration = Duration::from_millis(200);
+
+/// How often in a row nobody must have answered for the leader until a node tries to lead.
+const AWAY_MIN: u32 = 3;
 
 /// How long an answer of the stream is waited for before the next look.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
@@ -91,6 +98,22 @@ struct Heard {
     /// The leader has given up the lead, to this node or to any.
     is_called: bool,
     is_stale: bool,
+    /// The node that sent the last message.
+    leader: Option<String>,
+    /// How often in a row nobody answered for the leader while it was silent.
+    away: u32,
+}
+
+impl Heard {
+    fn new() -> Self {
+        let (at, leader) = (Instant::now(), None);
+        Self { at, is_called: false, is_stale: false, leader, away: 0 }
+    }
+
+    fn note(&mut self, at: Instant) {
+        self.at = self.at.max(at);
+        self.away = 0;
+    }
 }
 
 impl Node {
@@ -129,13 +152,15 @@ impl Node {
         let mut following = self.cluster.stream.follow(self.place.seq).await?;
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut heard = Heard { at: Instant::now(), is_called: false, is_stale: false };
+        let mut heard = Heard::new();
+        let mut probing: Option<JoinHandle<bool>> = None;
         loop {
             self.show(heard.is_stale);
             tokio::select! {
                 followed = following.recv() => {
                     let followed = followed?;
-                    heard.at = Instant::now();
+                    heard.note(Instant::now());
+                    heard.leader = Some(followed.message.node.clone());
                     if let Some(records) = self.place.go_on(&followed)? {
                         let input = ClusterInput::Records(records);
                         self.parts.hub.cluster.send(input).await.map_err(|_| HubStopped)?;
@@ -156,12 +181,19 @@ impl Node {
                     if let Some(leader) = self.cluster.beats.leader()
                         && leader.beat.term >= self.place.term
                     {
-                        heard.at = heard.at.max(leader.at);
+                        heard.note(leader.at);
                         following.note_end(leader.beat.seq);
                     }
                 }
                 _ = look.tick() => {
                     self.look(&mut heard);
+                    if let Some(probe) = probing.take_if(|probe| probe.is_finished()) {
+                        let is_away = probe.await.unwrap_or(false);
+                        heard.away = if is_away { heard.away + 1 } else { 0 };
+                    }
+                    if probing.is_none() {
+                        probing = self.probe(&heard);
+                    }
                     if self.is_due(&heard) && self.try_to_lead(&mut following, &mut heard).await? {
                         return Ok(false);
                     }
@@ -189,10 +221,23 @@ impl Node {
         }
     }
 
+    /// Asks whether the silent leader is there. If its process has ended, the server says at once that nobody
+    /// answers.
+    fn probe(&self, heard: &Heard) -> Option<JoinHandle<bool>> {
+        if !self.cluster.config.role.may_lead() || heard.at.elapsed() < SILENT_AFTER {
+            return None;
+        }
+        let (peers, leader) = (self.cluster.peers.clone(), heard.leader.clone()?);
+        Some(tokio::spawn(async move {
+            matches!(peers.ask(&leader, &PeerRequest::Status).await, Err(PeerError::Away { .. }))
+        }))
+    }
+
     /// Whether the node should try to lead.
     fn is_due(&self, heard: &Heard) -> bool {
         let lease = Duration::from_millis(self.cluster.config.lease_ms);
-        self.cluster.config.role.may_lead() && (heard.is_called || heard.at.elapsed() > lease)
+        self.cluster.config.role.may_lead()
+            && (heard.is_called || heard.away >= AWAY_MIN || heard.at.elapsed() > lease)
     }
 
     /// Appends a term behind what the node has. Returns whether it leads.

@@ -1,30 +1,114 @@
-//! Answers other nodes: the newest snapshot, and orders of an operator.
+//! Requests between nodes: the newest snapshot, orders of an operator, and what the hub of a node asks of the
+//! leader's.
 
-use std::{os::unix::fs::FileExt, sync::Arc};
+use std::{os::unix::fs::FileExt, sync::Arc, time::Duration};
 
-use cluster::{PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo, peer::PART_BYTES};
+use cluster::{
+    Beats, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo,
+    peer::{FORWARDED_BYTES_MAX, PART_BYTES},
+};
+use hub::{
+    forward::{self, Forwarded, ForwardedPush, LeaderRequest},
+    pipeline::HubHandle,
+};
 use log::{RecordNumber, files::SnapshotStore};
 use tokio::{
-    sync::{mpsc, oneshot},
-    task::spawn_blocking,
+    sync::{Semaphore, mpsc, oneshot},
+    task::{JoinSet, spawn_blocking},
 };
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::NodeOrder;
 
+/// How long the leader may take to commit a push.
+const FORWARDED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Requests to the leader at a time. The pushes of a source come one after the other.
+const FORWARDED_MAX: usize = 64;
+
 struct Handler {
+    hub: HubHandle,
     snapshots: Option<SnapshotStore>,
     /// Not kept open: the node ends when nobody else can order anything.
     orders: mpsc::WeakSender<NodeOrder>,
 }
 
+/// Asks the leader what the hub of this node wants of it, until the hub is gone.
+pub(super) async fn forward(
+    peers: Peers,
+    beats: Beats,
+    hub: HubHandle,
+    mut requests: mpsc::Receiver<LeaderRequest>,
+) {
+    let running = Arc::new(Semaphore::new(FORWARDED_MAX));
+    let mut tasks = JoinSet::new();
+    while let Some(LeaderRequest { request, reply }) = requests.recv().await {
+        let permit = Arc::clone(&running).acquire_owned().await.expect("it is never closed");
+        let (peers, hub) = (peers.clone(), hub.clone());
+        let leader = beats.leader().map(|heard| heard.beat.node);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(async move {
+            if let Some(answer) = ask(&peers, &hub, leader, request).await {
+                // The requester may be gone.
+                reply.send(answer).ok();
+            }
+            drop(permit);
+        });
+    }
+}
+
+/// The answer of the leader; `None` if there is none.
+async fn ask(
+    peers: &Peers,
+    hub: &HubHandle,
+    leader: Option<String>,
+    request: Forwarded,
+) -> Option<Vec<Option<String>>> {
+    if hub.leads() {
+        return request.run(hub).await.ok();
+    }
+    let leader = leader?;
+    let mut answers = Vec::new();
+    let mut parts = vec![request];
+    while let Some(part) = parts.pop() {
+        let bytes = part.encode();
+        if bytes.len() > FORWARDED_BYTES_MAX {
+            let (first, rest) = halves(part)?;
+            parts.extend([rest, first]);
+            continue;
+        }
+        let request = PeerRequest::Forward(bytes);
+        match peers.ask_within(FORWARDED_WITHIN, &leader, &request).await {
+            Ok(PeerReply::Forwarded(bytes)) => answers.extend(forward::decode_answer(&bytes).ok()?),
+            Ok(_) => return None,
+            Err(error) => {
+                debug!(%error, "the leader does not take a request");
+                return None;
+            }
+        }
+    }
+    Some(answers)
+}
+
+/// Two requests of half the size; `None` if it cannot be divided.
+fn halves(request: Forwarded) -> Option<(Forwarded, Forwarded)> {
+    let Forwarded::Push(ForwardedPush { source, received, mut lines }) = request else {
+        return None;
+    };
+    let rest = lines.split_off(lines.len() / 2);
+    let push =
+        |lines| Forwarded::Push(ForwardedPush { source: Arc::clone(&source), received, lines });
+    (!lines.is_empty()).then(|| (push(lines), push(rest)))
+}
+
 /// Answers until it is dropped.
 pub(super) fn answer(
     peers: Peers,
+    hub: HubHandle,
     snapshots: Option<SnapshotStore>,
     orders: &mpsc::Sender<NodeOrder>,
 ) -> impl Future<Output = ()> + use<> {
-    let handler = Arc::new(Handler { snapshots, orders: orders.downgrade() });
+    let handler = Arc::new(Handler { hub, snapshots, orders: orders.downgrade() });
     async move {
         if let Err(error) = peers.serve(handler).await {
             let error = &error as &dyn std::error::Error;
@@ -53,7 +137,20 @@ impl PeerHandler for Handler {
                     Err(_) => refused("it stops"),
                 }
             }
-            PeerRequest::Drain | PeerRequest::Status => refused("it does not know this request"),
+            PeerRequest::Forward(bytes) => {
+                let Ok(request) = Forwarded::decode(&bytes) else {
+                    return refused("it runs another version");
+                };
+                if !self.hub.leads() {
+                    return refused("it does not lead");
+                }
+                match request.run(&self.hub).await {
+                    Ok(verdicts) => PeerReply::Forwarded(forward::encode_answer(&verdicts)),
+                    Err(_) => refused("it no longer leads"),
+                }
+            }
+            PeerRequest::Status => PeerReply::Done,
+            PeerRequest::Drain => refused("it does not know this request"),
         }
     }
 }

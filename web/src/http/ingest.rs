@@ -111,7 +111,7 @@ fn detail(stuck: PushError) -> &'static str {
     match stuck {
         PushError::Full => "the hub has no room: send the rest again, later",
         PushError::NotLeading => {
-            "another node of the cluster leads: send the rest again, to that node"
+            "the node that leads the cluster does not answer: send the rest again, later"
         }
         PushError::Stopping => "the hub is stopping: send the rest again, later",
     }

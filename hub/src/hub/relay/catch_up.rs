@@ -129,7 +129,7 @@ impl Hub {
     }
 
     /// The match of a channel of this dialect, if its sport is available in it.
-    fn relayed_match(&self, channel: &str) -> Option<Id> {
+    pub(super) fn relayed_match(&self, channel: &str) -> Option<Id> {
         let name = EventChannel::parse(channel)?;
         let state = &self.matches.get(Id(name.id))?.state;
         let is_relayed = matches!(state.sport, Sport::Football | Sport::Tennis);
@@ -155,6 +155,12 @@ impl Hub {
         let channel = channel.as_str().into();
         let now = self.latest;
         (!is_open).then(|| HubInput::OpenLegacy { channel, book: book.cloned(), now })
+    }
+
+    /// The epoch and the head of a channel of the older sockets, if it is open.
+    pub(crate) fn legacy_head(&self, channel: &str) -> Option<(Epoch, Seq)> {
+        let legacy = self.relay.channels.get(&self.relayed_match(channel)?)?;
+        Some((legacy.epoch(), legacy.head()))
     }
 
     /// Opens the channel of a match on the older sockets, and that of a bookmaker in it.

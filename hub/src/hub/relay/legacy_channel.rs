@@ -310,6 +310,20 @@ impl LegacyChannel {
         now - *self.unfollowed_since.get_or_insert(now) >= linger_us
     }
 
+    pub(super) fn is_followed(&self) -> bool {
+        self.lease.is_shared()
+    }
+
+    /// The bookmakers that are followed as companions.
+    pub(super) fn followed_books(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.books.iter().filter(|book| book.lease.is_shared()).map(|book| &book.slug)
+    }
+
+    /// It has had a follower until now.
+    pub(super) fn keep(&mut self, now: Micros) {
+        self.unfollowed_since = self.unfollowed_since.map(|_| now);
+    }
+
     /// Numbers a frame, appends it to the tail, and publishes it.
     pub(super) fn push(
         &mut self,

@@ -12,10 +12,10 @@ mod catch_up;
 mod legacy_channel;
 mod recent;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use borsh::{BorshDeserialize, BorshSerialize};
-use fanout::{Change, Micros};
+use fanout::{Change, ChannelId, Micros};
 use ingest::event::{Id, Sport};
 use rustc_hash::FxHashMap;
 
@@ -24,7 +24,7 @@ use self::{
     recent::RecentFrames,
 };
 use super::{
-    Hub, MatchEntry, MatchSlot,
+    ChannelName, Hub, MatchEntry, MatchSlot,
     sequence::Stamp,
     state::{Football, FootballEvent, FootballPart, Life, MatchDelta, Moment, Play, TennisPart},
 };
@@ -36,6 +36,7 @@ use crate::{
         odds, tennis,
     },
     document::Object,
+    forward::LegacyUse,
 };
 
 /// The interval of `event` frames without changes.
@@ -157,6 +158,27 @@ impl Hub {
         let idle =
             channels.filter_map(|(id, legacy)| legacy.is_idle(now, LINGER_US).then_some(*id));
         idle.collect()
+    }
+
+    /// The channels with followers of this process, with each bookmaker that they follow too.
+    pub(crate) fn legacy_in_use(&self) -> Vec<LegacyUse> {
+        let used = self.relay.channels.values().filter(|legacy| legacy.is_followed());
+        let uses = used.flat_map(|legacy| {
+            let channel: ChannelName = legacy.channel.name.as_str().into();
+            let books = legacy.followed_books().map(|slug| Some(Arc::clone(slug)));
+            let uses = [None].into_iter().chain(books);
+            uses.map(move |book| LegacyUse { channel: Arc::clone(&channel), book })
+        });
+        uses.collect()
+    }
+
+    /// The channel has followers on another node.
+    pub(crate) fn keep_legacy(&mut self, channel: &ChannelId, now: Micros) {
+        if let Some(id) = self.relayed_match(channel.as_str())
+            && let Some(legacy) = self.relay.channels.get_mut(&id)
+        {
+            legacy.keep(now);
+        }
     }
 
     pub(super) fn close_legacy(&mut self, id: Id) {

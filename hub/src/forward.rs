@@ -1,0 +1,107 @@
+//! What a node of a cluster that follows asks of the leader's hub: to take a push, and to keep channels of the older
+//! sockets open. Everything else is answered by the node itself.
+
+use std::sync::Arc;
+
+use borsh::{BorshDeserialize, BorshSerialize};
+use bytes::Bytes;
+use fanout::Micros;
+use ingest::{error::Place, event::Batch};
+use tokio::sync::oneshot;
+
+use crate::{
+    hub::ChannelName,
+    pipeline::{HubHandle, HubStopped, Input, Request},
+    push::{PushRequest, PushedLine},
+};
+
+/// A request to the leader. Encoded, it crosses machines of the same version.
+#[derive(Debug, PartialEq, BorshSerialize, BorshDeserialize)]
+pub enum Forwarded {
+    Push(ForwardedPush),
+    /// Channels of the older sockets that are to stay open: they have followers on the node.
+    Legacy(Vec<LegacyUse>),
+}
+
+/// Lines that a source has pushed to another node. Those that could not be read stay there.
+#[derive(Debug, PartialEq, BorshSerialize, BorshDeserialize)]
+pub struct ForwardedPush {
+    pub source: Arc<str>,
+    pub received: Micros,
+    /// The number of each line in its body, and its facts.
+    pub lines: Vec<(u64, Batch)>,
+}
+
+/// A channel of the older sockets with followers, and a bookmaker among its companions.
+#[derive(Debug, Clone, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
+pub struct LegacyUse {
+    pub channel: ChannelName,
+    pub book: Option<Arc<str>>,
+}
+
+/// A request on its way to the leader.
+#[derive(Debug)]
+pub struct LeaderRequest {
+    pub request: Forwarded,
+    /// Where the leader's answer goes: for each line of a push the error, if any. It is dropped if there is none.
+    pub reply: oneshot::Sender<Vec<Option<String>>>,
+}
+
+/// A request or an answer that another version has encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it is encoded in another way")]
+pub struct ForwardedError;
+
+impl Forwarded {
+    #[must_use]
+    pub fn encode(&self) -> Bytes {
+        borsh::to_vec(self).expect("writing to memory does not fail").into()
+    }
+
+    /// # Errors
+    ///
+    /// If another version has encoded it.
+    pub fn decode(bytes: &[u8]) -> Result<Self, ForwardedError> {
+        borsh::from_slice(bytes).map_err(|_| ForwardedError)
+    }
+
+    /// Has this hub, which leads, do it. Returns the errors of the lines of a push.
+    ///
+    /// # Errors
+    ///
+    /// If the hub no longer leads, or has stopped.
+    pub async fn run(self, hub: &HubHandle) -> Result<Vec<Option<String>>, HubStopped> {
+        match self {
+            Self::Push(ForwardedPush { source, received, lines }) => {
+                let file = Arc::clone(&source);
+                let lines = lines.into_iter().map(|(line, batch)| {
+                    let place = Place { file: Arc::clone(&file), line };
+                    // The node that has read the lines has their bytes.
+                    PushedLine { batch, place, bytes: Bytes::new() }
+                });
+                let (lines, refusals) = (lines.collect(), Vec::new());
+                let (reply, verdicts) = oneshot::channel();
+                let push = PushRequest { source, received, lines, refusals, reply };
+                hub.inputs.send(Input::Push(Box::new(push))).await?;
+                verdicts.await.map_err(|_| HubStopped)
+            }
+            Self::Legacy(uses) => {
+                hub.requests.send(Request::KeepLegacy(uses)).await.map_err(|_| HubStopped)?;
+                Ok(Vec::new())
+            }
+        }
+    }
+}
+
+/// Encodes the answer to a request.
+#[must_use]
+pub fn encode_answer(verdicts: &[Option<String>]) -> Bytes {
+    borsh::to_vec(verdicts).expect("writing to memory does not fail").into()
+}
+
+/// # Errors
+///
+/// If another version has encoded it.
+pub fn decode_answer(bytes: &[u8]) -> Result<Vec<Option<String>>, ForwardedError> {
+    borsh::from_slice(bytes).map_err(|_| ForwardedError)
+}

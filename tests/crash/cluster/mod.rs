@@ -1,0 +1,390 @@
+//! A cluster whose parts are killed, suspended and cut off: two nodes that may lead, two edges, three servers of NATS
+//! and PostgreSQL, with the clients and the checks of a single hub.
+//!
+//! Clients connect to any node through a balancer, and come back to another one. The log is read from the stream.
+
+mod recorder;
+mod relay;
+mod servers;
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use base::clock::now;
+use cluster::{Beats, ClusterConfig, Stream};
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{Instant, sleep, timeout},
+};
+
+use self::{
+    recorder::Recorder,
+    relay::{Line, Relay},
+    servers::NatsServer,
+};
+use crate::{
+    afterwards, checker,
+    client::{self, Behaviour, Phase},
+    faults::FaultLog,
+    history::{History, Interner},
+    http,
+    hub::{Hub, Place, free_address},
+    load::PushCounters,
+    observer::Observer,
+    rest::{self, CallCounters},
+    rng::{Deck, Rng},
+    run::{self, Outcome, Plan},
+};
+
+/// What happens to the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    KillLeader,
+    /// Suspended for longer than its lease, and then let go on.
+    HangLeader,
+    StopLeader,
+    HandOver,
+    KillStandby,
+    KillEdge,
+    /// All nodes at the same time.
+    KillAll,
+    KillServer,
+    HangServer,
+    /// The leader and the servers of NATS do not hear each other.
+    CutLeader,
+    /// The same, without an error on its connections.
+    StallLeader,
+    CutEdge,
+}
+
+/// Each at least once in a round.
+const FAULTS: [Fault; 12] = [
+    Fault::KillLeader,
+    Fault::HangLeader,
+    Fault::StopLeader,
+    Fault::HandOver,
+    Fault::KillStandby,
+    Fault::KillEdge,
+    Fault::KillAll,
+    Fault::KillServer,
+    Fault::HangServer,
+    Fault::CutLeader,
+    Fault::StallLeader,
+    Fault::CutEdge,
+];
+
+/// How long the cluster may take until a node leads and all nodes are ready again.
+const WHOLE_WITHIN: Duration = Duration::from_secs(60);
+
+/// A node, its connections to the servers of NATS, and its process.
+struct Node<'a> {
+    place: &'a Place,
+    name: String,
+    links: &'a [Relay],
+    hub: Option<Hub<'a>>,
+}
+
+/// The names of the nodes. Edges never lead.
+const NODES: [(&str, &str); 4] = [("a", "all"), ("b", "all"), ("c", "edge"), ("d", "edge")];
+
+/// The programs of NATS to run a round with.
+pub(crate) use self::servers::{Postgres, programs};
+
+/// A round with this program of NATS, on an empty database of PostgreSQL.
+pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Outcome {
+    let mut rng = Rng::new(plan.seed, 30_000);
+    let stores = tempfile::tempdir().expect("a temporary folder");
+    let mut servers =
+        tokio::task::block_in_place(|| servers::start_nats(&program, &stores, &mut rng));
+    let urls = |addresses: &[String]| {
+        addresses.iter().map(|it| format!("nats://{it}")).collect::<Vec<_>>().join(",")
+    };
+    let direct: Vec<String> = servers.iter().map(|server| server.address.to_string()).collect();
+    let config =
+        ClusterConfig { name: "test".to_owned(), nats: urls(&direct), ..ClusterConfig::default() };
+
+    // Connections of each node go through relays of its own.
+    let (mut places, mut links) = (Vec::new(), Vec::new());
+    for (name, role) in NODES {
+        let mut relays = Vec::new();
+        for server in &servers {
+            let relay = Relay::start(plan.seed).await;
+            relay.set_targets(vec![server.address]);
+            relays.push(relay);
+        }
+        let addresses: Vec<String> = relays.iter().map(|relay| relay.address.clone()).collect();
+        let settings = settings(name, role, &urls(&addresses));
+        places.push(Place::of_cluster(free_address(&mut rng), &database, settings));
+        links.push(relays);
+    }
+    let balancer = Relay::start(plan.seed).await;
+    let front = settings("front", "edge", &urls(&direct));
+    let shared = Arc::new(client::Shared {
+        place: Place::of_cluster(balancer.address.clone(), &database, front),
+        interner: Interner::new(),
+        channels: Mutex::new(Vec::new()),
+        frames: AtomicU64::new(0),
+        connections: AtomicU64::new(0),
+    });
+    set_up(&shared.place).await;
+    let mut nodes: Vec<Node<'_>> = Vec::new();
+    for ((place, links), (name, _)) in places.iter().zip(&links).zip(NODES) {
+        nodes.push(Node { place, name: name.to_owned(), links, hub: Some(place.start()) });
+        // The first one begins the log.
+        if let Some(hub) = nodes.last_mut().and_then(|node| node.hub.as_mut()) {
+            hub.until_ready().await;
+        }
+    }
+    let targets: Vec<SocketAddr> =
+        places.iter().map(|place| place.address.parse().expect("an address")).collect();
+    let balancing = tokio::spawn(balance(targets, balancer));
+    let mut recorder = Recorder::start(&config).await;
+
+    let mut keys = Vec::new();
+    for _ in 0..3 {
+        keys.push(shared.place.customer_key().await);
+    }
+    let (pushes, calls) = (Arc::new(PushCounters::default()), Arc::new(CallCounters::default()));
+    let sources = run::start_sources(&plan, &shared.place, &pushes).await;
+    let (phase, of_phase) = watch::channel(Phase::Running);
+    let mut clients = JoinSet::new();
+    for number in 0..plan.clients.saturating_sub(run::REST_CLIENTS + 1) {
+        let behaviour = Behaviour::new(plan.seed, number, &keys[0]);
+        clients.spawn(client::run(Arc::clone(&shared), behaviour, of_phase.clone()));
+    }
+    for number in 0..run::REST_CLIENTS {
+        let (shared, calls, key) = (Arc::clone(&shared), Arc::clone(&calls), keys[2].clone());
+        // A client that polls stays at a node, as with a balancer that knows it by a cookie.
+        let node = usize::try_from(number).expect("small") % places.len();
+        let address = places[node].address.clone();
+        clients.spawn(rest::poll(shared, number, plan.seed, key, calls, address, of_phase.clone()));
+    }
+    let waiting =
+        rest::wait_for_changes(Arc::clone(&shared), plan.seed, keys[1].clone(), of_phase.clone());
+    clients.spawn(waiting);
+    let discovery =
+        tokio::spawn(run::discover(Arc::clone(&shared), keys[1].clone(), of_phase.clone()));
+
+    let stream = Stream::connect(&config).await.expect("the servers run");
+    let mut watcher = Watcher { beats: Beats::subscribe(&stream).await.expect("beats are heard") };
+    let mut faults = FaultLog::default();
+    let until = Instant::now() + plan.duration;
+    inject(&mut nodes, &mut servers, &mut watcher, &mut rng, until, &mut faults, &shared).await;
+
+    phase.send_replace(Phase::Quiet);
+    pushes.stops.store(true, Ordering::Relaxed);
+    let generators = sources.join_all().await;
+    let settled_at = now();
+    recorder.catch_up().await;
+    let mut observer = Observer::start();
+    let folder = recorder.folder();
+    let heads = tokio::task::block_in_place(|| observer.heads(&folder));
+    phase.send_replace(Phase::Settling(Arc::new(heads)));
+    let mut histories: Vec<History> = Vec::new();
+    while let Ok(Some(ended)) = timeout(run::CLIENTS_MAX, clients.join_next()).await {
+        histories.push(ended.expect("a client does not panic"));
+    }
+    discovery.await.expect("the discovery does not panic");
+    // Sockets are closed in order now and after a node was stopped, all of them through the one balancer.
+    faults.stopped.push(0);
+    for node in &mut nodes {
+        if let Some(hub) = node.hub.take() {
+            faults.note(hub.stop().await);
+        }
+        if node.place.output().contains("panicked") {
+            faults.failures.push(format!("node {} panicked", node.name));
+        }
+        faults.failures.extend(node.place.verify_log().await.err());
+    }
+    balancing.abort();
+    let (folder, terms) = recorder.finish().await;
+    let folder = folder.path().join("log");
+    let (mut log, mut report) = tokio::task::block_in_place(|| observer.finish(&folder, false));
+    log.settled_at = settled_at;
+    report.merge(tokio::task::block_in_place(|| checker::check(&histories, &log, 2)));
+    run::check_closings(&histories, &faults, &mut report);
+    afterwards::check_pushes(&generators, &log, &pushes, &mut report);
+    run::check_coverage(&plan, &histories, &log, &mut report);
+    if terms.count < 3 {
+        faults.failures.push(format!("{} terms", terms.count));
+    }
+    let connections = shared.connections.load(Ordering::Relaxed);
+    let outputs = places.iter().map(|place| run::interesting(&place.output()));
+    let output = outputs.collect::<Vec<_>>().join("\n--\n");
+    let clients = histories.len();
+    Outcome { plan, faults, report, log, pushes, clients, connections, output }
+}
+
+fn settings(node: &str, role: &str, nats: &str) -> Vec<(String, String)> {
+    let log = ("LOG_BYTES", "1073741824");
+    let of_cluster = [("NAME", "test"), ("NODE", node), ("ROLE", role), ("NATS", nats), log];
+    let settings =
+        of_cluster.map(|(name, value)| (format!("MATCHWIRE_CLUSTER_{name}"), value.to_owned()));
+    settings.into()
+}
+
+/// Creates the stream, once the servers have elected a leader.
+async fn set_up(place: &Place) {
+    let begun = Instant::now();
+    while let Err(problem) = place.cluster_command(&["init"]).await {
+        assert!(begun.elapsed() < WHOLE_WITHIN, "{problem}");
+        sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Sends new connections to the nodes that are ready, as a load balancer does.
+async fn balance(nodes: Vec<SocketAddr>, balancer: Relay) {
+    loop {
+        let mut ready = Vec::new();
+        for node in &nodes {
+            let address = node.to_string();
+            let asked = http::get(&address, "/readyz", &[]);
+            if let Ok(Ok(response)) = timeout(Duration::from_millis(200), asked).await
+                && response.status == 200
+            {
+                ready.push(*node);
+            }
+        }
+        balancer.set_targets(ready);
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Follows who leads.
+struct Watcher {
+    beats: Beats,
+}
+
+impl Watcher {
+    fn leader(&self) -> Option<String> {
+        self.beats.leader().map(|heard| heard.beat.node)
+    }
+
+    /// Waits until a node leads and all are ready. Returns how long that took.
+    async fn until_whole(&mut self, nodes: &mut [Node<'_>]) -> Result<Duration, String> {
+        let begun = Instant::now();
+        loop {
+            // A node that was deposed ends, and is started again as its service manager would do.
+            for node in nodes.iter_mut() {
+                let has_ended = node.hub.as_mut().is_none_or(Hub::has_ended);
+                if has_ended {
+                    node.hub = Some(node.place.start());
+                }
+            }
+            let beats = self.beats.all();
+            let leaders: Vec<u64> =
+                beats.iter().filter(|it| it.beat.leads).map(|it| it.beat.term).collect();
+            let ready: BTreeMap<&str, bool> =
+                beats.iter().map(|it| (&*it.beat.node, it.beat.ready)).collect();
+            let all_ready = nodes.iter().all(|node| ready.get(&*node.name) == Some(&true));
+            if leaders.len() == 1 && all_ready {
+                return Ok(begun.elapsed());
+            }
+            if begun.elapsed() > WHOLE_WITHIN {
+                let beats: Vec<_> = beats.into_iter().map(|it| it.beat).collect();
+                return Err(format!("the cluster is not whole again: {beats:?}"));
+            }
+            timeout(Duration::from_millis(250), self.beats.changed()).await.ok();
+        }
+    }
+}
+
+/// Does what a deck of faults deals until the time is over and each has happened.
+async fn inject<'a>(
+    nodes: &mut [Node<'a>],
+    servers: &mut [NatsServer],
+    watcher: &mut Watcher,
+    rng: &mut Rng,
+    until: Instant,
+    faults: &mut FaultLog,
+    shared: &client::Shared,
+) {
+    let mut deck = Deck::new(&FAULTS);
+    loop {
+        match watcher.until_whole(nodes).await {
+            Ok(time) => faults.ready.push(time),
+            Err(problem) => {
+                faults.failures.push(problem);
+                return;
+            }
+        }
+        let missing = FAULTS.iter().any(|fault| faults.times(fault) == 0);
+        if Instant::now() >= until && !missing {
+            return;
+        }
+        sleep(rng.millis(200, 1_500)).await;
+        let Some(leader) = watcher.leader() else { continue };
+        let Some(leads) = nodes.iter().position(|node| node.name == leader) else { continue };
+        let fault = deck.deal(rng);
+        faults.did(fault);
+        let follows = 1 - leads;
+        let edge = 2 + rng.index(2);
+        match fault {
+            Fault::KillLeader => kill(&mut nodes[leads], faults).await,
+            Fault::KillStandby => kill(&mut nodes[follows], faults).await,
+            Fault::KillEdge => kill(&mut nodes[edge], faults).await,
+            Fault::KillAll => {
+                for node in nodes.iter_mut() {
+                    kill(node, faults).await;
+                }
+            }
+            Fault::StopLeader => {
+                if let Some(hub) = nodes[leads].hub.take() {
+                    faults.note(hub.stop().await);
+                    faults.stops += 1;
+                    faults.stopped.push(0);
+                }
+            }
+            Fault::HandOver => {
+                if let Err(problem) = shared.place.cluster_command(&["hand-over"]).await {
+                    faults.failures.push(problem);
+                }
+            }
+            Fault::HangLeader => {
+                if let Some(hub) = &nodes[leads].hub {
+                    hub.hang(true);
+                    sleep(rng.millis(1_500, 3_000)).await;
+                    hub.hang(false);
+                }
+            }
+            Fault::CutLeader => disturb(&nodes[leads], Line::Cut, rng).await,
+            Fault::StallLeader => disturb(&nodes[leads], Line::Stalled, rng).await,
+            Fault::CutEdge => disturb(&nodes[edge], Line::Cut, rng).await,
+            Fault::KillServer => {
+                let server = &mut servers[rng.index(3)];
+                server.kill();
+                sleep(rng.millis(100, 2_000)).await;
+                tokio::task::block_in_place(|| server.start());
+            }
+            Fault::HangServer => {
+                let server = &servers[rng.index(3)];
+                server.hang(true);
+                sleep(rng.millis(500, 3_000)).await;
+                server.hang(false);
+            }
+        }
+    }
+}
+
+async fn kill(node: &mut Node<'_>, faults: &mut FaultLog) {
+    if let Some(hub) = node.hub.take() {
+        faults.note(hub.kill().await);
+        faults.kills += 1;
+    }
+}
+
+/// Disturbs the connections of a node for a while.
+async fn disturb(node: &Node<'_>, line: Line, rng: &mut Rng) {
+    node.links.iter().for_each(|link| link.set_line(line));
+    sleep(rng.millis(300, 4_000)).await;
+    node.links.iter().for_each(|link| link.set_line(Line::Open));
+}
