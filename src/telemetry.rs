@@ -154,6 +154,9 @@ const COUNTERS: &[(&str, &str)] = &[
         "Failed writes to the usage journal next to the database",
     ),
     ("matchwire_log_retries_total", "Retried appends to the log"),
+    ("matchwire_cluster_takeovers_total", "How often this node took the lead"),
+    ("matchwire_cluster_append_retries_total", "Appends to the cluster's log that were repeated"),
+    ("matchwire_cluster_gaps_total", "Times that messages of the cluster's log were missing"),
     ("matchwire_log_follower_behind_total", "Turns that the history had to read from the log"),
     ("matchwire_log_follower_waits_total", "Times the log waited for the history"),
     (

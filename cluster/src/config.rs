@@ -42,15 +42,9 @@ pub struct ClusterConfig {
     /// Milliseconds without a record after which clients are told that data may be stale. Default 1000; at least 500,
     /// since a quiet leader appends a record every 250 ms.
     pub stale_ms: u64,
-    /// Milliseconds after which a node that hears nothing from NATS closes its sockets. Default 3000; at least 1001
-    /// more than `lease_ms`, so that a takeover does not close them.
-    pub isolated_ms: u64,
     /// Bytes of the records in one message at most. Default 524288, 512 KiB; from 1024 to 917504, because a NATS message
     /// has at most 1 MiB. Larger ones are cut into parts.
     pub record_bytes_max: usize,
-    /// Milliseconds for which `/readyz` returns 503 before a node that drains closes its sockets. Default 5000. Load
-    /// balancers must notice within this time.
-    pub drain_notice_ms: u64,
     /// Milliseconds to wait for an answer of a NATS server. Default 500; from 50 to 10000. An append without an
     /// answer is repeated after this time.
     pub answer_ms: u64,
@@ -70,8 +64,6 @@ const LEASE_MS_MIN: u64 = 500;
 const LEASE_MS_MAX: u64 = 10_000;
 /// The least `stale_ms`: two intervals of a quiet leader.
 const STALE_MS_MIN: u64 = 500;
-/// `isolated_ms` exceeds `lease_ms` by more than this.
-const TAKEOVER_MS: u64 = 1_000;
 const RECORD_BYTES_MIN: u64 = 1 << 10;
 /// The greatest `record_bytes_max`: 1 MiB less 128 KiB for headers.
 const RECORD_BYTES_MAX: u64 = 896 << 10;
@@ -168,11 +160,8 @@ impl ClusterConfig {
         check_bounds("cluster.log_bytes", self.log_bytes, LOG_BYTES_MIN, i64::MAX as u64)?;
         check_bounds("cluster.lease_ms", self.lease_ms, LEASE_MS_MIN, LEASE_MS_MAX)?;
         check_bounds("cluster.stale_ms", self.stale_ms, STALE_MS_MIN, DURATION_MS_MAX)?;
-        let isolated_ms_min = self.lease_ms + TAKEOVER_MS + 1;
-        check_bounds("cluster.isolated_ms", self.isolated_ms, isolated_ms_min, DURATION_MS_MAX)?;
         let (bytes, setting) = (self.record_bytes_max as u64, "cluster.record_bytes_max");
         check_bounds(setting, bytes, RECORD_BYTES_MIN, RECORD_BYTES_MAX)?;
-        check_bounds("cluster.drain_notice_ms", self.drain_notice_ms, 0, DURATION_MS_MAX)?;
         check_bounds("cluster.answer_ms", self.answer_ms, ANSWER_MS_MIN, ANSWER_MS_MAX)
     }
 
@@ -252,9 +241,7 @@ impl Default for ClusterConfig {
             log_bytes: 8 * 1024 * 1024 * 1024,
             lease_ms: 1_000,
             stale_ms: 1_000,
-            isolated_ms: 3_000,
             record_bytes_max: 512 * 1024,
-            drain_notice_ms: 5_000,
             answer_ms: 500,
         }
     }
@@ -288,10 +275,6 @@ mod tests {
         assert_refused(
             |config| config.lease_ms = 60_000,
             "`cluster.lease_ms` is 60000, and must be at most 10000",
-        );
-        assert_refused(
-            |config| config.isolated_ms = 2_000,
-            "`cluster.isolated_ms` is 2000, and must be at least 2001",
         );
         assert_refused(
             |config| config.replicas = 0,

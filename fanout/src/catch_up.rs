@@ -41,8 +41,8 @@ pub enum HostRequest {
         /// Frames are made up to about this many bytes; the rest is requested again.
         bytes_max: usize,
     },
-    /// The channels that match now.
-    MatchChannels { pattern: Pattern },
+    /// The channels that match now. `has`: those of which the reader has a position.
+    MatchChannels { pattern: Pattern, has: Vec<ChannelId> },
     /// Start a group in a dialect of the host, from `from` if that is possible.
     StartGroup {
         channel: ChannelId,

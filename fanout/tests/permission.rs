@@ -119,7 +119,7 @@ impl World {
                 });
             let Some(request) = request else { return self.received() };
             let response = match request {
-                HostRequest::MatchChannels { pattern } => {
+                HostRequest::MatchChannels { pattern, .. } => {
                     let channels = CHANNELS.map(|(name, _)| channel(name));
                     let matching = channels.into_iter().filter(|it| pattern.matches(&it.name));
                     HostResponse::Channels(matching.collect())

@@ -64,7 +64,7 @@ impl Hub {
     /// and requests again.
     pub fn answer_within(&mut self, question: &HostRequest, work: &mut WorkBudget) -> HostResponse {
         match question {
-            HostRequest::MatchChannels { pattern } => {
+            HostRequest::MatchChannels { pattern, .. } => {
                 work.spent += self.channels.len() * MATCH_WORK;
                 HostResponse::Channels(self.channels_matching(pattern))
             }
@@ -104,9 +104,12 @@ impl Hub {
         let (channel, from) = match request {
             HostRequest::CatchUp { channel, from: Some(from), .. } => (channel.as_str(), from),
             HostRequest::StartGroup { channel, from: Some(from), .. } => (channel.as_str(), from),
-            HostRequest::CatchUp { .. }
-            | HostRequest::StartGroup { .. }
-            | HostRequest::MatchChannels { .. } => return None,
+            HostRequest::CatchUp { .. } | HostRequest::StartGroup { .. } => return None,
+            HostRequest::MatchChannels { has, .. } => {
+                let is_unknown =
+                    |channel: &ChannelId| self.channels.subject(channel.as_str()).is_none();
+                return has.iter().any(is_unknown).then_some(Missing::Channel);
+            }
         };
         let (epoch, head) = if EventChannel::parse(channel).is_some() {
             // One that is not open is opened first.

@@ -71,7 +71,7 @@ impl Live {
     /// The channels that match a pattern, by name.
     pub(crate) async fn channels(&self, pattern: &str) -> Result<Vec<String>, Refusal> {
         let pattern = Pattern::parse(pattern).ok_or_else(|| no_channel(pattern))?;
-        match self.request(HostRequest::MatchChannels { pattern }).await? {
+        match self.request(HostRequest::MatchChannels { pattern, has: Vec::new() }).await? {
             HostResponse::Channels(channels) => {
                 Ok(channels.iter().map(|channel| channel.name.as_str().to_owned()).collect())
             }

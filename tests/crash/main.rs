@@ -92,7 +92,7 @@ fn cluster_whose_parts_fail_loses_nothing() {
         seed,
         clients: variable("TEST_CRASH_CLIENTS").unwrap_or(300),
         rate: variable("TEST_CRASH_RATE").unwrap_or(500),
-        duration: Duration::from_secs(variable("TEST_CLUSTER_SECONDS").unwrap_or(60)),
+        duration: Duration::from_secs(variable("TEST_CLUSTER_SECONDS").unwrap_or(30)),
         kills_max: u64::MAX,
         damages: false,
     };

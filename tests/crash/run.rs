@@ -98,7 +98,8 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
     }
     for number in 0..REST_CLIENTS {
         let (shared, calls, key) = (Arc::clone(&shared), Arc::clone(&calls), keys[2].clone());
-        let address = shared.place.address.clone();
+        let place = Arc::clone(&shared);
+        let address = move || Some(place.place.address.clone());
         clients.spawn(rest::poll(shared, number, plan.seed, key, calls, address, of_phase.clone()));
     }
     let waiting =

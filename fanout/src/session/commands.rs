@@ -54,7 +54,11 @@ impl Session {
                 (Vec::new(), None)
             }
             StreamCommand::Subscribe { id, channel, from, options } if channel.is_wildcard() => {
-                let request = HostRequest::MatchChannels { pattern: channel.clone() };
+                let has = match &from {
+                    StartPoint::Positions(positions) => positions.keys().cloned().collect(),
+                    StartPoint::Image | StartPoint::Position(_) => Vec::new(),
+                };
+                let request = HostRequest::MatchChannels { pattern: channel.clone(), has };
                 self.set_pending(PendingRequest::SubscribeAll {
                     id,
                     pattern: channel,

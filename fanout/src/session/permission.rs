@@ -86,7 +86,7 @@ impl Session {
             let pattern = self.widening.pop()?;
             // The client may have unsubscribed from it meanwhile.
             let Some(&options) = self.wildcards.get(&pattern) else { continue };
-            let request = HostRequest::MatchChannels { pattern: pattern.clone() };
+            let request = HostRequest::MatchChannels { pattern: pattern.clone(), has: Vec::new() };
             self.set_pending(PendingRequest::Widen { pattern, options });
             return Some(request);
         }

@@ -91,7 +91,7 @@ impl Host {
 
     pub(crate) fn respond(&mut self, request: &HostRequest) -> HostResponse {
         match request {
-            HostRequest::MatchChannels { pattern } => {
+            HostRequest::MatchChannels { pattern, .. } => {
                 let all = self.heads.keys().map(|number| Self::channel(*number));
                 HostResponse::Channels(
                     all.filter(|channel| pattern.matches(&channel.name)).collect(),

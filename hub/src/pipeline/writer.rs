@@ -67,12 +67,15 @@ const PENDING_IMAGES_MAX: usize = 1024;
 /// last change before a pause.
 const TICK_EVERY: Duration = Duration::from_millis(100);
 
-/// How long a reader waits, in microseconds, until the leader of the cluster has opened its channel, or until the
-/// changes are here that it has seen on another node.
+/// How long a reader waits, in microseconds in which records of the leader arrive, until the leader has opened its
+/// channel, or until the changes are here that it has seen on another node.
 const LEADER_WITHIN_US: Micros = 2_000_000;
 
 /// The same for a channel that is not known here: it may be new, or closed.
 const CHANNEL_WITHIN_US: Micros = 250_000;
+
+/// How long it waits in all, if no records arrive.
+const WAIT_MAX_US: Micros = 60_000_000;
 
 /// Readers that wait at a time. Further ones are answered by what this node has.
 const WAITING_MAX: usize = 10_000;
@@ -107,10 +110,19 @@ pub(super) struct Writer {
     leads: bool,
     decoder: Decoder,
     leader: mpsc::Sender<LeaderRequest>,
-    /// Requests that wait for what the leader does, and until when.
-    waiting: Vec<(Micros, ShardRequest)>,
+    waiting: Vec<WaitingRequest>,
+    /// When records of the leader were applied last.
+    followed_at: Micros,
     /// When the leader was last told which of these channels have followers here.
     kept_at: Micros,
+}
+
+/// A request that waits for what the leader of the cluster does.
+struct WaitingRequest {
+    since: Micros,
+    /// It is answered all the same when the leader has gone on for so long.
+    wait_us: Micros,
+    request: ShardRequest,
 }
 
 struct PendingImage {
@@ -142,6 +154,7 @@ impl Writer {
             decoder: Decoder::new()?,
             leader,
             waiting: Vec::new(),
+            followed_at: 0,
             kept_at: 0,
         })
     }
@@ -275,6 +288,7 @@ impl Writer {
     fn follow(&mut self, encoded: EncodedRecords) {
         // What was merged for lower rates comes before.
         self.end_turn();
+        self.followed_at = self.time();
         let records = encoded.decode(&mut self.decoder);
         let records =
             records.unwrap_or_else(|problem| panic!("cannot follow the leader: {problem}"));
@@ -425,8 +439,8 @@ impl Writer {
         match request {
             Request::FanOut(ShardRequest { requester, request }) => {
                 if let Some(wait_us) = self.wait_for_leader(&request) {
-                    let until = self.time() + wait_us;
-                    self.waiting.push((until, ShardRequest { requester, request }));
+                    let (since, request) = (self.time(), ShardRequest { requester, request });
+                    self.waiting.push(WaitingRequest { since, wait_us, request });
                     return Some(0);
                 }
                 let (response, work) = self.respond(&request);
@@ -513,22 +527,22 @@ impl Writer {
         self.leader.try_send(request).ok();
     }
 
-    /// Answers who waited for the leader, once it has done it, or too long.
+    /// Answers who waited for the leader, once it has done it, or has gone on without doing it.
     fn answer_waiting(&mut self) {
         if self.waiting.is_empty() {
             return;
         }
         let now = self.time();
-        for (until, waiting) in mem::take(&mut self.waiting) {
-            let hub = &self.builder.hub;
-            let is_closed = self.is_closed(&waiting.request);
-            if now < until && !self.leads && (is_closed || hub.missing(&waiting.request).is_some())
-            {
-                self.waiting.push((until, waiting));
+        for waiting in mem::take(&mut self.waiting) {
+            let WaitingRequest { since, wait_us, request: ShardRequest { request, .. } } = &waiting;
+            let has_gone_on = self.followed_at >= since + wait_us || now >= since + WAIT_MAX_US;
+            let is_missing = self.is_closed(request) || self.builder.hub.missing(request).is_some();
+            if is_missing && !has_gone_on && !self.leads {
+                self.waiting.push(waiting);
                 continue;
             }
-            let (response, work) = self.respond(&waiting.request);
-            let requester = waiting.requester;
+            let ShardRequest { requester, request } = waiting.request;
+            let (response, work) = self.respond(&request);
             self.answer(Answer::FanOut { requester, response, work });
         }
     }

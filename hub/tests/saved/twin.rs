@@ -237,7 +237,8 @@ pub(crate) fn channels(hub: &mut Hub) -> Vec<(u32, String, Epoch)> {
     let mut all = Vec::new();
     for pattern in ["*", "*/*", "*/*/odds", "*/*/odds/*"] {
         let pattern = Pattern::parse(pattern).expect("well formed");
-        let HostResponse::Channels(found) = hub.answer(&HostRequest::MatchChannels { pattern })
+        let HostResponse::Channels(found) =
+            hub.answer(&HostRequest::MatchChannels { pattern, has: Vec::new() })
         else {
             panic!("it asks for channels");
         };

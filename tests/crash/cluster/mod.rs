@@ -146,7 +146,8 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
     }
     let targets: Vec<SocketAddr> =
         places.iter().map(|place| place.address.parse().expect("an address")).collect();
-    let balancing = tokio::spawn(balance(targets, balancer));
+    let ready: Arc<Mutex<Vec<String>>> = Arc::default();
+    let balancing = tokio::spawn(balance(targets, balancer, Arc::clone(&ready)));
     let mut recorder = Recorder::start(&config).await;
 
     let mut keys = Vec::new();
@@ -165,7 +166,8 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
         let (shared, calls, key) = (Arc::clone(&shared), Arc::clone(&calls), keys[2].clone());
         // A client that polls stays at a node, as with a balancer that knows it by a cookie.
         let node = usize::try_from(number).expect("small") % places.len();
-        let address = places[node].address.clone();
+        let (own, ready) = (places[node].address.clone(), Arc::clone(&ready));
+        let address = move || ready.lock().expect("no panic").contains(&own).then(|| own.clone());
         clients.spawn(rest::poll(shared, number, plan.seed, key, calls, address, of_phase.clone()));
     }
     let waiting =
@@ -242,7 +244,7 @@ async fn set_up(place: &Place) {
 }
 
 /// Sends new connections to the nodes that are ready, as a load balancer does.
-async fn balance(nodes: Vec<SocketAddr>, balancer: Relay) {
+async fn balance(nodes: Vec<SocketAddr>, balancer: Relay, told: Arc<Mutex<Vec<String>>>) {
     loop {
         let mut ready = Vec::new();
         for node in &nodes {
@@ -254,6 +256,7 @@ async fn balance(nodes: Vec<SocketAddr>, balancer: Relay) {
                 ready.push(*node);
             }
         }
+        *told.lock().expect("no panic") = ready.iter().map(ToString::to_string).collect();
         balancer.set_targets(ready);
         sleep(Duration::from_millis(100)).await;
     }
