@@ -50,10 +50,8 @@ pub enum PeerRequest {
     Part { number: RecordNumber, offset: u64 },
     /// Give up the lead, in favour of a node if `to` is not empty. Answered with [`PeerReply::Done`].
     HandOver { to: String },
-    /// Close the sockets of clients. Answered with [`PeerReply::Done`].
-    Drain,
-    /// Answered with [`PeerReply::Status`].
-    Status,
+    /// Answered with [`PeerReply::Done`] by a node that is there.
+    Ping,
     /// A request of this node's hub to that of the leader, as the hub has encoded it; at most
     /// [`FORWARDED_BYTES_MAX`]. Answered with [`PeerReply::Forwarded`].
     #[serde(skip)]
@@ -67,7 +65,6 @@ pub enum PeerReply {
     Snapshot(SnapshotInfo),
     #[serde(skip)]
     Part(Bytes),
-    Status(serde_json::Value),
     /// The answer of the leader's hub, as it has encoded it.
     #[serde(skip)]
     Forwarded(Bytes),
@@ -153,7 +150,7 @@ impl Peers {
             // Finished ones are forgotten; a set, so that all end with the future.
             while tasks.try_join_next().is_some() {}
             tasks.spawn(async move {
-                let answer = match read_request(&message) {
+                let answer = match read_request(message.headers.as_ref(), &message.payload) {
                     Ok(request) => handler.answer(request).await,
                     Err(reason) => PeerReply::Refused(reason),
                 };
@@ -288,7 +285,6 @@ fn unexpected(node: &str, reply: &PeerReply) -> PeerError {
     let problem = match reply {
         PeerReply::Snapshot(_) => "it describes a snapshot",
         PeerReply::Part(_) => "it is a part of a snapshot",
-        PeerReply::Status(_) => "it is a status",
         PeerReply::Forwarded(_) => "it is the answer of a hub",
         PeerReply::Done => "it says that something is done",
         PeerReply::Refused(_) => "it refuses",
@@ -296,8 +292,7 @@ fn unexpected(node: &str, reply: &PeerReply) -> PeerError {
     PeerError::Invalid { node: node.to_owned(), problem: problem.to_owned() }
 }
 
-fn read_request(message: &Message) -> Result<PeerRequest, String> {
-    let (headers, bytes) = (message.headers.as_ref(), &message.payload);
+fn read_request(headers: Option<&HeaderMap>, bytes: &Bytes) -> Result<PeerRequest, String> {
     if headers.is_some_and(|headers| headers.get(FORWARD_HEADER).is_some()) {
         return match bytes.len() {
             ..=FORWARDED_BYTES_MAX => Ok(PeerRequest::Forward(bytes.clone())),
@@ -343,7 +338,7 @@ mod tests {
 
     fn check(request: &PeerRequest, json: &str) {
         assert_eq!(serde_json::to_string(request).expect("plain values"), json);
-        let read = read_request(&Bytes::copy_from_slice(json.as_bytes()));
+        let read = read_request(None, &Bytes::copy_from_slice(json.as_bytes()));
         assert_eq!(read.as_ref(), Ok(request));
     }
 
@@ -355,9 +350,8 @@ mod tests {
             r#"{"op":"part","number":7,"offset":524288}"#,
         );
         check(&PeerRequest::HandOver { to: "b".to_owned() }, r#"{"op":"hand_over","to":"b"}"#);
-        check(&PeerRequest::Drain, r#"{"op":"drain"}"#);
-        check(&PeerRequest::Status, r#"{"op":"status"}"#);
-        assert!(read_request(&Bytes::from_static(b"{}")).is_err());
-        assert!(read_request(&vec![b' '; 5_000].into()).is_err());
+        check(&PeerRequest::Ping, r#"{"op":"ping"}"#);
+        assert!(read_request(None, &Bytes::from_static(b"{}")).is_err());
+        assert!(read_request(None, &vec![b' '; 5_000].into()).is_err());
     }
 }

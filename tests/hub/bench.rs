@@ -227,7 +227,7 @@ impl Bench {
         for pattern in ["*", "*/*", "*/*/odds", "*/*/odds/*"] {
             let pattern = Pattern::parse(pattern).expect("it is well formed");
             let HostResponse::Channels(channels) =
-                self.hub.answer(&HostRequest::MatchChannels { pattern })
+                self.hub.answer(&HostRequest::MatchChannels { pattern, has: Vec::new() })
             else {
                 panic!("a pattern is answered with channels");
             };

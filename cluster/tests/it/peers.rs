@@ -32,10 +32,9 @@ impl PeerHandler for Node {
                 PeerReply::Refused(format!("there is no snapshot {number}"))
             }
             PeerRequest::HandOver { to } if to == "b" => PeerReply::Done,
-            PeerRequest::Status => PeerReply::Status(serde_json::json!({ "term": 3 })),
-            PeerRequest::HandOver { .. } | PeerRequest::Drain => {
-                PeerReply::Refused("it does not lead".to_owned())
-            }
+            PeerRequest::Ping => PeerReply::Done,
+            PeerRequest::Forward(bytes) => PeerReply::Forwarded(bytes),
+            PeerRequest::HandOver { .. } => PeerReply::Refused("it does not lead".to_owned()),
         }
     }
 }
@@ -73,10 +72,16 @@ fn snapshot_is_downloaded_exactly() {
 
         let hand_over = PeerRequest::HandOver { to: "b".to_owned() };
         assert_eq!(peers.ask("a", &hand_over).await.expect("it may"), PeerReply::Done);
-        let refused = peers.ask("a", &PeerRequest::Drain).await;
+        let hand_over = PeerRequest::HandOver { to: "c".to_owned() };
+        let refused = peers.ask("a", &hand_over).await;
         assert!(matches!(refused, Err(PeerError::Refused { .. })), "{refused:?}");
-        let status = peers.ask("a", &PeerRequest::Status).await.expect("it answers");
-        assert_eq!(status, PeerReply::Status(serde_json::json!({ "term": 3 })));
+        assert_eq!(peers.ask("a", &PeerRequest::Ping).await.expect("it answers"), PeerReply::Done);
+        let request = PeerRequest::Forward(bytes(800_000));
+        let answer = peers.ask("a", &request).await.expect("it answers");
+        assert_eq!(answer, PeerReply::Forwarded(bytes(800_000)));
+        let request = PeerRequest::Forward(bytes(950_000));
+        let refused = peers.ask("a", &request).await;
+        assert!(matches!(refused, Err(PeerError::Refused { .. })), "{refused:?}");
         serving.abort();
     });
 }

@@ -12,7 +12,7 @@ use std::{
 
 use fanout::{
     ChannelId, Micros, Seq,
-    catch_up::{HostRequest, HostResponse, ShardRequest},
+    catch_up::{HostRequest, HostResponse, Requester, ShardRequest},
 };
 use ingest::{
     error::{DecodeError, Place, Refusal, RefusalKind},
@@ -122,7 +122,24 @@ struct WaitingRequest {
     since: Micros,
     /// It is answered all the same when the leader has gone on for so long.
     wait_us: Micros,
-    request: ShardRequest,
+    request: HostRequest,
+    reader: Reader,
+}
+
+/// Who is answered.
+enum Reader {
+    FanOut(Requester),
+    /// A reader within the process.
+    Process(oneshot::Sender<HostResponse>),
+}
+
+impl Reader {
+    fn answer(self, response: HostResponse, work: usize) -> Answer {
+        match self {
+            Self::FanOut(requester) => Answer::FanOut { requester, response, work },
+            Self::Process(reply) => Answer::CaughtUp { reply, response },
+        }
+    }
 }
 
 struct PendingImage {
@@ -438,23 +455,14 @@ impl Writer {
     fn request(&mut self, request: Request) -> Option<usize> {
         match request {
             Request::FanOut(ShardRequest { requester, request }) => {
-                if let Some(wait_us) = self.wait_for_leader(&request) {
-                    let (since, request) = (self.time(), ShardRequest { requester, request });
-                    self.waiting.push(WaitingRequest { since, wait_us, request });
-                    return Some(0);
-                }
-                let (response, work) = self.respond(&request);
-                self.answer(Answer::FanOut { requester, response, work });
-                return Some(work);
+                return Some(self.respond_to(Reader::FanOut(requester), request));
             }
             Request::Image { channel, at_least, reply } => {
                 self.pending_images.push(PendingImage { channel, at_least, reply });
                 self.serve_pending_images();
             }
             Request::CatchUp { request, reply } => {
-                let (response, work) = self.respond(&request);
-                self.answer(Answer::CaughtUp { reply, response });
-                return Some(work);
+                return Some(self.respond_to(Reader::Process(reply), request));
             }
             // The database still has it for the leader.
             Request::Order(_) if !self.leads => {}
@@ -499,6 +507,18 @@ impl Writer {
         Some(0)
     }
 
+    /// Answers a request, now or when the leader has done what it needs. Returns the cost.
+    fn respond_to(&mut self, reader: Reader, request: HostRequest) -> usize {
+        if let Some(wait_us) = self.wait_for_leader(&request) {
+            let since = self.time();
+            self.waiting.push(WaitingRequest { since, wait_us, request, reader });
+            return 0;
+        }
+        let (response, work) = self.respond(&request);
+        self.answer(reader.answer(response, work));
+        work
+    }
+
     /// How long a request should wait for what the leader of the cluster does, in microseconds, if it should: for a
     /// channel of the older sockets that it is asked to open, and for changes that a client has seen on another node.
     fn wait_for_leader(&self, request: &HostRequest) -> Option<Micros> {
@@ -534,16 +554,15 @@ impl Writer {
         }
         let now = self.time();
         for waiting in mem::take(&mut self.waiting) {
-            let WaitingRequest { since, wait_us, request: ShardRequest { request, .. } } = &waiting;
+            let WaitingRequest { since, wait_us, request, .. } = &waiting;
             let has_gone_on = self.followed_at >= since + wait_us || now >= since + WAIT_MAX_US;
             let is_missing = self.is_closed(request) || self.builder.hub.missing(request).is_some();
             if is_missing && !has_gone_on && !self.leads {
                 self.waiting.push(waiting);
                 continue;
             }
-            let ShardRequest { requester, request } = waiting.request;
-            let (response, work) = self.respond(&request);
-            self.answer(Answer::FanOut { requester, response, work });
+            let (response, work) = self.respond(&waiting.request);
+            self.answer(waiting.reader.answer(response, work));
         }
     }
 

@@ -194,7 +194,7 @@ impl Node {
                     if probing.is_none() {
                         probing = self.probe(&heard);
                     }
-                    if self.is_due(&heard) && self.try_to_lead(&mut following, &mut heard).await? {
+                    if self.is_due(&heard) && self.try_to_lead(&following, &heard).await? {
                         return Ok(false);
                     }
                 }
@@ -229,7 +229,7 @@ impl Node {
         }
         let (peers, leader) = (self.cluster.peers.clone(), heard.leader.clone()?);
         Some(tokio::spawn(async move {
-            matches!(peers.ask(&leader, &PeerRequest::Status).await, Err(PeerError::Away { .. }))
+            matches!(peers.ask(&leader, &PeerRequest::Ping).await, Err(PeerError::Away { .. }))
         }))
     }
 
@@ -243,8 +243,8 @@ impl Node {
     /// Appends a term behind what the node has. Returns whether it leads.
     async fn try_to_lead(
         &mut self,
-        following: &mut Following,
-        heard: &mut Heard,
+        following: &Following,
+        heard: &Heard,
     ) -> Result<bool, NodeError> {
         let Cluster { stream, node, .. } = &self.cluster;
         let Ok(Ok(end)) = timeout(ANSWER_WITHIN, stream.end()).await else { return Ok(false) };

@@ -149,8 +149,7 @@ impl PeerHandler for Handler {
                     Err(_) => refused("it no longer leads"),
                 }
             }
-            PeerRequest::Status => PeerReply::Done,
-            PeerRequest::Drain => refused("it does not know this request"),
+            PeerRequest::Ping => PeerReply::Done,
         }
     }
 }
