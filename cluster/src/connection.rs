@@ -2,7 +2,7 @@
 
 use std::{cmp::max, fmt, sync::atomic::Ordering, time::Duration};
 
-use async_nats::{Client, ConnectOptions, Event, connection::State};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, connection::State};
 use base::config::SecretError;
 use tokio::sync::watch;
 
@@ -49,6 +49,24 @@ pub enum ClusterError {
     Unavailable(String),
     #[error("NATS refuses: {description} ({code})")]
     Rejected { code: u64, description: String },
+}
+
+impl ClusterError {
+    /// Whether a later attempt can succeed without a change of settings.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Connect { source, .. } => {
+                let kind = source.kind();
+                matches!(
+                    kind,
+                    ConnectErrorKind::Dns | ConnectErrorKind::Io | ConnectErrorKind::TimedOut
+                )
+            }
+            Self::Unavailable(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// A connection that reconnects by itself, for ever.

@@ -74,6 +74,10 @@ const LEADER_WITHIN_US: Micros = 2_000_000;
 /// The same for a channel that is not known here: it may be new, or closed.
 const CHANNEL_WITHIN_US: Micros = 250_000;
 
+/// The leader is asked again so long after it was asked to open a channel, in microseconds: the one that was asked may
+/// have ended.
+const ASK_EVERY_US: Micros = 500_000;
+
 /// How long it waits in all, if no records arrive.
 const WAIT_MAX_US: Micros = 60_000_000;
 
@@ -111,8 +115,11 @@ pub(super) struct Writer {
     decoder: Decoder,
     leader: mpsc::Sender<LeaderRequest>,
     waiting: Vec<WaitingRequest>,
-    /// When records of the leader were applied last.
+    /// When records of the leader were applied last, or when the leader made them if that is earlier: while this node
+    /// catches up, they do not show what the leader has now.
     followed_at: Micros,
+    /// When the leader was last asked to open channels for readers that wait.
+    asked_at: Micros,
     /// When the leader was last told which of these channels have followers here.
     kept_at: Micros,
 }
@@ -172,6 +179,7 @@ impl Writer {
             leader,
             waiting: Vec::new(),
             followed_at: 0,
+            asked_at: 0,
             kept_at: 0,
         })
     }
@@ -305,7 +313,7 @@ impl Writer {
     fn follow(&mut self, encoded: EncodedRecords) {
         // What was merged for lower rates comes before.
         self.end_turn();
-        self.followed_at = self.time();
+        self.followed_at = self.time().min(encoded.end().at);
         let records = encoded.decode(&mut self.decoder);
         let records =
             records.unwrap_or_else(|problem| panic!("cannot follow the leader: {problem}"));
@@ -525,15 +533,11 @@ impl Writer {
         if self.leads || self.waiting.len() >= WAITING_MAX {
             return None;
         }
-        let hub = &self.builder.hub;
-        if let HostRequest::StartGroup { channel, companion, .. } = request
-            && hub.legacy_to_open(channel, companion.as_ref()).is_some()
-        {
-            let (channel, book) = (channel.as_str().into(), companion.clone());
-            self.ask_leader(vec![LegacyUse { channel, book }]);
+        if let Some(closed) = self.closed(request) {
+            self.ask_leader(vec![closed]);
             return Some(LEADER_WITHIN_US);
         }
-        match hub.missing(request)? {
+        match self.builder.hub.missing(request)? {
             Missing::Changes => Some(LEADER_WITHIN_US),
             Missing::Channel => Some(CHANNEL_WITHIN_US),
         }
@@ -553,23 +557,32 @@ impl Writer {
             return;
         }
         let now = self.time();
+        let asks = now - self.asked_at >= ASK_EVERY_US;
+        let mut uses = Vec::new();
         for waiting in mem::take(&mut self.waiting) {
             let WaitingRequest { since, wait_us, request, .. } = &waiting;
             let has_gone_on = self.followed_at >= since + wait_us || now >= since + WAIT_MAX_US;
-            let is_missing = self.is_closed(request) || self.builder.hub.missing(request).is_some();
+            let closed = self.closed(request);
+            let is_missing = closed.is_some() || self.builder.hub.missing(request).is_some();
             if is_missing && !has_gone_on && !self.leads {
+                uses.extend(closed.filter(|_| asks && now - since >= ASK_EVERY_US));
                 self.waiting.push(waiting);
                 continue;
             }
             let (response, work) = self.respond(&waiting.request);
             self.answer(waiting.reader.answer(response, work));
         }
+        if !uses.is_empty() {
+            self.asked_at = now;
+            uses.chunks(USES_AT_ONCE).for_each(|uses| self.ask_leader(uses.to_vec()));
+        }
     }
 
-    /// Whether the request is for a channel of the older sockets that is not open.
-    fn is_closed(&self, request: &HostRequest) -> bool {
-        let HostRequest::StartGroup { channel, companion, .. } = request else { return false };
-        self.builder.hub.legacy_to_open(channel, companion.as_ref()).is_some()
+    /// The channel of the older sockets that the request is for, if it is not open.
+    fn closed(&self, request: &HostRequest) -> Option<LegacyUse> {
+        let HostRequest::StartGroup { channel, companion, .. } = request else { return None };
+        self.builder.hub.legacy_to_open(channel, companion.as_ref())?;
+        Some(LegacyUse { channel: channel.as_str().into(), book: companion.clone() })
     }
 
     fn respond(&mut self, request: &HostRequest) -> (HostResponse, usize) {

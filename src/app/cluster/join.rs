@@ -16,7 +16,12 @@ use log::{
     EncodedRecords, Log, LogPosition,
     files::{Continuity, FileLog, LogSettings, SnapshotStore},
 };
-use tokio::{fs::File, runtime::Handle, task::block_in_place, time::sleep};
+use tokio::{
+    fs::File,
+    runtime::Handle,
+    task::block_in_place,
+    time::{Instant, sleep},
+};
 use tracing::{info, warn};
 
 use super::{Cluster, ClusterFailure, FORMATS};
@@ -90,6 +95,9 @@ pub(in crate::app) struct Joined {
 /// The pause before a node that cannot join yet looks again.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
 
+/// How often a node that cannot join says why.
+const REPORT_EVERY: Duration = Duration::from_secs(10);
+
 /// How long it waits for a node that can give a snapshot, before it begins a generation.
 const PEERS_WITHIN: Duration = Duration::from_secs(3);
 
@@ -133,13 +141,61 @@ impl Own {
     }
 }
 
-/// Joins the cluster. Waits as long as it takes until there is something to join, if this node may not lead.
+/// Joins the cluster. Waits as long as it takes until NATS answers, and until there is something to join if this node
+/// may not lead.
 pub(in crate::app) async fn join(
     config: &Config,
     cluster: &Cluster,
     start: &HubStart<'_>,
     fresh: impl FnOnce() -> Hub,
 ) -> Result<Joined, AppError> {
+    let found = retry(async || match find_place(config, cluster, start).await {
+        Ok(found) => Ok(Ok(found)),
+        Err(AppError::Cluster(failure)) => Err(failure),
+        Err(error) => Ok(Err(error)),
+    });
+    match found.await?? {
+        Found::Place(joined) => Ok(joined),
+        Found::Nothing { own, begun, restored } => {
+            let hub = restored.map_or_else(fresh, |state| state.hub.hub);
+            generation(cluster, start, own, begun, hub)
+        }
+    }
+}
+
+/// Tries again for as long as NATS does not answer.
+pub(super) async fn retry<T>(
+    mut attempt: impl AsyncFnMut() -> Result<T, ClusterFailure>,
+) -> Result<T, ClusterFailure> {
+    let mut reported: Option<Instant> = None;
+    loop {
+        match attempt().await {
+            Err(failure) if failure.is_passing() => {
+                if reported.is_none_or(|at| at.elapsed() > REPORT_EVERY) {
+                    let error = &failure as &dyn std::error::Error;
+                    warn!(error, "cannot join the cluster yet");
+                    reported = Some(Instant::now());
+                }
+                sleep(RETRY_AFTER).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+/// What a node that joins has found.
+enum Found {
+    /// A place from which to follow.
+    Place(Joined),
+    /// No node has the state of the cluster: this one has begun a term without it.
+    Nothing { own: Own, begun: BegunTerm, restored: Option<RestoredState> },
+}
+
+async fn find_place(
+    config: &Config,
+    cluster: &Cluster,
+    start: &HubStart<'_>,
+) -> Result<Found, AppError> {
     let stream = &cluster.stream;
     let mut own = Own::open(config, start)?;
     let mut reported = "";
@@ -170,7 +226,7 @@ pub(in crate::app) async fn join(
             match restored.take() {
                 Some(state) if state.is_as_logged() => {
                     let opened = follow(cluster, own, state)?;
-                    return Ok(Joined { opened, place, leads: false });
+                    return Ok(Found::Place(Joined { opened, place, leads: false }));
                 }
                 other => restored = other,
             }
@@ -198,8 +254,7 @@ pub(in crate::app) async fn join(
             restored = restore(start, &own);
         }
         let Some(begun) = begin_term(cluster, &own, end).await? else { continue };
-        let hub = restored.map_or_else(fresh, |state| state.hub.hub);
-        return generation(cluster, start, own, begun, hub);
+        return Ok(Found::Nothing { own, begun, restored });
     }
 }
 

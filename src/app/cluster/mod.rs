@@ -62,6 +62,19 @@ pub enum ClusterFailure {
     NoSnapshot(String),
 }
 
+impl ClusterFailure {
+    /// Whether it is because NATS does not answer at the moment.
+    fn is_passing(&self) -> bool {
+        if let Self::Connect(error) = self {
+            return error.is_passing();
+        }
+        matches!(
+            self,
+            Self::Stream(StreamError::Unavailable(_)) | Self::Append(AppendError::Unavailable(_))
+        )
+    }
+}
+
 /// The connection to a cluster, before the node has joined.
 pub(super) struct Cluster {
     config: ClusterConfig,
@@ -73,16 +86,21 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Connects, and checks that the stream is as `matchwire cluster init` makes it. `None` without `[cluster]`.
+    /// Connects, and checks that the stream is as `matchwire cluster init` makes it. Waits for NATS as long as it
+    /// takes. `None` without `[cluster]`.
     pub(super) async fn connect(config: &Config) -> Result<Option<Self>, ClusterFailure> {
         let config = config.cluster.clone();
         if !config.is_enabled() {
             return Ok(None);
         }
-        let stream = Stream::connect(&config).await?;
-        stream.check().await?;
-        let beats = Beats::subscribe(&stream).await?;
-        let peers = Peers::connect(&config).await?;
+        let connect = async || {
+            let stream = Stream::connect(&config).await?;
+            stream.check().await?;
+            let beats = Beats::subscribe(&stream).await?;
+            let peers = Peers::connect(&config).await?;
+            Ok((stream, beats, peers))
+        };
+        let (stream, beats, peers) = join::retry(connect).await?;
         let (node, lead) = (config.node_name().into(), Lead::default());
         Ok(Some(Self { config, node, stream, beats, peers, lead }))
     }

@@ -95,6 +95,11 @@ struct Shown {
 struct Heard {
     /// Its last sign of life.
     at: Instant,
+    /// When this node last had all that the leader had.
+    complete_at: Instant,
+    /// The message that the leader had when it sent the oldest beat whose message is not here yet, and when that beat
+    /// was heard.
+    awaited: Option<(u64, Instant)>,
     /// The leader has given up the lead, to this node or to any.
     is_called: bool,
     is_stale: bool,
@@ -106,13 +111,34 @@ struct Heard {
 
 impl Heard {
     fn new() -> Self {
-        let (at, leader) = (Instant::now(), None);
-        Self { at, is_called: false, is_stale: false, leader, away: 0 }
+        let at = Instant::now();
+        Self {
+            at,
+            complete_at: at,
+            awaited: None,
+            is_called: false,
+            is_stale: false,
+            leader: None,
+            away: 0,
+        }
     }
 
     fn note(&mut self, at: Instant) {
         self.at = self.at.max(at);
         self.away = 0;
+    }
+
+    /// The node has this message of the stream, and all before.
+    fn has(&mut self, seq: u64) {
+        match self.awaited {
+            Some((awaited, heard_at)) if seq >= awaited => {
+                self.complete_at = self.complete_at.max(heard_at);
+                self.awaited = None;
+            }
+            // Messages come one by one after an interruption: a beat tells where that ends.
+            None if !self.is_stale => self.complete_at = Instant::now(),
+            _ => {}
+        }
     }
 }
 
@@ -176,12 +202,15 @@ impl Node {
                         }
                         Body::Term { .. } | Body::Records(_) => heard.is_called = false,
                     }
+                    heard.has(self.place.seq);
                 }
                 () = self.cluster.beats.changed() => {
                     if let Some(leader) = self.cluster.beats.leader()
                         && leader.beat.term >= self.place.term
                     {
                         heard.note(leader.at);
+                        heard.awaited.get_or_insert((leader.beat.seq, leader.at));
+                        heard.has(self.place.seq);
                         following.note_end(leader.beat.seq);
                     }
                 }
@@ -211,7 +240,7 @@ impl Node {
 
     /// Tells clients when what they have may be old.
     fn look(&self, heard: &mut Heard) {
-        let silent = heard.at.elapsed();
+        let silent = heard.complete_at.elapsed();
         let is_stale = silent > Duration::from_millis(self.cluster.config.stale_ms);
         if is_stale != heard.is_stale {
             heard.is_stale = is_stale;
