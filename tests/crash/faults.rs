@@ -11,9 +11,11 @@ use std::{
     time::Duration,
 };
 
+use base::clock::now;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
+    checker::report::time_of_day,
     damage::{AppliedDamage, Damage, Repair, UnfinishedWrite},
     hub::{Hub, Place},
     observer::{Observer, files},
@@ -84,7 +86,7 @@ impl FaultLog {
 
     /// Something was done.
     pub(crate) fn did(&mut self, what: impl Debug) {
-        self.steps.push(format!("{what:?}"));
+        self.steps.push(format!("{} {what:?}", time_of_day(now())));
         self.count(what);
     }
 

@@ -61,6 +61,8 @@ pub(crate) struct ImageRequest {
     /// How long the response took.
     pub(crate) waited: Duration,
     pub(crate) status: u16,
+    /// The node that answered was not ready then: it says of itself that it may be behind the log.
+    pub(crate) is_behind: bool,
     pub(crate) new_tag: Option<Arc<str>>,
     pub(crate) body: Arc<str>,
 }

@@ -61,7 +61,7 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");
-    let (mut killed, mut failed, mut number) = (0, 0, 0);
+    let (mut killed, mut number, mut findings) = (0, 0, String::new());
     loop {
         let plan = Plan {
             seed: seed + number,
@@ -71,14 +71,14 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
         let outcome = runtime.block_on(async { tokio::spawn(round(plan)).await });
         let outcome = outcome.expect("a round does not panic");
         killed += outcome.faults.kills;
-        failed += print(&outcome);
+        findings += &print(&outcome);
         number += 1;
         let is_over = kills.map_or(number >= ROUNDS, |kills| killed >= kills);
         if is_over {
             break;
         }
     }
-    assert_eq!(failed, 0, "findings in {number} rounds from seed {seed}");
+    assert!(findings.is_empty(), "findings in {number} rounds from seed {seed}:\n{findings}");
 }
 
 /// `TEST_CLUSTER_SECONDS` is the time of a round. There is one for each program of `TEST_NATS_SERVERS`.
@@ -104,16 +104,16 @@ fn cluster_whose_parts_fail_loses_nothing() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");
-    let mut failed = 0;
+    let mut findings = String::new();
     for program in programs {
         println!("cluster: {}", program.display());
         // It ends with the thread that started it, which is this one.
         let Some(postgres) = cluster::Postgres::start_or_skipped() else { return };
         let round = cluster::round(plan, program, postgres.url());
         let outcome = runtime.block_on(async { tokio::spawn(round).await });
-        failed += print(&outcome.expect("a round does not panic"));
+        findings += &print(&outcome.expect("a round does not panic"));
     }
-    assert_eq!(failed, 0, "findings from seed {seed}");
+    assert!(findings.is_empty(), "findings from seed {seed}:\n{findings}");
 }
 
 /// Runs the test in a mount namespace of its own, so that what it mounts is gone with its process, however
@@ -151,18 +151,16 @@ fn run_in_namespace() -> bool {
     true
 }
 
+/// Returns the findings, a line each.
 #[expect(clippy::print_stdout, reason = "the summary of a round")]
-fn print(outcome: &Outcome) -> usize {
+fn print(outcome: &Outcome) -> String {
     let Outcome { report, faults, output, .. } = outcome;
     println!("crash: {outcome}");
-    let failed = report.total() + faults.failures.len();
-    if failed > 0 {
-        println!(
-            "{report}{}\nwhat was done: {faults}\nthe hub:\n{output}",
-            faults.failures.join("\n")
-        );
+    let findings = format!("{report}{}", faults.failures.join("\n"));
+    if !findings.is_empty() {
+        println!("{findings}\nwhat was done: {faults}\nthe hub:\n{output}");
     }
-    failed
+    findings
 }
 
 #[expect(

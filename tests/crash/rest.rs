@@ -71,9 +71,9 @@ pub(crate) async fn poll(
         let mut headers = vec![("authorization", &*token)];
         headers.extend(tag.as_deref().map(|tag| ("if-none-match", tag)));
         // No node takes it.
-        let Some(address) = address() else { continue };
+        let Some(node) = address() else { continue };
         let (sent_at, begun) = (now(), Instant::now());
-        let response = http::get(&address, &path, &headers).await;
+        let response = http::get(&node, &path, &headers).await;
         let waited = begun.elapsed();
         calls.count(&response);
         let Ok(response) = response else { continue };
@@ -94,6 +94,7 @@ pub(crate) async fn poll(
             sent_at,
             waited,
             status: response.status,
+            is_behind: address().is_none(),
             new_tag,
             body: shared.interner.intern(&response.body),
         })));

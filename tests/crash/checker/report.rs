@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use fanout::Micros;
+
 /// What was broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rule {
@@ -53,6 +55,14 @@ const SHOWN_MAX: usize = 5;
 pub(crate) struct Report {
     found: BTreeMap<Rule, Vec<String>>,
     pub(crate) counts: CheckCounters,
+}
+
+/// The time of day in UTC, as in the hub's output.
+pub(crate) fn time_of_day(at: Micros) -> String {
+    let millis = at / 1000;
+    let (seconds, millis) = (millis / 1000, millis % 1000);
+    let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
+    format!("{hours:02}:{minutes:02}:{:02}.{millis:03}", seconds % 60)
 }
 
 /// What clients saw.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     published::LogContent,
-    report::{Report, Rule},
+    report::{Report, Rule, time_of_day},
     stream::check_image,
 };
 use crate::history::{Entry, History, ImageRequest};
@@ -19,7 +19,10 @@ pub(crate) fn check(history: &History, log: &LogContent, report: &mut Report) {
         let Entry::ImageRequest(fetched) = entry else { continue };
         report.counts.frames += 1;
         let mut find = |what: String| {
-            report.add(Rule::Rest, &history.client, format_args!("{}: {what}", fetched.channel));
+            let at = time_of_day(fetched.sent_at);
+            let (channel, waited) = (&fetched.channel, fetched.waited);
+            let what = format_args!("{channel}, sent at {at}, after {waited:.1?}: {what}");
+            report.add(Rule::Rest, &history.client, what);
         };
         match fetched.status {
             200 => {
@@ -96,6 +99,9 @@ fn not_modified(fetched: &ImageRequest, log: &LogContent) -> Option<String> {
 
 /// The log was further when the request was sent.
 fn is_stale(fetched: &ImageRequest, log: &LogContent, epoch: &str, seq: Seq) -> Option<String> {
+    if fetched.is_behind {
+        return None;
+    }
     let numbering = log.find(&fetched.channel, epoch)?;
     let head = numbering.head_at(fetched.sent_at - STALENESS_MAX_US);
     (seq < head).then(|| format!("and the log was at {head} before the request was sent"))
@@ -130,6 +136,7 @@ fn problems(fetched: &ImageRequest, frame: &Value, log: &LogContent) -> Vec<Stri
     let in_time = fetched.sent_at + waited - STALENESS_MAX_US;
     if let Some(least) = fetched.at_least
         && seq < least
+        && !fetched.is_behind
         && let Some(numbering) = log.find(&fetched.channel, epoch)
         && numbering.head_at(in_time) >= least
     {

@@ -617,6 +617,7 @@ fn record_that_was_written_anew_is_found() {
 
 fn fetched(script: &Script, seq: usize) -> ImageRequest {
     ImageRequest {
+        is_behind: false,
         channel: CHANNEL.into(),
         tag: None,
         at_least: None,
