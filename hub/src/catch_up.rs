@@ -98,29 +98,32 @@ impl Hub {
         }
     }
 
-    /// What this hub does not have yet of what a reader has seen, as on another node of a cluster.
+    /// What this hub does not have yet of what a reader has seen, or may have heard of, on another node of a cluster.
     #[must_use]
     pub fn missing(&self, request: &HostRequest) -> Option<Missing> {
         let (channel, from) = match request {
-            HostRequest::CatchUp { channel, from: Some(from), .. } => (channel.as_str(), from),
-            HostRequest::StartGroup { channel, from: Some(from), .. } => (channel.as_str(), from),
-            HostRequest::CatchUp { .. } | HostRequest::StartGroup { .. } => return None,
+            HostRequest::CatchUp { channel, from, .. } => (channel.as_str(), from),
+            HostRequest::StartGroup { channel, from, .. } => (channel.as_str(), from),
             HostRequest::MatchChannels { has, .. } => {
                 let is_unknown =
                     |channel: &ChannelId| self.channels.subject(channel.as_str()).is_none();
                 return has.iter().any(is_unknown).then_some(Missing::Channel);
             }
         };
-        let (epoch, head) = if EventChannel::parse(channel).is_some() {
-            // One that is not open is opened first.
-            self.legacy_head(channel)?
+        let head = if EventChannel::parse(channel).is_some() {
+            if self.relayed_match(channel).is_none() {
+                return Some(Missing::Channel);
+            }
+            self.legacy_head(channel)
         } else {
             let subject = self.channels.subject(channel);
             let Some(entry) = subject.and_then(|subject| self.channel(subject)) else {
                 return Some(Missing::Channel);
             };
-            (entry.sequence.channel.epoch, entry.sequence.head())
+            Some((entry.sequence.channel.epoch, entry.sequence.head()))
         };
+        // One of the older sockets that is not open is opened first.
+        let ((epoch, head), from) = (head?, (*from)?);
         (from.epoch == Some(epoch) && from.seq > head).then_some(Missing::Changes)
     }
 

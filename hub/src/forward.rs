@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A request to the leader. Encoded, it crosses machines of the same version.
-#[derive(Debug, PartialEq, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub enum Forwarded {
     Push(ForwardedPush),
     /// Channels of the older sockets that are to stay open: they have followers on the node.
@@ -24,7 +24,7 @@ pub enum Forwarded {
 }
 
 /// Lines that a source has pushed to another node. Those that could not be read stay there.
-#[derive(Debug, PartialEq, BorshSerialize, BorshDeserialize)]
+#[derive(Debug, Clone, PartialEq, BorshSerialize, BorshDeserialize)]
 pub struct ForwardedPush {
     pub source: Arc<str>,
     pub received: Micros,
@@ -69,7 +69,7 @@ impl Forwarded {
     ///
     /// # Errors
     ///
-    /// If the hub no longer leads, or has stopped.
+    /// If the hub no longer leads, has stopped, or has taken a later push of the source.
     pub async fn run(self, hub: &HubHandle) -> Result<Vec<Option<String>>, HubStopped> {
         match self {
             Self::Push(ForwardedPush { source, received, lines }) => {
@@ -81,7 +81,8 @@ impl Forwarded {
                 });
                 let (lines, refusals) = (lines.collect(), Vec::new());
                 let (reply, verdicts) = oneshot::channel();
-                let push = PushRequest { source, received, lines, refusals, reply };
+                let is_forwarded = true;
+                let push = PushRequest { source, received, lines, refusals, is_forwarded, reply };
                 hub.inputs.send(Input::Push(Box::new(push))).await?;
                 verdicts.await.map_err(|_| HubStopped)
             }

@@ -51,6 +51,9 @@ pub struct PushRequest {
     pub lines: Vec<PushedLine>,
     /// Lines that could not be parsed.
     pub refusals: Vec<Refusal>,
+    /// Another node of the cluster has received them.
+    pub is_forwarded: bool,
+    /// Dropped if the lines are not applied.
     pub reply: oneshot::Sender<Vec<Option<String>>>,
 }
 
@@ -148,7 +151,9 @@ impl PushSources {
         let mut reader = BodyReader {
             interpreter: if all_matches { own.of_all_matches() } else { own },
             line_bytes_max: self.settings.line_bytes_max,
-            is_repeated: source.last_body == Some(Fingerprint::of_body(body)),
+            // Another node of a cluster may have taken one in between.
+            is_repeated: !self.hub_handle.is_in_cluster()
+                && source.last_body == Some(Fingerprint::of_body(body)),
             received: now(),
             answer: PushReport::default(),
         };
@@ -181,7 +186,14 @@ impl PushSources {
             let room = timeout(Duration::from_millis(self.settings.wait_ms), self.room()).await;
             let permit = room.map_err(|_| PushError::Full)??;
             let (reply, verdicts) = oneshot::channel();
-            let pushed = PushRequest { source: source_name, received, lines, refusals, reply };
+            let pushed = PushRequest {
+                source: source_name,
+                received,
+                lines,
+                refusals,
+                is_forwarded: false,
+                reply,
+            };
             permit.put(Input::Push(Box::new(pushed)));
             verdicts.await.map_err(|_| self.gone())?
         } else {

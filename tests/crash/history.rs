@@ -131,4 +131,19 @@ impl History {
             unreached: Vec::new(),
         }
     }
+
+    /// The last steps that concern a channel, for a finding.
+    pub(crate) fn last_of(&self, channel: &str) -> String {
+        let id = channel.trim_start_matches('~').split('/').nth(1).unwrap_or(channel);
+        let steps = self.entries.iter().rev().filter_map(|entry| match entry {
+            Entry::Connected => Some("connected".to_owned()),
+            Entry::Sent(text) if text.contains(id) => Some(format!("sent {text:.200}")),
+            Entry::Received(text) if text.contains(id) => Some(format!("received {text:.200}")),
+            Entry::Closed(_) => Some("closed".to_owned()),
+            _ => None,
+        });
+        let mut steps: Vec<String> = steps.take(8).collect();
+        steps.reverse();
+        steps.join("; ")
+    }
 }

@@ -216,7 +216,8 @@ pub(crate) fn check_coverage(
             report.add(Rule::Coverage, &history.client, "it was not connected in the end");
         }
         for channel in &history.unreached {
-            let what = format_args!("{channel}: the last position was not reached");
+            let last = history.last_of(channel);
+            let what = format_args!("{channel}: the last position was not reached: {last}");
             report.add(Rule::Incomplete, &history.client, what);
         }
     }

@@ -240,6 +240,11 @@ impl HubHandle {
         self.leads.load(Ordering::Acquire)
     }
 
+    /// Whether other nodes take pushes too.
+    pub(crate) fn is_in_cluster(&self) -> bool {
+        !self.leader.is_closed()
+    }
+
     /// Registers a source with its first health, or finds the one of this name and kind.
     ///
     /// # Errors

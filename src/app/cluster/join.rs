@@ -155,10 +155,11 @@ pub(in crate::app) async fn join(
         Err(error) => Ok(Err(error)),
     });
     match found.await?? {
-        Found::Place(joined) => Ok(joined),
-        Found::Nothing { own, begun, restored } => {
+        Found::Place(joined) => Ok(*joined),
+        Found::Nothing(generation) => {
+            let Generation { own, begun, restored } = *generation;
             let hub = restored.map_or_else(fresh, |state| state.hub.hub);
-            generation(cluster, start, own, begun, hub)
+            begin_generation(cluster, start, own, begun, hub)
         }
     }
 }
@@ -186,9 +187,17 @@ pub(super) async fn retry<T>(
 /// What a node that joins has found.
 enum Found {
     /// A place from which to follow.
-    Place(Joined),
+    Place(Box<Joined>),
     /// No node has the state of the cluster: this one has begun a term without it.
-    Nothing { own: Own, begun: BegunTerm, restored: Option<RestoredState> },
+    Nothing(Box<Generation>),
+}
+
+/// A term that begins without the state of the cluster.
+struct Generation {
+    own: Own,
+    begun: BegunTerm,
+    /// The state of the own log.
+    restored: Option<RestoredState>,
 }
 
 async fn find_place(
@@ -226,7 +235,7 @@ async fn find_place(
             match restored.take() {
                 Some(state) if state.is_as_logged() => {
                     let opened = follow(cluster, own, state)?;
-                    return Ok(Found::Place(Joined { opened, place, leads: false }));
+                    return Ok(Found::Place(Box::new(Joined { opened, place, leads: false })));
                 }
                 other => restored = other,
             }
@@ -254,7 +263,7 @@ async fn find_place(
             restored = restore(start, &own);
         }
         let Some(begun) = begin_term(cluster, &own, end).await? else { continue };
-        return Ok(Found::Nothing { own, begun, restored });
+        return Ok(Found::Nothing(Box::new(Generation { own, begun, restored })));
     }
 }
 
@@ -442,7 +451,7 @@ pub(super) async fn append_term(
 }
 
 /// Leads from a state that need not be what clients have seen: all channels begin new epochs.
-fn generation(
+fn begin_generation(
     cluster: &Cluster,
     start: &HubStart<'_>,
     mut own: Own,

@@ -15,13 +15,18 @@ use log::{RecordNumber, files::SnapshotStore};
 use tokio::{
     sync::{Semaphore, mpsc, oneshot},
     task::{JoinSet, spawn_blocking},
+    time::{Instant, sleep},
 };
 use tracing::{debug, warn};
 
 use super::NodeOrder;
+use base::clock::now;
 
 /// How long the leader may take to commit a push.
 const FORWARDED_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long after a leader has not taken a push the next attempt is.
+const REPEAT_AFTER: Duration = Duration::from_millis(50);
 
 /// Requests to the leader at a time. The pushes of a source come one after the other.
 const FORWARDED_MAX: usize = 64;
@@ -44,11 +49,10 @@ pub(super) async fn forward(
     let mut tasks = JoinSet::new();
     while let Some(LeaderRequest { request, reply }) = requests.recv().await {
         let permit = Arc::clone(&running).acquire_owned().await.expect("it is never closed");
-        let (peers, hub) = (peers.clone(), hub.clone());
-        let leader = beats.leader().map(|heard| heard.beat.node);
+        let (peers, hub, beats) = (peers.clone(), hub.clone(), beats.clone());
         while tasks.try_join_next().is_some() {}
         tasks.spawn(async move {
-            if let Some(answer) = ask(&peers, &hub, leader, request).await {
+            if let Some(answer) = ask(&peers, &hub, &beats, request).await {
                 // The requester may be gone.
                 reply.send(answer).ok();
             }
@@ -57,37 +61,72 @@ pub(super) async fn forward(
     }
 }
 
-/// The answer of the leader; `None` if there is none.
+/// The answer of the leader; `None` if there is none. A push is repeated until a leader takes it: the one that was asked
+/// first may have ended.
 async fn ask(
     peers: &Peers,
     hub: &HubHandle,
-    leader: Option<String>,
+    beats: &Beats,
     request: Forwarded,
 ) -> Option<Vec<Option<String>>> {
-    if hub.leads() {
-        return request.run(hub).await.ok();
-    }
-    let leader = leader?;
+    let deadline = Instant::now() + FORWARDED_WITHIN;
     let mut answers = Vec::new();
     let mut parts = vec![request];
-    while let Some(part) = parts.pop() {
-        let bytes = part.encode();
-        if bytes.len() > FORWARDED_BYTES_MAX {
+    while let Some(mut part) = parts.pop() {
+        if part.encode().len() > FORWARDED_BYTES_MAX {
             let (first, rest) = halves(part)?;
             parts.extend([rest, first]);
             continue;
         }
-        let request = PeerRequest::Forward(bytes);
-        match peers.ask_within(FORWARDED_WITHIN, &leader, &request).await {
-            Ok(PeerReply::Forwarded(bytes)) => answers.extend(forward::decode_answer(&bytes).ok()?),
-            Ok(_) => return None,
-            Err(error) => {
-                debug!(%error, "the leader does not take a request");
+        loop {
+            if let Some(verdicts) = ask_once(peers, hub, beats, &part, deadline).await {
+                answers.extend(verdicts);
+                break;
+            }
+            let Forwarded::Push(push) = &mut part else { return None };
+            sleep(REPEAT_AFTER).await;
+            if Instant::now() >= deadline {
                 return None;
             }
+            // The source still waits: this is not older than what it has sent elsewhere.
+            push.received = now();
         }
     }
     Some(answers)
+}
+
+async fn ask_once(
+    peers: &Peers,
+    hub: &HubHandle,
+    beats: &Beats,
+    part: &Forwarded,
+    deadline: Instant,
+) -> Option<Vec<Option<String>>> {
+    if hub.leads() {
+        return part.clone().run(hub).await.ok();
+    }
+    let leader = beats.leader()?.beat.node;
+    let time = deadline.saturating_duration_since(Instant::now());
+    let request = PeerRequest::Forward(part.encode());
+    let answer = tokio::select! {
+        answer = peers.ask_within(time, &leader, &request) => answer,
+        () = other_leader(beats.clone(), &leader) => return None,
+    };
+    match answer {
+        Ok(PeerReply::Forwarded(bytes)) => forward::decode_answer(&bytes).ok(),
+        Ok(_) => None,
+        Err(error) => {
+            debug!(%error, "the leader does not take a request");
+            None
+        }
+    }
+}
+
+/// Waits until another node leads.
+async fn other_leader(mut beats: Beats, leader: &str) {
+    while beats.leader().is_none_or(|heard| heard.beat.node == leader) {
+        beats.changed().await;
+    }
 }
 
 /// Two requests of half the size; `None` if it cannot be divided.

@@ -38,6 +38,9 @@ pub(crate) struct LogContent {
     pub(crate) has_short_tails: bool,
     /// What was published until this time, each client had time to read.
     pub(crate) settled_at: Micros,
+    /// In a cluster, when records were made, and when the stream had them. Between the two its servers may elect a
+    /// leader.
+    pub(crate) seen: Vec<(Micros, Micros)>,
     pub(crate) counts: Counts,
 }
 
@@ -276,6 +279,15 @@ impl LogContent {
     pub(crate) fn heads(&self) -> Heads {
         let open = self.current().filter(|(_, numbering)| numbering.is_open());
         open.map(|(name, it)| (name.to_owned(), (it.epoch.clone(), it.head()))).collect()
+    }
+
+    /// What was made until this time had been published at `time`.
+    pub(crate) fn published_at(&self, time: Micros) -> Micros {
+        if self.seen.is_empty() {
+            return time;
+        }
+        let count = self.seen.partition_point(|(_, seen)| *seen <= time);
+        self.seen[..count].last().map_or(Micros::MIN, |(made, _)| *made)
     }
 
     /// All numberings, each with the name of its channel.

@@ -103,7 +103,7 @@ fn is_stale(fetched: &ImageRequest, log: &LogContent, epoch: &str, seq: Seq) -> 
         return None;
     }
     let numbering = log.find(&fetched.channel, epoch)?;
-    let head = numbering.head_at(fetched.sent_at - STALENESS_MAX_US);
+    let head = numbering.head_at(log.published_at(fetched.sent_at - STALENESS_MAX_US));
     (seq < head).then(|| format!("and the log was at {head} before the request was sent"))
 }
 
@@ -138,7 +138,7 @@ fn problems(fetched: &ImageRequest, frame: &Value, log: &LogContent) -> Vec<Stri
         && seq < least
         && !fetched.is_behind
         && let Some(numbering) = log.find(&fetched.channel, epoch)
-        && numbering.head_at(in_time) >= least
+        && numbering.head_at(log.published_at(in_time)) >= least
     {
         problems.push(format!("an image at {seq}, and the log had reached {least} in time"));
     }

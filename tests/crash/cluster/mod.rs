@@ -207,17 +207,18 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
         faults.failures.extend(node.place.verify_log().await.err());
     }
     balancing.abort();
-    let (folder, terms) = recorder.finish().await;
+    let (folder, recorded) = recorder.finish().await;
     let folder = folder.path().join("log");
     let (mut log, mut report) = tokio::task::block_in_place(|| observer.finish(&folder, false));
     log.settled_at = settled_at;
+    log.seen = recorded.seen;
     report.merge(tokio::task::block_in_place(|| checker::check(&histories, &log, 2)));
     run::check_closings(&histories, &faults, &mut report);
     afterwards::check_pushes(&generators, &log, &pushes, &mut report);
     // Whether a match ends depends on how fast the machine is. The rounds of a single hub demand it.
     run::check_coverage(&plan, &histories, &log, 0, &mut report);
-    if terms.count < 3 {
-        faults.failures.push(format!("{} terms", terms.count));
+    if recorded.terms < 3 {
+        faults.failures.push(format!("{} terms", recorded.terms));
     }
     let connections = shared.connections.load(Ordering::Relaxed);
     let outputs = places.iter().map(|place| run::interesting(&place.output()));

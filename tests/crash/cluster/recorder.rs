@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use base::clock::now;
 use cluster::{Body, ClusterConfig, Stream};
+use fanout::Micros;
 use log::{EncodedRecords, FileLog, Log, LogSettings};
 use tempfile::TempDir;
 use tokio::{
@@ -20,14 +21,16 @@ pub(crate) struct Recorder {
     stream: Stream,
     /// Dropped: it ends.
     stop: mpsc::Sender<()>,
-    recording: JoinHandle<Terms>,
+    recording: JoinHandle<Recorded>,
 }
 
-/// The terms of the log.
+/// What the files do not tell.
 #[derive(Debug, Default)]
-pub(crate) struct Terms {
-    pub(crate) count: u64,
-    pub(crate) last: u64,
+pub(crate) struct Recorded {
+    pub(crate) terms: u64,
+    last_term: u64,
+    /// When records were made, and when the stream had them.
+    pub(crate) seen: Vec<(Micros, Micros)>,
 }
 
 impl Recorder {
@@ -45,32 +48,35 @@ impl Recorder {
         let (reach, reached) = watch::channel(0);
         let (stop, mut stopped) = mpsc::channel(1);
         let recording = tokio::spawn(async move {
-            let mut terms = Terms::default();
+            let mut recorded = Recorded::default();
             loop {
                 let followed = tokio::select! {
                     followed = following.recv() => followed.expect("the stream is whole"),
                     _ = stopped.recv() => break,
                 };
                 let message = followed.message;
-                assert!(message.term >= terms.last, "terms never decrease");
+                assert!(message.term >= recorded.last_term, "terms never decrease");
                 match message.body {
                     Body::Records(records) => {
                         let records = EncodedRecords::read(records.bytes).expect("whole records");
-                        assert_eq!(message.term, terms.last, "a deposed leader appends nothing");
+                        let newest = recorded.last_term;
+                        assert_eq!(message.term, newest, "a deposed leader appends nothing");
+                        recorded.seen.push((records.end().at, now()));
                         log.append_encoded(&records).expect("they follow one another");
                     }
                     Body::Term { position, .. } => {
                         let end = log.end();
                         let ours = (end.number, end.chain);
                         assert_eq!((position.number, position.chain), ours, "a term loses nothing");
-                        (terms.count, terms.last) = (terms.count + 1, message.term);
+                        recorded.terms += 1;
+                        recorded.last_term = message.term;
                     }
                     Body::HandOver { .. } => {}
                 }
                 reach.send_replace(followed.seq);
             }
             Box::new(log).close().expect("it closes");
-            terms
+            recorded
         });
         Self { folder, reached, stream, stop, recording }
     }
@@ -86,10 +92,10 @@ impl Recorder {
     }
 
     /// Ends after what the stream has now. Returns the folder with the records.
-    pub(crate) async fn finish(mut self) -> (Arc<TempDir>, Terms) {
+    pub(crate) async fn finish(mut self) -> (Arc<TempDir>, Recorded) {
         self.catch_up().await;
         drop(self.stop);
-        let terms = self.recording.await.expect("it does not panic");
-        (self.folder, terms)
+        let recorded = self.recording.await.expect("it does not panic");
+        (self.folder, recorded)
     }
 }

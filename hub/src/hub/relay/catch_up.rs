@@ -129,7 +129,7 @@ impl Hub {
     }
 
     /// The match of a channel of this dialect, if its sport is available in it.
-    pub(super) fn relayed_match(&self, channel: &str) -> Option<Id> {
+    pub(crate) fn relayed_match(&self, channel: &str) -> Option<Id> {
         let name = EventChannel::parse(channel)?;
         let state = &self.matches.get(Id(name.id))?.state;
         let is_relayed = matches!(state.sport, Sport::Football | Sport::Tennis);
