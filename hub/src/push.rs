@@ -5,7 +5,7 @@
 
 mod fingerprints;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use dashmap::DashMap;
@@ -27,6 +27,7 @@ use crate::{
     clock::now,
     config::IngestConfig,
     forward::{Forwarded, ForwardedPush, LeaderRequest},
+    hub::feeds::SourceNumber,
     pipeline::{HubHandle, Input, InputPermit},
 };
 
@@ -62,6 +63,29 @@ pub struct PushedLine {
     pub batch: Batch,
     pub place: Place,
     pub bytes: Bytes,
+}
+
+/// The order in which nodes of a cluster received the pushes of each source.
+#[derive(Debug, Default)]
+pub(crate) struct PushOrder {
+    /// When this node began to lead.
+    since: Micros,
+    newest: HashMap<SourceNumber, Micros>,
+}
+
+impl PushOrder {
+    pub(crate) fn since(since: Micros) -> Self {
+        Self { since, newest: HashMap::new() }
+    }
+
+    /// Notes a push. `false` if one that was received later came before: it was on its way for so long that the source
+    /// may have sent it again, and newer ones after it.
+    pub(crate) fn admits(&mut self, source: SourceNumber, received: Micros) -> bool {
+        let newest = self.newest.entry(source).or_insert(self.since);
+        let is_newest = received >= *newest;
+        *newest = received.max(*newest);
+        is_newest
+    }
 }
 
 /// The result of a body.
@@ -378,6 +402,19 @@ mod tests {
         let fanout = Fanout::start(limits(), "test", Box::new(hub_handle.clone()));
         let settings = IngestConfig { wait_ms, ..IngestConfig::default() };
         (PushSources::new(settings, hub_handle, fanout.expect("it starts")), receivers)
+    }
+
+    #[test]
+    fn push_that_was_overtaken_is_not_admitted() {
+        let mut order = PushOrder::since(100);
+        let (one, other) = (SourceNumber(0), SourceNumber(1));
+        assert!(!order.admits(one, 99), "before this node led");
+        assert!(order.admits(one, 110));
+        // Parts of a body have the same time.
+        assert!(order.admits(one, 110));
+        assert!(order.admits(one, 130));
+        assert!(!order.admits(one, 120), "overtaken");
+        assert!(order.admits(other, 120));
     }
 
     #[tokio::test]

@@ -493,11 +493,10 @@ impl Client {
         let before = self.names.len();
         self.names.retain(|name| name != channel);
         if self.names.len() < before && !settling {
-            for name in self.choose_names(before, |name| !name.starts_with("signals")) {
-                // It may be the one that has just ended.
-                if name != channel {
-                    self.subscribe(socket, &name).await?;
-                }
+            // The list may still have the one that has just ended.
+            let wanted = |name: &str| name != channel && !name.starts_with("signals");
+            for name in self.choose_names(before, wanted) {
+                self.subscribe(socket, &name).await?;
             }
         }
         Some(())
@@ -513,19 +512,12 @@ impl Client {
         };
         self.confirm(&format!("~{name}"));
         match (kind, frame["epoch"].as_str(), frame["seq"].as_u64()) {
-            ("unsubscribed", ..) => {
-                self.positions.remove(&name);
-                self.names.retain(|it| *it != name);
-                if let Some(pending) = &mut self.pending {
-                    pending.remove(&format!("~{name}"));
-                }
-            }
-            ("error", ..) if frame["code"] == "not_tracked" => {
-                self.positions.remove(&name);
-                self.names.retain(|it| *it != name);
-                if let Some(pending) = &mut self.pending {
-                    pending.remove(&format!("~{name}"));
-                }
+            ("unsubscribed", ..) => self.lost_live(&name),
+            // The match may have no prices of the bookmaker yet.
+            ("error", ..)
+                if frame["code"] == "not_tracked" || frame["code"] == "unknown_bookmaker" =>
+            {
+                self.lost_live(&name);
             }
             // The frames since follow, and lead there.
             ("subscribed", ..) if frame["resumed"] == true => {}
@@ -534,6 +526,14 @@ impl Client {
                 self.positions.insert(name, (epoch.to_owned(), seq));
             }
             _ => {}
+        }
+    }
+
+    fn lost_live(&mut self, name: &str) {
+        self.positions.remove(name);
+        self.names.retain(|it| it != name);
+        if let Some(pending) = &mut self.pending {
+            pending.remove(&format!("~{name}"));
         }
     }
 }

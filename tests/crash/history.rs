@@ -134,11 +134,15 @@ impl History {
 
     /// The last steps that concern a channel, for a finding.
     pub(crate) fn last_of(&self, channel: &str) -> String {
-        let id = channel.trim_start_matches('~').split('/').nth(1).unwrap_or(channel);
+        // On the older sockets a match has only its number.
+        let part = match channel.strip_prefix('~') {
+            Some(name) => name.split('/').nth(1).unwrap_or(name).to_owned(),
+            None => format!("\"{channel}\""),
+        };
         let steps = self.entries.iter().rev().filter_map(|entry| match entry {
             Entry::Connected => Some("connected".to_owned()),
-            Entry::Sent(text) if text.contains(id) => Some(format!("sent {text:.200}")),
-            Entry::Received(text) if text.contains(id) => Some(format!("received {text:.200}")),
+            Entry::Sent(text) if text.contains(&part) => Some(format!("sent {text:.200}")),
+            Entry::Received(text) if text.contains(&part) => Some(format!("received {text:.200}")),
             Entry::Closed(_) => Some("closed".to_owned()),
             _ => None,
         });

@@ -36,7 +36,7 @@ use crate::{
         feeds::{FeedState, Source, SourceNumber, SourcePolicy},
     },
     identity::DecisionWriter,
-    push::{self, PushRequest, PushedLine},
+    push::{self, PushOrder, PushRequest, PushedLine},
     quarantine::Quarantine,
     supervisor::fault,
     turn::{self, TurnBuilder},
@@ -106,10 +106,7 @@ pub(super) struct Writer {
     push_terms: SourcePolicy,
     /// The sources that have pushed, by name.
     pushers: HashMap<Arc<str>, SourceNumber>,
-    /// When the last push of each source was received, if it was since this node leads.
-    pushed_at: HashMap<SourceNumber, Micros>,
-    /// When this node began to lead.
-    leads_since: Micros,
+    push_order: PushOrder,
     outputs: SyncSender<WriterOutput>,
     pending_images: Vec<PendingImage>,
     /// The earliest receive time of the inputs applied since the last turn.
@@ -171,8 +168,7 @@ impl Writer {
     ) -> io::Result<Self> {
         Ok(Self {
             pushers: pushers(&builder.hub),
-            pushed_at: HashMap::new(),
-            leads_since: 0,
+            push_order: PushOrder::default(),
             builder,
             quarantine,
             decisions,
@@ -296,8 +292,7 @@ impl Writer {
             ClusterInput::Records(records) => self.follow(records),
             ClusterInput::Lead { settings, signals, reply } => {
                 self.leads = true;
-                self.leads_since = self.time();
-                self.pushed_at.clear();
+                self.push_order = PushOrder::since(self.time());
                 self.answer_waiting();
                 let hub = &self.builder.hub;
                 if (hub.settings(), hub.signal_settings()) != (settings, signals) {
@@ -396,12 +391,9 @@ impl Writer {
     fn pushed(&mut self, pushed: PushRequest) {
         let PushRequest { source, received, lines, refusals, is_forwarded, reply } = pushed;
         let source = self.pusher(&source);
-        let newest = self.pushed_at.entry(source).or_insert(self.leads_since);
-        // It was on its way for so long that the source may have sent it again, and newer ones after it.
-        if is_forwarded && received < *newest {
+        if !self.push_order.admits(source, received) && is_forwarded {
             return;
         }
-        *newest = received.max(*newest);
         for refusal in &refusals {
             self.refused(source, refusal);
         }
