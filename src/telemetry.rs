@@ -127,6 +127,10 @@ const GAUGES: &[(&str, &str)] = &[
     ("matchwire_log_bytes", "Bytes of the log and its snapshots on the disk"),
     ("matchwire_log_refused", "1 while the log cannot be written, so that nothing is published"),
     ("matchwire_log_follower_lag_seconds", "How far the history is behind the log"),
+    ("matchwire_cluster_leads", "1 while this node leads its cluster"),
+    ("matchwire_cluster_term", "The newest term that this node knows"),
+    ("matchwire_cluster_lag_seconds", "Age of the last record on this node, 0 while it leads"),
+    ("matchwire_cluster_stale", "1 while this node may lack what the leader has published"),
 ];
 
 /// Names and descriptions of all counters.
@@ -230,6 +234,11 @@ const COUNTERS: &[(&str, &str)] = &[
 
 /// Names, units and descriptions of all histograms.
 const HISTOGRAMS: &[(&str, Unit, &str)] = &[
+    (
+        "matchwire_cluster_append_seconds",
+        Unit::Seconds,
+        "From the append of records until the stream has them",
+    ),
     ("matchwire_changes_a_turn", Unit::Count, "Changes published in one turn of the writer"),
     (
         "matchwire_publish_delay_seconds",
