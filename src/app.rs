@@ -284,6 +284,8 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let mut numbers = Vec::new();
     let node = match cluster.zip(place) {
         None => {
+            // Nobody is asked: this hub sees all pushes itself.
+            drop(requests);
             let played = sources.iter().map(|source| source.number).collect();
             let announced = playing::announce_live(&live, &hub_handle, played).await;
             numbers = announced.map_err(|HubStopped| AppError::Part)?;
