@@ -13,9 +13,13 @@ const UNKNOWN_ID = 2_147_480_001;
 const KINDS = { goal: "goal", suspension: "suspend" };
 /** How many live matches are waited on at once until one of them has a goal. */
 const WAITED_MAX = 8;
-/** How long one call of `wait_for_change` waits, since clients give up after 60 s, and how often each is repeated. */
+/**
+ * How long one call of `wait_for_change` waits, since clients give up after 60 s; how often each is repeated; and how
+ * often others are chosen then: those that were live may have ended without a goal.
+ */
 const WAIT_S = 25;
-const WAITS_MAX = 4;
+const WAITS_MAX = 2;
+const CHOICES_MAX = 8;
 /** How many listed resources each client reads. */
 const READ_MAX = 6;
 /** Far more than a coalesced notification of a live match takes. */
@@ -253,23 +257,7 @@ export class Scenario {
   /** Waits on several live matches at once, and checks the answer of the first one in which it happens. */
   async waitFor(connection, until) {
     const { report } = this;
-    const board = (await connection.call("get_live_scores", { limit: 50 })).structuredContent;
-    const matches = [...new Set(allFields(board, TABLE.servers.football.ids.match.field))].slice(0, WAITED_MAX);
-    if (!report.that(`${until}: live matches`, matches.length > 0, "some", board)) return;
-    const first = new AbortController();
-    const wait = async (match) => {
-      const before = (await connection.call("get_match_detail", { match_id: match })).structuredContent.position;
-      let since = until === "goal" ? { since: before } : {};
-      for (let waits = 0; waits < WAITS_MAX; waits += 1) {
-        const args = { match_id: match, until: [until], timeout_s: WAIT_S, ...since };
-        const { data } = (await connection.call("wait_for_change", args, { signal: first.signal, timeout: 60_000 })).structuredContent;
-        if (data.reason) return { match, before, data };
-        since = { since: data.positions };
-      }
-      throw new Error(`match ${match}: nothing for ${WAIT_S * WAITS_MAX} s`);
-    };
-    const { match, before, data } = await Promise.any(matches.map(wait));
-    first.abort();
+    const { match, before, data } = await changeOfAny(connection, until);
     const { events, positions, reason } = data;
     const happened = events.filter(({ kind }) => kind === KINDS[until]);
     report.that(`${until}: the events`, happened.length > 0 && reason === until, `one of the kind ${KINDS[until]}`, data);
@@ -345,6 +333,51 @@ export class Scenario {
     const refused = connection.wire?.status === 429 || /\b429\b|taster_exhausted/.test(said);
     report.that("quota: a read is refused", error && refused, "429 or taster_exhausted", error ? said : "an answer");
     await connection.close();
+  }
+}
+
+/** The live match in which it happens first, the position before that, and the answer. */
+async function changeOfAny(connection, until) {
+  for (let choices = 0; choices < CHOICES_MAX; choices += 1) {
+    const board = (await connection.call("get_live_scores", { limit: 50 })).structuredContent;
+    const matches = [...new Set(allFields(board, TABLE.servers.football.ids.match.field))].slice(0, WAITED_MAX);
+    if (matches.length === 0) throw new Error(`no live matches: ${brief(board)}`);
+    const found = await firstChange(connection, matches, until);
+    if (found) return found;
+  }
+  throw new Error(`no ${until} for ${WAIT_S * WAITS_MAX * CHOICES_MAX} s`);
+}
+
+/** The same of these matches; null if it happens in none. The other calls are cancelled. */
+async function firstChange(connection, matches, until) {
+  const first = new AbortController();
+  const wait = async (match) => {
+    const detail = await connection.call("get_match_detail", { match_id: match });
+    // It has ended since it was listed.
+    if (detail.isError) return null;
+    const before = detail.structuredContent.position;
+    let since = until === "goal" ? { since: before } : {};
+    for (let waits = 0; waits < WAITS_MAX; waits += 1) {
+      const args = { match_id: match, until: [until], timeout_s: WAIT_S, ...since };
+      const result = await connection.call("wait_for_change", args, { signal: first.signal, timeout: 60_000 });
+      if (refusal(result).code === "ended") return null;
+      const { data } = result.structuredContent;
+      if (data.reason) return { match, before, data };
+      since = { since: data.positions };
+    }
+    return null;
+  };
+  const waiting = matches.map(wait);
+  const nothing = new Error("nothing happened");
+  try {
+    return await Promise.any(waiting.map(async (found) => (await found) ?? Promise.reject(nothing)));
+  } catch ({ errors }) {
+    const failed = errors.find((error) => error !== nothing);
+    if (failed) throw failed;
+    return null;
+  } finally {
+    first.abort();
+    await Promise.allSettled(waiting);
   }
 }
 

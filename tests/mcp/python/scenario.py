@@ -22,8 +22,9 @@ UNKNOWN_ID = 2_147_480_001
 # The kind of event that each thing to wait for is reported as.
 KINDS = {"goal": "goal", "suspension": "suspend"}
 # How many live matches are waited on at once until one of them has a goal; how long one call waits, since clients
-# give up after 60 s, and how often each is repeated.
-WAITED_MAX, WAIT_S, WAITS_MAX = 8, 25, 4
+# give up after 60 s; how often each is repeated; and how often others are chosen then: those that were live may have
+# ended without a goal.
+WAITED_MAX, WAIT_S, WAITS_MAX, CHOICES_MAX = 8, 25, 2, 8
 # How many listed resources each client reads.
 READ_MAX = 6
 # Far more than a coalesced notification of a live match takes.
@@ -169,10 +170,7 @@ class Scenario:
         with check(f"a {until}"):
             async with self.open("football") as connection:
                 await connection.tools()
-                board = (await connection.call("get_live_scores", {"limit": 50})).structured_content
-                matches = list(dict.fromkeys(all_fields(board, TABLE["servers"]["football"]["ids"]["match"]["field"])))[:WAITED_MAX]
-                expect(matches, "live matches", board)
-                match, before, data = await first_change(connection, matches, until)
+                match, before, data = await change_of_any(connection, until)
                 kinds = [event["kind"] for event in data["events"]]
                 expect(data["reason"] == until and KINDS[until] in kinds, f"an event of the kind {KINDS[until]}", data)
                 if until == "goal":
@@ -319,30 +317,47 @@ def check_content(uri, contents):
         expect(TIME.fullmatch(json.loads(content.text)["as_of"]), "a time as_of", content.text[:200])
 
 
+async def change_of_any(connection, until):
+    """The live match in which it happens first, the position before that, and the answer."""
+    field = TABLE["servers"]["football"]["ids"]["match"]["field"]
+    for _ in range(CHOICES_MAX):
+        board = (await connection.call("get_live_scores", {"limit": 50})).structured_content
+        matches = list(dict.fromkeys(all_fields(board, field)))[:WAITED_MAX]
+        expect(matches, "live matches", board)
+        if found := await first_change(connection, matches, until):
+            return found
+    raise TimeoutError(f"no {until} in {CHOICES_MAX * WAITS_MAX * WAIT_S} s; at last in none of {matches}")
+
+
 async def first_change(connection, matches, until):
-    """The match in which it happens first, the position before that, and the answer. The other calls are cancelled."""
+    """The match in which it happens first, the position before that, and the answer; `None` if it happens in none. The
+    other calls are cancelled."""
 
     async def wait(match):
         detail = await connection.call("get_match_detail", {"match_id": match})
+        if detail.is_error:
+            # It has ended since it was listed.
+            return None
         before = detail.structured_content["position"]
         since = {"since": before} if until == "goal" else {}
         for _ in range(WAITS_MAX):
             arguments = {"match_id": match, "until": [until], "timeout_s": WAIT_S} | since
-            data = (await connection.call("wait_for_change", arguments)).structured_content["data"]
+            result = await connection.call("wait_for_change", arguments)
+            if refusal(result)[0] == "ended":
+                return None
+            data = result.structured_content["data"]
             if data.get("reason"):
                 return match, before, data
             since = {"since": data["positions"]}
-        raise TimeoutError(f"no {until} in match {match} for {WAIT_S * WAITS_MAX} s")
+        return None
 
     waiting = {asyncio.create_task(wait(match)) for match in matches}
-    reason = None
     try:
         while waiting:
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                if not (reason := task.exception()):
-                    return task.result()
-        raise reason
+            if found := next((found for task in done if (found := task.result())), None):
+                return found
+        return None
     finally:
         for task in waiting:
             task.cancel()

@@ -3,6 +3,7 @@ libraries hide in errors of their own."""
 
 from contextlib import asynccontextmanager
 
+import anyio
 import httpx2
 
 
@@ -33,15 +34,19 @@ class Refused(Exception):
 @asynccontextmanager
 async def connected(client, wire):
     """The client while it is connected. If it cannot connect, `Refused` says what the hub answered."""
-    accepted = False
+    accepted = ended = False
     try:
         async with client:
             # Where there is no handshake, the first request shows whether the hub accepts the key.
             await client.list_prompts()
             accepted = True
             yield client
+            ended = True
     except Exception as error:
         # The libraries wrap what happens in their task groups.
         while isinstance(error, ExceptionGroup):
             error = error.exceptions[0]
+        # An answer to a cancelled call may arrive when the library has closed its own streams.
+        if ended and isinstance(error, (anyio.BrokenResourceError, anyio.ClosedResourceError)):
+            return
         raise (error if accepted else Refused(wire, error)) from error
