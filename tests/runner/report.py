@@ -47,10 +47,12 @@ def libtest_counts(printed):
 
 
 def failed_tests(printed):
-    """A line for each Rust test that failed: its name and the beginning of its last output."""
+    """A line for each Rust test that failed, its name and the beginning of its last output; and those of clients' scripts."""
     outputs = dict(re.findall(r"^---- (\S+) stdout ----\n(.*?)(?=^---- |^failures:$|\Z)", printed, re.MULTILINE | re.DOTALL))
     names = dict.fromkeys(name for name, result, _ in TEST_LINE.findall(printed) if result == "FAILED")
-    return [f"{name}: {' '.join(outputs.get(name, '').split())[:600]}" for name in names]
+    rust = [f"{name}: {' '.join(outputs.get(name, '').split())[:600]}" for name in names]
+    scripts = re.findall(r"^(?:[\w-]+: )?FAILED: .*$", printed, re.MULTILINE)
+    return rust + [line[:600] for line in dict.fromkeys(scripts)]
 
 
 def durations(printed):

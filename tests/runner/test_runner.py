@@ -51,6 +51,10 @@ class Report(unittest.TestCase):
         expected = "a::fails: hello thread 'a::fails' (1) panicked at a.rs:4:41: assertion `left == right` failed"
         self.assertEqual(failed_tests(LIBTEST), [expected])
 
+    def test_failed_checks_of_scripts_are_named(self):
+        printed = "ok: a\nFAILED: goal: a goal: none\npython: FAILED: sockets: closed with 4401\nFAILED: goal: a goal: none\n"
+        self.assertEqual(failed_tests(printed), ["FAILED: goal: a goal: none", "python: FAILED: sockets: closed with 4401"])
+
     def test_durations_are_read_where_there_are_any(self):
         self.assertEqual(sorted(durations(LIBTEST)), [(0.080, "a::panics"), (0.084, "a::fails"), (12.3, "a::slow")])
 
