@@ -44,7 +44,7 @@ use accounts::{
     Accounts, AccountsError, OAuth, limits,
     mail::MailError,
     payments::{SetupError, sandbox::SandboxError},
-    usage::{self, Flushes, Meter, UsageError},
+    usage::{self, Flushes, Meter, Quotas, UsageError},
 };
 use base::{
     clock::{now, wall},
@@ -282,6 +282,14 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     };
     let running = pipeline::start(startup, parts, followed, feed)?;
     let mut numbers = Vec::new();
+    let per_account = match mode {
+        // A load tool opens all its sockets with the one printed key.
+        RunMode::Load(_) => config.fanout.sockets_max,
+        RunMode::Demo | RunMode::Nothing | RunMode::Recordings(_) => {
+            config.fanout.sockets_max_per_account
+        }
+    };
+    let registry = Registry::new(per_account, config.fanout.sockets_max);
     let node = match cluster.zip(place) {
         None => {
             // Nobody is asked: this hub sees all pushes itself.
@@ -298,6 +306,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
                 state: running.state.clone(),
                 records,
                 snapshots: snapshots.clone(),
+                registry: registry.clone(),
                 settings: (hub_start.settings, hub_start.signals),
             };
             let requests = requests.expect("they are taken once");
@@ -316,14 +325,6 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     supervisor::spawn("metrics", Lifetime::UntilStop, upkeep);
     let (meter, flushes) = start_counting(&accounts, &config).await?;
     let entitlement = Entitlement::new(Arc::clone(&catalogue));
-    let per_account = match mode {
-        // A load tool opens all its sockets with the one printed key.
-        RunMode::Load(_) => config.fanout.sockets_max,
-        RunMode::Demo | RunMode::Nothing | RunMode::Recordings(_) => {
-            config.fanout.sockets_max_per_account
-        }
-    };
-    let registry = Registry::new(per_account, config.fanout.sockets_max);
     let revoking = revocation::start(
         Revoker {
             accounts: accounts.clone(),
@@ -534,7 +535,8 @@ async fn start_counting(
     let own = getrandom::u64()?.cast_signed();
     let journal = usage::path_beside(config.server.db.beside());
     let database = accounts.database().clone();
-    let meter = Meter::with_journal(database, &config.usage, own, &journal).await?;
+    let quotas = if config.cluster.is_enabled() { Quotas::WithOtherNodes } else { Quotas::Alone };
+    let meter = Meter::with_journal(database, &config.usage, quotas, own, &journal).await?;
     let flushes = usage::start(meter.clone(), Duration::from_millis(config.usage.flush_ms));
     Ok((meter, flushes))
 }

@@ -16,6 +16,7 @@
 //! - [`stream`]: the log: create, append, read, find, follow.
 //! - [`node_log`]: the log of a node: what the stream commits, and the node's own copy.
 //! - [`beat`]: what nodes say about themselves.
+//! - [`sockets`]: how many sockets accounts have at each node.
 //! - [`peer`]: requests between nodes, and the download of snapshots.
 //!
 //! # Subjects of a cluster `C`
@@ -25,6 +26,7 @@
 //! | `mw.C.log` | messages that are appended to the stream `MW_C` |
 //! | `mw.C.out` | messages that the server has stored |
 //! | `mw.C.beat.NODE` | beats of a node |
+//! | `mw.C.sockets.NODE` | accounts with many sockets at a node |
 //! | `mw.C.node.NODE` | requests to a node |
 //!
 //! # Queues and limits
@@ -36,10 +38,11 @@
 //! | messages that are read at a time | 64 | they are requested later |
 //! | parts of a snapshot in flight | 4 of 512 KiB | they are requested later |
 //! | requests that a node answers at a time | 16 | they wait in the subscription |
-//! | nodes whose beats are kept | 256 | further ones are ignored |
+//! | nodes whose beats and reports are kept | 256 | further ones are ignored |
+//! | accounts in a report of a node | 4,000 with the most sockets | the others do not count at other nodes |
 //!
 //! Without a connection nothing is queued: appends and requests wait for at most `answer_ms`, or 2 s for peers, and
-//! fail; beats are not sent.
+//! fail; beats and reports are not sent.
 
 pub mod beat;
 pub mod config;
@@ -47,6 +50,7 @@ mod connection;
 pub mod message;
 pub mod node_log;
 pub mod peer;
+pub mod sockets;
 pub mod stream;
 
 pub use self::{

@@ -26,6 +26,7 @@ use tokio_tungstenite::{
 use crate::{
     checker::stream::UpdateHead,
     history::{Closing, Dialect, Entry, History, Interner},
+    http,
     hub::Place,
     rng::Rng,
 };
@@ -39,9 +40,22 @@ pub(crate) struct Shared {
     pub(crate) channels: Mutex<Vec<String>>,
     pub(crate) frames: AtomicU64,
     pub(crate) connections: AtomicU64,
+    /// Those that were bought, each for one connection.
+    pub(crate) tickets: AtomicU64,
 }
 
 impl Shared {
+    pub(crate) fn new(place: Place) -> Self {
+        Self {
+            place,
+            interner: Interner::new(),
+            channels: Mutex::new(Vec::new()),
+            frames: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+            tickets: AtomicU64::new(0),
+        }
+    }
+
     fn knows_channels(&self) -> bool {
         !self.channels.lock().expect("no panic").is_empty()
     }
@@ -225,7 +239,12 @@ impl Client {
     async fn connect(&mut self) -> Option<(Socket, usize)> {
         let start = self.shared.place.start_number();
         let path = self.behaviour.live.unwrap_or("/stream/v1");
-        let url = format!("ws://{}{path}?token={}", self.shared.place.address, self.behaviour.key);
+        let credential = if self.rng.once_in(4) {
+            format!("ticket={}", self.buy_ticket().await?)
+        } else {
+            format!("token={}", self.behaviour.key)
+        };
+        let url = format!("ws://{}{path}?{credential}", self.shared.place.address);
         let request = url.into_client_request().expect("a URL");
         let address: SocketAddr = self.shared.place.address.parse().expect("an address");
         let socket = TcpSocket::new_v4().expect("a socket");
@@ -244,6 +263,17 @@ impl Client {
         self.history.entries.push(Entry::Connected);
         self.shared.connections.fetch_add(1, Ordering::Relaxed);
         Some((socket, start))
+    }
+
+    /// Behind a balancer, often at another node than the one that the socket will be at.
+    async fn buy_ticket(&self) -> Option<String> {
+        let (address, token) =
+            (&self.shared.place.address, format!("Token {}", self.behaviour.key));
+        let headers = [("authorization", &*token)];
+        let bought = http::request(address, "POST", "/api/v2/stream/ticket/", &headers, "").await;
+        let body = bought.ok().filter(|it| it.status == 200)?.body;
+        self.shared.tickets.fetch_add(1, Ordering::Relaxed);
+        Some(serde_json::from_str::<Value>(&body).ok()?["ticket"].as_str()?.to_owned())
     }
 
     async fn follow(&mut self, socket: &mut Socket, phase: &mut watch::Receiver<Phase>) -> End {

@@ -158,6 +158,11 @@ impl Place {
         self.run(&[&["key", "create"], &*addons.collect::<Vec<_>>()].concat()).await
     }
 
+    /// A key of a customer without add-ons.
+    pub(crate) async fn key(&self) -> String {
+        self.run(&["key", "create"]).await
+    }
+
     /// A key of a source.
     pub(crate) async fn feed_key(&self, source: &str) -> String {
         self.run(&["feeds", "key", "create", source]).await

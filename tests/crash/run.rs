@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -27,7 +27,7 @@ use crate::{
     },
     client::{self, Behaviour, Phase},
     faults::{Disk, FaultLog, OtherBoot, inject_faults},
-    history::{Closing, Dialect, Entry, History, Interner},
+    history::{Closing, Dialect, Entry, History},
     http,
     hub::Place,
     load::{Generator, PushCounters, push_over_http, push_over_socket},
@@ -73,13 +73,7 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
     let mut rng = Rng::new(plan.seed, 30_000);
     let place = Place::new(&mut rng);
     let disk = Disk::mount(&place.log_folder());
-    let shared = Arc::new(client::Shared {
-        place,
-        interner: Interner::new(),
-        channels: Mutex::new(Vec::new()),
-        frames: AtomicU64::new(0),
-        connections: AtomicU64::new(0),
-    });
+    let shared = Arc::new(client::Shared::new(place));
     let place = &shared.place;
     let mut hub = place.start();
     let ready = hub.until_ready().await;
@@ -146,7 +140,8 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
     check_closings(&histories, &faults, &mut report);
     afterwards::check(place, &log, account.ok(), &calls, &mut report).await;
     afterwards::check_pushes(&generators, &log, &pushes, &mut report);
-    check_coverage(&plan, &histories, &log, u64::from(!plan.damages), &mut report);
+    let tickets = shared.tickets.load(Ordering::Relaxed);
+    check_coverage(&plan, &histories, &log, tickets, u64::from(!plan.damages), &mut report);
     if !plan.damages {
         faults.failures.extend(check_other_boot(place, &log, &keys[0]).await.err());
     }
@@ -203,6 +198,7 @@ pub(crate) fn check_coverage(
     plan: &Plan,
     histories: &[History],
     log: &LogContent,
+    tickets: u64,
     ended_min: u64,
     report: &mut Report,
 ) {
@@ -232,6 +228,7 @@ pub(crate) fn check_coverage(
         ("answers over MCP", seen.mcp_answers, 5),
         ("images over HTTP", seen.rest_images, 100),
         ("confirmed tags", seen.not_modified, 5),
+        ("tickets", tickets, each / 2),
     ] {
         if count < least {
             report.add(
@@ -423,7 +420,7 @@ mod tests {
         };
         let histories = [history("client 1", vec![Entry::Settled])];
         let mut report = Report::default();
-        check_coverage(&plan, &histories, &LogContent::default(), 1, &mut report);
+        check_coverage(&plan, &histories, &LogContent::default(), 0, 1, &mut report);
         assert_eq!(report.rules(), [Rule::Incomplete, Rule::Coverage], "{report}");
         let text = report.to_string();
         assert!(text.contains("1 of 2 clients have ended"), "{text}");
@@ -435,6 +432,7 @@ mod tests {
             &Plan { clients: 1, ..plan },
             &histories,
             &LogContent::default(),
+            0,
             1,
             &mut report,
         );

@@ -43,6 +43,7 @@ mod secret;
 mod session;
 mod store;
 mod sweep;
+mod ticket;
 
 use std::{fmt, path::Path, sync::Arc};
 

@@ -10,6 +10,7 @@ mod feeds;
 mod grants;
 mod links;
 mod sessions;
+mod tickets;
 
 use sqlx::{Any, AnyConnection, FromRow, Row, Transaction, any::AnyRow};
 
@@ -33,6 +34,7 @@ pub(super) use self::{
     sessions::{
         StoredSession, insert_session, keep_newest_sessions, remove_ended_sessions, remove_sessions,
     },
+    tickets::remove_ended_tickets,
 };
 use super::{AccountId, Addon, Addons, KeyId, Micros};
 use database::Database;

@@ -48,6 +48,7 @@ impl Accounts {
         let links = store::remove_old_links(&mut tx, now.saturating_sub(LINKS_KEPT)).await?;
         let accounts = store::remove_unconfirmed(&mut tx, unconfirmed_since, now).await?;
         let grants = store::remove_ended_grants(&mut tx, now.saturating_sub(GRANTS_KEPT)).await?;
+        store::remove_ended_tickets(&mut tx, now).await?;
         tx.commit().await?;
         Ok(SweepResult { sessions, links, accounts, grants })
     }

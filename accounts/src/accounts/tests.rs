@@ -91,6 +91,35 @@ async fn only_the_key_or_its_prefix_revokes() {
     .await;
 }
 
+/// Issue 16, point 3: of all attempts at all nodes one succeeds, while the ticket lives and its key is valid.
+#[tokio::test]
+async fn ticket_works_once_at_any_node() {
+    on_each_accounts(async |accounts| {
+        let key = accounts.create_key(None, &[], NOW).await.unwrap();
+        let buyer = caller(&accounts, &key, NOW).await.unwrap();
+        let store = async |ticket: u8| {
+            assert!(accounts.store_ticket(&[ticket; 32], &buyer, NOW + 10, NOW).await.unwrap());
+        };
+        let redeem = async |ticket: u8, now| {
+            accounts.redeem_ticket(&[ticket; 32], now).await.unwrap().map(|caller| caller.key)
+        };
+        for ticket in 1..=4 {
+            store(ticket).await;
+        }
+        let tries = futures_util::future::join_all((0..8).map(|_| redeem(1, NOW + 1))).await;
+        assert_eq!(tries.iter().flatten().collect::<Vec<_>>(), [&buyer.key]);
+        assert_eq!(redeem(9, NOW).await, None, "never sold");
+        assert_eq!(redeem(2, NOW + 10).await, None, "ended");
+        assert_eq!(redeem(2, NOW).await, None, "an ended one was redeemed too");
+        accounts.sweep(NOW + 11).await.unwrap();
+        assert_eq!(redeem(3, NOW).await, None, "swept");
+        store(5).await;
+        accounts.revoke(key.expose(), NOW).await.unwrap();
+        assert_eq!(redeem(5, NOW).await, None, "of a revoked key");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn forged_secret_is_refused() {
     on_each_accounts(async |accounts| {

@@ -8,12 +8,13 @@
 //! This module knows neither requests nor sockets; time comes in as `now`.
 //!
 //! In reading order: [`Counts`], [`Day`], `tally`, `tallies`, then `journal`, `flush`, `store`,
-//! [`UsageDay`] and `task`.
+//! [`UsageDay`] and `task`; `lease` is for several nodes.
 
 mod counts;
 mod day;
 mod flush;
 mod journal;
+mod lease;
 mod report;
 mod store;
 mod tallies;
@@ -36,6 +37,7 @@ pub use self::{
 use self::{
     flush::Flusher,
     journal::{Journal, OpenedFile, Recovered},
+    lease::Refused,
     tallies::Tallies,
     tally::{Slot, Tally},
 };
@@ -62,8 +64,20 @@ pub enum UsageError {
     /// The store is unavailable, or more accounts are active than the settings allow.
     #[error("too many counters")]
     Full,
+    /// As a moment ago.
+    #[error("the usage database failed a moment ago")]
+    Unavailable,
     #[error("the usage database failed")]
     Store(#[from] sqlx::Error),
+}
+
+/// Who admits calls under the quotas of a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quotas {
+    /// This process. Calls counted by another process become known with each flush.
+    Alone,
+    /// The nodes of a cluster, which lease parts of each quota.
+    WithOtherNodes,
 }
 
 /// A handle to the counts; clones share it.
@@ -79,6 +93,7 @@ struct Shared {
     /// Locked exclusively by a flush. A reader that combines store and tallies does so between
     /// flushes.
     flushing: RwLock<Flusher>,
+    quotas: Quotas,
     keep_days: u32,
 }
 
@@ -86,7 +101,7 @@ impl Meter {
     /// `writer`: a random number that distinguishes this process's flushes from others'.
     #[must_use]
     pub fn new(database: Database, config: &UsageConfig, writer: i64) -> Self {
-        Self::of(database, config, None, Flusher::new(writer, 0))
+        Self::of(database, config, Quotas::Alone, None, Flusher::new(writer, 0))
     }
 
     /// Like [`Self::new`], with a journal in this file. First restores the counts that were not flushed
@@ -99,6 +114,7 @@ impl Meter {
     pub async fn with_journal(
         database: Database,
         config: &UsageConfig,
+        quotas: Quotas,
         writer: i64,
         journal: &Path,
     ) -> Result<Self, UsageError> {
@@ -110,7 +126,8 @@ impl Meter {
                     path = %journal.display(),
                     "cannot use the usage journal: counts since the last flush are lost if the hub is killed"
                 );
-                return Ok(Self::new(database, config, writer));
+                let flusher = Flusher::new(writer, 0);
+                return Ok(Self::of(database, config, quotas, None, flusher));
             }
         };
         let recovered = Recovered::read(&opened.bytes);
@@ -126,7 +143,8 @@ impl Meter {
         let last_writer = recovered.writer;
         let writer = last_writer.unwrap_or(writer);
         let journal = Journal::new(opened, writer);
-        let meter = Self::of(database, config, Some(journal), Flusher::new(writer, number));
+        let flusher = Flusher::new(writer, number);
+        let meter = Self::of(database, config, quotas, Some(journal), flusher);
         if last_writer.is_some() {
             let mut tx = meter.shared.database.begin().await?;
             let last = store::last_flush(&mut tx, writer).await?;
@@ -147,6 +165,7 @@ impl Meter {
     fn of(
         database: Database,
         config: &UsageConfig,
+        quotas: Quotas,
         journal: Option<Journal>,
         flusher: Flusher,
     ) -> Self {
@@ -156,6 +175,7 @@ impl Meter {
                 tallies: Tallies::new(config.entries_max),
                 journal,
                 flushing: RwLock::new(flusher),
+                quotas,
                 keep_days: config.keep_days,
             }),
         }
@@ -211,12 +231,12 @@ impl Meter {
 
     /// Counts a call if fewer than `limit` calls of both kinds were made today, and returns how
     /// many are left; `None` if the quota is exhausted, and then nothing is counted. Of concurrent
-    /// calls, exactly as many succeed as are left. Calls counted by another process become known
-    /// with each flush.
+    /// calls, exactly as many succeed as are left: of this process, or of all nodes, see [`Quotas`].
+    /// Among nodes, the number that is left is what this node knows of it.
     ///
     /// # Errors
     ///
-    /// As [`Self::today`].
+    /// As [`Self::today`]. A node asks the store whenever it has used up its part.
     pub async fn reserve(
         &self,
         account: AccountId,
@@ -226,12 +246,74 @@ impl Meter {
         now: Micros,
     ) -> Result<Option<u64>, UsageError> {
         let slot = Slot { account, product, day: Day::of(now) };
-        let reserve = |tally: &Arc<Tally>| (tally.reserve(call, limit), Arc::clone(tally));
-        let (left, tally) = self.loaded(slot, reserve).await?;
+        let (left, tally) = match self.shared.quotas {
+            Quotas::Alone => {
+                let reserve = |tally: &Arc<Tally>| (tally.reserve(call, limit), Arc::clone(tally));
+                self.loaded(slot, reserve).await?
+            }
+            Quotas::WithOtherNodes => self.reserve_leased(slot, call, limit, now).await?,
+        };
         if left.is_some() {
             self.journal_shared(slot, &tally).await;
         }
         Ok(left)
+    }
+
+    /// As [`Self::reserve`], with leases.
+    async fn reserve_leased(
+        &self,
+        slot: Slot,
+        call: Call,
+        limit: u64,
+        now: Micros,
+    ) -> Result<(Option<u64>, Arc<Tally>), UsageError> {
+        let Shared { database, tallies, .. } = &*self.shared;
+        loop {
+            // Under the lock of the tally, like the part that is added to its lease: it may have been evicted.
+            let reserve =
+                |tally: &Arc<Tally>| (tally.reserve_leased(call, limit, now), Arc::clone(tally));
+            let (left, tally) = tallies.with(slot, reserve).ok_or(UsageError::Full)?;
+            if left.is_some() {
+                return Ok((left, tally));
+            }
+            let lease = tally.lease();
+            let mut last_answer = lease.last_answer.lock().await;
+            if lease.left() > 0 {
+                continue;
+            }
+            match last_answer.holds(now) {
+                Some(Refused::Exhausted) => return Ok((None, Arc::clone(&tally))),
+                Some(Refused::Unavailable) => return Err(UsageError::Unavailable),
+                None => {}
+            }
+            match lease::take(database, slot, limit).await {
+                Ok(Some(part)) => {
+                    let added = tallies.with(slot, |tally| tally.lease().add(part, now));
+                    added.ok_or(UsageError::Full)?;
+                }
+                Ok(None) => {
+                    last_answer.set(Refused::Exhausted, now);
+                    return Ok((None, Arc::clone(&tally)));
+                }
+                Err(error) => {
+                    last_answer.set(Refused::Unavailable, now);
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+
+    /// Returns the leases of accounts that have made no call since `before`, for other nodes to use.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails; the leases have ended then without being returned.
+    pub async fn return_leases(&self, before: Micros, now: Micros) -> Result<(), UsageError> {
+        let unused = self.shared.tallies.end_leases(before, Day::of(now));
+        if unused.is_empty() {
+            return Ok(());
+        }
+        Ok(lease::put_back(&self.shared.database, unused).await?)
     }
 
     fn count(&self, account: AccountId, product: Product, counts: Counts, now: Micros) {

@@ -142,8 +142,10 @@ pub(super) async fn days_of_all(
     usage_days(&rows)
 }
 
-/// Deletes usage before a day, and writers that have not written since.
+/// Deletes usage before a day, writers that have not written since, and leases of quotas.
 pub(super) async fn sweep(tx: &mut AnyConnection, before: Day) -> Result<u64, sqlx::Error> {
+    let leases = sqlx::query("DELETE FROM quota_leases WHERE day < $1").bind(before.0);
+    leases.execute(&mut *tx).await?;
     let swept = sqlx::query("DELETE FROM usage WHERE day < $1").bind(before.0);
     let swept = swept.execute(&mut *tx).await?.rows_affected();
     let writers = sqlx::query("DELETE FROM usage_flushes WHERE day < $1").bind(before.0);

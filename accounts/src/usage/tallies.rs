@@ -16,7 +16,10 @@ use super::{
     Counts, Day, UsageDay,
     tally::{Slot, Tally},
 };
-use crate::{accounts::AccountId, products::Product};
+use crate::{
+    accounts::{AccountId, Micros},
+    products::Product,
+};
 
 #[derive(Debug)]
 pub(super) struct Tallies {
@@ -97,12 +100,19 @@ impl Tallies {
         displayed.map(|it| usage_day(*it.key(), it.unstored())).collect()
     }
 
+    /// Ends leases that were last used before this moment; returns what is left of those of today.
+    pub(super) fn end_leases(&self, before: Micros, today: Day) -> Vec<(Slot, u64)> {
+        let ended = self.map.iter().map(|it| (*it.key(), it.end_lease(before)));
+        ended.filter(|(slot, left)| *left > 0 && slot.day >= today).collect()
+    }
+
     /// Evicts tallies whose counts are stored: those of past days and, if there is little room, of
-    /// today too, which are loaded again on demand.
+    /// today too, which are loaded again on demand. Those with a lease are kept until it is returned.
     pub(super) fn tidy(&self, today: Day) {
         let crowded = self.is_crowded();
         self.map.retain(|slot, tally| {
-            let keep = !tally.unstored().is_zero() || slot.day >= today && !crowded;
+            let is_needed = !crowded || tally.has_lease();
+            let keep = !tally.unstored().is_zero() || slot.day >= today && is_needed;
             if !keep {
                 self.len.fetch_sub(1, Ordering::Relaxed);
             }

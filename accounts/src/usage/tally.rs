@@ -1,14 +1,21 @@
 //! One account's usage of one product on one day, as known to this process.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
 
 use tokio::sync::OnceCell;
 
 use super::{
     Call, Day,
     counts::{AtomicCounts, Counts},
+    lease::QuotaLease,
 };
-use crate::{accounts::AccountId, products::Product};
+use crate::{
+    accounts::{AccountId, Micros},
+    products::Product,
+};
 
 /// The key of a tally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +42,8 @@ pub(super) struct Tally {
     others: AtomicU64,
     /// Set once `others` has been loaded.
     loaded: OnceCell<()>,
+    /// Set in a cluster, where a quota applies.
+    lease: OnceLock<Box<QuotaLease>>,
 }
 
 impl Tally {
@@ -64,6 +73,27 @@ impl Tally {
         let before = self.calls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()?;
         self.counted.add(call.counts());
         Some(limit - others - before - 1)
+    }
+
+    /// Counts a call if the lease of this node has one left, and returns how many are left of the quota.
+    pub(super) fn reserve_leased(&self, call: Call, limit: u64, now: Micros) -> Option<u64> {
+        let left = self.lease().admit(limit, now)?;
+        self.add(call.counts());
+        Some(left)
+    }
+
+    pub(super) fn lease(&self) -> &QuotaLease {
+        self.lease.get_or_init(Box::default)
+    }
+
+    /// Ends its lease if it was last used before this moment; returns what was left of it.
+    pub(super) fn end_lease(&self, before: Micros) -> u64 {
+        self.lease.get().map_or(0, |lease| lease.end(before))
+    }
+
+    /// Whether this node may admit calls without asking the store.
+    pub(super) fn has_lease(&self) -> bool {
+        self.lease.get().is_some_and(|lease| lease.left() > 0)
     }
 
     /// Calls today, by all processes.

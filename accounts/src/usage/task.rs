@@ -10,8 +10,9 @@ use tokio::{
 };
 use tracing::{info, warn};
 
-use super::Meter;
+use super::{Meter, lease::RETURNED_AFTER_US};
 use crate::{
+    accounts::Micros,
     clock,
     supervisor::{self, Lifetime},
 };
@@ -58,7 +59,11 @@ async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) 
     let (mut flushes, mut sweeps) = (ticks(every), ticks(SWEEP_EVERY));
     loop {
         tokio::select! {
-            _ = flushes.tick() => { flush(&meter).await; }
+            _ = flushes.tick() => {
+                flush(&meter).await;
+                let idle = if meter.shared.tallies.is_crowded() { 0 } else { RETURNED_AFTER_US };
+                return_leases(&meter, clock::wall() - idle).await;
+            }
             () = meter.shared.tallies.crowded() => {
                 flush(&meter).await;
                 // If flushing frees no room, it is not retried at once.
@@ -69,6 +74,7 @@ async fn run(meter: Meter, every: Duration, mut stopped: oneshot::Receiver<()>) 
             _ = &mut stopped => break,
         }
     }
+    return_leases(&meter, Micros::MAX).await;
     for _ in 0..LAST_TRIES {
         if flush(&meter).await {
             return;
@@ -89,6 +95,13 @@ async fn flush(meter: &Meter) -> bool {
         }
     }
     flushed.is_ok()
+}
+
+async fn return_leases(meter: &Meter, before: Micros) {
+    if let Err(error) = meter.return_leases(before, clock::wall()).await {
+        let error = &error as &dyn Error;
+        warn!(error, "cannot return parts of quotas; these calls cannot be made today");
+    }
 }
 
 async fn sweep(meter: &Meter) {

@@ -180,6 +180,110 @@ async fn concurrent_calls_never_exceed_the_quota() {
     .await;
 }
 
+/// A node of a cluster.
+fn node(database: &Database, config: &UsageConfig) -> Meter {
+    let writer = getrandom::u64().unwrap().cast_signed();
+    let flusher = Flusher::new(writer, 0);
+    Meter::of(database.clone(), config, Quotas::WithOtherNodes, None, flusher)
+}
+
+/// Issue 16, point 3: quotas are exact across nodes, while they flush, evict tallies and return what they do not use.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_together_admit_exactly_the_quota() {
+    on_each(async |database| {
+        const LIMIT: u64 = 3_000;
+        // Always crowded: each flush evicts what it may.
+        let config = UsageConfig { entries_max: 2, ..UsageConfig::default() };
+        let nodes = [0; 3].map(|_| node(&database, &config));
+        let account = account(&database).await;
+        // Counted before any node leased a part.
+        nodes[0].call(account, Product::Football, NOON);
+        nodes[0].flush(NOON).await.unwrap();
+        let mut tasks = JoinSet::new();
+        for it in 0..6 {
+            let meter = nodes[it % 3].clone();
+            tasks.spawn(async move {
+                let (mut admitted, mut now) = (0, NOON);
+                // Until nobody has anything left that another could return.
+                while now < NOON + 60_000_000 {
+                    let left =
+                        meter.reserve(account, Product::Football, Call::Rest, LIMIT, now).await;
+                    match left.unwrap() {
+                        Some(_) => admitted += 1,
+                        None => now += 1_000_000,
+                    }
+                    if admitted % 500 == 499 {
+                        meter.flush(now).await.unwrap();
+                        meter.return_leases(Micros::MAX, now).await.unwrap();
+                    }
+                    tokio::task::yield_now().await;
+                }
+                meter.return_leases(Micros::MAX, now).await.unwrap();
+                admitted
+            });
+        }
+        let admitted: u64 = tasks.join_all().await.iter().sum();
+        assert!(admitted < LIMIT, "{admitted} and one before");
+        // What one of them returned at its end is there for the others.
+        let mut rest = 0;
+        let later = NOON + 120_000_000;
+        while nodes[1]
+            .reserve(account, Product::Football, Call::Mcp, LIMIT, later)
+            .await
+            .unwrap()
+            .is_some()
+        {
+            rest += 1;
+        }
+        assert_eq!(1 + admitted + rest, LIMIT);
+        for node in &nodes {
+            node.flush(later).await.unwrap();
+        }
+        let total = stored(&database, account).await[0].counts.all_calls();
+        assert_eq!(total, LIMIT, "each admitted call is counted");
+        let tomorrow = NOON + DAY_US;
+        let left = nodes[2].reserve(account, Product::Football, Call::Rest, LIMIT, tomorrow).await;
+        assert_eq!(left.unwrap(), Some(LIMIT - 1), "the next day has a quota of its own");
+    })
+    .await;
+}
+
+/// A killed node keeps what it leased, so that nothing is admitted twice; a leased part outlasts a fault of the store.
+#[tokio::test]
+async fn killed_node_costs_at_most_its_lease() {
+    on_each(async |database| {
+        let (config, account) = (UsageConfig::default(), account(&database).await);
+        let (killed, other) = (node(&database, &config), node(&database, &config));
+        let reserve = async |meter: &Meter| {
+            meter.reserve(account, Product::Tennis, Call::Rest, 160, NOON).await
+        };
+        assert_eq!(reserve(&killed).await.unwrap(), Some(159));
+        drop(killed);
+        execute(&database, "ALTER TABLE quota_leases RENAME TO leases_away").await;
+        reserve(&other).await.unwrap_err();
+        assert!(matches!(reserve(&other).await, Err(UsageError::Unavailable)), "asked again");
+        execute(&database, "ALTER TABLE leases_away RENAME TO quota_leases").await;
+        let mut admitted = 0;
+        let later = NOON + 2_000_000;
+        loop {
+            let left = other.reserve(account, Product::Tennis, Call::Rest, 160, later).await;
+            if left.unwrap().is_none() {
+                break;
+            }
+            admitted += 1;
+            if admitted == 1 {
+                execute(&database, "ALTER TABLE quota_leases RENAME TO leases_away").await;
+                let left = other.reserve(account, Product::Tennis, Call::Rest, 160, later).await;
+                assert!(left.unwrap().is_some(), "the store is not needed for what is leased");
+                execute(&database, "ALTER TABLE leases_away RENAME TO quota_leases").await;
+                admitted += 1;
+            }
+        }
+        assert_eq!(admitted, 150, "160 less the 10 that the killed node had leased");
+    })
+    .await;
+}
+
 /// Calls counted by many threads during constant flushes and evictions are counted once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_lost_when_tallies_are_evicted() {
@@ -488,7 +592,8 @@ async fn journaled(database: &Database, folder: &Path) -> Meter {
     let journal = path_beside(&folder.join("matchwire.db"));
     let writer = getrandom::u64().unwrap().cast_signed();
     let config = UsageConfig::default();
-    Meter::with_journal(database.clone(), &config, writer, &journal).await.unwrap()
+    let quotas = Quotas::Alone;
+    Meter::with_journal(database.clone(), &config, quotas, writer, &journal).await.unwrap()
 }
 
 fn journal_len(folder: &Path) -> u64 {

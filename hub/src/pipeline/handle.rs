@@ -241,7 +241,7 @@ impl HubHandle {
     }
 
     /// Whether other nodes take pushes too.
-    pub(crate) fn is_in_cluster(&self) -> bool {
+    pub fn is_in_cluster(&self) -> bool {
         !self.leader.is_closed()
     }
 

@@ -31,6 +31,7 @@ use self::{
 };
 use crate::config::Config;
 use base::supervisor::{self, Lifetime};
+use web::http::Registry;
 
 pub use self::join::HistoryError;
 pub(super) use self::join::join;
@@ -114,8 +115,18 @@ pub(super) struct NodeParts {
     /// The node's own copy of the log.
     pub records: Arc<dyn RecordSource>,
     pub snapshots: Option<SnapshotStore>,
+    /// The open sockets of this node.
+    pub registry: Registry,
     /// The hub's settings from the moment it leads.
     pub settings: (HubSettings, SignalSettings),
+}
+
+/// Exchanges with other nodes how many sockets accounts have.
+async fn count_sockets(stream: Stream, node: Arc<str>, registry: Registry) {
+    let own = || registry.accounts_with_many();
+    let others = |sockets| registry.set_at_others(sockets);
+    // It ends with the client, and then the node does too.
+    cluster::sockets::exchange(&stream, &node, own, others).await.ok();
 }
 
 /// A node at work.
@@ -123,8 +134,8 @@ pub(super) struct RunningNode {
     leading: watch::Receiver<bool>,
     orders: mpsc::Sender<NodeOrder>,
     node: JoinHandle<()>,
-    /// Requests between nodes.
-    talking: [JoinHandle<()>; 2],
+    /// What nodes tell one another besides the log.
+    talking: [JoinHandle<()>; 3],
 }
 
 impl RunningNode {
@@ -143,6 +154,9 @@ impl RunningNode {
         let forwarding =
             peers::forward(peers.clone(), cluster.beats.clone(), hub.clone(), requests);
         let forwarding = supervisor::spawn("cluster-requests", Lifetime::UntilStop, forwarding);
+        let counting =
+            count_sockets(cluster.stream.clone(), cluster.node.clone(), parts.registry.clone());
+        let counting = supervisor::spawn("cluster-sockets", Lifetime::UntilStop, counting);
         let node = Node::new(cluster, place, leads, parts, told);
         let node = supervisor::spawn("cluster", Lifetime::UntilStop, async move {
             if let Err(error) = node.run(waiting).await {
@@ -150,7 +164,7 @@ impl RunningNode {
                 error!(error, "this node cannot go on; it joins again when it starts again");
             }
         });
-        Self { leading, orders, node, talking: [answering, forwarding] }
+        Self { leading, orders, node, talking: [answering, forwarding, counting] }
     }
 
     /// Whether the node leads, so that its sources run.

@@ -3,6 +3,7 @@
 //!
 //! Clients connect to any node through a balancer, and come back to another one. The log is read from the stream.
 
+mod quota;
 mod recorder;
 mod relay;
 mod servers;
@@ -10,10 +11,7 @@ mod servers;
 use std::{
     net::SocketAddr,
     path::PathBuf,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
 
@@ -26,6 +24,7 @@ use tokio::{
 };
 
 use self::{
+    quota::QuotaUse,
     recorder::Recorder,
     relay::{Line, Relay},
     servers::NatsServer,
@@ -34,7 +33,7 @@ use crate::{
     afterwards, checker,
     client::{self, Behaviour, Phase},
     faults::FaultLog,
-    history::{History, Interner},
+    history::History,
     http,
     hub::{Hub, Place, free_address},
     load::PushCounters,
@@ -127,13 +126,8 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
     }
     let balancer = Relay::start(plan.seed).await;
     let front = settings("front", "edge", &urls(&direct));
-    let shared = Arc::new(client::Shared {
-        place: Place::of_cluster(balancer.address.clone(), &database, front),
-        interner: Interner::new(),
-        channels: Mutex::new(Vec::new()),
-        frames: AtomicU64::new(0),
-        connections: AtomicU64::new(0),
-    });
+    let front = Place::of_cluster(balancer.address.clone(), &database, front);
+    let shared = Arc::new(client::Shared::new(front));
     set_up(&shared.place).await;
     let mut nodes: Vec<Node<'_>> = Vec::new();
     for ((place, links), (name, _)) in places.iter().zip(&links).zip(NODES) {
@@ -156,6 +150,14 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
     let (pushes, calls) = (Arc::new(PushCounters::default()), Arc::new(CallCounters::default()));
     let sources = run::start_sources(&plan, &shared.place, &pushes).await;
     let (phase, of_phase) = watch::channel(Phase::Running);
+    let quota = Arc::new(QuotaUse::default());
+    let mut free = JoinSet::new();
+    let free_key = shared.place.key().await;
+    for number in 0..3 {
+        let (key, ready) = (free_key.clone(), Arc::clone(&ready));
+        let rng = Rng::new(plan.seed, 20_000 + number);
+        free.spawn(quota::use_up(rng, key, Arc::clone(&quota), ready, of_phase.clone()));
+    }
     let mut clients = JoinSet::new();
     for number in 0..plan.clients.saturating_sub(run::REST_CLIENTS + 1) {
         let behaviour = Behaviour::new(plan.seed, number, &keys[0]);
@@ -195,6 +197,7 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
         histories.push(ended.expect("a client does not panic"));
     }
     discovery.await.expect("the discovery does not panic");
+    free.join_all().await;
     // Sockets are closed in order now and after a node was stopped, all of them through the one balancer.
     faults.stopped.push(0);
     for node in &mut nodes {
@@ -207,6 +210,7 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
         faults.failures.extend(node.place.verify_log().await.err());
     }
     balancing.abort();
+    let starts = places.iter().map(Place::start_number).sum();
     let (folder, recorded) = recorder.finish().await;
     let folder = folder.path().join("log");
     let (mut log, mut report) = tokio::task::block_in_place(|| observer.finish(&folder, false));
@@ -216,7 +220,9 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
     run::check_closings(&histories, &faults, &mut report);
     afterwards::check_pushes(&generators, &log, &pushes, &mut report);
     // Whether a match ends depends on how fast the machine is. The rounds of a single hub demand it.
-    run::check_coverage(&plan, &histories, &log, 0, &mut report);
+    let tickets = shared.tickets.load(Ordering::Relaxed);
+    run::check_coverage(&plan, &histories, &log, tickets, 0, &mut report);
+    faults.failures.extend(quota.check(starts).err());
     if recorded.terms < 3 {
         faults.failures.push(format!("{} terms", recorded.terms));
     }
@@ -230,9 +236,11 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
 fn settings(node: &str, role: &str, nats: &str) -> Vec<(String, String)> {
     let log = ("LOG_BYTES", "1073741824");
     let of_cluster = [("NAME", "test"), ("NODE", node), ("ROLE", role), ("NATS", nats), log];
-    let settings =
-        of_cluster.map(|(name, value)| (format!("MATCHWIRE_CLUSTER_{name}"), value.to_owned()));
-    settings.into()
+    let mut settings = Vec::from(
+        of_cluster.map(|(name, value)| (format!("MATCHWIRE_CLUSTER_{name}"), value.to_owned())),
+    );
+    settings.push(("MATCHWIRE_LIMITS_FOOTBALL_PER_DAY".to_owned(), quota::PER_DAY.to_string()));
+    settings
 }
 
 /// Creates the stream, once the servers have elected a leader.

@@ -133,6 +133,7 @@ impl From<UsageError> for HttpError {
     fn from(error: UsageError) -> Self {
         match error {
             UsageError::Store(source) => AccountsError::from(source).into(),
+            UsageError::Unavailable => Self::NoDatabase,
             UsageError::Full => Self::Internal,
         }
     }

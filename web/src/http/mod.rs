@@ -211,7 +211,7 @@ pub async fn serve(
         connections: Connections::new(parts.connections),
         paths: schema::known_paths(&openapi),
         documents: Documents::default(),
-        tickets: Tickets::default(),
+        tickets: Tickets::new(&parts.accounts, parts.hub_handle.is_in_cluster()),
         forms: FormKey::new(parts.accounts.derived_secret("forms")),
         figure_history: FigureHistory::new(clock::wall()),
         ready: AtomicBool::new(true),

@@ -25,7 +25,7 @@ use super::{
     rest,
     site::{Shell, SignedForm, SignedIn, SiteError, Visit},
 };
-use crate::{clock::monotonic, images};
+use crate::images;
 use accounts::{Addon, Customer};
 
 /// Scripts, styles and sockets from this host only.
@@ -107,7 +107,7 @@ pub(super) async fn ticket(form: SignedForm) -> Result<Response, SiteError> {
     let Some(caller) = parts.accounts.caller_of(customer.account).await? else {
         return Ok(HttpError::Unauthorised { public_url: parts.public_url.clone() }.into_response());
     };
-    let Some(ticket) = visit.shared.tickets.sell(caller, monotonic()) else {
+    let Some(ticket) = visit.shared.tickets.sell(caller).await? else {
         return Ok(HttpError::Unavailable.into_response());
     };
     let mut response = Json(SessionTicket { ticket }).into_response();

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -25,6 +25,8 @@ struct RegistryShared {
     accounts: DashMap<AccountId, usize>,
     callers: DashMap<KeyId, KeySockets>,
     all: AtomicUsize,
+    /// The sockets of accounts at other nodes of a cluster, as of a moment ago. Those with few are missing.
+    at_others: RwLock<HashMap<i64, usize>>,
     account_max: usize,
     all_max: usize,
 }
@@ -68,6 +70,7 @@ impl Registry {
                 accounts: DashMap::new(),
                 callers: DashMap::new(),
                 all: AtomicUsize::new(0),
+                at_others: RwLock::default(),
                 account_max,
                 all_max,
             }),
@@ -85,8 +88,10 @@ impl Registry {
     ) -> Option<(SocketPermit, Permission)> {
         let shared = &self.shared;
         {
+            let at_others = self.at_others(caller.account);
             let mut count = shared.accounts.entry(caller.account).or_insert(0);
-            if *count >= shared.account_max || shared.all.load(Ordering::Relaxed) >= shared.all_max
+            if *count + at_others >= shared.account_max
+                || shared.all.load(Ordering::Relaxed) >= shared.all_max
             {
                 return None;
             }
@@ -121,7 +126,26 @@ impl Registry {
         self.shared.callers.get(&key).map(|entry| entry.caller)
     }
 
-    /// How many sockets an account has open.
+    /// The accounts with at least a sixteenth of the sockets that an account may have, for the other nodes.
+    #[must_use]
+    pub fn accounts_with_many(&self) -> Vec<(i64, u32)> {
+        let many = (self.shared.account_max / 16).max(1);
+        let accounts = self.shared.accounts.iter().filter(|entry| *entry.value() >= many);
+        let sockets = |sockets: usize| sockets.try_into().unwrap_or(u32::MAX);
+        accounts.map(|entry| (entry.key().number(), sockets(*entry.value()))).collect()
+    }
+
+    /// Sets how many sockets accounts have at all other nodes together.
+    pub fn set_at_others(&self, sockets: HashMap<i64, usize>) {
+        *self.shared.at_others.write().unwrap_or_else(PoisonError::into_inner) = sockets;
+    }
+
+    fn at_others(&self, account: AccountId) -> usize {
+        let sockets = self.shared.at_others.read().unwrap_or_else(PoisonError::into_inner);
+        sockets.get(&account.number()).copied().unwrap_or(0)
+    }
+
+    /// How many sockets an account has open, at this node.
     #[must_use]
     pub fn sockets_of(&self, account: AccountId) -> usize {
         self.shared.accounts.get(&account).map_or(0, |count| *count)
@@ -145,5 +169,45 @@ impl Drop for SocketPermit {
             key_sockets.sockets -= 1;
             key_sockets.sockets == 0
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use accounts::{Accounts, config::AccountsConfig};
+    use database::testing::on_each;
+
+    use super::*;
+
+    /// Issue 16, point 3: the limit of an account holds for all nodes together.
+    #[tokio::test]
+    async fn sockets_at_other_nodes_count_towards_the_limit_of_an_account() {
+        on_each(async |database| {
+            let accounts = Accounts::of(database, &AccountsConfig::default()).await.unwrap();
+            let mut callers = Vec::new();
+            for _ in 0..2 {
+                let key = accounts.create_key(None, &[], 0).await.unwrap();
+                callers.push(accounts.authenticate(key.expose(), 0).await.unwrap().unwrap());
+            }
+            let [one, other] = callers[..] else { panic!("two") };
+            let registry = Registry::new(32, 1_000);
+            let enter = |caller| registry.enter(caller, Permission::default);
+            let own: Vec<_> = (0..2).filter_map(|_| enter(one)).collect();
+            assert_eq!(registry.accounts_with_many(), [(one.account.number(), 2)]);
+            let few = enter(other);
+            assert!(few.is_some());
+            assert_eq!(registry.accounts_with_many().len(), 1, "one of 32 is not many");
+            registry.set_at_others(HashMap::from([(one.account.number(), 29)]));
+            let last = enter(one);
+            assert!(last.is_some() && enter(one).is_none(), "3 here and 29 there");
+            assert!(enter(other).is_some(), "another account");
+            drop(own);
+            assert!(enter(one).is_some(), "one here has left");
+            registry.set_at_others(HashMap::from([(one.account.number(), 32)]));
+            assert!(enter(one).is_none());
+            registry.set_at_others(HashMap::new());
+            assert!(enter(one).is_some(), "the other nodes are gone");
+        })
+        .await;
     }
 }

@@ -22,13 +22,7 @@ use super::{
     Shared,
     error::{HttpError, MissingAddon},
 };
-use crate::{
-    catch_up::ChannelImage,
-    clock::{monotonic, wall},
-    etag,
-    pipeline::Request as Question,
-    supervisor,
-};
+use crate::{catch_up::ChannelImage, clock::wall, etag, pipeline::Request as Question, supervisor};
 use accounts::Caller;
 
 /// How long `?at_least=` waits for a sequence that is not published yet.
@@ -182,7 +176,7 @@ pub(super) async fn ticket(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, HttpError> {
-    let ticket = shared.tickets.sell(caller, monotonic()).ok_or(HttpError::Unavailable)?;
+    let ticket = shared.tickets.sell(caller).await?.ok_or(HttpError::Unavailable)?;
     let mut response = Json(Ticket { ticket, expires_in_ms: 30_000 }).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)

@@ -39,7 +39,7 @@ use super::{
     registry::SocketGuard,
     transport::Preread,
 };
-use crate::clock::{monotonic, wall};
+use crate::clock::wall;
 use accounts::{AccountsError, Addon, Caller};
 use hub::dialect::live::protocol as live;
 
@@ -194,11 +194,7 @@ pub(super) async fn authenticate(
             shared.parts.accounts.authenticate(key, wall()).await
         }
         PresentedCredential::One(Credential::Ticket(ticket)) => {
-            match shared.tickets.redeem(ticket, monotonic()) {
-                // The key may have been revoked since the ticket was bought.
-                Some(caller) => shared.parts.accounts.renew(&caller).await,
-                None => Ok(None),
-            }
+            shared.tickets.redeem(ticket, &shared.parts.accounts).await
         }
     }
 }

@@ -94,7 +94,7 @@ impl From<UsageError> for SiteError {
     fn from(error: UsageError) -> Self {
         match error {
             UsageError::Store(error) => error.into(),
-            error @ UsageError::Full => Self::internal(&error),
+            error @ (UsageError::Full | UsageError::Unavailable) => Self::internal(&error),
         }
     }
 }
