@@ -50,7 +50,7 @@ use base::{
     clock::{now, wall},
     supervisor::{self, Lifetime},
 };
-use database::Database;
+use database::{Database, Fence};
 use history::{
     archive::{self, Archive, Inbox},
     predict::Predictor,
@@ -185,7 +185,9 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let (hub_handle, mut receivers) =
         pipeline::channel(config.hub.inbox_batches, sockets_max + 1024, ids.clone());
     archive::adopt(accounts.database(), &ids, now()).await?;
-    let archive = Archive::open(accounts.database()).await.map_err(AppError::Archive)?;
+    let fence = Fence::default();
+    let archived = accounts.database().fenced(&fence);
+    let archive = Archive::open(&archived).await.map_err(AppError::Archive)?;
     let reader = Reader::default();
     let board = SignalBoard::default();
     let restored = archive::signals::restore(accounts.database(), &board).await;
@@ -209,7 +211,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         hub.remember_signals(&board.find(|_| true));
         hub
     };
-    let cluster = Cluster::connect(&config).await?;
+    let cluster = Cluster::connect(&config, fence).await?;
     let (opened, place, leads) = match &cluster {
         None => (restart::open(&config, &hub_start, fresh)?, None, true),
         Some(cluster) => {
@@ -315,7 +317,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     };
     let archiving = supervisor::spawn("archive", Lifetime::UntilStop, worker.run());
     let (written, is_written) = watch::channel(false);
-    let signalling = archive::signals::keep(accounts.database().clone(), board.clone(), is_written);
+    let signalling = archive::signals::keep(archived, board.clone(), is_written);
     let signalling = supervisor::spawn("signals", Lifetime::UntilStop, signalling);
     let numbering = ids.clone().keep(written.subscribe());
     let numbering = supervisor::spawn("ids", Lifetime::UntilStop, numbering);

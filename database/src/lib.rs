@@ -13,6 +13,8 @@
 //! - **Change notifications.** Triggers number the changes that other programs must notice, so no writer
 //!   can forget them. `Watcher::changed` waits for them: PostgreSQL uses `NOTIFY`, SQLite is polled by
 //!   `data_version`. A change is visible only after it is committed.
+//! - **Fences.** In a cluster only the node that leads may write to the archive. A handle with a `Fence`
+//!   checks that in each transaction.
 //! - **Failures.** `is_unavailable` distinguishes temporary errors (503) from others (500). SQLite ends a
 //!   transaction by itself if its disk is full, and sqlx still counts it as open; such a connection is
 //!   discarded instead of returned to the pool. `Database::watch_writes` probes whether writes succeed,
@@ -21,6 +23,7 @@
 mod backup;
 mod batch_writer;
 mod config;
+mod fence;
 mod health;
 mod migrations;
 mod name;
@@ -32,7 +35,7 @@ mod watch;
 use std::{fmt, time::Duration};
 
 use sqlx::{
-    Any, AnyConnection, AnyPool, ConnectOptions, Connection, Transaction,
+    Any, AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Transaction,
     any::{AnyConnectOptions, AnyPoolOptions},
 };
 
@@ -42,6 +45,7 @@ pub use self::config::DatabaseConfig;
 pub use self::{
     backup::{BackupError, back_up},
     batch_writer::{BatchWriter, WriteBudget},
+    fence::{Deposed, Fence, is_deposed},
     health::is_unavailable,
     name::{DatabaseName, PostgresUrl},
     watch::Watcher,
@@ -82,6 +86,8 @@ pub enum DatabaseError {
 pub struct Database {
     name: DatabaseName,
     pool: AnyPool,
+    /// Checked by each write transaction.
+    fence: Option<Fence>,
 }
 
 impl Database {
@@ -139,9 +145,10 @@ impl Database {
             DatabaseName::Postgres(url) => options
                 .max_connections(connections(POSTGRES_CONNECTIONS))
                 .max_lifetime(LIFETIME_MAX)
+                .after_connect(|connection, _| Box::pin(end_idle_transactions(connection)))
                 .connect_with(quiet(url.expose()).map_err(failed)?),
         };
-        let database = Self { name: name.clone(), pool: pool.await.map_err(failed)? };
+        let database = Self { name: name.clone(), pool: pool.await.map_err(failed)?, fence: None };
         database.migrate().await?;
         Ok(database)
     }
@@ -167,7 +174,24 @@ impl Database {
     /// If the database fails.
     pub async fn begin(&self) -> Result<Transaction<'static, Any>, sqlx::Error> {
         let statement = if self.is_sqlite() { "BEGIN IMMEDIATE" } else { "BEGIN" };
-        self.pool.begin_with(statement).await
+        let Some(fence) = &self.fence else { return self.pool.begin_with(statement).await };
+        fence.raise(self).await?;
+        let mut tx = self.pool.begin_with(statement).await?;
+        fence.check(&mut tx, self.is_sqlite()).await?;
+        Ok(tx)
+    }
+
+    /// A handle whose write transactions are refused once another node of the cluster leads: see
+    /// [`is_deposed`].
+    #[must_use]
+    pub fn fenced(&self, fence: &Fence) -> Self {
+        Self { fence: Some(fence.clone()), ..self.clone() }
+    }
+
+    /// The term of this handle's fence, once it has one.
+    #[must_use]
+    pub fn term(&self) -> Option<u64> {
+        self.fence.as_ref().and_then(Fence::term)
     }
 
     /// The connection pool.
@@ -217,6 +241,11 @@ async fn is_reusable(connection: &mut AnyConnection) -> Result<bool, sqlx::Error
 }
 
 /// The watchers poll ten times a second, which would flood the debug log.
+/// A process that is suspended in a transaction would hold up all others until its connection ends.
+async fn end_idle_transactions(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    connection.execute("SET idle_in_transaction_session_timeout = '15s'").await.map(|_| ())
+}
+
 fn quiet(url: &str) -> Result<AnyConnectOptions, sqlx::Error> {
     sqlx::any::install_default_drivers();
     Ok(url.parse::<AnyConnectOptions>()?.disable_statement_logging())

@@ -40,6 +40,70 @@ async fn reopened_database_has_its_data() {
     .await;
 }
 
+/// Issue 16: a leader that was suspended, and wakes after another one has written, changes nothing.
+#[tokio::test]
+async fn only_the_newest_leader_writes() {
+    on_each(async |database| {
+        async fn write(database: &Database, value: &str) -> Result<(), sqlx::Error> {
+            let mut tx = database.begin().await?;
+            let statement = "INSERT INTO meta (name, value) VALUES ('row', $1) \
+                             ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+            sqlx::query(statement).bind(value).execute(&mut *tx).await?;
+            tx.commit().await
+        }
+        let stored = async || -> String {
+            let value = sqlx::query_scalar("SELECT value FROM meta WHERE name = 'row'");
+            value.fetch_one(database.pool()).await.unwrap()
+        };
+        let fences = [Fence::default(), Fence::default()];
+        let [old, new] = [0, 1].map(|it: usize| database.fenced(&fences[it]));
+        write(&old, "of a node that has not led").await.unwrap();
+        fences[0].lead("MW_a 1", 4, false);
+        assert_eq!((old.term(), new.term()), (Some(4), None));
+        write(&old, "term 4").await.unwrap();
+        fences[1].lead("MW_a 1", 5, false);
+        write(&old, "before the new leader writes").await.unwrap();
+        write(&new, "term 5").await.unwrap();
+        let refused = write(&old, "late").await.unwrap_err();
+        assert!(is_deposed(&refused), "{refused}");
+        assert_eq!(stored().await, "term 5");
+        write(&new, "again").await.unwrap();
+        // It leads once more.
+        fences[0].lead("MW_a 1", 6, false);
+        write(&old, "term 6").await.unwrap();
+        assert!(is_deposed(&write(&new, "late").await.unwrap_err()));
+        // The stream has lost terms, and a new history begins with a smaller one.
+        fences[1].lead("MW_a 1", 3, true);
+        write(&new, "anew").await.unwrap();
+        assert!(is_deposed(&write(&old, "late").await.unwrap_err()));
+        // Another stream has terms of its own.
+        fences[0].lead("MW_a 2", 1, false);
+        write(&old, "of the stream that replaces it").await.unwrap();
+        assert!(!is_deposed(&sqlx::Error::RowNotFound));
+    })
+    .await;
+}
+
+/// What is in progress when another node takes the lead is committed before that one writes.
+#[tokio::test]
+async fn new_leader_waits_for_a_transaction_of_the_old_one() {
+    let Some(server) = postgres_or_skipped() else { return };
+    let empty = EmptyPostgresDatabase::create(&server).await;
+    let database = Database::open(&empty.name).await.unwrap();
+    let fences = [Fence::default(), Fence::default()];
+    let [old, new] = [0, 1].map(|it: usize| database.fenced(&fences[it]));
+    fences[0].lead("MW_a 1", 1, false);
+    let tx = old.begin().await.unwrap();
+    fences[1].lead("MW_a 1", 2, false);
+    let begun = new.begin();
+    tokio::pin!(begun);
+    assert!(timeout(Duration::from_millis(200), &mut begun).await.is_err(), "it waits");
+    tx.commit().await.unwrap();
+    timeout(WAIT, begun).await.expect("its turn comes").unwrap();
+    database.close().await;
+    empty.drop().await;
+}
+
 #[tokio::test]
 async fn newer_database_is_refused() {
     on_each(async |database| {

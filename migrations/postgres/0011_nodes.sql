@@ -23,3 +23,10 @@ CREATE TABLE socket_tickets (
 );
 
 CREATE INDEX socket_tickets_by_key ON socket_tickets (key_id, until_us);
+
+-- The greatest term of a leader that has written to the archive: one of a smaller term may not.
+CREATE TABLE cluster_terms (
+    -- The stream of the log.
+    log  TEXT PRIMARY KEY,
+    term BIGINT NOT NULL
+);

@@ -9,7 +9,10 @@ mod join;
 mod read;
 mod settings;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use async_nats::{RequestErrorKind, jetstream};
 use bytes::Bytes;
@@ -42,6 +45,8 @@ struct Shared {
     log_subject: String,
     /// `mw.C.out`, on which the server publishes what it has stored.
     out_subject: String,
+    /// When the stream was created, in nanoseconds of Unix time.
+    created: OnceLock<i128>,
 }
 
 /// The sequences of the stream. Those in between exist, because nothing else is deleted.
@@ -155,6 +160,7 @@ impl Stream {
             out_subject: format!("mw.{cluster}.out"),
             connection,
             config: config.clone(),
+            created: OnceLock::new(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -169,6 +175,14 @@ impl Stream {
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.shared.connection.is_connected()
+    }
+
+    /// What distinguishes the stream from others of its name, before it and in other places: when it was created.
+    /// Known once it was checked.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let Shared { name, created, .. } = &*self.shared;
+        format!("{name} {}", created.get().copied().unwrap_or_default())
     }
 
     pub(crate) fn config(&self) -> &ClusterConfig {

@@ -47,7 +47,10 @@ impl Stream {
     /// If there is no such stream, a setting differs, or there is no answer.
     pub async fn check(&self) -> Result<(), ClusterError> {
         let found = match self.info().await {
-            Ok(info) => info.config,
+            Ok(info) => {
+                self.shared.created.set(info.created.unix_timestamp_nanos()).ok();
+                info.config
+            }
             Err(Failure::Refused(Refusal { error: NO_STREAM, .. })) => {
                 return Err(ClusterError::NoStream { stream: self.shared.name.clone() });
             }

@@ -28,7 +28,7 @@ use std::{
 };
 
 use base::Micros;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 pub use self::{
     adopt::adopt,
@@ -118,7 +118,7 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<(), sqlx::Error> {
-        let mut cache = self.inner.cache.lock().await;
+        let mut cache = self.cache().await;
         let ids = records.iter().map(|record| record.brief.id);
         let new: Vec<_> = ids.filter(|id| !cache.knows(*id)).collect();
         let written = self.keep_in(&mut cache, records, now).await;
@@ -152,7 +152,7 @@ impl Archive {
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let records = in_order(records);
-        let mut cache = self.inner.cache.lock().await;
+        let mut cache = self.cache().await;
         self.learn(&mut cache, records.iter().map(|record| record.brief.id)).await?;
         self.write(&mut cache, &records, now).await
     }
@@ -163,7 +163,7 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        let mut cache = self.inner.cache.lock().await;
+        let mut cache = self.cache().await;
         self.keep_in(&mut cache, records, now).await
     }
 
@@ -183,6 +183,13 @@ impl Archive {
             return Err(error);
         }
         Ok(earlier)
+    }
+
+    /// In a cluster, what it has from before this node leads is out of date: other nodes have written since.
+    async fn cache(&self) -> MutexGuard<'_, WriteCache> {
+        let mut cache = self.inner.cache.lock().await;
+        cache.begin_term(self.inner.store.term());
+        cache
     }
 
     /// Loads matches that are not in the cache, and returns their records.
@@ -278,7 +285,7 @@ impl Archive {
         if ids.is_empty() {
             return Ok(());
         }
-        let mut cache = self.inner.cache.lock().await;
+        let mut cache = self.cache().await;
         let change = self.inner.store.close_odds(ids, now).await?;
         self.note_change(change);
         ids.iter().for_each(|id| cache.forget(*id));
@@ -291,7 +298,7 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn give_up(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
-        let mut cache = self.inner.cache.lock().await;
+        let mut cache = self.cache().await;
         self.learn(&mut cache, ids.iter().copied()).await?;
         let records = self.inner.store.records(ids).await?;
         let records = records.iter().map(|record| {
@@ -312,7 +319,7 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn drop_before(&self, before: Micros, at_once: usize) -> Result<usize, sqlx::Error> {
-        let mut cache = self.inner.cache.lock().await;
+        let mut cache = self.cache().await;
         let (ids, change) = self.inner.store.drop_before(before, at_once).await?;
         self.note_change(change);
         ids.iter().for_each(|id| cache.forget(*id));

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tracing::warn;
 
 use crate::{ids::NUMBERS_MAX, signal_board::SignalBoard};
-use database::{Database, WriteBudget};
+use database::{Database, WriteBudget, is_deposed};
 use record::signal::SignalRecord;
 
 /// The interval at which changed signals are written.
@@ -47,6 +47,8 @@ pub async fn keep(database: Database, board: SignalBoard, mut stopped: watch::Re
         let unwritten = board.take_unwritten();
         match write(&database, &mut pace, &unwritten).await {
             Ok(()) => board.progress().mark_written(queued),
+            // The node that leads writes them: it knows all that this one has recorded.
+            Err(error) if is_deposed(&error) => board.progress().mark_written(queued),
             Err(error) => {
                 warn!(error = &error as &dyn Error, "cannot write signals; will retry");
                 board.not_written(&unwritten);

@@ -4,7 +4,7 @@ use rust_decimal::{Decimal, dec};
 
 use super::*;
 use crate::{config::ArchiveConfig, reader::Reader};
-use database::testing::on_each;
+use database::{Fence, is_deposed, testing::on_each};
 use record::{
     FootballRecord, PlayRecord, PriceRecord, Status,
     testing::{AWAY, HOME, MATCH, NOW, SEASON, football, incident, line_up, played, price, record},
@@ -50,6 +50,37 @@ async fn price_has_its_opening_its_last_value_and_its_history() {
             [(NOW, Some(dec!(2.10))), (NOW + SECOND, Some(dec!(1.95))), (NOW + 2 * SECOND, None)];
         assert_eq!(ticks, expected);
         assert_eq!(archive.bookmakers(), ["acme".into()]);
+    })
+    .await;
+}
+
+/// Issue 16: what another node has written while it led is not overwritten with what this one cached before.
+#[tokio::test]
+async fn node_that_leads_again_knows_what_was_written_meanwhile() {
+    on_each(async |database| {
+        let fences = [Fence::default(), Fence::default()];
+        let [one, other] = [0, 1].map(|it: usize| database.fenced(&fences[it]));
+        let (one, other) =
+            (Archive::open(&one).await.unwrap(), Archive::open(&other).await.unwrap());
+        let put = async |archive: &Archive, to: Decimal, seconds| {
+            let at = NOW + seconds * SECOND;
+            let record = PriceRecord { at, ..price("acme", "home", Some(to)) };
+            with_prices(archive, vec![record], at).await;
+        };
+        fences[0].lead("MW_a 1", 1, false);
+        put(&one, dec!(2.10), 0).await;
+        fences[1].lead("MW_a 1", 2, false);
+        put(&other, dec!(2.20), 1).await;
+        fences[0].lead("MW_a 1", 3, false);
+        put(&one, dec!(2.30), 2).await;
+        let row = all_odds(&one).await.pop().unwrap();
+        assert_eq!((row.previous, row.price), (Some(dec!(2.20)), dec!(2.30)));
+        let ticks = one.ticks(&[row.id]).await.unwrap();
+        let prices: Vec<_> = ticks.iter().map(|tick| tick.price).collect();
+        assert_eq!(prices, [Some(dec!(2.10)), Some(dec!(2.20)), Some(dec!(2.30))]);
+        let record = Arc::new(record(MATCH, football()));
+        let refused = other.put(&[record], NOW).await.unwrap_err();
+        assert!(is_deposed(&refused), "{refused}");
     })
     .await;
 }

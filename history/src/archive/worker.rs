@@ -15,6 +15,7 @@ use super::{
     inbox::{PendingWrites, WriteQueue},
 };
 use crate::{clock::now, config::ArchiveConfig, match_query::MatchQuery, reader::Reader};
+use database::is_deposed;
 use record::{Key, MatchSummary, Status};
 
 /// The interval of searches for matches that no source will report again. By the first search, a
@@ -80,6 +81,8 @@ impl ArchiveWorker {
                 gauge!("matchwire_archive_waiting_seconds").set(0.0);
                 self.queue.progress.mark_written(queued);
             }
+            // The one that leads writes it: it knows all that this node has recorded.
+            Err(error) if is_deposed(&error) => self.queue.progress.mark_written(queued),
             Err(error) => {
                 counter!("matchwire_archive_failures_total").increment(1);
                 warn!(
@@ -162,7 +165,10 @@ impl ArchiveWorker {
 }
 
 fn log_failure(what: &'static str, outcome: Result<(), sqlx::Error>) {
-    if let Err(error) = outcome {
+    // The node that leads does it.
+    if let Err(error) =
+        outcome.or_else(|error| if is_deposed(&error) { Ok(()) } else { Err(error) })
+    {
         warn!(error = &error as &dyn Error, what, "the archive failed; will retry");
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct WriteCache {
     matches: HashMap<Key, CachedMatch>,
     /// The pace of writes.
     pace: WriteBudget,
+    /// The term in which this node of a cluster leads.
+    term: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -46,6 +48,14 @@ pub(super) struct PendingRows {
 impl WriteCache {
     pub(super) fn pace(&mut self) -> &mut WriteBudget {
         &mut self.pace
+    }
+
+    /// Forgets all matches if this is another term.
+    pub(super) fn begin_term(&mut self, term: Option<u64>) {
+        if self.term != term {
+            self.matches.clear();
+            self.term = term;
+        }
     }
 
     pub(super) fn knows(&self, id: Key) -> bool {

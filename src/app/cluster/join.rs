@@ -468,6 +468,7 @@ fn begin_generation(
     }
     restart::write_database_name(&own.settings.folder, &start.database)?;
     cluster.lead.take(held);
+    cluster.fence.lead(&cluster.stream.identity(), held.term, true);
     let Own { log, snapshots, .. } = own;
     let log = node_log(cluster, log)?;
     let opened = block_in_place(|| restart::begin(hub, log, Some(snapshots)))?;

@@ -13,6 +13,7 @@ use cluster::{
     AppendError, Beats, ClusterConfig, ClusterError, Formats, PeerError, Peers, Stream,
     StreamError, node_log::Lead,
 };
+use database::Fence;
 use fanout::Fanout;
 use hub::{
     HubSettings, STATE_FORMAT, forward::LeaderRequest, log_state::LogState, pipeline::HubHandle,
@@ -84,12 +85,17 @@ pub(super) struct Cluster {
     beats: Beats,
     peers: Peers,
     lead: Lead,
+    /// Of the archive, which only the node that leads may write.
+    fence: Fence,
 }
 
 impl Cluster {
     /// Connects, and checks that the stream is as `matchwire cluster init` makes it. Waits for NATS as long as it
     /// takes. `None` without `[cluster]`.
-    pub(super) async fn connect(config: &Config) -> Result<Option<Self>, ClusterFailure> {
+    pub(super) async fn connect(
+        config: &Config,
+        fence: Fence,
+    ) -> Result<Option<Self>, ClusterFailure> {
         let config = config.cluster.clone();
         if !config.is_enabled() {
             return Ok(None);
@@ -103,7 +109,7 @@ impl Cluster {
         };
         let (stream, beats, peers) = join::retry(connect).await?;
         let (node, lead) = (config.node_name().into(), Lead::default());
-        Ok(Some(Self { config, node, stream, beats, peers, lead }))
+        Ok(Some(Self { config, node, stream, beats, peers, lead, fence }))
     }
 }
 

@@ -308,6 +308,7 @@ impl Node {
     async fn take_lead(&mut self) -> Result<(), NodeError> {
         let Place { seq, term, .. } = self.place;
         self.cluster.lead.take(HeldTerm { term, seq });
+        self.cluster.fence.lead(&self.cluster.stream.identity(), term, false);
         let (reply, leads) = oneshot::channel();
         let (settings, signals) = self.parts.settings;
         let lead = ClusterInput::Lead { settings, signals, reply };

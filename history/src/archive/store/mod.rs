@@ -32,6 +32,11 @@ impl ArchiveStore {
         Self { database: database.clone() }
     }
 
+    /// The term in which this node of a cluster leads, if it does.
+    pub(super) fn term(&self) -> Option<u64> {
+        self.database.term()
+    }
+
     pub(super) async fn yield_to_writers(&self) {
         self.database.yield_to_writers().await;
     }
