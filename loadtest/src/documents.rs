@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// If the hub refuses them, or does not send their images.
 pub(crate) fn discover(plan: &Plan) -> Result<Vec<String>> {
     block_on(async {
-        let mut socket = Socket::open(&plan.url, &plan.key, &plan.channels).await?;
+        let mut socket = Socket::open(plan.url(0), &plan.key, &plan.channels).await?;
         let mut follower = Follower::new(false);
         let (mut answers, mut due) = (0, 0);
         while answers < plan.channels.len() || (follower.channels.len() as u64) < due {
@@ -62,10 +62,10 @@ pub(crate) fn compare(
         let mut documents = Documents::default();
         for (mut follower, follows) in kept {
             let plan =
-                Plan { url: plan.url.clone(), key: plan.key.clone(), channels: follows.to_vec() };
+                Plan { urls: plan.urls.clone(), key: plan.key.clone(), channels: follows.to_vec() };
             let commands = resume(&follower, &follows);
-            let mut socket = Socket::command(&plan.url, &plan.key, commands.into_iter()).await?;
-            let compared = follow::compare(&plan, &mut socket, &mut follower).await?;
+            let mut socket = Socket::command(plan.url(0), &plan.key, commands.into_iter()).await?;
+            let compared = follow::compare(&plan, 0, &mut socket, &mut follower).await?;
             documents.compared += compared.same + compared.different.len();
             documents.different += compared.different.len();
             documents.not_compared += compared.pending.len();
@@ -77,7 +77,8 @@ pub(crate) fn compare(
 }
 
 /// Subscribes to each channel by name, from its position.
-fn resume(follower: &Follower, follows: &ChannelList) -> Vec<Value> {
+/// Subscribes to these names and patterns from the positions that the follower has.
+pub(crate) fn resume(follower: &Follower, follows: &[String]) -> Vec<Value> {
     let mut commands = Vec::new();
     for pattern in follows.iter() {
         let mut from = Map::new();

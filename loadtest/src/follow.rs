@@ -12,7 +12,7 @@ use tokio::{
 use tokio_tungstenite::tungstenite::http::Uri;
 
 use crate::{
-    address,
+    address, documents,
     follower::Follower,
     report::Report,
     socket::{ReadOutcome, Socket},
@@ -20,9 +20,12 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The hub's socket, on this machine.
-    #[arg(long, default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback)]
-    url: Uri,
+    /// The hub's socket, on this machine; repeatable, for the nodes of a cluster. Sockets are spread over them. One
+    /// that is closed continues at the next node, and documents are compared with those of the next node.
+    #[arg(
+        long = "url", default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback
+    )]
+    urls: Vec<Uri>,
     /// A key with the WebSocket add-on. Set it in the environment to keep it out of the process
     /// list.
     #[arg(long, env = "LOADTEST_KEY", hide_env_values = true)]
@@ -63,13 +66,18 @@ enum Phase {
 /// How long a document may take to reach a sequence that the new subscriber also has.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long no node may accept a socket that was closed, and how long until the next is tried.
+const NO_NODE_MAX: Duration = Duration::from_secs(30);
+const NEXT_NODE_AFTER: Duration = Duration::from_millis(50);
+
 /// The number of faults that are described in words.
 const FAULTS_REPORTED_MAX: usize = 10;
 
 /// Where to follow, and what.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) url: Uri,
+    /// At least one; several are nodes of a cluster.
+    pub(crate) urls: Vec<Uri>,
     pub(crate) key: String,
     pub(crate) channels: Vec<String>,
 }
@@ -89,15 +97,16 @@ pub(crate) struct Comparison {
 ///
 /// If a connection cannot be opened.
 pub(crate) async fn run(args: Args) -> Result<Report> {
-    let Args { url, key, channels, sockets, seconds, documents, warmup, .. } = args;
-    let plan = Arc::new(Plan { url, key, channels });
+    let Args { urls, key, channels, sockets, seconds, documents, warmup, .. } = args;
+    let plan = Arc::new(Plan { urls, key, channels });
     let (phase, phases) = watch::channel(Phase::Warmup);
     let mut followers = JoinSet::new();
     for number in 0..sockets {
-        let socket = plan.open().await.with_context(|| format!("socket {number}"))?;
+        let socket = plan.open(number).await.with_context(|| format!("socket {number}"))?;
         // Read from the start: a socket that waits for the others would be a slow reader.
-        let follower = Follower::new(number < documents);
-        followers.spawn(follow(Arc::clone(&plan), socket, follower, phases.clone()));
+        let mut follower = Follower::new(number < documents);
+        follower.moves = plan.urls.len() > 1;
+        followers.spawn(follow(Arc::clone(&plan), number, socket, follower, phases.clone()));
     }
     sleep(Duration::from_secs(warmup)).await;
     phase.send_replace(Phase::Counting);
@@ -114,6 +123,7 @@ pub(crate) async fn run(args: Args) -> Result<Report> {
 
 async fn follow(
     plan: Arc<Plan>,
+    mut node: usize,
     mut socket: Socket,
     mut follower: Follower,
     mut phases: watch::Receiver<Phase>,
@@ -123,8 +133,12 @@ async fn follow(
             read = socket.read() => match read {
                 ReadOutcome::Text(text) => drop(follower.take(&text)),
                 ReadOutcome::End(how) => {
-                    follower.cut_off(how);
-                    return Ok((follower, Comparison::default()));
+                    let Some(next) = plan.resume(&mut node, &follower).await else {
+                        follower.cut_off(how);
+                        return Ok((follower, Comparison::default()));
+                    };
+                    follower.counts.resumes += 1;
+                    socket = next;
                 }
             },
             _ = phases.changed() => match *phases.borrow_and_update() {
@@ -135,7 +149,7 @@ async fn follow(
         }
     }
     let comparison = if follower.keeps_documents() {
-        compare(&plan, &mut socket, &mut follower).await?
+        compare(&plan, node + 1, &mut socket, &mut follower).await?
     } else {
         Comparison::default()
     };
@@ -150,10 +164,11 @@ async fn follow(
 /// If the new subscriber cannot connect.
 pub(crate) async fn compare(
     plan: &Plan,
+    node: usize,
     socket: &mut Socket,
     follower: &mut Follower,
 ) -> Result<Comparison> {
-    let mut fresh_socket = plan.open().await?;
+    let mut fresh_socket = plan.open(node).await?;
     let mut fresh = Follower::new(true);
     let pending = follower.channels.keys().cloned().collect();
     let mut comparison = Comparison { pending, ..Comparison::default() };
@@ -184,8 +199,27 @@ pub(crate) async fn compare(
 }
 
 impl Plan {
-    async fn open(&self) -> Result<Socket> {
-        Socket::open(&self.url, &self.key, &self.channels).await
+    /// The URL of a node; after the last one comes the first.
+    pub(crate) fn url(&self, node: usize) -> &Uri {
+        &self.urls[node % self.urls.len()]
+    }
+
+    async fn open(&self, node: usize) -> Result<Socket> {
+        Socket::open(self.url(node), &self.key, &self.channels).await
+    }
+
+    /// Continues at the next node that accepts the socket; `None` if there is only one, or none does.
+    async fn resume(&self, node: &mut usize, follower: &Follower) -> Option<Socket> {
+        let until = Instant::now() + NO_NODE_MAX;
+        while self.urls.len() > 1 && Instant::now() < until {
+            *node += 1;
+            let commands = documents::resume(follower, &self.channels).into_iter();
+            if let Ok(socket) = Socket::command(self.url(*node), &self.key, commands).await {
+                return Some(socket);
+            }
+            sleep(NEXT_NODE_AFTER).await;
+        }
+        None
     }
 }
 

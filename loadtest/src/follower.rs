@@ -16,6 +16,8 @@ use crate::frame::{Event, Frame};
 pub(crate) struct Follower {
     /// Whether documents are stored. Sequences and events are checked in any case.
     keeps_documents: bool,
+    /// Whether it may be sent away, to continue at another node.
+    pub(crate) moves: bool,
     pub(crate) channels: BTreeMap<String, Channel>,
     pub(crate) counts: Counts,
     /// The first faults, in words.
@@ -41,6 +43,8 @@ pub(crate) struct Counts {
     pub(crate) events: u64,
     /// Changes that arrived as part of a merged update.
     pub(crate) merged: u64,
+    /// A connection was continued at another node.
+    pub(crate) resumes: u64,
     /// The hub announced that it left something out.
     pub(crate) resyncs: u64,
     /// Something is missing, and the hub did not announce it.
@@ -55,8 +59,8 @@ impl Counts {
     /// What remains when counting starts after the warm-up: faults count from the first frame on,
     /// and images arrive at the start.
     pub(crate) fn faults_and_images(self) -> Self {
-        let Self { images, resyncs, gaps, duplicates, errors, .. } = self;
-        Self { images, resyncs, gaps, duplicates, errors, ..Self::default() }
+        let Self { images, resumes, resyncs, gaps, duplicates, errors, .. } = self;
+        Self { images, resumes, resyncs, gaps, duplicates, errors, ..Self::default() }
     }
 }
 
@@ -104,6 +108,7 @@ impl Follower {
                 self.wrong(|counts| &mut counts.errors, format!("refused: {code}"));
                 None
             }
+            ("bye", _) if self.moves => None,
             ("bye", _) => {
                 let why = frame.why.unwrap_or("without a reason");
                 self.wrong(|counts| &mut counts.errors, format!("sent away: {why}"));
@@ -126,6 +131,8 @@ impl Follower {
         self.counts.images += 1;
         let keeps_documents = self.keeps_documents;
         let channel = self.channels.entry(ch.to_owned()).or_default();
+        let known = channel.seq;
+        let is_back = channel.epoch == epoch && seq < known;
         if channel.epoch != epoch {
             channel.eids.clear();
         }
@@ -133,6 +140,10 @@ impl Follower {
         channel.seq = seq;
         if keeps_documents {
             channel.document = parse(data.get());
+        }
+        if is_back {
+            let fault = format!("{ch}: an image of {seq} after {known}");
+            self.wrong(|counts| &mut counts.duplicates, fault);
         }
         true
     }
@@ -214,6 +225,7 @@ impl Counts {
             updates,
             events,
             merged,
+            resumes,
             resyncs,
             gaps,
             duplicates,
@@ -225,6 +237,7 @@ impl Counts {
         self.updates += updates;
         self.events += events;
         self.merged += merged;
+        self.resumes += resumes;
         self.resyncs += resyncs;
         self.gaps += gaps;
         self.duplicates += duplicates;
@@ -335,6 +348,29 @@ mod tests {
             &json!({"x": 1, "y": {"z": 2}}),
             Counts { updates: 2, events: 2, duplicates: 2, ..Counts::default() },
         );
+    }
+
+    #[test]
+    fn image_from_before_the_position_is_a_duplicate() {
+        let image = |epoch: &str, seq: u64| {
+            format!(
+                r#"{{"type":"image","ch":"a","epoch":"{epoch}","seq":{seq},"data":{{"x":1,"y":{{"z":2}}}}}}"#
+            )
+        };
+        let images = [image("e", 4), image("e", 3), image("other", 1)];
+        let mut follower = Follower::new(true);
+        images.iter().for_each(|image| drop(follower.take(image)));
+        assert_eq!(follower.counts.duplicates, 1, "{:?}", follower.faults);
+        assert_eq!(follower.channels["a"].seq, 1, "another epoch begins anew");
+    }
+
+    #[test]
+    fn node_that_sends_its_clients_away_is_no_fault_if_there_are_others() {
+        for (moves, errors) in [(false, 1), (true, 0)] {
+            let mut follower = Follower { moves, ..Follower::new(false) };
+            follower.take(r#"{"type":"bye","why":"drain","reconnect_after_ms":1}"#);
+            assert_eq!(follower.counts.errors, errors);
+        }
     }
 
     #[test]

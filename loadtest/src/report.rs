@@ -46,7 +46,8 @@ impl fmt::Display for Report {
             ("frames", counts.frames),
             ("bytes", counts.bytes),
         ];
-        let totals: [(&str, u64); 7] = [
+        let totals: [(&str, u64); 8] = [
+            ("resumes", counts.resumes),
             ("resyncs", counts.resyncs),
             ("gaps", counts.gaps),
             ("duplicates", counts.duplicates),

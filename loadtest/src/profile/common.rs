@@ -231,7 +231,7 @@ impl Common {
 
     fn follow_plan(&self) -> follow::Plan {
         follow::Plan {
-            url: self.url.clone(),
+            urls: vec![self.url.clone()],
             key: self.key.clone(),
             channels: self.follows.clone(),
         }
