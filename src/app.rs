@@ -368,6 +368,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         proxies: proxies(&config),
         fanout: fanout.clone(),
         hub_handle: hub_handle.clone(),
+        nodes: node.as_ref().map(RunningNode::list_nodes),
         log_state: running.state.clone(),
         registry,
         meter,

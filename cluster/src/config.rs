@@ -84,6 +84,16 @@ pub enum Role {
 }
 
 impl Role {
+    /// As in the settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Writer => "writer",
+            Self::Edge => "edge",
+        }
+    }
+
     /// Whether a node of this role may lead.
     #[must_use]
     pub fn may_lead(self) -> bool {

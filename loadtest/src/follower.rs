@@ -359,7 +359,9 @@ mod tests {
         };
         let images = [image("e", 4), image("e", 3), image("other", 1)];
         let mut follower = Follower::new(true);
-        images.iter().for_each(|image| drop(follower.take(image)));
+        for image in &images {
+            follower.take(image);
+        }
         assert_eq!(follower.counts.duplicates, 1, "{:?}", follower.faults);
         assert_eq!(follower.channels["a"].seq, 1, "another epoch begins anew");
     }

@@ -52,6 +52,14 @@ function showFeeds(feeds) {
   document.getElementById("feeds").replaceChildren(...(lines.length ? lines : [none(7)]));
 }
 
+function showNodes(nodes) {
+  const lines = nodes.map((node) => row(
+    cell("th", node.name), cell("td", node.role), cell("td", chip(node.state, node.state === "behind" ? "bad" : "live")),
+    cell("td", `${number.format(node.lag_ms)} ms`, "number"), cell("td", number.format(node.sockets), "number"),
+    cell("td", number.format(node.record), "number"), cell("td", node.version)));
+  document.getElementById("nodes")?.replaceChildren(...(lines.length ? lines : [none(7)]));
+}
+
 function showCounts(name, counts) {
   const lines = counts.map(([what, count]) => row(cell("th", what), cell("td", number.format(count), "number")));
   document.getElementById(name)?.replaceChildren(...(lines.length ? lines : [none(2)]));
@@ -63,6 +71,7 @@ function show(figures) {
     if (place) place.textContent = SHOWN[kind](value);
   }
   showFeeds(figures.feeds);
+  if (figures.nodes) showNodes(figures.nodes);
   for (const [name, counts] of Object.entries(figures.tables)) showCounts(name, counts);
   delete state.dataset.stale;
   state.textContent = `As of ${new Date(figures.at / 1000).toLocaleTimeString()}. Updates every ${EVERY_MS / 1000} seconds.`;

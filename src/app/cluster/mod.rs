@@ -10,7 +10,7 @@ mod peers;
 use std::{sync::Arc, time::Duration};
 
 use cluster::{
-    AppendError, Beats, ClusterConfig, ClusterError, Formats, PeerError, Peers, Stream,
+    AppendError, Beat, Beats, ClusterConfig, ClusterError, Formats, PeerError, Peers, Stream,
     StreamError, node_log::Lead,
 };
 use database::Fence;
@@ -32,7 +32,7 @@ use self::{
 };
 use crate::config::Config;
 use base::supervisor::{self, Lifetime};
-use web::http::Registry;
+use web::http::{ClusterNode, ListNodes, NodeState, Registry};
 
 pub use self::join::HistoryError;
 pub(super) use self::join::join;
@@ -127,6 +127,18 @@ pub(super) struct NodeParts {
     pub settings: (HubSettings, SignalSettings),
 }
 
+/// `term`: of the leader. Of a node that was deposed, an older beat may still say that it leads.
+fn cluster_node(beat: Beat, term: Option<u64>) -> ClusterNode {
+    let state = match (beat.leads && Some(beat.term) == term, beat.ready) {
+        (true, _) => NodeState::Leads,
+        (false, true) => NodeState::Follows,
+        (false, false) => NodeState::Behind,
+    };
+    let role = beat.role.as_str().to_owned();
+    let Beat { node: name, number: record, lag_ms, sockets, version, .. } = beat;
+    ClusterNode { name, state, role, record, lag_ms, sockets, version }
+}
+
 /// Exchanges with other nodes how many sockets accounts have.
 async fn count_sockets(stream: Stream, node: Arc<str>, registry: Registry) {
     let own = || registry.accounts_with_many();
@@ -138,6 +150,7 @@ async fn count_sockets(stream: Stream, node: Arc<str>, registry: Registry) {
 /// A node at work.
 pub(super) struct RunningNode {
     leading: watch::Receiver<bool>,
+    beats: Beats,
     orders: mpsc::Sender<NodeOrder>,
     node: JoinHandle<()>,
     /// What nodes tell one another besides the log.
@@ -163,6 +176,7 @@ impl RunningNode {
         let counting =
             count_sockets(cluster.stream.clone(), cluster.node.clone(), parts.registry.clone());
         let counting = supervisor::spawn("cluster-sockets", Lifetime::UntilStop, counting);
+        let beats = cluster.beats.clone();
         let node = Node::new(cluster, place, leads, parts, told);
         let node = supervisor::spawn("cluster", Lifetime::UntilStop, async move {
             if let Err(error) = node.run(waiting).await {
@@ -170,12 +184,21 @@ impl RunningNode {
                 error!(error, "this node cannot go on; it joins again when it starts again");
             }
         });
-        Self { leading, orders, node, talking: [answering, forwarding, counting] }
+        Self { leading, beats, orders, node, talking: [answering, forwarding, counting] }
     }
 
     /// Whether the node leads, so that its sources run.
     pub(super) fn leading(&self) -> watch::Receiver<bool> {
         self.leading.clone()
+    }
+
+    /// The nodes that were heard a moment ago, for the operator.
+    pub(super) fn list_nodes(&self) -> ListNodes {
+        let beats = self.beats.clone();
+        ListNodes(Arc::new(move || {
+            let term = beats.leader().map(|heard| heard.beat.term);
+            beats.all().into_iter().map(|heard| cluster_node(heard.beat, term)).collect()
+        }))
     }
 
     /// Hands the lead over, if the node has it, and ends the node.
@@ -188,5 +211,37 @@ impl RunningNode {
         drop(orders);
         // The supervisor has reported a panic.
         tokio::time::timeout(HAND_OVER_WITHIN, node).await.ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_that_was_deposed_does_not_lead() {
+        let beat = |term, leads, ready| Beat {
+            node: "a".to_owned(),
+            role: cluster::Role::Edge,
+            version: "0.1.0".to_owned(),
+            term,
+            leads,
+            ready,
+            in_sync: true,
+            seq: 9,
+            number: 7,
+            chain: [0; 16],
+            lag_ms: 3,
+            sockets: 5,
+            formats: FORMATS,
+            at: 0,
+        };
+        let state = |beat, term| cluster_node(beat, term).state;
+        assert_eq!(state(beat(4, true, true), Some(4)), NodeState::Leads);
+        assert_eq!(state(beat(4, true, true), Some(5)), NodeState::Follows);
+        assert_eq!(state(beat(4, false, true), None), NodeState::Follows);
+        assert_eq!(state(beat(4, false, false), Some(4)), NodeState::Behind);
+        let node = cluster_node(beat(4, false, true), None);
+        assert_eq!((&*node.name, &*node.role, node.record, node.lag_ms), ("a", "edge", 7, 3));
     }
 }

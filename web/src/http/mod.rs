@@ -72,6 +72,7 @@ use self::{
     site::FormKey, ticket::Tickets,
 };
 pub use self::{
+    admin::{ClusterNode, ListNodes, NodeState},
     bench::BenchListener,
     connections::ConnectionLimits,
     docs::Numbers,
@@ -114,6 +115,8 @@ pub struct ServerParts {
     pub proxies: Proxies,
     pub fanout: Fanout,
     pub hub_handle: HubHandle,
+    /// The nodes of a cluster, for the operator.
+    pub nodes: Option<ListNodes>,
     /// Whether the log takes records.
     pub log_state: LogState,
     pub registry: Registry,

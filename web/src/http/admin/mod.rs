@@ -4,8 +4,8 @@
 //! pages. Forms are checked like customers' forms. Nothing here decides about accounts or money: it calls
 //! [`accounts`], [`accounts::payments`] and [`accounts::books`].
 //!
-//! In reading order: `operator`, `log_in`, then `figures` with `samples`, `rate` and `memory`, `live`,
-//! `accounts` and `account`.
+//! In reading order: `operator`, `log_in`, then `figures` with `samples`, `rate`, `memory` and `nodes`,
+//! `live`, `accounts` and `account`.
 
 mod account;
 mod accounts;
@@ -13,6 +13,7 @@ mod figures;
 mod live;
 mod log_in;
 mod memory;
+mod nodes;
 mod operator;
 mod rate;
 mod samples;
@@ -26,6 +27,7 @@ use axum::{
 };
 
 pub(super) use self::figures::FigureHistory;
+pub use self::nodes::{ClusterNode, ListNodes, NodeState};
 use super::{
     Shared,
     site::{FORM_BYTES_MAX, SiteError, see_other},
