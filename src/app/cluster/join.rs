@@ -155,8 +155,8 @@ pub(in crate::app) async fn join(
         Err(error) => Ok(Err(error)),
     });
     match found.await?? {
-        Found::Place(joined) => Ok(*joined),
-        Found::Nothing(generation) => {
+        JoinOutcome::Joined(joined) => Ok(*joined),
+        JoinOutcome::NoState(generation) => {
             let Generation { own, begun, restored } = *generation;
             let hub = restored.map_or_else(fresh, |state| state.hub.hub);
             begin_generation(cluster, start, own, begun, hub)
@@ -184,12 +184,12 @@ pub(super) async fn retry<T>(
     }
 }
 
-/// What a node that joins has found.
-enum Found {
+/// How an attempt to join ended.
+enum JoinOutcome {
     /// A place from which to follow.
-    Place(Box<Joined>),
+    Joined(Box<Joined>),
     /// No node has the state of the cluster: this one has begun a term without it.
-    Nothing(Box<Generation>),
+    NoState(Box<Generation>),
 }
 
 /// A term that begins without the state of the cluster.
@@ -204,7 +204,7 @@ async fn find_place(
     config: &Config,
     cluster: &Cluster,
     start: &HubStart<'_>,
-) -> Result<Found, AppError> {
+) -> Result<JoinOutcome, AppError> {
     let stream = &cluster.stream;
     let mut own = Own::open(config, start)?;
     let mut reported = "";
@@ -235,7 +235,11 @@ async fn find_place(
             match restored.take() {
                 Some(state) if state.is_as_logged() => {
                     let opened = follow(cluster, own, state)?;
-                    return Ok(Found::Place(Box::new(Joined { opened, place, leads: false })));
+                    return Ok(JoinOutcome::Joined(Box::new(Joined {
+                        opened,
+                        place,
+                        leads: false,
+                    })));
                 }
                 other => restored = other,
             }
@@ -263,7 +267,7 @@ async fn find_place(
             restored = restore(start, &own);
         }
         let Some(begun) = begin_term(cluster, &own, end).await? else { continue };
-        return Ok(Found::Nothing(Box::new(Generation { own, begun, restored })));
+        return Ok(JoinOutcome::NoState(Box::new(Generation { own, begun, restored })));
     }
 }
 

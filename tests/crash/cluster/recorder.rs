@@ -21,12 +21,12 @@ pub(crate) struct Recorder {
     stream: Stream,
     /// Dropped: it ends.
     stop: mpsc::Sender<()>,
-    recording: JoinHandle<Recorded>,
+    recording: JoinHandle<RecordedStream>,
 }
 
 /// What the files do not tell.
 #[derive(Debug, Default)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedStream {
     pub(crate) terms: u64,
     last_term: u64,
     /// When records were made, and when the stream had them.
@@ -48,7 +48,7 @@ impl Recorder {
         let (reach, reached) = watch::channel(0);
         let (stop, mut stopped) = mpsc::channel(1);
         let recording = tokio::spawn(async move {
-            let mut recorded = Recorded::default();
+            let mut recorded = RecordedStream::default();
             loop {
                 let followed = tokio::select! {
                     followed = following.recv() => followed.expect("the stream is whole"),
@@ -92,7 +92,7 @@ impl Recorder {
     }
 
     /// Ends after what the stream has now. Returns the folder with the records.
-    pub(crate) async fn finish(mut self) -> (Arc<TempDir>, Recorded) {
+    pub(crate) async fn finish(mut self) -> (Arc<TempDir>, RecordedStream) {
         self.catch_up().await;
         drop(self.stop);
         let recorded = self.recording.await.expect("it does not panic");
