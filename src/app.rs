@@ -309,6 +309,8 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
                 records,
                 snapshots: snapshots.clone(),
                 registry: registry.clone(),
+                database: accounts.database().clone(),
+                drain_ms: milliseconds(config.server.drain_ms),
                 settings: (hub_start.settings, hub_start.signals),
             };
             let requests = requests.expect("they are taken once");

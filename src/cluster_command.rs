@@ -13,6 +13,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{cli::cluster::ClusterCommand, config::Config};
 
+/// A leader first writes what it has taken to the log. If a NATS server has ended, the others elect one for up to 13 s.
+const HAND_OVER_WITHIN: Duration = Duration::from_secs(20);
+
 /// How long beats are collected. Each node sends four a second.
 const LISTEN: Duration = Duration::from_millis(1_100);
 
@@ -46,8 +49,8 @@ pub enum ClusterHealth {
 
 impl ClusterHealth {
     fn of(nodes: &[Beat]) -> Self {
-        let spare =
-            nodes.iter().any(|it| !it.leads && it.in_sync && it.ready && it.role.may_lead());
+        let is_current = |it: &Beat| it.in_sync && (it.ready || it.drained);
+        let spare = nodes.iter().any(|it| !it.leads && is_current(it) && it.role.may_lead());
         match nodes.iter().any(|it| it.leads) {
             true if spare => Self::Whole,
             true => Self::WithoutSpare,
@@ -109,8 +112,16 @@ pub async fn run(
             let leader = nodes.iter().find(|beat| beat.leads);
             let leader = &leader.ok_or(ClusterCommandError::NoLeader)?.node;
             let request = PeerRequest::HandOver { to: args.to.clone() };
-            Peers::connect(&config.cluster).await?.ask(leader, &request).await?;
+            let peers = Peers::connect(&config.cluster).await?;
+            peers.ask_within(HAND_OVER_WITHIN, leader, &request).await?;
             writeln!(out, "{leader} has handed the lead over")?;
+            Ok(ClusterHealth::Whole)
+        }
+        ClusterCommand::Drain(args) => {
+            let request = PeerRequest::Drain { ends: args.end };
+            Peers::connect(&config.cluster).await?.ask(&args.node, &request).await?;
+            let does = if args.end { "takes clients again" } else { "sends its clients away" };
+            writeln!(out, "{} {does}", args.node)?;
             Ok(ClusterHealth::Whole)
         }
     }
@@ -170,7 +181,9 @@ async fn status(
     for beat in &nodes {
         let Beat { node, version, number, lag_ms, sockets, .. } = beat;
         let does = match (beat.leads, beat.ready) {
+            (true, _) if beat.drained => "leads, drained",
             (true, _) => "leads",
+            (false, _) if beat.drained => "drained",
             (false, true) => "follows",
             (false, false) => "is behind",
         };

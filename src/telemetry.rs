@@ -158,6 +158,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Failed writes to the usage journal next to the database",
     ),
     ("matchwire_log_retries_total", "Retried appends to the log"),
+    (
+        "matchwire_cluster_isolated_total",
+        "How often this node was cut off from the leader and sent its clients away",
+    ),
     ("matchwire_cluster_takeovers_total", "How often this node took the lead"),
     ("matchwire_cluster_append_retries_total", "Appends to the cluster's log that were repeated"),
     ("matchwire_cluster_gaps_total", "Times that messages of the cluster's log were missing"),

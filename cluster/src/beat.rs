@@ -45,6 +45,9 @@ pub struct Beat {
     pub leads: bool,
     /// Whether it serves clients.
     pub ready: bool,
+    /// Whether an operator has taken it out of service.
+    #[serde(default)]
+    pub drained: bool,
     /// Whether it could take over without a new generation.
     pub in_sync: bool,
     /// The sequence in the stream of the last message that it has applied, or appended if it leads.
@@ -269,6 +272,7 @@ mod tests {
             term: 1,
             leads: false,
             ready: true,
+            drained: false,
             in_sync: false,
             seq: 1,
             number: 1,

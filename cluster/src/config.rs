@@ -42,6 +42,9 @@ pub struct ClusterConfig {
     /// Milliseconds without a record after which clients are told that data may be stale. Default 1000; at least 500,
     /// since a quiet leader appends a record every 250 ms.
     pub stale_ms: u64,
+    /// Milliseconds without a sign of the leader after which a node that follows asks PostgreSQL whether it goes on, and if
+    /// so closes its sockets, so that their clients continue elsewhere. Default 3000; at least `lease_ms` and 1000.
+    pub isolated_ms: u64,
     /// Bytes of the records in one message at most. Default 524288, 512 KiB; from 1024 to 917504, because a NATS message
     /// has at most 1 MiB. Larger ones are cut into parts.
     pub record_bytes_max: usize,
@@ -64,6 +67,8 @@ const LEASE_MS_MIN: u64 = 500;
 const LEASE_MS_MAX: u64 = 10_000;
 /// The least `stale_ms`: two intervals of a quiet leader.
 const STALE_MS_MIN: u64 = 500;
+/// A node takes the lead within this time of the end of a lease.
+const TAKEOVER_MS: u64 = 1_000;
 const RECORD_BYTES_MIN: u64 = 1 << 10;
 /// The greatest `record_bytes_max`: 1 MiB less 128 KiB for headers.
 const RECORD_BYTES_MAX: u64 = 896 << 10;
@@ -170,6 +175,8 @@ impl ClusterConfig {
         check_bounds("cluster.log_bytes", self.log_bytes, LOG_BYTES_MIN, i64::MAX as u64)?;
         check_bounds("cluster.lease_ms", self.lease_ms, LEASE_MS_MIN, LEASE_MS_MAX)?;
         check_bounds("cluster.stale_ms", self.stale_ms, STALE_MS_MIN, DURATION_MS_MAX)?;
+        let isolated_min = self.lease_ms + TAKEOVER_MS;
+        check_bounds("cluster.isolated_ms", self.isolated_ms, isolated_min, DURATION_MS_MAX)?;
         let (bytes, setting) = (self.record_bytes_max as u64, "cluster.record_bytes_max");
         check_bounds(setting, bytes, RECORD_BYTES_MIN, RECORD_BYTES_MAX)?;
         check_bounds("cluster.answer_ms", self.answer_ms, ANSWER_MS_MIN, ANSWER_MS_MAX)
@@ -251,6 +258,7 @@ impl Default for ClusterConfig {
             log_bytes: 8 * 1024 * 1024 * 1024,
             lease_ms: 1_000,
             stale_ms: 1_000,
+            isolated_ms: 3_000,
             record_bytes_max: 512 * 1024,
             answer_ms: 500,
         }

@@ -1,8 +1,9 @@
 //! What the nodes of a cluster share over NATS.
 //!
-//! **In:** messages of the leader, made of encoded records; what a node says about itself; snapshots as bytes.
+//! **In:** messages of the leader, made of encoded records; what a node says about itself, and how
+//! many sockets accounts have there; snapshots as bytes.
 //! **Out:** the same messages at every node, in one order and without a gap; who leads and how far all nodes are;
-//! snapshots of other nodes. **Must not know** the hub, matches, sockets, HTTP, SQL, or what records mean.
+//! snapshots of other nodes. **Must not know** the hub, matches, connections of clients, HTTP, SQL, or what records mean.
 //!
 //! The log of the cluster is one JetStream stream. [`Stream::append`] names the sequence that the writer has seen last, and
 //! the server refuses a message if another one follows it. So there is no lock apart from the log: a node that was

@@ -50,6 +50,8 @@ pub enum PeerRequest {
     Part { number: RecordNumber, offset: u64 },
     /// Give up the lead, in favour of a node if `to` is not empty. Answered with [`PeerReply::Done`].
     HandOver { to: String },
+    /// Send the clients to other nodes and take no more; or take them again. Answered with [`PeerReply::Done`].
+    Drain { ends: bool },
     /// Answered with [`PeerReply::Done`] by a node that is there.
     Ping,
     /// A request of this node's hub to that of the leader, as the hub has encoded it; at most

@@ -25,6 +25,7 @@ mod batch_writer;
 mod config;
 mod fence;
 mod health;
+mod leader_signs;
 mod migrations;
 mod name;
 mod sqlite;
@@ -47,6 +48,7 @@ pub use self::{
     batch_writer::{BatchWriter, WriteBudget},
     fence::{Deposed, Fence, is_deposed},
     health::is_unavailable,
+    leader_signs::LeaderSigns,
     name::{DatabaseName, PostgresUrl},
     watch::Watcher,
 };

@@ -84,6 +84,23 @@ async fn only_the_newest_leader_writes() {
     .await;
 }
 
+#[tokio::test]
+async fn leader_that_is_alive_is_seen_for_a_while() {
+    let Some(server) = postgres_or_skipped() else { return };
+    let empty = EmptyPostgresDatabase::create(&server).await;
+    let database = Database::open(&empty.name).await.unwrap();
+    let signs = LeaderSigns::new(&database, "MW_a 1".to_owned());
+    assert!(!signs.are_recent(WAIT).await.unwrap(), "there was none");
+    signs.note().await.unwrap();
+    signs.note().await.unwrap();
+    assert!(signs.are_recent(WAIT).await.unwrap());
+    assert!(!signs.are_recent(Duration::ZERO).await.unwrap(), "it was earlier");
+    let other = LeaderSigns::new(&database, "MW_a 2".to_owned());
+    assert!(!other.are_recent(WAIT).await.unwrap(), "of another log");
+    database.close().await;
+    empty.drop().await;
+}
+
 /// What is in progress when another node takes the lead is committed before that one writes.
 #[tokio::test]
 async fn new_leader_waits_for_a_transaction_of_the_old_one() {

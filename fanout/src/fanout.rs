@@ -348,12 +348,18 @@ impl Fanout {
         self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([permit()]));
     }
 
-    /// Closes every connection, each with its own delay to reconnect within `window_ms`.
+    /// Closes every connection, each with its own delay to reconnect within `window_ms`. New ones are closed too, until
+    /// [`Self::end_drain`].
     pub fn drain(&self, window_ms: u32) {
         self.shared
             .mailboxes
             .iter()
             .for_each(|mailbox| mailbox.push([ShardMessage::Drain { window_ms }]));
+    }
+
+    /// Serves new connections again.
+    pub fn end_drain(&self) {
+        self.shared.mailboxes.iter().for_each(|mailbox| mailbox.push([ShardMessage::EndDrain]));
     }
 
     /// The number of connections.

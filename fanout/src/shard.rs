@@ -265,6 +265,7 @@ impl Shard {
                 self.permit(key, &permission, expires, now)
             }
             ShardMessage::Drain { window_ms } => self.drain(window_ms, now),
+            ShardMessage::EndDrain => self.draining_ms = None,
             ShardMessage::Stop => self.stopping = true,
             ShardMessage::Overflow => {
                 counter!("matchwire_mailbox_overflows_total").increment(1);

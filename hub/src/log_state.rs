@@ -18,6 +18,7 @@ pub struct LogState {
 struct SharedState {
     is_refused: AtomicBool,
     is_behind: AtomicBool,
+    is_drained: AtomicBool,
     is_abandoned: Mutex<bool>,
     abandoned: Condvar,
 }
@@ -37,6 +38,16 @@ impl LogState {
 
     pub fn set_behind(&self, is_behind: bool) {
         self.shared.is_behind.store(is_behind, Ordering::Relaxed);
+    }
+
+    /// Whether an operator has taken this node of a cluster out of service: it is not ready.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.shared.is_drained.load(Ordering::Relaxed)
+    }
+
+    pub fn set_drained(&self, is_drained: bool) {
+        self.shared.is_drained.store(is_drained, Ordering::Relaxed);
     }
 
     pub(crate) fn set_refused(&self, is_refused: bool) {

@@ -30,3 +30,9 @@ CREATE TABLE cluster_terms (
     log  TEXT PRIMARY KEY,
     term BIGINT NOT NULL
 );
+
+-- When a leader last was alive, by the clock of this server.
+CREATE TABLE cluster_signs (
+    log   TEXT PRIMARY KEY,
+    at_us BIGINT NOT NULL
+);

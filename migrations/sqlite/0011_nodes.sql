@@ -30,3 +30,9 @@ CREATE TABLE cluster_terms (
     log  TEXT PRIMARY KEY,
     term INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- When a leader last was alive. Clusters use PostgreSQL.
+CREATE TABLE cluster_signs (
+    log   TEXT PRIMARY KEY,
+    at_us INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -17,6 +17,11 @@ pub enum ClusterCommand {
     Status(ClusterStatusArgs),
     /// Let another node lead.
     HandOver(ClusterHandOverArgs),
+    /// Send the clients of a node to other nodes, and let it take no more.
+    ///
+    /// The node is not ready from now on, and closes its sockets 2 s later. It follows on, and leads on if it does. A
+    /// restart of the node ends it too.
+    Drain(ClusterDrainArgs),
 }
 
 /// The cluster to use.
@@ -45,6 +50,18 @@ pub struct ClusterHandOverArgs {
     pub to: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ClusterDrainArgs {
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// The node to drain.
+    #[arg(value_name = "NODE")]
+    pub node: String,
+    /// Let the node take clients again.
+    #[arg(long)]
+    pub end: bool,
+}
+
 impl ClusterCommand {
     /// The cluster to use.
     #[must_use]
@@ -53,6 +70,7 @@ impl ClusterCommand {
             Self::Init(args) => args,
             Self::Status(args) => &args.cluster,
             Self::HandOver(args) => &args.cluster,
+            Self::Drain(args) => &args.cluster,
         }
     }
 }

@@ -52,9 +52,11 @@ function showFeeds(feeds) {
   document.getElementById("feeds").replaceChildren(...(lines.length ? lines : [none(7)]));
 }
 
+const NODE_TONES = { behind: "bad", drained: "warn" };
+
 function showNodes(nodes) {
   const lines = nodes.map((node) => row(
-    cell("th", node.name), cell("td", node.role), cell("td", chip(node.state, node.state === "behind" ? "bad" : "live")),
+    cell("th", node.name), cell("td", node.role), cell("td", chip(node.state, NODE_TONES[node.state] ?? "live")),
     cell("td", `${number.format(node.lag_ms)} ms`, "number"), cell("td", number.format(node.sockets), "number"),
     cell("td", number.format(node.record), "number"), cell("td", node.version)));
   document.getElementById("nodes")?.replaceChildren(...(lines.length ? lines : [none(7)]));

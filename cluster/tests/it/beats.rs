@@ -11,6 +11,7 @@ fn beat(node: &str, term: u64, leads: bool) -> Beat {
         term,
         leads,
         ready: true,
+        drained: false,
         in_sync: true,
         seq: 5,
         number: 9,

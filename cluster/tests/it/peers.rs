@@ -32,7 +32,8 @@ impl PeerHandler for Node {
                 PeerReply::Refused(format!("there is no snapshot {number}"))
             }
             PeerRequest::HandOver { to } if to == "b" => PeerReply::Done,
-            PeerRequest::Ping => PeerReply::Done,
+            PeerRequest::Ping | PeerRequest::Drain { ends: false } => PeerReply::Done,
+            PeerRequest::Drain { ends: true } => PeerReply::Refused("it is not drained".to_owned()),
             PeerRequest::Forward(bytes) => PeerReply::Forwarded(bytes),
             PeerRequest::HandOver { .. } => PeerReply::Refused("it does not lead".to_owned()),
         }
@@ -76,6 +77,9 @@ fn snapshot_is_downloaded_exactly() {
         let refused = peers.ask("a", &hand_over).await;
         assert!(matches!(refused, Err(PeerError::Refused { .. })), "{refused:?}");
         assert_eq!(peers.ask("a", &PeerRequest::Ping).await.expect("it answers"), PeerReply::Done);
+        let drain = |ends| PeerRequest::Drain { ends };
+        assert_eq!(peers.ask("a", &drain(false)).await.expect("it answers"), PeerReply::Done);
+        peers.ask("a", &drain(true)).await.expect_err("as it was asked");
         let request = PeerRequest::Forward(bytes(800_000));
         let answer = peers.ask("a", &request).await.expect("it answers");
         assert_eq!(answer, PeerReply::Forwarded(bytes(800_000)));

@@ -32,6 +32,8 @@ pub(crate) enum ShardMessage {
     Drain {
         window_ms: u32,
     },
+    /// The shard no longer drains.
+    EndDrain,
     Stop,
     /// Publications were dropped here, because there was no room.
     Overflow,

@@ -1,8 +1,10 @@
 //! A node of a cluster: how it joins, follows and leads. Without `[cluster]` nothing of this runs.
 //!
 //! [`join`] brings the node's own log up to the cluster's stream and restores the hub from it. [`node`] is the task
-//! that then feeds the hub from the stream, and takes the lead when there is none. [`peers`] answers other nodes.
+//! that then feeds the hub from the stream, and takes the lead when there is none. [`client_service`] sends clients
+//! away when the node is cut off or drained. [`peers`] answers other nodes.
 
+mod client_service;
 mod join;
 mod node;
 mod peers;
@@ -13,7 +15,7 @@ use cluster::{
     AppendError, Beat, Beats, ClusterConfig, ClusterError, Formats, PeerError, Peers, Stream,
     StreamError, node_log::Lead,
 };
-use database::Fence;
+use database::{Database, Fence, LeaderSigns};
 use fanout::Fanout;
 use hub::{
     HubSettings, STATE_FORMAT, forward::LeaderRequest, log_state::LogState, pipeline::HubHandle,
@@ -123,6 +125,9 @@ pub(super) struct NodeParts {
     pub snapshots: Option<SnapshotStore>,
     /// The open sockets of this node.
     pub registry: Registry,
+    pub database: Database,
+    /// In which clients that are sent away reconnect, in milliseconds.
+    pub drain_ms: u32,
     /// The hub's settings from the moment it leads.
     pub settings: (HubSettings, SignalSettings),
 }
@@ -131,6 +136,7 @@ pub(super) struct NodeParts {
 fn cluster_node(beat: Beat, term: Option<u64>) -> ClusterNode {
     let state = match (beat.leads && Some(beat.term) == term, beat.ready) {
         (true, _) => NodeState::Leads,
+        (false, _) if beat.drained => NodeState::Drained,
         (false, true) => NodeState::Follows,
         (false, false) => NodeState::Behind,
     };
@@ -154,7 +160,7 @@ pub(super) struct RunningNode {
     orders: mpsc::Sender<NodeOrder>,
     node: JoinHandle<()>,
     /// What nodes tell one another besides the log.
-    talking: [JoinHandle<()>; 3],
+    talking: [JoinHandle<()>; 4],
 }
 
 impl RunningNode {
@@ -176,15 +182,19 @@ impl RunningNode {
         let counting =
             count_sockets(cluster.stream.clone(), cluster.node.clone(), parts.registry.clone());
         let counting = supervisor::spawn("cluster-sockets", Lifetime::UntilStop, counting);
+        let signs = LeaderSigns::new(&parts.database, cluster.stream.identity());
+        let records = Arc::clone(&parts.records);
+        let noting = client_service::note_commits(cluster.lead.clone(), records, signs.clone());
+        let noting = supervisor::spawn("cluster-signs", Lifetime::UntilStop, noting);
         let beats = cluster.beats.clone();
-        let node = Node::new(cluster, place, leads, parts, told);
+        let node = Node::new(cluster, place, leads, parts, told, signs);
         let node = supervisor::spawn("cluster", Lifetime::UntilStop, async move {
             if let Err(error) = node.run(waiting).await {
                 let error = &error as &dyn std::error::Error;
                 error!(error, "this node cannot go on; it joins again when it starts again");
             }
         });
-        Self { leading, beats, orders, node, talking: [answering, forwarding, counting] }
+        Self { leading, beats, orders, node, talking: [answering, forwarding, counting, noting] }
     }
 
     /// Whether the node leads, so that its sources run.
@@ -227,6 +237,7 @@ mod tests {
             term,
             leads,
             ready,
+            drained: false,
             in_sync: true,
             seq: 9,
             number: 7,

@@ -12,6 +12,7 @@ use cluster::{
     AppendError, Beat, BeatSender, Body, Following, Message, PeerError, PeerRequest, StreamError,
     node_log::{HeldTerm, Lead},
 };
+use database::LeaderSigns;
 use fanout::Fanout;
 use hub::{
     log_state::LogState,
@@ -28,6 +29,7 @@ use tracing::{info, warn};
 
 use super::{
     Cluster, FORMATS, NodeParts,
+    client_service::ClientService,
     join::{HistoryError, Place, append_term},
 };
 use base::clock::now;
@@ -70,6 +72,8 @@ impl From<HubStopped> for NodeError {
 pub(super) enum NodeOrder {
     /// Gives the lead to this node, or to any if it is empty. Answered with the reason if it cannot.
     HandOver { to: String, reply: oneshot::Sender<Result<(), String>> },
+    /// Sends the clients to other nodes and takes no more, or takes them again.
+    Drain { ends: bool },
 }
 
 /// A node that has joined.
@@ -81,6 +85,7 @@ pub(super) struct Node {
     /// Told whether the node leads, and its sources run.
     leading: watch::Sender<bool>,
     shown: Arc<Mutex<Shown>>,
+    clients: ClientService,
 }
 
 /// What the node's beats say of it.
@@ -149,9 +154,13 @@ impl Node {
         leads: bool,
         parts: NodeParts,
         leading: watch::Sender<bool>,
+        signs: LeaderSigns,
     ) -> Self {
         let shown = Arc::default();
-        Self { cluster, place, leads, parts, leading, shown }
+        let after = Duration::from_millis(cluster.config.isolated_ms);
+        let (fanout, state) = (parts.fanout.clone(), parts.state.clone());
+        let clients = ClientService::new(fanout, state, signs, after, parts.drain_ms);
+        Self { cluster, place, leads, parts, leading, shown, clients }
     }
 
     /// Runs until the process stops or the node cannot go on.
@@ -216,6 +225,7 @@ impl Node {
                 }
                 _ = look.tick() => {
                     self.look(&mut heard);
+                    self.clients.look(heard.at.elapsed(), heard.is_stale).await;
                     if let Some(probe) = probing.take_if(|probe| probe.is_finished()) {
                         let is_away = probe.await.unwrap_or(false);
                         heard.away = if is_away { heard.away + 1 } else { 0 };
@@ -233,6 +243,7 @@ impl Node {
                         // The requester may be gone.
                         reply.send(Err("this node does not lead".to_owned())).ok();
                     }
+                    Some(NodeOrder::Drain { ends }) => self.clients.drain(ends),
                 }
             }
         }
@@ -316,6 +327,7 @@ impl Node {
         leads.await.map_err(|_| HubStopped)?;
         self.leads = true;
         self.parts.fanout.set_stale(None);
+        self.clients.is_back();
         self.leading.send_replace(true);
         counter!("matchwire_cluster_takeovers_total").increment(1);
         Ok(())
@@ -324,9 +336,12 @@ impl Node {
     /// Leads until the node hands over. Returns true when the process stops.
     async fn lead(&mut self, orders: &mut mpsc::Receiver<NodeOrder>) -> Result<bool, NodeError> {
         self.show(false);
-        let (to, reply) = match orders.recv().await {
-            None => (String::new(), None),
-            Some(NodeOrder::HandOver { to, reply }) => (to, Some(reply)),
+        let (to, reply) = loop {
+            match orders.recv().await {
+                None => break (String::new(), None),
+                Some(NodeOrder::HandOver { to, reply }) => break (to, Some(reply)),
+                Some(NodeOrder::Drain { ends }) => self.clients.drain(ends),
+            }
         };
         let stops = reply.is_none();
         let handed = self.hand_over(to).await;
@@ -412,7 +427,8 @@ impl BeatMaker {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             term,
             leads,
-            ready: !is_stale,
+            ready: !is_stale && !self.state.is_drained(),
+            drained: self.state.is_drained(),
             in_sync: true,
             seq: held.map_or(place.seq, |held| held.seq),
             number: end.number,

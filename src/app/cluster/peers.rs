@@ -176,6 +176,13 @@ impl PeerHandler for Handler {
                     Err(_) => refused("it stops"),
                 }
             }
+            PeerRequest::Drain { ends } => {
+                let Some(orders) = self.orders.upgrade() else { return refused("it stops") };
+                match orders.send(NodeOrder::Drain { ends }).await {
+                    Ok(()) => PeerReply::Done,
+                    Err(_) => refused("it stops"),
+                }
+            }
             PeerRequest::Forward(bytes) => {
                 let Ok(request) = Forwarded::decode(&bytes) else {
                     return refused("it runs another version");

@@ -62,10 +62,12 @@ enum Fault {
     /// The same, without an error on its connections.
     StallLeader,
     CutEdge,
+    /// An operator sends the clients of an edge away, and lets it take clients again.
+    DrainEdge,
 }
 
 /// Each at least once in a round.
-const FAULTS: [Fault; 12] = [
+const FAULTS: [Fault; 13] = [
     Fault::KillLeader,
     Fault::HangLeader,
     Fault::StopLeader,
@@ -78,6 +80,7 @@ const FAULTS: [Fault; 12] = [
     Fault::CutLeader,
     Fault::StallLeader,
     Fault::CutEdge,
+    Fault::DrainEdge,
 ];
 
 /// How long the cluster may take until a node leads and all nodes are ready again.
@@ -235,7 +238,10 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
 
 fn settings(node: &str, role: &str, nats: &str) -> Vec<(String, String)> {
     let log = ("LOG_BYTES", "1073741824");
-    let of_cluster = [("NAME", "test"), ("NODE", node), ("ROLE", role), ("NATS", nats), log];
+    // Shorter than some cuts, after which a node has sent its clients away.
+    let isolated = ("ISOLATED_MS", "2000");
+    let of_cluster =
+        [("NAME", "test"), ("NODE", node), ("ROLE", role), ("NATS", nats), log, isolated];
     let mut settings = Vec::from(
         of_cluster.map(|(name, value)| (format!("MATCHWIRE_CLUSTER_{name}"), value.to_owned())),
     );
@@ -380,6 +386,10 @@ async fn inject<'a>(
             Fault::CutLeader => disturb(&nodes[leads], Line::Cut, rng).await,
             Fault::StallLeader => disturb(&nodes[leads], Line::Stalled, rng).await,
             Fault::CutEdge => disturb(&nodes[edge], Line::Cut, rng).await,
+            Fault::DrainEdge => {
+                let drained = drain(&nodes[edge], &shared.place, rng).await;
+                faults.failures.extend(drained.err());
+            }
             Fault::KillServer => {
                 let server = &mut servers[rng.index(3)];
                 server.kill();
@@ -394,6 +404,21 @@ async fn inject<'a>(
             }
         }
     }
+}
+
+/// Drains a node for a while. It is not ready meanwhile.
+async fn drain(node: &Node<'_>, place: &Place, rng: &mut Rng) -> Result<(), String> {
+    place.cluster_command(&["drain", &node.name]).await?;
+    let begun = Instant::now();
+    while is_ready(&node.place.address).await {
+        if begun.elapsed() > WHOLE_WITHIN {
+            return Err(format!("node {} is drained, and ready", node.name));
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    // Its clients are sent away after 2 s.
+    sleep(rng.millis(500, 4_000)).await;
+    place.cluster_command(&["drain", &node.name, "--end"]).await.map(|_| ())
 }
 
 async fn kill(node: &mut Node<'_>, faults: &mut FaultLog) {

@@ -30,6 +30,8 @@ pub enum NodeState {
     Follows,
     /// It does not serve clients now.
     Behind,
+    /// An operator has taken it out of service.
+    Drained,
 }
 
 /// Lists the nodes that were heard a moment ago, by name.
@@ -42,6 +44,7 @@ impl NodeState {
             Self::Leads => "leads",
             Self::Follows => "follows",
             Self::Behind => "behind",
+            Self::Drained => "drained",
         }
     }
 
@@ -49,6 +52,7 @@ impl NodeState {
     pub(super) fn tone(self) -> &'static str {
         match self {
             Self::Leads | Self::Follows => "live",
+            Self::Drained => "warn",
             Self::Behind => "bad",
         }
     }

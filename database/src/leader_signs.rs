@@ -1,0 +1,53 @@
+//! Signs of life of a cluster's leader in the database, for nodes that do not hear it otherwise.
+
+use std::time::Duration;
+
+use super::Database;
+
+/// Microseconds since the epoch, by the clock of PostgreSQL, which all nodes share.
+const NOW_US: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)";
+
+/// The signs of the leaders of a log. Only in PostgreSQL.
+#[derive(Debug, Clone)]
+pub struct LeaderSigns {
+    database: Database,
+    log: String,
+}
+
+impl LeaderSigns {
+    #[must_use]
+    pub fn new(database: &Database, log: String) -> Self {
+        Self { database: database.clone(), log }
+    }
+
+    /// A leader of the log is alive now.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn note(&self) -> Result<(), sqlx::Error> {
+        let statement = format!(
+            "INSERT INTO cluster_signs (log, at_us) VALUES ($1, {NOW_US}) \
+             ON CONFLICT (log) DO UPDATE SET at_us = excluded.at_us"
+        );
+        let note = sqlx::query(sqlx::AssertSqlSafe(statement)).bind(&self.log);
+        note.execute(self.database.pool()).await.map(|_| ())
+    }
+
+    /// Whether a leader of the log was alive within this time.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn are_recent(&self, within: Duration) -> Result<bool, sqlx::Error> {
+        let statement =
+            format!("SELECT count(*) FROM cluster_signs WHERE log = $1 AND at_us > {NOW_US} - $2");
+        let within_us = i64::try_from(within.as_micros()).unwrap_or(i64::MAX);
+        let recent: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(statement))
+            .bind(&self.log)
+            .bind(within_us)
+            .fetch_one(self.database.pool())
+            .await?;
+        Ok(recent > 0)
+    }
+}

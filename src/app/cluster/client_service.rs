@@ -1,0 +1,144 @@
+//! When a node sends its clients to other nodes: when it is cut off, or when an operator drains it.
+//!
+//! The leader notes in PostgreSQL once a second that it commits. A node that follows and has heard nothing of it for
+//! `cluster.isolated_ms` looks there. If the leader goes on, the node is cut off, and closes its sockets until it is
+//! back. If it does not, or PostgreSQL does not answer, other nodes may know no more than this one, and the sockets stay.
+
+use std::{mem, sync::Arc, time::Duration};
+
+use cluster::node_log::Lead;
+use database::LeaderSigns;
+use fanout::Fanout;
+use hub::log_state::LogState;
+use log::RecordSource;
+use metrics::counter;
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
+};
+use tracing::{debug, info, warn};
+
+/// Between two notes of the leader, and between two looks of a node that does not hear it.
+const EVERY: Duration = Duration::from_secs(1);
+/// A leader that noted nothing for so long may have ended.
+const RECENT: Duration = Duration::from_millis(2_500);
+/// How long a node that is drained is not ready before it sends its clients away: balancers look meanwhile.
+const NOTICE: Duration = Duration::from_secs(2);
+/// How long PostgreSQL may take to answer a look.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+
+/// Notes once a second that this node leads and commits. A quiet leader commits four times a second.
+pub(super) async fn note_commits(lead: Lead, records: Arc<dyn RecordSource>, signs: LeaderSigns) {
+    let mut ticks = interval(EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut seen = records.end().number;
+    loop {
+        ticks.tick().await;
+        let number = records.end().number;
+        if lead.get().is_some()
+            && number > seen
+            && let Err(error) = signs.note().await
+        {
+            debug!(%error, "cannot note in the database that this node leads");
+        }
+        seen = number;
+    }
+}
+
+/// Whether a node serves clients.
+pub(super) struct ClientService {
+    fanout: Fanout,
+    state: LogState,
+    signs: LeaderSigns,
+    isolated_after: Duration,
+    /// In which clients reconnect to other nodes, in milliseconds.
+    window_ms: u32,
+    look: Option<JoinHandle<bool>>,
+    next_look: Instant,
+    is_isolated: bool,
+    /// Sends clients away once the notice is over. Set while an operator drains the node.
+    drain: Option<JoinHandle<()>>,
+}
+
+impl ClientService {
+    pub(super) fn new(
+        fanout: Fanout,
+        state: LogState,
+        signs: LeaderSigns,
+        isolated_after: Duration,
+        window_ms: u32,
+    ) -> Self {
+        Self {
+            fanout,
+            state,
+            signs,
+            isolated_after,
+            window_ms,
+            look: None,
+            next_look: Instant::now(),
+            is_isolated: false,
+            drain: None,
+        }
+    }
+
+    /// An operator drains the node, or ends that.
+    pub(super) fn drain(&mut self, ends: bool) {
+        self.state.set_drained(!ends);
+        if !ends {
+            let (fanout, window_ms) = (self.fanout.clone(), self.window_ms);
+            let drain = || {
+                tokio::spawn(async move {
+                    sleep(NOTICE).await;
+                    fanout.drain(window_ms);
+                })
+            };
+            self.drain.get_or_insert_with(drain);
+            info!("this node is drained: its clients are sent to other nodes");
+        } else if let Some(drain) = self.drain.take() {
+            drain.abort();
+            if !self.is_isolated {
+                self.fanout.end_drain();
+            }
+            info!("this node is no longer drained");
+        }
+    }
+
+    /// The node has all that the leader has, or leads itself.
+    pub(super) fn is_back(&mut self) {
+        if mem::take(&mut self.is_isolated) {
+            if self.drain.is_none() {
+                self.fanout.end_drain();
+            }
+            info!("this node hears the cluster again");
+        }
+    }
+
+    /// `silent`: how long nothing was heard of the leader. `is_stale`: whether the node may lack what it published.
+    pub(super) async fn look(&mut self, silent: Duration, is_stale: bool) {
+        if self.is_isolated {
+            if !is_stale {
+                self.is_back();
+            }
+            return;
+        }
+        if silent < self.isolated_after {
+            self.look = None;
+            return;
+        }
+        if let Some(look) = self.look.take_if(|look| look.is_finished()) {
+            self.next_look = Instant::now() + EVERY;
+            if look.await.unwrap_or(false) {
+                self.is_isolated = true;
+                self.fanout.drain(self.window_ms);
+                counter!("matchwire_cluster_isolated_total").increment(1);
+                warn!("this node is cut off from the leader: its clients are sent to other nodes");
+            }
+        } else if self.look.is_none() && Instant::now() >= self.next_look {
+            let signs = self.signs.clone();
+            self.look = Some(tokio::spawn(async move {
+                let recent = timeout(ANSWER_WITHIN, signs.are_recent(RECENT)).await;
+                matches!(recent, Ok(Ok(true)))
+            }));
+        }
+    }
+}
