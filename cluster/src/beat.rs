@@ -27,8 +27,8 @@ use crate::{
 pub const BEAT_INTERVAL: Duration = Duration::from_millis(250);
 /// A node that was not heard for so long is gone.
 pub const BEAT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Nodes that are remembered. Beats of further ones are ignored.
-const NODES_MAX: usize = 256;
+/// Nodes that are remembered. Beats and reports of further ones are ignored.
+pub(crate) const NODES_MAX: usize = 256;
 /// The greatest beat. Longer ones are ignored.
 const BEAT_BYTES_MAX: usize = 16 << 10;
 

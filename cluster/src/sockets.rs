@@ -13,7 +13,7 @@ use futures_util::StreamExt;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::{
-    beat::BEAT_TIMEOUT,
+    beat::{BEAT_TIMEOUT, NODES_MAX},
     config::{NODE_BYTES_MAX, is_name},
     stream::{Stream, StreamError},
 };
@@ -26,8 +26,6 @@ const SAME_REPORTS_MAX: u32 = 10;
 const ACCOUNTS_MAX: usize = 4_000;
 /// Bytes of an account in a report: its number and its sockets.
 const ACCOUNT_BYTES: usize = 8 + 4;
-/// Nodes that are remembered. Reports of further ones are ignored.
-const NODES_MAX: usize = 256;
 
 /// The sockets of accounts at one node.
 pub type AccountSockets = Vec<(i64, u32)>;
@@ -49,7 +47,7 @@ pub async fn exchange(
     let subscribed = client.subscribe(format!("{prefix}.*")).await;
     let mut reports = subscribed.map_err(|_| StreamError::Ended)?;
     let subject = format!("{prefix}.{node}");
-    let (mut nodes, mut told, mut same) = (Reports::default(), Bytes::new(), 0);
+    let (mut nodes, mut told, mut same) = (SocketReports::default(), Bytes::new(), 0);
     let mut ticks = interval(REPORT_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
@@ -79,11 +77,11 @@ pub async fn exchange(
 
 /// The last report of each node.
 #[derive(Debug, Default)]
-struct Reports {
+struct SocketReports {
     nodes: BTreeMap<String, (Instant, AccountSockets)>,
 }
 
-impl Reports {
+impl SocketReports {
     /// Returns whether it says something new.
     fn hear(&mut self, node: &str, report: &Bytes, now: Instant) -> bool {
         let is_known = self.nodes.contains_key(node);
@@ -154,7 +152,7 @@ mod tests {
 
     #[test]
     fn sockets_of_all_other_nodes_are_added_up_until_a_node_is_gone() {
-        let (mut nodes, start) = (Reports::default(), Instant::now());
+        let (mut nodes, start) = (SocketReports::default(), Instant::now());
         assert!(!nodes.hear("a", &encode(vec![]), start), "nothing yet");
         assert!(nodes.hear("a", &encode(vec![(7, 3), (8, 1)]), start));
         assert!(nodes.hear("b", &encode(vec![(7, 2)]), start + Duration::from_secs(1)));

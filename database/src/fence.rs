@@ -22,8 +22,8 @@ struct Term {
     /// The log in which the term is.
     log: Arc<str>,
     number: u64,
-    /// What the database has replaces it, even if it is greater.
-    begins_anew: bool,
+    /// It replaces what the database has, even a greater term: the log has lost those.
+    is_new_history: bool,
     is_stored: bool,
 }
 
@@ -42,9 +42,9 @@ pub fn is_deposed(error: &sqlx::Error) -> bool {
 }
 
 impl Fence {
-    /// The node leads in this term. `begins_anew`: the log may have lost greater terms.
-    pub fn lead(&self, log: &str, number: u64, begins_anew: bool) {
-        let term = Term { log: log.into(), number, begins_anew, is_stored: false };
+    /// The node leads in this term. `is_new_history`: the log may have lost greater terms.
+    pub fn lead(&self, log: &str, number: u64, is_new_history: bool) {
+        let term = Term { log: log.into(), number, is_new_history, is_stored: false };
         *self.lock() = Some(term);
     }
 
@@ -62,7 +62,7 @@ impl Fence {
         )
         .bind(&*term.log)
         .bind(term.number.cast_signed())
-        .bind(term.begins_anew)
+        .bind(term.is_new_history)
         .execute(database.pool())
         .await?;
         if let Some(own) = self.lock().as_mut().filter(|own| **own == term) {

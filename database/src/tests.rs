@@ -74,7 +74,7 @@ async fn only_the_newest_leader_writes() {
         assert!(is_deposed(&write(&new, "late").await.unwrap_err()));
         // The stream has lost terms, and a new history begins with a smaller one.
         fences[1].lead("MW_a 1", 3, true);
-        write(&new, "anew").await.unwrap();
+        write(&new, "of a new history").await.unwrap();
         assert!(is_deposed(&write(&old, "late").await.unwrap_err()));
         // Another stream has terms of its own.
         fences[0].lead("MW_a 2", 1, false);

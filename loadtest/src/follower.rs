@@ -363,7 +363,7 @@ mod tests {
             follower.take(image);
         }
         assert_eq!(follower.counts.duplicates, 1, "{:?}", follower.faults);
-        assert_eq!(follower.channels["a"].seq, 1, "another epoch begins anew");
+        assert_eq!(follower.channels["a"].seq, 1, "another epoch has its own sequences");
     }
 
     #[test]

@@ -32,19 +32,19 @@ pub(super) struct QuotaLease {
     /// When this node last admitted a call of it.
     used: AtomicI64,
     /// Locked while the store is asked.
-    pub(super) last_answer: Mutex<LastAnswer>,
+    pub(super) last_refusal: Mutex<LastRefusal>,
 }
 
-/// The last answer of the store that holds for a while.
+/// Why the store gave no lease when it was last asked, which holds for a while.
 #[derive(Debug, Default)]
-pub(super) struct LastAnswer {
+pub(super) struct LastRefusal {
     at: Micros,
-    kind: Option<Refused>,
+    kind: Option<NoLease>,
 }
 
 /// Why a node has no lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum NoLease {
     /// Other nodes have leased the rest, or all of it is used up.
     Exhausted,
     /// The store failed.
@@ -53,7 +53,7 @@ pub(super) enum Refused {
 
 /// A part of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct QuotaPart {
     pub(super) calls: u64,
     /// Calls that all nodes have leased, with this part.
     pub(super) leased: u64,
@@ -69,7 +69,7 @@ impl QuotaLease {
         Some(unleased + before - 1)
     }
 
-    pub(super) fn add(&self, part: Part, now: Micros) {
+    pub(super) fn add(&self, part: QuotaPart, now: Micros) {
         self.leased.store(part.leased, Ordering::Relaxed);
         self.used.fetch_max(now, Ordering::Relaxed);
         self.left.fetch_add(part.calls, Ordering::Relaxed);
@@ -90,14 +90,14 @@ impl QuotaLease {
     }
 }
 
-impl LastAnswer {
+impl LastRefusal {
     /// The answer, while it holds. A clock that was put back ends it.
-    pub(super) fn holds(&self, now: Micros) -> Option<Refused> {
+    pub(super) fn holds(&self, now: Micros) -> Option<NoLease> {
         let is_recent = (self.at..self.at + ASKED_AGAIN_AFTER_US).contains(&now);
         self.kind.filter(|_| is_recent)
     }
 
-    pub(super) fn set(&mut self, kind: Refused, now: Micros) {
+    pub(super) fn set(&mut self, kind: NoLease, now: Micros) {
         *self = Self { at: now, kind: Some(kind) };
     }
 }
@@ -107,7 +107,7 @@ pub(super) async fn take(
     database: &Database,
     slot: Slot,
     limit: u64,
-) -> Result<Option<Part>, sqlx::Error> {
+) -> Result<Option<QuotaPart>, sqlx::Error> {
     if let Some(part) = take_more(database, slot, limit).await? {
         return Ok(Some(part));
     }
@@ -133,7 +133,7 @@ async fn take_more(
     database: &Database,
     slot: Slot,
     limit: u64,
-) -> Result<Option<Part>, sqlx::Error> {
+) -> Result<Option<QuotaPart>, sqlx::Error> {
     const PART: &str = "CASE WHEN ($4 - leased) / $5 > $6 THEN $6 \
                         WHEN ($4 - leased) / $5 < 1 THEN 1 ELSE ($4 - leased) / $5 END";
     let statement = format!(
@@ -152,7 +152,7 @@ async fn take_more(
     let number = |row: &sqlx::any::AnyRow, column: usize| {
         Ok::<_, sqlx::Error>(row.try_get::<i64, _>(column)?.cast_unsigned())
     };
-    row.map(|row| Ok(Part { leased: number(&row, 0)?, calls: number(&row, 1)? })).transpose()
+    row.map(|row| Ok(QuotaPart { leased: number(&row, 0)?, calls: number(&row, 1)? })).transpose()
 }
 
 /// Returns what was not used. If this fails, it stays leased.

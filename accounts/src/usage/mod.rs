@@ -37,7 +37,7 @@ pub use self::{
 use self::{
     flush::Flusher,
     journal::{Journal, OpenedFile, Recovered},
-    lease::Refused,
+    lease::NoLease,
     tallies::Tallies,
     tally::{Slot, Tally},
 };
@@ -277,13 +277,13 @@ impl Meter {
                 return Ok((left, tally));
             }
             let lease = tally.lease();
-            let mut last_answer = lease.last_answer.lock().await;
+            let mut last_refusal = lease.last_refusal.lock().await;
             if lease.left() > 0 {
                 continue;
             }
-            match last_answer.holds(now) {
-                Some(Refused::Exhausted) => return Ok((None, Arc::clone(&tally))),
-                Some(Refused::Unavailable) => return Err(UsageError::Unavailable),
+            match last_refusal.holds(now) {
+                Some(NoLease::Exhausted) => return Ok((None, Arc::clone(&tally))),
+                Some(NoLease::Unavailable) => return Err(UsageError::Unavailable),
                 None => {}
             }
             match lease::take(database, slot, limit).await {
@@ -292,11 +292,11 @@ impl Meter {
                     added.ok_or(UsageError::Full)?;
                 }
                 Ok(None) => {
-                    last_answer.set(Refused::Exhausted, now);
+                    last_refusal.set(NoLease::Exhausted, now);
                     return Ok((None, Arc::clone(&tally)));
                 }
                 Err(error) => {
-                    last_answer.set(Refused::Unavailable, now);
+                    last_refusal.set(NoLease::Unavailable, now);
                     return Err(error.into());
                 }
             }
