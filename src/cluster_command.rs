@@ -1,4 +1,6 @@
-//! `matchwire cluster`: sets up the stream of a cluster, and shows and changes which node leads.
+//! `matchwire cluster`: sets up the stream of a cluster, shows and changes which node leads, and compares the nodes.
+
+mod verify;
 
 use std::{
     io::{self, Write},
@@ -123,6 +125,13 @@ pub async fn run(
             let does = if args.end { "takes clients again" } else { "sends its clients away" };
             writeln!(out, "{} {does}", args.node)?;
             Ok(ClusterHealth::Whole)
+        }
+        ClusterCommand::Verify(_) => {
+            let nodes = nodes(&stream).await?;
+            if !nodes.iter().any(|beat| beat.leads) {
+                return Err(ClusterCommandError::NoLeader);
+            }
+            verify::run(&Peers::connect(&config.cluster).await?, &nodes, out).await
         }
     }
 }

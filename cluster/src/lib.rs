@@ -59,7 +59,7 @@ pub use self::{
     config::{ClusterConfig, ClusterConfigError, Role},
     connection::ClusterError,
     message::{Body, Formats, Message, MessageError, Part, Records},
-    peer::{PeerError, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo},
+    peer::{ChannelDigest, PeerError, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo},
     stream::{
         AppendError, Followed, Following, Stored, Stream, StreamEnd, StreamError, Unavailable,
     },

@@ -31,8 +31,10 @@ const PART_ATTEMPTS: u32 = 3;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Requests that a node answers at a time. Further ones wait, and those beyond 1,024 are dropped.
 const REQUESTS_MAX: usize = 16;
-/// The greatest request. Longer ones are refused.
-const REQUEST_BYTES_MAX: usize = 4 << 10;
+/// The greatest request, in bytes. Longer ones are refused.
+pub const REQUEST_BYTES_MAX: usize = 4 << 10;
+/// Names of channels in an answer at most.
+pub const CHANNELS_AT_ONCE: usize = 2_000;
 /// Bytes of a forwarded request at most: a message of NATS has at most 1 MiB.
 pub const FORWARDED_BYTES_MAX: usize = 896 << 10;
 /// The header of an answer that is a part, not JSON.
@@ -52,6 +54,10 @@ pub enum PeerRequest {
     HandOver { to: String },
     /// Send the clients to other nodes and take no more; or take them again. Answered with [`PeerReply::Done`].
     Drain { ends: bool },
+    /// Which channels the node has, from the first name after this one. Answered with [`PeerReply::Channels`].
+    Channels { after: String },
+    /// Digests of the documents of these channels. Answered with [`PeerReply::Digests`].
+    Digests { channels: Vec<String> },
     /// Answered with [`PeerReply::Done`] by a node that is there.
     Ping,
     /// A request of this node's hub to that of the leader, as the hub has encoded it; at most
@@ -65,6 +71,10 @@ pub enum PeerRequest {
 #[serde(rename_all = "snake_case")]
 pub enum PeerReply {
     Snapshot(SnapshotInfo),
+    /// Names of channels in their order, at most [`CHANNELS_AT_ONCE`]; none if there are no further ones.
+    Channels(Vec<String>),
+    /// A digest for each channel; `None` where the node does not have the channel.
+    Digests(Vec<Option<ChannelDigest>>),
     #[serde(skip)]
     Part(Bytes),
     /// The answer of the leader's hub, as it has encoded it.
@@ -88,6 +98,16 @@ pub struct SnapshotInfo {
     /// The version of the snapshot's form.
     pub format: u16,
     pub bytes: u64,
+}
+
+/// What a node has of a channel. Nodes that agree have the same digest at the same position.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelDigest {
+    pub epoch: u32,
+    pub seq: u64,
+    /// Of the document at this position: the first half of its SHA-256; 32 hexadecimal digits.
+    #[serde(with = "hex")]
+    pub digest: [u8; 16],
 }
 
 /// Why a node did not do what it was asked.
@@ -278,6 +298,44 @@ impl Peers {
         Err(PeerError::Invalid { node: node.to_owned(), problem })
     }
 
+    /// The names of a node's channels, in their order.
+    ///
+    /// # Errors
+    ///
+    /// If the node does not answer.
+    pub async fn channels(&self, node: &str) -> Result<Vec<String>, PeerError> {
+        let mut names: Vec<String> = Vec::new();
+        loop {
+            let after = names.last().cloned().unwrap_or_default();
+            match self.ask(node, &PeerRequest::Channels { after }).await? {
+                PeerReply::Channels(next) if next.is_empty() => return Ok(names),
+                PeerReply::Channels(next) if next.first() > names.last() => names.extend(next),
+                PeerReply::Channels(_) => {
+                    let problem = "names come again".to_owned();
+                    return Err(PeerError::Invalid { node: node.to_owned(), problem });
+                }
+                other => return Err(unexpected(node, &other)),
+            }
+        }
+    }
+
+    /// What a node has of these channels, whose names must fit in [`REQUEST_BYTES_MAX`] together. One for each.
+    ///
+    /// # Errors
+    ///
+    /// If the node does not answer.
+    pub async fn digests(
+        &self,
+        node: &str,
+        channels: &[String],
+    ) -> Result<Vec<Option<ChannelDigest>>, PeerError> {
+        let request = PeerRequest::Digests { channels: channels.to_vec() };
+        match self.ask(node, &request).await? {
+            PeerReply::Digests(digests) if digests.len() == channels.len() => Ok(digests),
+            other => Err(unexpected(node, &other)),
+        }
+    }
+
     fn subject(&self, node: &str) -> String {
         format!("mw.{}.node.{node}", self.cluster)
     }
@@ -287,6 +345,8 @@ fn unexpected(node: &str, reply: &PeerReply) -> PeerError {
     let problem = match reply {
         PeerReply::Snapshot(_) => "it describes a snapshot",
         PeerReply::Part(_) => "it is a part of a snapshot",
+        PeerReply::Channels(_) => "it lists channels",
+        PeerReply::Digests(_) => "it is of other channels",
         PeerReply::Forwarded(_) => "it is the answer of a hub",
         PeerReply::Done => "it says that something is done",
         PeerReply::Refused(_) => "it refuses",
@@ -352,6 +412,14 @@ mod tests {
             r#"{"op":"part","number":7,"offset":524288}"#,
         );
         check(&PeerRequest::HandOver { to: "b".to_owned() }, r#"{"op":"hand_over","to":"b"}"#);
+        check(
+            &PeerRequest::Channels { after: "feeds".to_owned() },
+            r#"{"op":"channels","after":"feeds"}"#,
+        );
+        check(
+            &PeerRequest::Digests { channels: vec!["feeds".to_owned()] },
+            r#"{"op":"digests","channels":["feeds"]}"#,
+        );
         check(&PeerRequest::Ping, r#"{"op":"ping"}"#);
         assert!(read_request(None, &Bytes::from_static(b"{}")).is_err());
         assert!(read_request(None, &vec![b' '; 5_000].into()).is_err());

@@ -22,6 +22,11 @@ pub enum ClusterCommand {
     /// The node is not ready from now on, and closes its sockets 2 s later. It follows on, and leads on if it does. A
     /// restart of the node ends it too.
     Drain(ClusterDrainArgs),
+    /// Compare the documents of all channels between the nodes.
+    ///
+    /// Documents are compared where nodes are at the same position. Exits with 1 if documents differ, a node does not
+    /// answer, or a channel cannot be compared.
+    Verify(ClusterArgs),
 }
 
 /// The cluster to use.
@@ -67,7 +72,7 @@ impl ClusterCommand {
     #[must_use]
     pub fn cluster(&self) -> &ClusterArgs {
         match self {
-            Self::Init(args) => args,
+            Self::Init(args) | Self::Verify(args) => args,
             Self::Status(args) => &args.cluster,
             Self::HandOver(args) => &args.cluster,
             Self::Drain(args) => &args.cluster,

@@ -11,6 +11,7 @@ use std::sync::{
 use fanout::{
     Micros, Seq,
     catch_up::{Host, HostRequest, HostResponse, ShardRequest},
+    channel::ChannelId,
 };
 use ingest::{error::Refusal, event::Batch};
 use log::EncodedRecords;
@@ -83,6 +84,8 @@ pub enum Request {
         at_least: Seq,
         reply: oneshot::Sender<Option<ChannelImage>>,
     },
+    /// The names of all open channels, in no order.
+    Channels(oneshot::Sender<Vec<ChannelId>>),
     /// What leads a reader within the process from its position to the head of a channel: as for a
     /// subscriber, from the tail or as the image.
     CatchUp {
@@ -243,6 +246,29 @@ impl HubHandle {
     /// Whether other nodes take pushes too.
     pub fn is_in_cluster(&self) -> bool {
         !self.leader.is_closed()
+    }
+
+    /// The names of all open channels, in no order.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub async fn channels(&self) -> Result<Vec<ChannelId>, HubStopped> {
+        let (reply, names) = oneshot::channel();
+        self.requests.send(Request::Channels(reply)).await.map_err(|_| HubStopped)?;
+        names.await.map_err(|_| HubStopped)
+    }
+
+    /// The image of a channel; `None` if there is no such channel.
+    ///
+    /// # Errors
+    ///
+    /// If the hub has stopped.
+    pub async fn image(&self, channel: &str) -> Result<Option<ChannelImage>, HubStopped> {
+        let (reply, image) = oneshot::channel();
+        let request = Request::Image { channel: channel.to_owned(), at_least: 0, reply };
+        self.requests.send(request).await.map_err(|_| HubStopped)?;
+        image.await.map_err(|_| HubStopped)
     }
 
     /// Registers a source with its first health, or finds the one of this name and kind.

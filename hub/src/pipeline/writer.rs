@@ -475,6 +475,12 @@ impl Writer {
                 self.pending_images.push(PendingImage { channel, at_least, reply });
                 self.serve_pending_images();
             }
+            Request::Channels(reply) => {
+                let entries = self.builder.hub.all_channels();
+                let names = entries.map(|entry| entry.sequence.channel.name.clone());
+                // The requester may be gone.
+                reply.send(names.collect()).ok();
+            }
             Request::CatchUp { request, reply } => {
                 return Some(self.respond_to(Reader::Process(reply), request));
             }

@@ -2,9 +2,10 @@
 //!
 //! [`join`] brings the node's own log up to the cluster's stream and restores the hub from it. [`node`] is the task
 //! that then feeds the hub from the stream, and takes the lead when there is none. [`client_service`] sends clients
-//! away when the node is cut off or drained. [`peers`] answers other nodes.
+//! away when the node is cut off or drained. [`peers`] answers other nodes, with [`digests`] of its documents among others.
 
 mod client_service;
+mod digests;
 mod join;
 mod node;
 mod peers;

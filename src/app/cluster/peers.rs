@@ -9,7 +9,7 @@ use cluster::{
 };
 use hub::{
     forward::{self, Forwarded, ForwardedPush, LeaderRequest},
-    pipeline::HubHandle,
+    pipeline::{HubHandle, HubStopped},
 };
 use log::{RecordNumber, files::SnapshotStore};
 use tokio::{
@@ -19,7 +19,7 @@ use tokio::{
 };
 use tracing::{debug, warn};
 
-use super::NodeOrder;
+use super::{NodeOrder, digests};
 use base::clock::now;
 
 /// How long the leader may take to commit a push.
@@ -164,6 +164,14 @@ impl PeerHandler for Handler {
             PeerRequest::Part { number, offset } => {
                 self.read(move |store| part(store, number, offset)).await
             }
+            PeerRequest::Channels { after } => match digests::channels(&self.hub, &after).await {
+                Ok(names) => PeerReply::Channels(names),
+                Err(HubStopped) => refused("it stops"),
+            },
+            PeerRequest::Digests { channels } => match digests::of(&self.hub, &channels).await {
+                Ok(digests) => PeerReply::Digests(digests),
+                Err(HubStopped) => refused("it stops"),
+            },
             PeerRequest::HandOver { to } => {
                 let (reply, done) = oneshot::channel();
                 let Some(orders) = self.orders.upgrade() else { return refused("it stops") };
