@@ -292,6 +292,11 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         }
     };
     let registry = Registry::new(per_account, config.fanout.sockets_max);
+    let key = match &cluster {
+        None => limits::LimitsKey::random(),
+        Some(_) => limits::LimitsKey::shared(accounts.derived_secret("limits of all nodes")),
+    };
+    let rate_limits = limits::Limits::new(&config.limits, &key);
     let node = match cluster.zip(place) {
         None => {
             // Nobody is asked: this hub sees all pushes itself.
@@ -309,6 +314,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
                 records,
                 snapshots: snapshots.clone(),
                 registry: registry.clone(),
+                limits: rate_limits.clone(),
                 database: accounts.database().clone(),
                 drain_ms: milliseconds(config.server.drain_ms),
                 settings: (hub_start.settings, hub_start.signals),
@@ -366,7 +372,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         payments: customers.payments,
         oauth: OAuth::new(accounts.clone(), config.oauth.clone()),
         clients: customers::client_documents(&config),
-        limits: limits::Limits::new(&config.limits),
+        limits: rate_limits,
         proxies: proxies(&config),
         fanout: fanout.clone(),
         hub_handle: hub_handle.clone(),

@@ -18,6 +18,7 @@
 //! - [`node_log`]: the log of a node: what the stream commits, and the node's own copy.
 //! - [`beat`]: what nodes say about themselves.
 //! - [`sockets`]: how many sockets accounts have at each node.
+//! - [`limits`]: what was used of limits at each node.
 //! - [`peer`]: requests between nodes, and the download of snapshots.
 //!
 //! # Subjects of a cluster `C`
@@ -28,6 +29,7 @@
 //! | `mw.C.out` | messages that the server has stored |
 //! | `mw.C.beat.NODE` | beats of a node |
 //! | `mw.C.sockets.NODE` | accounts with many sockets at a node |
+//! | `mw.C.limits.NODE` | what was used of limits at a node |
 //! | `mw.C.node.NODE` | requests to a node |
 //!
 //! # Queues and limits
@@ -41,6 +43,7 @@
 //! | requests that a node answers at a time | 16 | they wait in the subscription |
 //! | nodes whose beats and reports are kept | 256 | further ones are ignored |
 //! | accounts in a report of a node | 4,000 with the most sockets | the others do not count at other nodes |
+//! | uses of limits in a report | 8,000, the greatest; 4,096 of each limit | the others do not count at other nodes |
 //!
 //! Without a connection nothing is queued: appends and requests wait for at most `answer_ms`, or 2 s for peers, and
 //! fail; beats and reports are not sent.
@@ -48,6 +51,7 @@
 pub mod beat;
 pub mod config;
 mod connection;
+pub mod limits;
 pub mod message;
 pub mod node_log;
 pub mod peer;

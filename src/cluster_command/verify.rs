@@ -231,7 +231,11 @@ mod tests {
         Some(ChannelDigest { epoch: 1, seq, digest: [digest; 16] })
     }
 
-    fn note(comparison: &mut Comparison, first: Option<ChannelDigest>, second: Option<ChannelDigest>) {
+    fn note(
+        comparison: &mut Comparison,
+        first: Option<ChannelDigest>,
+        second: Option<ChannelDigest>,
+    ) {
         comparison.note(&["feeds".to_owned()], &[vec![first], vec![second]]);
     }
 

@@ -2,11 +2,11 @@
 //!
 //! The key of a bucket is stored as a hash, so that no address or customer is identifiable. The
 //! number of buckets is bounded: full ones are dropped, and while too many are in use, they are
-//! shared.
+//! shared. In a cluster, nodes tell one another what was taken.
 
 use std::{
     fmt,
-    hash::{BuildHasher, Hash, RandomState},
+    hash::{Hash, Hasher},
     num::NonZeroU32,
     sync::{
         Mutex,
@@ -20,7 +20,10 @@ use governor::{
 };
 use tokio::time::Instant;
 
-use super::RetryAfter;
+use super::{
+    LimitsKey, RetryAfter,
+    shared::{TakenHere, Uses},
+};
 
 /// The number of shared buckets while there are too many.
 const SHARED: u64 = 65_536;
@@ -49,7 +52,10 @@ impl Clock for SinceStart {
 pub(super) struct Buckets<C: Clock = SinceStart> {
     limiter: Limiter<C>,
     clock: C,
-    hasher: RandomState,
+    /// Begins every hash of a key.
+    key: LimitsKey,
+    /// For other nodes.
+    taken: Option<TakenHere>,
     buckets_max: usize,
     /// Requests that cannot create more than `buckets_max` buckets.
     room: AtomicUsize,
@@ -60,17 +66,18 @@ pub(super) struct Buckets<C: Clock = SinceStart> {
 
 impl Buckets {
     /// `None` where there is no limit.
-    pub(super) fn new(quota: Option<Quota>, buckets_max: usize) -> Option<Self> {
-        quota.map(|quota| Self::with_clock(quota, buckets_max, SinceStart::default()))
+    pub(super) fn new(quota: Option<Quota>, buckets_max: usize, key: &LimitsKey) -> Option<Self> {
+        quota.map(|quota| Self::with_clock(quota, buckets_max, key, SinceStart::default()))
     }
 }
 
 impl<C: Clock + Clone> Buckets<C> {
-    fn with_clock(quota: Quota, buckets_max: usize, clock: C) -> Self {
+    fn with_clock(quota: Quota, buckets_max: usize, key: &LimitsKey, clock: C) -> Self {
         Self {
             limiter: RateLimiter::new(quota, DashMapStateStore::default(), clock.clone()),
             clock,
-            hasher: RandomState::new(),
+            key: key.clone(),
+            taken: key.is_shared().then(TakenHere::default),
             buckets_max,
             room: AtomicUsize::new(buckets_max),
             is_crowded: AtomicBool::new(false),
@@ -80,17 +87,39 @@ impl<C: Clock + Clone> Buckets<C> {
 
     /// Takes a token from this key's bucket.
     pub(super) fn take(&self, whose: impl Hash) -> Result<(), RetryAfter> {
-        self.make_room();
-        let mut bucket = self.hasher.hash_one(whose);
-        if self.is_crowded.load(Ordering::Relaxed) {
-            bucket %= SHARED;
-        }
-        self.limiter.check_key(&bucket).map_err(|early| {
+        let mut hasher = self.key.hasher();
+        whose.hash(&mut hasher);
+        let whose = hasher.finish();
+        self.limiter.check_key(&self.bucket(whose)).map_err(|early| {
             let wait = early.wait_time_from(self.clock.now());
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             // The moment may have come since the limiter looked.
             RetryAfter { seconds: seconds.max(1) }
-        })
+        })?;
+        if let Some(taken) = &self.taken {
+            taken.add(whose, 1);
+        }
+        Ok(())
+    }
+
+    /// Takes what was taken at another node, as far as there is something.
+    pub(super) fn take_elsewhere(&self, whose: u64, tokens: u32) {
+        let bucket = self.bucket(whose);
+        let Some(all) = NonZeroU32::new(tokens) else { return };
+        if !matches!(self.limiter.check_key_n(&bucket, all), Ok(Ok(()))) {
+            // It holds fewer.
+            while self.limiter.check_key(&bucket).is_ok() {}
+        }
+    }
+
+    /// What was taken here since this was last called.
+    pub(super) fn drain_taken(&self) -> Uses {
+        self.taken.as_ref().map(TakenHere::drain).unwrap_or_default()
+    }
+
+    fn bucket(&self, whose: u64) -> u64 {
+        self.make_room();
+        if self.is_crowded.load(Ordering::Relaxed) { whose % SHARED } else { whose }
     }
 
     /// Sweeps after as many requests as there was room for: the cost of a sweep per request is
@@ -144,7 +173,7 @@ mod tests {
         max: usize,
     ) -> (Buckets<FakeRelativeClock>, FakeRelativeClock) {
         let clock = FakeRelativeClock::default();
-        (Buckets::with_clock(quota.unwrap(), max, clock.clone()), clock)
+        (Buckets::with_clock(quota.unwrap(), max, &LimitsKey::random(), clock.clone()), clock)
     }
 
     fn taken(buckets: &Buckets<FakeRelativeClock>, whose: &str, tries: u32) -> u32 {
@@ -178,7 +207,7 @@ mod tests {
     #[test]
     fn zero_rate_means_no_limit() {
         assert!(per_second(0, 110).is_none() && per_minute(0).is_none() && per_hour(0).is_none());
-        assert!(Buckets::new(None, 100).is_none());
+        assert!(Buckets::new(None, 100, &LimitsKey::random()).is_none());
     }
 
     #[test]

@@ -11,7 +11,10 @@ use std::{
 use rustc_hash::FxHashMap;
 use tokio::time::{Instant, sleep};
 
-use super::RetryAfter;
+use super::{
+    LimitsKey, RetryAfter,
+    shared::{TakenHere, Uses},
+};
 use crate::accounts::AccountId;
 
 /// Number of accounts at which those without debt are dropped.
@@ -27,6 +30,8 @@ pub(super) struct CpuBudgets {
     /// Maximum waiting requests of one account.
     waiting_max: usize,
     accounts: Mutex<Budgets>,
+    /// For other nodes, in microseconds.
+    taken: Option<TakenHere>,
 }
 
 #[derive(Debug, Default)]
@@ -57,12 +62,18 @@ pub struct CpuPermit {
 
 impl CpuBudgets {
     /// `None` where there is no limit.
-    pub(super) fn new(percent: u32, at_once: Duration, waiting_max: usize) -> Option<Self> {
+    pub(super) fn new(
+        percent: u32,
+        at_once: Duration,
+        waiting_max: usize,
+        key: &LimitsKey,
+    ) -> Option<Self> {
         if percent == 0 {
             return None;
         }
         let ahead_max = at_once * 100 / percent;
-        Some(Self { percent, ahead_max, waiting_max, accounts: Mutex::default() })
+        let taken = key.is_shared().then(TakenHere::default);
+        Some(Self { percent, ahead_max, waiting_max, accounts: Mutex::default(), taken })
     }
 
     /// Admits a request of this account, once it is its turn.
@@ -80,26 +91,34 @@ impl CpuBudgets {
 
     /// Records the cost of an admitted request.
     pub(super) fn charge(&self, CpuPermit { account, taken }: CpuPermit, used: Duration) {
+        if let Some(told) = &self.taken {
+            let whose = account.number().cast_unsigned();
+            told.add(whose, u32::try_from(used.as_micros()).unwrap_or(u32::MAX));
+        }
         let mut accounts = self.accounts();
         let Some(account) = accounts.of.get_mut(&account) else { return };
         account.usual = (account.usual * 7 + used) / 8;
         account.paid_at = account.paid_at + self.time_to_pay(used) - self.time_to_pay(taken);
     }
 
+    /// Charges what an account has used at another node.
+    pub(super) fn charge_elsewhere(&self, account: AccountId, used: Duration) {
+        let mut accounts = self.accounts();
+        let now = Instant::now();
+        let account = accounts.entry(account, now);
+        account.paid_at = account.paid_at.max(now) + self.time_to_pay(used);
+    }
+
+    /// What was used here since this was last called, in microseconds.
+    pub(super) fn drain_taken(&self) -> Uses {
+        self.taken.as_ref().map(TakenHere::drain).unwrap_or_default()
+    }
+
     /// A place in the queue, if this request has to wait.
     fn enter(&self, id: AccountId) -> Result<Option<Waiter<'_>>, RetryAfter> {
         let mut accounts = self.accounts();
         let now = Instant::now();
-        if accounts.of.len() >= accounts.sweep_at {
-            accounts.of.retain(|_, it| it.paid_at > now || it.waiting > 0);
-            accounts.sweep_at = (accounts.of.len() * 2).max(SWEEP_AT);
-        }
-        let account = accounts.of.entry(id).or_insert_with(|| Budget {
-            paid_at: now,
-            usual: Duration::ZERO,
-            queue: Arc::default(),
-            waiting: 0,
-        });
+        let account = accounts.entry(id, now);
         let ahead = self.ahead_of(account, now);
         if ahead.is_zero() && account.waiting == 0 {
             return Ok(None);
@@ -140,6 +159,21 @@ impl CpuBudgets {
     }
 }
 
+impl Budgets {
+    fn entry(&mut self, id: AccountId, now: Instant) -> &mut Budget {
+        if self.of.len() >= self.sweep_at {
+            self.of.retain(|_, it| it.paid_at > now || it.waiting > 0);
+            self.sweep_at = (self.of.len() * 2).max(SWEEP_AT);
+        }
+        self.of.entry(id).or_insert_with(|| Budget {
+            paid_at: now,
+            usual: Duration::ZERO,
+            queue: Arc::default(),
+            waiting: 0,
+        })
+    }
+}
+
 /// A request that waits or was just admitted. It may also be cancelled.
 struct Waiter<'a> {
     budgets: &'a CpuBudgets,
@@ -163,7 +197,12 @@ mod tests {
     const OTHER: AccountId = AccountId(2);
 
     fn budgets(at_once_ms: u64, waiting_max: usize) -> Arc<CpuBudgets> {
-        let budgets = CpuBudgets::new(50, Duration::from_millis(at_once_ms), waiting_max);
+        let budgets = CpuBudgets::new(
+            50,
+            Duration::from_millis(at_once_ms),
+            waiting_max,
+            &LimitsKey::random(),
+        );
         Arc::new(budgets.expect("a limit"))
     }
 

@@ -2,11 +2,15 @@
 //!
 //! This module does not know HTTP, and stores nothing: limits by address restart with the process,
 //! and an account's usage of today is the [`Meter`](crate::usage::Meter)'s. Every table is bounded.
+//!
+//! With a shared key, nodes limit together: each tells the others what was used there
+//! ([`Limits::uses_here`]), and they take it from their own ([`Limits::use_elsewhere`]).
 
 mod buckets;
 mod cpu_budget;
 mod origin;
 mod quota;
+mod shared;
 
 use std::{hash::Hash, net::IpAddr, sync::Arc, time::Duration};
 
@@ -15,7 +19,11 @@ use self::{
     buckets::{Buckets, per_hour, per_minute, per_second},
     cpu_budget::CpuBudgets,
 };
-pub use self::{cpu_budget::CpuPermit, origin::Origin};
+pub use self::{
+    cpu_budget::CpuPermit,
+    origin::Origin,
+    shared::{LimitUse, LimitsKey},
+};
 use crate::{
     accounts::{AccountId, Addon, Caller, Device, Micros},
     config::LimitsConfig,
@@ -60,8 +68,8 @@ struct Shared {
 impl Limits {
     /// The configured limits.
     #[must_use]
-    pub fn new(config: &LimitsConfig) -> Self {
-        let buckets = |quota| Buckets::new(quota, config.addresses_max);
+    pub fn new(config: &LimitsConfig, key: &LimitsKey) -> Self {
+        let buckets = |quota| Buckets::new(quota, config.addresses_max, key);
         Self {
             shared: Arc::new(Shared {
                 requests: buckets(per_second(config.address_per_second, config.address_burst)),
@@ -69,6 +77,7 @@ impl Limits {
                     config.account_cpu_percent,
                     Duration::from_millis(config.account_cpu_burst_ms),
                     config.account_waiting_max,
+                    key,
                 ),
                 wrong_keys: buckets(per_minute(config.wrong_keys_per_minute)),
                 new_feed_keys: buckets(per_minute(config.wrong_keys_per_minute)),
@@ -86,6 +95,44 @@ impl Limits {
                 football_per_day: config.football_per_day.into(),
                 tennis_taster_per_day: config.tennis_taster_per_day.into(),
             }),
+        }
+    }
+
+    /// What was used at this node since this was last called, for other nodes. Nothing without a shared key.
+    #[must_use]
+    pub fn uses_here(&self) -> Vec<LimitUse> {
+        let of_buckets = self.shared.buckets().into_iter().flatten().map(Buckets::drain_taken);
+        let of_cpu = self.shared.cpu.as_ref().map(CpuBudgets::drain_taken);
+        let mut uses = Vec::new();
+        for (limit, of_limit) in
+            (0..).zip([of_cpu.unwrap_or_default()].into_iter().chain(of_buckets))
+        {
+            uses.extend(of_limit.into_iter().map(|(whose, amount)| LimitUse {
+                limit,
+                whose,
+                amount,
+            }));
+        }
+        uses
+    }
+
+    /// Takes what was used at another node.
+    pub fn use_elsewhere(&self, uses: &[LimitUse]) {
+        let buckets = self.shared.buckets();
+        for &LimitUse { limit, whose, amount } in uses {
+            match limit.checked_sub(1) {
+                None => {
+                    if let Some(cpu) = &self.shared.cpu {
+                        let account = AccountId::numbered(whose.cast_signed());
+                        cpu.charge_elsewhere(account, Duration::from_micros(amount.into()));
+                    }
+                }
+                Some(index) => {
+                    if let Some(Some(buckets)) = buckets.get(usize::from(index)) {
+                        buckets.take_elsewhere(whose, amount);
+                    }
+                }
+            }
         }
     }
 
@@ -243,6 +290,28 @@ impl Limits {
     }
 }
 
+impl Shared {
+    /// All buckets. A limit is numbered by its place here from 1 on; CPU time is 0.
+    fn buckets(&self) -> [Option<&Buckets>; 14] {
+        [
+            self.requests.as_ref(),
+            self.wrong_keys.as_ref(),
+            self.new_feed_keys.as_ref(),
+            self.log_ins.as_ref(),
+            self.log_ins_by_email.as_ref(),
+            self.log_ins_by_account.as_ref(),
+            self.log_ins_by_device.as_ref(),
+            self.confirmations.as_ref(),
+            self.registrations.as_ref(),
+            self.mails.as_ref(),
+            self.mails_by_email.as_ref(),
+            self.mails_by_device.as_ref(),
+            self.token_requests.as_ref(),
+            self.client_documents.as_ref(),
+        ]
+    }
+}
+
 fn take(buckets: Option<&Buckets>, address: IpAddr) -> Result<(), RetryAfter> {
     take_of(buckets, Origin::from(address))
 }
@@ -268,11 +337,12 @@ mod tests {
     /// Issue 5, point 2: throttled log-in, by address and by address and account together.
     #[test]
     fn log_ins_are_limited_by_address_and_by_account() {
-        let limits = Limits::new(&LimitsConfig {
+        let config = LimitsConfig {
             log_ins_per_hour_by_address: 8,
             log_ins_per_hour_by_email: 3,
             ..LimitsConfig::default()
-        });
+        };
+        let limits = Limits::new(&config, &LimitsKey::random());
         assert_eq!(passing(9, |_| limits.log_in(address(1), "me@x.org", None)), 3);
         assert!(limits.log_in(address(2), "me@x.org", None).is_ok(), "its owner is elsewhere");
         let many = |it: u8| limits.log_in(address(3), &format!("{it}@x.org"), None);
@@ -285,7 +355,7 @@ mod tests {
     fn registrations_and_mails_have_separate_limits() {
         let config =
             LimitsConfig { registrations_per_hour: 2, mails_per_hour: 1, ..Default::default() };
-        let limits = Limits::new(&config);
+        let limits = Limits::new(&config, &LimitsKey::random());
         assert_eq!(passing(9, |it| limits.register(address(1), &format!("{it}@x.org"))), 2);
         assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", None)), 1);
         assert_eq!(
@@ -300,7 +370,7 @@ mod tests {
     #[test]
     fn distributed_guesses_are_limited_by_account_without_locking_out_owner() {
         let config = LimitsConfig { log_ins_per_hour_by_account: 5, ..Default::default() };
-        let limits = Limits::new(&config);
+        let limits = Limits::new(&config, &LimitsKey::random());
         let guess = |it: u8| limits.log_in(address(it), "me@x.org", None);
         assert_eq!(passing(200, guess), 5, "of the account");
         assert!(limits.log_in(address(201), "you@x.org", None).is_ok(), "another account");
@@ -313,7 +383,7 @@ mod tests {
     #[test]
     fn mails_to_one_recipient_are_limited_by_address_and_by_known_browser() {
         let config = LimitsConfig { mails_per_hour_by_email: 2, ..Default::default() };
-        let limits = Limits::new(&config);
+        let limits = Limits::new(&config, &LimitsKey::random());
         assert_eq!(passing(9, |_| limits.register(address(1), "me@x.org")), 2);
         assert_eq!(passing(9, |_| limits.mail(address(1), "me@x.org", None)), 0, "it is the same");
         assert_eq!(passing(9, |_| limits.mail(address(1), "you@x.org", None)), 2);
@@ -330,8 +400,45 @@ mod tests {
             log_ins_per_hour_by_account: 0,
             ..LimitsConfig::default()
         };
-        let limits = Limits::new(&config);
+        let limits = Limits::new(&config, &LimitsKey::random());
         assert_eq!(passing(250, |_| limits.request(address(1))), 250);
         assert_eq!(passing(250, |_| limits.log_in(address(1), "me@x.org", None)), 250);
+    }
+
+    /// What is used at one node is taken at the other, as with one node.
+    #[tokio::test]
+    async fn nodes_limit_together() {
+        let config = LimitsConfig {
+            wrong_keys_per_minute: 10,
+            registrations_per_hour: 4,
+            account_cpu_percent: 10,
+            account_cpu_burst_ms: 100,
+            account_waiting_max: 0,
+            ..LimitsConfig::default()
+        };
+        let key = LimitsKey::shared([7; 32].into());
+        let (one, other) = (Limits::new(&config, &key), Limits::new(&config, &key));
+        assert_eq!(passing(6, |_| one.wrong_key(address(1))), 6);
+        assert_eq!(passing(3, |it| one.register(address(1), &format!("{it}@x.org"))), 3);
+        let account = AccountId::numbered(7);
+        let permit = one.cpu_permit(account).await.expect("within the burst").expect("a budget");
+        one.charge(permit, Duration::from_secs(1));
+        let uses = one.uses_here();
+        other.use_elsewhere(&uses);
+        assert_eq!(passing(9, |_| other.wrong_key(address(1))), 4, "the rest of ten");
+        assert_eq!(passing(9, |_| other.wrong_key(address(2))), 9, "another address");
+        assert_eq!(passing(9, |it| other.register(address(1), &format!("{it}@y.org"))), 1);
+        assert!(other.cpu_permit(account).await.is_err(), "the account has used its burst");
+        assert_eq!(one.uses_here(), [], "each use is told once");
+        one.use_elsewhere(&other.uses_here());
+        assert!(one.wrong_key(address(1)).is_err(), "ten were used together");
+        one.use_elsewhere(&[LimitUse { limit: 200, whose: 1, amount: 1 }]);
+    }
+
+    #[test]
+    fn uses_of_a_single_hub_are_not_kept() {
+        let limits = Limits::new(&LimitsConfig::default(), &LimitsKey::random());
+        assert!(limits.wrong_key(address(1)).is_ok());
+        assert_eq!(limits.uses_here(), []);
     }
 }

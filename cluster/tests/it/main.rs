@@ -7,6 +7,7 @@ mod append;
 mod beats;
 mod cluster;
 mod follow;
+mod limits;
 mod peers;
 mod read;
 mod settings;

@@ -1,12 +1,20 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use cluster::{ClusterConfig, PeerError, PeerHandler, PeerReply, PeerRequest, Peers, SnapshotInfo};
+use cluster::{
+    ChannelDigest, ClusterConfig, PeerError, PeerHandler, PeerReply, PeerRequest, Peers,
+    SnapshotInfo,
+};
 use tempfile::TempDir;
 
 use crate::support::{Server, bytes, chain, config, with_each_server};
 
 const PART: usize = 512 << 10;
+const DIGEST: ChannelDigest = ChannelDigest { epoch: 3, seq: 14, digest: [15; 16] };
+
+fn channels() -> Vec<String> {
+    (0..4_500).map(|number| format!("football/{number:04}")).collect()
+}
 
 /// A node with one snapshot.
 struct Node {
@@ -31,6 +39,13 @@ impl PeerHandler for Node {
             PeerRequest::Part { number, .. } => {
                 PeerReply::Refused(format!("there is no snapshot {number}"))
             }
+            PeerRequest::Channels { after } => {
+                let names = channels().into_iter().filter(|name| *name > after);
+                PeerReply::Channels(names.take(2_000).collect())
+            }
+            PeerRequest::Digests { channels } => PeerReply::Digests(
+                channels.iter().map(|name| (name != "gone").then_some(DIGEST)).collect(),
+            ),
             PeerRequest::HandOver { to } if to == "b" => PeerReply::Done,
             PeerRequest::Ping | PeerRequest::Drain { ends: false } => PeerReply::Done,
             PeerRequest::Drain { ends: true } => PeerReply::Refused("it is not drained".to_owned()),
@@ -86,6 +101,9 @@ fn snapshot_is_downloaded_exactly() {
         let request = PeerRequest::Forward(bytes(950_000));
         let refused = peers.ask("a", &request).await;
         assert!(matches!(refused, Err(PeerError::Refused { .. })), "{refused:?}");
+        assert_eq!(peers.channels("a").await.expect("it answers"), channels());
+        let digests = peers.digests("a", &["football/0001".to_owned(), "gone".to_owned()]).await;
+        assert_eq!(digests.expect("it answers"), [Some(DIGEST), None]);
         serving.abort();
     });
 }

@@ -12,6 +12,7 @@ mod peers;
 
 use std::{sync::Arc, time::Duration};
 
+use accounts::limits::{LimitUse, Limits};
 use cluster::{
     AppendError, Beat, Beats, ClusterConfig, ClusterError, Formats, PeerError, Peers, Stream,
     StreamError, node_log::Lead,
@@ -126,6 +127,7 @@ pub(super) struct NodeParts {
     pub snapshots: Option<SnapshotStore>,
     /// The open sockets of this node.
     pub registry: Registry,
+    pub limits: Limits,
     pub database: Database,
     /// In which clients that are sent away reconnect, in milliseconds.
     pub drain_ms: u32,
@@ -154,6 +156,20 @@ async fn count_sockets(stream: Stream, node: Arc<str>, registry: Registry) {
     cluster::sockets::exchange(&stream, &node, own, others).await.ok();
 }
 
+/// Exchanges with other nodes what was used of limits.
+async fn share_limits(stream: Stream, node: Arc<str>, limits: Limits) {
+    let here = || {
+        let uses = limits.uses_here();
+        uses.into_iter().map(|LimitUse { limit, whose, amount }| (limit, whose, amount)).collect()
+    };
+    let elsewhere = |uses: Vec<_>| {
+        let read = |(limit, whose, amount)| LimitUse { limit, whose, amount };
+        limits.use_elsewhere(&uses.into_iter().map(read).collect::<Vec<_>>());
+    };
+    // It ends with the client, and then the node does too.
+    cluster::limits::exchange(&stream, &node, here, elsewhere).await.ok();
+}
+
 /// A node at work.
 pub(super) struct RunningNode {
     leading: watch::Receiver<bool>,
@@ -161,7 +177,7 @@ pub(super) struct RunningNode {
     orders: mpsc::Sender<NodeOrder>,
     node: JoinHandle<()>,
     /// What nodes tell one another besides the log.
-    talking: [JoinHandle<()>; 4],
+    talking: [JoinHandle<()>; 5],
 }
 
 impl RunningNode {
@@ -183,6 +199,9 @@ impl RunningNode {
         let counting =
             count_sockets(cluster.stream.clone(), cluster.node.clone(), parts.registry.clone());
         let counting = supervisor::spawn("cluster-sockets", Lifetime::UntilStop, counting);
+        let limiting =
+            share_limits(cluster.stream.clone(), cluster.node.clone(), parts.limits.clone());
+        let limiting = supervisor::spawn("cluster-limits", Lifetime::UntilStop, limiting);
         let signs = LeaderSigns::new(&parts.database, cluster.stream.identity());
         let records = Arc::clone(&parts.records);
         let noting = client_service::note_commits(cluster.lead.clone(), records, signs.clone());
@@ -195,7 +214,8 @@ impl RunningNode {
                 error!(error, "this node cannot go on; it joins again when it starts again");
             }
         });
-        Self { leading, beats, orders, node, talking: [answering, forwarding, counting, noting] }
+        let talking = [answering, forwarding, counting, limiting, noting];
+        Self { leading, beats, orders, node, talking }
     }
 
     /// Whether the node leads, so that its sources run.

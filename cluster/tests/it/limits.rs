@@ -1,0 +1,37 @@
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+use cluster::{Stream, limits};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+use crate::support::{Server, config, with_each_server};
+
+#[test]
+fn node_hears_what_was_used_at_another_one() {
+    with_each_server(async |program| {
+        let dir = TempDir::new().expect("a directory");
+        let server = Server::start(&program, &dir);
+        let stream = Stream::connect(&config(&[&server])).await.expect("the server listens");
+        let (heard, mut hears) = mpsc::channel(1);
+        // A report is not repeated: the other node may not be subscribed yet.
+        let used = AtomicU64::new(0);
+        let here = || vec![(3, used.fetch_add(1, Ordering::Relaxed), 9)];
+        let own = Mutex::new(0);
+        let one = limits::exchange(&stream, "a", here, |_| *own.lock().expect("no panic") += 1);
+        let other = limits::exchange(&stream, "b", Vec::new, |uses| {
+            // One is enough.
+            heard.try_send(uses).ok();
+        });
+        let uses = tokio::select! {
+            ended = one => panic!("it ends: {ended:?}"),
+            ended = other => panic!("it ends: {ended:?}"),
+            uses = hears.recv() => uses.expect("it is open"),
+        };
+        let [(3, whose, 9)] = uses[..] else { panic!("{uses:?}") };
+        assert!(whose < used.load(Ordering::Relaxed));
+        assert_eq!(*own.lock().expect("no panic"), 0, "a node does not hear itself");
+    });
+}
