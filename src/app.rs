@@ -166,9 +166,14 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     let recordings = playing::recordings(&config, &mode)?;
     let tls = tls(&config.tls)?;
     let secure = if tls.is_some() { "s" } else { "" };
-    // Before the database: if listening fails, no new file is left behind.
-    let listener = listen(config.server.listen)?;
-    let address = listener.local_addr()?;
+    // Before the database: if the address is taken, no new file is left behind.
+    let socket = bind(config.server.listen)?;
+    let address = socket.local_addr()?;
+    // A node of a cluster refuses connections until it has joined: another one serves them meanwhile.
+    let socket = match config.cluster.is_enabled() {
+        false => Socket::Listening(listen(socket, address)?),
+        true => Socket::Bound(socket),
+    };
     let bench_listener = bench_listener(&config.bench)?;
     let database = Database::open_with(&config.server.db, &config.database).await;
     let accounts = Accounts::of(database.map_err(AccountsError::from)?, &config.accounts).await?;
@@ -403,6 +408,10 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     };
     // Readers over HTTP see what sockets see. If the history has failed, that is reported below.
     is_caught_up.await.ok();
+    let listener = match socket {
+        Socket::Listening(listener) => listener,
+        Socket::Bound(socket) => listen(socket, address)?,
+    };
     let serving = http::serve(listener, parts, stopped.clone());
     let mut serving = supervisor::spawn("http", Lifetime::Finite, serving);
     if let Some(listener) = bench_listener {
@@ -560,22 +569,36 @@ fn random_epoch() -> Result<Epoch, AppError> {
 /// reconnect at once.
 const BACKLOG: u32 = 4096;
 
-fn listen(address: SocketAddr) -> Result<net::TcpListener, AppError> {
-    let listening = || {
+/// The socket that clients connect to.
+enum Socket {
+    /// Connections are refused.
+    Bound(TcpSocket),
+    /// Connections wait until they are accepted.
+    Listening(net::TcpListener),
+}
+
+fn bind(address: SocketAddr) -> Result<TcpSocket, AppError> {
+    let bound = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         // Remaining connections of the previous run do not delay this one.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
-        socket.listen(BACKLOG)?.into_std()
+        Ok(socket)
     };
-    listening().map_err(|source| AppError::Listen { address, source })
+    bound().map_err(|source| AppError::Listen { address, source })
+}
+
+fn listen(socket: TcpSocket, address: SocketAddr) -> Result<net::TcpListener, AppError> {
+    let listening = socket.listen(BACKLOG).and_then(TcpListener::into_std);
+    listening.map_err(|source| AppError::Listen { address, source })
 }
 
 fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> {
     if bench.port == 0 {
         return Ok(None);
     }
-    let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, bench.port)))?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, bench.port));
+    let listener = listen(bind(address)?, address)?;
     Ok(Some(TcpListener::from_std(listener)?))
 }
 
