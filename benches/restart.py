@@ -91,7 +91,8 @@ class Hub:
 class Feed:
     """Pushes lines, a request for each two megabytes."""
 
-    def __init__(self, hub, key):
+    def __init__(self, hub, key, source="acme"):
+        self.path = f"/ingest/v1/{source}"
         self.connection = http.client.HTTPConnection(hub.address, timeout=120)
         self.key, self.lines, self.bytes, self.accepted = key, [], 0, 0
 
@@ -105,7 +106,7 @@ class Feed:
         if not self.lines:
             return
         body = "\n".join(self.lines).encode()
-        self.connection.request("POST", "/ingest/v1/acme", body, {"Authorization": f"Token {self.key}"})
+        self.connection.request("POST", self.path, body, {"Authorization": f"Token {self.key}"})
         answer = json.loads(self.connection.getresponse().read())
         if answer.get("refused") != 0:
             raise SystemExit(f"a push was refused: {str(answer)[:500]}")

@@ -8,11 +8,13 @@
 //! applies the inputs of the log again, for the history and for snapshots.
 //!
 //! [`HubHandle`] sends inputs and requests to the writer. [`Startup`] applies the inputs of the start, and
-//! [`start`] then starts the threads. The event loop is `Writer::run`.
+//! [`start`] then starts the threads. The event loop is `Writer::run`. On a node of a cluster that follows, `WaitingReaders`
+//! has the readers that wait for the leader.
 
 mod handle;
 mod startup;
 mod threads;
+mod waiting;
 mod writer;
 
 pub use self::{

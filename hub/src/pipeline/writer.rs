@@ -12,7 +12,7 @@ use std::{
 
 use fanout::{
     ChannelId, Micros, Seq,
-    catch_up::{HostRequest, HostResponse, Requester, ShardRequest},
+    catch_up::{HostRequest, HostResponse, ShardRequest},
 };
 use ingest::{
     error::{DecodeError, Place, Refusal, RefusalKind},
@@ -25,12 +25,15 @@ use tokio::{
     time::MissedTickBehavior,
 };
 
-use super::{ClusterInput, HubReceivers, Input, Request};
+use super::{
+    ClusterInput, HubReceivers, Input, Request,
+    waiting::{Reader, WaitingReaders},
+};
 use crate::{
-    catch_up::{ChannelImage, Missing, WorkBudget},
+    catch_up::{ChannelImage, WorkBudget},
     clock::{self, now},
     commit::{Answer, FollowedTurns, WriterOutput},
-    forward::{Forwarded, LeaderRequest, LegacyUse},
+    forward::{LeaderRequest, LegacyUse},
     hub::{
         ApplyError, Hub, HubInput,
         feeds::{FeedState, Source, SourceNumber, SourcePolicy},
@@ -67,30 +70,6 @@ const PENDING_IMAGES_MAX: usize = 1024;
 /// last change before a pause.
 const TICK_EVERY: Duration = Duration::from_millis(100);
 
-/// How long a reader waits, in microseconds in which records of the leader arrive, until the leader has opened its
-/// channel, or until the changes are here that it has seen on another node.
-const LEADER_WITHIN_US: Micros = 2_000_000;
-
-/// The same for a channel that is not known here: it may be new, or closed.
-const CHANNEL_WITHIN_US: Micros = 250_000;
-
-/// The leader is asked again so long after it was asked to open a channel, in microseconds: the one that was asked may
-/// have ended.
-const ASK_EVERY_US: Micros = 500_000;
-
-/// How long it waits in all, if no records arrive.
-const WAIT_MAX_US: Micros = 60_000_000;
-
-/// Readers that wait at a time. Further ones are answered by what this node has.
-const WAITING_MAX: usize = 10_000;
-
-/// How often a node tells the leader which channels of the older sockets have followers here, in microseconds. The
-/// leader closes one that was without for six times as long.
-const KEEP_EVERY_US: Micros = 10_000_000;
-
-/// Such channels in one request.
-const USES_AT_ONCE: usize = 1_000;
-
 /// Decisions of identity that a node keeps while another one leads: those that the leader may not have written yet.
 const DECISIONS_KEPT: usize = 4_096;
 
@@ -114,40 +93,8 @@ pub(super) struct Writer {
     /// Whether it applies inputs of its own. If not, it applies those of the leader's records.
     leads: bool,
     decoder: Decoder,
-    leader: mpsc::Sender<LeaderRequest>,
-    waiting: Vec<WaitingRequest>,
-    /// When records of the leader were applied last, or when the leader made them if that is earlier: while this node
-    /// catches up, they do not show what the leader has now.
-    followed_at: Micros,
-    /// When the leader was last asked to open channels for readers that wait.
-    asked_at: Micros,
-    /// When the leader was last told which of these channels have followers here.
-    kept_at: Micros,
-}
-
-/// A request that waits for what the leader of the cluster does.
-struct WaitingRequest {
-    since: Micros,
-    /// It is answered all the same when the leader has gone on for so long.
-    wait_us: Micros,
-    request: HostRequest,
-    reader: Reader,
-}
-
-/// Who is answered.
-enum Reader {
-    FanOut(Requester),
-    /// A reader within the process.
-    Process(oneshot::Sender<HostResponse>),
-}
-
-impl Reader {
-    fn answer(self, response: HostResponse, work: usize) -> Answer {
-        match self {
-            Self::FanOut(requester) => Answer::FanOut { requester, response, work },
-            Self::Process(reply) => Answer::CaughtUp { reply, response },
-        }
-    }
+    /// Readers that wait for the leader of the cluster.
+    waiting: WaitingReaders,
 }
 
 struct PendingImage {
@@ -178,11 +125,7 @@ impl Writer {
             oldest: None,
             leads,
             decoder: Decoder::new()?,
-            leader,
-            waiting: Vec::new(),
-            followed_at: 0,
-            asked_at: 0,
-            kept_at: 0,
+            waiting: WaitingReaders::new(leader),
         })
     }
 
@@ -258,11 +201,7 @@ impl Writer {
         } else {
             self.builder.hub.identity().keep_newest_decisions(DECISIONS_KEPT);
             self.answer_waiting();
-            if now - self.kept_at >= KEEP_EVERY_US {
-                self.kept_at = now;
-                let uses = self.builder.hub.legacy_in_use();
-                uses.chunks(USES_AT_ONCE).for_each(|uses| self.ask_leader(uses.to_vec()));
-            }
+            self.waiting.keep_open(&self.builder.hub, now);
         }
         let hub = &self.builder.hub;
         self.quarantine.sweep(now);
@@ -316,7 +255,7 @@ impl Writer {
     fn follow(&mut self, encoded: EncodedRecords) {
         // What was merged for lower rates comes before.
         self.end_turn();
-        self.followed_at = self.time().min(encoded.end().at);
+        self.waiting.note_followed(self.time().min(encoded.end().at));
         let records = encoded.decode(&mut self.decoder);
         let records =
             records.unwrap_or_else(|problem| panic!("cannot follow the leader: {problem}"));
@@ -529,72 +468,24 @@ impl Writer {
 
     /// Answers a request, now or when the leader has done what it needs. Returns the cost.
     fn respond_to(&mut self, reader: Reader, request: HostRequest) -> usize {
-        if let Some(wait_us) = self.wait_for_leader(&request) {
-            let since = self.time();
-            self.waiting.push(WaitingRequest { since, wait_us, request, reader });
-            return 0;
-        }
+        let now = self.time();
+        let admitted = match self.leads {
+            true => Some((request, reader)),
+            false => self.waiting.admit(&self.builder.hub, now, request, reader),
+        };
+        let Some((request, reader)) = admitted else { return 0 };
         let (response, work) = self.respond(&request);
         self.answer(reader.answer(response, work));
         work
     }
 
-    /// How long a request should wait for what the leader of the cluster does, in microseconds, if it should: for a
-    /// channel of the older sockets that it is asked to open, and for changes that a client has seen on another node.
-    fn wait_for_leader(&self, request: &HostRequest) -> Option<Micros> {
-        if self.leads || self.waiting.len() >= WAITING_MAX {
-            return None;
-        }
-        if let Some(closed) = self.closed(request) {
-            self.ask_leader(vec![closed]);
-            return Some(LEADER_WITHIN_US);
-        }
-        match self.builder.hub.missing(request)? {
-            Missing::Changes => Some(LEADER_WITHIN_US),
-            Missing::Channel => Some(CHANNEL_WITHIN_US),
-        }
-    }
-
-    fn ask_leader(&self, uses: Vec<LegacyUse>) {
-        // The answer is the record of the leader that opens the channel.
-        let (reply, _) = oneshot::channel();
-        let request = LeaderRequest { request: Forwarded::Legacy(uses), reply };
-        // If there is no room, the readers are asked again when they come back.
-        self.leader.try_send(request).ok();
-    }
-
-    /// Answers who waited for the leader, once it has done it, or has gone on without doing it.
+    /// Answers who need not wait for the leader any more.
     fn answer_waiting(&mut self) {
-        if self.waiting.is_empty() {
-            return;
-        }
         let now = self.time();
-        let asks = now - self.asked_at >= ASK_EVERY_US;
-        let mut uses = Vec::new();
-        for waiting in mem::take(&mut self.waiting) {
-            let WaitingRequest { since, wait_us, request, .. } = &waiting;
-            let has_gone_on = self.followed_at >= since + wait_us || now >= since + WAIT_MAX_US;
-            let closed = self.closed(request);
-            let is_missing = closed.is_some() || self.builder.hub.missing(request).is_some();
-            if is_missing && !has_gone_on && !self.leads {
-                uses.extend(closed.filter(|_| asks && now - since >= ASK_EVERY_US));
-                self.waiting.push(waiting);
-                continue;
-            }
-            let (response, work) = self.respond(&waiting.request);
-            self.answer(waiting.reader.answer(response, work));
+        for (request, reader) in self.waiting.take_due(&self.builder.hub, now, self.leads) {
+            let (response, work) = self.respond(&request);
+            self.answer(reader.answer(response, work));
         }
-        if !uses.is_empty() {
-            self.asked_at = now;
-            uses.chunks(USES_AT_ONCE).for_each(|uses| self.ask_leader(uses.to_vec()));
-        }
-    }
-
-    /// The channel of the older sockets that the request is for, if it is not open.
-    fn closed(&self, request: &HostRequest) -> Option<LegacyUse> {
-        let HostRequest::StartGroup { channel, companion, .. } = request else { return None };
-        self.builder.hub.legacy_to_open(channel, companion.as_ref())?;
-        Some(LegacyUse { channel: channel.as_str().into(), book: companion.clone() })
     }
 
     fn respond(&mut self, request: &HostRequest) -> (HostResponse, usize) {
