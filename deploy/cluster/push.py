@@ -34,8 +34,8 @@ MATCH = re.compile(r'"match":"\d+/')
 
 
 def moved(lines, now_us, head_start_us):
-    """The lines with their times, as if the recording had begun a head start ago: pairs of when it is due, and the line.
-    Matches and lines get ids that no earlier run has used."""
+    """The lines, as if the recording had begun a head start ago: pairs of when a line is due, and the line. Matches and
+    lines get ids that no earlier run has used."""
     run, offset_us = now_us // 1_000_000, None
     for number, line in enumerate(lines):
         at_us = int(LINE.match(line)[1])
@@ -50,7 +50,7 @@ def bodies(lines, now):
     """Lines that are due, together. Waits until there are any."""
     body, length = [], 0
     for at_us, line in lines:
-        while body and (length + len(line) > BODY_BYTES_MAX or at_us > now()):
+        if body and (length + len(line) > BODY_BYTES_MAX or at_us > now()):
             yield "".join(body)
             body, length = [], 0
         if (early_us := at_us - now()) > 0:
@@ -86,7 +86,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--url", action="append", required=True, help="of a node or a balancer; may be repeated")
     parser.add_argument("--key-file", type=Path, required=True, help=f"has the key of the source {SOURCE}")
-    parser.add_argument("--head-start", type=float, default=70, metavar="MINUTES", help="how much is pushed at once [default: 70]")
+    parser.add_argument(
+        "--head-start", type=float, default=70, metavar="MINUTES", help="how much is pushed at once [default: 70]",
+    )
     parser.add_argument("recording", type=Path, help="lines of matchwire-events")
     arguments = parser.parse_args()
     key, now_us = arguments.key_file.read_text().strip(), lambda: time.time_ns() // 1000
