@@ -21,12 +21,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "deploy" / "cluster"))
 
-import local  # noqa: E402
+import parts  # noqa: E402
+from cluster import Cluster as LocalCluster  # noqa: E402
 from restart import BOOKS, Feed, introduction  # noqa: E402
 from resume import PATTERN, Frames, connect, masked, running_hub, ticks  # noqa: E402
 
 
-class Cluster(local.Cluster):
+class Cluster(LocalCluster):
     """A cluster whose leader changes this many books a second; or one that is pushed to, with a rate of 0."""
 
     def __init__(self, options, folder, edges, rate):
@@ -189,7 +190,7 @@ def revocation(options):
     with cluster(options, 2, 200) as nodes:
         delays = []
         for _ in range(options.faults):
-            key = local.run(options.program, "key", "create", "--db", nodes.database, "--addon", "websocket")
+            key = parts.run(options.program, "key", "create", "--db", nodes.database, "--addon", "websocket")
             streams = [connect(address(node), key) for node in nodes.nodes for _ in range(7)]
             closed = []
 
@@ -202,7 +203,7 @@ def revocation(options):
             readers = [threading.Thread(target=until_closed, args=(stream,)) for stream in streams]
             for reader in readers:
                 reader.start()
-            local.run(options.program, "key", "revoke", "--db", nodes.database, key[:11])
+            parts.run(options.program, "key", "revoke", "--db", nodes.database, key[:11])
             ended = time.monotonic()
             for reader in readers:
                 reader.join(30)
@@ -220,10 +221,10 @@ def late(options):
                 feed.put(text)
         feed.flush()
         nodes.wait_until("the first edge has it", lambda: nodes.status()[0] == 0 and nodes.is_ready())
-        edge = local.Node("late", "edge", nodes.folder / "late", local.ports(1, 0)[0], nodes.program, nodes.settings)
+        edge = parts.Node("late", "edge", nodes.folder / "late", parts.ports(1, 0)[0], nodes.program, nodes.settings)
         began = time.monotonic()
         nodes.begin(edge)
-        while local.get(edge.address, "/readyz")[0] != 200:
+        while parts.get(edge.address, "/readyz")[0] != 200:
             time.sleep(0.01)
         ready = time.monotonic() - began
     prices = options.matches * options.markets * len(BOOKS) * 3
@@ -245,7 +246,7 @@ def main():
     parser.add_argument("--markets", type=int, default=28, help="of each of six bookmakers, with three prices each [default: 28]")
     options = parser.parse_args()
     options.program = options.program.resolve()
-    local.Signals.catch()
+    parts.Signals.catch()
     for measure in every:
         if not options.names or measure.__name__ in options.names:
             measure(options)

@@ -51,7 +51,7 @@ def packages(metadata, top):
 
 # Everything depends on these, and no unit test on those below.
 SHARED = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml")
-NO_UNIT_TESTS = ("benches/", "docs/", "fuzz/", "tests/", ".ci/", "Makefile")
+NO_UNIT_TESTS = ("benches/", "deploy/", "docs/", "fuzz/", "tests/", ".ci/", "Makefile")
 
 
 def changed_packages(paths, packages):
