@@ -152,7 +152,7 @@ def takeover(options):
             os.kill(leader.pid, signal.SIGTERM)
 
         def hand_over(_):
-            nodes.command("cluster", "hand-over")
+            nodes.command("hand-over")
 
         for name, fault in {"killed": kill, "hung": hang, "stopped": stop, "handed over": hand_over}.items():
             pauses = []

@@ -43,9 +43,11 @@ def check(cluster):
         raise Failed(f"{len(requests.problems)} of {requests.count} requests failed, first {requests.problems[0]}")
     for address in services:
         expect(address, REST, key)
+    # The documents of all nodes, of which one was started again.
+    cluster.command("verify")
     name = cluster.balancer.name if cluster.proxy else "no balancer"
     return (
-        f"{len(cluster.nodes)} nodes and {name} serve, {successor.name} leads after {leader.name} was killed, "
+        f"{len(cluster.nodes)} nodes and {name} serve, their documents are equal, {successor.name} leads after {leader.name} was killed, "
         f"and {requests.count} of {requests.count} requests meanwhile were answered"
     )
 

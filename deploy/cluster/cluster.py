@@ -129,11 +129,15 @@ class Cluster:
 
     def init(self):
         try:
-            run(self.program, "cluster", "init", "--config", self.nodes[0].config, cwd=self.folder)
+            self.command("init")
             return True
         except Failed as problem:
             self.problem = problem
             return False
+
+    def command(self, *words):
+        """Runs a command of `matchwire cluster`."""
+        return run(self.program, "cluster", *words, "--config", self.nodes[0].config, cwd=self.folder)
 
     def create_accounts(self):
         """An operator, a client's key with all add-ons, and the key of the source that pushes."""
