@@ -131,6 +131,10 @@ const GAUGES: &[(&str, &str)] = &[
     ("matchwire_cluster_term", "The newest term that this node knows"),
     ("matchwire_cluster_lag_seconds", "Age of the last record on this node, 0 while it leads"),
     ("matchwire_cluster_stale", "1 while this node may lack what the leader has published"),
+    (
+        "matchwire_cluster_clock_offset_seconds",
+        "How far the clock of this node is ahead of the other nodes'",
+    ),
 ];
 
 /// Names and descriptions of all counters.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use base::Micros;
+use base::{Micros, clock::now};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use log::{Chain, RecordNumber};
@@ -72,6 +72,8 @@ pub struct Beat {
 pub struct Heard {
     pub beat: Beat,
     pub at: Instant,
+    /// By how much the clock of its node was ahead of this one's, less the time that it was on its way.
+    ahead: Micros,
 }
 
 /// The nodes that were heard in the last 3 s. A clone shares them.
@@ -137,6 +139,15 @@ impl Beats {
         nodes.values().filter(|heard| heard.is_recent(now)).cloned().collect()
     }
 
+    /// By how many microseconds the clock of a node is ahead of the median of all nodes' clocks, to within the time that
+    /// beats are on their way; negative if it is behind. `None` with fewer than three nodes: of two, either may be wrong.
+    #[must_use]
+    pub fn clock_offset(&self, node: &str) -> Option<Micros> {
+        let nodes = self.all();
+        let own = nodes.iter().find(|heard| heard.beat.node == node)?.ahead;
+        Some(own - median(nodes.iter().map(|heard| heard.ahead).collect())?)
+    }
+
     /// Waits for the next beat, or until a node is gone. Each clone waits for itself, from its creation or its last
     /// call on.
     pub async fn changed(&mut self) {
@@ -145,6 +156,12 @@ impl Beats {
             std::future::pending::<()>().await;
         }
     }
+}
+
+/// The median of three or more values.
+fn median(mut values: Vec<Micros>) -> Option<Micros> {
+    values.sort_unstable();
+    (values.len() >= 3).then(|| values[values.len() / 2])
 }
 
 impl Heard {
@@ -224,7 +241,8 @@ fn hear(nodes: &mut Nodes, beat: Beat, at: Instant) -> bool {
     if nodes.len() >= NODES_MAX && !nodes.contains_key(&beat.node) {
         return false;
     }
-    nodes.insert(beat.node.clone(), Heard { beat, at });
+    let ahead = beat.at.saturating_sub(now());
+    nodes.insert(beat.node.clone(), Heard { beat, at, ahead });
     true
 }
 

@@ -1,3 +1,4 @@
+use base::clock::now;
 use cluster::{Beat, BeatSender, Beats, Formats, Role, Stream};
 use tempfile::TempDir;
 
@@ -45,5 +46,32 @@ fn nodes_hear_each_other_and_notice_who_is_gone() {
             beats.changed().await;
         }
         assert_eq!(beats.leader().map(|it| it.beat.node).as_deref(), Some("a"));
+    });
+}
+
+#[test]
+fn clock_that_differs_from_the_others_is_found() {
+    with_each_server(async |program| {
+        let dir = TempDir::new().expect("a directory");
+        let server = Server::start(&program, &dir);
+        let stream = Stream::connect(&config(&[&server])).await.expect("the server listens");
+        let mut beats = Beats::subscribe(&stream).await.expect("it can be subscribed");
+        let of = |node: &'static str, ahead| {
+            BeatSender::start(&stream, move || Beat { at: now() + ahead, ..beat(node, 1, false) })
+        };
+        let _two = [of("a", 0), of("b", 3_600_000_000)];
+        while beats.all().len() < 2 {
+            beats.changed().await;
+        }
+        assert_eq!(beats.clock_offset("b"), None, "either may be wrong");
+        let _third = of("c", 0);
+        while beats.all().len() < 3 {
+            beats.changed().await;
+        }
+        let offset = |node| beats.clock_offset(node).expect("there are three");
+        assert!(offset("b") > 3_500_000_000, "{}", offset("b"));
+        // Less the time that beats are on their way, which is no hour.
+        assert!(offset("a").abs() < 1_800_000_000 && offset("c").abs() < 1_800_000_000);
+        assert_eq!(beats.clock_offset("d"), None, "it is not there");
     });
 }

@@ -32,7 +32,7 @@ use super::{
     client_service::ClientService,
     join::{HistoryError, Place, append_term},
 };
-use base::clock::now;
+use base::{Micros, clock::now};
 
 /// How often it looks whether the leader is silent.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -42,6 +42,12 @@ const SILENT_AFTER: Duration = Duration::from_millis(200);
 
 /// How often in a row nobody must have answered for the leader until a node tries to lead.
 const AWAY_MIN: u32 = 3;
+
+/// A node says that its clock is wrong from this difference to the other nodes' on, in microseconds.
+const CLOCK_WRONG_US: Micros = 100_000;
+
+/// A node does not lead with a clock that differs by so much, in microseconds: it would stamp what happens.
+const CLOCK_UNFIT_US: Micros = 2_000_000;
 
 /// How long an answer of the stream is waited for before the next look.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
@@ -84,6 +90,7 @@ pub(super) struct Node {
     parts: NodeParts,
     /// Told whether the node leads, and its sources run.
     leading: watch::Sender<bool>,
+    is_clock_wrong: bool,
     shown: Arc<Mutex<Shown>>,
     clients: ClientService,
 }
@@ -160,7 +167,8 @@ impl Node {
         let after = Duration::from_millis(cluster.config.isolated_ms);
         let (fanout, state) = (parts.fanout.clone(), parts.state.clone());
         let clients = ClientService::new(fanout, state, signs, after, parts.drain_ms);
-        Self { cluster, place, leads, parts, leading, shown, clients }
+        let is_clock_wrong = false;
+        Self { cluster, place, leads, parts, leading, is_clock_wrong, shown, clients }
     }
 
     /// Runs until the process stops or the node cannot go on.
@@ -214,6 +222,7 @@ impl Node {
                     heard.has(self.place.seq);
                 }
                 () = self.cluster.beats.changed() => {
+                    self.compare_clocks();
                     if let Some(leader) = self.cluster.beats.leader()
                         && leader.beat.term >= self.place.term
                     {
@@ -273,10 +282,33 @@ impl Node {
         }))
     }
 
+    /// Says when the clock of this node differs from those of the others, and when it no longer does.
+    fn compare_clocks(&mut self) {
+        let offset = self.clock_offset();
+        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+        gauge!("matchwire_cluster_clock_offset_seconds").set(offset as f64 / 1e6);
+        let is_wrong = offset.abs() >= CLOCK_WRONG_US;
+        if is_wrong != self.is_clock_wrong {
+            self.is_clock_wrong = is_wrong;
+            let offset_ms = offset / 1_000;
+            if is_wrong {
+                warn!(offset_ms, "the clock of this node differs from those of the other nodes");
+            } else {
+                info!(offset_ms, "the clock of this node is that of the other nodes again");
+            }
+        }
+    }
+
+    /// By how many microseconds this node's clock is ahead of those of the others, as far as that can be said.
+    fn clock_offset(&self) -> Micros {
+        self.cluster.beats.clock_offset(&self.cluster.node).unwrap_or(0)
+    }
+
     /// Whether the node should try to lead.
     fn is_due(&self, heard: &Heard) -> bool {
         let lease = Duration::from_millis(self.cluster.config.lease_ms);
         self.cluster.config.role.may_lead()
+            && self.clock_offset().abs() < CLOCK_UNFIT_US
             && (heard.is_called || heard.away >= AWAY_MIN || heard.at.elapsed() > lease)
     }
 
@@ -337,10 +369,13 @@ impl Node {
     async fn lead(&mut self, orders: &mut mpsc::Receiver<NodeOrder>) -> Result<bool, NodeError> {
         self.show(false);
         let (to, reply) = loop {
-            match orders.recv().await {
-                None => break (String::new(), None),
-                Some(NodeOrder::HandOver { to, reply }) => break (to, Some(reply)),
-                Some(NodeOrder::Drain { ends }) => self.clients.drain(ends),
+            tokio::select! {
+                () = self.cluster.beats.changed() => self.compare_clocks(),
+                order = orders.recv() => match order {
+                    None => break (String::new(), None),
+                    Some(NodeOrder::HandOver { to, reply }) => break (to, Some(reply)),
+                    Some(NodeOrder::Drain { ends }) => self.clients.drain(ends),
+                }
             }
         };
         let stops = reply.is_none();
@@ -441,6 +476,6 @@ impl BeatMaker {
     }
 }
 
-fn micros(time: Duration) -> fanout::Micros {
-    fanout::Micros::try_from(time.as_micros()).unwrap_or(fanout::Micros::MAX)
+fn micros(time: Duration) -> Micros {
+    Micros::try_from(time.as_micros()).unwrap_or(Micros::MAX)
 }
