@@ -4,10 +4,11 @@
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 use tokio::{
     sync::watch,
     task::JoinSet,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 use tokio_tungstenite::tungstenite::http::Uri;
 
@@ -70,6 +71,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const NO_NODE_MAX: Duration = Duration::from_secs(30);
 const NEXT_NODE_AFTER: Duration = Duration::from_millis(50);
 
+/// How long a node may take for an upgrade. A process that hangs accepts connections all the same.
+const OPENING_MAX: Duration = Duration::from_secs(10);
+
 /// The number of faults that are described in words.
 const FAULTS_REPORTED_MAX: usize = 10;
 
@@ -102,11 +106,12 @@ pub(crate) async fn run(args: Args) -> Result<Report> {
     let (phase, phases) = watch::channel(Phase::Warmup);
     let mut followers = JoinSet::new();
     for number in 0..sockets {
-        let socket = plan.open(number).await.with_context(|| format!("socket {number}"))?;
+        let mut node = number;
+        let socket = plan.open(&mut node).await.with_context(|| format!("socket {number}"))?;
         // Read from the start: a socket that waits for the others would be a slow reader.
         let mut follower = Follower::new(number < documents);
         follower.moves = plan.urls.len() > 1;
-        followers.spawn(follow(Arc::clone(&plan), number, socket, follower, phases.clone()));
+        followers.spawn(follow(Arc::clone(&plan), node, socket, follower, phases.clone()));
     }
     sleep(Duration::from_secs(warmup)).await;
     phase.send_replace(Phase::Counting);
@@ -164,11 +169,11 @@ async fn follow(
 /// If the new subscriber cannot connect.
 pub(crate) async fn compare(
     plan: &Plan,
-    node: usize,
+    mut node: usize,
     socket: &mut Socket,
     follower: &mut Follower,
 ) -> Result<Comparison> {
-    let mut fresh_socket = plan.open(node).await?;
+    let mut fresh_socket = plan.open(&mut node).await?;
     let mut fresh = Follower::new(true);
     let pending = follower.channels.keys().cloned().collect();
     let mut comparison = Comparison { pending, ..Comparison::default() };
@@ -200,12 +205,28 @@ pub(crate) async fn compare(
 
 impl Plan {
     /// The URL of a node; after the last one comes the first.
-    pub(crate) fn url(&self, node: usize) -> &Uri {
+    fn url(&self, node: usize) -> &Uri {
         &self.urls[node % self.urls.len()]
     }
 
-    async fn open(&self, node: usize) -> Result<Socket> {
-        Socket::open(self.url(node), &self.key, &self.channels).await
+    /// Follows the channels at this node, or at the next one that accepts the socket.
+    pub(crate) async fn open(&self, node: &mut usize) -> Result<Socket> {
+        self.connect(node, &documents::subscribe(&self.channels)).await
+    }
+
+    /// Connects to this node, or to the next one that accepts the socket, and sends these commands.
+    pub(crate) async fn connect(&self, node: &mut usize, commands: &[Value]) -> Result<Socket> {
+        let mut left = self.urls.len();
+        loop {
+            let opening = Socket::open(self.url(*node), &self.key, commands);
+            let opened = timeout(OPENING_MAX, opening).await;
+            let opened = opened.context("no answer to the upgrade").flatten();
+            left -= 1;
+            if opened.is_ok() || left == 0 {
+                return opened;
+            }
+            *node += 1;
+        }
     }
 
     /// Continues at the next node that accepts the socket; `None` if there is only one, or none does.
@@ -213,8 +234,8 @@ impl Plan {
         let until = Instant::now() + NO_NODE_MAX;
         while self.urls.len() > 1 && Instant::now() < until {
             *node += 1;
-            let commands = documents::resume(follower, &self.channels).into_iter();
-            if let Ok(socket) = Socket::command(self.url(*node), &self.key, commands).await {
+            let commands = documents::resume(follower, &self.channels);
+            if let Ok(socket) = self.connect(node, &commands).await {
                 return Some(socket);
             }
             sleep(NEXT_NODE_AFTER).await;

@@ -15,6 +15,7 @@ mod documents;
 mod follow;
 mod follower;
 mod frame;
+mod hub;
 mod latency;
 mod ledger;
 mod machine;

@@ -25,6 +25,8 @@ use crate::{ledger::Reader, plan::ReadRate};
 pub(crate) struct Peer {
     pub(crate) stream: Option<TcpStream>,
     pub(crate) state: PeerState,
+    /// Where it is connected, or connects next.
+    pub(crate) hub: usize,
     pub(crate) reader: Reader,
     /// The beginning of an incomplete frame.
     pub(crate) partial: Vec<u8>,
@@ -35,10 +37,11 @@ pub(crate) struct Peer {
     pub(crate) has_unread: bool,
     /// Whether to request the kernel's time of receipt.
     pub(crate) is_probe: bool,
-    pub(crate) attempts: u8,
+    /// Attempts to connect since it last joined its channels.
+    pub(crate) attempts: u16,
     /// When the current state began.
     pub(crate) since: u64,
-    /// When the connection was cut; set until the socket has caught up.
+    /// When the connection was cut or closed; set until the socket has caught up.
     pub(crate) cut_at: Option<u64>,
 }
 
@@ -107,10 +110,11 @@ pub(crate) fn read(peer: &mut Peer, buffer: &mut [u8]) -> io::Result<(usize, Opt
 }
 
 impl Peer {
-    pub(crate) fn new(reader: Reader, is_probe: bool) -> Self {
+    pub(crate) fn new(reader: Reader, hub: usize, is_probe: bool) -> Self {
         Self {
             stream: None,
             state: PeerState::Waiting,
+            hub,
             reader,
             partial: Vec::new(),
             out: Vec::new(),

@@ -20,7 +20,9 @@ use hdrhistogram::Histogram;
 use mio::{Events, Interest, Poll, Token, net::TcpStream};
 
 use crate::{
-    clock, latency,
+    clock,
+    hub::Hub,
+    latency,
     machine::{self, ThreadTimes},
     payload::{self, Payload},
     plan::Plan,
@@ -78,7 +80,7 @@ impl Publisher {
     ///
     /// If the server refuses the connection.
     pub(crate) fn start(plan: &Arc<Plan>, options: PublishOptions) -> Result<Self> {
-        let connection = connect(plan).context("the publisher has no connection")?;
+        let connection = connect(&plan.hubs[0]).context("the publisher has no connection")?;
         let stop_at = Arc::new(AtomicU64::new(u64::MAX));
         let shared_stop = Arc::clone(&stop_at);
         let plan = Arc::clone(plan);
@@ -103,11 +105,11 @@ impl Publisher {
     }
 }
 
-fn connect(plan: &Plan) -> Result<Connection> {
-    let mut connection = Connection::connect(plan.address)?;
+fn connect(hub: &Hub) -> Result<Connection> {
+    let mut connection = Connection::connect(hub.address)?;
     connection.set_nodelay(true)?;
     connection.set_read_timeout(Some(Duration::from_secs(10)))?;
-    connection.write_all(&upgrade::raw_request(plan, upgrade::PUBLISH_PATH, ""))?;
+    connection.write_all(&upgrade::raw_request(hub, upgrade::PUBLISH_PATH, ""))?;
     let mut head = Vec::new();
     let mut byte = [0];
     loop {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use futures_util::{SinkExt, StreamExt};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, connect_async_with_config,
@@ -30,18 +30,8 @@ pub(crate) enum ReadOutcome {
 }
 
 impl Socket {
-    /// Connects, and follows these channels.
-    pub(crate) async fn open(url: &Uri, key: &str, channels: &[String]) -> Result<Self> {
-        let subscribe = |(id, channel)| json!({"op": "subscribe", "id": id, "ch": channel});
-        Self::command(url, key, channels.iter().enumerate().map(subscribe)).await
-    }
-
     /// Connects, and sends these commands.
-    pub(crate) async fn command(
-        url: &Uri,
-        key: &str,
-        commands: impl Iterator<Item = Value>,
-    ) -> Result<Self> {
+    pub(crate) async fn open(url: &Uri, key: &str, commands: &[Value]) -> Result<Self> {
         let mut request = url.into_client_request()?;
         let mut token = HeaderValue::from_str(&format!("Token {key}"))
             .ok()
