@@ -63,7 +63,7 @@ pub(crate) fn compare(
         let mut documents = Documents::default();
         for (mut node, (mut follower, follows)) in kept.into_iter().enumerate() {
             let plan =
-                Plan { urls: plan.urls.clone(), key: plan.key.clone(), channels: follows.to_vec() };
+                Plan { hubs: plan.hubs.clone(), key: plan.key.clone(), channels: follows.to_vec() };
             let commands = resume(&follower, &follows);
             let mut socket = plan.connect(&mut node, &commands).await?;
             let compared = follow::compare(&plan, node + 1, &mut socket, &mut follower).await?;

@@ -15,6 +15,7 @@ use tokio_tungstenite::tungstenite::http::Uri;
 use crate::{
     address, documents,
     follower::Follower,
+    hub::{self, Hub},
     report::Report,
     socket::{ReadOutcome, Socket},
 };
@@ -27,6 +28,9 @@ pub(crate) struct Args {
         long = "url", default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback
     )]
     urls: Vec<Uri>,
+    /// Certificates in PEM that are trusted in addition to those of the system, for `wss://`.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// A key with the WebSocket add-on. Set it in the environment to keep it out of the process
     /// list.
     #[arg(long, env = "LOADTEST_KEY", hide_env_values = true)]
@@ -81,7 +85,7 @@ const FAULTS_REPORTED_MAX: usize = 10;
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// At least one; several are nodes of a cluster.
-    pub(crate) urls: Vec<Uri>,
+    pub(crate) hubs: Vec<Hub>,
     pub(crate) key: String,
     pub(crate) channels: Vec<String>,
 }
@@ -101,8 +105,8 @@ pub(crate) struct Comparison {
 ///
 /// If a connection cannot be opened.
 pub(crate) async fn run(args: Args) -> Result<Report> {
-    let Args { urls, key, channels, sockets, seconds, documents, warmup, .. } = args;
-    let plan = Arc::new(Plan { urls, key, channels });
+    let Args { urls, ca, key, channels, sockets, seconds, documents, warmup, .. } = args;
+    let plan = Arc::new(Plan { hubs: hub::hubs(&urls, ca.as_deref())?, key, channels });
     let (phase, phases) = watch::channel(Phase::Warmup);
     let mut followers = JoinSet::new();
     for number in 0..sockets {
@@ -110,7 +114,7 @@ pub(crate) async fn run(args: Args) -> Result<Report> {
         let socket = plan.open(&mut node).await.with_context(|| format!("socket {number}"))?;
         // Read from the start: a socket that waits for the others would be a slow reader.
         let mut follower = Follower::new(number < documents);
-        follower.moves = plan.urls.len() > 1;
+        follower.moves = plan.hubs.len() > 1;
         followers.spawn(follow(Arc::clone(&plan), node, socket, follower, phases.clone()));
     }
     sleep(Duration::from_secs(warmup)).await;
@@ -204,9 +208,9 @@ pub(crate) async fn compare(
 }
 
 impl Plan {
-    /// The URL of a node; after the last one comes the first.
-    fn url(&self, node: usize) -> &Uri {
-        &self.urls[node % self.urls.len()]
+    /// A node; after the last one comes the first.
+    fn hub(&self, node: usize) -> &Hub {
+        &self.hubs[node % self.hubs.len()]
     }
 
     /// Follows the channels at this node, or at the next one that accepts the socket.
@@ -216,9 +220,9 @@ impl Plan {
 
     /// Connects to this node, or to the next one that accepts the socket, and sends these commands.
     pub(crate) async fn connect(&self, node: &mut usize, commands: &[Value]) -> Result<Socket> {
-        let mut left = self.urls.len();
+        let mut left = self.hubs.len();
         loop {
-            let opening = Socket::open(self.url(*node), &self.key, commands);
+            let opening = Socket::open(self.hub(*node), &self.key, commands);
             let opened = timeout(OPENING_MAX, opening).await;
             let opened = opened.context("no answer to the upgrade").flatten();
             left -= 1;
@@ -232,7 +236,7 @@ impl Plan {
     /// Continues at the next node that accepts the socket; `None` if there is only one, or none does.
     async fn resume(&self, node: &mut usize, follower: &Follower) -> Option<Socket> {
         let until = Instant::now() + NO_NODE_MAX;
-        while self.urls.len() > 1 && Instant::now() < until {
+        while self.hubs.len() > 1 && Instant::now() < until {
             *node += 1;
             let commands = documents::resume(follower, &self.channels);
             if let Ok(socket) = self.connect(node, &commands).await {

@@ -53,6 +53,8 @@ pub(crate) struct Receiver {
     classes: Vec<Vec<usize>>,
     ledger: Ledger,
     buffer: Vec<u8>,
+    /// Bytes of a connection over TLS before they are decrypted.
+    encrypted: Vec<u8>,
     dialing: DialQueue,
     /// Sockets with more bytes than were read in their turn.
     unfinished: Vec<usize>,
@@ -115,6 +117,7 @@ impl Receiver {
             peers: Vec::new(),
             ledger,
             buffer: vec![0; 2 * READ_BYTES],
+            encrypted: Vec::new(),
             dialing,
             unfinished: Vec::new(),
             nibblers: Vec::new(),

@@ -6,8 +6,7 @@ use anyhow::{Result, bail, ensure};
 use tokio_tungstenite::tungstenite::http::Uri;
 
 use crate::{
-    address, documents, follow,
-    hub::Hub,
+    address, documents, follow, hub,
     machine::{self, Process},
     outcome::{Context, Documents, Options, Outcome},
     payload,
@@ -25,6 +24,9 @@ pub(crate) struct Common {
         long = "url", default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback
     )]
     urls: Vec<Uri>,
+    /// Certificates in PEM that are trusted in addition to those of the system, for `wss://`.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// Measure fan-out only, on a server of bare channels on this machine.
     #[arg(long, value_name = "URL", value_parser = address::loopback)]
     raw: Option<Uri>,
@@ -147,7 +149,7 @@ impl Common {
         let documents = if documents.is_empty() {
             Documents::default()
         } else {
-            documents::compare(&self.follow_plan(), documents, &mut findings.tally.faults)?
+            documents::compare(&self.follow_plan()?, documents, &mut findings.tally.faults)?
         };
         let context = Context {
             profile: shape.name,
@@ -187,7 +189,7 @@ impl Common {
         let mut classes = vec![Class::plain("control")];
         classes.extend(shape.classes.iter().cloned());
         Ok(Plan {
-            hubs: self.hub_urls().iter().map(Hub::new).collect::<Result<_>>()?,
+            hubs: hub::hubs(self.hub_urls(), self.ca.as_deref())?,
             endpoint,
             classes,
             saturate: self.saturate,
@@ -249,12 +251,12 @@ impl Common {
         }
     }
 
-    fn follow_plan(&self) -> follow::Plan {
-        follow::Plan {
-            urls: self.urls.clone(),
+    fn follow_plan(&self) -> Result<follow::Plan> {
+        Ok(follow::Plan {
+            hubs: hub::hubs(&self.urls, self.ca.as_deref())?,
             key: self.key.clone(),
             channels: self.follows.clone(),
-        }
+        })
     }
 
     /// What a socket follows when each follows all requested channels, or its one bare channel.
@@ -279,7 +281,7 @@ impl Common {
         if self.is_raw() {
             return Ok(self.follow_all(shape));
         }
-        let names = documents::discover(&self.follow_plan())?;
+        let names = documents::discover(&self.follow_plan()?)?;
         ensure!(!names.is_empty(), "no channel matches");
         let each = each.clamp(1, names.len());
         let follows = (0..names.len()).map(|first| {

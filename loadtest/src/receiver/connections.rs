@@ -10,6 +10,7 @@ use crate::{
     peer::{self, DialOptions, PeerState},
     plan::{CONTROL, Endpoint, ReadRate},
     position::Positions,
+    transport::{Transport, Trust},
     upgrade, wire,
 };
 
@@ -73,10 +74,12 @@ impl Receiver {
         let from = (self.plan.addresses > 1 && to.is_ipv4())
             .then(|| Ipv4Addr::new(127, 0, 0, nth.saturating_add(1)));
         let (receive_bytes, is_probe) = (class.receive_bytes, peer.is_probe);
+        let trust = self.plan.hubs[peer.hub].trust.as_ref();
+        let tls = trust.map(Trust::begin).transpose().map_err(io::Error::other)?;
         let mut stream = peer::dial(DialOptions { to, from, receive_bytes, is_probe })?;
         let interest = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, Token(at), interest)?;
-        peer.stream = Some(stream);
+        peer.transport = Some(Transport::new(stream, tls));
         peer.state = PeerState::Connecting;
         peer.since = now;
         self.dialing.in_flight += 1;
@@ -215,8 +218,8 @@ impl Receiver {
 
     pub(super) fn hang_up(&mut self, at: usize) {
         let peer = &mut self.peers[at];
-        if let Some(mut stream) = peer.stream.take() {
-            self.poll.registry().deregister(&mut stream).ok();
+        if let Some(mut transport) = peer.transport.take() {
+            self.poll.registry().deregister(&mut transport.stream).ok();
         }
         if matches!(peer.state, PeerState::Connecting | PeerState::Upgrading) {
             self.dialing.in_flight -= 1;
@@ -231,12 +234,12 @@ impl Receiver {
         if event.is_writable() {
             if self.peers[at].state == PeerState::Connecting {
                 self.connected(at);
-            } else if !self.peers[at].out.is_empty() {
+            } else if self.peers[at].has_output() {
                 self.flush(at);
             }
         }
-        // A connection that was refused has no stream any more, and is to be counted once.
-        let is_connected = self.peers[at].stream.is_some();
+        // A connection that was refused is gone, and is to be counted once.
+        let is_connected = self.peers[at].transport.is_some();
         if is_connected && (event.is_readable() || event.is_read_closed() || event.is_error()) {
             self.peers[at].has_unread = true;
             if self.peers[at].read_rate == ReadRate::All {
@@ -247,7 +250,8 @@ impl Receiver {
 
     pub(super) fn connected(&mut self, at: usize) {
         let peer = &mut self.peers[at];
-        let failed = peer.stream.as_ref().and_then(|stream| stream.take_error().ok().flatten());
+        let transport = peer.transport.as_ref();
+        let failed = transport.and_then(|it| it.stream.take_error().ok().flatten());
         if let Some(error) = failed {
             self.refused(at, &error.to_string());
             return;

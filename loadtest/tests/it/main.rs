@@ -5,3 +5,4 @@ mod bare;
 mod hubs;
 mod stream;
 mod support;
+mod tls;
