@@ -114,6 +114,10 @@ impl Receiver {
             self.ended(at, &why);
             return;
         }
+        if self.peers[at].transport.is_none() {
+            // A response could not be written. The next connection begins without these bytes.
+            return;
+        }
         let rest = &self.buffer[start..end];
         let partial = &mut self.peers[at].partial;
         if rest.is_empty() {
