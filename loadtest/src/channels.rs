@@ -121,8 +121,12 @@ impl Channels {
 
     /// Records when a change was due, for readers who see it later.
     pub(crate) fn changed(&mut self, message: &Message) {
-        let channel = &mut self.list[message.ch as usize];
         let Some(intended) = message.intended else { return };
+        // Another hub has sent it before.
+        if self.intended(message.ch, message.seq) == Some(intended) {
+            return;
+        }
+        let channel = &mut self.list[message.ch as usize];
         if channel.changes_from + channel.changes.len() as u64 != message.seq {
             channel.changes.clear();
             channel.changes_from = message.seq;

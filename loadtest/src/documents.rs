@@ -13,7 +13,7 @@ use crate::{
     frame::Frame,
     outcome::Documents,
     plan::ChannelList,
-    socket::{ReadOutcome, Socket},
+    socket::ReadOutcome,
 };
 
 /// How long the hub may take to send all images of a pattern.
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// If the hub refuses them, or does not send their images.
 pub(crate) fn discover(plan: &Plan) -> Result<Vec<String>> {
     block_on(async {
-        let mut socket = Socket::open(plan.url(0), &plan.key, &plan.channels).await?;
+        let mut socket = plan.open(&mut 0).await?;
         let mut follower = Follower::new(false);
         let (mut answers, mut due) = (0, 0);
         while answers < plan.channels.len() || (follower.channels.len() as u64) < due {
@@ -48,7 +48,8 @@ pub(crate) fn discover(plan: &Plan) -> Result<Vec<String>> {
     })
 }
 
-/// Resumes from where the stored documents end, and compares them with new images.
+/// Resumes from where the stored documents end, and compares them with new images: those of the
+/// next hub, if there are several.
 ///
 /// # Errors
 ///
@@ -60,12 +61,12 @@ pub(crate) fn compare(
 ) -> Result<Documents> {
     block_on(async {
         let mut documents = Documents::default();
-        for (mut follower, follows) in kept {
+        for (mut node, (mut follower, follows)) in kept.into_iter().enumerate() {
             let plan =
-                Plan { urls: plan.urls.clone(), key: plan.key.clone(), channels: follows.to_vec() };
+                Plan { hubs: plan.hubs.clone(), key: plan.key.clone(), channels: follows.to_vec() };
             let commands = resume(&follower, &follows);
-            let mut socket = Socket::command(plan.url(0), &plan.key, commands.into_iter()).await?;
-            let compared = follow::compare(&plan, 0, &mut socket, &mut follower).await?;
+            let mut socket = plan.connect(&mut node, &commands).await?;
+            let compared = follow::compare(&plan, node + 1, &mut socket, &mut follower).await?;
             documents.compared += compared.same + compared.different.len();
             documents.different += compared.different.len();
             documents.not_compared += compared.pending.len();
@@ -76,7 +77,12 @@ pub(crate) fn compare(
     })
 }
 
-/// Subscribes to each channel by name, from its position.
+/// Subscribes to these names and patterns.
+pub(crate) fn subscribe(follows: &[String]) -> Vec<Value> {
+    let subscribe = |(id, channel)| json!({"op": "subscribe", "id": id, "ch": channel});
+    follows.iter().enumerate().map(subscribe).collect()
+}
+
 /// Subscribes to these names and patterns from the positions that the follower has.
 pub(crate) fn resume(follower: &Follower, follows: &[String]) -> Vec<Value> {
     let mut commands = Vec::new();

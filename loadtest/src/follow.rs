@@ -4,16 +4,18 @@
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 use tokio::{
     sync::watch,
     task::JoinSet,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 use tokio_tungstenite::tungstenite::http::Uri;
 
 use crate::{
     address, documents,
     follower::Follower,
+    hub::{self, Hub},
     report::Report,
     socket::{ReadOutcome, Socket},
 };
@@ -26,6 +28,9 @@ pub(crate) struct Args {
         long = "url", default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback
     )]
     urls: Vec<Uri>,
+    /// Certificates in PEM that are trusted in addition to those of the system, for `wss://`.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// A key with the WebSocket add-on. Set it in the environment to keep it out of the process
     /// list.
     #[arg(long, env = "LOADTEST_KEY", hide_env_values = true)]
@@ -70,6 +75,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const NO_NODE_MAX: Duration = Duration::from_secs(30);
 const NEXT_NODE_AFTER: Duration = Duration::from_millis(50);
 
+/// How long a node may take for an upgrade. A process that hangs accepts connections all the same.
+const OPENING_MAX: Duration = Duration::from_secs(10);
+
 /// The number of faults that are described in words.
 const FAULTS_REPORTED_MAX: usize = 10;
 
@@ -77,7 +85,7 @@ const FAULTS_REPORTED_MAX: usize = 10;
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// At least one; several are nodes of a cluster.
-    pub(crate) urls: Vec<Uri>,
+    pub(crate) hubs: Vec<Hub>,
     pub(crate) key: String,
     pub(crate) channels: Vec<String>,
 }
@@ -97,16 +105,17 @@ pub(crate) struct Comparison {
 ///
 /// If a connection cannot be opened.
 pub(crate) async fn run(args: Args) -> Result<Report> {
-    let Args { urls, key, channels, sockets, seconds, documents, warmup, .. } = args;
-    let plan = Arc::new(Plan { urls, key, channels });
+    let Args { urls, ca, key, channels, sockets, seconds, documents, warmup, .. } = args;
+    let plan = Arc::new(Plan { hubs: hub::hubs(&urls, ca.as_deref())?, key, channels });
     let (phase, phases) = watch::channel(Phase::Warmup);
     let mut followers = JoinSet::new();
     for number in 0..sockets {
-        let socket = plan.open(number).await.with_context(|| format!("socket {number}"))?;
+        let mut node = number;
+        let socket = plan.open(&mut node).await.with_context(|| format!("socket {number}"))?;
         // Read from the start: a socket that waits for the others would be a slow reader.
         let mut follower = Follower::new(number < documents);
-        follower.moves = plan.urls.len() > 1;
-        followers.spawn(follow(Arc::clone(&plan), number, socket, follower, phases.clone()));
+        follower.moves = plan.hubs.len() > 1;
+        followers.spawn(follow(Arc::clone(&plan), node, socket, follower, phases.clone()));
     }
     sleep(Duration::from_secs(warmup)).await;
     phase.send_replace(Phase::Counting);
@@ -164,11 +173,11 @@ async fn follow(
 /// If the new subscriber cannot connect.
 pub(crate) async fn compare(
     plan: &Plan,
-    node: usize,
+    mut node: usize,
     socket: &mut Socket,
     follower: &mut Follower,
 ) -> Result<Comparison> {
-    let mut fresh_socket = plan.open(node).await?;
+    let mut fresh_socket = plan.open(&mut node).await?;
     let mut fresh = Follower::new(true);
     let pending = follower.channels.keys().cloned().collect();
     let mut comparison = Comparison { pending, ..Comparison::default() };
@@ -199,22 +208,38 @@ pub(crate) async fn compare(
 }
 
 impl Plan {
-    /// The URL of a node; after the last one comes the first.
-    pub(crate) fn url(&self, node: usize) -> &Uri {
-        &self.urls[node % self.urls.len()]
+    /// A node; after the last one comes the first.
+    fn hub(&self, node: usize) -> &Hub {
+        &self.hubs[node % self.hubs.len()]
     }
 
-    async fn open(&self, node: usize) -> Result<Socket> {
-        Socket::open(self.url(node), &self.key, &self.channels).await
+    /// Follows the channels at this node, or at the next one that accepts the socket.
+    pub(crate) async fn open(&self, node: &mut usize) -> Result<Socket> {
+        self.connect(node, &documents::subscribe(&self.channels)).await
+    }
+
+    /// Connects to this node, or to the next one that accepts the socket, and sends these commands.
+    pub(crate) async fn connect(&self, node: &mut usize, commands: &[Value]) -> Result<Socket> {
+        let mut left = self.hubs.len();
+        loop {
+            let opening = Socket::open(self.hub(*node), &self.key, commands);
+            let opened = timeout(OPENING_MAX, opening).await;
+            let opened = opened.context("no answer to the upgrade").flatten();
+            left -= 1;
+            if opened.is_ok() || left == 0 {
+                return opened;
+            }
+            *node += 1;
+        }
     }
 
     /// Continues at the next node that accepts the socket; `None` if there is only one, or none does.
     async fn resume(&self, node: &mut usize, follower: &Follower) -> Option<Socket> {
         let until = Instant::now() + NO_NODE_MAX;
-        while self.urls.len() > 1 && Instant::now() < until {
+        while self.hubs.len() > 1 && Instant::now() < until {
             *node += 1;
-            let commands = documents::resume(follower, &self.channels).into_iter();
-            if let Ok(socket) = Socket::command(self.url(*node), &self.key, commands).await {
+            let commands = documents::resume(follower, &self.channels);
+            if let Ok(socket) = self.connect(node, &commands).await {
                 return Some(socket);
             }
             sleep(NEXT_NODE_AFTER).await;

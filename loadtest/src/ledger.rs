@@ -265,6 +265,8 @@ impl Ledger {
                 self.counts(reader).errors += 1;
                 self.tally.fault(|| format!("refused: {code} {}", frame.ch.unwrap_or_default()));
             }
+            // Its socket continues at another hub.
+            ("bye", _) if self.plan.has_several_hubs() && frame.why == Some("drain") => {}
             ("bye", _) => {
                 let why = frame.why.unwrap_or("without a reason");
                 self.tally.fault(|| format!("sent away: {why}"));
@@ -322,6 +324,22 @@ impl Ledger {
             Some(before) => counts.expected += before.seq - before.joined,
             None => {}
         }
+    }
+
+    /// Resets a socket that has lost its connection before it had joined its channels.
+    pub(crate) fn forget(&mut self, reader: &mut Reader) {
+        self.leave(reader);
+        reader.resumes = false;
+        if let Some(follower) = &mut reader.follower {
+            **follower = self.follower();
+        }
+    }
+
+    /// A new follower that stores documents.
+    pub(crate) fn follower(&self) -> Follower {
+        let mut follower = Follower::new(true);
+        follower.moves = self.plan.has_several_hubs();
+        follower
     }
 
     /// Settles a socket that resubscribes or has ended: nothing more is expected of it.

@@ -1,7 +1,12 @@
 //! What the kernel reports about processes, threads and the machine. Any of it may be absent; the
 //! report then omits it instead of guessing.
 
-use std::{fs, path::Path, thread};
+use std::{
+    fs,
+    net::{IpAddr, SocketAddr},
+    path::Path,
+    thread,
+};
 
 use anyhow::{Context, Result};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -42,8 +47,23 @@ impl ThreadTimes {
 }
 
 /// The server's process, if its number is known.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process(pub(crate) u32);
+
+/// What a process has used. Nothing is known of a process that has ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Usage {
+    pub(crate) cpu_seconds: Option<f64>,
+    pub(crate) pss_bytes: Option<u64>,
+    pub(crate) rss_bytes: Option<u64>,
+}
+
+impl Usage {
+    /// The sum over the processes of which this is known, if there is one.
+    pub(crate) fn sum(all: &[Self], of: fn(&Self) -> Option<u64>) -> Option<u64> {
+        all.iter().filter_map(of).fold(None, |sum, bytes| Some(sum.unwrap_or(0) + bytes))
+    }
+}
 
 impl Process {
     /// Seconds of a core used since the process began.
@@ -71,14 +91,28 @@ impl Process {
     }
 }
 
-/// The process that listens on a port of this machine, if this user may read its files.
-pub(crate) fn listener(port: u16) -> Option<Process> {
+/// The process that listens on an address of this machine, if this user may read its files.
+pub(crate) fn listener(address: SocketAddr) -> Option<Process> {
     const LISTENS: &str = "0A";
+    // As the kernel prints them: words in the order of the machine.
+    let hex = |bytes: &[u8]| -> String {
+        let words = bytes.chunks_exact(4).map(|word| {
+            let word = word.try_into().expect("chunks of four bytes");
+            format!("{:08X}", u32::from_ne_bytes(word))
+        });
+        words.collect()
+    };
+    let port = address.port();
+    let own = match address.ip() {
+        IpAddr::V4(ip) => hex(&ip.octets()),
+        IpAddr::V6(ip) => hex(&ip.octets()),
+    };
+    let addresses = [own, hex(&[0; 4]), hex(&[0; 16])].map(|own| format!("{own}:{port:04X}"));
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| fs::read_to_string(path).ok());
     let inode = tables.iter().flatten().flat_map(|table| table.lines()).find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let is_ours = fields.get(3) == Some(&LISTENS)
-            && fields[1].rsplit_once(':').is_some_and(|(_, own)| own == format!("{port:04X}"));
+        let is_ours =
+            fields.get(3) == Some(&LISTENS) && addresses.iter().any(|address| address == fields[1]);
         is_ours.then(|| fields.get(9).map(|inode| format!("socket:[{inode}]")))?
     })?;
     let processes = fs::read_dir("/proc").ok()?.flatten();
@@ -168,8 +202,11 @@ mod tests {
     #[test]
     fn listener_is_found_by_its_port() {
         let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let found = listener(socket.local_addr().unwrap().port()).map(|process| process.0);
-        assert_eq!(found, Some(std::process::id()));
+        let address = socket.local_addr().unwrap();
+        assert_eq!(listener(address).map(|process| process.0), Some(std::process::id()));
+        // Another address may have the same port.
+        let other = SocketAddr::new([127, 9, 9, 9].into(), address.port());
+        assert_eq!(listener(other).map(|process| process.0), None);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! It knows the protocol page and nothing of the hub. `follow` is a plain client that checks
 //! everything, in [`mod@follow`], [`follower`] and [`socket`]. The [`profile`]s measure. Their
 //! path, in reading order: a profile makes a [`plan`] and conducts a [`run`]; for bare channels a
-//! [`publisher`] sends by its [`schedule`]; a [`receiver`] holds the sockets ([`peer`]), parses
-//! frames ([`wire`]) and passes them to its [`ledger`], where [`channels`] cache messages,
+//! [`publisher`] sends by its [`schedule`]; a [`receiver`] holds the sockets ([`peer`], over a
+//! [`transport`]), parses frames ([`wire`]) and passes them to its [`ledger`], where [`channels`] cache messages,
 //! [`position`] finds gaps, and a [`tally`] counts; the result is an [`outcome`] with a
 //! [`verdict`].
 
@@ -15,6 +15,7 @@ mod documents;
 mod follow;
 mod follower;
 mod frame;
+mod hub;
 mod latency;
 mod ledger;
 mod machine;
@@ -35,6 +36,7 @@ mod socket;
 mod spread;
 mod table;
 mod tally;
+mod transport;
 mod upgrade;
 mod verdict;
 mod wire;

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::{
     latency::Percentiles,
-    machine::Machine,
-    tally::{Counts, ThreadShare},
+    machine::{Machine, Process},
+    tally::{Counts, HubTally, ThreadShare},
     verdict::{Limits, Verdict},
 };
 
@@ -42,7 +42,9 @@ pub(crate) struct Outcome {
     pub(crate) documents: Documents,
     pub(crate) generator: Generator,
     pub(crate) publisher: Option<Publisher>,
+    /// Of all hubs together.
     pub(crate) server: Option<Server>,
+    pub(crate) hubs: Vec<Hub>,
     /// Figures that only this profile has.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) extra: BTreeMap<String, serde_json::Value>,
@@ -159,7 +161,18 @@ pub(crate) struct Publisher {
 }
 
 #[derive(Debug, Clone, Serialize)]
+pub(crate) struct Hub {
+    pub(crate) url: String,
+    #[serde(flatten)]
+    pub(crate) tally: HubTally,
+    /// Its process, if that is known and not that of an earlier hub. Without figures that only the
+    /// whole run has.
+    pub(crate) server: Option<Server>,
+}
+
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Server {
+    /// Of the first hub, if there are several.
     pub(crate) pid: u32,
     /// Seconds of CPU used during the measurement.
     pub(crate) cpu_seconds: Option<f64>,
@@ -213,7 +226,7 @@ pub(crate) struct Context {
     pub(crate) target: &'static str,
     pub(crate) command: String,
     pub(crate) options: Options,
-    pub(crate) pid: Option<u32>,
+    pub(crate) servers: Vec<Option<Process>>,
     pub(crate) limits: Limits,
     pub(crate) documents: Documents,
     pub(crate) extra: BTreeMap<String, serde_json::Value>,

@@ -345,6 +345,9 @@ fn resources(page: &mut String, outcome: &Outcome) {
         facts.push(("published a second".to_owned(), rounded(publisher.sent_per_s)));
         facts.push(("publisher waited for the server".to_owned(), share(publisher.blocked)));
     }
+    if outcome.hubs.len() > 1 {
+        facts.extend(outcome.hubs.iter().map(|hub| (hub.url.clone(), hub.summary())));
+    }
     if let Some(server) = &outcome.server {
         if let Some(cores) = server.cores {
             facts.push(("cores used by the server".to_owned(), format!("{cores:.2}")));

@@ -1,30 +1,28 @@
 //! One connection: how it is opened, and how it is read and written without blocking.
 
 use std::{
-    io::{self, ErrorKind, IoSliceMut, Read, Write},
+    io::{self, ErrorKind},
     net::{Ipv4Addr, SocketAddr},
     os::fd::{AsRawFd, OwnedFd},
 };
 
 use mio::net::TcpStream;
 use nix::{
-    cmsg_space,
     errno::Errno,
-    sys::{
-        socket::{
-            AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrIn,
-            SockaddrStorage, bind, connect, recvmsg, setsockopt, socket, sockopt,
-        },
-        time::TimeSpec,
+    sys::socket::{
+        AddressFamily, SockFlag, SockType, SockaddrIn, SockaddrStorage, bind, connect, setsockopt,
+        socket, sockopt,
     },
 };
 
-use crate::{ledger::Reader, plan::ReadRate};
+use crate::{ledger::Reader, plan::ReadRate, transport::Transport};
 
 #[derive(Debug)]
 pub(crate) struct Peer {
-    pub(crate) stream: Option<TcpStream>,
+    pub(crate) transport: Option<Transport>,
     pub(crate) state: PeerState,
+    /// Where it is connected, or connects next.
+    pub(crate) hub: usize,
     pub(crate) reader: Reader,
     /// The beginning of an incomplete frame.
     pub(crate) partial: Vec<u8>,
@@ -35,10 +33,11 @@ pub(crate) struct Peer {
     pub(crate) has_unread: bool,
     /// Whether to request the kernel's time of receipt.
     pub(crate) is_probe: bool,
-    pub(crate) attempts: u8,
+    /// Attempts to connect since it last joined its channels.
+    pub(crate) attempts: u16,
     /// When the current state began.
     pub(crate) since: u64,
-    /// When the connection was cut; set until the socket has caught up.
+    /// When the connection was cut or closed; set until the socket has caught up.
     pub(crate) cut_at: Option<u64>,
 }
 
@@ -86,31 +85,12 @@ pub(crate) fn dial(dial: DialOptions) -> io::Result<TcpStream> {
     Ok(TcpStream::from_std(fd.into()))
 }
 
-/// Bytes that were read, and, if requested, when the kernel received the last of them.
-pub(crate) fn read(peer: &mut Peer, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
-    let Some(stream) = &mut peer.stream else { return Err(ErrorKind::NotConnected.into()) };
-    if !peer.is_probe {
-        return stream.read(buffer).map(|read| (read, None));
-    }
-    let mut control = cmsg_space!(TimeSpec);
-    let mut slices = [IoSliceMut::new(buffer)];
-    let message =
-        recvmsg::<()>(stream.as_raw_fd(), &mut slices, Some(&mut control), MsgFlags::empty())?;
-    let received = message.cmsgs()?.find_map(|control| match control {
-        ControlMessageOwned::ScmTimestampns(at) => {
-            let (seconds, nanos) = (at.tv_sec(), at.tv_nsec());
-            u64::try_from(seconds * 1_000_000 + nanos / 1_000).ok()
-        }
-        _ => None,
-    });
-    Ok((message.bytes, received))
-}
-
 impl Peer {
-    pub(crate) fn new(reader: Reader, is_probe: bool) -> Self {
+    pub(crate) fn new(reader: Reader, hub: usize, is_probe: bool) -> Self {
         Self {
-            stream: None,
+            transport: None,
             state: PeerState::Waiting,
+            hub,
             reader,
             partial: Vec::new(),
             out: Vec::new(),
@@ -127,11 +107,16 @@ impl Peer {
         matches!(self.state, PeerState::Joining | PeerState::Joined)
     }
 
+    /// Whether bytes wait until the kernel accepts them.
+    pub(crate) fn has_output(&self) -> bool {
+        !self.out.is_empty() || self.transport.as_ref().is_some_and(Transport::has_output)
+    }
+
     /// Writes pending bytes, as far as the kernel accepts them.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        let Some(stream) = &mut self.stream else { return Ok(()) };
-        while !self.out.is_empty() {
-            match stream.write(&self.out) {
+        let Some(transport) = &mut self.transport else { return Ok(()) };
+        while !self.out.is_empty() || transport.has_output() {
+            match transport.write(&self.out) {
                 Ok(written) => drop(self.out.drain(..written)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

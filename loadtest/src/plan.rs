@@ -2,7 +2,6 @@
 //! the run.
 
 use std::{
-    net::SocketAddr,
     ops::Range,
     sync::{
         Arc,
@@ -10,10 +9,13 @@ use std::{
     },
 };
 
+use crate::hub::Hub;
+
 /// What all generators of a run share.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) address: SocketAddr,
+    /// At least one; several are nodes of a cluster.
+    pub(crate) hubs: Vec<Hub>,
     pub(crate) endpoint: Endpoint,
     pub(crate) classes: Vec<Class>,
     /// Whether only a sample of the latencies is recorded, because the run counts messages.
@@ -28,11 +30,23 @@ pub(crate) struct Plan {
     pub(crate) timeline: Timeline,
 }
 
+impl Plan {
+    /// Whether a socket that one hub closes continues at another one.
+    pub(crate) fn has_several_hubs(&self) -> bool {
+        self.hubs.len() > 1
+    }
+
+    /// The hub after this one; after the last one comes the first.
+    pub(crate) fn next_hub(&self, hub: usize) -> usize {
+        (hub + 1) % self.hubs.len()
+    }
+}
+
 /// The protocol of the server.
 #[derive(Debug, Clone)]
 pub(crate) enum Endpoint {
-    /// `/stream/v1`, at this address and with this key.
-    Stream { path: String, key: String },
+    /// `/stream/v1`, with this key.
+    Stream { key: String },
     /// Bare channels: `/sub/NNNNNN` and `/pub`.
     Raw,
 }
@@ -55,7 +69,8 @@ impl Class {
     }
 }
 
-/// The class of the one socket of each generator that follows everything and is read first.
+/// The class of the sockets that follow everything and are read first: one of each generator at
+/// each hub.
 pub(crate) const CONTROL: u8 = 0;
 
 /// What a socket follows: names and patterns of the hub, or one bare channel by its number.
@@ -65,6 +80,8 @@ pub(crate) type ChannelList = Arc<[String]>;
 #[derive(Debug, Clone)]
 pub(crate) struct Spec {
     pub(crate) class: u8,
+    /// The hub at which it begins.
+    pub(crate) hub: usize,
     pub(crate) follows: ChannelList,
     /// Whether it keeps documents for the comparison at the end.
     pub(crate) documents: bool,
@@ -89,7 +106,7 @@ pub(crate) enum Order {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Close the connection and reconnect at once.
+    /// Close the connection and reconnect at once, at the next hub if there are several.
     Cut,
     Read(ReadRate),
     Unsubscribe,

@@ -20,12 +20,15 @@ use hdrhistogram::Histogram;
 use mio::{Events, Interest, Poll, Token, net::TcpStream};
 
 use crate::{
-    clock, latency,
+    clock,
+    hub::Hub,
+    latency,
     machine::{self, ThreadTimes},
     payload::{self, Payload},
     plan::Plan,
     schedule::Schedule,
     tally::ThreadShare,
+    transport::{Transport, Trust},
     upgrade::{self, UpgradeResponse},
     wire,
 };
@@ -78,7 +81,7 @@ impl Publisher {
     ///
     /// If the server refuses the connection.
     pub(crate) fn start(plan: &Arc<Plan>, options: PublishOptions) -> Result<Self> {
-        let connection = connect(plan).context("the publisher has no connection")?;
+        let connection = connect(&plan.hubs[0]).context("the publisher has no connection")?;
         let stop_at = Arc::new(AtomicU64::new(u64::MAX));
         let shared_stop = Arc::clone(&stop_at);
         let plan = Arc::clone(plan);
@@ -103,11 +106,22 @@ impl Publisher {
     }
 }
 
-fn connect(plan: &Plan) -> Result<Connection> {
-    let mut connection = Connection::connect(plan.address)?;
+fn connect(hub: &Hub) -> Result<Transport> {
+    let mut connection = Connection::connect(hub.address)?;
     connection.set_nodelay(true)?;
     connection.set_read_timeout(Some(Duration::from_secs(10)))?;
-    connection.write_all(&upgrade::raw_request(plan, upgrade::PUBLISH_PATH, ""))?;
+    let mut tls = hub.trust.as_ref().map(Trust::begin).transpose()?;
+    match &mut tls {
+        Some(tls) => request(&mut rustls::Stream::new(tls, &mut connection), hub)?,
+        None => request(&mut connection, hub)?,
+    }
+    connection.set_nonblocking(true)?;
+    Ok(Transport::new(TcpStream::from_std(connection), tls))
+}
+
+/// Requests the upgrade of a connection, and waits for it.
+fn request(connection: &mut (impl Read + Write), hub: &Hub) -> Result<()> {
+    connection.write_all(&upgrade::raw_request(hub, upgrade::PUBLISH_PATH, ""))?;
     let mut head = Vec::new();
     let mut byte = [0];
     loop {
@@ -116,16 +130,16 @@ fn connect(plan: &Plan) -> Result<Connection> {
         head.push(byte[0]);
         match upgrade::parse_response(&head) {
             UpgradeResponse::Partial => {}
-            UpgradeResponse::Upgraded(_) => break,
+            UpgradeResponse::Upgraded(_) => return Ok(()),
             UpgradeResponse::Refused(why) => bail!("{why}"),
         }
     }
-    connection.set_nonblocking(true)?;
-    Ok(connection)
 }
 
 struct PublisherThread {
-    stream: TcpStream,
+    transport: Transport,
+    /// Bytes of a connection over TLS before they are decrypted.
+    encrypted: Vec<u8>,
     poll: Poll,
     events: Events,
     plan: Arc<Plan>,
@@ -140,15 +154,15 @@ struct PublisherThread {
 }
 
 impl PublisherThread {
-    fn new(connection: Connection, plan: Arc<Plan>, options: PublishOptions) -> Result<Self> {
-        let mut stream = TcpStream::from_std(connection);
+    fn new(mut transport: Transport, plan: Arc<Plan>, options: PublishOptions) -> Result<Self> {
         let poll = Poll::new()?;
         let interest = Interest::READABLE | Interest::WRITABLE;
-        poll.registry().register(&mut stream, Token(0), interest)?;
+        poll.registry().register(&mut transport.stream, Token(0), interest)?;
         // Makes sleeps end on time instead of up to 50 us later.
         nix::sys::prctl::set_timerslack(1).ok();
         Ok(Self {
-            stream,
+            transport,
+            encrypted: Vec::new(),
             poll,
             events: Events::with_capacity(8),
             plan,
@@ -231,8 +245,8 @@ impl PublisherThread {
     /// Writes the batch. Bytes that the server does not accept by the deadline are an error.
     fn write(&mut self, deadline: u64) -> Result<()> {
         let mut written = 0;
-        while written < self.batch.len() {
-            match self.stream.write(&self.batch[written..]) {
+        while written < self.batch.len() || self.transport.has_output() {
+            match self.transport.write(&self.batch[written..]) {
                 Ok(more) => written += more,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let since = clock::now();
@@ -255,9 +269,9 @@ impl PublisherThread {
     /// Reads what the server sends, of which only the end matters.
     fn listen(&mut self) -> Result<()> {
         let mut bytes = [0; 512];
-        match self.stream.read(&mut bytes) {
-            Ok(0) => bail!("the server has closed the publisher's connection"),
-            Ok(read) => {
+        match self.transport.read(&mut bytes, &mut self.encrypted, false) {
+            Ok((0, _)) => bail!("the server has closed the publisher's connection"),
+            Ok((read, _)) => {
                 wire::walk(&bytes[..read], |frame| {
                     if frame.opcode == wire::PING {
                         wire::push_frame(&mut self.batch, wire::PONG, frame.payload);

@@ -24,7 +24,6 @@ use mio::{Events, Poll, event::Event};
 
 use crate::{
     clock,
-    follower::Follower,
     ledger::{Ledger, Reader},
     machine::{self, ThreadTimes},
     peer::{Peer, PeerState},
@@ -54,6 +53,8 @@ pub(crate) struct Receiver {
     classes: Vec<Vec<usize>>,
     ledger: Ledger,
     buffer: Vec<u8>,
+    /// Bytes of a connection over TLS before they are decrypted.
+    encrypted: Vec<u8>,
     dialing: DialQueue,
     /// Sockets with more bytes than were read in their turn.
     unfinished: Vec<usize>,
@@ -75,7 +76,14 @@ pub(crate) struct Receiver {
 #[derive(Debug, Default)]
 struct DialQueue {
     waiting: VecDeque<usize>,
+    /// Those that no hub has accepted, and when they try again, in this order.
+    later: VecDeque<(u64, usize)>,
     in_flight: usize,
+    /// With several hubs: the connections that began, in this order, to notice one that a hub does
+    /// not answer.
+    begun: VecDeque<(u64, usize)>,
+    /// Connections begun to each hub.
+    counts: Vec<usize>,
     /// When the next may start.
     next_at: u64,
 }
@@ -99,6 +107,7 @@ impl Receiver {
         if matches!(plan.endpoint, Endpoint::Raw) {
             ledger.bare_channels(bare_channels);
         }
+        let dialing = DialQueue { counts: vec![0; plan.hubs.len()], ..DialQueue::default() };
         Ok(Self {
             classes: vec![Vec::new(); plan.classes.len()],
             plan,
@@ -108,7 +117,8 @@ impl Receiver {
             peers: Vec::new(),
             ledger,
             buffer: vec![0; 2 * READ_BYTES],
-            dialing: DialQueue::default(),
+            encrypted: Vec::new(),
+            dialing,
             unfinished: Vec::new(),
             nibblers: Vec::new(),
             nibbled_at: 0,
@@ -136,7 +146,7 @@ impl Receiver {
             }
             self.ledger.phases = self.plan.timeline.phases();
             self.take_times();
-            // Read the control socket first: the others are compared with it.
+            // Read the control sockets first: the others are compared with them.
             for event in &events {
                 if self.is_control(event) {
                     self.ready(event);
@@ -151,6 +161,7 @@ impl Receiver {
                 self.read(at);
             }
             self.nibble();
+            self.drop_unanswered();
             self.dial_some();
             self.update_caught_up();
             self.report_progress();
@@ -216,7 +227,7 @@ impl Receiver {
     }
 
     fn add(&mut self, spec: Spec) {
-        let Spec { class, follows, documents } = spec;
+        let Spec { class, hub, follows, documents } = spec;
         let at = self.peers.len();
         let excused = self.plan.classes[usize::from(class)].excused;
         let reader = Reader {
@@ -227,12 +238,19 @@ impl Receiver {
             resumes: false,
             follows,
             positions: Positions::default(),
-            follower: documents.then(|| Box::new(Follower::new(true))),
+            follower: documents.then(|| Box::new(self.ledger.follower())),
         };
         // A few probes for each generator measure how late it reads; with `--saturate` this does
         // not matter.
-        let is_probe = !self.plan.saturate && !excused && at % 64 == 1 && at < 64 * 16;
-        self.peers.push(Peer::new(reader, is_probe));
+        let is_probe = !self.plan.saturate
+            && !excused
+            && class != CONTROL
+            && at % 64 == self.plan.hubs.len() % 64
+            && at < 64 * 16;
+        self.peers.push(Peer::new(reader, hub, is_probe));
+        if class != CONTROL {
+            self.ledger.tally.hubs[hub].sockets += 1;
+        }
         self.classes[usize::from(class)].push(at);
         self.ledger.tally.classes[usize::from(class)].sockets += 1;
         self.dialing.waiting.push_back(at);
@@ -241,17 +259,7 @@ impl Receiver {
     fn act(&mut self, at: usize, action: Action) {
         let peer = &mut self.peers[at];
         match action {
-            Action::Cut if peer.is_open() => {
-                peer.cut_at = Some(clock::now());
-                peer.reader.resumes = true;
-                self.hang_up(at);
-                if matches!(self.plan.endpoint, Endpoint::Raw) {
-                    self.ledger.leave(&mut self.peers[at].reader);
-                }
-                self.peers[at].state = PeerState::Waiting;
-                self.progress.away.fetch_add(1, Ordering::Relaxed);
-                self.dialing.waiting.push_back(at);
-            }
+            Action::Cut if peer.is_open() => self.reconnect(at),
             Action::Read(read_rate) => {
                 peer.read_rate = read_rate;
                 self.nibblers.retain(|nibbler| *nibbler != at);
@@ -299,6 +307,9 @@ impl Receiver {
             None => self.heads(),
         };
         for peer in &mut self.peers {
+            if peer.is_open() && peer.reader.class != CONTROL {
+                self.ledger.tally.hubs[peer.hub].sockets_at_end += 1;
+            }
             if !peer.reader.excused && !self.ledger.has_all(&peer.reader, &heads) {
                 self.ledger.tally.behind += 1;
             }

@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
     clock, machine,
-    machine::Process,
+    machine::{Process, Usage},
     plan::{Action, CONTROL, ChannelList, Endpoint, Order, Phases, Plan, Progress, ReadRate, Spec},
     publisher::{PublishOptions, Publisher, PublisherReport},
     receiver::Receiver,
@@ -28,7 +28,7 @@ pub(crate) struct Run {
     progress: Arc<Progress>,
     generators: Vec<Generator>,
     publisher: Option<Publisher>,
-    server: Option<Process>,
+    servers: Vec<Option<Process>>,
     bar: ProgressBar,
     started: u64,
     marks: Vec<Mark>,
@@ -49,18 +49,18 @@ struct Generator {
 pub(crate) struct Setup {
     pub(crate) threads: usize,
     pub(crate) bare_channels: usize,
-    /// What each generator's control socket follows; none for bare channels.
+    /// What each generator's control sockets follow; none for bare channels.
     pub(crate) control: Option<ChannelList>,
-    pub(crate) server: Option<Process>,
+    /// The process of each hub, if it is known and not that of an earlier hub.
+    pub(crate) servers: Vec<Option<Process>>,
     pub(crate) is_quiet: bool,
 }
 
-/// What the server has used at the beginning or the end of a phase.
-#[derive(Debug, Clone, Copy)]
+/// What the servers have used at the beginning or the end of a phase.
+#[derive(Debug, Clone)]
 pub(crate) struct Mark {
-    pub(crate) cpu_seconds: Option<f64>,
-    pub(crate) pss_bytes: Option<u64>,
-    pub(crate) rss_bytes: Option<u64>,
+    /// By hub.
+    pub(crate) used: Vec<Usage>,
     pub(crate) tcp_bytes: Option<u64>,
     /// Frames received so far.
     pub(crate) frames: u64,
@@ -68,13 +68,13 @@ pub(crate) struct Mark {
     pub(crate) at: u64,
 }
 
-/// What the server has used at some moment.
-#[derive(Debug, Clone, Copy)]
+/// What the servers have used at some moment.
+#[derive(Debug, Clone)]
 pub(crate) struct Sample {
     pub(crate) at: u64,
-    pub(crate) rss_bytes: Option<u64>,
+    /// By hub, without the PSS.
+    pub(crate) used: Vec<Usage>,
     pub(crate) tcp_bytes: Option<u64>,
-    pub(crate) cpu_seconds: Option<f64>,
 }
 
 /// How opening the connections went.
@@ -134,7 +134,7 @@ impl Run {
             progress,
             generators,
             publisher: None,
-            server: setup.server,
+            servers: setup.servers.clone(),
             bar,
             started: clock::now(),
             marks: Vec::new(),
@@ -142,13 +142,22 @@ impl Run {
             connecting: ConnectProgress::default(),
         };
         if let Some(follows) = &setup.control {
-            let spec = Spec { class: CONTROL, follows: Arc::clone(follows), documents: false };
-            let controls = vec![spec; run.generators.len()];
+            // Generators take the sockets in turn, so each of them gets one for each hub.
+            let controls: Vec<_> = (0..run.plan.hubs.len())
+                .flat_map(|hub| vec![hub; run.generators.len()])
+                .map(|hub| Spec {
+                    class: CONTROL,
+                    hub,
+                    follows: Arc::clone(follows),
+                    documents: false,
+                })
+                .collect();
+            let wanted = controls.len() as u64;
             run.open(controls)?;
             let joined = run.progress.joined.swap(0, Ordering::Relaxed);
             run.progress.upgraded.store(0, Ordering::Relaxed);
             run.connecting = ConnectProgress::default();
-            if joined < run.generators.len() as u64 {
+            if joined < wanted {
                 let faults = run.finish()?.tally.faults;
                 anyhow::bail!("the hub did not let us in: {}", faults.join("; "));
             }
@@ -296,16 +305,26 @@ impl Run {
     }
 
     pub(crate) fn mark(&self) -> Mark {
-        let server = self.server;
+        let used = self
+            .used()
+            .zip(&self.servers)
+            .map(|(used, server)| Usage { pss_bytes: server.and_then(Process::pss_bytes), ..used });
         Mark {
-            cpu_seconds: server.and_then(Process::cpu_seconds),
-            pss_bytes: server.and_then(Process::pss_bytes),
-            rss_bytes: server.and_then(Process::rss_bytes),
+            used: used.collect(),
             tcp_bytes: machine::tcp_memory_bytes(),
             frames: self.progress.frames.load(Ordering::Relaxed),
             bytes: self.progress.bytes.load(Ordering::Relaxed),
             at: clock::now(),
         }
+    }
+
+    /// What each server has used, without the PSS.
+    fn used(&self) -> impl Iterator<Item = Usage> {
+        self.servers.iter().map(|server| Usage {
+            cpu_seconds: server.and_then(Process::cpu_seconds),
+            rss_bytes: server.and_then(Process::rss_bytes),
+            pss_bytes: None,
+        })
     }
 
     fn sample(&mut self, now: u64) {
@@ -328,9 +347,8 @@ impl Run {
         }
         self.samples.push(Sample {
             at: now,
-            rss_bytes: self.server.and_then(Process::rss_bytes),
+            used: self.used().collect(),
             tcp_bytes: machine::tcp_memory_bytes(),
-            cpu_seconds: self.server.and_then(Process::cpu_seconds),
         });
     }
 

@@ -1,25 +1,33 @@
 //! One connection: opened with a key, subscribed to channels, and read frame by frame.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use futures_util::{SinkExt, StreamExt};
-use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use serde_json::Value;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+use tokio_rustls::TlsConnector;
 use tokio_tungstenite::{
-    MaybeTlsStream, WebSocketStream, connect_async_with_config,
+    WebSocketStream, client_async_with_config,
     tungstenite::{
-        Message,
-        client::IntoClientRequest,
-        http::{HeaderValue, Uri},
-        protocol::WebSocketConfig,
+        Message, client::IntoClientRequest, http::HeaderValue, protocol::WebSocketConfig,
     },
 };
+
+use crate::hub::Hub;
 
 /// Bytes read at a time. The default of 128 KiB would be most of the memory of a run with thousands
 /// of sockets.
 const READ_BYTES: usize = 8 << 10;
 
-#[derive(Debug)]
-pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+pub(crate) struct Socket(WebSocketStream<Box<dyn Stream>>);
 
 /// The result of [`Socket::read`].
 #[derive(Debug)]
@@ -30,26 +38,25 @@ pub(crate) enum ReadOutcome {
 }
 
 impl Socket {
-    /// Connects, and follows these channels.
-    pub(crate) async fn open(url: &Uri, key: &str, channels: &[String]) -> Result<Self> {
-        let subscribe = |(id, channel)| json!({"op": "subscribe", "id": id, "ch": channel});
-        Self::command(url, key, channels.iter().enumerate().map(subscribe)).await
-    }
-
     /// Connects, and sends these commands.
-    pub(crate) async fn command(
-        url: &Uri,
-        key: &str,
-        commands: impl Iterator<Item = Value>,
-    ) -> Result<Self> {
-        let mut request = url.into_client_request()?;
+    pub(crate) async fn open(hub: &Hub, key: &str, commands: &[Value]) -> Result<Self> {
+        let mut request = hub.url.as_str().into_client_request()?;
         let mut token = HeaderValue::from_str(&format!("Token {key}"))
             .ok()
             .context("the key holds characters that no header may")?;
         token.set_sensitive(true);
         request.headers_mut().insert("authorization", token);
         let config = WebSocketConfig::default().read_buffer_size(READ_BYTES);
-        let (mut socket, _) = connect_async_with_config(request, Some(config), true).await?;
+        let tcp = TcpStream::connect(hub.address).await?;
+        tcp.set_nodelay(true)?;
+        let stream: Box<dyn Stream> = match &hub.trust {
+            Some(trust) => {
+                let connector = TlsConnector::from(Arc::clone(&trust.config));
+                Box::new(connector.connect(trust.name.clone(), tcp).await?)
+            }
+            None => Box::new(tcp),
+        };
+        let (mut socket, _) = client_async_with_config(request, stream, Some(config)).await?;
         for command in commands {
             socket.send(Message::text(command.to_string())).await?;
         }

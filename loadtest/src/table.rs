@@ -1,8 +1,12 @@
 //! The results of a run, for the terminal.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
-use crate::{latency::Percentiles, outcome::Outcome};
+use crate::{
+    latency::Percentiles,
+    outcome::{Hub, Outcome},
+    tally::HubTally,
+};
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,6 +91,8 @@ impl Outcome {
             ("errors", totals.errors),
             ("refused", totals.refused),
             ("closed", totals.closed),
+            ("moved to the next hub", totals.moved),
+            ("hub not reached", totals.unreached),
             ("documents compared", self.documents.compared as u64),
             ("documents different", self.documents.different as u64),
         ];
@@ -112,6 +118,11 @@ impl Outcome {
                 "publisher", publisher.sent_per_s
             )?;
         }
+        if self.hubs.len() > 1 {
+            for hub in &self.hubs {
+                writeln!(f, "{:<38}{}", hub.url, hub.summary())?;
+            }
+        }
         let Some(server) = &self.server else { return Ok(()) };
         if let (Some(cores), Some(each)) = (server.cores, server.messages_per_cpu_s) {
             writeln!(f, "{:<26}{cores:.2} cores, {each:.0} messages per second of CPU", "server")?;
@@ -130,6 +141,21 @@ impl Outcome {
             )?;
         }
         Ok(())
+    }
+}
+
+impl Hub {
+    /// Its sockets and its process in words.
+    pub(crate) fn summary(&self) -> String {
+        let HubTally { sockets, upgrades, closed, unreached, sockets_at_end } = self.tally;
+        let mut summary = format!(
+            "{sockets} sockets, {sockets_at_end} at the end; {upgrades} upgrades, {closed} closed, \
+             {unreached} not reached"
+        );
+        if let Some(cores) = self.server.as_ref().and_then(|server| server.cores) {
+            write!(summary, "; {cores:.2} cores").ok();
+        }
+        summary
     }
 }
 

@@ -40,6 +40,10 @@ pub(crate) struct Counts {
     pub(crate) refused: u64,
     /// Connections that ended unexpectedly.
     pub(crate) closed: u64,
+    /// Attempts to connect that failed, and were repeated at the next hub.
+    pub(crate) unreached: u64,
+    /// Connections that a hub closed, and that continued at the next one.
+    pub(crate) moved: u64,
     /// Subscriptions that resumed, and those that had to start with an image.
     pub(crate) resumed: u64,
     pub(crate) not_resumed: u64,
@@ -63,6 +67,8 @@ impl Counts {
             errors,
             refused,
             closed,
+            unreached,
+            moved,
             resumed,
             not_resumed,
         } = other;
@@ -81,6 +87,8 @@ impl Counts {
         self.errors += errors;
         self.refused += refused;
         self.closed += closed;
+        self.unreached += unreached;
+        self.moved += moved;
         self.resumed += resumed;
         self.not_resumed += not_resumed;
     }
@@ -98,6 +106,32 @@ pub(crate) struct ClassTally {
     pub(crate) sockets: u64,
     pub(crate) counts: Counts,
     pub(crate) phases: [Option<Box<Phase>>; PHASES_MAX],
+}
+
+/// The sockets of one hub, without control.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct HubTally {
+    /// Sockets that began here.
+    pub(crate) sockets: u64,
+    /// Connections that it accepted, the later ones included.
+    pub(crate) upgrades: u64,
+    /// Connections that it closed.
+    pub(crate) closed: u64,
+    /// Attempts to connect that failed.
+    pub(crate) unreached: u64,
+    /// Sockets that were here at the end.
+    pub(crate) sockets_at_end: u64,
+}
+
+impl HubTally {
+    fn add(&mut self, other: &Self) {
+        let Self { sockets, upgrades, closed, unreached, sockets_at_end } = other;
+        self.sockets += sockets;
+        self.upgrades += upgrades;
+        self.closed += closed;
+        self.unreached += unreached;
+        self.sockets_at_end += sockets_at_end;
+    }
 }
 
 /// The durations that do not belong to messages.
@@ -129,6 +163,7 @@ pub(crate) struct ThreadShare {
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) classes: Vec<ClassTally>,
+    pub(crate) hubs: Vec<HubTally>,
     pub(crate) durations: Durations,
     pub(crate) series: Series,
     pub(crate) spreads: Spreads,
@@ -158,6 +193,7 @@ impl Tally {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             classes: plan.classes.iter().map(|_| ClassTally::default()).collect(),
+            hubs: vec![HubTally::default(); plan.hubs.len()],
             durations: Durations::new(),
             series: Series::new(plan.interval_us),
             spreads: Spreads::default(),
@@ -196,6 +232,9 @@ impl Tally {
                     (Some(_), None) => {}
                 }
             }
+        }
+        for (mine, theirs) in self.hubs.iter_mut().zip(&other.hubs) {
+            mine.add(theirs);
         }
         let Durations { connect, join, resume, caught_up, lag } = &other.durations;
         latency::add(&mut self.durations.connect, connect);

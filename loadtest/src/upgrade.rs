@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     channels::Channels,
-    plan::{Class, Endpoint, Plan},
+    hub::Hub,
+    plan::{Class, Endpoint},
     position::Positions,
 };
 
@@ -16,18 +17,18 @@ const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 pub(crate) const PUBLISH_PATH: &str = "/pub";
 
 /// The request of a socket that follows this.
-pub(crate) fn request(plan: &Plan, follows: &[String]) -> Vec<u8> {
-    match &plan.endpoint {
-        Endpoint::Stream { path, key } => {
-            raw_request(plan, path, &format!("Authorization: Token {key}\r\n"))
+pub(crate) fn request(hub: &Hub, endpoint: &Endpoint, follows: &[String]) -> Vec<u8> {
+    match endpoint {
+        Endpoint::Stream { key } => {
+            raw_request(hub, &hub.path, &format!("Authorization: Token {key}\r\n"))
         }
-        Endpoint::Raw => raw_request(plan, &format!("/sub/{}", follows[0]), ""),
+        Endpoint::Raw => raw_request(hub, &format!("/sub/{}", follows[0]), ""),
     }
 }
 
 /// The request for a path.
-pub(crate) fn raw_request(plan: &Plan, path: &str, header: &str) -> Vec<u8> {
-    let host = plan.address;
+pub(crate) fn raw_request(hub: &Hub, path: &str, header: &str) -> Vec<u8> {
+    let host = &hub.host;
     format!(
         "GET {path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n{header}\r\n"

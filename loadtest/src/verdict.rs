@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::{outcome::Outcome, plan::Plan};
+use crate::{outcome::Outcome, plan::Plan, tally::Counts};
 
 /// The limits beyond which the tool is the bottleneck.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -86,6 +86,7 @@ pub(crate) fn of(outcome: &Outcome, plan: &Plan, limits: Limits) -> Verdict {
     if starved > 0.2 {
         notes.push(format!("a generator waited for a core {:.0} % of the time", starved * 100.0));
     }
+    notes.extend(moves(outcome));
     notes.extend(remedies(outcome));
     let wrong = faults(outcome);
     // Results of a generator that could not keep up prove nothing about the server.
@@ -95,6 +96,17 @@ pub(crate) fn of(outcome: &Outcome, plan: &Plan, limits: Limits) -> Verdict {
     }
     let status = if wrong.is_empty() { Status::Ok } else { Status::Wrong };
     Verdict { status, reasons: wrong, notes }
+}
+
+/// How sockets went from one hub to another, other than by being cut.
+fn moves(outcome: &Outcome) -> Vec<String> {
+    let Counts { moved, unreached, .. } = outcome.totals;
+    let moves = [
+        (moved, "connections were closed by a hub and continued at the next"),
+        (unreached, "attempts to connect failed and were repeated at the next hub"),
+    ];
+    let moves = moves.iter().filter(|(count, _)| *count > 0);
+    moves.map(|(count, what)| format!("{count} {what}")).collect()
 }
 
 /// Advice for two mistakes of a first run: a hub that limits the sockets of an account, and
@@ -146,7 +158,7 @@ fn bottlenecks(outcome: &Outcome, limits: Limits) -> Vec<String> {
 
 /// Everything in which the server broke its promises, except in the excused classes.
 fn faults(outcome: &Outcome) -> Vec<String> {
-    let mut counts = crate::tally::Counts::default();
+    let mut counts = Counts::default();
     for class in outcome.classes.iter().filter(|class| !class.excused) {
         counts.add(&class.counts);
     }

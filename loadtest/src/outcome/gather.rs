@@ -3,12 +3,12 @@
 use hdrhistogram::Histogram;
 
 use super::{
-    Class, ClassInPhase, Connections, Context, Curves, Generator, Latency, Memory, Outcome, Phase,
-    Point, Publisher, Server, ServerMark, Throughput,
+    Class, ClassInPhase, Connections, Context, Curves, Generator, Hub, Latency, Memory, Outcome,
+    Phase, Point, Publisher, Server, ServerMark, Throughput,
 };
 use crate::{
     latency::{self, Series},
-    machine::Machine,
+    machine::{Machine, Process, Usage},
     plan::{self, CONTROL, PHASES_MAX, Phases, Plan},
     publisher::PublisherReport,
     run::{ConnectProgress, Mark, RunResults, Sample},
@@ -59,7 +59,10 @@ impl Outcome {
             documents: context.documents,
             generator: Generator::new(&tally),
             publisher: published.as_ref().map(Publisher::new),
-            server: context.pid.map(|pid| server(pid, &marks, started)),
+            server: server(&context.servers, &marks, &samples, started),
+            hubs: (0..plan.hubs.len())
+                .map(|nth| hub(nth, plan, &tally, &context.servers, &marks, &samples, started))
+                .collect(),
             extra: context.extra,
             series: series(&tally.series, seconds_of(phases.starts[0].saturating_sub(started))),
             memory: memory(&samples, started),
@@ -246,14 +249,17 @@ fn series(series: &Series, offset: f64) -> Vec<Point> {
 fn memory(samples: &[Sample], started: u64) -> Vec<Memory> {
     let points = samples.iter().enumerate().map(|(nth, sample)| {
         // Ticks are 10 ms: averaging a few samples gives a smooth line.
-        let before = nth.checked_sub(CPU_SAMPLES).map(|nth| samples[nth]);
+        let before = nth.checked_sub(CPU_SAMPLES).map(|nth| &samples[nth]);
         let cores = before.and_then(|before| {
-            let used = sample.cpu_seconds? - before.cpu_seconds?;
+            let used = sample.used.iter().zip(&before.used);
+            let used =
+                used.filter_map(|(now, before)| Some(now.cpu_seconds? - before.cpu_seconds?));
+            let used = used.reduce(|one, other| one + other)?;
             Some(used / seconds_of(sample.at - before.at).max(1e-6))
         });
         Memory {
             t_s: seconds_of(sample.at.saturating_sub(started)),
-            rss_bytes: sample.rss_bytes,
+            rss_bytes: Usage::sum(&sample.used, |used| used.rss_bytes),
             tcp_bytes: sample.tcp_bytes,
             cores,
         }
@@ -266,29 +272,83 @@ fn utc(us: u64) -> String {
     at.map_or_else(String::new, |at| at.to_string())
 }
 
-fn server(pid: u32, marks: &[Mark], started: u64) -> Server {
-    let (first, last) = (marks.first(), marks.last());
-    let used = first.zip(last).and_then(|(first, last)| {
-        let cpu = last.cpu_seconds? - first.cpu_seconds?;
-        Some((cpu, seconds_of(last.at - first.at)))
+/// What the processes of all hubs have used, if one is known.
+fn server(
+    servers: &[Option<Process>],
+    marks: &[Mark],
+    samples: &[Sample],
+    started: u64,
+) -> Option<Server> {
+    let Process(pid) = servers.iter().flatten().next()?;
+    let used = (0..servers.len()).filter_map(|hub| cpu_seconds(hub, marks, samples));
+    let cpu_seconds = used.reduce(|one, other| one + other);
+    Some(Server {
+        pid: *pid,
+        cpu_seconds,
+        cores: cpu_seconds.map(|used| cores(used, marks)),
+        messages_per_cpu_s: cpu_seconds
+            .filter(|used| *used > 0.0)
+            .map(|used| per_second(ReceiverTotals::between(marks).frames, used).round()),
+        marks: server_marks(marks, started, |used| used),
+    })
+}
+
+/// The sockets of one hub, and what its process has used.
+fn hub(
+    nth: usize,
+    plan: &Plan,
+    tally: &Tally,
+    servers: &[Option<Process>],
+    marks: &[Mark],
+    samples: &[Sample],
+    started: u64,
+) -> Hub {
+    let server = servers[nth].map(|Process(pid)| {
+        let cpu_seconds = cpu_seconds(nth, marks, samples);
+        let mut marks_of_it = server_marks(marks, started, |used| &used[nth..=nth]);
+        // These are the buffers of the whole machine.
+        marks_of_it.iter_mut().for_each(|mark| mark.tcp_bytes = None);
+        Server {
+            pid,
+            cpu_seconds,
+            cores: cpu_seconds.map(|used| cores(used, marks)),
+            messages_per_cpu_s: None,
+            marks: marks_of_it,
+        }
     });
-    Server {
-        pid,
-        cpu_seconds: used.map(|(cpu, _)| cpu),
-        cores: used.map(|(cpu, seconds)| cpu / seconds.max(1e-6)),
-        messages_per_cpu_s: used
-            .filter(|(cpu, _)| *cpu > 0.0)
-            .map(|(cpu, _)| per_second(ReceiverTotals::between(marks).frames, cpu).round()),
-        marks: marks
-            .iter()
-            .map(|mark| ServerMark {
-                t_s: seconds_of(mark.at.saturating_sub(started)),
-                pss_bytes: mark.pss_bytes,
-                rss_bytes: mark.rss_bytes,
-                tcp_bytes: mark.tcp_bytes,
-            })
-            .collect(),
-    }
+    Hub { url: plan.hubs[nth].url.clone(), tally: tally.hubs[nth], server }
+}
+
+/// What a hub's process has used from the first mark to the last, or until it ended.
+fn cpu_seconds(hub: usize, marks: &[Mark], samples: &[Sample]) -> Option<f64> {
+    let (first, last) = (marks.first()?, marks.last()?);
+    let first = first.used[hub].cpu_seconds?;
+    let until_it_ended = || samples.iter().rev().find_map(|sample| sample.used[hub].cpu_seconds);
+    // A process that ended before the first sample has used nothing that is known.
+    let last = last.used[hub].cpu_seconds.or_else(until_it_ended)?;
+    Some((last - first).max(0.0))
+}
+
+fn cores(cpu_seconds: f64, marks: &[Mark]) -> f64 {
+    cpu_seconds / ReceiverTotals::between(marks).seconds.max(1e-6)
+}
+
+/// The marks of the hubs that are selected.
+fn server_marks(
+    marks: &[Mark],
+    started: u64,
+    select: impl Fn(&[Usage]) -> &[Usage],
+) -> Vec<ServerMark> {
+    let marks = marks.iter().map(|mark| {
+        let used = select(&mark.used);
+        ServerMark {
+            t_s: seconds_of(mark.at.saturating_sub(started)),
+            pss_bytes: Usage::sum(used, |used| used.pss_bytes),
+            rss_bytes: Usage::sum(used, |used| used.rss_bytes),
+            tcp_bytes: mark.tcp_bytes,
+        }
+    });
+    marks.collect()
 }
 
 /// Received over expected changes, except those that an announced image replaced.

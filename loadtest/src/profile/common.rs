@@ -1,12 +1,12 @@
 //! The flags that all profiles share, and the plan derived from them.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use tokio_tungstenite::tungstenite::http::Uri;
 
 use crate::{
-    address, documents, follow,
+    address, documents, follow, hub,
     machine::{self, Process},
     outcome::{Context, Documents, Options, Outcome},
     payload,
@@ -18,9 +18,15 @@ use crate::{
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Common {
-    /// The hub's stream socket, on this machine.
-    #[arg(long, default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback)]
-    url: Uri,
+    /// The hub's stream socket, on this machine; repeatable, for the nodes of a cluster. Sockets
+    /// are spread over them. One that is cut or closed continues at the next node.
+    #[arg(
+        long = "url", default_value = "ws://127.0.0.1:8080/stream/v1", value_parser = address::loopback
+    )]
+    urls: Vec<Uri>,
+    /// Certificates in PEM that are trusted in addition to those of the system, for `wss://`.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// Measure fan-out only, on a server of bare channels on this machine.
     #[arg(long, value_name = "URL", value_parser = address::loopback)]
     raw: Option<Uri>,
@@ -60,13 +66,13 @@ pub(crate) struct Common {
     /// Concurrent handshakes.
     #[arg(long, default_value_t = 256)]
     in_flight: usize,
-    /// Source addresses from 127.0.0.1 on; 0 uses one per 25,000 sockets.
+    /// Source addresses from 127.0.0.1 on; 0 uses one per 25,000 sockets of a hub.
     #[arg(long, default_value_t = 0)]
     addresses: u8,
     /// The server's process, for its resource usage; by default the process that listens on its
-    /// port.
-    #[arg(long)]
-    pid: Option<u32>,
+    /// port. Repeatable, in the order of the hubs.
+    #[arg(long = "pid")]
+    pids: Vec<u32>,
     /// Sockets that keep their documents for a comparison with new images at the end.
     #[arg(long, default_value_t = 4)]
     documents: usize,
@@ -83,7 +89,7 @@ pub(crate) struct Common {
     limits: Limits,
 }
 
-/// Sockets per source address: the kernel has some 28,000 ports for each.
+/// Sockets per source address and hub: the kernel has some 28,000 ports for each pair.
 const SOCKETS_AN_ADDRESS: usize = 25_000;
 
 /// Open files needed in addition to the sockets.
@@ -131,10 +137,11 @@ impl Common {
         steps: impl FnOnce(&mut Run, Vec<Spec>) -> Result<Extra>,
     ) -> Result<Outcome> {
         self.check()?;
-        machine::raise_open_files((specs.len() + OTHER_FILES) as u64)?;
         let plan = self.plan(shape)?;
-        let server = self.pid.map(Process).or_else(|| machine::listener(plan.address.port()));
-        let mut run = Run::start(plan, &self.setup(shape, server))?;
+        let controls = self.threads * plan.hubs.len();
+        machine::raise_open_files((specs.len() + controls + OTHER_FILES) as u64)?;
+        let setup = self.setup(shape, self.servers(&plan));
+        let mut run = Run::start(plan, &setup)?;
         let plan = Arc::clone(&run.plan);
         let extra = steps(&mut run, specs)?;
         let mut findings = run.finish()?;
@@ -142,14 +149,14 @@ impl Common {
         let documents = if documents.is_empty() {
             Documents::default()
         } else {
-            documents::compare(&self.follow_plan(), documents, &mut findings.tally.faults)?
+            documents::compare(&self.follow_plan()?, documents, &mut findings.tally.faults)?
         };
         let context = Context {
             profile: shape.name,
             target: if self.is_raw() { "raw" } else { "stream" },
             command: command(),
             options: self.options(shape),
-            pid: server.map(|process| process.0),
+            servers: setup.servers,
             limits: self.limits,
             documents,
             extra,
@@ -177,15 +184,12 @@ impl Common {
     fn plan(&self, shape: &Shape) -> Result<Plan> {
         let endpoint = match &self.raw {
             Some(_) => Endpoint::Raw,
-            None => Endpoint::Stream {
-                path: self.url.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
-                key: self.key.clone(),
-            },
+            None => Endpoint::Stream { key: self.key.clone() },
         };
         let mut classes = vec![Class::plain("control")];
         classes.extend(shape.classes.iter().cloned());
         Ok(Plan {
-            address: socket_address(self.raw.as_ref().unwrap_or(&self.url))?,
+            hubs: hub::hubs(self.hub_urls(), self.ca.as_deref())?,
             endpoint,
             classes,
             saturate: self.saturate,
@@ -198,17 +202,35 @@ impl Common {
         })
     }
 
+    fn hub_urls(&self) -> &[Uri] {
+        self.raw.as_ref().map_or(&self.urls, std::slice::from_ref)
+    }
+
+    /// The process of each hub. Several URLs may be those of one process, which counts once.
+    fn servers(&self, plan: &Plan) -> Vec<Option<Process>> {
+        let mut servers: Vec<Option<Process>> = Vec::new();
+        for (nth, hub) in plan.hubs.iter().enumerate() {
+            let named = self.pids.get(nth).copied().map(Process);
+            let found = named.or_else(|| machine::listener(hub.address));
+            servers.push(found.filter(|process| !servers.contains(&Some(*process))));
+        }
+        servers
+    }
+
     fn source_addresses(&self, sockets: usize) -> u8 {
-        let needed = u8::try_from(sockets.div_ceil(SOCKETS_AN_ADDRESS)).unwrap_or(u8::MAX);
+        // So many that the other hubs can take the sockets of one that is gone.
+        let hubs = self.hub_urls().len().saturating_sub(1).max(1);
+        let needed = sockets.div_ceil(hubs).div_ceil(SOCKETS_AN_ADDRESS);
+        let needed = u8::try_from(needed).unwrap_or(u8::MAX);
         if self.addresses > 0 { self.addresses } else { needed.max(1) }
     }
 
-    fn setup(&self, shape: &Shape, server: Option<Process>) -> Setup {
+    fn setup(&self, shape: &Shape, servers: Vec<Option<Process>>) -> Setup {
         Setup {
             threads: self.threads,
             bare_channels: if self.is_raw() { self.bare_channels(shape) as usize } else { 0 },
             control: (!self.is_raw()).then(|| self.follows.clone().into()),
-            server,
+            servers,
             is_quiet: self.quiet,
         }
     }
@@ -229,12 +251,12 @@ impl Common {
         }
     }
 
-    fn follow_plan(&self) -> follow::Plan {
-        follow::Plan {
-            urls: vec![self.url.clone()],
+    fn follow_plan(&self) -> Result<follow::Plan> {
+        Ok(follow::Plan {
+            hubs: hub::hubs(&self.urls, self.ca.as_deref())?,
             key: self.key.clone(),
             channels: self.follows.clone(),
-        }
+        })
     }
 
     /// What a socket follows when each follows all requested channels, or its one bare channel.
@@ -259,7 +281,7 @@ impl Common {
         if self.is_raw() {
             return Ok(self.follow_all(shape));
         }
-        let names = documents::discover(&self.follow_plan())?;
+        let names = documents::discover(&self.follow_plan()?)?;
         ensure!(!names.is_empty(), "no channel matches");
         let each = each.clamp(1, names.len());
         let follows = (0..names.len()).map(|first| {
@@ -269,13 +291,16 @@ impl Common {
         Ok(follows.collect())
     }
 
-    /// This many sockets of a class, which take the targets in turn. The first of them keep
+    /// This many sockets of a class, which take the targets and the hubs in turn. The first of them keep
     /// documents.
     pub(crate) fn specs(&self, class: u8, sockets: usize, follows: &[ChannelList]) -> Vec<Spec> {
         let keep = if self.is_raw() { 0 } else { self.documents };
+        let hubs = self.hub_urls().len();
         (0..sockets)
             .map(|nth| Spec {
                 class,
+                // Evenly, for each target too, and not all classes from the first on.
+                hub: (usize::from(class) + nth % follows.len() + nth / follows.len()) % hubs,
                 follows: Arc::clone(&follows[nth % follows.len()]),
                 documents: nth < keep,
             })
@@ -298,13 +323,6 @@ impl Common {
         }
         run.hold(self.warmup)
     }
-}
-
-/// The single address of a checked URL.
-fn socket_address(url: &Uri) -> Result<SocketAddr> {
-    let host = url.host().context("the URL has no host")?;
-    let host = if host == "localhost" { "127.0.0.1" } else { host.trim_matches(['[', ']']) };
-    Ok(SocketAddr::new(host.parse()?, url.port_u16().unwrap_or(80)))
 }
 
 /// About 120 intervals per run, none shorter than a tenth of a second.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::common::{Common, Extra, Shape};
 use crate::{
+    machine::Usage,
     outcome::Outcome,
     plan::Class,
     run::{Mark, Run},
@@ -42,16 +43,16 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
 
 /// The difference between before and after, per connection.
 fn each(run: &Run, sockets: usize) -> Extra {
-    let (before, after) = (run.marks()[0], run.mark());
+    let (before, after) = (&run.marks()[0], run.mark());
     let bytes = |of: fn(&Mark) -> Option<u64>| -> Value {
-        let (Some(before), Some(after)) = (of(&before), of(&after)) else { return Value::Null };
+        let (Some(before), Some(after)) = (of(before), of(&after)) else { return Value::Null };
         #[expect(clippy::cast_precision_loss, reason = "a figure for eyes")]
         let each = (after as f64 - before as f64) / sockets.max(1) as f64;
         json!(each.round())
     };
     Extra::from([
-        ("pss_bytes_each".to_owned(), bytes(|mark| mark.pss_bytes)),
-        ("rss_bytes_each".to_owned(), bytes(|mark| mark.rss_bytes)),
+        ("pss_bytes_each".to_owned(), bytes(|mark| Usage::sum(&mark.used, |used| used.pss_bytes))),
+        ("rss_bytes_each".to_owned(), bytes(|mark| Usage::sum(&mark.used, |used| used.rss_bytes))),
         // Counts both ends, because they are on one machine.
         ("tcp_bytes_each".to_owned(), bytes(|mark| mark.tcp_bytes)),
     ])

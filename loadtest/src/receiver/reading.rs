@@ -5,7 +5,7 @@ use std::{io::ErrorKind, ops::Range};
 use super::{READ_BYTES, Receiver};
 use crate::{
     clock,
-    peer::{self, PeerState},
+    peer::PeerState,
     plan::ReadRate,
     upgrade::{self, UpgradeResponse},
     wire,
@@ -38,7 +38,7 @@ impl Receiver {
                 _ => return,
             }
         }
-        if self.peers[at].stream.is_some() {
+        if self.peers[at].transport.is_some() {
             self.unfinished.push(at);
         }
     }
@@ -52,7 +52,9 @@ impl Receiver {
             self.buffer.resize(kept + room, 0);
         }
         self.buffer[..kept].copy_from_slice(&peer.partial);
-        let read = match peer::read(peer, &mut self.buffer[kept..kept + room]) {
+        let Some(transport) = &mut peer.transport else { return None };
+        let room_after = &mut self.buffer[kept..kept + room];
+        let read = match transport.read(room_after, &mut self.encrypted, peer.is_probe) {
             Ok((0, _)) => {
                 self.ended(at, "closed by the server");
                 return None;
@@ -110,6 +112,10 @@ impl Receiver {
         }
         if let Some(why) = closed {
             self.ended(at, &why);
+            return;
+        }
+        if self.peers[at].transport.is_none() {
+            // A response could not be written. The next connection begins without these bytes.
             return;
         }
         let rest = &self.buffer[start..end];
@@ -171,7 +177,7 @@ impl Receiver {
             if may > 0 && self.peers[at].has_unread {
                 self.read_once(at, may);
                 // The event queue does not report these bytes again; the next read finds them.
-                self.peers[at].has_unread = self.peers[at].stream.is_some();
+                self.peers[at].has_unread = self.peers[at].transport.is_some();
             }
         }
     }

@@ -2,5 +2,7 @@
 //! have a deliberate fault. The tests check the exit code and the JSON file.
 
 mod bare;
+mod hubs;
 mod stream;
 mod support;
+mod tls;

@@ -2,6 +2,7 @@
 
 pub(crate) mod bare;
 pub(crate) mod stream;
+pub(crate) mod tls;
 pub(crate) mod ws;
 
 use std::process::Command;

@@ -1,9 +1,10 @@
-//! A hub with one channel that changes on a schedule, and with faults.
+//! A hub with one channel that changes on a schedule, and with faults. It may have several nodes,
+//! as a cluster has: one state behind several addresses.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     io::Write,
-    net::{TcpListener, TcpStream},
+    net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex},
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -26,6 +27,13 @@ pub(crate) enum Fault {
     Forge(u64),
     /// Ignores the position of a subscription.
     Forget,
+    /// Omits the first change after the position of a subscription.
+    SkipOnResume,
+    /// The first node ends, this many changes after its first subscription.
+    End(u64),
+    /// The first node sends its sockets away, this many changes after its first subscription, and
+    /// accepts new ones.
+    Drain(u64),
 }
 
 /// The name of the one channel.
@@ -39,25 +47,75 @@ struct Hub {
     seq: u64,
     price: u64,
     tail: VecDeque<(u64, Vec<u8>)>,
-    subscribers: Vec<TcpStream>,
+    /// With the node at which each is.
+    subscribers: Vec<(usize, TcpStream)>,
+    /// The position at the first subscription to the first node.
+    first_seq: Option<u64>,
+    /// Whether the first node has ended.
+    has_ended: bool,
+    /// The addresses from which each node was reached.
+    sources: Vec<BTreeSet<IpAddr>>,
 }
 
 type Shared = Arc<Mutex<Hub>>;
 
+/// The nodes of a hub.
+pub(crate) struct Nodes {
+    pub(crate) addresses: Vec<SocketAddr>,
+    hub: Shared,
+}
+
 /// Starts a hub, and returns its URL.
 pub(crate) fn serve(fault: Fault) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let hub = Shared::default();
-    let source = Arc::clone(&hub);
-    thread::spawn(move || change(&source, fault));
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let hub = Arc::clone(&hub);
-            thread::spawn(move || connection(stream.unwrap(), &hub, fault));
-        }
-    });
+    url(serve_nodes(1, fault).addresses[0])
+}
+
+fn url(address: SocketAddr) -> String {
     format!("ws://{address}/stream/v1")
+}
+
+/// Starts a hub with this many nodes.
+pub(crate) fn serve_nodes(count: usize, fault: Fault) -> Nodes {
+    let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let addresses: Vec<_> =
+        listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
+    let hub = Shared::default();
+    hub.lock().unwrap().sources.resize_with(count, BTreeSet::new);
+    let (source, first) = (Arc::clone(&hub), addresses[0]);
+    thread::spawn(move || change(&source, first, fault));
+    for (node, listener) in listeners.into_iter().enumerate() {
+        let hub = Arc::clone(&hub);
+        thread::spawn(move || accept(&listener, node, &hub, fault));
+    }
+    Nodes { addresses, hub }
+}
+
+impl Nodes {
+    /// The flags that name all nodes.
+    pub(crate) fn flags(&self) -> String {
+        let flags = self.addresses.iter().map(|address| format!("--url {}", url(*address)));
+        flags.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The addresses from which a node was reached.
+    pub(crate) fn sources(&self, node: usize) -> BTreeSet<IpAddr> {
+        self.hub.lock().unwrap().sources[node].clone()
+    }
+}
+
+/// Accepts the connections of a node until it ends.
+fn accept(listener: &TcpListener, node: usize, hub: &Shared, fault: Fault) {
+    for stream in listener.incoming() {
+        let stream = stream.unwrap();
+        let mut state = hub.lock().unwrap();
+        if state.has_ended && node == 0 {
+            return;
+        }
+        state.sources[node].insert(stream.peer_addr().unwrap().ip());
+        drop(state);
+        let hub = Arc::clone(hub);
+        thread::spawn(move || connection(stream, node, &hub, fault));
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "a source has a clock")]
@@ -66,7 +124,7 @@ fn now() -> u64 {
 }
 
 #[expect(clippy::disallowed_methods, reason = "to be on time, or late, is what this server is for")]
-fn change(hub: &Shared, fault: Fault) {
+fn change(hub: &Shared, first_node: SocketAddr, fault: Fault) {
     let start = now();
     for nth in 1_u64.. {
         let intended = start + nth * 1_000_000 / RATE;
@@ -96,7 +154,18 @@ fn change(hub: &Shared, fault: Fault) {
             _ => 1,
         };
         for _ in 0..times {
-            hub.subscribers.retain_mut(|stream| stream.write_all(&frame).is_ok());
+            hub.subscribers.retain_mut(|(_, stream)| stream.write_all(&frame).is_ok());
+        }
+        let since_first = hub.first_seq.map_or(0, |first| hub.seq - first);
+        match fault {
+            Fault::End(after) if since_first == after => {
+                hub.send_away(false);
+                hub.has_ended = true;
+                // Wakes the thread that accepts connections.
+                drop(TcpStream::connect(first_node));
+            }
+            Fault::Drain(after) if since_first == after => hub.send_away(true),
+            _ => {}
         }
     }
 }
@@ -109,7 +178,7 @@ fn fields_first(update: &Value) -> String {
     )
 }
 
-fn connection(mut stream: TcpStream, hub: &Shared, fault: Fault) {
+fn connection(mut stream: TcpStream, node: usize, hub: &Shared, fault: Fault) {
     stream.set_nodelay(true).unwrap();
     if ws::accept(&mut stream).is_err() {
         return;
@@ -124,7 +193,7 @@ fn connection(mut stream: TcpStream, hub: &Shared, fault: Fault) {
         let (id, ch) = (&command["id"], &command["ch"]);
         if command["op"] == "unsubscribe" {
             let port = stream.peer_addr().unwrap();
-            hub.subscribers.retain(|other| other.peer_addr().ok() != Some(port));
+            hub.subscribers.retain(|(_, other)| other.peer_addr().ok() != Some(port));
             say(json!({"type": "unsubscribed", "id": id, "ch": ch}), &mut stream);
             continue;
         }
@@ -139,18 +208,39 @@ fn connection(mut stream: TcpStream, hub: &Shared, fault: Fault) {
         }
         say(subscribed, &mut stream);
         if let Some(from) = from.filter(|_| resumed) {
+            let from = from + u64::from(matches!(fault, Fault::SkipOnResume));
             for (_, frame) in hub.tail.iter().filter(|(seq, _)| *seq > from) {
                 stream.write_all(frame).ok();
             }
         } else {
             say(hub.image(), &mut stream);
         }
+        if node == 0 {
+            if hub.has_ended {
+                return;
+            }
+            let seq = hub.seq;
+            hub.first_seq.get_or_insert(seq);
+        }
         let writer = stream.try_clone().unwrap();
-        hub.subscribers.push(writer);
+        hub.subscribers.push((node, writer));
     }
 }
 
 impl Hub {
+    /// Ends the connections of the first node.
+    fn send_away(&mut self, says_so: bool) {
+        let bye = json!({"type": "bye", "why": "drain", "reconnect_after_ms": 0}).to_string();
+        for (_, stream) in self.subscribers.extract_if(.., |(node, _)| *node == 0) {
+            let mut stream = stream;
+            if says_so {
+                stream.write_all(&ws::frame(1, bye.as_bytes())).ok();
+                stream.write_all(&ws::frame(8, &1001_u16.to_be_bytes())).ok();
+            }
+            stream.shutdown(Shutdown::Both).ok();
+        }
+    }
+
     fn image(&self) -> Value {
         let first = self.price.saturating_sub(6).max(1);
         let mut data = json!({"price": self.price.to_string()});
