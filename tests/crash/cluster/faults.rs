@@ -106,7 +106,7 @@ impl RoundNumber {
 }
 
 /// Bytes a second of each connection. The log grows faster.
-const THROTTLED: u32 = 16_000;
+const THROTTLED: u32 = 8_000;
 
 /// Messages of sources that are taken while PostgreSQL is away.
 const PUSHED_MIN: u64 = 20;
@@ -216,7 +216,13 @@ impl Bed<'_> {
                 disturb(&self.nodes[edge], Line::StalledTo(End::Client), rng).await;
             }
             Fault::ThrottleEdge => {
-                disturb(&self.nodes[edge], Line::Throttled(THROTTLED), rng).await;
+                let node = &self.nodes[edge];
+                let set_all = |line| node.links.nats.iter().for_each(|link| link.set_line(line));
+                set_all(Line::Throttled(THROTTLED));
+                let notices = until_ready(node, false).await;
+                sleep(rng.millis(0, 1_500)).await;
+                set_all(Line::Open);
+                notices?;
             }
             Fault::DrainEdge => self.drain(edge, rng).await?,
             Fault::KillServer => {
@@ -268,12 +274,7 @@ impl Bed<'_> {
     }
 
     /// The leader goes on, and leads, while it does not reach PostgreSQL.
-    async fn cut_database(
-        &mut self,
-        leads: usize,
-        line: Line,
-        rng: &mut Rng,
-    ) -> Result<(), String> {
+    async fn cut_database(&self, leads: usize, line: Line, rng: &mut Rng) -> Result<(), String> {
         self.serve_all().await?;
         let leader = &self.nodes[leads];
         self.quota.database_is_away(Some(&leader.place.address));

@@ -13,7 +13,10 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use tokio::sync::{mpsc as orders, oneshot};
+use tokio::{
+    sync::{mpsc as orders, oneshot},
+    time::sleep,
+};
 
 use crate::{hub::free_address, rng::Rng};
 
@@ -123,9 +126,12 @@ impl Drop for NatsServer {
 #[derive(Debug)]
 pub(crate) struct Database {
     pub(crate) address: SocketAddr,
-    orders: Option<orders::Sender<(DatabaseOrder, oneshot::Sender<()>)>>,
+    orders: Option<orders::Sender<(DatabaseOrder, Reply)>>,
     thread: Option<JoinHandle<()>>,
 }
+
+/// The processes to which a signal was sent.
+type Reply = oneshot::Sender<Vec<u32>>;
 
 #[derive(Debug)]
 enum DatabaseOrder {
@@ -137,20 +143,27 @@ enum DatabaseOrder {
 impl Database {
     /// `None`, with a message, if PostgreSQL is not installed.
     pub(crate) fn start_or_skipped() -> Option<Self> {
-        let (orders, mut given) = orders::channel::<(DatabaseOrder, oneshot::Sender<()>)>(1);
+        let (orders, mut given) = orders::channel::<(DatabaseOrder, Reply)>(1);
         let (started, start) = mpsc::sync_channel(1);
         let thread = thread::spawn(move || {
             let mut postgres = Postgres::start_or_skipped();
             started.send(postgres.as_ref().map(Postgres::url)).expect("it is waited for");
             let Some(postgres) = &mut postgres else { return };
             while let Some((order, done)) = given.blocking_recv() {
-                match order {
-                    DatabaseOrder::Hang(true) => drop(signal_all(postgres, Signal::STOP)),
-                    DatabaseOrder::Hang(false) => drop(signal_all(postgres, Signal::CONT)),
-                    DatabaseOrder::Kill => kill_all(postgres),
-                    DatabaseOrder::Start => postgres.start(),
-                }
-                done.send(()).ok();
+                let signalled = match order {
+                    DatabaseOrder::Hang(true) => signal_all(postgres, Signal::STOP),
+                    DatabaseOrder::Hang(false) => signal_all(postgres, Signal::CONT),
+                    DatabaseOrder::Kill => {
+                        let killed = signal_all(postgres, Signal::KILL);
+                        postgres.stop();
+                        killed
+                    }
+                    DatabaseOrder::Start => {
+                        postgres.start();
+                        Vec::new()
+                    }
+                };
+                done.send(signalled).ok();
             }
         });
         let url = start.recv().expect("PostgreSQL starts")?;
@@ -175,7 +188,11 @@ impl Database {
 
     /// Kills all of its processes, as a crash would.
     pub(crate) async fn kill(&self) {
-        self.order(DatabaseOrder::Kill).await;
+        let killed = self.order(DatabaseOrder::Kill).await;
+        // It does not start while a process has its memory.
+        while killed.iter().any(|id| stat(*id).is_some_and(|(state, _)| state != "Z")) {
+            sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Starts it with what it has stored, and waits until it takes connections.
@@ -183,11 +200,11 @@ impl Database {
         self.order(DatabaseOrder::Start).await;
     }
 
-    async fn order(&self, order: DatabaseOrder) {
+    async fn order(&self, order: DatabaseOrder) -> Vec<u32> {
         let (reply, done) = oneshot::channel();
         let orders = self.orders.as_ref().expect("taken on drop only");
         orders.send((order, reply)).await.expect("its thread runs");
-        done.await.expect("its thread does not panic");
+        done.await.expect("its thread does not panic")
     }
 }
 
@@ -214,15 +231,6 @@ fn signal_all(postgres: &Postgres, signal: Signal) -> Vec<u32> {
     send(first);
     children(first).into_iter().for_each(&mut send);
     signalled
-}
-
-fn kill_all(postgres: &mut Postgres) {
-    let killed = signal_all(postgres, Signal::KILL);
-    postgres.stop();
-    // It does not start while a process has its memory.
-    while killed.iter().any(|id| stat(*id).is_some_and(|(state, _)| state != "Z")) {
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 fn children(of: u32) -> Vec<u32> {
