@@ -72,6 +72,8 @@ pub fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)
         | sqlx::Error::Tls(_)
+        // A proxy without a server behind it ends a connection that is being made.
+        | sqlx::Error::Protocol(_)
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::PoolClosed
         | sqlx::Error::BeginFailed
@@ -102,6 +104,8 @@ mod tests {
         let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         assert!(is_unavailable(&sqlx::Error::Io(refused)));
         assert!(is_unavailable(&sqlx::Error::PoolTimedOut));
+        let ended = "unexpected response from SSLRequest: 0x00";
+        assert!(is_unavailable(&sqlx::Error::Protocol(ended.to_owned())));
         assert!(!is_unavailable(&sqlx::Error::RowNotFound));
         for (code, passing) in [
             ("57P01", true),

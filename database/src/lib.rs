@@ -196,6 +196,19 @@ impl Database {
         self.fence.as_ref().and_then(Fence::term)
     }
 
+    /// Stores the term of this handle's fence, as its next write does. Afterwards no node that led before can commit
+    /// anything, so what is read then is up to date.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn store_term(&self) -> Result<(), sqlx::Error> {
+        match &self.fence {
+            Some(fence) => fence.raise(self).await,
+            None => Ok(()),
+        }
+    }
+
     /// The connection pool.
     #[must_use]
     pub fn pool(&self) -> &AnyPool {

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::atomic::Ordering};
 use fanout::Micros;
 use rust_decimal::Decimal;
 use serde_json::Value;
-use sqlx::{Connection, Row, SqliteConnection, sqlite::SqliteConnectOptions};
+use sqlx::{AnyConnection, Connection, Row};
 
 use crate::{
     checker::{
@@ -31,20 +31,37 @@ pub(crate) async fn check(
 ) {
     let account = account.filter(|response| response.status == 200);
     check_calls(account.and_then(|it| serde_json::from_str(&it.body).ok()), calls, report);
-    let options = SqliteConnectOptions::new().filename(place.database());
-    let mut database = SqliteConnection::connect_with(&options).await.expect("it opens");
-    check_database(&mut database, log, report).await;
+    let url = format!("sqlite:{}", place.database().display());
+    check_archive(&url, log, TICK_DISTANCE_US, report).await;
+}
+
+/// Checks archive and signals in the database of hubs that were stopped in order. `tick_distance_us`: between the time of
+/// a tick, which is that of the source, and its update.
+pub(crate) async fn check_archive(
+    url: &str,
+    log: &LogContent,
+    tick_distance_us: Micros,
+    report: &mut Report,
+) {
+    sqlx::any::install_default_drivers();
+    let mut database = AnyConnection::connect(url).await.expect("it opens");
+    check_database(&mut database, log, tick_distance_us, report).await;
     database.close().await.expect("it closes");
 }
 
-async fn check_database(database: &mut SqliteConnection, log: &LogContent, report: &mut Report) {
+async fn check_database(
+    database: &mut AnyConnection,
+    log: &LogContent,
+    tick_distance_us: Micros,
+    report: &mut Report,
+) {
     check_ticks(database, report).await;
     let archived = archived_prices(database, report).await;
     if log.was_damaged() {
         // The archive has what the log has lost.
         return;
     }
-    check_tick_prices(database, log, report).await;
+    check_tick_prices(database, log, tick_distance_us, report).await;
     check_prices(&archived, log, report);
     check_signals(database, log, report).await;
 }
@@ -64,11 +81,11 @@ fn check_calls(account: Option<Value>, calls: &CallCounters, report: &mut Report
 }
 
 /// No price of a selection has two ticks: each tick is a change.
-async fn check_ticks(database: &mut SqliteConnection, report: &mut Report) {
+async fn check_ticks(database: &mut AnyConnection, report: &mut Report) {
     let twice = "SELECT odds, at_us, price FROM (SELECT odds, at_us, price, \
-                 lag(price) OVER of AS before, lag(at_us) OVER of AS first \
-                 FROM archive_ticks WINDOW of AS (PARTITION BY odds ORDER BY at_us)) \
-                 WHERE first IS NOT NULL AND price IS before";
+                 lag(price) OVER of_odds AS before, lag(at_us) OVER of_odds AS first \
+                 FROM archive_ticks WINDOW of_odds AS (PARTITION BY odds ORDER BY at_us)) \
+                 AS compared WHERE first IS NOT NULL AND price IS NOT DISTINCT FROM before";
     let twice = sqlx::query(twice).fetch_all(&mut *database).await.expect("it is read");
     if let Some(first) = twice.first() {
         let (odds, at): (i64, i64) = (first.get(0), first.get(1));
@@ -86,7 +103,7 @@ async fn check_ticks(database: &mut SqliteConnection, report: &mut Report) {
 
 /// The last price of each selection. None has two rows.
 async fn archived_prices(
-    database: &mut SqliteConnection,
+    database: &mut AnyConnection,
     report: &mut Report,
 ) -> BTreeMap<PriceKey, Option<Decimal>> {
     let rows = "SELECT match_id, bookmaker, market, line, outcome, price FROM archive_odds";
@@ -155,7 +172,12 @@ fn decimal(text: &str) -> Option<Decimal> {
 type PriceKey = (i64, String, String, Option<Decimal>, String);
 
 /// Each archived tick is the log's price at its time, and each price that stood long enough has a tick.
-async fn check_tick_prices(database: &mut SqliteConnection, log: &LogContent, report: &mut Report) {
+async fn check_tick_prices(
+    database: &mut AnyConnection,
+    log: &LogContent,
+    tick_distance_us: Micros,
+    report: &mut Report,
+) {
     let rows = "SELECT match_id, bookmaker, market, line, outcome, at_us, archive_ticks.price \
                 FROM archive_ticks JOIN archive_odds ON archive_odds.id = odds";
     let rows = sqlx::query(rows).fetch_all(&mut *database).await.expect("it is read");
@@ -177,7 +199,7 @@ async fn check_tick_prices(database: &mut SqliteConnection, log: &LogContent, re
             // The document has the price of an update with the same time, or of a later one.
             if !prices
                 .iter()
-                .any(|(since, of)| of == price && (since - at).abs() < TICK_DISTANCE_US)
+                .any(|(since, of)| of == price && (since - at).abs() < tick_distance_us)
             {
                 wrong.push(format!("{key:?}: {price:?} at {at}"));
             }
@@ -311,7 +333,7 @@ type SignalKey = (String, i64, i64, Option<i64>);
 
 /// Each signal that was published is archived once, with its end. Signals are told apart by these, and
 /// counted: those of several outcomes can begin together.
-async fn check_signals(database: &mut SqliteConnection, log: &LogContent, report: &mut Report) {
+async fn check_signals(database: &mut AnyConnection, log: &LogContent, report: &mut Report) {
     let mut published: BTreeMap<String, SignalKey> = BTreeMap::new();
     for event in log.events("signals") {
         if event["kind"] == "signal_end" {

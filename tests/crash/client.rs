@@ -19,7 +19,7 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_tungstenite::{
-    WebSocketStream, client_async,
+    WebSocketStream, client_async, connect_async,
     tungstenite::{Message, client::IntoClientRequest},
 };
 
@@ -232,6 +232,32 @@ pub(crate) async fn run(
             }
         }
     }
+}
+
+/// Connects to a node with this key, and follows a channel.
+///
+/// # Errors
+///
+/// If the node does not send its image.
+pub(crate) async fn takes_client(address: &str, key: &str) -> Result<(), String> {
+    let connecting = async {
+        let url = format!("ws://{address}/stream/v1?token={key}");
+        let (mut socket, _) = connect_async(url).await.map_err(|error| error.to_string())?;
+        let command = json!({"op": "subscribe", "ch": "feeds"});
+        socket.send(Message::text(command.to_string())).await.map_err(|error| error.to_string())?;
+        while let Some(message) = socket.next().await {
+            match message {
+                Ok(Message::Text(text)) if text.contains(r#""type":"image""#) => return Ok(()),
+                Ok(Message::Close(frame)) => return Err(format!("closed: {frame:?}")),
+                Ok(_) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Err("its end".to_owned())
+    };
+    let done = timeout(Duration::from_secs(30), connecting).await;
+    let done = done.unwrap_or_else(|_| Err("no image".to_owned()));
+    done.map_err(|problem| format!("the node at {address} takes no client: {problem}"))
 }
 
 impl Client {

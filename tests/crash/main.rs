@@ -27,7 +27,10 @@ use std::{
 
 use base::clock::now;
 
-use self::run::{Outcome, Plan, round};
+use self::{
+    cluster::RoundNumber,
+    run::{Outcome, Plan, round},
+};
 
 /// Kills of a round at most, unless `TEST_CRASH_ROUND_KILLS` says otherwise.
 const KILLS_PER_ROUND: u64 = 40;
@@ -104,12 +107,11 @@ fn cluster_whose_parts_fail_loses_nothing() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");
-    let mut findings = String::new();
-    for program in programs {
+    let (mut findings, of) = (String::new(), programs.len());
+    for (number, program) in programs.into_iter().enumerate() {
         println!("cluster: {}", program.display());
-        // It ends with the thread that started it, which is this one.
-        let Some(postgres) = cluster::Postgres::start_or_skipped() else { return };
-        let round = cluster::round(plan, program, postgres.url());
+        let Some(database) = cluster::Database::start_or_skipped() else { return };
+        let round = cluster::round(plan, RoundNumber { number, of }, program, database);
         let outcome = runtime.block_on(async { tokio::spawn(round).await });
         findings += &print(&outcome.expect("a round does not panic"));
     }

@@ -15,7 +15,9 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest},
 };
 
-use crate::support::{Answer, Client, Hub, PATIENCE, QUIET, Setting};
+use crate::support::{
+    Answer, Client, Hub, PATIENCE, QUIET, Setting, TestDatabase, cluster::Cluster,
+};
 
 fn line(number: u32, fact: &str) -> String {
     let at = 1_788_280_000_000_000_u64 + u64::from(number);
@@ -310,6 +312,37 @@ async fn socket_answers_each_message() {
     assert_eq!(u16::from(frame.code), 1009);
 
     let (mut socket, _) = connect_async(request(&key)).await.expect("it connects");
+    hub.revoke_feed_keys("acme");
+    let closed = timeout(PATIENCE, socket.next()).await.expect("it is closed in time");
+    let Some(Ok(Message::Close(Some(frame)))) = closed else { panic!("not closed: {closed:?}") };
+    assert_eq!(u16::from(frame.code), 4410);
+}
+
+/// Its messages do not wait for a database that does not answer.
+#[tokio::test]
+async fn push_socket_outlives_the_database() {
+    let Some(mut cluster) = Cluster::start_or_skipped() else { return };
+    let place = TestDatabase::postgres(&cluster.url());
+    // A query takes longer than the test.
+    let hub = Hub::start_on(&place, &["serve"], &[QUIET, ("DATABASE_ACQUIRE_MS", "600000")]);
+    let key = hub.feed_key("acme", &[]);
+    let url = format!("ws://{}/ingest/v1/acme?token={key}", hub.address);
+    let (mut socket, _) = connect_async(url).await.expect("it connects");
+    let mut push = async |text: String| {
+        socket.send(Message::text(text)).await.expect("it takes a message");
+        let answer = timeout(PATIENCE, socket.next()).await.expect("in time").expect("an answer");
+        let answer: Value =
+            serde_json::from_str(answer.expect("a message").to_text().expect("text"))
+                .expect("JSON");
+        assert_eq!(counts(&answer), [1, 0, 0], "{answer}");
+    };
+    push(fixture()).await;
+    cluster.stop();
+    for number in 1..=10 {
+        push(score(number)).await;
+    }
+    cluster.start();
+    push(score(11)).await;
     hub.revoke_feed_keys("acme");
     let closed = timeout(PATIENCE, socket.next()).await.expect("it is closed in time");
     let Some(Ok(Message::Close(Some(frame)))) = closed else { panic!("not closed: {closed:?}") };

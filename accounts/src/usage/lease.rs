@@ -112,7 +112,7 @@ pub(super) async fn take(
         return Ok(Some(part));
     }
     // Calls of today that were counted before the first lease, such as while the account had an add-on.
-    let begun = sqlx::query(
+    sqlx::query(
         "INSERT INTO quota_leases (account_id, product, day, leased, last_lease) VALUES ($1, $2, $3, \
          coalesce((SELECT calls + mcp_calls FROM usage WHERE account_id = $1 AND product = $2 AND day = $3), 0), 0) \
          ON CONFLICT (account_id, product, day) DO NOTHING",
@@ -122,9 +122,7 @@ pub(super) async fn take(
     .bind(slot.day.0)
     .execute(database.pool())
     .await?;
-    if begun.rows_affected() == 0 {
-        return Ok(None);
-    }
+    // Also if there is a row by now: another node may have begun at the same time.
     take_more(database, slot, limit).await
 }
 

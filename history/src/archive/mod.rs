@@ -118,7 +118,7 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<(), sqlx::Error> {
-        let mut cache = self.cache().await;
+        let mut cache = self.cache().await?;
         let ids = records.iter().map(|record| record.brief.id);
         let new: Vec<_> = ids.filter(|id| !cache.knows(*id)).collect();
         let written = self.keep_in(&mut cache, records, now).await;
@@ -152,7 +152,7 @@ impl Archive {
         now: Micros,
     ) -> Result<(), sqlx::Error> {
         let records = in_order(records);
-        let mut cache = self.cache().await;
+        let mut cache = self.cache().await?;
         self.learn(&mut cache, records.iter().map(|record| record.brief.id)).await?;
         self.write(&mut cache, &records, now).await
     }
@@ -163,7 +163,7 @@ impl Archive {
         records: &[Arc<MatchRecord>],
         now: Micros,
     ) -> Result<Vec<Arc<MatchRecord>>, sqlx::Error> {
-        let mut cache = self.cache().await;
+        let mut cache = self.cache().await?;
         self.keep_in(&mut cache, records, now).await
     }
 
@@ -185,11 +185,17 @@ impl Archive {
         Ok(earlier)
     }
 
-    /// In a cluster, what it has from before this node leads is out of date: other nodes have written since.
-    async fn cache(&self) -> MutexGuard<'_, WriteCache> {
+    /// In a cluster, what it has from before this node leads is out of date: other nodes have written since. A leader that
+    /// was suspended can still commit a transaction, until the new term is stored; what is read before that can be out of
+    /// date too.
+    async fn cache(&self) -> Result<MutexGuard<'_, WriteCache>, sqlx::Error> {
         let mut cache = self.inner.cache.lock().await;
-        cache.begin_term(self.inner.store.term());
-        cache
+        let term = self.inner.store.term();
+        if !cache.is_of(term) {
+            self.inner.store.store_term().await?;
+            cache.begin_term(term);
+        }
+        Ok(cache)
     }
 
     /// Loads matches that are not in the cache, and returns their records.
@@ -285,7 +291,7 @@ impl Archive {
         if ids.is_empty() {
             return Ok(());
         }
-        let mut cache = self.cache().await;
+        let mut cache = self.cache().await?;
         let change = self.inner.store.close_odds(ids, now).await?;
         self.note_change(change);
         ids.iter().for_each(|id| cache.forget(*id));
@@ -298,7 +304,7 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn give_up(&self, ids: &[Key], now: Micros) -> Result<(), sqlx::Error> {
-        let mut cache = self.cache().await;
+        let mut cache = self.cache().await?;
         self.learn(&mut cache, ids.iter().copied()).await?;
         let records = self.inner.store.records(ids).await?;
         let records = records.iter().map(|record| {
@@ -319,7 +325,7 @@ impl Archive {
     ///
     /// If the database fails.
     pub async fn drop_before(&self, before: Micros, at_once: usize) -> Result<usize, sqlx::Error> {
-        let mut cache = self.cache().await;
+        let mut cache = self.cache().await?;
         let (ids, change) = self.inner.store.drop_before(before, at_once).await?;
         self.note_change(change);
         ids.iter().for_each(|id| cache.forget(*id));

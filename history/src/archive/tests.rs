@@ -1,6 +1,9 @@
 //! Records in, rows out, on a database of each kind.
 
+use std::time::Duration;
+
 use rust_decimal::{Decimal, dec};
+use tokio::time::sleep;
 
 use super::*;
 use crate::{config::ArchiveConfig, reader::Reader};
@@ -83,6 +86,54 @@ async fn node_that_leads_again_knows_what_was_written_meanwhile() {
         assert!(is_deposed(&refused), "{refused}");
     })
     .await;
+}
+
+/// Issue 16: a leader that was suspended in a transaction can still commit it, until the next one has stored its term.
+#[tokio::test]
+async fn node_that_leads_knows_what_the_one_before_has_committed_last() {
+    on_each(async |database| {
+        if database.is_sqlite() {
+            // A cluster has PostgreSQL, and SQLite one writer at a time.
+            return;
+        }
+        let fences = [Fence::default(), Fence::default()];
+        let [one, other] = [0, 1].map(|it: usize| database.fenced(&fences[it]));
+        fences[0].lead("MW_a 1", 1, false);
+        let first = Archive::open(&one).await.unwrap();
+        with_prices(&first, vec![price("acme", "home", Some(dec!(2.10)))], NOW).await;
+        let row = all_odds(&first).await.pop().unwrap();
+        let mut suspended = one.begin().await.unwrap();
+        fences[1].lead("MW_a 1", 2, false);
+        let second = Archive::open(&other).await.unwrap();
+        let at = NOW + SECOND;
+        let again = PriceRecord { at, ..price("acme", "home", Some(dec!(2.20))) };
+        let writing = async { with_prices(&second, vec![again], at).await };
+        let committing = async {
+            // It waits for this transaction, or has read too early.
+            until_waiting(&database).await;
+            let statement = "UPDATE archive_odds SET price = '2.20', ticked_us = $1 WHERE id = $2";
+            let update = sqlx::query(statement).bind(at).bind(row.id.cast_signed());
+            update.execute(&mut *suspended).await.unwrap();
+            suspended.commit().await.unwrap();
+        };
+        tokio::join!(writing, committing);
+        let ticks = second.ticks(&[row.id]).await.unwrap();
+        let prices: Vec<_> = ticks.iter().map(|tick| tick.price).collect();
+        assert_eq!(prices, [Some(dec!(2.10))], "the price was there already");
+    })
+    .await;
+}
+
+/// Waits until a statement waits for a lock.
+async fn until_waiting(database: &Database) {
+    let statement = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    loop {
+        let waiting: i64 = sqlx::query_scalar(statement).fetch_one(database.pool()).await.unwrap();
+        if waiting > 0 {
+            return;
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test]

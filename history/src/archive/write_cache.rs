@@ -50,12 +50,14 @@ impl WriteCache {
         &mut self.pace
     }
 
-    /// Forgets all matches if this is another term.
+    pub(super) fn is_of(&self, term: Option<u64>) -> bool {
+        self.term == term
+    }
+
+    /// Forgets all matches.
     pub(super) fn begin_term(&mut self, term: Option<u64>) {
-        if self.term != term {
-            self.matches.clear();
-            self.term = term;
-        }
+        self.matches.clear();
+        self.term = term;
     }
 
     pub(super) fn knows(&self, id: Key) -> bool {

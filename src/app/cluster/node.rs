@@ -109,6 +109,8 @@ struct Heard {
     at: Instant,
     /// When this node last had all that the leader had.
     complete_at: Instant,
+    /// When this node sent the newest of its own beats that have come back to it. Nothing that it hears is newer.
+    echo_at: Option<fanout::Micros>,
     /// The message that the leader had when it sent the oldest beat whose message is not here yet, and when that beat
     /// was heard.
     awaited: Option<(u64, Instant)>,
@@ -127,6 +129,7 @@ impl Heard {
         Self {
             at,
             complete_at: at,
+            echo_at: None,
             awaited: None,
             is_called: false,
             is_stale: false,
@@ -223,6 +226,9 @@ impl Node {
                 }
                 () = self.cluster.beats.changed() => {
                     self.compare_clocks();
+                    let beats = self.cluster.beats.all();
+                    let own = beats.iter().find(|heard| *heard.beat.node == *self.cluster.node);
+                    heard.echo_at = own.map(|heard| heard.beat.at).or(heard.echo_at);
                     if let Some(leader) = self.cluster.beats.leader()
                         && leader.beat.term >= self.place.term
                     {
@@ -260,7 +266,10 @@ impl Node {
 
     /// Tells clients when what they have may be old.
     fn look(&self, heard: &mut Heard) {
-        let silent = heard.complete_at.elapsed();
+        // On a slow connection beats of the leader are as late as what they tell of.
+        let echo_age = heard.echo_at.map_or(0, |at| now() - at);
+        let echo_age = Duration::from_micros(u64::try_from(echo_age).unwrap_or(0));
+        let silent = heard.complete_at.elapsed().max(echo_age);
         let is_stale = silent > Duration::from_millis(self.cluster.config.stale_ms);
         if is_stale != heard.is_stale {
             heard.is_stale = is_stale;

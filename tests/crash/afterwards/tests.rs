@@ -57,7 +57,8 @@ fn log() -> LogContent {
 
 /// The database that agrees with the log, after these statements.
 async fn check_after(statements: &'static str) -> Report {
-    let mut database = SqliteConnection::connect("sqlite::memory:").await.expect("it opens");
+    sqlx::any::install_default_drivers();
+    let mut database = AnyConnection::connect("sqlite::memory:").await.expect("it opens");
     let tables = "CREATE TABLE archive_odds (id INTEGER, match_id INTEGER, bookmaker TEXT, market TEXT,
             line TEXT, outcome TEXT, price TEXT);
         CREATE TABLE archive_ticks (odds INTEGER, at_us INTEGER, price TEXT);
@@ -68,7 +69,7 @@ async fn check_after(statements: &'static str) -> Report {
     database.execute(tables).await.expect("tables");
     database.execute(statements).await.expect("a fault");
     let (log, mut report) = (log(), Report::default());
-    check_database(&mut database, &log, &mut report).await;
+    check_database(&mut database, &log, TICK_DISTANCE_US, &mut report).await;
     report
 }
 

@@ -1,5 +1,7 @@
 //! The checker finds what is planted, and nothing where nothing is wrong.
 
+mod nodes;
+
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;

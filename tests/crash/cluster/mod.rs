@@ -3,6 +3,7 @@
 //!
 //! Clients connect to any node through a balancer, and come back to another one. The log is read from the stream.
 
+mod faults;
 mod quota;
 mod recorder;
 mod relay;
@@ -17,18 +18,14 @@ use std::{
 
 use base::clock::now;
 use cluster::{Beats, ClusterConfig, Stream};
+use fanout::Micros;
 use tokio::{
     sync::watch,
     task::JoinSet,
     time::{Instant, sleep, timeout},
 };
 
-use self::{
-    quota::QuotaUse,
-    recorder::Recorder,
-    relay::{Line, Relay},
-    servers::NatsServer,
-};
+use self::{faults::Bed, quota::QuotaUse, recorder::Recorder, relay::Relay};
 use crate::{
     afterwards, checker,
     client::{self, Behaviour, Phase},
@@ -39,73 +36,50 @@ use crate::{
     load::PushCounters,
     observer::Observer,
     rest::{self, CallCounters},
-    rng::{Deck, Rng},
+    rng::Rng,
     run::{self, Outcome, Plan},
 };
-
-/// What happens to the cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    KillLeader,
-    /// Suspended for longer than its lease, and then let go on.
-    HangLeader,
-    StopLeader,
-    HandOver,
-    KillStandby,
-    KillEdge,
-    /// All nodes at the same time.
-    KillAll,
-    KillServer,
-    HangServer,
-    /// The leader and the servers of NATS do not hear each other.
-    CutLeader,
-    /// The same, without an error on its connections.
-    StallLeader,
-    CutEdge,
-    /// An operator sends the clients of an edge away, and lets it take clients again.
-    DrainEdge,
-}
-
-/// Each at least once in a round.
-const FAULTS: [Fault; 13] = [
-    Fault::KillLeader,
-    Fault::HangLeader,
-    Fault::StopLeader,
-    Fault::HandOver,
-    Fault::KillStandby,
-    Fault::KillEdge,
-    Fault::KillAll,
-    Fault::KillServer,
-    Fault::HangServer,
-    Fault::CutLeader,
-    Fault::StallLeader,
-    Fault::CutEdge,
-    Fault::DrainEdge,
-];
 
 /// How long the cluster may take until a node leads and all nodes are ready again.
 const WHOLE_WITHIN: Duration = Duration::from_secs(60);
 
-/// A node, its connections to the servers of NATS, and its process.
+/// Lines wait for as long as the servers of NATS elect a leader, and then for one of the nodes.
+const TICK_DISTANCE_US: Micros = 60_000_000;
+
+/// A node, its connections, and its process.
 struct Node<'a> {
     place: &'a Place,
     name: String,
-    links: &'a [Relay],
+    links: &'a Links,
     hub: Option<Hub<'a>>,
+}
+
+/// The connections of a node.
+struct Links {
+    /// To each server.
+    nats: Vec<Relay>,
+    database: Relay,
 }
 
 /// The names of the nodes. Edges never lead.
 const NODES: [(&str, &str); 4] = [("a", "all"), ("b", "all"), ("c", "edge"), ("d", "edge")];
 
-/// The programs of NATS to run a round with.
-pub(crate) use self::servers::{Postgres, programs};
+/// PostgreSQL, and the programs of NATS to run a round with.
+pub(crate) use self::{
+    faults::RoundNumber,
+    servers::{Database, programs},
+};
 
 /// A round with this program of NATS, on an empty database of PostgreSQL.
-pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Outcome {
+pub(crate) async fn round(
+    plan: Plan,
+    round: RoundNumber,
+    program: PathBuf,
+    database: Database,
+) -> Outcome {
     let mut rng = Rng::new(plan.seed, 30_000);
     let stores = tempfile::tempdir().expect("a temporary folder");
-    let mut servers =
-        tokio::task::block_in_place(|| servers::start_nats(&program, &stores, &mut rng));
+    let servers = tokio::task::block_in_place(|| servers::start_nats(&program, &stores, &mut rng));
     let urls = |addresses: &[String]| {
         addresses.iter().map(|it| format!("nats://{it}")).collect::<Vec<_>>().join(",")
     };
@@ -124,12 +98,15 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
         }
         let addresses: Vec<String> = relays.iter().map(|relay| relay.address.clone()).collect();
         let settings = settings(name, role, &urls(&addresses));
-        places.push(Place::of_cluster(free_address(&mut rng), &database, settings));
-        links.push(relays);
+        let relay = Relay::start(plan.seed).await;
+        relay.set_targets(vec![database.address]);
+        let url = database.url_at(&relay.address);
+        places.push(Place::of_cluster(free_address(&mut rng), &url, settings));
+        links.push(Links { nats: relays, database: relay });
     }
     let balancer = Relay::start(plan.seed).await;
     let front = settings("front", "edge", &urls(&direct));
-    let front = Place::of_cluster(balancer.address.clone(), &database, front);
+    let front = Place::of_cluster(balancer.address.clone(), &database.url(), front);
     let shared = Arc::new(client::Shared::new(front));
     set_up(&shared.place).await;
     let mut nodes: Vec<Node<'_>> = Vec::new();
@@ -181,10 +158,20 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
         tokio::spawn(run::discover(Arc::clone(&shared), keys[1].clone(), of_phase.clone()));
 
     let stream = Stream::connect(&config).await.expect("the servers run");
-    let mut watcher = Watcher { beats: Beats::subscribe(&stream).await.expect("beats are heard") };
+    let watcher = Watcher { beats: Beats::subscribe(&stream).await.expect("beats are heard") };
     let mut faults = FaultLog::default();
     let until = Instant::now() + plan.duration;
-    inject(&mut nodes, &mut servers, &mut watcher, &mut rng, until, &mut faults, &shared).await;
+    let mut bed = Bed {
+        nodes,
+        servers,
+        database,
+        watcher,
+        shared: Arc::clone(&shared),
+        pushes: Arc::clone(&pushes),
+        quota: Arc::clone(&quota),
+        key: keys[1].clone(),
+    };
+    bed.inject(round, &mut rng, until, &mut faults).await;
 
     phase.send_replace(Phase::Quiet);
     pushes.stops.store(true, Ordering::Relaxed);
@@ -203,7 +190,7 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
     free.join_all().await;
     // Sockets are closed in order now and after a node was stopped, all of them through the one balancer.
     faults.stopped.push(0);
-    for node in &mut nodes {
+    for node in &mut bed.nodes {
         if let Some(hub) = node.hub.take() {
             faults.note(hub.stop().await);
         }
@@ -221,11 +208,12 @@ pub(crate) async fn round(plan: Plan, program: PathBuf, database: String) -> Out
     log.seen = recorded.seen;
     report.merge(tokio::task::block_in_place(|| checker::check(&histories, &log, 2)));
     run::check_closings(&histories, &faults, &mut report);
+    afterwards::check_archive(&bed.database.url(), &log, TICK_DISTANCE_US, &mut report).await;
     afterwards::check_pushes(&generators, &log, &pushes, &mut report);
     // Whether a match ends depends on how fast the machine is. The rounds of a single hub demand it.
     let tickets = shared.tickets.load(Ordering::Relaxed);
     run::check_coverage(&plan, &histories, &log, tickets, 0, &mut report);
-    faults.failures.extend(quota.check(starts).err());
+    faults.failures.extend(quota.check(starts, places.len()).err());
     if recorded.terms < 3 {
         faults.failures.push(format!("{} terms", recorded.terms));
     }
@@ -246,6 +234,8 @@ fn settings(node: &str, role: &str, nats: &str) -> Vec<(String, String)> {
         of_cluster.map(|(name, value)| (format!("MATCHWIRE_CLUSTER_{name}"), value.to_owned())),
     );
     settings.push(("MATCHWIRE_LIMITS_FOOTBALL_PER_DAY".to_owned(), quota::PER_DAY.to_string()));
+    // Shorter than PostgreSQL is away.
+    settings.push(("MATCHWIRE_DATABASE_ACQUIRE_MS".to_owned(), "1000".to_owned()));
     settings
 }
 
@@ -281,6 +271,23 @@ struct Watcher {
 impl Watcher {
     fn leader(&self) -> Option<String> {
         self.beats.leader().map(|heard| heard.beat.node)
+    }
+
+    /// Waits until another node than this one leads, and has made so many records.
+    async fn until_other_leads(&mut self, before: &str, records: u64) -> Result<(), String> {
+        let begun = Instant::now();
+        let mut first = None;
+        while begun.elapsed() < WHOLE_WITHIN {
+            let leader = self.beats.leader().map(|heard| heard.beat);
+            if let Some(beat) = leader.filter(|beat| beat.node != before) {
+                let first = *first.get_or_insert(beat.number);
+                if beat.number >= first + records {
+                    return Ok(());
+                }
+            }
+            timeout(Duration::from_millis(250), self.beats.changed()).await.ok();
+        }
+        Err(format!("no other node than {before} leads, and makes records"))
     }
 
     /// Waits until a node leads and all are ready. Returns how long that took.
@@ -323,114 +330,4 @@ async fn all_ready(nodes: &[Node<'_>]) -> bool {
 async fn is_ready(address: &str) -> bool {
     let asked = timeout(Duration::from_millis(200), http::get(address, "/readyz", &[])).await;
     matches!(asked, Ok(Ok(response)) if response.status == 200)
-}
-
-/// Does what a deck of faults deals until the time is over and each has happened.
-async fn inject<'a>(
-    nodes: &mut [Node<'a>],
-    servers: &mut [NatsServer],
-    watcher: &mut Watcher,
-    rng: &mut Rng,
-    until: Instant,
-    faults: &mut FaultLog,
-    shared: &client::Shared,
-) {
-    let mut deck = Deck::new(&FAULTS);
-    loop {
-        match watcher.until_whole(nodes).await {
-            Ok(time) => faults.ready.push(time),
-            Err(problem) => {
-                faults.failures.push(problem);
-                return;
-            }
-        }
-        let missing = FAULTS.iter().any(|fault| faults.times(fault) == 0);
-        if Instant::now() >= until && !missing {
-            return;
-        }
-        sleep(rng.millis(200, 1_500)).await;
-        let Some(leader) = watcher.leader() else { continue };
-        let Some(leads) = nodes.iter().position(|node| node.name == leader) else { continue };
-        let fault = deck.deal(rng);
-        faults.did(fault);
-        let follows = 1 - leads;
-        let edge = 2 + rng.index(2);
-        match fault {
-            Fault::KillLeader => kill(&mut nodes[leads], faults).await,
-            Fault::KillStandby => kill(&mut nodes[follows], faults).await,
-            Fault::KillEdge => kill(&mut nodes[edge], faults).await,
-            Fault::KillAll => {
-                for node in nodes.iter_mut() {
-                    kill(node, faults).await;
-                }
-            }
-            Fault::StopLeader => {
-                if let Some(hub) = nodes[leads].hub.take() {
-                    faults.note(hub.stop().await);
-                    faults.stops += 1;
-                    faults.stopped.push(0);
-                }
-            }
-            Fault::HandOver => {
-                if let Err(problem) = shared.place.cluster_command(&["hand-over"]).await {
-                    faults.failures.push(problem);
-                }
-            }
-            Fault::HangLeader => {
-                if let Some(hub) = &nodes[leads].hub {
-                    hub.hang(true);
-                    sleep(rng.millis(1_500, 3_000)).await;
-                    hub.hang(false);
-                }
-            }
-            Fault::CutLeader => disturb(&nodes[leads], Line::Cut, rng).await,
-            Fault::StallLeader => disturb(&nodes[leads], Line::Stalled, rng).await,
-            Fault::CutEdge => disturb(&nodes[edge], Line::Cut, rng).await,
-            Fault::DrainEdge => {
-                let drained = drain(&nodes[edge], &shared.place, rng).await;
-                faults.failures.extend(drained.err());
-            }
-            Fault::KillServer => {
-                let server = &mut servers[rng.index(3)];
-                server.kill();
-                sleep(rng.millis(100, 2_000)).await;
-                tokio::task::block_in_place(|| server.start());
-            }
-            Fault::HangServer => {
-                let server = &servers[rng.index(3)];
-                server.hang(true);
-                sleep(rng.millis(500, 3_000)).await;
-                server.hang(false);
-            }
-        }
-    }
-}
-
-/// Drains a node for a while. It is not ready meanwhile.
-async fn drain(node: &Node<'_>, place: &Place, rng: &mut Rng) -> Result<(), String> {
-    place.cluster_command(&["drain", &node.name]).await?;
-    let begun = Instant::now();
-    while is_ready(&node.place.address).await {
-        if begun.elapsed() > WHOLE_WITHIN {
-            return Err(format!("node {} is drained, and ready", node.name));
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-    // Its clients are sent away after 2 s.
-    sleep(rng.millis(500, 4_000)).await;
-    place.cluster_command(&["drain", &node.name, "--end"]).await.map(|_| ())
-}
-
-async fn kill(node: &mut Node<'_>, faults: &mut FaultLog) {
-    if let Some(hub) = node.hub.take() {
-        faults.note(hub.kill().await);
-        faults.kills += 1;
-    }
-}
-
-/// Disturbs the connections of a node for a while.
-async fn disturb(node: &Node<'_>, line: Line, rng: &mut Rng) {
-    node.links.iter().for_each(|link| link.set_line(line));
-    sleep(rng.millis(300, 4_000)).await;
-    node.links.iter().for_each(|link| link.set_line(Line::Open));
 }

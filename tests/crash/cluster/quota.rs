@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::watch, time::sleep};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
 
 use crate::{client::Phase, http, rng::Rng};
 
@@ -19,13 +22,28 @@ pub(crate) const PER_DAY: u64 = 1_000;
 /// What a node leases of the quota at most: a sixteenth.
 const LEASE_MAX: u64 = PER_DAY / 16;
 
+/// How long a node does not ask PostgreSQL again after it got no answer.
+const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
 /// The calls of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct QuotaUse {
+    /// While the nodes reach PostgreSQL.
     admitted: AtomicU64,
+    /// While the node may not have reached it: then calls are served that nobody counts.
+    uncounted: AtomicU64,
     refused: AtomicU64,
     /// Without a response: a node may have counted them.
     unknown: AtomicU64,
+    outages: Mutex<Vec<Outage>>,
+}
+
+/// PostgreSQL was out of reach.
+#[derive(Debug)]
+struct Outage {
+    /// The address of the only node that did not reach it, if the others did.
+    node: Option<String>,
+    ended: Option<Instant>,
 }
 
 /// Calls until the run is over.
@@ -45,12 +63,19 @@ pub(crate) async fn use_up(
         }
         let node = &nodes[rng.index(nodes.len())];
         let headers = [("authorization", &*token)];
+        let sent = Instant::now();
         let count = match http::get(node, "/api/v2/events/?limit=1", &headers).await {
             Ok(response) if response.status == 429 => {
                 sleep(Duration::from_millis(100)).await;
                 &quota.refused
             }
-            Ok(response) if response.status == 200 => &quota.admitted,
+            Ok(response) if response.status == 200 => {
+                if quota.was_away(node, sent) {
+                    &quota.uncounted
+                } else {
+                    &quota.admitted
+                }
+            }
             Ok(_) | Err(http::Failure::NoResponse) => &quota.unknown,
             Err(http::Failure::NotSent) => continue,
         };
@@ -59,19 +84,45 @@ pub(crate) async fn use_up(
 }
 
 impl QuotaUse {
-    /// `starts`: of all nodes together. Each may have kept a lease when it was killed.
+    /// Nodes do not reach PostgreSQL from now on: all of them, or the one at this address.
+    pub(crate) fn database_is_away(&self, node: Option<&str>) {
+        let outage = Outage { node: node.map(str::to_owned), ended: None };
+        self.outages.lock().expect("no panic").push(outage);
+    }
+
+    /// They reach it again.
+    pub(crate) fn database_is_back(&self) {
+        if let Some(outage) = self.outages.lock().expect("no panic").last_mut() {
+            outage.ended = Some(Instant::now());
+        }
+    }
+
+    /// Whether a node may have had no answer of PostgreSQL to a call that was sent then.
+    fn was_away(&self, node: &str, sent: Instant) -> bool {
+        let outages = self.outages.lock().expect("no panic");
+        outages.iter().any(|Outage { node: only, ended }| {
+            only.as_ref().is_none_or(|only| only == node)
+                && ended.is_none_or(|ended| sent <= ended + ASKED_AGAIN_AFTER)
+        })
+    }
+
+    /// `starts`: of all nodes together. Each may have kept a lease when it was killed, and each node one whose answer it
+    /// did not get when PostgreSQL was away.
     ///
     /// # Errors
     ///
     /// If there were more answers than the quota has calls, or calls were refused although some were left.
-    pub(crate) fn check(&self, starts: usize) -> Result<(), String> {
-        let [admitted, refused, unknown] =
-            [&self.admitted, &self.refused, &self.unknown].map(|it| it.load(Ordering::Relaxed));
-        let kept = LEASE_MAX * u64::try_from(starts).expect("small");
-        let is_short = refused > 0 && admitted + unknown + kept < PER_DAY;
+    pub(crate) fn check(&self, starts: usize, nodes: usize) -> Result<(), String> {
+        let [admitted, uncounted, refused, unknown] =
+            [&self.admitted, &self.uncounted, &self.refused, &self.unknown]
+                .map(|it| it.load(Ordering::Relaxed));
+        let outages = self.outages.lock().expect("no panic").len();
+        let kept = LEASE_MAX * u64::try_from(starts + outages * nodes).expect("small");
+        let is_short = refused > 0 && admitted + uncounted + unknown + kept < PER_DAY;
         if admitted > PER_DAY || is_short || admitted == 0 {
             return Err(format!(
-                "{admitted} calls were admitted of {PER_DAY}, {refused} refused, {unknown} unknown, in {starts} starts"
+                "{admitted} calls were admitted of {PER_DAY}, {uncounted} without PostgreSQL, {refused} refused, \
+                 {unknown} unknown, in {starts} starts and {outages} outages"
             ));
         }
         Ok(())

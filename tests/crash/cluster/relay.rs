@@ -1,16 +1,22 @@
-//! Connections that go through the test: those of clients to any node, and those of a node to the servers of NATS.
+//! Connections that go through the test: those of clients to any node, and those of a node to the servers of NATS and to
+//! PostgreSQL.
 
 use std::{
     io,
     net::SocketAddr,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use tokio::{
-    io::copy_bidirectional,
-    net::{TcpListener, TcpStream},
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{
+        TcpListener, TcpStream,
+        tcp::{ReadHalf, WriteHalf},
+    },
     sync::watch,
     task::{JoinHandle, JoinSet},
+    time::sleep,
 };
 
 use crate::rng::Rng;
@@ -23,6 +29,28 @@ pub(crate) enum Line {
     Cut,
     /// They stay, and nothing gets through.
     Stalled,
+    /// They stay, and nothing gets through in this direction.
+    StalledTo(End),
+    /// Each passes so many bytes a second in each direction.
+    Throttled(u32),
+}
+
+/// Of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Which has opened it.
+    Client,
+    Server,
+}
+
+impl Line {
+    fn passes_to(self, end: End) -> bool {
+        match self {
+            Self::Open | Self::Throttled(_) => true,
+            Self::Cut | Self::Stalled => false,
+            Self::StalledTo(stalled) => stalled != end,
+        }
+    }
 }
 
 /// Passes connections on to one of its targets.
@@ -82,16 +110,36 @@ async fn pass(
     let mut server = TcpStream::connect(target).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
+    let ((from_client, to_client), (from_server, to_server)) = (client.split(), server.split());
+    let there = copy(from_client, to_server, End::Server, line.clone());
+    let back = copy(from_server, to_client, End::Client, line.clone());
+    tokio::select! {
+        done = async { tokio::try_join!(there, back) } => done.map(|_| ()),
+        _ = line.wait_for(|line| *line == Line::Cut) => Ok(()),
+    }
+}
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 8_192;
+
+/// Until the sender has sent all.
+async fn copy(
+    mut from: ReadHalf<'_>,
+    mut to: WriteHalf<'_>,
+    end: End,
+    mut line: watch::Receiver<Line>,
+) -> io::Result<()> {
+    let mut chunk = vec![0; CHUNK];
     loop {
-        line.wait_for(|line| *line != Line::Stalled).await.map_err(io::Error::other)?;
-        let mut changed = line.clone();
-        tokio::select! {
-            done = copy_bidirectional(&mut client, &mut server) => return done.map(|_| ()),
-            Ok(now) = changed.wait_for(|line| *line != Line::Open) => {
-                if *now == Line::Cut {
-                    return Ok(());
-                }
-            }
+        let size = from.read(&mut chunk).await?;
+        // The last bytes of a connection are held up too.
+        let line = *line.wait_for(|line| line.passes_to(end)).await.map_err(io::Error::other)?;
+        if size == 0 {
+            return to.shutdown().await;
         }
+        if let Line::Throttled(per_second) = line {
+            sleep(Duration::from_secs_f64(size as f64 / f64::from(per_second))).await;
+        }
+        to.write_all(&chunk[..size]).await?;
     }
 }

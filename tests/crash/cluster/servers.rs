@@ -1,23 +1,29 @@
 //! Three servers of NATS, and PostgreSQL, as processes of the test.
 
 use std::{
+    fs,
     io::{BufRead, BufReader},
     net::SocketAddr,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc,
-    thread,
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use tokio::{
+    sync::{mpsc as orders, oneshot},
+    time::sleep,
+};
 
 use crate::{hub::free_address, rng::Rng};
 
 #[path = "../../it/support/cluster.rs"]
 mod postgres;
 
-pub(crate) use self::postgres::Cluster as Postgres;
+use self::postgres::Cluster as Postgres;
 
 /// How long a server may take until it is ready.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,7 +56,7 @@ pub(crate) fn start_nats(program: &Path, folder: &TempDir, rng: &mut Rng) -> Vec
     for (number, route) in routes.iter().enumerate() {
         let address = free_address(rng);
         let store = folder.path().join(format!("nats-{number}"));
-        std::fs::create_dir(&store).expect("a new folder");
+        fs::create_dir(&store).expect("a new folder");
         let config = store.join("nats.conf");
         // Nodes learn of no server past the relays of the test.
         let text = format!(
@@ -58,7 +64,7 @@ pub(crate) fn start_nats(program: &Path, folder: &TempDir, rng: &mut Rng) -> Vec
              cluster {{ name: test, listen: {route}, routes: [{all}], no_advertise: true }}\n",
             store.display()
         );
-        std::fs::write(&config, text).expect("a new file");
+        fs::write(&config, text).expect("a new file");
         let address = address.parse().expect("an address");
         servers.push(NatsServer { program: program.to_owned(), config, address, process: None });
     }
@@ -113,4 +119,130 @@ impl Drop for NatsServer {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// PostgreSQL that can be killed, suspended and started again. It ends with the thread that has started it, so it has one
+/// of its own.
+#[derive(Debug)]
+pub(crate) struct Database {
+    pub(crate) address: SocketAddr,
+    orders: Option<orders::Sender<(DatabaseOrder, Reply)>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The processes to which a signal was sent.
+type Reply = oneshot::Sender<Vec<u32>>;
+
+#[derive(Debug)]
+enum DatabaseOrder {
+    Hang(bool),
+    Kill,
+    Start,
+}
+
+impl Database {
+    /// `None`, with a message, if PostgreSQL is not installed.
+    pub(crate) fn start_or_skipped() -> Option<Self> {
+        let (orders, mut given) = orders::channel::<(DatabaseOrder, Reply)>(1);
+        let (started, start) = mpsc::sync_channel(1);
+        let thread = thread::spawn(move || {
+            let mut postgres = Postgres::start_or_skipped();
+            started.send(postgres.as_ref().map(Postgres::url)).expect("it is waited for");
+            let Some(postgres) = &mut postgres else { return };
+            while let Some((order, done)) = given.blocking_recv() {
+                let signalled = match order {
+                    DatabaseOrder::Hang(true) => signal_all(postgres, Signal::STOP),
+                    DatabaseOrder::Hang(false) => signal_all(postgres, Signal::CONT),
+                    DatabaseOrder::Kill => {
+                        let killed = signal_all(postgres, Signal::KILL);
+                        postgres.stop();
+                        killed
+                    }
+                    DatabaseOrder::Start => {
+                        postgres.start();
+                        Vec::new()
+                    }
+                };
+                done.send(signalled).ok();
+            }
+        });
+        let url = start.recv().expect("PostgreSQL starts")?;
+        let address = url.split(['@', '/']).find_map(|part| part.parse().ok());
+        let address = address.expect("an address");
+        Some(Self { address, orders: Some(orders), thread: Some(thread) })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.url_at(&self.address.to_string())
+    }
+
+    /// The URL for connections through a relay.
+    pub(crate) fn url_at(&self, address: &str) -> String {
+        format!("postgres://postgres@{address}/postgres")
+    }
+
+    /// Suspends all of its processes, or lets them go on.
+    pub(crate) async fn hang(&self, hangs: bool) {
+        self.order(DatabaseOrder::Hang(hangs)).await;
+    }
+
+    /// Kills all of its processes, as a crash would.
+    pub(crate) async fn kill(&self) {
+        let killed = self.order(DatabaseOrder::Kill).await;
+        // It does not start while a process has its memory.
+        while killed.iter().any(|id| stat(*id).is_some_and(|(state, _)| state != "Z")) {
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Starts it with what it has stored, and waits until it takes connections.
+    pub(crate) async fn start(&self) {
+        self.order(DatabaseOrder::Start).await;
+    }
+
+    async fn order(&self, order: DatabaseOrder) -> Vec<u32> {
+        let (reply, done) = oneshot::channel();
+        let orders = self.orders.as_ref().expect("taken on drop only");
+        orders.send((order, reply)).await.expect("its thread runs");
+        done.await.expect("its thread does not panic")
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+/// Sends a signal to each process of PostgreSQL, to the one that starts the others first. Returns which got it.
+fn signal_all(postgres: &Postgres, signal: Signal) -> Vec<u32> {
+    let Some(first) = postgres.process_id() else { return Vec::new() };
+    let mut signalled = Vec::new();
+    let mut send = |id: u32| {
+        let pid = Pid::from_raw(id.cast_signed()).expect("an id of a process");
+        // A connection may have ended meanwhile.
+        if kill_process(pid, signal).is_ok() {
+            signalled.push(id);
+        }
+    };
+    send(first);
+    children(first).into_iter().for_each(&mut send);
+    signalled
+}
+
+fn children(of: u32) -> Vec<u32> {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let all = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    all.filter(|id| stat(*id).is_some_and(|(_, parent)| parent == of)).collect()
+}
+
+/// The state of a process, and its parent.
+fn stat(id: u32) -> Option<(String, u32)> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name of the program can have spaces.
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
 }

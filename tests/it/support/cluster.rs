@@ -88,10 +88,16 @@ impl Cluster {
         is_ready.recv_timeout(PATIENCE).expect("PostgreSQL takes connections");
     }
 
+    /// The id of its first process, of which the others are children. `None` while it is stopped.
+    pub(crate) fn process_id(&self) -> Option<u32> {
+        self.server.as_ref().map(Child::id)
+    }
+
     /// Stops it at once but in order: it closes its connections.
     pub(crate) fn stop(&mut self) {
+        let Some(id) = self.process_id() else { return };
         let Some(mut server) = self.server.take() else { return };
-        let stopped = Command::new("kill").args(["-INT", &server.id().to_string()]).status();
+        let stopped = Command::new("kill").args(["-INT", &id.to_string()]).status();
         if !stopped.is_ok_and(|status| status.success()) {
             server.kill().ok();
         }

@@ -6,6 +6,7 @@
 
 use std::{
     convert::Infallible,
+    error::Error,
     io::{self, ErrorKind},
     net::{self, IpAddr},
     panic::{self, AssertUnwindSafe},
@@ -27,7 +28,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_rustls::TlsAcceptor;
-use tracing::{debug, warn};
+use tracing::{debug, error, warn};
 
 use super::{
     Shared,
@@ -49,6 +50,11 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// Answer while the maximum number of connections is open.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncache-control: no-store\r\n\
+    content-length: 0\r\nconnection: close\r\n\r\n";
+
+/// Answer to a ticket while the database fails.
+const TRY_LATER: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncache-control: no-store\r\n\
     content-length: 0\r\nconnection: close\r\n\r\n";
 
 /// How requests of operators' tools begin.
@@ -196,14 +202,23 @@ impl Acceptor {
             timeout(patience, self.first_upgrade(tcp, &mut bytes)).await??;
         if let Some(Upgrade { uri, request, length }) = upgrade
             && let Some(dialect) = ws::dialect(uri.path())
-            // The router has the answers, and a rate limit, for requests without a valid key.
-            && let Ok(Some(caller)) = ws::authenticate(&self.shared, request.presented()).await
         {
-            let verdict = ws::admit(&self.shared, caller, dialect);
-            connection.answer(&request.answer()).await?;
-            let (stream, read_ahead) = connection.into_stream(bytes.split_off(length))?;
-            ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
-            return Ok(());
+            match ws::authenticate(&self.shared, request.presented()).await {
+                Ok(Some(caller)) => {
+                    let verdict = ws::admit(&self.shared, caller, dialect);
+                    connection.answer(&request.answer()).await?;
+                    let (stream, read_ahead) = connection.into_stream(bytes.split_off(length))?;
+                    ws::hand_over(&self.shared, stream, read_ahead, verdict).await;
+                    return Ok(());
+                }
+                // The router would redeem it again, and call it wrong: it may be used up although there was no answer.
+                Err(error) if request.presented().is_ticket() => {
+                    error!(error = &error as &dyn Error, "the account store failed");
+                    return connection.answer(TRY_LATER).await;
+                }
+                // The router has the answers, and a rate limit, for requests without a valid key.
+                Ok(None) | Err(_) => {}
+            }
         }
         drop(permit);
         let connections = &self.shared.connections;

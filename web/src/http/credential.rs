@@ -43,6 +43,10 @@ pub(super) enum PresentedCredential {
 }
 
 impl PresentedCredential {
+    pub(super) fn is_ticket(&self) -> bool {
+        matches!(self, Self::One(Credential::Ticket(_)))
+    }
+
     fn and(self, more: Credential) -> Self {
         match self {
             Self::Nothing => Self::One(more),

@@ -55,6 +55,8 @@ use accounts::FeedGrant;
 
 /// How often a push socket is checked: does its key still work, is the peer alive?
 const CHECK_EVERY: Duration = Duration::from_secs(1);
+/// How long a message waits for the database to say that its key still works.
+const CHECK_WITHIN: Duration = Duration::from_millis(500);
 /// Silence after which the peer is pinged.
 const PING_AFTER: Duration = Duration::from_secs(30);
 /// Silence after which the peer counts as dead; also the time it has to accept an answer.
@@ -273,7 +275,8 @@ pub(super) async fn socket(
     let refused = |why| HttpError::Refused(StatusCode::SERVICE_UNAVAILABLE, why);
     let permit = shared.push_limits.acquire(&grant.source).map_err(refused)?;
     let upgrade = hyper::upgrade::on(&mut request);
-    tokio::spawn(PushSocket { shared, grant, _permit: permit }.serve(upgrade));
+    let socket = PushSocket { shared, grant, next_check: Instant::now(), _permit: permit };
+    tokio::spawn(socket.serve(upgrade));
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
     response.headers_mut().extend(upgrade_request.fields());
     Ok(response)
@@ -283,6 +286,8 @@ pub(super) async fn socket(
 struct PushSocket {
     shared: Arc<Shared>,
     grant: FeedGrant,
+    /// The key is not checked before: the database did not answer.
+    next_check: Instant,
     _permit: PushPermit,
 }
 
@@ -290,7 +295,7 @@ type Socket = WebSocketStream<TokioIo<Upgraded>>;
 type SocketError = tokio_tungstenite::tungstenite::Error;
 
 impl PushSocket {
-    async fn serve(self, upgrade: OnUpgrade) {
+    async fn serve(mut self, upgrade: OnUpgrade) {
         let upgraded = match upgrade.await {
             Ok(upgraded) => upgraded,
             Err(error) => return debug!(%error, "upgrade was not completed"),
@@ -315,7 +320,7 @@ impl PushSocket {
 
     /// Applies messages until the socket closes; returns what to close it with.
     async fn converse(
-        &self,
+        &mut self,
         socket: &mut Socket,
     ) -> Result<Option<(CloseCode, &'static str)>, SocketError> {
         let mut stop = self.shared.stop.clone();
@@ -360,9 +365,19 @@ impl PushSocket {
         }
     }
 
-    /// Whether the key still works. A failing store does not count against it.
-    async fn stands(&self) -> bool {
-        self.shared.parts.accounts.stands(&self.grant).await.unwrap_or(true)
+    /// Whether the key still works. A database that fails or does not answer in time does not count against it, and is not
+    /// asked again for a while: the messages that follow do not wait for it.
+    async fn stands(&mut self) -> bool {
+        if Instant::now() < self.next_check {
+            return true;
+        }
+        match timeout(CHECK_WITHIN, self.shared.parts.accounts.stands(&self.grant)).await {
+            Ok(Ok(stands)) => stands,
+            Ok(Err(_)) | Err(_) => {
+                self.next_check = Instant::now() + CHECK_EVERY;
+                true
+            }
+        }
     }
 
     async fn answer(&self, number: u64, body: &Bytes) -> String {

@@ -37,6 +37,11 @@ impl ArchiveStore {
         self.database.term()
     }
 
+    /// Stores that term. From then on no node that led before can write.
+    pub(super) async fn store_term(&self) -> Result<(), sqlx::Error> {
+        self.database.store_term().await
+    }
+
     pub(super) async fn yield_to_writers(&self) {
         self.database.yield_to_writers().await;
     }

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeSet, VecDeque},
     io::Write,
     net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -178,7 +178,19 @@ fn fields_first(update: &Value) -> String {
     )
 }
 
-fn connection(mut stream: TcpStream, node: usize, hub: &Shared, fault: Fault) {
+/// The hub, once it has a change after this position.
+fn changed_since(shared: &Shared, from: u64) -> MutexGuard<'_, Hub> {
+    loop {
+        let hub = shared.lock().unwrap();
+        if hub.seq > from {
+            return hub;
+        }
+        drop(hub);
+        thread::yield_now();
+    }
+}
+
+fn connection(mut stream: TcpStream, node: usize, shared: &Shared, fault: Fault) {
     stream.set_nodelay(true).unwrap();
     if ws::accept(&mut stream).is_err() {
         return;
@@ -189,7 +201,13 @@ fn connection(mut stream: TcpStream, node: usize, hub: &Shared, fault: Fault) {
     say(json!({"type": "hello", "now": now(), "beat_ms": 5000}), &mut stream);
     while let Ok((1, text)) = ws::read(&mut stream) {
         let command: Value = serde_json::from_slice(&text).unwrap();
-        let mut hub = hub.lock().unwrap();
+        let from = &command["from"];
+        let from = from["seq"].as_u64().or_else(|| from[CHANNEL]["seq"].as_u64());
+        let mut hub = match (fault, from) {
+            // Otherwise there may be nothing to omit yet.
+            (Fault::SkipOnResume, Some(from)) => changed_since(shared, from),
+            _ => shared.lock().unwrap(),
+        };
         let (id, ch) = (&command["id"], &command["ch"]);
         if command["op"] == "unsubscribe" {
             let port = stream.peer_addr().unwrap();
@@ -197,8 +215,6 @@ fn connection(mut stream: TcpStream, node: usize, hub: &Shared, fault: Fault) {
             say(json!({"type": "unsubscribed", "id": id, "ch": ch}), &mut stream);
             continue;
         }
-        let from = &command["from"];
-        let from = from["seq"].as_u64().or_else(|| from[CHANNEL]["seq"].as_u64());
         let resumed = from.is_some() && !matches!(fault, Fault::Forget);
         let mut subscribed = json!({"type": "subscribed", "id": id, "ch": ch});
         if ch == CHANNEL {
