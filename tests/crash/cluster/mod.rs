@@ -188,6 +188,8 @@ pub(crate) async fn round(
     }
     discovery.await.expect("the discovery does not panic");
     free.join_all().await;
+    // After all faults, the nodes have the same documents.
+    faults.failures.extend(shared.place.cluster_command(&["verify"]).await.err());
     // Sockets are closed in order now and after a node was stopped, all of them through the one balancer.
     faults.stopped.push(0);
     for node in &mut bed.nodes {
