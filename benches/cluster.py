@@ -10,12 +10,13 @@ latency     from the hub's stamp of an update to a socket, at an edge and at a s
 takeover    the longest pause of a socket at an edge while the leader is killed, hangs, stops, or hands over
 edges       updates that an edge sends per second of processor time, with 1, 2 and 3 edges; and what it costs without sockets
 revocation  from the end of `matchwire key revoke` until sockets at all nodes are closed
+sockets     `--many` sockets over six edges that all get each of some updates: how many arrive, and the memory of processes and kernel
 late        how long a new edge takes until it is ready, with `--matches` live matches
 
 `fanout` of the load tool, which must be beside the program, measures latency and the cost of edges. Python's standard library.
 """
 
-import argparse, contextlib, json, os, signal, statistics, subprocess, sys, tempfile, threading, time
+import argparse, contextlib, json, os, re, signal, statistics, subprocess, sys, tempfile, threading, time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -30,14 +31,14 @@ from resume import PATTERN, Frames, connect, masked, running_hub, ticks  # noqa:
 class Cluster(LocalCluster):
     """A cluster whose leader changes this many books a second; or one that is pushed to, with a rate of 0."""
 
-    def __init__(self, options, folder, edges, rate):
+    def __init__(self, options, folder, edges, rate, channels):
         arguments = argparse.Namespace(
             program=options.program, check=True, edges=edges, port=0, balancer="none", matches=0, nats_server=options.nats_server
         )
         super().__init__(arguments, folder)
         self.rate = rate
         for node in self.nodes:
-            node.command += ["--bench-rate", str(rate)] * bool(rate)
+            node.command += ["--bench-rate", str(rate), "--bench-channels", str(channels)] * bool(rate)
 
     def start_pushing(self):
         pass
@@ -51,10 +52,10 @@ class Cluster(LocalCluster):
 
 
 @contextlib.contextmanager
-def cluster(options, edges, rate):
+def cluster(options, edges, rate, channels=20):
     with tempfile.TemporaryDirectory(prefix="matchwire-bench-") as folder:
         os.chmod(folder, 0o711)
-        started = Cluster(options, Path(folder), edges, rate)
+        started = Cluster(options, Path(folder), edges, rate, channels)
         try:
             started.start()
             yield started
@@ -66,11 +67,11 @@ def address(node):
     return ("127.0.0.1", node.port)
 
 
-def load_tool(options, url, key, sockets):
+def load_tool(options, url, key, sockets, *more):
     """Starts it. Its results are in the file with which it is paired."""
     results = Path(tempfile.mkstemp(suffix=".json")[1])
     command = [options.program.parent / "matchwire-loadtest", "fanout", "--url", f"ws://{url}/stream/v1", "--sockets", str(sockets),
-               "--seconds", str(options.seconds), "--json", results, "--quiet"]
+               "--seconds", str(options.seconds), "--json", results, "--quiet", *more]
     process = subprocess.Popen(command, env=os.environ | {"LOADTEST_KEY": key}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return process, results
 
@@ -191,7 +192,51 @@ def edges(options):
         sent = [it["server"]["messages_per_cpu_s"] for it in results]
         print(f"{count} edges, {options.rate} updates a second, {options.sockets} sockets: {statistics.mean(sent):,.0f} deliveries for each second of an "
               f"edge's processor time, {sum(it['throughput']['messages_per_s'] for it in results):,.0f} a second; without sockets an edge takes "
-              f"{statistics.mean(idle) * 100:.1f} % of a core; reach {min(it['reach']['ratio'] if isinstance(it['reach'], dict) else it['reach'] for it in results):.3f}")
+              f"{statistics.mean(idle) * 100:.1f} % of a core; reach {min(it['reach'] for it in results):.3f}")
+
+
+def kernel_bytes():
+    """Memory of the kernel's objects, and of the data in its sockets."""
+    slab = re.search(r"^Slab:\s+(\d+)", Path("/proc/meminfo").read_text(), re.M).group(1)
+    pages = re.search(r"^TCP:.* mem (\d+)", Path("/proc/net/sockstat").read_text(), re.M).group(1)
+    return int(slab) * 1024, int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def own_bytes(pid):
+    """What a process has in memory beside the pages of its program."""
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^RssAnon:\s+(\d+)", text, re.M).group(1)) * 1024
+
+
+def sockets(options):
+    each = options.many // 6
+    with cluster(options, 6, 1, channels=1) as nodes:
+        # The limits of a process and of an account.
+        for node in nodes.edges:
+            node.env["MATCHWIRE_FANOUT_SOCKETS_MAX"] = str(each + 100)
+            os.kill(node.pid, signal.SIGTERM)
+        nodes.wait_until("the edges are ready again", lambda: not any(it.has_ended() for it in nodes.edges) and nodes.is_ready())
+        addons = ("--addon", "websocket", "--addon", "odds")
+        keys = [parts.run(nodes.program, "key", "create", "--db", nodes.database, *addons) for _ in nodes.edges]
+        time.sleep(3)
+        kernel = kernel_bytes()
+        begun = time.monotonic()
+        tools = [load_tool(options, node.address, key, each, "--warmup", str(options.warmup), "--connect-rate", "400", "--documents", "0")
+                 for node, key in zip(nodes.edges, keys)]
+        most = [0, 0, 0]
+        while any(tool.poll() is None for tool, _ in tools):
+            time.sleep(1)
+            with contextlib.suppress(OSError):
+                used = [sum(own_bytes(node.pid) for node in nodes.edges)]
+                used += [now - was for now, was in zip(kernel_bytes(), kernel)]
+                most = [max(pair) for pair in zip(most, used)]
+        results = [result(it) for it in tools]
+    problems = [problem for it in results for problem in it["verdict"]["reasons"]]
+    count = sum(it["connections"]["joined"] for it in results)
+    print(f"{count:,} sockets over six edges: reach {min(it['reach'] for it in results):.3f}, "
+          f"{sum(it['throughput']['messages_per_s'] for it in results):,.0f} deliveries a second, {len(problems)} problems {problems[:3]}; "
+          f"memory of the edges {most[0] / 1e6:,.0f} MB in all, of the kernel's objects {most[1] / count:,.0f} bytes for both ends of a socket, "
+          f"of data in them at most {most[2] / 1e6:,.0f} MB ({time.monotonic() - begun:.0f} s)")
 
 
 def revocation(options):
@@ -241,7 +286,7 @@ def late(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    every = [latency, takeover, edges, revocation, late]
+    every = [latency, takeover, edges, revocation, sockets, late]
     parser.add_argument("names", nargs="*", choices=[it.__name__ for it in every] + [[]], metavar="NAME")
     parser.add_argument("--program", type=Path, required=True)
     parser.add_argument("--nats-server", type=Path)
@@ -250,6 +295,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="[default: 3]")
     parser.add_argument("--faults", type=int, default=10, help="of each kind [default: 10]")
     parser.add_argument("--sockets", type=int, default=600, help="of all edges [default: 600]")
+    parser.add_argument("--many", type=int, default=100_000, help="sockets of `sockets` [default: 100000]")
+    parser.add_argument("--warmup", type=int, default=20, help="seconds before `sockets` measures [default: 20]")
     parser.add_argument("--matches", type=int, default=1_000, help="[default: 1000]")
     parser.add_argument("--markets", type=int, default=28, help="of each of six bookmakers, with three prices each [default: 28]")
     options = parser.parse_args()
