@@ -16,7 +16,7 @@ pub(crate) struct Hub {
     /// The value of the header `Host`.
     pub(crate) host: String,
     pub(crate) path: String,
-    /// Whom to trust, if it speaks TLS.
+    /// How its certificate is verified, if it speaks TLS.
     pub(crate) trust: Option<Trust>,
 }
 

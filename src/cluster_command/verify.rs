@@ -15,7 +15,7 @@ use tokio::{task::JoinSet, time::sleep};
 
 use super::{ClusterCommandError, ClusterHealth};
 
-/// How often channels are asked for that could not be compared.
+/// Maximum attempts to compare a channel.
 const ROUNDS_MAX: u32 = 40;
 /// Between two rounds.
 const AGAIN_AFTER: Duration = Duration::from_millis(50);

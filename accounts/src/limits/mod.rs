@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(passing(9, |_| other.wrong_key(address(2))), 9, "another address");
         assert_eq!(passing(9, |it| other.register(address(1), &format!("{it}@y.org"))), 1);
         assert!(other.cpu_permit(account).await.is_err(), "the account has used its burst");
-        assert_eq!(one.uses_here(), [], "each use is told once");
+        assert_eq!(one.uses_here(), [], "each use is reported once");
         one.use_elsewhere(&other.uses_here());
         assert!(one.wrong_key(address(1)).is_err(), "ten were used together");
         one.use_elsewhere(&[LimitUse { limit: 200, whose: 1, amount: 1 }]);

@@ -9,8 +9,8 @@ use std::{
 use rustc_hash::FxHashMap;
 use zeroize::Zeroizing;
 
-/// Keys of one limit whose use is kept for other nodes until they are told. What is used with further keys is not
-/// told.
+/// Maximum keys of one limit whose use is recorded between two reports to other nodes. Use under further keys is not
+/// reported.
 const TAKEN_MAX: usize = 4_096;
 
 /// What hashes of addresses and names begin with, so that nobody else can tell whose they are.
@@ -68,10 +68,10 @@ pub struct LimitUse {
     pub amount: u32,
 }
 
-/// By the hash of whoever used it.
+/// Amounts by key.
 pub(super) type Uses = FxHashMap<u64, u32>;
 
-/// What was used at this node and not yet told.
+/// Use at this node that is not reported yet.
 #[derive(Debug, Default)]
 pub(super) struct TakenHere(Mutex<Uses>);
 

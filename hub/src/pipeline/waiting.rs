@@ -56,7 +56,7 @@ impl Reader {
     }
 }
 
-/// The readers that wait, and what the leader is asked for them.
+/// The waiting readers, and the requests to the leader on their behalf.
 pub(super) struct WaitingReaders {
     waiting: Vec<WaitingRequest>,
     leader: mpsc::Sender<LeaderRequest>,
