@@ -43,6 +43,8 @@ pub enum HostRequest {
     },
     /// The channels that match now. `has`: those of which the reader has a position.
     MatchChannels { pattern: Pattern, has: Vec<ChannelId> },
+    /// Where channels stand, and whether a reader can resume at its positions. They are caught up later.
+    Locate { channels: Vec<(ChannelId, Option<Position>)> },
     /// Start a group in a dialect of the host, from `from` if that is possible.
     StartGroup {
         channel: ChannelId,
@@ -60,11 +62,23 @@ pub enum HostResponse {
     /// The channel does not exist (yet, or any more).
     NotTracked,
     Channels(Vec<Channel>),
+    /// Of each channel of a [`HostRequest::Locate`], in its order. `None`: it does not exist.
+    Located(Vec<Option<Located>>),
     /// A group; the first frame says how it starts. If a companion was requested, with its channel and
     /// the position of that in the first frame.
     GroupStarted(CatchUp, Option<(Channel, Seq)>),
     /// The group has no such companion.
     UnknownCompanion,
+}
+
+/// Where a channel stands.
+#[derive(Debug, Clone)]
+pub struct Located {
+    pub channel: Channel,
+    /// The channel's own position now.
+    pub head: Seq,
+    /// Whether the reader can resume from its position.
+    pub verdict: Verdict,
 }
 
 /// What catches a reader up.

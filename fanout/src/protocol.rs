@@ -2,6 +2,7 @@
 //!
 //! The host renders updates and images; everything else on the socket is rendered here.
 
+mod batch;
 mod replay;
 
 use std::collections::HashMap;
@@ -17,7 +18,10 @@ use crate::{
     replay::{ReplayChange, ReplayPosition, ReplaySpeed},
 };
 
-pub use self::replay::{replay_end, replay_subscribed, replay_unsubscribed};
+pub use self::{
+    batch::{BatchAnswer, BatchEntry, subscribed_batch, unsubscribed_batch},
+    replay::{replay_end, replay_subscribed, replay_unsubscribed},
+};
 
 /// A command of a client in the stream protocol.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +40,17 @@ pub enum StreamCommand {
     Unsubscribe {
         id: Value,
         channel: Pattern,
+    },
+    /// Subscribe to many channels and patterns, with one answer.
+    SubscribeBatch {
+        id: Value,
+        entries: Vec<BatchEntry>,
+        options: SubscribeOptions,
+    },
+    UnsubscribeBatch {
+        id: Value,
+        /// As the client wrote them.
+        names: Vec<Box<str>>,
     },
     Ping {
         id: Value,
@@ -205,6 +220,7 @@ impl StreamCommand {
         let id = id(&fields)?;
         match fields.get("op").and_then(Value::as_str) {
             Some("subscribe") if has(&fields, "replay") => Self::subscribe_replay(id, &fields),
+            Some("subscribe") if has(&fields, "chs") => Self::subscribe_batch(id, &fields),
             Some("subscribe") => Self::subscribe(id, &fields),
             Some("replay") => Self::change_replay(id, &fields),
             Some("unsubscribe") if has(&fields, "replay") => {
@@ -215,6 +231,7 @@ impl StreamCommand {
                 let changes = option_changes(&id, &fields)?;
                 Ok(Self::Set { id, channel, changes })
             }
+            Some("unsubscribe") if has(&fields, "chs") => Self::unsubscribe_batch(id, &fields),
             Some("unsubscribe") => {
                 let channel = pattern(&id, &fields)?;
                 Ok(Self::Unsubscribe { id, channel })
@@ -235,27 +252,32 @@ impl StreamCommand {
             Self::Subscribe { .. }
             | Self::Set { .. }
             | Self::Unsubscribe { .. }
+            | Self::SubscribeBatch { .. }
+            | Self::UnsubscribeBatch { .. }
             | Self::Ping { .. } => None,
         }
     }
 
-    /// Whether it carries positions of many channels, for which it may be longer than other commands.
+    /// Whether it is about many channels, for which it may be longer than other commands.
     #[must_use]
-    pub fn has_positions(&self) -> bool {
-        matches!(self, Self::Subscribe { from: StartPoint::Positions(_), .. })
+    pub fn may_be_long(&self) -> bool {
+        matches!(
+            self,
+            Self::Subscribe { from: StartPoint::Positions(_), .. }
+                | Self::SubscribeBatch { .. }
+                | Self::UnsubscribeBatch { .. }
+        )
     }
 
     fn subscribe(id: Value, fields: &Map<String, Value>) -> Result<Self, Refusal> {
         let bad = |message: &str| Refusal::new(&id, Code::BadCommand, message);
         let channel = pattern(&id, fields)?;
-        let from = match fields.get("from") {
-            None | Some(Value::Null) => StartPoint::Image,
-            Some(from) if channel.is_wildcard() => positions(from)
-                .ok_or_else(|| bad("from of a wildcard is an object of channel to {epoch, seq}"))?,
-            Some(from) => StartPoint::Position(
-                position(from).ok_or_else(|| bad("from is an object {epoch, seq}"))?,
-            ),
-        };
+        let from = starting_point(&channel, fields.get("from")).ok_or_else(|| {
+            bad(match channel.is_wildcard() {
+                true => "from of a wildcard is an object of channel to {epoch, seq}",
+                false => "from is an object {epoch, seq}",
+            })
+        })?;
         let options = option_changes(&id, fields)?.apply_to(SubscribeOptions::default());
         Ok(Self::Subscribe { id, channel, from, options })
     }
@@ -310,6 +332,15 @@ fn pattern(id: &Value, fields: &Map<String, Value>) -> Result<Pattern, Refusal> 
     Pattern::parse(name).ok_or_else(|| Refusal::new(id, Code::BadChannel, "ch is no channel name"))
 }
 
+/// Where a subscription starts; `None` if `from` does not have the form for it.
+fn starting_point(channel: &Pattern, from: Option<&Value>) -> Option<StartPoint> {
+    match from {
+        None | Some(Value::Null) => Some(StartPoint::Image),
+        Some(from) if channel.is_wildcard() => positions(from),
+        Some(from) => position(from).map(StartPoint::Position),
+    }
+}
+
 fn position(value: &Value) -> Option<Position> {
     let epoch = Epoch::parse(value.get("epoch")?.as_str()?);
     Some(Position { epoch, seq: value.get("seq")?.as_u64()? })
@@ -348,7 +379,7 @@ pub struct HelloLimits {
     pub channels: usize,
     pub patterns: usize,
     pub command_bytes: usize,
-    /// Bytes of a `subscribe` to a pattern with positions.
+    /// Bytes of a `subscribe` to a pattern with positions, and of a command with `chs`.
     pub from_bytes: usize,
 }
 

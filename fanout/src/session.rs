@@ -4,6 +4,7 @@
 //! holds a position, and the host catches it up when the outbox has room). Subscribing, resuming after
 //! a disconnect, changing the rate and catching up after being slow all use this one mechanism.
 
+mod batch_command;
 mod catch_up;
 mod commands;
 mod delivery;
@@ -21,6 +22,7 @@ use serde_json::Value;
 use slab::Slab;
 
 use self::{
+    batch_command::BatchCommand,
     catch_up::PendingRequest,
     index::{LINEAR_SEARCH_MAX, SubscriptionIndex},
     replays::Replays,
@@ -59,6 +61,8 @@ pub struct Session {
     beat_at: Option<usize>,
     /// The request that the host has not responded to yet. Until then, no command is taken.
     pending: Option<Box<PendingRequest>>,
+    /// The command with `chs` that is carried out, entry by entry. Until it is answered, no command is taken.
+    batch: Option<Box<BatchCommand>>,
     /// Changes that reached the client merged into others because it was slow.
     merged: u64,
     /// The channels of a new wildcard have not all been caught up yet.
@@ -127,6 +131,7 @@ impl Session {
             limit_reported: false,
             beat_at: None,
             pending: None,
+            batch: None,
             merged: 0,
             unsettled: false,
             dialect: Dialect::Stream,
@@ -177,7 +182,7 @@ impl Session {
     /// Whether a request to the host is pending, so that commands must wait.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        self.pending.is_some() || self.waits_for_replay()
+        self.pending.is_some() || self.batch.is_some() || self.waits_for_replay()
     }
 
     /// Whether any subscription is behind.
@@ -413,7 +418,7 @@ impl Session {
 
     /// Ends all subscriptions. Returns their entries in the index.
     pub fn unsubscribe_all(&mut self) -> Vec<FollowerRef> {
-        (self.pending, self.replays) = (None, None);
+        (self.pending, self.batch, self.replays) = (None, None, None);
         self.widening = Vec::new();
         self.behind = VecDeque::new();
         (self.behind_count, self.behind_deliver_last) = (0, 0);

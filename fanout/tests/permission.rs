@@ -9,7 +9,7 @@ use std::{
 
 use fanout::{
     ChannelId, Classes, Dialect, Epoch, Micros, Permission, Publication,
-    catch_up::{CatchUp, CatchUpFrame, HostRequest, HostResponse, Verdict},
+    catch_up::{CatchUp, CatchUpFrame, HostRequest, HostResponse, Located, Verdict},
     channel::{Channel, Rate},
     encode::text_frame,
     outbox::Budget,
@@ -124,6 +124,17 @@ impl World {
                     let matching = channels.into_iter().filter(|it| pattern.matches(&it.name));
                     HostResponse::Channels(matching.collect())
                 }
+                HostRequest::Locate { channels } => {
+                    let locate = |(name, _): &(ChannelId, _)| {
+                        let is_open = CHANNELS.iter().any(|(known, _)| *known == name.as_str());
+                        is_open.then(|| Located {
+                            channel: channel(name.as_str()),
+                            head: self.published,
+                            verdict: Verdict::Fresh,
+                        })
+                    };
+                    HostResponse::Located(channels.iter().map(locate).collect())
+                }
                 HostRequest::CatchUp { channel: name, .. } => {
                     let image = json!({"type": "image", "ch": name.as_str()}).to_string();
                     let frame = text_frame(|out| out.extend_from_slice(image.as_bytes()));
@@ -214,6 +225,21 @@ fn a_pattern_covers_what_is_permitted_and_counts_the_rest() {
     let frames = world.subscribe("*/*");
     let answer = of_type(&frames, "subscribed")[0];
     assert_eq!((&answer["channels"], &answer["not_entitled"]), (&json!(2), &Value::Null));
+    assert_eq!(world.publish(1), ["football/1", "darts/2"]);
+}
+
+#[test]
+fn batch_follows_what_is_permitted_and_offers_the_rest() {
+    let mut world = World::new(permission(&[(0, SPORTS, &["sports"])]));
+    let chs = ["darts/2", "football/1/odds/acme", "*/*", "football/9"];
+    let frames = world.send(&json!({"op": "subscribe", "id": 1, "chs": chs}));
+    let expected = json!({
+        "darts/2": {"epoch": "1", "seq": 0, "resumed": false},
+        "football/1/odds/acme": {"error": "not_entitled", "addons": [{"addon": "odds"}]},
+        "*/*": {"channels": 2},
+        "football/9": {"error": "not_tracked"},
+    });
+    assert_eq!(of_type(&frames, "subscribed")[0]["chs"], expected);
     assert_eq!(world.publish(1), ["football/1", "darts/2"]);
 }
 

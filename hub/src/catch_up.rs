@@ -4,7 +4,9 @@
 use bytes::Bytes;
 use fanout::{
     ChannelId, Pattern, Position, Seq,
-    catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Verdict, check},
+    catch_up::{
+        CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Located, Verdict, check,
+    },
     channel::Channel,
     encode::text_frame,
 };
@@ -68,6 +70,11 @@ impl Hub {
                 work.spent += self.channels.len() * MATCH_WORK;
                 HostResponse::Channels(self.channels_matching(pattern))
             }
+            HostRequest::Locate { channels } => {
+                work.spent += channels.len() * MATCH_WORK;
+                let located = channels.iter().map(|(name, from)| self.locate(name, *from));
+                HostResponse::Located(located.collect())
+            }
             HostRequest::StartGroup { channel, companion, from, bytes_max } => {
                 // The writer has opened it and logged that; other users of a hub have not.
                 if let Some(open) = self.legacy_to_open(channel, companion.as_ref()) {
@@ -101,15 +108,26 @@ impl Hub {
     /// What this hub does not have yet of what a reader has seen, or may have heard of, on another node of a cluster.
     #[must_use]
     pub fn missing(&self, request: &HostRequest) -> Option<Missing> {
-        let (channel, from) = match request {
-            HostRequest::CatchUp { channel, from, .. } => (channel.as_str(), from),
-            HostRequest::StartGroup { channel, from, .. } => (channel.as_str(), from),
+        match request {
+            HostRequest::CatchUp { channel, from, .. } => self.missing_of(channel.as_str(), *from),
+            HostRequest::StartGroup { channel, from, .. } => {
+                self.missing_of(channel.as_str(), *from)
+            }
             HostRequest::MatchChannels { has, .. } => {
                 let is_unknown =
                     |channel: &ChannelId| self.channels.subject(channel.as_str()).is_none();
-                return has.iter().any(is_unknown).then_some(Missing::Channel);
+                has.iter().any(is_unknown).then_some(Missing::Channel)
             }
-        };
+            HostRequest::Locate { channels } => {
+                let missing =
+                    channels.iter().filter_map(|(name, from)| self.missing_of(name.as_str(), *from));
+                // Changes certainly arrive; a channel may not exist anywhere.
+                missing.max_by_key(|missing| *missing == Missing::Changes)
+            }
+        }
+    }
+
+    fn missing_of(&self, channel: &str, from: Option<Position>) -> Option<Missing> {
         let head = if EventChannel::parse(channel).is_some() {
             if self.relayed_match(channel).is_none() {
                 return Some(Missing::Channel);
@@ -123,8 +141,20 @@ impl Hub {
             Some((entry.sequence.channel.epoch, entry.sequence.head()))
         };
         // One of the older sockets that is not open is opened first.
-        let ((epoch, head), from) = (head?, (*from)?);
+        let ((epoch, head), from) = (head?, from?);
         (from.epoch == Some(epoch) && from.seq > head).then_some(Missing::Changes)
+    }
+
+    /// Where a channel stands, and whether a reader can resume at its position.
+    fn locate(&self, name: &ChannelId, from: Option<Position>) -> Option<Located> {
+        let entry = self.channel(self.channels.subject(name.as_str())?)?;
+        let verdict = match from.map(|from| verify(entry, from)) {
+            None => Verdict::Fresh,
+            Some(Ok(_)) => Verdict::Resumed,
+            Some(Err(gap)) => Verdict::Refused(gap),
+        };
+        let sequence = &entry.sequence;
+        Some(Located { channel: sequence.channel.clone(), head: sequence.head(), verdict })
     }
 
     /// The channels that match a pattern, by name.
@@ -232,7 +262,10 @@ fn rendered(answer: &HostResponse) -> usize {
         HostResponse::CatchUp(caught_up) | HostResponse::GroupStarted(caught_up, _) => {
             caught_up.frames.iter().map(|forward| forward.frame.len()).sum()
         }
-        HostResponse::NotTracked | HostResponse::Channels(_) | HostResponse::UnknownCompanion => 0,
+        HostResponse::NotTracked
+        | HostResponse::Channels(_)
+        | HostResponse::Located(_)
+        | HostResponse::UnknownCompanion => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use fanout::{ChannelId, Pattern};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -27,16 +28,44 @@ const PATIENT: Setting = ("HUB_TAIL_BYTES", "1000000000");
 
 #[tokio::test]
 async fn cut_a_hundred_times_with_wildcards() {
-    check(1, |_| ["*/*/odds/*", "*/*/odds", "*/*", "*"].map(ToOwned::to_owned).to_vec()).await;
+    check(1, patterns, Command::Each).await;
+}
+
+#[tokio::test]
+async fn cut_a_hundred_times_with_batches() {
+    // The books by their pattern, the others by their names.
+    let channels = |known: &BTreeMap<String, ChannelState>| {
+        let books = Pattern::parse("*/*/odds/*").expect("a good pattern");
+        let by_name = known.keys().filter(|name| !books.matches(&ChannelId::new(name.as_str())));
+        by_name.cloned().chain([books.as_str().to_owned()]).collect()
+    };
+    check(3, channels, Command::Batch).await;
 }
 
 #[tokio::test]
 async fn cut_a_hundred_times_with_exact_channels() {
-    check(2, |known| known.keys().cloned().collect()).await;
+    check(2, |known| known.keys().cloned().collect(), Command::Each).await;
+}
+
+fn patterns(_known: &BTreeMap<String, ChannelState>) -> Vec<String> {
+    ["*/*/odds/*", "*/*/odds", "*/*", "*"].map(ToOwned::to_owned).to_vec()
+}
+
+/// How a client follows its channels after a cut.
+#[derive(Clone, Copy, PartialEq)]
+enum Command {
+    /// By a command for each.
+    Each,
+    /// By one command for all.
+    Batch,
 }
 
 /// `channels`: what the client follows after a cut, given its state.
-async fn check(seed: u64, channels: fn(&BTreeMap<String, ChannelState>) -> Vec<String>) {
+async fn check(
+    seed: u64,
+    channels: fn(&BTreeMap<String, ChannelState>) -> Vec<String>,
+    command: Command,
+) {
     let Some(files) = FILES.map(shared).into_iter().collect::<Option<Vec<_>>>() else { return };
     let files = files.iter().map(|path| path.to_str().expect("a path of text"));
     let arguments: Vec<_> =
@@ -56,7 +85,7 @@ async fn check(seed: u64, channels: fn(&BTreeMap<String, ChannelState>) -> Vec<S
     };
     let cut = async {
         first.until(|client| client.channels.len() == CHANNELS).await;
-        cut_off(&hub, &key, first, &mut Chance(seed), channels).await
+        cut_off(&hub, &key, first, &mut Chance(seed), (channels, command)).await
     };
     let (whole, mut cut) = tokio::join!(whole, cut);
     let has_all =
@@ -86,7 +115,7 @@ async fn cut_off(
     key: &str,
     mut client: Client,
     chance: &mut Chance,
-    channels: fn(&BTreeMap<String, ChannelState>) -> Vec<String>,
+    (channels, command): (fn(&BTreeMap<String, ChannelState>) -> Vec<String>, Command),
 ) -> Client {
     let mut cuts_in_play = 0;
     for _ in 0..CUTS {
@@ -103,10 +132,18 @@ async fn cut_off(
         let known = client.channels;
         client = Client::connect(&hub.address, key).await.knowing(known);
         let channels = channels(&client.channels);
-        for channel in &channels {
-            client.subscribe(channel).await;
+        match command {
+            Command::Each => {
+                for channel in &channels {
+                    client.subscribe(channel).await;
+                }
+                check_resumed(&mut client, channels.len()).await;
+            }
+            Command::Batch => {
+                client.subscribe_batch(1, &channels).await;
+                check_batch_resumed(&mut client, &channels).await;
+            }
         }
-        check_resumed(&mut client, channels.len()).await;
     }
     assert!(cuts_in_play > CUTS / 2, "{cuts_in_play} cuts were in play");
     client
@@ -122,6 +159,21 @@ async fn check_resumed(client: &mut Client, channels: usize) {
     for answer in answers(client) {
         let by_name = answer.get("epoch").is_some();
         assert!(!by_name || answer["resumed"] == true, "{answer}");
+    }
+}
+
+/// Reads on to the one response, which comes before all frames; each position was honoured.
+async fn check_batch_resumed(client: &mut Client, channels: &[String]) {
+    let frame = client.next_of("subscribed").await;
+    assert_eq!(client.data_frames, 0, "frames came before {frame}");
+    let answers = frame["chs"].as_object().expect("an answer for each entry");
+    assert_eq!(answers.len(), channels.len(), "{frame}");
+    for channel in channels {
+        let answer = &answers[channel];
+        match channel.contains('*') {
+            true => assert!(answer["channels"].as_u64() >= Some(1), "{channel}: {answer}"),
+            false => assert_eq!(answer["resumed"], true, "{channel}: {answer}"),
+        }
     }
 }
 
@@ -194,6 +246,44 @@ async fn unusable_position_is_answered_with_the_reason_and_the_image() {
         assert_eq!(answer["to"], now.seq);
         check_image(&mut client, &name, &now).await;
     }
+}
+
+#[tokio::test]
+async fn batch_answers_each_entry() {
+    let Some((hub, name, now)) = forgetful().await else { return };
+    let mut client = connect(&hub).await;
+    let head = json!({"epoch": now.epoch, "seq": now.seq});
+    let chs = json!([
+        {"ch": name, "from": {"epoch": now.epoch, "seq": 3}},
+        "tennis/1",
+        "a//b",
+        {"ch": "tennis", "from": 7},
+        {"ch": "tennis/*", "from": {&name: head}},
+        "feeds",
+    ]);
+    let command = json!({"op": "subscribe", "id": "all", "chs": chs, "every_ms": 500});
+    let answer = client.ask(&command).await;
+    assert_eq!((&answer["type"], &answer["every_ms"]), (&json!("subscribed"), &json!(500)));
+    let expected = json!({
+        &name: {"epoch": now.epoch, "seq": now.seq, "resumed": false, "why": "window"},
+        "tennis/1": {"error": "not_tracked"},
+        "a//b": {"error": "bad_channel"},
+        "tennis": {"error": "bad_command"},
+        "tennis/*": {"channels": 1},
+    });
+    for (entry, expected) in expected.as_object().expect("an object") {
+        assert_eq!(&answer["chs"][entry], expected, "{entry}");
+    }
+    assert_eq!(answer["chs"]["feeds"]["resumed"], false);
+    client.until(|client| client.channels.len() == 2).await;
+    assert_eq!(client.channels[&name].data, now.data);
+
+    let command = json!({"op": "unsubscribe", "id": 2, "chs": [name, "tennis/*", "other"]});
+    let answer = client.ask(&command).await;
+    assert_eq!(answer, json!({"type": "unsubscribed", "id": 2, "chs": command["chs"]}));
+    client.others.clear();
+    let beat = client.next_of("beat").await;
+    assert_eq!(beat["heads"].as_object().map(|heads| heads.keys().collect::<Vec<_>>()), Some(vec![&"feeds".to_owned()]));
 }
 
 async fn check_image(client: &mut Client, name: &str, now: &ChannelState) {

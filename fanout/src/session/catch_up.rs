@@ -32,6 +32,15 @@ pub(super) enum PendingRequest {
         options: SubscribeOptions,
         from: StartPoint,
     },
+    /// Where channels of a batch stand.
+    LocateBatch {
+        entries: Vec<(ChannelId, Option<Position>)>,
+    },
+    /// Which channels a pattern of a batch covers.
+    MatchBatch {
+        pattern: Pattern,
+        from: StartPoint,
+    },
     /// Which channels a pattern covers, now that the client may follow more.
     Widen {
         pattern: Pattern,
@@ -83,7 +92,24 @@ impl Session {
             (
                 Some(PendingRequest::SubscribeAll { id, pattern, options, from }),
                 HostResponse::Channels(channels),
-            ) => (None, self.subscribe_all(&id, &pattern, options, &from, &channels, context)),
+            ) => {
+                let (coverage, all_left) =
+                    self.subscribe_all(&pattern, options, &from, &channels, context);
+                let reply = protocol::subscribed_all(&id, options, &pattern, coverage);
+                context.outbox.push_reply(reply, context.now);
+                self.report_left_out(&pattern, coverage, context);
+                (None, all_left)
+            }
+            (Some(PendingRequest::LocateBatch { entries }), response) => {
+                let located =
+                    if let HostResponse::Located(located) = response { located } else { Vec::new() };
+                (None, self.start_located(entries, located, context))
+            }
+            (Some(PendingRequest::MatchBatch { pattern, from }), response) => {
+                let channels =
+                    if let HostResponse::Channels(all) = response { all } else { Vec::new() };
+                (None, self.start_matched(&pattern, &from, &channels, context))
+            }
             (
                 Some(PendingRequest::Widen { pattern, options }),
                 HostResponse::Channels(channels),
@@ -140,17 +166,15 @@ impl Session {
 
     /// Starts subscriptions to all channels of a pattern. A channel that is followed already starts again
     /// if it is given a position or if the pattern itself is repeated, as with a subscription by name;
-    /// otherwise it continues. Channels for which there is no room are left out, and the client is
-    /// informed.
-    fn subscribe_all(
+    /// otherwise it continues. Channels for which there is no room are left out.
+    pub(super) fn subscribe_all(
         &mut self,
-        id: &Value,
         pattern: &Pattern,
         options: SubscribeOptions,
         from: &StartPoint,
         channels: &[Channel],
         context: &mut SessionContext<'_>,
-    ) -> Vec<FollowerRef> {
+    ) -> (Coverage, Vec<FollowerRef>) {
         let classes = self.classes;
         let covered: Vec<&Channel> =
             channels.iter().filter(|channel| classes.cover(channel.needs)).collect();
@@ -174,15 +198,10 @@ impl Session {
             }
         }
         coverage.followed -= coverage.left_out;
-        let reply = protocol::subscribed_all(id, options, pattern, coverage);
-        context.outbox.push_reply(reply, context.now);
-        if coverage.left_out > 0 {
-            self.report_limit(pattern, context);
-        }
         let pattern = context.patterns.add(context.slot, pattern);
         self.wildcards.insert(pattern, options);
         self.unsettled = true;
-        all_left
+        (coverage, all_left)
     }
 
     /// Starts the channels of a pattern that are not followed yet.
@@ -381,7 +400,7 @@ impl Session {
     /// The request for the next subscription to catch up, if the outbox has room for it. A suspension may
     /// use a second budget.
     pub fn next_catch_up(&mut self, context: &SessionContext<'_>) -> Option<HostRequest> {
-        if let Some(request) = self.next_widening() {
+        if let Some(request) = self.next_of_batch().or_else(|| self.next_widening()) {
             return Some(request);
         }
         if self.pending.is_some() || self.behind_count == 0 {

@@ -11,6 +11,15 @@ use crate::{
     topics::{FollowerRef, Topics},
 };
 
+/// Requests the channels that a pattern covers.
+pub(super) fn match_channels(pattern: &Pattern, from: &StartPoint) -> HostRequest {
+    let has = match from {
+        StartPoint::Positions(positions) => positions.keys().cloned().collect(),
+        StartPoint::Image | StartPoint::Position(_) => Vec::new(),
+    };
+    HostRequest::MatchChannels { pattern: pattern.clone(), has }
+}
+
 impl Session {
     /// Carries out one command and queues its replies. Returns the entries that leave the index, and a
     /// request to the host, if any. `stamp`: the time of day in a `pong`.
@@ -39,7 +48,18 @@ impl Session {
                 (Vec::new(), None)
             }
             StreamCommand::Unsubscribe { id, channel } => {
-                (self.unsubscribe(&id, &channel, context), None)
+                let reply = protocol::unsubscribed(&id, channel.as_str());
+                context.outbox.push_reply(reply, context.now);
+                (self.unsubscribe(&channel, context), None)
+            }
+            StreamCommand::SubscribeBatch { id, entries, options } => {
+                (Vec::new(), self.start_batch(id, entries, options, context))
+            }
+            StreamCommand::UnsubscribeBatch { id, names } => {
+                let reply = protocol::unsubscribed_batch(&id, &names);
+                context.outbox.push_reply(reply, context.now);
+                let patterns = names.iter().filter_map(|name| Pattern::parse(name));
+                (patterns.flat_map(|it| self.unsubscribe(&it, context)).collect(), None)
             }
             StreamCommand::Set { id, channel, changes } if channel.is_wildcard() => {
                 (self.set_all(&id, &channel, changes, context), None)
@@ -54,11 +74,7 @@ impl Session {
                 (Vec::new(), None)
             }
             StreamCommand::Subscribe { id, channel, from, options } if channel.is_wildcard() => {
-                let has = match &from {
-                    StartPoint::Positions(positions) => positions.keys().cloned().collect(),
-                    StartPoint::Image | StartPoint::Position(_) => Vec::new(),
-                };
-                let request = HostRequest::MatchChannels { pattern: channel.clone(), has };
+                let request = match_channels(&channel, &from);
                 self.set_pending(PendingRequest::SubscribeAll {
                     id,
                     pattern: channel,
@@ -106,7 +122,7 @@ impl Session {
     }
 
     /// Whether this wildcard is followed already or there is room for it.
-    fn may_follow(&self, pattern: &Pattern) -> bool {
+    pub(super) fn may_follow(&self, pattern: &Pattern) -> bool {
         self.wildcards.len() < self.patterns_max as usize || self.wildcards.contains_key(pattern)
     }
 
@@ -201,11 +217,9 @@ impl Session {
 
     fn unsubscribe(
         &mut self,
-        id: &Value,
         pattern: &Pattern,
         context: &mut SessionContext<'_>,
     ) -> Vec<FollowerRef> {
-        context.outbox.push_reply(protocol::unsubscribed(id, pattern.as_str()), context.now);
         if !pattern.is_wildcard() {
             let Some(key) = self.by_name(pattern.as_str()) else { return Vec::new() };
             let sub = &mut self.subscriptions[key];

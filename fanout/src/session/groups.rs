@@ -110,7 +110,10 @@ impl Session {
                 self.notify(Notice::UnknownCompanion { channel, name: &name }, context);
                 return (None, Vec::new());
             }
-            HostResponse::NotTracked | HostResponse::CatchUp(_) | HostResponse::Channels(_) => {
+            HostResponse::NotTracked
+            | HostResponse::CatchUp(_)
+            | HostResponse::Channels(_)
+            | HostResponse::Located(_) => {
                 self.notify(Notice::NotTracked { channel }, context);
                 return (None, Vec::new());
             }

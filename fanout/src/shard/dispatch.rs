@@ -65,9 +65,9 @@ impl Shard {
             Dialect::Hosted(dialect) => dialect.parse(text).map(Command::Hosted),
             Dialect::Bare => return,
         };
-        let has_positions =
-            matches!(&command, Ok(Command::Stream(command)) if command.has_positions());
-        if is_long && !has_positions {
+        let may_be_long =
+            matches!(&command, Ok(Command::Stream(command)) if command.may_be_long());
+        if is_long && !may_be_long {
             return self.close(slot, Close::CommandTooLarge, now);
         }
         if let Ok(Command::Stream(command)) = &command

@@ -75,7 +75,8 @@ impl Shard {
     fn hello(&self) -> Bytes {
         let limits = &self.shared.limits;
         let conn = format!("{}-{}", self.number, self.generation);
-        let features: &[&str] = if self.shared.host.offers_replays() { &["replay"] } else { &[] };
+        let features: &[&str] =
+            if self.shared.host.offers_replays() { &["batch", "replay"] } else { &["batch"] };
         protocol::hello(&Hello {
             conn: &conn,
             server: &self.shared.server,

@@ -50,6 +50,8 @@ pub(crate) struct Client {
     pub(crate) data: u64,
     /// How many channels each part of a beat contained, and whether another part follows.
     pub(crate) beats: Vec<(usize, bool)>,
+    /// The answers to batches, each with the number of data frames before it.
+    pub(crate) answers: Vec<(serde_json::Value, u64)>,
     /// Data frames that the shard counted as delivered.
     pub(crate) delivered: u64,
 }
@@ -104,6 +106,9 @@ impl Client {
     /// A beat contains exactly the positions after the frames before it.
     fn check_beat(&mut self, text: &str) {
         let frame: serde_json::Value = serde_json::from_str(text).expect("a control frame");
+        if frame["type"] == "subscribed" && frame["chs"].is_object() {
+            self.answers.push((frame.clone(), self.data));
+        }
         if let Some(heads) = frame["heads"].as_object() {
             self.beats.push((heads.len(), frame["more"] == true));
         }

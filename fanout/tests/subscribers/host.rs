@@ -3,8 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use fanout::{
-    ChannelId, Epoch, Publication, Seq,
-    catch_up::{CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Lease, Verdict, check},
+    ChannelId, Epoch, Position, Publication, Seq,
+    catch_up::{
+        CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Lease, Located, Verdict, check,
+    },
     channel::{Channel, Rate},
     encode::{Encode, text_frame},
 };
@@ -96,6 +98,20 @@ impl Host {
                 HostResponse::Channels(
                     all.filter(|channel| pattern.matches(&channel.name)).collect(),
                 )
+            }
+            HostRequest::Locate { channels } => {
+                let locate = |(name, from): &(ChannelId, Option<Position>)| {
+                    let number = name.as_str()[2..].parse().expect("channels are numbered");
+                    let head = self.heads.get(&number).copied()?;
+                    let from = from.map(|it| check(it, EPOCH, head.saturating_sub(TAIL), head));
+                    let verdict = match from {
+                        None => Verdict::Fresh,
+                        Some(Ok(_)) => Verdict::Resumed,
+                        Some(Err(gap)) => Verdict::Refused(gap),
+                    };
+                    Some(Located { channel: Self::channel(number), head, verdict })
+                };
+                HostResponse::Located(channels.iter().map(locate).collect())
             }
             HostRequest::StartGroup { .. } => unreachable!("a request of another dialect"),
             HostRequest::CatchUp { channel, rate, from, bytes_max, .. } => {

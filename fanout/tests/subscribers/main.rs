@@ -80,6 +80,32 @@ proptest! {
     }
 }
 
+/// All channels of a batch get their frames after its answer.
+#[test]
+fn batch_is_answered_once_and_first() {
+    let mut world = World::new();
+    (0..2).for_each(|number| world.publish(number));
+    let command = r#"{"op":"subscribe","id":1,"chs":["c/0","c/9","c/*",{"ch":"c/1","from":{"epoch":"7","seq":1}}]}"#;
+    world.command(0, command);
+    while world.session(0).is_waiting() {
+        world.respond();
+        world.read(0, usize::MAX);
+    }
+    world.settle();
+    let [(answer, data_before)] = &world.clients[0].answers[..] else {
+        panic!("it is answered once: {:?}", world.clients[0].answers)
+    };
+    assert_eq!(*data_before, 0, "frames came before the answer");
+    assert_eq!(answer["chs"]["c/0"]["resumed"], false);
+    assert_eq!(answer["chs"]["c/1"]["resumed"], true);
+    assert_eq!(answer["chs"]["c/9"]["error"], "not_tracked");
+    assert_eq!(answer["chs"]["c/*"]["channels"], 2);
+    assert_eq!(world.session(0).channels(), 2);
+    let command = r#"{"op":"unsubscribe","chs":["c/0","c/*","c/1"]}"#;
+    world.command(0, command);
+    assert_eq!(world.session(0).channels(), 0);
+}
+
 /// Values of two channels are queued for a client that reads nothing; then one channel is suspended.
 #[test]
 fn suspension_goes_before_queued_frames() {

@@ -67,6 +67,26 @@ impl World {
         self.take_effects();
     }
 
+    /// Subscribes to two channels with one command, at the client's positions, and to their pattern if `all`.
+    fn subscribe_batch(&mut self, subscriber: usize, first: u32, all: bool, rate: Rate) {
+        // A client that asks for what is queued already would get it twice.
+        self.read(subscriber, usize::MAX);
+        let known = &self.clients[subscriber].positions;
+        let entry = |number: u32| match known.get(&number) {
+            Some(seq) => {
+                format!(r#"{{"ch":"c/{number}","from":{{"epoch":"7","seq":{seq}}}}}"#)
+            }
+            None => format!(r#""c/{number}""#),
+        };
+        let mut entries = vec![entry(first), entry((first + 1) % CHANNELS)];
+        if all {
+            entries.push(r#""c/*""#.to_owned());
+        }
+        let (entries, every) = (entries.join(","), rate.every_ms());
+        let command = format!(r#"{{"op":"subscribe","chs":[{entries}],"every_ms":{every}}}"#);
+        self.command(subscriber, &command);
+    }
+
     pub(crate) fn publish(&mut self, number: u32) {
         self.now += 1;
         if let Entry::Vacant(vacant) = self.host.heads.entry(number) {
@@ -163,6 +183,8 @@ pub(crate) enum Step {
     Publish(u32),
     Subscribe(usize, u32, Rate),
     SubscribeAll(usize, Rate),
+    /// The two channels that are numbered from here on, and whether all channels by their pattern too.
+    SubscribeBatch(usize, u32, bool, Rate),
     Set(usize, u32, Rate),
     SetAll(usize, Rate),
     Unsubscribe(usize, u32),
@@ -180,6 +202,8 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         12 => (0..CHANNELS).prop_map(Step::Publish),
         3 => (0..CLIENTS, 0..CHANNELS, rate()).prop_map(|(m, c, r)| Step::Subscribe(m, c, r)),
         2 => (0..CLIENTS, rate()).prop_map(|(m, r)| Step::SubscribeAll(m, r)),
+        2 => (0..CLIENTS, 0..CHANNELS, any::<bool>(), rate())
+            .prop_map(|(m, c, all, r)| Step::SubscribeBatch(m, c, all, r)),
         2 => (0..CLIENTS, 0..CHANNELS, rate()).prop_map(|(m, c, r)| Step::Set(m, c, r)),
         1 => (0..CLIENTS, rate()).prop_map(|(m, r)| Step::SetAll(m, r)),
         1 => (0..CLIENTS, 0..CHANNELS).prop_map(|(m, c)| Step::Unsubscribe(m, c)),
@@ -201,6 +225,9 @@ impl World {
             }
             Step::SubscribeAll(subscriber, rate) => {
                 self.command_at("subscribe", subscriber, "c/*", rate);
+            }
+            Step::SubscribeBatch(subscriber, first, all, rate) => {
+                self.subscribe_batch(subscriber, first, all, rate);
             }
             Step::Set(subscriber, number, rate) => {
                 self.command_at("set", subscriber, &format!("c/{number}"), rate);

@@ -109,20 +109,34 @@ impl Client {
         self.next_where(&command.to_string(), |frame| frame["id"] == command["id"]).await
     }
 
+    /// Follows channels and patterns with one command, each from its known position if there is one.
+    pub(crate) async fn subscribe_batch(&mut self, id: u64, channels: &[String]) {
+        let entry = |channel: &String| match self.known_position(channel) {
+            Some(from) => json!({"ch": channel, "from": from}),
+            None => json!(channel),
+        };
+        let chs: Vec<Value> = channels.iter().map(entry).collect();
+        self.send(&json!({"op": "subscribe", "id": id, "chs": chs})).await;
+    }
+
     /// Follows a channel or a pattern, from its known position if there is one.
     pub(crate) async fn subscribe(&mut self, channel: &str) {
-        let position = |it: &ChannelState| json!({"epoch": it.epoch, "seq": it.seq});
-        let known = self.channels.iter().filter(|(_, followed)| !followed.epoch.is_empty());
-        let from = if channel.contains('*') {
-            Some(known.map(|(name, it)| (name.clone(), position(it))).collect::<Value>())
-        } else {
-            self.channels.get(channel).filter(|it| !it.epoch.is_empty()).map(position)
-        };
         let mut command = json!({"op": "subscribe", "id": channel, "ch": channel});
-        if let Some(from) = from {
+        if let Some(from) = self.known_position(channel) {
             command["from"] = from;
         }
         self.send(&command).await;
+    }
+
+    /// The `from` of a channel, or of a pattern.
+    fn known_position(&self, channel: &str) -> Option<Value> {
+        let position = |it: &ChannelState| json!({"epoch": it.epoch, "seq": it.seq});
+        let known = self.channels.iter().filter(|(_, followed)| !followed.epoch.is_empty());
+        if channel.contains('*') {
+            Some(known.map(|(name, it)| (name.clone(), position(it))).collect::<Value>())
+        } else {
+            self.channels.get(channel).filter(|it| !it.epoch.is_empty()).map(position)
+        }
     }
 
     /// The next frame, applied to the state.

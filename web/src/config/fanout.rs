@@ -32,8 +32,9 @@ pub struct FanoutConfig {
     /// Patterns that one socket subscribes to at a time. Default 1000, about 300 bytes each, shared
     /// by sockets with the same pattern. A command for more is refused.
     pub patterns_max: usize,
-    /// Bytes of a `subscribe` to a pattern that carries positions to resume from. Default 262144,
-    /// at least `server.command_bytes_max`. A socket uses as much memory while it sends one.
+    /// Bytes of a `subscribe` to a pattern that carries positions to resume from, and of a command
+    /// with `chs`. Default 262144, at least `server.command_bytes_max`. A socket uses as much memory
+    /// while it sends one.
     pub from_bytes_max: usize,
     /// Subscriptions that the sockets of one account may start or resume at once, in each shard,
     /// before their commands wait. Default 20000, twice `channels_max`. Resuming from an old
