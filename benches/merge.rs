@@ -34,6 +34,7 @@ fn catch_up(c: &mut Criterion) {
                 }),
                 why: "resume",
                 bytes_max: usize::MAX,
+                with_hash: false,
             };
             group.throughput(Throughput::Elements(behind));
             group.bench_function(format!("{name}/{behind}"), |b| {
@@ -87,8 +88,14 @@ fn followed(before: &[Timed], channel: &ChannelId, rates: &[Rate]) -> (Stage, Ve
     before.iter().for_each(|timed| stage.apply(timed, &mut Vec::new()));
     let lease = |rate: &Rate| {
         let channel = Pattern::parse(channel.as_str()).expect("a name is a pattern");
-        let request =
-            HostRequest::CatchUp { channel, rate: *rate, from: None, why: "rate", bytes_max: 0 };
+        let request = HostRequest::CatchUp {
+            channel,
+            rate: *rate,
+            from: None,
+            why: "rate",
+            bytes_max: 0,
+            with_hash: false,
+        };
         let HostResponse::CatchUp(catch_up) = stage.hub.answer(&request) else {
             panic!("the channel is open")
         };

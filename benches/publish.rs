@@ -141,6 +141,7 @@ impl Setup {
                 frames: Vec::new(),
                 to: 0,
                 lease: None,
+                hash: None,
             };
             fanout.respond(requester, HostResponse::CatchUp(catch_up), 0);
         }

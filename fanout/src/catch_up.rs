@@ -5,7 +5,7 @@
 //! includes is before it in the queue and every later one after it, so a reader that joins with the
 //! response misses nothing and gets nothing twice, without a lock.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 
@@ -40,6 +40,8 @@ pub enum HostRequest {
         why: &'static str,
         /// Frames are made up to about this many bytes; the rest is requested again.
         bytes_max: usize,
+        /// The hash of the document is wanted too.
+        with_hash: bool,
     },
     /// The channels that match now. `has`: those of which the reader has a position.
     MatchChannels { pattern: Pattern, has: Vec<ChannelId> },
@@ -95,7 +97,16 @@ pub struct CatchUp {
     /// Held while the channel is followed, if the host renders it only for its followers: at a rate other
     /// than [`Rate::Each`], and in a dialect of the host.
     pub lease: Option<Lease>,
+    /// The hash of the document at `head`, if it was requested.
+    pub hash: Option<DocumentHash>,
 }
+
+/// The SHA-256 of a document in canonical form (RFC 8785), in hexadecimal digits. The first shard that needs it
+/// computes it; all others share it.
+pub type DocumentHash = Arc<LazyLock<Box<str>, ComputeHash>>;
+
+/// Computes a [`DocumentHash`].
+pub type ComputeHash = Box<dyn FnOnce() -> Box<str> + Send>;
 
 /// A frame of a catch-up.
 #[derive(Debug, Clone)]

@@ -52,6 +52,11 @@ pub enum StreamCommand {
         /// As the client wrote them.
         names: Vec<Box<str>>,
     },
+    /// Prove the document of a channel.
+    Hash {
+        id: Value,
+        channel: Pattern,
+    },
     Ping {
         id: Value,
         t: Option<Value>,
@@ -236,6 +241,14 @@ impl StreamCommand {
                 let channel = pattern(&id, &fields)?;
                 Ok(Self::Unsubscribe { id, channel })
             }
+            Some("hash") => {
+                let channel = pattern(&id, &fields)?;
+                if channel.is_wildcard() {
+                    let message = "hash takes the name of one channel";
+                    return Err(Refusal::new(&id, Code::BadChannel, message));
+                }
+                Ok(Self::Hash { id, channel })
+            }
             Some("ping") => Ok(Self::Ping { id, t: fields.get("t").cloned() }),
             Some(_) => Err(Refusal::new(&id, Code::BadCommand, "unknown op")),
             None => Err(Refusal::new(&id, Code::BadCommand, "op is missing or no string")),
@@ -254,6 +267,7 @@ impl StreamCommand {
             | Self::Unsubscribe { .. }
             | Self::SubscribeBatch { .. }
             | Self::UnsubscribeBatch { .. }
+            | Self::Hash { .. }
             | Self::Ping { .. } => None,
         }
     }
@@ -421,6 +435,13 @@ enum ControlFrame<'a> {
         t: Option<&'a Value>,
         now: Micros,
     },
+    Hash {
+        id: &'a Value,
+        ch: &'a str,
+        epoch: String,
+        seq: Seq,
+        sha256: &'a str,
+    },
     Resync {
         ch: &'a str,
         why: &'a str,
@@ -568,6 +589,13 @@ pub fn pong(id: &Value, t: Option<&Value>, now: Micros) -> Bytes {
     json_frame(&ControlFrame::Pong { id, t, now })
 }
 
+/// The hash of a channel's document at a sequence, in hexadecimal digits.
+#[must_use]
+pub fn hash(id: &Value, channel: &Channel, seq: Seq, sha256: &str) -> Bytes {
+    let (ch, epoch) = (channel.name.as_str(), channel.epoch.to_string());
+    json_frame(&ControlFrame::Hash { id, ch, epoch, seq, sha256 })
+}
+
 #[must_use]
 pub fn resync(ch: &str, why: &str, from: Seq, to: Seq) -> Bytes {
     json_frame(&ControlFrame::Resync { ch, why, from, to })
@@ -675,6 +703,8 @@ mod tests {
         check(r#"{"op":"subscribe","ch":"a","lag":1}"#, Code::BadCommand, "lag");
         check(r#"{"op":"set","ch":"a","every_ms":7}"#, Code::BadCommand, "every_ms");
         check(r#"{"op":"set","ch":"a","on_slow":"skip"}"#, Code::BadCommand, "on_slow");
+        check(r#"{"op":"hash"}"#, Code::BadCommand, "ch");
+        check(r#"{"op":"hash","ch":"football/*"}"#, Code::BadChannel, "one");
         check(r#"{"op":"ping","id":{}}"#, Code::BadCommand, "id");
     }
 

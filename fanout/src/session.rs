@@ -9,6 +9,7 @@ mod catch_up;
 mod commands;
 mod delivery;
 mod groups;
+mod hash;
 mod index;
 mod permission;
 mod replays;
@@ -165,6 +166,7 @@ impl Session {
             options,
             by_name: true,
             lease: None,
+            hashing: None,
             delivered: Some(0),
             state: SubscriptionState::behind(None, "resume"),
         });
@@ -246,8 +248,17 @@ impl Session {
         key
     }
 
+    /// Ends a subscription, and refuses the command that waits for it. Returns its entry in the index if it had
+    /// one.
+    fn remove(&mut self, key: usize, context: &mut SessionContext<'_>) -> Option<FollowerRef> {
+        if let Some(sub) = self.subscriptions.get(key) {
+            hash::refuse_waiting(sub, context);
+        }
+        self.take_out(key)
+    }
+
     /// Removes a subscription. Returns its entry in the index if it had one.
-    fn remove(&mut self, key: usize) -> Option<FollowerRef> {
+    fn take_out(&mut self, key: usize) -> Option<FollowerRef> {
         if let Some(index) = &mut self.index
             && self.subscriptions.contains(key)
         {
@@ -361,6 +372,7 @@ impl Session {
             options,
             by_name: false,
             lease: None,
+            hashing: None,
             delivered: Some(image.seq),
             state: SubscriptionState::behind(from, "resume"),
         };

@@ -145,6 +145,7 @@ impl World {
                         frames: vec![CatchUpFrame { frame, to: self.published }],
                         to: self.published,
                         lease: None,
+                        hash: None,
                     })
                 }
                 HostRequest::StartGroup { .. } => panic!("a request of another dialect"),
@@ -234,7 +235,7 @@ fn batch_follows_what_is_permitted_and_offers_the_rest() {
     let chs = ["darts/2", "football/1/odds/acme", "*/*", "football/9"];
     let frames = world.send(&json!({"op": "subscribe", "id": 1, "chs": chs}));
     let expected = json!({
-        "darts/2": {"epoch": "1", "seq": 0, "resumed": false},
+        "darts/2": {"epoch": "7", "seq": 0, "resumed": false},
         "football/1/odds/acme": {"error": "not_entitled", "addons": [{"addon": "odds"}]},
         "*/*": {"channels": 2},
         "football/9": {"error": "not_tracked"},

@@ -137,6 +137,7 @@ impl World {
                 frames: vec![CatchUpFrame { frame: image, to: self.seq }],
                 to: self.seq,
                 lease: None,
+                hash: None,
             });
             self.subscribers.apply_response(SLOT, response, self.now);
         }

@@ -1,15 +1,21 @@
 //! Brings a reader from its position to the head of a channel: from the tail if it reaches back far
 //! enough, else with the image. Knows no client.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use fanout::{
     ChannelId, Pattern, Position, Seq,
     catch_up::{
-        CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Located, Verdict, check,
+        CatchUp, CatchUpFrame, ComputeHash, DocumentHash, Gap, HostRequest, HostResponse, Located,
+        Verdict, check,
     },
     channel::Channel,
-    encode::text_frame,
+    encode::{payload, text_frame},
 };
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::{
     channels::{ChannelEntry, Subject},
@@ -91,14 +97,17 @@ impl Hub {
                 work.spent += rendered(&answer);
                 answer
             }
-            HostRequest::CatchUp { channel, rate, from, why, bytes_max } => {
+            HostRequest::CatchUp { channel, rate, from, why, bytes_max, with_hash } => {
                 let Some(subject) = self.channels.subject(channel.as_str()) else {
                     return HostResponse::NotTracked;
                 };
                 let caught_up = self.catch_up(subject, *from, why, *bytes_max, work);
                 let lease = self.channel_mut(subject).and_then(|it| it.tiers.lease(*rate));
                 match caught_up {
-                    Some(caught_up) => HostResponse::CatchUp(CatchUp { lease, ..caught_up }),
+                    Some(caught_up) => {
+                        let hash = with_hash.then(|| self.hash(subject, work)).flatten();
+                        HostResponse::CatchUp(CatchUp { lease, hash, ..caught_up })
+                    }
                     None => HostResponse::NotTracked,
                 }
             }
@@ -119,8 +128,9 @@ impl Hub {
                 has.iter().any(is_unknown).then_some(Missing::Channel)
             }
             HostRequest::Locate { channels } => {
-                let missing =
-                    channels.iter().filter_map(|(name, from)| self.missing_of(name.as_str(), *from));
+                let missing = channels
+                    .iter()
+                    .filter_map(|(name, from)| self.missing_of(name.as_str(), *from));
                 // Changes certainly arrive; a channel may not exist anywhere.
                 missing.max_by_key(|missing| *missing == Missing::Changes)
             }
@@ -187,6 +197,7 @@ impl Hub {
                 frames,
                 to,
                 lease: None,
+                hash: None,
             });
         }
         let channel = entry.sequence.channel.clone();
@@ -203,7 +214,25 @@ impl Hub {
             frames: vec![CatchUpFrame { frame: image.frame, to: image.seq }],
             to: image.seq,
             lease: None,
+            hash: None,
         })
+    }
+
+    /// The hash of a channel's document. Costs as much as an image of its own.
+    fn hash(&mut self, subject: Subject, work: &mut WorkBudget) -> Option<DocumentHash> {
+        let image = self.shared_image(subject)?;
+        let entry = self.channel_mut(subject)?;
+        if let Some((seq, hash)) = &entry.hash
+            && *seq == image.seq
+        {
+            return Some(hash.clone());
+        }
+        work.spent += image.frame.len();
+        let frame = image.frame;
+        let compute: ComputeHash = Box::new(move || hash_of_image(&payload(&frame)).into());
+        let hash = DocumentHash::new(LazyLock::new(compute));
+        entry.hash = Some((image.seq, hash.clone()));
+        Some(hash)
     }
 
     /// The image of a channel by its name.
@@ -249,6 +278,22 @@ pub enum Missing {
     Changes,
     /// The channel.
     Channel,
+}
+
+/// The SHA-256 of the document in an `image` frame, in canonical form (RFC 8785), in hexadecimal digits.
+///
+/// # Panics
+///
+/// If the text is none that the hub renders.
+fn hash_of_image(text: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Image {
+        data: Value,
+    }
+    let image: Image = serde_json::from_slice(text).expect("an image is JSON with a document");
+    let canonical =
+        serde_json_canonicalizer::to_vec(&image.data).expect("a JSON value has a canonical form");
+    Sha256::digest(&canonical).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn verify(entry: &ChannelEntry, from: Position) -> Result<Seq, Gap> {

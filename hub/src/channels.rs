@@ -82,6 +82,8 @@ pub struct ChannelEntry {
     pub header: Header,
     /// The cached image frame with its sequence.
     pub image: Option<(Seq, bytes::Bytes)>,
+    /// The hash of the document with its sequence, if a client has asked for it.
+    pub hash: Option<(Seq, fanout::catch_up::DocumentHash)>,
     /// The timestamps of the last change.
     pub stamp: Option<Stamp>,
 }
@@ -114,7 +116,15 @@ impl ChannelEntry {
         stamp: Option<Stamp>,
     ) -> Self {
         let sequence = Sequence::restored(channel, head);
-        Self { subject, sequence, tiers: RateTiers::default(), header, image: None, stamp }
+        Self {
+            subject,
+            sequence,
+            tiers: RateTiers::default(),
+            header,
+            image: None,
+            hash: None,
+            stamp,
+        }
     }
 
     /// A copy that no reader follows, without the tail.
@@ -161,7 +171,7 @@ impl Channels {
         let sequence = Sequence::new(channel);
         let tiers = RateTiers::default();
         self.names.insert(name, subject);
-        ChannelEntry { subject, sequence, tiers, header, image: None, stamp: None }
+        ChannelEntry { subject, sequence, tiers, header, image: None, hash: None, stamp: None }
     }
 
     /// The channels after a restart: how many numbers were used, and those that are not of one match.

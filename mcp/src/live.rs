@@ -89,7 +89,8 @@ impl Live {
         let pattern = Pattern::parse(channel).filter(|pattern| !pattern.is_wildcard());
         let channel = pattern.ok_or_else(|| no_channel(channel))?;
         let (rate, why, bytes_max) = (Rate::Each, "resume", CATCH_UP_BYTES);
-        let request = HostRequest::CatchUp { channel, rate, from, why, bytes_max };
+        let request =
+            HostRequest::CatchUp { channel, rate, from, why, bytes_max, with_hash: false };
         let HostResponse::CatchUp(caught_up) = self.request(request).await? else {
             return Ok(None);
         };

@@ -196,8 +196,14 @@ impl Bench {
 
     fn ask(&mut self, channel: &str, from: Option<Position>, bytes_max: usize) -> CatchUp {
         let channel = Pattern::parse(channel).expect("a channel's name is well formed");
-        let question =
-            HostRequest::CatchUp { channel, rate: Rate::Each, from, why: "resume", bytes_max };
+        let question = HostRequest::CatchUp {
+            channel,
+            rate: Rate::Each,
+            from,
+            why: "resume",
+            bytes_max,
+            with_hash: false,
+        };
         match self.hub.answer(&question) {
             HostResponse::CatchUp(caught_up) => caught_up,
             other => panic!("no answer: {other:?}"),

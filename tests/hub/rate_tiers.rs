@@ -37,8 +37,14 @@ type RateLimitedReaders = BTreeMap<(String, Rate), RateLimitedReader>;
 
 fn join(hub: &mut Hub, channel: &str, rate: Rate) -> RateLimitedReader {
     let channel = Pattern::parse(channel).expect("a channel's name is well formed");
-    let question =
-        HostRequest::CatchUp { channel, rate, from: None, why: "rate", bytes_max: usize::MAX };
+    let question = HostRequest::CatchUp {
+        channel,
+        rate,
+        from: None,
+        why: "rate",
+        bytes_max: usize::MAX,
+        with_hash: false,
+    };
     let HostResponse::CatchUp(caught_up) = hub.answer(&question) else { panic!("it is tracked") };
     let image = parse(&caught_up.frames[0].frame);
     RateLimitedReader {

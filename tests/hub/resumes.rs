@@ -63,6 +63,7 @@ fn resume(bench: &mut Bench, from: u64, max: usize) -> ResumeCost {
             from: Some(Position { epoch, seq: position }),
             why: "resume",
             bytes_max: usize::MAX,
+            with_hash: false,
         };
         let mut work = WorkBudget::up_to(max);
         let answer = bench.hub.answer_within(&question, &mut work);

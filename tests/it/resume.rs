@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use fanout::{ChannelId, Pattern};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout_at};
 
 use crate::support::{ChannelState, Client, Hub, Setting, ended, shared};
@@ -51,6 +52,9 @@ fn patterns(_known: &BTreeMap<String, ChannelState>) -> Vec<String> {
     ["*/*/odds/*", "*/*/odds", "*/*", "*"].map(ToOwned::to_owned).to_vec()
 }
 
+/// What a client follows after a cut, given its state.
+type ChooseChannels = fn(&BTreeMap<String, ChannelState>) -> Vec<String>;
+
 /// How a client follows its channels after a cut.
 #[derive(Clone, Copy, PartialEq)]
 enum Command {
@@ -61,11 +65,7 @@ enum Command {
 }
 
 /// `channels`: what the client follows after a cut, given its state.
-async fn check(
-    seed: u64,
-    channels: fn(&BTreeMap<String, ChannelState>) -> Vec<String>,
-    command: Command,
-) {
+async fn check(seed: u64, channels: ChooseChannels, command: Command) {
     let Some(files) = FILES.map(shared).into_iter().collect::<Option<Vec<_>>>() else { return };
     let files = files.iter().map(|path| path.to_str().expect("a path of text"));
     let arguments: Vec<_> =
@@ -98,8 +98,24 @@ async fn check(
         assert_eq!((&own.epoch, own.seq), (&whole.epoch, whole.seq), "{name}");
         assert_eq!(own.data, whole.data, "{name}");
         assert_eq!(own.events, whole.events, "{name}");
+        let proof = cut.ask(&json!({"op": "hash", "id": name, "ch": name})).await;
+        let expected = json!({
+            "type": "hash",
+            "id": name,
+            "ch": name,
+            "epoch": whole.epoch,
+            "seq": whole.seq,
+            "sha256": sha256(&whole.data),
+        });
+        assert_eq!(proof, expected);
     }
     assert!(whole.values().map(|it| it.events.len()).sum::<usize>() > 400);
+}
+
+/// The hash of a document, as a client computes it.
+fn sha256(document: &Value) -> String {
+    let canonical = serde_json_canonicalizer::to_vec(document).expect("a document is JSON");
+    Sha256::digest(&canonical).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Both matches have ended, not only their sources.
@@ -115,7 +131,7 @@ async fn cut_off(
     key: &str,
     mut client: Client,
     chance: &mut Chance,
-    (channels, command): (fn(&BTreeMap<String, ChannelState>) -> Vec<String>, Command),
+    (channels, command): (ChooseChannels, Command),
 ) -> Client {
     let mut cuts_in_play = 0;
     for _ in 0..CUTS {
@@ -252,13 +268,12 @@ async fn unusable_position_is_answered_with_the_reason_and_the_image() {
 async fn batch_answers_each_entry() {
     let Some((hub, name, now)) = forgetful().await else { return };
     let mut client = connect(&hub).await;
-    let head = json!({"epoch": now.epoch, "seq": now.seq});
     let chs = json!([
         {"ch": name, "from": {"epoch": now.epoch, "seq": 3}},
         "tennis/1",
         "a//b",
         {"ch": "tennis", "from": 7},
-        {"ch": "tennis/*", "from": {&name: head}},
+        "tennis/*",
         "feeds",
     ]);
     let command = json!({"op": "subscribe", "id": "all", "chs": chs, "every_ms": 500});
@@ -283,7 +298,10 @@ async fn batch_answers_each_entry() {
     assert_eq!(answer, json!({"type": "unsubscribed", "id": 2, "chs": command["chs"]}));
     client.others.clear();
     let beat = client.next_of("beat").await;
-    assert_eq!(beat["heads"].as_object().map(|heads| heads.keys().collect::<Vec<_>>()), Some(vec![&"feeds".to_owned()]));
+    assert_eq!(
+        beat["heads"].as_object().map(|heads| heads.keys().collect::<Vec<_>>()),
+        Some(vec![&"feeds".to_owned()])
+    );
 }
 
 async fn check_image(client: &mut Client, name: &str, now: &ChannelState) {

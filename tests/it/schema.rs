@@ -161,18 +161,35 @@ async fn asyncapi_document_is_complete_and_its_examples_match() {
 }
 
 /// The frames that a client can cause at any time, and those of a slow client or at the end.
-const OFTEN: [&str; 8] =
-    ["hello", "subscribed", "image", "update", "beat", "pong", "error", "unsubscribed"];
+const OFTEN: [&str; 11] = [
+    "hello",
+    "subscribed",
+    "subscribedBatch",
+    "image",
+    "update",
+    "beat",
+    "hash",
+    "pong",
+    "error",
+    "unsubscribed",
+    "unsubscribedBatch",
+];
 const SELDOM: [&str; 4] = ["entitlement", "resync", "lag", "bye"];
 /// Those of replays, which `replays.rs` checks, and that of a hub whose log takes no records.
 const ELSEWHERE: [&str; 4] = ["replaySubscribed", "replayUnsubscribed", "replayEnd", "stale"];
+
+/// The message of the document that describes a frame.
+fn message_of(frame: &Value) -> String {
+    let kind = frame["type"].as_str().expect("a type");
+    if frame["chs"].is_null() { kind.to_owned() } else { format!("{kind}Batch") }
+}
 
 /// Reads on until these have arrived, each conforming to the document.
 async fn read_until(client: &mut Client, document: &Value, wanted: &[&str]) {
     let mut missing: BTreeSet<_> = wanted.iter().copied().collect();
     while !missing.is_empty() {
         let frame = client.next().await.expect("the hub does not close");
-        let kind = frame["type"].as_str().expect("a type").to_owned();
+        let kind = message_of(&frame);
         let wrong = problems(document, payload(document, &kind), &frame);
         assert_eq!(wrong, [""; 0], "{frame}");
         missing.remove(kind.as_str());
@@ -233,6 +250,9 @@ async fn stream_frames_match_the_document() {
         json!({"op": "ping", "id": 7, "t": {"own": true}}),
         json!({"op": "subscribe", "id": 8, "ch": "football/1"}),
         json!({"op": "subscribe", "id": 9, "ch": "not a channel"}),
+        json!({"op": "subscribe", "id": 10, "chs": ["tennis", "football/1", "x//y", "*"]}),
+        json!({"op": "hash", "id": 11, "ch": "football"}),
+        json!({"op": "unsubscribe", "id": 12, "chs": ["tennis"]}),
         json!({"op": "set", "id": 10, "ch": "football", "every_ms": 100, "lag": true}),
         json!({"op": "unsubscribe", "id": 11, "ch": "football"}),
         json!({"op": "nothing"}),
@@ -243,7 +263,7 @@ async fn stream_frames_match_the_document() {
     let mut frames = 0;
     while frames < 200 || !OFTEN.iter().all(|kind| seen.contains(*kind)) {
         let frame = client.next().await.expect("the hub does not close");
-        let kind = frame["type"].as_str().expect("a type").to_owned();
+        let kind = message_of(&frame);
         let wrong = problems(&document, payload(&document, &kind), &frame);
         assert_eq!(wrong, [""; 0], "{frame}");
         seen.insert(kind);

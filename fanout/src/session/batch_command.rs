@@ -72,7 +72,8 @@ impl Session {
                     }
                 }
                 Ok((channel, from)) => {
-                    let from = if let StartPoint::Position(from) = from { Some(from) } else { None };
+                    let from =
+                        if let StartPoint::Position(from) = from { Some(from) } else { None };
                     batch.channels.push_back((ChannelId::new(channel.as_str()), from));
                     continue;
                 }
@@ -126,7 +127,7 @@ impl Session {
         for ((name, from), located) in entries.into_iter().zip(located) {
             let answer = match located {
                 None => BatchAnswer::refused(Code::NotTracked, Vec::new()),
-                Some(located) => self.start_channel(located, from, &mut all_left),
+                Some(located) => self.start_channel(located, from, &mut all_left, context),
             };
             let Some(batch) = &mut self.batch else { break };
             batch.answers.push((name.as_str().into(), answer));
@@ -142,6 +143,7 @@ impl Session {
         located: Located,
         from: Option<Position>,
         all_left: &mut Vec<FollowerRef>,
+        context: &mut SessionContext<'_>,
     ) -> BatchAnswer {
         let Located { channel, head, verdict } = located;
         if !self.classes.cover(channel.needs) {
@@ -153,7 +155,7 @@ impl Session {
         if old.is_none() && self.is_full(1) {
             return BatchAnswer::refused(Code::Limit, Vec::new());
         }
-        all_left.extend(old.and_then(|key| self.remove(key)));
+        all_left.extend(old.and_then(|key| self.remove(key, context)));
         let answer = BatchAnswer::channel(&channel, head, verdict);
         let from = from.filter(|_| verdict == Verdict::Resumed);
         let options = self.batch.as_ref().map(|batch| batch.options).unwrap_or_default();
@@ -162,6 +164,7 @@ impl Session {
             options,
             by_name: true,
             lease: None,
+            hashing: None,
             delivered: from.map(|position| position.seq),
             state: SubscriptionState::behind(from, "resume"),
         });

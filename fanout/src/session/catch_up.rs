@@ -51,6 +51,11 @@ pub(super) enum PendingRequest {
         channel: ChannelId,
         companion: Option<Arc<str>>,
     },
+    /// The hash of the document of a live subscription.
+    Hash {
+        key: usize,
+        channel: u32,
+    },
     /// A subscription that is behind. `set`: the `id` of the `set` command that caused it, if any, whose
     /// reply comes before the frames.
     CatchUp {
@@ -101,8 +106,11 @@ impl Session {
                 (None, all_left)
             }
             (Some(PendingRequest::LocateBatch { entries }), response) => {
-                let located =
-                    if let HostResponse::Located(located) = response { located } else { Vec::new() };
+                let located = if let HostResponse::Located(located) = response {
+                    located
+                } else {
+                    Vec::new()
+                };
                 (None, self.start_located(entries, located, context))
             }
             (Some(PendingRequest::MatchBatch { pattern, from }), response) => {
@@ -119,6 +127,10 @@ impl Session {
             }
             (Some(PendingRequest::StartGroup { channel, companion }), response) => {
                 self.group_started(&channel, companion, response, context)
+            }
+            (Some(PendingRequest::Hash { key, channel }), response) => {
+                let left = self.hash_arrived((key, channel), response, context);
+                (None, left.into_iter().collect())
             }
             (Some(PendingRequest::CatchUp { key, channel, set }), response) => {
                 self.continue_catch_up(key, channel, set.as_ref(), response, context)
@@ -151,13 +163,14 @@ impl Session {
         let reply = protocol::subscribed(id, options, channel, catch_up.head, resumed);
         context.outbox.push_reply(reply, context.now);
         let old = self.by_name(channel.name.as_str());
-        let left = old.and_then(|key| self.remove(key));
+        let left = old.and_then(|key| self.remove(key, context));
         let from = from.filter(|_| catch_up.verdict == Verdict::Resumed);
         let key = self.insert(Subscription {
             channel: channel.clone(),
             options,
             by_name: true,
             lease: catch_up.lease.clone(),
+            hashing: None,
             delivered: from.map(|position| position.seq),
             state: SubscriptionState::behind(from, "resume"),
         });
@@ -194,7 +207,12 @@ impl Session {
             if old.is_none() && self.is_full(1) {
                 coverage.left_out += 1;
             } else if old.is_none() || repeated || from.is_some() {
-                all_left.extend(self.start_by_pattern(old, channel.clone(), options, from));
+                all_left.extend(self.start_by_pattern(
+                    old,
+                    channel.clone(),
+                    (options, from),
+                    context,
+                ));
             }
         }
         coverage.followed -= coverage.left_out;
@@ -228,7 +246,7 @@ impl Session {
                 break;
             }
             // It is new, so nothing leaves the index for it.
-            self.start_by_pattern(None, channel.clone(), options, None);
+            self.start_by_pattern(None, channel.clone(), (options, None), context);
         }
         self.unsettled = true;
     }
@@ -239,8 +257,8 @@ impl Session {
         &mut self,
         old: Option<usize>,
         channel: Channel,
-        options: SubscribeOptions,
-        from: Option<Position>,
+        (options, from): (SubscribeOptions, Option<Position>),
+        context: &mut SessionContext<'_>,
     ) -> Option<FollowerRef> {
         let (mut options, mut by_name, mut left) = (options, false, None);
         if let Some(key) = old {
@@ -249,13 +267,14 @@ impl Session {
             if by_name {
                 options = sub.options;
             }
-            left = self.remove(key);
+            left = self.remove(key, context);
         }
         let key = self.insert(Subscription {
             channel,
             options,
             by_name,
             lease: None,
+            hashing: None,
             delivered: None,
             state: SubscriptionState::behind(from, "resume"),
         });
@@ -378,7 +397,7 @@ impl Session {
         }
         sub.lease.clone_from(&catch_up.lease);
         self.set_channel(key, &catch_up.channel);
-        (self.advance(key, catch_up, context), Vec::new())
+        (self.advance_to_hash(key, catch_up, context), Vec::new())
     }
 
     pub(super) fn channel_gone(
@@ -394,7 +413,7 @@ impl Session {
             }
             Dialect::Hosted(_) => self.notify(Notice::Gone { channel }, context),
         }
-        self.remove(key)
+        self.remove(key, context)
     }
 
     /// The request for the next subscription to catch up, if the outbox has room for it. A suspension may
@@ -424,10 +443,11 @@ impl Session {
             let channel = Pattern::exactly(&sub.channel.name);
             let image = sub.options.on_slow == OnSlow::Resync && why == "slow";
             let (number, rate) = (sub.channel.number, sub.options.rate);
+            let with_hash = sub.wants_hash();
             let bytes_max = context.outbox.room(context.budget).max(URGENT_BYTES);
             self.set_pending(PendingRequest::CatchUp { key, channel: number, set: None });
             let from = from.filter(|_| !image);
-            return Some(HostRequest::CatchUp { channel, rate, from, why, bytes_max });
+            return Some(HostRequest::CatchUp { channel, rate, from, why, bytes_max, with_hash });
         }
         None
     }

@@ -61,6 +61,7 @@ impl Session {
                 let patterns = names.iter().filter_map(|name| Pattern::parse(name));
                 (patterns.flat_map(|it| self.unsubscribe(&it, context)).collect(), None)
             }
+            StreamCommand::Hash { id, channel } => self.hash(id, channel, context),
             StreamCommand::Set { id, channel, changes } if channel.is_wildcard() => {
                 (self.set_all(&id, &channel, changes, context), None)
             }
@@ -110,6 +111,7 @@ impl Session {
             from: position,
             why: "resume",
             bytes_max: context.outbox.room(context.budget),
+            with_hash: false,
         };
         self.set_pending(PendingRequest::Subscribe { id, channel, options, from: position });
         Some(request)
@@ -137,7 +139,7 @@ impl Session {
         context.outbox.push_reply(protocol::error(&refusal), context.now);
     }
 
-    fn refuse_set(id: &Value, channel: &Pattern, context: &mut SessionContext<'_>) {
+    pub(super) fn refuse_unknown(id: &Value, channel: &Pattern, context: &mut SessionContext<'_>) {
         let message = "this socket does not follow it";
         let refusal = Refusal::new(id, Code::BadChannel, message).about(channel.as_str());
         context.outbox.push_reply(protocol::error(&refusal), context.now);
@@ -153,7 +155,7 @@ impl Session {
         context: &mut SessionContext<'_>,
     ) -> (Vec<FollowerRef>, Option<HostRequest>) {
         let Some(key) = self.by_name(channel.as_str()) else {
-            Self::refuse_set(&id, channel, context);
+            Self::refuse_unknown(&id, channel, context);
             return (Vec::new(), None);
         };
         let options = changes.apply_to(self.subscriptions[key].options);
@@ -167,11 +169,13 @@ impl Session {
             return (Vec::new(), None);
         }
         let (number, from) = (sub.channel.number, sub.delivered.map(|seq| sub.at(seq)));
+        let with_hash = sub.wants_hash();
         let bytes_max = context.outbox.room(context.budget);
         self.set_pending(PendingRequest::CatchUp { key, channel: number, set: Some(id) });
         let channel = channel.clone();
         let rate = options.rate;
-        let request = HostRequest::CatchUp { channel, rate, from, why: "rate", bytes_max };
+        let request =
+            HostRequest::CatchUp { channel, rate, from, why: "rate", bytes_max, with_hash };
         (left.into_iter().collect(), Some(request))
     }
 
@@ -198,7 +202,7 @@ impl Session {
         context: &mut SessionContext<'_>,
     ) -> Vec<FollowerRef> {
         let Some(current) = self.wildcards.get_mut(pattern) else {
-            Self::refuse_set(id, pattern, context);
+            Self::refuse_unknown(id, pattern, context);
             return Vec::new();
         };
         *current = changes.apply_to(*current);
@@ -225,7 +229,11 @@ impl Session {
             let sub = &mut self.subscriptions[key];
             sub.by_name = false;
             let is_covered = context.patterns.covers(context.slot, &sub.channel.name);
-            return if is_covered { Vec::new() } else { self.remove(key).into_iter().collect() };
+            return if is_covered {
+                Vec::new()
+            } else {
+                self.remove(key, context).into_iter().collect()
+            };
         }
         if self.wildcards.remove(pattern).is_none() {
             return Vec::new();
@@ -239,6 +247,6 @@ impl Session {
             .filter(|(_, sub)| !patterns.covers(context.slot, &sub.channel.name))
             .map(|(key, _)| key)
             .collect();
-        uncovered.into_iter().filter_map(|key| self.remove(key)).collect()
+        uncovered.into_iter().filter_map(|key| self.remove(key, context)).collect()
     }
 }

@@ -89,7 +89,7 @@ impl Session {
         };
         let keys = self.subscriptions.iter().filter(|(_, sub)| belongs(sub)).map(|(key, _)| key);
         let keys: Vec<usize> = keys.collect();
-        keys.into_iter().filter_map(|key| self.remove(key)).collect()
+        keys.into_iter().filter_map(|key| self.take_out(key)).collect()
     }
 
     /// Starts a group with the host's response. A group that is followed already continues up to the
@@ -143,6 +143,7 @@ impl Session {
             options: SubscribeOptions::default(),
             by_name,
             lease: None,
+            hashing: None,
             delivered: from.map(|position| position.seq),
             state: SubscriptionState::behind(from, "resume"),
         })

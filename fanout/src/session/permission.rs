@@ -49,7 +49,7 @@ impl Session {
         let ended: Vec<(usize, ChannelId)> =
             ended.map(|(key, sub)| (key, sub.channel.name.clone())).collect();
         let (replayed, over) = self.narrow_replays(classes);
-        let all_left = ended.iter().filter_map(|(key, _)| self.remove(*key)).collect();
+        let all_left = ended.iter().filter_map(|(key, _)| self.remove(*key, context)).collect();
         match self.dialect {
             Dialect::Stream => {
                 let mut names: Vec<&str> = ended.iter().map(|(_, name)| name.as_str()).collect();

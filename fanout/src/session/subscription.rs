@@ -1,6 +1,9 @@
 //! One channel that a client follows: its options and its position.
 
+use serde_json::Value;
+
 use crate::{
+    Micros,
     catch_up::Lease,
     channel::{Channel, Position, Seq},
     protocol::SubscribeOptions,
@@ -15,10 +18,21 @@ pub(super) struct Subscription {
     pub(super) by_name: bool,
     /// Held while the host merges changes for this subscription and others at its rate.
     pub(super) lease: Option<Lease>,
+    /// Present when the client has asked for the hash of the document.
+    pub(super) hashing: Option<Box<Hashing>>,
     /// The sequence up to which frames were queued for this subscription alone. While it is live, its
     /// topic may be ahead of it. `None` before the first image.
     pub(super) delivered: Option<Seq>,
     pub(super) state: SubscriptionState,
+}
+
+/// The `hash` commands for one subscription.
+#[derive(Debug)]
+pub(super) struct Hashing {
+    /// When the last one was taken.
+    pub(super) taken_at: Micros,
+    /// Its `id`, until it is answered.
+    pub(super) id: Option<Value>,
 }
 
 #[derive(Debug)]
@@ -46,6 +60,11 @@ impl SubscriptionState {
 }
 
 impl Subscription {
+    /// Whether a `hash` command waits for its answer.
+    pub(super) fn wants_hash(&self) -> bool {
+        self.hashing.as_ref().is_some_and(|hashing| hashing.id.is_some())
+    }
+
     pub(super) fn topic(&self) -> Topic {
         Topic { channel: self.channel.number, rate: self.options.rate }
     }

@@ -65,8 +65,7 @@ impl Shard {
             Dialect::Hosted(dialect) => dialect.parse(text).map(Command::Hosted),
             Dialect::Bare => return,
         };
-        let may_be_long =
-            matches!(&command, Ok(Command::Stream(command)) if command.may_be_long());
+        let may_be_long = matches!(&command, Ok(Command::Stream(command)) if command.may_be_long());
         if is_long && !may_be_long {
             return self.close(slot, Close::CommandTooLarge, now);
         }

@@ -75,8 +75,11 @@ impl Shard {
     fn hello(&self) -> Bytes {
         let limits = &self.shared.limits;
         let conn = format!("{}-{}", self.number, self.generation);
-        let features: &[&str] =
-            if self.shared.host.offers_replays() { &["batch", "replay"] } else { &["batch"] };
+        let features: &[&str] = if self.shared.host.offers_replays() {
+            &["batch", "hash", "replay"]
+        } else {
+            &["batch", "hash"]
+        };
         protocol::hello(&Hello {
             conn: &conn,
             server: &self.shared.server,

@@ -9,7 +9,7 @@ use std::{
 
 use fanout::Seq;
 
-use super::host::{CHANNELS, is_event};
+use super::host::{CHANNELS, document_hash, is_event};
 
 /// A socket that accepts a limited number of bytes, and the client at its other end.
 #[derive(Debug, Default, Clone)]
@@ -52,6 +52,12 @@ pub(crate) struct Client {
     pub(crate) beats: Vec<(usize, bool)>,
     /// The answers to batches, each with the number of data frames before it.
     pub(crate) answers: Vec<(serde_json::Value, u64)>,
+    /// The codes of its errors.
+    pub(crate) refusals: Vec<String>,
+    /// How many `hash` commands it has sent, and how many were answered.
+    pub(crate) hashes: (u64, u64),
+    /// How many of them were the hash of the document that the client had.
+    pub(crate) proved: u64,
     /// Data frames that the shard counted as delivered.
     pub(crate) delivered: u64,
 }
@@ -106,6 +112,19 @@ impl Client {
     /// A beat contains exactly the positions after the frames before it.
     fn check_beat(&mut self, text: &str) {
         let frame: serde_json::Value = serde_json::from_str(text).expect("a control frame");
+        if let Some(code) = frame["code"].as_str() {
+            self.refusals.push(code.to_owned());
+        }
+        if frame["id"] == "hash" {
+            self.hashes.1 += 1;
+        }
+        if frame["type"] == "hash" {
+            let channel = frame["ch"].as_str().and_then(|name| name[2..].parse().ok());
+            let (channel, seq) = (channel.expect("a number"), frame["seq"].as_u64());
+            assert_eq!(frame["sha256"], document_hash(channel, seq.expect("a number")), "{text}");
+            // A suspension may overtake the answer, or withdraw frames before it.
+            self.proved += u64::from(self.positions.get(&channel).copied() == seq);
+        }
         if frame["type"] == "subscribed" && frame["chs"].is_object() {
             self.answers.push((frame.clone(), self.data));
         }

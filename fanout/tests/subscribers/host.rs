@@ -1,11 +1,15 @@
 //! A model of the hub, as far as subscribers can observe it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 use fanout::{
     ChannelId, Epoch, Position, Publication, Seq,
     catch_up::{
-        CatchUp, CatchUpFrame, Gap, HostRequest, HostResponse, Lease, Located, Verdict, check,
+        CatchUp, CatchUpFrame, ComputeHash, DocumentHash, Gap, HostRequest, HostResponse, Lease,
+        Located, Verdict, check,
     },
     channel::{Channel, Rate},
     encode::{Encode, text_frame},
@@ -23,6 +27,11 @@ pub(crate) fn is_event(seq: Seq) -> bool {
 
 fn is_urgent(seq: Seq) -> bool {
     seq.is_multiple_of(8)
+}
+
+/// What stands for the hash of a channel's document.
+pub(crate) fn document_hash(number: u32, seq: Seq) -> String {
+    format!("{number}@{seq}")
 }
 
 /// A payload that contains its position: `update 2 5 6` is channel 2 from 5 to 6.
@@ -114,7 +123,7 @@ impl Host {
                 HostResponse::Located(channels.iter().map(locate).collect())
             }
             HostRequest::StartGroup { .. } => unreachable!("a request of another dialect"),
-            HostRequest::CatchUp { channel, rate, from, bytes_max, .. } => {
+            HostRequest::CatchUp { channel, rate, from, bytes_max, with_hash, .. } => {
                 let number = channel.as_str()[2..].parse().expect("channels are numbered");
                 let Some(head) = self.heads.get(&number).copied() else {
                     return HostResponse::NotTracked;
@@ -123,7 +132,9 @@ impl Host {
                     self.tiers.entry(number).or_insert(head);
                 }
                 let from = from.map(|from| check(from, EPOCH, head.saturating_sub(TAIL), head));
-                HostResponse::CatchUp(self.catch_up(number, head, from, *bytes_max))
+                let caught_up = self.catch_up(number, head, from, *bytes_max);
+                let hash = caught_up.hash.clone().filter(|_| *with_hash);
+                HostResponse::CatchUp(CatchUp { hash, ..caught_up })
             }
         }
     }
@@ -160,6 +171,9 @@ impl Host {
             }
         };
         let (channel, lease) = (Self::channel(number), Some(self.lease.clone()));
-        CatchUp { channel, head, verdict, frames, to, lease }
+        let hash = move || document_hash(number, head).into();
+        let compute: ComputeHash = Box::new(hash);
+        let hash = Some(DocumentHash::new(LazyLock::new(compute)));
+        CatchUp { channel, head, verdict, frames, to, lease, hash }
     }
 }

@@ -85,6 +85,7 @@ proptest! {
 fn batch_is_answered_once_and_first() {
     let mut world = World::new();
     (0..2).for_each(|number| world.publish(number));
+    world.clients[0].positions.insert(1, 1);
     let command = r#"{"op":"subscribe","id":1,"chs":["c/0","c/9","c/*",{"ch":"c/1","from":{"epoch":"7","seq":1}}]}"#;
     world.command(0, command);
     while world.session(0).is_waiting() {
@@ -104,6 +105,30 @@ fn batch_is_answered_once_and_first() {
     let command = r#"{"op":"unsubscribe","chs":["c/0","c/*","c/1"]}"#;
     world.command(0, command);
     assert_eq!(world.session(0).channels(), 0);
+}
+
+/// A reader at a slower rate gets what it lacks, and then the hash of the document that it has.
+#[test]
+fn hash_comes_after_what_leads_to_its_document() {
+    let mut world = World::new();
+    world.publish(0);
+    world.command(0, r#"{"op":"subscribe","ch":"c/0","every_ms":250}"#);
+    world.settle();
+    world.publish(0);
+    world.read(0, usize::MAX);
+    assert_eq!(world.clients[0].positions[&0], 1, "the rate holds the change back");
+    world.apply(Step::Hash(0, 0));
+    world.respond();
+    world.read(0, usize::MAX);
+    assert_eq!(world.clients[0].positions[&0], 2);
+    assert_eq!((world.clients[0].hashes, world.clients[0].proved), ((1, 1), 1));
+    // Once a second.
+    world.command(0, r#"{"op":"hash","id":"again","ch":"c/0"}"#);
+    world.command(1, r#"{"op":"hash","id":"other","ch":"c/0"}"#);
+    (0..2).for_each(|subscriber| world.read(subscriber, usize::MAX));
+    let refusals = |subscriber: usize| world.clients[subscriber].refusals.clone();
+    assert_eq!((refusals(0), refusals(1)), (vec!["limit".into()], vec!["bad_channel".into()]));
+    world.settle();
 }
 
 /// Values of two channels are queued for a client that reads nothing; then one channel is suspended.

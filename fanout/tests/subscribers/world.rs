@@ -57,19 +57,37 @@ impl World {
         );
     }
 
-    pub(crate) fn command(&mut self, subscriber: usize, text: &str) {
+    /// Sends a command, unless the client's last one is still carried out. Returns whether it was sent.
+    pub(crate) fn command(&mut self, subscriber: usize, text: &str) -> bool {
         self.turn();
         if self.session(subscriber).is_waiting() {
-            return;
+            return false;
         }
         let command = StreamCommand::parse(text).expect("a good command");
         self.subscribers.apply_command(subscriber, command, self.now);
         self.take_effects();
+        true
     }
 
-    /// Subscribes to two channels with one command, at the client's positions, and to their pattern if `all`.
+    /// Asks for the hash of a document, a second after any other.
+    fn hash(&mut self, subscriber: usize, number: u32) {
+        self.now += 1_000_000;
+        let command = format!(r#"{{"op":"hash","id":"hash","ch":"c/{number}"}}"#);
+        let was_sent = self.command(subscriber, &command);
+        self.clients[subscriber].hashes.0 += u64::from(was_sent);
+    }
+
+    /// Subscribes to two channels with one command, as after a reconnect, and to their pattern if `all`.
     fn subscribe_batch(&mut self, subscriber: usize, first: u32, all: bool, rate: Rate) {
-        // A client that asks for what is queued already would get it twice.
+        // A client that follows them already and gives an older position would get changes twice.
+        let (one, other) = (first, (first + 1) % CHANNELS);
+        let chs = format!(r#"["c/{one}","c/{other}","c/*"]"#);
+        if !self.command(subscriber, &format!(r#"{{"op":"unsubscribe","chs":{chs}}}"#)) {
+            return;
+        }
+        while !self.subscribers.get(subscriber).expect("no client is removed").outbox.is_empty() {
+            self.read(subscriber, usize::MAX);
+        }
         self.read(subscriber, usize::MAX);
         let known = &self.clients[subscriber].positions;
         let entry = |number: u32| match known.get(&number) {
@@ -78,7 +96,7 @@ impl World {
             }
             None => format!(r#""c/{number}""#),
         };
-        let mut entries = vec![entry(first), entry((first + 1) % CHANNELS)];
+        let mut entries = vec![entry(one), entry(other)];
         if all {
             entries.push(r#""c/*""#.to_owned());
         }
@@ -171,6 +189,8 @@ impl World {
                 subscriber.is_slow() || subscriber.session.is_waiting()
             };
             if self.requests.is_empty() && !(0..CLIENTS).any(waits) {
+                let all_answered = self.clients.iter().all(|it| it.hashes.0 == it.hashes.1);
+                assert!(all_answered, "a `hash` was not answered");
                 return self.clients.iter().for_each(Client::check_events);
             }
         }
@@ -188,6 +208,7 @@ pub(crate) enum Step {
     Set(usize, u32, Rate),
     SetAll(usize, Rate),
     Unsubscribe(usize, u32),
+    Hash(usize, u32),
     Respond,
     Turn,
     FlushTier(u32),
@@ -207,6 +228,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         2 => (0..CLIENTS, 0..CHANNELS, rate()).prop_map(|(m, c, r)| Step::Set(m, c, r)),
         1 => (0..CLIENTS, rate()).prop_map(|(m, r)| Step::SetAll(m, r)),
         1 => (0..CLIENTS, 0..CHANNELS).prop_map(|(m, c)| Step::Unsubscribe(m, c)),
+        3 => (0..CLIENTS, 0..CHANNELS).prop_map(|(m, c)| Step::Hash(m, c)),
         8 => Just(Step::Respond),
         4 => Just(Step::Turn),
         3 => (0..CHANNELS).prop_map(Step::FlushTier),
@@ -236,6 +258,7 @@ impl World {
             Step::Unsubscribe(subscriber, number) => {
                 self.command(subscriber, &format!(r#"{{"op":"unsubscribe","ch":"c/{number}"}}"#));
             }
+            Step::Hash(subscriber, number) => self.hash(subscriber, number),
             Step::Respond => self.respond(),
             Step::Turn => self.turn(),
             Step::FlushTier(number) => self.flush_tier(number),

@@ -22,8 +22,14 @@ use crate::{
 fn resumed(hub: &mut Hub, channel: &str, epoch: Epoch, from: Seq) -> (Verdict, Vec<Bytes>) {
     let from = Some(Position { epoch: Some(epoch), seq: from });
     let channel = Pattern::parse(channel).expect("well formed");
-    let request =
-        HostRequest::CatchUp { channel, rate: Rate::Each, from, why: "resume", bytes_max: 1 << 30 };
+    let request = HostRequest::CatchUp {
+        channel,
+        rate: Rate::Each,
+        from,
+        why: "resume",
+        bytes_max: 1 << 30,
+        with_hash: false,
+    };
     let HostResponse::CatchUp(caught_up) = hub.answer(&request) else { panic!("it is open") };
     assert_eq!(caught_up.to, caught_up.head);
     (caught_up.verdict, caught_up.frames.into_iter().map(|it| it.frame).collect())
@@ -157,6 +163,7 @@ fn wrong_frames_are_refused() {
         from: Some(Position { epoch: Some(epoch), seq: prev }),
         why: "resume",
         bytes_max: 1 << 30,
+        with_hash: false,
     };
     let HostResponse::CatchUp(first) = hub.answer(&request) else { panic!("it is open") };
     assert_eq!((first.to, first.frames.len()), (prev, 0));

@@ -84,6 +84,7 @@ impl Host for LiveHost {
                     frames: vec![CatchUpFrame { frame, to: *head }],
                     to: *head,
                     lease: None,
+                    hash: None,
                 })
             }
         };

@@ -108,6 +108,7 @@ impl World {
             frames: frames.collect(),
             to: head,
             lease: Some(self.lease.clone()),
+            hash: None,
         }
     }
 

@@ -56,6 +56,7 @@ impl Hub {
             frames: Vec::new(),
             to: head,
             lease: Some(legacy.lease.clone()),
+            hash: None,
         };
         if let Some(Ok(from)) = verdict {
             let state = &self.matches[&id].state;
@@ -108,6 +109,7 @@ impl Hub {
                 frames: book.since(known.map(|from| from.seq)),
                 to: book.head(),
                 lease: Some(book.lease.clone()),
+                hash: None,
             });
         }
         let verdict = from.map(|from| legacy.verify(from));
@@ -125,7 +127,7 @@ impl Hub {
                 (verdict, vec![CatchUpFrame { frame, to: head }], head)
             }
         };
-        HostResponse::CatchUp(CatchUp { channel, head, verdict, frames, to, lease })
+        HostResponse::CatchUp(CatchUp { channel, head, verdict, frames, to, lease, hash: None })
     }
 
     /// The match of a channel of this dialect, if its sport is available in it.

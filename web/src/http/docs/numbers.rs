@@ -125,7 +125,10 @@ impl Numbers {
             limit("Channels per socket", grouped(self.channels_max as u64)),
             limit("Patterns per socket", grouped(self.patterns_max as u64)),
             limit("Size of a command", bytes(self.command_bytes_max)),
-            limit("Size of a subscribe to a pattern with positions, or with chs", bytes(self.from_bytes_max)),
+            limit(
+                "Size of a subscribe to a pattern with positions, or with chs",
+                bytes(self.from_bytes_max),
+            ),
             limit(
                 "Queue of a socket before it counts as slow and gets merged updates",
                 format!("{} or {}", bytes(self.outbox_bytes), span(self.outbox_age_ms)),
