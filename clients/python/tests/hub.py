@@ -53,6 +53,14 @@ class Hub:
         options = [word for addon in addons for word in ("--addon", addon)]
         return self._run("key", "create", *options).strip()
 
+    def stop(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+
     def _run(self, *command: str) -> str:
         done = subprocess.run(
             [self.binary, *command, "--db", str(self.database)], env=environment(), capture_output=True, text=True, check=True
@@ -65,30 +73,27 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @contextmanager
-def running_hub(binary: str, **settings: str) -> Iterator[Hub]:
-    """A demo hub that starts without a past, which would take it minutes of processor time to write."""
-    with tempfile.TemporaryDirectory(prefix="matchwire-python-") as folder:
-        database = Path(folder, "hub.db")
-        with Path(folder, "hub.log").open("w") as log:
+def running_hub(binary: str, *, folder: Path | None = None, listen: str = "127.0.0.1:0", **settings: str) -> Iterator[Hub]:
+    """A demo hub, in a folder of its own or in this one."""
+    with tempfile.TemporaryDirectory(prefix="matchwire-python-") as own:
+        folder = folder or Path(own)
+        database = folder / "hub.db"
+        with (folder / "hub.log").open("a") as log:
             process = subprocess.Popen(
-                [binary, "serve", "--listen", "127.0.0.1:0", "--db", str(database)],
+                [binary, "serve", "--listen", listen, "--db", str(database)],
                 env=environment(**settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True,
             )  # fmt: skip
         late = threading.Timer(START_S, process.kill)
         late.start()
+        hub = Hub("", "", binary, database, process)
         try:
-            address = _said(process, r"^listening on http://(\S+)")
-            key = _said(process, r"^\s*demo key\s+(mw_\w+)")
+            hub.address = _said(process, r"^listening on http://(\S+)")
+            hub.key = _said(process, r"^\s*demo key\s+(mw_\w+)")
             late.cancel()
-            yield Hub(address, key, binary, database, process)
+            yield hub
         finally:
             late.cancel()
-            process.terminate()
-            try:
-                process.communicate(timeout=30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
+            hub.stop()
 
 
 def _said(process: subprocess.Popen[str], pattern: str) -> str:

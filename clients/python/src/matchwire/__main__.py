@@ -16,7 +16,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from . import Change, Client, Event, MatchwireError, OddsView, View
@@ -134,7 +134,7 @@ async def _record(options: argparse.Namespace) -> None:
 
 
 async def _drain(hub: Client, ch: str) -> None:
-    async for _ in hub.updates(ch):
+    async for _ in hub.updates(ch) if "*" in ch else await hub.follow(ch):
         pass
 
 
@@ -143,7 +143,7 @@ async def _replay(options: argparse.Namespace) -> None:
         _show(view, change)
 
 
-async def _all(channels: Sequence[str], run: Any) -> None:
+async def _all(channels: Sequence[str], run: Callable[[str], Coroutine[Any, Any, None]]) -> None:
     tasks = [asyncio.ensure_future(run(ch)) for ch in channels]
     try:
         await asyncio.gather(*tasks)

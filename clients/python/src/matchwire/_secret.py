@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import MutableMapping
+from collections.abc import Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["RedactingLogger", "Secret", "redact"]
@@ -39,11 +39,11 @@ class Secret:
         raise TypeError("a secret is not pickled")
 
 
-def redact(text: str, *secrets: str | None) -> str:
+def redact(text: str, secrets: Iterable[Secret] = ()) -> str:
     """Hides these secrets, and whatever looks like a key or stands where one stands in an address."""
     for secret in secrets:
-        if secret:
-            text = text.replace(secret, _HIDDEN)
+        if value := secret.reveal():
+            text = text.replace(value, _HIDDEN)
     return _IN_TEXT.sub(_HIDDEN, text)
 
 
@@ -52,12 +52,12 @@ class RedactingLogger(_Adapter):
 
     def __init__(self, logger: logging.Logger) -> None:
         super().__init__(logger, {})
-        self.secrets: list[str] = []
+        self.secrets: list[Secret] = []
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        return redact(str(msg), *self.secrets), kwargs
+        return redact(str(msg), self.secrets), kwargs
 
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
         if self.isEnabledFor(level):
             text = str(msg) % args if args else str(msg)
-            super().log(level, "%s", redact(text, *self.secrets), **kwargs)
+            super().log(level, "%s", redact(text, self.secrets), **kwargs)

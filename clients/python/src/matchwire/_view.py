@@ -168,9 +168,7 @@ class OddsView(View[Odds]):
         """All selections as a polars DataFrame, one row each, with prices as floats."""
         return odds.to_polars(self._channel.data or {})
 
-    def _find(
-        self, market: str, selection: str
-    ) -> tuple[Mapping[str, Any], str, Mapping[str, Any], str, Mapping[str, Any]] | None:
+    def _find(self, market: str, selection: str) -> tuple[Mapping[str, Any], str, Mapping[str, Any], str, Mapping[str, Any]] | None:
         # Taken once: another thread may replace the document meanwhile.
         data = self._channel.data
         if data is None:

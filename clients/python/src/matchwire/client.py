@@ -22,7 +22,7 @@ from ._reader import Pace, Reader
 from ._secret import RedactingLogger, Secret, redact
 from ._version import __version__
 from ._view import OddsView, View, view_of
-from .documents import Document, Odds
+from .documents import Odds
 from .errors import (
     ClientClosed,
     ConnectionClosed,
@@ -165,7 +165,6 @@ class Client:
         self._on_state = on_state
         self._on_frame = on_frame
         self._wire_logger = RedactingLogger(logging.getLogger("matchwire.socket"))
-        self._secret_text = key
 
         self._session = Session()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -257,7 +256,7 @@ class Client:
     async def follow(
         self, ch: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False,
         timeout: float | None = 30, wait: bool = False,
-    ) -> LiveDocument[Document]: ...  # fmt: skip
+    ) -> LiveDocument[dict[str, Any]]: ...  # fmt: skip
     async def follow(
         self, ch: str, *, document: Any = None, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False,
         timeout: float | None = 30, wait: bool = False,
@@ -287,9 +286,7 @@ class Client:
         found: Book = await self._follow(Book, name, Options(every_ms), lossless, timeout, wait)
         return found
 
-    async def _follow(
-        self, cls: type[Any], ch: str, options: Options, lossless: bool, timeout: float | None, wait: bool
-    ) -> Any:
+    async def _follow(self, cls: type[Any], ch: str, options: Options, lossless: bool, timeout: float | None, wait: bool) -> Any:
         self._check()
         subscription = self._session.subscribe(ch, options, self.now())
         reader = self._reader(subscription, lossless)
@@ -311,9 +308,7 @@ class Client:
             if handle is None:
                 self._drop(subscription, reader)
 
-    def updates(
-        self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False
-    ) -> Updates[View[Any]]:
+    def updates(self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False) -> Updates[View[Any]]:
         """Follows all channels that match a pattern, now and later: `football/*`, `*/*/odds/betfair`.
 
             async for channel, change in hub.updates("football/*"): ...
@@ -348,9 +343,7 @@ class Client:
         finally:
             board.close()
 
-    def replay(
-        self, chs: str | Iterable[str], *, start: Literal["start"] | int = "start", speed: Speed = 1
-    ) -> LiveReplay:
+    def replay(self, chs: str | Iterable[str], *, start: Literal["start"] | int = "start", speed: Speed = 1) -> LiveReplay:
         """Plays recorded channels from the hub's films, on one clock, from a recorded time in microseconds.
 
             async for channel, change in hub.replay(["football/204849", "football/204849/odds"], speed="max"): ...
@@ -462,9 +455,7 @@ class Client:
 
     def _reader(self, subscription: Subscription, lossless: bool, *, from_image: bool = True) -> Reader:
         pace = None if lossless else Pace(subscription.options.every_ms)
-        reader = Reader(
-            clock=self.now, depth=1000 if lossless else 0, pace=pace, on_pace=lambda: self._set_rate(subscription)
-        )
+        reader = Reader(clock=self.now, depth=1000 if lossless else 0, pace=pace, on_pace=lambda: self._set_rate(subscription))
         # What led to the first document is no change for someone who gets the document itself.
         started = not from_image or any(it.data is not None and it.synced for it in self._session.covered(subscription))
 
@@ -577,13 +568,14 @@ class Client:
         elif state.phase == "waiting":
             assert state.retry_at is not None
             reason = state.message or state.why or (f"code {state.code}" if state.code else "connection lost")
-            logger.warning("%s; next attempt in %.1f s", redact(reason, self._secret_text), state.retry_at - self.now())
+            logger.warning("%s; next attempt in %.1f s", redact(reason, self._wire_logger.secrets), state.retry_at - self.now())
         elif state.phase == "closed" and self._error is None:
             self._terminate(state)
         for subscription, readers in list(self._readers.items()):
             if subscription.is_pattern and subscription.error is not None and not subscription.error.retry:
-                for reader, _ in readers:
+                for reader, _ in list(readers):
                     reader.end(refused_error(subscription.ch, subscription.error))
+                    self._drop(subscription, reader)
         if self._on_state is not None:
             try:
                 self._on_state(state)
@@ -596,7 +588,7 @@ class Client:
         if state.code is None:
             self._error = ClientClosed("the client is closed")
         else:
-            self._error = closed_error(state.code, redact(state.message or "", self._secret_text))
+            self._error = closed_error(state.code, redact(state.message or "", self._wire_logger.secrets))
             logger.error("closed for good: %s", self._error)
         end: ConnectionClosed | None = None if state.code is None else self._error
         for readers in self._readers.values():
@@ -649,7 +641,7 @@ class Client:
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            message = redact(f"{type(error).__name__}: {error}", self._secret_text)
+            message = redact(f"{type(error).__name__}: {error}", self._wire_logger.secrets)
         if self._connection is me:
             self._connection = None
             if code == 4401 and self._ticket is not None and self._refused_tickets < TICKET_ATTEMPTS:
@@ -696,14 +688,13 @@ class Client:
     async def _credentials(self) -> tuple[dict[str, str], list[Any]]:
         protocols: list[Any] = ["matchwire.v1"]
         if self._key is not None:
-            self._wire_logger.secrets = [self._key.reveal()]
+            self._wire_logger.secrets = [self._key]
             return {"Authorization": f"Token {self._key.reveal()}"}, protocols
         if self._ticket is not None:
             # In a thread, because a plain function may wait for an answer over HTTP.
             found = await asyncio.to_thread(self._ticket)
             ticket = await found if inspect.isawaitable(found) else found
-            self._secret_text = ticket
-            self._wire_logger.secrets = [ticket]
+            self._wire_logger.secrets = [Secret(ticket)]
             return {}, [*protocols, "ticket", ticket]
         return {}, protocols
 
@@ -719,9 +710,7 @@ async def _close(socket: ClientConnection) -> None:
 
 
 def _image_change(channel: Channel) -> Change:
-    return Change(
-        channel.name, "image", channel.data, None, channel.health, "waiting", channel.epoch, channel.seq, channel.at
-    )
+    return Change(channel.name, "image", channel.data, None, channel.health, "waiting", channel.epoch, channel.seq, channel.at)
 
 
 class LiveDocument(View[D], Generic[D]):
@@ -893,8 +882,13 @@ class LiveReplay:
         self._change(speed=speed)
 
     def seek(self, at: int) -> None:
-        """Moves to a recorded time in microseconds: images follow. Changes that wait here are dropped."""
+        """Moves to a recorded time in microseconds: images follow. Changes that wait here are dropped. A replay that has come to
+        its end plays again from there."""
         self._queue.clear()
+        if self._replay.phase == "ended":
+            self._client._check()
+            self._ended, self._error = False, None
+            self._client._replays[self._replay] = self
         self._change(seek={"at": int(at)})
 
     def close(self) -> None:

@@ -174,9 +174,8 @@ def to_pandas(data: Mapping[str, Any], *, decimals: bool) -> pandas.DataFrame:
     except ImportError:
         raise ImportError("to_frame needs pandas: pip install matchwire[pandas]") from None
     frame = pandas.DataFrame(rows(data, floats=not decimals), columns=COLUMNS)
-    if not decimals:
-        frame = frame.astype(dict.fromkeys(_PRICES, "float64"))
-    return frame
+    found: pandas.DataFrame = frame if decimals else frame.astype(dict.fromkeys(_PRICES, "float64"))
+    return found
 
 
 def to_polars(data: Mapping[str, Any]) -> polars.DataFrame:

@@ -51,8 +51,9 @@ def replay(
     """
     _check_speed(speed)
     if _is_address(source):
+        names = _names(chs)
         with sync.Client(str(source), **options) as hub:
-            yield from hub.replay(_names(chs), start=start, speed=speed)
+            yield from hub.replay(names, start=start, speed=speed)
         return
     pacer = _Pacer(speed)
     for view, change in _play(source, chs, start):
@@ -68,8 +69,9 @@ async def replay_async(
     """As `replay`, for an event loop."""
     _check_speed(speed)
     if _is_address(source):
+        names = _names(chs)
         async with client.Client(str(source), **options) as hub:
-            async for pair in hub.replay(_names(chs), start=start, speed=speed):
+            async for pair in hub.replay(names, start=start, speed=speed):
                 yield pair
         return
     pacer = _Pacer(speed)

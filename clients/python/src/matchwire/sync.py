@@ -25,7 +25,7 @@ from .client import LiveDocument as AsyncDocument
 from .client import LiveReplay as AsyncReplay
 from .client import Metrics, OnSlow
 from .client import Updates as AsyncUpdates
-from .documents import Document, Odds
+from .documents import Odds
 from .errors import ClientClosed, MatchwireError, Timeout
 from .protocol import Change, Proof, Speed, State
 
@@ -45,7 +45,8 @@ class Client:
 
     def __init__(self, url: str, **options: Any) -> None:
         self._client = AsyncClient(url, **options)
-        self._loop = asyncio.new_event_loop()
+        # Made when it is entered, so that a client that never is leaves nothing open.
+        self._loop: asyncio.AbstractEventLoop
         self._thread = threading.Thread(target=self._run, name="matchwire", daemon=True)
         # One thread for all callbacks, so that none has to be safe against another.
         self._callbacks = ThreadPoolExecutor(1, thread_name_prefix="matchwire callbacks")
@@ -89,6 +90,9 @@ class Client:
         return self._call(call())
 
     def __enter__(self) -> Client:
+        if self._closed or self._thread.is_alive():
+            raise RuntimeError("a client is entered once")
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
         try:
             self._call(self._client.__aenter__())
@@ -97,9 +101,7 @@ class Client:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
@@ -136,7 +138,7 @@ class Client:
         self, ch: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False,
         timeout: float | None = 30, wait: bool = False, on_change: Callable[[Change], object] | None = None,
         on_end: Callable[[MatchwireError], object] | None = None,
-    ) -> LiveDocument[Document]: ...  # fmt: skip
+    ) -> LiveDocument[dict[str, Any]]: ...  # fmt: skip
     def follow(
         self, ch: str, *, document: Any = None, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False,
         timeout: float | None = 30, wait: bool = False, on_change: Callable[[Change], object] | None = None,
@@ -169,9 +171,7 @@ class Client:
             self._do(self._start_callbacks, followed, on_change, on_end)
         return Book(self, followed)
 
-    def updates(
-        self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False
-    ) -> Updates[View[Any]]:
+    def updates(self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False) -> Updates[View[Any]]:
         """The changes of all channels that match a pattern: as `matchwire.Client.updates`."""
         return Updates(self, self._do(self._client.updates, pattern, every_ms=every_ms, on_slow=on_slow, lossless=lossless))
 
@@ -183,9 +183,7 @@ class Client:
         """The board of a sport now: a line for each match by its id."""
         return self._call(self._client.snap(sport, timeout=timeout))
 
-    def replay(
-        self, chs: str | Iterable[str], *, start: Literal["start"] | int = "start", speed: Speed = 1
-    ) -> Replay:
+    def replay(self, chs: str | Iterable[str], *, start: Literal["start"] | int = "start", speed: Speed = 1) -> Replay:
         """Plays recorded channels: as `matchwire.Client.replay`."""
         return Replay(self, self._do(self._client.replay, chs, start=start, speed=speed))
 

@@ -11,9 +11,7 @@ from .patch import diff
 
 __all__ = ["At", "Change", "Health", "Merged", "Missed", "RefusalInfo"]
 
-Health = Literal[
-    "waiting", "catching_up", "live", "late", "down", "recovering", "stale", "lost", "ended", "refused", "replay"
-]
+Health = Literal["waiting", "catching_up", "live", "late", "down", "recovering", "stale", "lost", "ended", "refused", "replay"]
 """Whether a document can be trusted.
 
 `live`: it is what the hub has, and its source is healthy. `ended`: it is final. `late`, `down`, `recovering`: its

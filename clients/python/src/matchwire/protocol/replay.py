@@ -143,6 +143,11 @@ class Replay:
         self.name = None
         return {"op": "subscribe", "chs": self.chs, "replay": {"from": start, "speed": self.speed}}
 
+    def rewind(self, start: Any) -> None:
+        """Makes a replay that has ended ready to play again from `start`."""
+        self.phase, self.why, self.at, self.start = "lost", None, None, start
+        self.player.forget()
+
     def sent(self, id: int, command: Mapping[str, Any]) -> None:
         if command["op"] == "subscribe" or "seek" in command:
             self._moving, self._is_move = id, "seek" in command

@@ -458,7 +458,14 @@ class Session:
         return replay
 
     def change_replay(self, replay: Replay, now: float, **change: Any) -> None:
-        """Sends `pause`, `speed` or `seek`."""
+        """Sends `pause`, `speed` or `seek`. With `seek`, a replay that has ended plays again."""
+        if replay.phase == "ended" and "seek" in change:
+            replay.rewind(change.pop("seek"))
+            self._replays.append(replay)
+            replay.change(change)
+            if self.is_open:
+                self._begin_replay(replay)
+            return
         self._send_replay(replay, replay.change(change))
 
     def hold_replay(self, replay: Replay, held: bool) -> None:

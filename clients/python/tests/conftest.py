@@ -1,0 +1,37 @@
+"""A hub for the tests that need one: HUB_BIN names the program. Without it they are skipped."""
+
+import os
+
+import pytest
+from hub import running_hub
+
+# Fast, so that there is something to see; without a past, which takes long to write.
+SETTINGS = {"MATCHWIRE_DEMO_PAST": "false", "MATCHWIRE_DEMO_SPEED": "20"}
+
+
+def pytest_configure(config):
+    # These tests talk to loopback only, whatever proxy the system has.
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
+
+
+@pytest.fixture(scope="session")
+def hub_binary():
+    binary = os.environ.get("HUB_BIN")
+    if not binary:
+        pytest.skip("HUB_BIN does not name the program")
+    return binary
+
+
+@pytest.fixture(scope="session")
+def hub(hub_binary):
+    with running_hub(hub_binary, **SETTINGS) as hub:
+        yield hub
+
+
+@pytest.fixture
+def live_match(hub):
+    """A football match in play that has prices."""
+    matches = hub.image("football")["data"]["matches"]
+    return next(
+        f"football/{id}" for id, it in matches.items() if it["life"] == "live" and it["status"] in ("first_half", "second_half")
+    )

@@ -1,0 +1,462 @@
+"""The asyncio client against a real hub."""
+
+import asyncio
+import logging
+import os
+import subprocess
+import sys
+import time
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hub import running_hub
+from proxy import Fault, Proxy
+
+import matchwire
+from matchwire import Client, _reader
+from matchwire.client import stream_url
+from matchwire.documents import FootballMatch, Odds
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def run(test):
+    """Runs a coroutine as a test; none of these takes longer than a minute, however busy the machine is."""
+    return asyncio.run(asyncio.wait_for(test, 60))
+
+
+class TestConnecting:
+    def test_follow_returns_with_the_image(self, hub, live_match):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client:
+                match = await client.follow(live_match, document=FootballMatch)
+                assert match.data["sport"] == "football"
+                assert match.health == "live"
+                assert 0 <= match.age_ms < 15_000
+                assert match.clock_s() > 0
+                image = hub.image(live_match)
+                assert (match.epoch, image["epoch"]) == (image["epoch"], match.epoch)
+
+        run(test())
+
+    def test_http_address_with_and_without_the_path(self):
+        assert stream_url("https://hub.example.org") == "wss://hub.example.org/stream/v1"
+        assert stream_url("wss://hub.example.org/stream/v1") == "wss://hub.example.org/stream/v1"
+        assert stream_url("http://127.0.0.1:8080/") == "ws://127.0.0.1:8080/stream/v1"
+        for bad in ("ftp://x", "hub.example.org", "wss://", ""):
+            with pytest.raises(ValueError, match="address of a hub"):
+                stream_url(bad)
+
+    def test_wrong_key_is_a_typed_error_at_once(self, hub):
+        async def test():
+            with pytest.raises(matchwire.AuthFailed) as caught:
+                async with Client(hub.url, key="mw_wrong"):
+                    pass
+            assert caught.value.code == 4401
+
+        run(test())
+
+    def test_key_without_the_add_on(self, hub):
+        async def test():
+            with pytest.raises(matchwire.AddonRequired):
+                async with Client(hub.url, key=hub.create_key()):
+                    pass
+
+        run(test())
+
+    def test_hub_that_is_not_there_is_named_after_the_timeout(self):
+        async def test():
+            with pytest.raises(matchwire.ConnectTimeout, match="Connect"):
+                async with Client("ws://127.0.0.1:1", key="mw_k", open_timeout=0.3):
+                    pass
+
+        run(test())
+
+    def test_ticket_is_bought_for_each_connection(self, hub):
+        bought = []
+
+        def ticket():
+            bought.append(hub.post("/api/v2/stream/ticket/")["ticket"])
+            return bought[-1]
+
+        async def test():
+            async with Proxy(hub.address, lambda: Fault(cut=3000)) as proxy, Client(proxy.url, ticket=ticket) as client:
+                proxy.plan = Fault
+                await client.follow("football")
+                await until(lambda: client.metrics().connections >= 2)
+                assert len(set(bought)) >= 2
+                (await client.follow("feeds")).close()
+
+        run(test())
+
+    def test_used_ticket_is_final_after_a_few_attempts(self, hub):
+        used = []
+
+        async def ticket():
+            used.append(1)
+            return "nonsense"
+
+        async def test():
+            client = Client(hub.url, ticket=ticket)
+            client._session._random = lambda: 0.0
+            with pytest.raises(matchwire.AuthFailed):
+                async with client:
+                    pass
+            assert len(used) == 4
+
+        run(test())
+
+    def test_key_shows_nowhere(self, hub, caplog):
+        caplog.set_level(logging.DEBUG)
+
+        async def test():
+            client = Client(hub.url, key=hub.key)
+            async with client:
+                text = f"{client!r} {client!s} {vars(client)!r}"
+                await client.follow("feeds")
+            assert hub.key not in text
+            with pytest.raises(matchwire.MatchwireError) as caught:
+                async with Client(f"ws://{hub.address}/nowhere?token={hub.key}", open_timeout=1):
+                    pass
+            assert hub.key not in str(caught.value)
+
+        run(test())
+        assert any("Authorization" in it for it in caplog.messages), "the headers are not logged at all, which shows nothing"
+        assert hub.key not in caplog.text
+
+    def test_revoked_key_ends_iterators_with_a_typed_error(self, hub):
+        async def test():
+            key = hub.create_key("websocket")
+            async with Client(hub.url, key=key) as client:
+                match = await client.follow("feeds")
+                prefix = next(
+                    line.split("\t")[0] for line in hub._run("key", "list").splitlines() if key.startswith(line.split("\t")[0])
+                )
+                await asyncio.to_thread(hub._run, "key", "revoke", prefix)
+                with pytest.raises(matchwire.KeyRevoked):
+                    async for _ in match:
+                        pass
+                with pytest.raises(matchwire.KeyRevoked):
+                    await client.follow("football")
+                assert match.health == "lost"
+
+        run(test())
+
+
+async def until(holds, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it does not happen"
+        await asyncio.sleep(0.01)
+
+
+class TestFollowing:
+    def test_changes_lead_from_document_to_document(self, hub, live_match):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client:
+                match = await client.follow(live_match, lossless=True)
+                document, seq = match.data, match.seq
+                for _ in range(10):
+                    change = await match.next_change(timeout=30)
+                    assert matchwire.protocol.merge_patch(document, change.patch) == change.data
+                    assert change.kind == "health" or change.seq > seq
+                    document, seq = change.data, change.seq
+
+        run(test())
+
+    def test_refusals_are_typed(self, hub):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client:
+                with pytest.raises(matchwire.NotTracked) as caught:
+                    await client.follow("football/1")
+                assert caught.value.retry is True
+                with pytest.raises(matchwire.BadChannel):
+                    await client.follow("no channel")
+                with pytest.raises(matchwire.Timeout):
+                    await client.follow("football/1", wait=True, timeout=0.2)
+                with pytest.raises(matchwire.BadChannel):
+                    async for _ in client.updates("//*"):
+                        pass
+                assert client._session.subscriptions == {}, "nothing is left of them"
+
+        run(test())
+
+    def test_missing_add_on_is_named_with_its_price(self, hub):
+        async def test():
+            async with Client(hub.url, key=hub.create_key("websocket")) as client:
+                with pytest.raises(matchwire.NotEntitled) as caught:
+                    await client.follow("darts")
+                assert caught.value.addons[0]["addon"] == "sports"
+
+        run(test())
+
+    def test_snap_is_the_board(self, hub):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client:
+                board = await client.snap("tennis")
+                assert all(isinstance(id, int) and "p1" in line for id, line in board.items())
+                assert client._session.subscriptions == {}
+
+        run(test())
+
+    def test_two_users_share_a_subscription_and_each_gets_every_change(self, hub, live_match):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client:
+                one = await client.follow(live_match, lossless=True)
+                two = await client.follow(live_match, lossless=True)
+                assert len(client._session.subscriptions) == 1
+                first = [(await one.next_change()).seq for _ in range(3)]
+                second = [(await two.next_change()).seq for _ in range(3)]
+                assert set(first) & set(second)
+                one.close()
+                await two.next_change(timeout=30)
+                two.close()
+                assert client._session.subscriptions == {}
+                with pytest.raises(matchwire.ClientClosed):
+                    await one.next_change()
+
+        run(test())
+
+    def test_loop_ends_when_the_client_is_closed(self, hub):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client:
+                seen = []
+
+                async def read():
+                    async for channel, _ in client.updates("*/*"):
+                        seen.append(channel.name)
+
+                task = asyncio.create_task(read())
+                await until(lambda: len(seen) > 10)
+            await asyncio.wait_for(task, 5)
+
+        run(test())
+
+    def test_books_price_what_is_open(self, hub):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client, client.books("football/*/odds/*") as books:
+                for _ in range(2000):
+                    book, _ = await books.next_change(timeout=30)
+                    check_prices(book)
+                    if book.price("1x2", "HOME") is not None and len(client._views) > 20:
+                        break
+                assert isinstance(book.price("1x2", "HOME"), Decimal)
+                frame = book.to_frame()
+                assert {"market", "outcome", "price", "open"} <= set(frame.columns)
+                assert str(frame["price"].dtype) == "float64"
+                polars = book.to_polars()
+                assert polars.height == len(frame) == sum(len(it["selections"]) for it in book.data["markets"].values())
+
+        run(test())
+
+    def test_ping_and_clock(self, hub):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client:
+                assert 0 < await client.ping() < 10_000
+                assert abs(client.server_now() / 1e6 - time.time()) < 5
+                metrics = client.metrics()
+                assert metrics.round_trip_ms is not None
+                assert abs(metrics.clock_offset_ms) < 5000
+
+        run(test())
+
+    def test_document_is_proved_by_its_hash(self, hub, live_match):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client:
+                match = await client.follow(live_match)
+                if "hash" not in client.features:
+                    with pytest.raises(matchwire.Unsupported):
+                        await match.verify()
+                    pytest.skip("this hub does not offer hashes")
+                proof = await match.verify()
+                assert proof.ok is True, proof
+
+        run(test())
+
+    def test_many_channels_are_one_command_if_the_hub_offers_it(self, hub):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client:
+                if "batch" not in client.features:
+                    pytest.skip("this hub does not offer batches")
+                ids = list(await client.snap("football"))[:10]
+                followed = [await client.follow(f"football/{id}") for id in ids]
+                client._session.closed(1006, client.now())
+                client._disconnect()
+                client.wake()
+                client._pump()
+                await until(lambda: all(it.health in ("live", "ended") for it in followed))
+                sent = [it for it in followed if it._subscription.pending is not None]
+                assert sent == []
+                assert client.metrics().missed == 0
+
+        run(test())
+
+
+def check_prices(book):
+    """A price is there only if everything on the way to it allows it."""
+    data: Odds = book.data
+    for market_id, market in data.get("markets", {}).items():
+        for id, selection in market.get("selections", {}).items():
+            price = book.price(market_id, id)
+            is_open = (
+                book.health == "live"
+                and data["suspended"] is False
+                and market["status"] == "open"
+                and selection["status"] == "active"
+            )
+            assert (price is not None) == (is_open and "price" in selection), (market_id, id)
+            last = book.last_price(market_id, id)
+            if price is not None:
+                assert price == Decimal(selection["price"]) == last.price
+                assert last.is_open
+                assert last.age_ms >= 0
+            elif last is not None:
+                assert last.why is not None
+
+
+class TestSlowReaders:
+    def test_sleeping_reader_is_merged_and_never_cut_and_its_memory_is_bounded(self, hub):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client, client.updates("*/*/odds/*") as updates:
+                await updates.next_change()
+                began = client.metrics()
+                await asyncio.sleep(3)
+                asleep = client.metrics()
+                assert asleep.updates - began.updates > 200, "too little happened to show anything"
+                assert asleep.pending <= asleep.channels, "at most one change of each channel waits"
+                assert asleep.merged_by_reader > 100
+                seen = set()
+                while client.metrics().pending:
+                    channel, change = await updates.next_change()
+                    assert channel.name not in seen, "one merged change of each channel"
+                    assert change.data is channel.data or change.seq < channel.seq
+                    seen.add(channel.name)
+                    if len(seen) >= 50:
+                        break
+                end = client.metrics()
+                assert (end.connections, end.missed, end.events_dropped) == (1, 0, 0)
+
+        run(test())
+
+    def test_slow_reader_gets_a_lower_rate_and_its_own_again(self, hub, live_match, monkeypatch):
+        monkeypatch.setattr(_reader, "RETURN_AFTER_S", 0.5)
+
+        async def test():
+            async with Client(hub.url, key=hub.key) as client:
+                book = await client.odds(live_match)
+                async for _ in book:
+                    await asyncio.sleep(0.4)
+                    if book.every_ms >= 250:
+                        break
+                await until(lambda: book.every_ms == 0), "the loop was left"
+                async for _ in book:
+                    await asyncio.sleep(0.4)
+                    if book.every_ms >= 250:
+                        break
+                answered = client.metrics().updates
+                async for _ in book:
+                    if book.every_ms == 0 and client.metrics().updates > answered:
+                        break
+
+        run(test())
+
+    def test_blocked_loop_loses_nothing(self, hub):
+        async def test():
+            async with Client(hub.url, key=hub.key) as client, client.updates("*/*", lossless=True) as updates:
+                await updates.next_change()
+                time.sleep(3)
+                await asyncio.sleep(1)
+                assert client.metrics().connections == 1
+                assert client.metrics().missed == 0
+                while client.metrics().pending:
+                    updates._reader.get_nowait()
+                channel, _ = await updates.next_change(timeout=10)
+                assert channel.health in ("live", "ended")
+
+        run(test())
+
+    def test_slow_line_is_no_silence(self, hub):
+        """A message that takes long to arrive, at a speed at which a beat's interval is not enough for it."""
+
+        async def test():
+            async with (
+                Proxy(hub.address, lambda: Fault("slow", 0, None, rate=4000)) as proxy,
+                Client(proxy.url, key=hub.key) as client,
+            ):
+                client._session.hello = client._session.hello.__class__(beat_s=0.4, limits=client._session.hello.limits)
+                board = await client.follow("football", timeout=50)
+                assert board.data["matches"]
+                assert client.metrics().connections == 1
+
+        run(test())
+
+
+class TestRestarts:
+    def test_hub_that_restarts_is_resumed_without_a_gap(self, hub_binary, tmp_path):
+        """The hub drains, and comes back at the same address with its log."""
+
+        async def test():
+            with running_hub(hub_binary, folder=tmp_path, MATCHWIRE_DEMO_PAST="false") as first:
+                port = first.address.rpartition(":")[2]
+                client = Client(first.url, key=first.key)
+                async with client:
+                    matches = client.updates("*/*", lossless=True)
+                    await matches.next_change(timeout=30)
+                    before = {name: (it.epoch, it.seq) for name, it in client._session.channels.items()}
+                    await asyncio.to_thread(first.stop)
+                    await until(lambda: not client._session.is_open)
+                    with running_hub(hub_binary, folder=tmp_path, listen=f"127.0.0.1:{port}", MATCHWIRE_DEMO_PAST="false"):
+                        await until(lambda: client._session.is_open or client.wake(), 60)
+                        await until(lambda: all(it.synced for it in client._session.channels.values()))
+                        after = client._session.channels
+                        same = [name for name, (epoch, _) in before.items() if name in after and after[name].epoch == epoch]
+                        assert same, "every channel has a new epoch"
+                        assert client.metrics().missed <= len(before) - len(same)
+
+        run(test())
+
+
+def test_example(hub, live_match):
+    """The trading loop quotes, and lives on a real hub."""
+    env = os.environ | {"MATCHWIRE_URL": hub.url, "MATCHWIRE_KEY": hub.key}
+    bookmaker = any_bookmaker(hub, live_match)
+    process = subprocess.Popen(
+        [sys.executable, EXAMPLES / "trading_loop.py", live_match, bookmaker],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith(("quote", "pull")):
+                break
+        assert any(line.startswith(("quote", "pull")) for line in lines), "".join(lines)
+    finally:
+        process.kill()
+        process.communicate()
+    assert len((EXAMPLES / "trading_loop.py").read_text().splitlines()) <= 40
+
+
+def any_bookmaker(hub, match):
+    async def find():
+        async with Client(hub.url, key=hub.key) as client, client.books(f"{match}/odds/*") as books:
+            book, _ = await books.next_change(timeout=30)
+            return book.name.rpartition("/")[2]
+
+    return run(find())
+
+
+def test_nothing_is_left_behind(hub):
+    """Closing waits for the tasks of the client."""
+
+    async def test():
+        before = asyncio.all_tasks()
+        async with Client(hub.url, key=hub.key) as client:
+            await client.follow("football")
+        assert asyncio.all_tasks() == before
+
+    run(test())
