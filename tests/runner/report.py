@@ -31,6 +31,14 @@ def script_counts(printed, code):
     return at_least_failed(counts, code)
 
 
+def pytest_counts(printed, code):
+    """Reads the last summary of pytest, such as `2 failed, 60 passed, 2 skipped in 33.63s`."""
+    summaries = re.findall(r"^=*\s*((?:\d+ \w+(?:, )?)+) in [\d.]+s", printed, re.MULTILINE)
+    found = {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", summaries[-1])} if summaries else {}
+    failed = sum(found.get(word, 0) for word in ("failed", "error", "errors"))
+    return at_least_failed(Counts(found.get("passed", 0), failed, found.get("skipped", 0)), code)
+
+
 # libtest appends ` <0.012s>` to the line of a test if times are requested.
 TEST_LINE = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED)(?: <([\d.]+)s>)?$", re.MULTILINE)
 
@@ -47,11 +55,11 @@ def libtest_counts(printed):
 
 
 def failed_tests(printed):
-    """A line for each Rust test that failed, its name and the beginning of its last output; and those of clients' scripts."""
+    """A line for each Rust test that failed, its name and the beginning of its last output; those of clients' scripts, and those of pytest."""
     outputs = dict(re.findall(r"^---- (\S+) stdout ----\n(.*?)(?=^---- |^failures:$|\Z)", printed, re.MULTILINE | re.DOTALL))
     names = dict.fromkeys(name for name, result, _ in TEST_LINE.findall(printed) if result == "FAILED")
     rust = [f"{name}: {' '.join(outputs.get(name, '').split())[:600]}" for name in names]
-    scripts = re.findall(r"^(?:[\w-]+: )?FAILED: .*$", printed, re.MULTILINE)
+    scripts = re.findall(r"^(?:[\w-]+: )?FAILED: .*$|^FAILED \S+::.*$", printed, re.MULTILINE)
     return rust + [line[:600] for line in dict.fromkeys(scripts)]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runner.cargo import Package, changed_packages, compiled_programs, has_doc_test, packages
 from runner.lanes import once, run_lanes
-from runner.report import Counts, durations, failed_tests, libtest_counts, script_counts
+from runner.report import Counts, durations, failed_tests, libtest_counts, pytest_counts, script_counts
 
 LIBTEST = """
 running 5 tests
@@ -62,6 +62,14 @@ class Report(unittest.TestCase):
         self.assertEqual(script_counts("3 passed, 0 failed, 1 skipped\n", 0), Counts(3, 0, 1))
         self.assertEqual(script_counts("3 passed, 0 failed, 1 skipped\n", 1), Counts(3, 1, 1))
         self.assertEqual(script_counts("Traceback\n", 1), Counts(0, 1, 0))
+
+    def test_pytest_is_counted_by_its_summary(self):
+        printed = "FAILED tests/test_x.py::TestY::test_z - assert 1 == 2\n=== 2 failed, 60 passed, 2 skipped, 1 error in 33.63s ===\n"
+        self.assertEqual(pytest_counts(printed, 1), Counts(60, 3, 2))
+        self.assertEqual(failed_tests(printed), ["FAILED tests/test_x.py::TestY::test_z - assert 1 == 2"])
+        self.assertEqual(pytest_counts("93 passed in 1.14s\n", 0), Counts(93, 0, 0))
+        self.assertEqual(pytest_counts("93 passed in 74.14s (0:01:14)\n", 0), Counts(93, 0, 0))
+        self.assertEqual(pytest_counts("no tests ran in 0.01s\n", 5), Counts(0, 1, 0))
 
 
 class Cargo(unittest.TestCase):

@@ -99,7 +99,7 @@ class TestConnecting:
 
         async def test():
             client = Client(hub.url, ticket=ticket)
-            client._session._random = lambda: 0.0
+            client._session._backoff._random = lambda: 0.0
             with pytest.raises(matchwire.AuthFailed):
                 async with client:
                     pass

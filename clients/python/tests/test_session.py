@@ -660,6 +660,14 @@ class TestProof:
         assert script.replies[-1].proof.ok is None
         assert script.health() == "live"
 
+    def test_question_without_a_connection_is_answered_at_once(self):
+        script = following().hang_up()
+        id = self.asked(script)
+        script.session.request_ping(script.now)
+        script.perform()
+        assert [it.frame for it in script.replies] == [None, None]
+        assert script.replies[0].id == id
+
     def test_answer_that_never_comes_ends_with_the_connection(self):
         script = following()
         id = self.asked(script)

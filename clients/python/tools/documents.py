@@ -66,7 +66,9 @@ def generate(schema: Path) -> str:
         text = text.replace("\nif TYPE_CHECKING:\n", f"\n__all__ = [\n{listed}\n]\n\nif TYPE_CHECKING:\n", 1)
         result.write_text(text)
         config = HERE / "pyproject.toml"
-        subprocess.run([programs / "ruff", "check", "--quiet", "--fix", "--select", "I,UP", "--config", config, result], check=True)
+        subprocess.run(
+            [programs / "ruff", "check", "--quiet", "--fix", "--select", "F401,I,UP", "--config", config, result], check=True
+        )
         subprocess.run([programs / "ruff", "format", "--quiet", "--config", config, result], check=True)
         return result.read_text()
 

@@ -5,7 +5,7 @@ Written by tools/documents.py from schema/documents.schema.json, with which the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 __all__ = [
     "ArbitrageLeg",
@@ -295,14 +295,14 @@ class ValueSignal(TypedDict):
 
     away: NotRequired[str]
     began: Timestamp
-    bookmaker: NotRequired[str]
+    bookmaker: str
     bookmakers: int
     fair_price: Decimal
     home: NotRequired[str]
     kind: Literal["value"]
-    market: NotRequired[str]
+    market: str
     match: Id
-    outcome: NotRequired[Outcome]
+    outcome: Outcome
     price: Decimal
     probability: Decimal
     sport: str
@@ -332,13 +332,11 @@ class ArbitrageSignal(TypedDict):
 
     away: NotRequired[str]
     began: Timestamp
-    bookmaker: NotRequired[str]
     home: NotRequired[str]
     kind: Literal["arbitrage"]
     legs: list[ArbitrageLeg]
-    market: NotRequired[str]
+    market: str
     match: Id
-    outcome: NotRequired[Outcome]
     profit: Decimal
     sport: str
     strength: int
@@ -513,12 +511,9 @@ class MomentumSignal(TypedDict):
 
     away: NotRequired[str]
     began: Timestamp
-    bookmaker: NotRequired[str]
     home: NotRequired[str]
     kind: Literal["momentum"]
-    market: NotRequired[str]
     match: Id
-    outcome: NotRequired[Outcome]
     share: Decimal
     side: MomentumSide
     sport: str
@@ -533,15 +528,15 @@ class PriceGapSignal(TypedDict):
 
     away: NotRequired[str]
     began: Timestamp
-    bookmaker: NotRequired[str]
+    bookmaker: str
     gap: Decimal
     home: NotRequired[str]
     kind: Literal["price_gap"]
-    market: NotRequired[str]
+    market: str
     match: Id
     next_bookmaker: str
     next_price: Decimal
-    outcome: NotRequired[Outcome]
+    outcome: Outcome
     price: Decimal
     sport: str
     strength: int
@@ -619,15 +614,14 @@ class SteamSignal(TypedDict):
 
     away: NotRequired[str]
     began: Timestamp
-    bookmaker: NotRequired[str]
     change: Decimal
     direction: Direction
     home: NotRequired[str]
     kind: Literal["steam"]
-    market: NotRequired[str]
+    market: str
     match: Id
     moved: list[str]
-    outcome: NotRequired[Outcome]
+    outcome: Outcome
     sport: str
     strength: int
     updated: Timestamp
@@ -640,13 +634,12 @@ class SuspendedSignal(TypedDict):
 
     away: NotRequired[str]
     began: Timestamp
-    bookmaker: NotRequired[str]
+    bookmaker: str
     home: NotRequired[str]
     kind: Literal["suspended"]
-    market: NotRequired[str]
+    market: str
     match: Id
     open_bookmakers: int
-    outcome: NotRequired[Outcome]
     sport: str
     strength: int
     suspended_bookmakers: int

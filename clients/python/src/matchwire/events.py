@@ -54,6 +54,8 @@ class _Incident(Event):
     added: int | None = None
     side: str | None = None
     player: Named | None = None
+    assist: Named | None = None
+    score: Score | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,6 @@ class Goal(_Incident):
     """`side` is the one that the goal counts for, also of an own goal; `type` is regular, penalty or own_goal."""
 
     type: str | None = None
-    assist: Named | None = None
-    score: Score | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,6 @@ class Card(_Incident):
 @dataclass(frozen=True, slots=True)
 class Substitution(_Incident):
     """`player` goes off, `assist` comes on."""
-
-    assist: Named | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,6 @@ class Shootout(_Incident):
     """A kick of the shoot-out; `score` is that of the shoot-out."""
 
     scored: bool | None = None
-    score: Score | None = None
 
 
 @dataclass(frozen=True, slots=True)

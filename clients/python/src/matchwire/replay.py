@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from . import client, sync
+from ._followed import RecordedContext
 from ._view import View, view_of
-from .client import RecordedContext
 from .errors import RecordingError
 from .protocol import Change, Channel, Options, Player, Speed, Subscription
 

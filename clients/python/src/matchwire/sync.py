@@ -19,12 +19,12 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar, cast, overload
 
+from ._followed import LiveDocument as AsyncDocument
+from ._followed import LiveReplay as AsyncReplay
+from ._followed import Updates as AsyncUpdates
 from ._view import OddsView, View
 from .client import Client as AsyncClient
-from .client import LiveDocument as AsyncDocument
-from .client import LiveReplay as AsyncReplay
 from .client import Metrics, OnSlow
-from .client import Updates as AsyncUpdates
 from .documents import Odds
 from .errors import ClientClosed, MatchwireError, Timeout
 from .protocol import Change, Proof, Speed, State

@@ -6,26 +6,24 @@ programs may drive one with whatever they have.
 
 from .change import At, Change, Health, Merged, Missed, RefusalInfo
 from .channel import Channel
-from .patch import diff, merge_patch
-from .proof import Proof, canonical, digest
-from .replay import Player, Replay, ReplayOutput, Speed
-from .session import (
+from .outputs import (
     FINAL_CODES,
-    RATES_MS,
     Changed,
     Connect,
     Counters,
     Disconnect,
     Hello,
-    Options,
     Output,
     Replied,
     Send,
-    Session,
     State,
     StateChanged,
-    Subscription,
 )
+from .patch import diff, merge_patch
+from .proof import Proof, canonical, digest
+from .replay import Player, Replay, ReplayOutput, Speed
+from .session import Session
+from .subscription import RATES_MS, Options, Subscription
 
 __all__ = [
     "FINAL_CODES", "RATES_MS", "At", "Change", "Changed", "Channel", "Connect", "Counters", "Disconnect", "Health",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .change import At, Health, RefusalInfo
 
 if TYPE_CHECKING:
-    from .session import Subscription
+    from .subscription import Subscription
 
 __all__ = ["Channel"]
 

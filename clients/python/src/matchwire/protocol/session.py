@@ -15,211 +15,53 @@ from __future__ import annotations
 import json
 import logging
 import random
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from ..events import parse_event
-from .change import Change, Merged, Missed, RefusalInfo
+from .change import Change, Health, Merged, Missed, RefusalInfo
 from .channel import Channel, at_of
+from .commands import CommandWriter, encode
+from .outputs import (
+    DEFAULT_BEAT_S,
+    FINAL_CODES,
+    Changed,
+    Connect,
+    Counters,
+    Disconnect,
+    Hello,
+    Output,
+    Replied,
+    Send,
+    State,
+    StateChanged,
+)
 from .patch import merge_patch
 from .proof import Proof, digest
-from .replay import Replay, ReplayOutput
+from .replay import Replay
+from .subscription import Options, Subscription
+from .timing import Backoff, HubClock
 
-__all__ = [
-    "FINAL_CODES", "RATES_MS", "Changed", "Connect", "Counters", "Disconnect", "Hello", "Options", "Output", "Replied",
-    "Send", "Session", "State", "StateChanged", "Subscription",
-]  # fmt: skip
+__all__ = ["Session"]
 
 logger = logging.getLogger("matchwire")
 
-FINAL_CODES: Mapping[int, str] = {
-    4401: "the key is missing or wrong",
-    4402: "the WebSocket add-on is missing",
-    4404: "there is no such socket",
-    4410: "the key was regenerated or revoked",
-    4413: "a command was too large, or there were too many",
-}
-"""Close codes for reasons that another attempt cannot change. After every other code the session tries again."""
-
-RATES_MS = (0, 100, 250, 500, 1000, 2000, 5000)
-"""The values that `every_ms` can have."""
-
-# The ceiling of the first wait is low because most losses are short; that of the last is high because a hub that was
-# away for a minute does not need all clients back in the same second.
-BACKOFF_FIRST_S = 0.5
-BACKOFF_MAX_S = 30.0
-# A connection that opens and ends at once must not reset the waits, otherwise clients flood a hub that crashes.
-HEALTHY_AFTER_S = 60.0
 # From opening the socket to `hello`.
 CONNECT_TIMEOUT_S = 15.0
 # Measures the offset of the clocks again: they drift by milliseconds a minute.
 PING_EVERY_S = 30.0
-OFFSET_SAMPLES = 8
-# Until `hello` brings the real ones.
-DEFAULT_BEAT_S = 5.0
-DEFAULT_COMMAND_BYTES = 16_384
-# A position of a pattern's channel beyond this part of a command is resumed by name: the rest is room for the names.
-PATTERN_PART = 0.75
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The parameters of a subscription: at most one update of values in `every_ms` (0: each change), what the hub does
-    if this client is slow (`merge`, `resync`, `close`), and whether it reports `lag`."""
-
-    every_ms: int = 0
-    on_slow: Literal["merge", "resync", "close"] = "merge"
-    lag: bool = False
-
-    def __post_init__(self) -> None:
-        if self.every_ms not in RATES_MS:
-            raise ValueError(f"every_ms is one of {', '.join(map(str, RATES_MS))}, not {self.every_ms}")
-        if self.on_slow not in ("merge", "resync", "close"):
-            raise ValueError(f"on_slow is merge, resync or close, not {self.on_slow}")
-
-    def fields(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        if self.every_ms:
-            found["every_ms"] = self.every_ms
-        if self.on_slow != "merge":
-            found["on_slow"] = self.on_slow
-        if self.lag:
-            found["lag"] = True
-        return found
-
-
-class Subscription:
-    """A channel or a pattern that the program follows. `users` counts how often."""
-
-    __slots__ = (
-        "ch", "error", "left_out", "not_entitled", "options", "pending", "requested_at", "requested_ms", "segments", "users",
-    )  # fmt: skip
-
-    def __init__(self, ch: str, options: Options) -> None:
-        self.ch = ch
-        self.options = options
-        self.segments = ch.split("/") if "*" in ch else None
-        self.users = 0
-        # The id of the command under way, when it was sent, and with which rate.
-        self.pending: int | None = None
-        self.requested_at = 0.0
-        self.requested_ms = options.every_ms
-        self.error: RefusalInfo | None = None
-        # Of a pattern: channels without room on the socket, and those that need another add-on.
-        self.left_out = 0
-        self.not_entitled = 0
-
-    @property
-    def is_pattern(self) -> bool:
-        return self.segments is not None
-
-    def covers(self, name: str) -> bool:
-        if self.segments is None:
-            return self.ch == name
-        parts = name.split("/")
-        return len(parts) == len(self.segments) and all(
-            want in ("*", part) for want, part in zip(self.segments, parts, strict=True)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Hello:
-    """What the hub says of itself and of this socket."""
-
-    conn: str = ""
-    server: str = ""
-    beat_s: float = DEFAULT_BEAT_S
-    limits: Mapping[str, int] = field(default_factory=dict)
-    features: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The connection. `phase` is `connecting`, `open`, `waiting` (until the local moment `retry_at`; `is_fixed` if the
-    hub named it) or `closed` for good. `code`, `why` and `message` say how the last connection ended; `attempt` counts
-    the attempts since the last healthy one."""
-
-    phase: Literal["connecting", "open", "waiting", "closed"] = "closed"
-    attempt: int = 0
-    code: int | None = None
-    why: str | None = None
-    message: str | None = None
-    retry_at: float | None = None
-    is_fixed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Connect:
-    """Open a connection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Disconnect:
-    """Close the connection, without waiting for it. Nothing more from it may be passed to the session."""
-
-    code: int = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """Send this text message on the connection."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A channel changed: tell the users of `subscriptions`."""
-
-    channel: Channel
-    change: Change
-    subscriptions: tuple[Subscription, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Replied:
-    """The answer to the command with this id. `frame` is None if the connection was lost before."""
-
-    id: int
-    frame: Mapping[str, Any] | None
-    proof: Proof | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StateChanged:
-    state: State
-
-
-Output = Connect | Disconnect | Send | Changed | Replied | StateChanged | ReplayOutput
-
-
-@dataclass(slots=True)
-class Counters:
-    """Totals over all connections."""
-
-    connections: int = 0
-    frames: int = 0
-    bytes: int = 0
-    images: int = 0
-    updates: int = 0
-    events: int = 0
-    merged: int = 0
-    resyncs: int = 0
-    missed: int = 0
-    skipped: int = 0
 
 
 class Session:
     """The client's half of the stream protocol. See the module."""
 
     def __init__(self, *, rand: Callable[[], float] = random.random) -> None:
-        self._random = rand
+        self._backoff = Backoff(rand)
+        self._clock = HubClock()
         self._outputs: list[Output] = []
         self._state = State()
         self._started = False
-        self._attempt = 0
         self._opened_at: float | None = None
         self._last_frame_at = 0.0
         self._last_ping_at = 0.0
@@ -231,8 +73,6 @@ class Session:
         self._patterns: list[Subscription] = []
         self._channels: dict[str, Channel] = {}
         self._pings: dict[int, float] = {}
-        # (offset in microseconds, round trip in seconds)
-        self._offsets: deque[tuple[float, float]] = deque(maxlen=OFFSET_SAMPLES)
         # Subscriptions that a command under way asks for, by its id.
         self._asked: dict[int, list[Subscription]] = {}
         # Names that a command under way resumes for a pattern, by its id.
@@ -277,23 +117,17 @@ class Session:
     def subscriptions(self) -> Mapping[str, Subscription]:
         return self._subscriptions
 
-    def health(self, channel: Channel, now: float) -> Any:
+    def health(self, channel: Channel, now: float) -> Health:
         """The health of a channel at the local moment `now`."""
         return channel.judge(now, is_open=self.is_open, hub_is_stale=self._hub_stale)
 
     def server_now(self, now: float) -> int:
         """The hub's clock at the local moment `now`, in microseconds since 1970; 0 before the first `hello`."""
-        best = self._best_offset()
-        return round(now * 1e6 + best[0]) if best else 0
+        return self._clock.at(now)
 
     def round_trip(self) -> float | None:
         """The shortest recent round trip in seconds; None before the first pong."""
-        best = self._best_offset()
-        return best[1] if best and best[1] != float("inf") else None
-
-    def _best_offset(self) -> tuple[float, float] | None:
-        # The newest of equally quick ones.
-        return min(reversed(self._offsets), key=lambda it: it[1], default=None)
+        return self._clock.round_trip()
 
     # -------------------------------------------------------------------------------------- inputs
 
@@ -439,12 +273,19 @@ class Session:
     def request_hash(self, name: str) -> int:
         """Asks the hub for the hash of a document. `Replied` brings the comparison."""
         id = self._id()
-        self._expected[id] = name
-        self._send({"op": "hash", "id": id, "ch": name})
+        if self.is_open:
+            self._expected[id] = name
+            self._send({"op": "hash", "id": id, "ch": name})
+        else:
+            self._outputs.append(Replied(id, None))
         return id
 
     def request_ping(self, now: float) -> int:
         """Asks the hub for its clock. `Replied` follows."""
+        if not self.is_open:
+            id = self._id()
+            self._outputs.append(Replied(id, None))
+            return id
         id = self._ping(now)
         self._expected[id] = None
         return id
@@ -491,8 +332,8 @@ class Session:
     def _lost(
         self, now: float, *, code: int | None = None, why: str | None = None, message: str | None = None, disconnect: bool = False
     ) -> None:
-        if self._opened_at is not None and now - self._opened_at >= HEALTHY_AFTER_S:
-            self._attempt = 0
+        if self._opened_at is not None:
+            self._backoff.ended(now - self._opened_at)
         if disconnect:
             self._outputs.append(Disconnect(1000))
         self._pings.clear()
@@ -501,17 +342,15 @@ class Session:
         bye = self._bye or {}
         why = bye.get("why") or why
         if code is not None and code in FINAL_CODES:
-            self._enter(State("closed", self._attempt, code, why, said or FINAL_CODES[code]), now)
+            self._enter(State("closed", self._backoff.attempt, code, why, said or FINAL_CODES[code]), now)
             return
         # Counted even if the hub named the time, so that a refusal after it waits longer.
-        ceiling = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2 ** min(self._attempt, 16))
-        self._attempt += 1
-        wait = ceiling * self._random()
+        wait = self._backoff.next()
         fixed = bye.get("reconnect_after_ms")
         is_fixed = isinstance(fixed, (int, float)) and not isinstance(fixed, bool)
         if is_fixed:
             wait = max(0.0, float(fixed or 0) / 1000)
-        self._enter(State("waiting", self._attempt, code, why, said, now + wait, is_fixed), now)
+        self._enter(State("waiting", self._backoff.attempt, code, why, said, now + wait, is_fixed), now)
 
     def _enter(self, state: State, now: float) -> None:
         was_open, self._state = self.is_open, state
@@ -561,10 +400,8 @@ class Session:
         self.counters.connections += 1
         self.limited = None
         self._opened_at = now
-        # Samples of an earlier connection may come from before a sleep or a step of the clock.
-        self._offsets.clear()
-        self._offsets.append((frame["now"] - now * 1e6, float("inf")))
-        self._enter(State("open", self._attempt), now)
+        self._clock.start(frame["now"], now)
+        self._enter(State("open", self._backoff.attempt), now)
         self._ask(list(self._subscriptions.values()), now)
         for replay in self._replays:
             if replay.phase == "lost":
@@ -796,8 +633,7 @@ class Session:
     def _on_pong(self, frame: Mapping[str, Any], now: float) -> None:
         sent = self._pings.pop(frame["id"], None)
         if sent is not None:
-            # The hub read its clock somewhere between the two; the middle errs by half the round trip at most.
-            self._offsets.append((frame["now"] - (sent + now) / 2 * 1e6, now - sent))
+            self._clock.sample(frame["now"], sent, now)
         self._reply(frame)
 
     def _on_lag(self, frame: Mapping[str, Any], now: float) -> None:
@@ -849,93 +685,20 @@ class Session:
         return asked, self._resuming.pop(id, [])
 
     def _ask(self, subscriptions: list[Subscription], now: float) -> None:
-        """Sends the commands that subscribe, each from its position, in as few as the hub allows."""
-        groups: dict[Options, list[Subscription]] = {}
+        """Sends the commands that subscribe, each from its position."""
         for subscription in subscriptions:
             subscription.requested_at = now
             subscription.requested_ms = subscription.options.every_ms
-            groups.setdefault(subscription.options, []).append(subscription)
-        for options, group in groups.items():
-            # Names first: what they resume continues unchanged when a pattern covers it as well.
-            group.sort(key=lambda it: it.is_pattern)
-            if "batch" in self.hello.features:
-                self._ask_batch(options, group)
-            else:
-                for subscription in group:
-                    self._ask_one(options, subscription)
-
-    def _ask_one(self, options: Options, subscription: Subscription) -> None:
-        id = self._id()
-        command: dict[str, Any] = {"op": "subscribe", "id": id, "ch": subscription.ch, **options.fields()}
-        rest: list[Channel] = []
-        if subscription.is_pattern:
-            start, rest = self._positions(subscription, self._from_bytes() - len(encode({**command, "from": {}})))
-        else:
-            start = self._start(self._channels.get(subscription.ch)) or {}
-        # Those without room are resumed by name before the pattern, and given back to it afterwards, so that no event is
-        # lost, however many there are.
-        for channel in rest:
-            by_name = self._id()
-            self._resuming[by_name] = [channel.name]
-            self._send({"op": "subscribe", "id": by_name, "ch": channel.name, **options.fields(), "from": channel.position()})
-        self._pend(subscription, id)
-        self._send({**command, "from": start} if start else command)
-        for channel in rest:
-            self._send({"op": "unsubscribe", "id": self._id(), "ch": channel.name})
-
-    def _ask_batch(self, options: Options, group: list[Subscription]) -> None:
-        room = self._from_bytes() - len(encode({"op": "subscribe", "id": 10**9, "chs": [], **options.fields()}))
-        entries: list[tuple[Subscription | str, Any]] = []
-        patterns: list[tuple[Subscription | str, Any]] = []
-        borrowed: list[str] = []
-        for subscription in group:
-            if subscription.is_pattern:
-                start, rest = self._positions(subscription, int(room * PATTERN_PART))
-                entries += [(it.name, {"ch": it.name, "from": it.position()}) for it in rest if it.name not in borrowed]
-                borrowed += [it.name for it in rest if it.name not in borrowed]
-                patterns.append((subscription, {"ch": subscription.ch, "from": start} if start else subscription.ch))
-            else:
-                start = self._start(self._channels.get(subscription.ch)) or {}
-                entries.append((subscription, {"ch": subscription.ch, "from": start} if start else subscription.ch))
-        count_max = max(1, self.hello.limits.get("channels", 1000))
-        for chunk in _chunks(entries + patterns, room, count_max):
+        writer = CommandWriter(self.hello, self._channels, self._subscriptions, self.covered)
+        for request in writer.subscribe(subscriptions):
             id = self._id()
-            for who, _ in chunk:
-                if isinstance(who, str):
-                    self._resuming.setdefault(id, []).append(who)
-                else:
-                    self._pend(who, id)
-            self._send({"op": "subscribe", "id": id, "chs": [entry for _, entry in chunk], **options.fields()})
-        for part in _chunks([(name, name) for name in borrowed], room, count_max):
-            self._send({"op": "unsubscribe", "id": self._id(), "chs": [name for name, _ in part]})
-
-    def _pend(self, subscription: Subscription, id: int) -> None:
-        subscription.pending = id
-        self._asked.setdefault(id, []).append(subscription)
-
-    def _from_bytes(self) -> int:
-        limits = self.hello.limits
-        return limits.get("from_bytes") or limits.get("command_bytes") or DEFAULT_COMMAND_BYTES
-
-    @staticmethod
-    def _start(channel: Channel | None) -> dict[str, Any] | None:
-        return channel.position() if channel is not None and channel.doubts < 2 else None
-
-    def _positions(self, subscription: Subscription, room: int) -> tuple[dict[str, Any], list[Channel]]:
-        """As many positions of a pattern's channels as fit into `room` bytes, and the channels of the others."""
-        start: dict[str, Any] = {}
-        rest: list[Channel] = []
-        for channel in self.covered(subscription):
-            position = self._start(channel)
-            # One that is followed by name as well resumes by its own command; one of two patterns by the first.
-            if position is None or channel.name in self._subscriptions or channel.subscriptions[0] is not subscription:
-                continue
-            room -= len(encode({channel.name: position}))
-            if room < 0:
-                rest.append(channel)
-            else:
-                start[channel.name] = position
-        return start, rest
+            for subscription in request.asked:
+                subscription.pending = id
+            if request.asked:
+                self._asked[id] = request.asked
+            if request.resumed:
+                self._resuming[id] = request.resumed
+            self._send({"op": request.op, "id": id, **request.fields})
 
     def _open(self, name: str, now: float) -> Channel | None:
         """The channel of this name, created if a subscription covers it; otherwise None: it was given up."""
@@ -993,29 +756,11 @@ class Session:
             self._replays.remove(replay)
 
 
-def encode(command: Any) -> str:
-    """Compact JSON, in ASCII, so that its characters are its bytes."""
-    return json.dumps(command, separators=(",", ":"))
-
-
 def _refusal(frame: Mapping[str, Any]) -> RefusalInfo:
     # In the answer to a batch an entry has its code as `error`, and no message.
     code = str(frame.get("code") or frame.get("error") or "")
     addons = tuple(frame.get("addons") or ())
     return RefusalInfo(code, str(frame.get("message") or code), bool(frame.get("retry", code == "not_tracked")), addons)
-
-
-def _chunks(entries: list[tuple[Any, Any]], room: int, count_max: int) -> list[list[tuple[Any, Any]]]:
-    chunks: list[list[tuple[Any, Any]]] = []
-    used = 0
-    for entry in entries:
-        size = len(encode(entry[1])) + 1
-        if not chunks or used + size > room or len(chunks[-1]) >= count_max:
-            chunks.append([])
-            used = 0
-        chunks[-1].append(entry)
-        used += size
-    return chunks
 
 
 _HANDLERS: dict[str, Callable[[Session, Mapping[str, Any], float], None]] = {
