@@ -1,8 +1,10 @@
 """The asyncio client against a real hub."""
 
+import ast
 import asyncio
 import logging
 import os
+import re
 import subprocess
 import sys
 import time
@@ -460,3 +462,27 @@ def test_nothing_is_left_behind(hub):
         assert asyncio.all_tasks() == before
 
     run(test())
+
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+
+
+def test_code_of_the_readme(hub, live_match):
+    """Every block is valid, and the loops for asyncio and for threads run as they are, but for address, key and match."""
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) >= 5
+    for block in blocks:
+        compile(block, "README.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    for loop in (next(it for it in blocks if "asyncio.run" in it), next(it for it in blocks if "on_change" in it)):
+        code = loop.replace("ws://127.0.0.1:8080", hub.url).replace("mw_…", hub.key)
+        tennis = next(id for id, it in hub.image("tennis")["data"]["matches"].items() if it["status"] == "live")
+        code = code.replace("tennis/36001", f"tennis/{tennis}")
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ
+        )
+        try:
+            line = process.stdout.readline()
+            assert line.startswith(("{'home'", "[")), line + process.stdout.read()
+        finally:
+            process.kill()
+            process.communicate()
