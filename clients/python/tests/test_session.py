@@ -315,9 +315,9 @@ class TestBatch:
         script.follow("football/2")
         script.follow("football/3", every_ms=500)
         script.hello(features=["batch"])
-        assert [(it["chs"], it.get("every_ms")) for it in script.commands()] == [
-            (["football/1", "football/3"], 500),
-            (["football/2"], None),
+        assert [it | {"id": 0} for it in script.commands()] == [
+            {"op": "subscribe", "id": 0, "chs": ["football/1", "football/3"], "every_ms": 500},
+            {"op": "subscribe", "id": 0, "ch": "football/2"},
         ]
 
     @pytest.mark.parametrize("limit", [1000, 20_000, 262_144])

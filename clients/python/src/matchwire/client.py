@@ -249,30 +249,54 @@ class Client:
 
     @overload
     async def follow(
-        self, ch: str, *, document: type[D], every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False,
-        timeout: float | None = 30, wait: bool = False,
-    ) -> LiveDocument[D]: ...  # fmt: skip
+        self,
+        ch: str,
+        *,
+        document: type[D],
+        every_ms: int = 0,
+        on_slow: OnSlow = "merge",
+        lag: bool = False,
+        lossless: bool = False,
+        timeout: float | None = 30,
+        wait: bool = False,
+    ) -> LiveDocument[D]: ...
     @overload
     async def follow(
-        self, ch: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False,
-        timeout: float | None = 30, wait: bool = False,
-    ) -> LiveDocument[dict[str, Any]]: ...  # fmt: skip
+        self,
+        ch: str,
+        *,
+        every_ms: int = 0,
+        on_slow: OnSlow = "merge",
+        lag: bool = False,
+        lossless: bool = False,
+        timeout: float | None = 30,
+        wait: bool = False,
+    ) -> LiveDocument[dict[str, Any]]: ...
     async def follow(
-        self, ch: str, *, document: Any = None, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False,
-        timeout: float | None = 30, wait: bool = False,
-    ) -> LiveDocument[Any]:  # fmt: skip
+        self,
+        ch: str,
+        *,
+        document: Any = None,
+        every_ms: int = 0,
+        on_slow: OnSlow = "merge",
+        lag: bool = False,
+        lossless: bool = False,
+        timeout: float | None = 30,
+        wait: bool = False,
+    ) -> LiveDocument[Any]:
         """Follows a channel; returns when its document is here.
 
         `document` is the type of the document, for type checkers only. With `every_ms` the hub merges changes within that
         time. By default changes that come while the program works on one are merged, and a slow program makes the client
-        ask for a lower rate; `lossless` keeps 1,000 changes apart and never lowers it. `wait` waits for a channel that does not
+        ask for a lower rate; `lossless` keeps 1,000 changes apart and never lowers it. With `lag`, `metrics` has what the hub
+        says of this connection's delay. `wait` waits for a channel that does not
         exist yet instead of raising `NotTracked`.
 
         Raises `Refused` (`NotTracked`, `NotEntitled`, ...), `Timeout`, or `ConnectionClosed`.
         """
         if "*" in ch:
             raise ValueError("a pattern has many documents: use updates(pattern)")
-        found: LiveDocument[Any] = await self._follow(LiveDocument, ch, Options(every_ms, on_slow), lossless, timeout, wait)
+        found: LiveDocument[Any] = await self._follow(LiveDocument, ch, Options(every_ms, on_slow, lag), lossless, timeout, wait)
         return found
 
     async def odds(
@@ -308,7 +332,9 @@ class Client:
             if handle is None:
                 self._drop(subscription, reader)
 
-    def updates(self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False) -> Updates[View[Any]]:
+    def updates(
+        self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lag: bool = False, lossless: bool = False
+    ) -> Updates[View[Any]]:
         """Follows all channels that match a pattern, now and later: `football/*`, `*/*/odds/betfair`.
 
             async for channel, change in hub.updates("football/*"): ...
@@ -316,7 +342,7 @@ class Client:
         Each channel begins with a change of kind `image`. For each channel at most one merged change waits (`lossless`: up to
         1,000 changes of all channels are kept apart).
         """
-        return self._updates(pattern, Options(every_ms, on_slow), lossless)
+        return self._updates(pattern, Options(every_ms, on_slow, lag), lossless)
 
     def books(self, pattern: str, *, every_ms: int = 0, lossless: bool = False) -> Updates[OddsView]:
         """As `updates`, for patterns of odds channels: `football/*/odds/pinnacle`. Each channel has `price`."""

@@ -129,21 +129,47 @@ class Client:
 
     @overload
     def follow(
-        self, ch: str, *, document: type[D], every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False,
-        timeout: float | None = 30, wait: bool = False, on_change: Callable[[Change], object] | None = None,
+        self,
+        ch: str,
+        *,
+        document: type[D],
+        every_ms: int = 0,
+        on_slow: OnSlow = "merge",
+        lag: bool = False,
+        lossless: bool = False,
+        timeout: float | None = 30,
+        wait: bool = False,
+        on_change: Callable[[Change], object] | None = None,
         on_end: Callable[[MatchwireError], object] | None = None,
-    ) -> LiveDocument[D]: ...  # fmt: skip
+    ) -> LiveDocument[D]: ...
     @overload
     def follow(
-        self, ch: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False,
-        timeout: float | None = 30, wait: bool = False, on_change: Callable[[Change], object] | None = None,
+        self,
+        ch: str,
+        *,
+        every_ms: int = 0,
+        on_slow: OnSlow = "merge",
+        lag: bool = False,
+        lossless: bool = False,
+        timeout: float | None = 30,
+        wait: bool = False,
+        on_change: Callable[[Change], object] | None = None,
         on_end: Callable[[MatchwireError], object] | None = None,
-    ) -> LiveDocument[dict[str, Any]]: ...  # fmt: skip
+    ) -> LiveDocument[dict[str, Any]]: ...
     def follow(
-        self, ch: str, *, document: Any = None, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False,
-        timeout: float | None = 30, wait: bool = False, on_change: Callable[[Change], object] | None = None,
+        self,
+        ch: str,
+        *,
+        document: Any = None,
+        every_ms: int = 0,
+        on_slow: OnSlow = "merge",
+        lag: bool = False,
+        lossless: bool = False,
+        timeout: float | None = 30,
+        wait: bool = False,
+        on_change: Callable[[Change], object] | None = None,
         on_end: Callable[[MatchwireError], object] | None = None,
-    ) -> LiveDocument[Any]:  # fmt: skip
+    ) -> LiveDocument[Any]:
         """Follows a channel; returns when its document is here. As `matchwire.Client.follow`.
 
         `on_change` is called with each change, in one thread for all callbacks of this client; changes that come while it runs
@@ -151,7 +177,7 @@ class Client:
         connection ends for good; without it, that is logged as an error.
         """
         followed = self._call(
-            self._client.follow(ch, every_ms=every_ms, on_slow=on_slow, lossless=lossless, timeout=timeout, wait=wait)
+            self._client.follow(ch, every_ms=every_ms, on_slow=on_slow, lag=lag, lossless=lossless, timeout=timeout, wait=wait)
         )
         found: LiveDocument[Any] = LiveDocument(self, cast("AsyncDocument[Any]", followed))
         if on_change is not None:
@@ -171,9 +197,13 @@ class Client:
             self._do(self._start_callbacks, followed, on_change, on_end)
         return Book(self, followed)
 
-    def updates(self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lossless: bool = False) -> Updates[View[Any]]:
+    def updates(
+        self, pattern: str, *, every_ms: int = 0, on_slow: OnSlow = "merge", lag: bool = False, lossless: bool = False
+    ) -> Updates[View[Any]]:
         """The changes of all channels that match a pattern: as `matchwire.Client.updates`."""
-        return Updates(self, self._do(self._client.updates, pattern, every_ms=every_ms, on_slow=on_slow, lossless=lossless))
+        return Updates(
+            self, self._do(self._client.updates, pattern, every_ms=every_ms, on_slow=on_slow, lag=lag, lossless=lossless)
+        )
 
     def books(self, pattern: str, *, every_ms: int = 0, lossless: bool = False) -> Updates[OddsView]:
         """As `updates`, for odds channels."""

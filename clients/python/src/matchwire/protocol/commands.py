@@ -54,7 +54,8 @@ class CommandWriter:
         for options, group in groups.items():
             # Names first: what they resume continues unchanged when a pattern covers it as well.
             group.sort(key=lambda it: it.is_pattern)
-            if self._has_batch:
+            # One name alone is answered in more detail.
+            if self._has_batch and (len(group) > 1 or group[0].is_pattern):
                 yield from self._batch(options, group)
             else:
                 for subscription in group:

@@ -760,9 +760,16 @@ def _refusal(frame: Mapping[str, Any]) -> RefusalInfo:
     # In the answer to a batch an entry has its code as `error`, and no message.
     code = str(frame.get("code") or frame.get("error") or "")
     addons = tuple(frame.get("addons") or ())
-    return RefusalInfo(code, str(frame.get("message") or code), bool(frame.get("retry", code == "not_tracked")), addons)
+    message = str(frame.get("message") or _MESSAGES.get(code, code))
+    return RefusalInfo(code, message, bool(frame.get("retry", code == "not_tracked")), addons)
 
 
+_MESSAGES = {
+    "not_tracked": "no such channel now",
+    "not_entitled": "this channel needs an add-on that the account lacks",
+    "bad_channel": "this is no channel name",
+    "limit": "the socket has as many channels as it may have",
+}
 _HANDLERS: dict[str, Callable[[Session, Mapping[str, Any], float], None]] = {
     "hello": Session._on_hello,
     "subscribed": Session._on_subscribed,
