@@ -7,6 +7,7 @@ import asyncio
 import os
 from collections import defaultdict
 
+from hub import running_hub
 from proxy import Fault, Proxy, chaos
 
 from matchwire import Client
@@ -144,3 +145,30 @@ async def check_events(truth, tried):
 
 def test_no_gap_no_duplicate_and_the_hubs_documents_in_the_end(hub):
     asyncio.run(run(hub))
+
+
+async def resume_many(hub, count):
+    """One pattern covers more channels than a command has room for positions."""
+    async with Proxy(hub.address, Fault) as proxy:
+        client = Client(proxy.url, key=hub.key)
+        async with client:
+            channels = client._session.channels
+
+            def is_complete():
+                return client._session.is_open and len(channels) >= count and all(it.synced for it in channels.values())
+
+            client.updates("football/*/odds/*")
+            await wait_for(is_complete, 60, lambda: f"{len(channels)} channels")
+            images = client.metrics().images
+            for _ in range(2):
+                proxy.cut_all()
+                await wait_for(lambda: not client._session.is_open, 10, lambda: "it is not cut")
+                client.wake()
+                await wait_for(is_complete, 60, lambda: f"{sum(it.synced for it in channels.values())} channels have resumed")
+            metrics = client.metrics()
+            assert (metrics.connections, metrics.images, metrics.missed) == (3, images, 0)
+
+
+def test_5000_channels_of_one_pattern_resume_without_an_image(hub_binary):
+    with running_hub(hub_binary, MATCHWIRE_BENCH_RATE="500", MATCHWIRE_BENCH_CHANNELS="5000") as hub:
+        asyncio.run(resume_many(hub, 5000))
