@@ -24,8 +24,8 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def run(test):
-    """Runs a coroutine as a test; none of these takes longer than a minute, however busy the machine is."""
-    return asyncio.run(asyncio.wait_for(test, 60))
+    """Runs a coroutine as a test; none of these takes longer than two minutes, however busy the machine is."""
+    return asyncio.run(asyncio.wait_for(test, 120))
 
 
 class TestConnecting:
@@ -70,7 +70,7 @@ class TestConnecting:
     def test_hub_that_is_not_there_is_named_after_the_timeout(self):
         async def test():
             with pytest.raises(matchwire.ConnectTimeout, match="Connect"):
-                async with Client("ws://127.0.0.1:1", key="mw_k", open_timeout=0.3):
+                async with Client("ws://127.0.0.1:1", key="mw_k", open_timeout=1):
                     pass
 
         run(test())
@@ -208,9 +208,11 @@ class TestFollowing:
                 one = await client.follow(live_match, lossless=True)
                 two = await client.follow(live_match, lossless=True)
                 assert len(client._session.subscriptions) == 1
-                first = [(await one.next_change()).seq for _ in range(3)]
                 second = [(await two.next_change()).seq for _ in range(3)]
-                assert set(first) & set(second)
+                first = [(await one.next_change()).seq]
+                while first[-1] < second[-1]:
+                    first.append((await one.next_change()).seq)
+                assert first[-3:] == second
                 one.close()
                 await two.next_change(timeout=30)
                 two.close()
@@ -323,11 +325,9 @@ class TestSlowReaders:
             async with Client(hub.url, key=hub.key) as client, client.updates("*/*/odds/*") as updates:
                 await updates.next_change()
                 began = client.metrics()
-                await asyncio.sleep(3)
+                await until(lambda: client.metrics().updates - began.updates > 500 and client.metrics().merged_by_reader > 100)
                 asleep = client.metrics()
-                assert asleep.updates - began.updates > 200, "too little happened to show anything"
                 assert asleep.pending <= asleep.channels, "at most one change of each channel waits"
-                assert asleep.merged_by_reader > 100
                 seen = set()
                 while client.metrics().pending:
                     channel, change = await updates.next_change()
@@ -367,8 +367,9 @@ class TestSlowReaders:
         async def test():
             async with Client(hub.url, key=hub.key) as client, client.updates("*/*", lossless=True) as updates:
                 await updates.next_change()
+                before = client.metrics().frames
                 time.sleep(3)
-                await asyncio.sleep(1)
+                await until(lambda: client.metrics().frames > before)
                 assert client.metrics().connections == 1
                 assert client.metrics().missed == 0
                 while client.metrics().pending:
@@ -383,10 +384,10 @@ class TestSlowReaders:
 
         async def test():
             async with (
-                Proxy(hub.address, lambda: Fault("slow", 0, None, rate=4000)) as proxy,
+                Proxy(hub.address, lambda: Fault("slow", 0, None, rate=3000)) as proxy,
                 Client(proxy.url, key=hub.key) as client,
             ):
-                client._session.hello = client._session.hello.__class__(beat_s=0.4, limits=client._session.hello.limits)
+                client._session.hello = client._session.hello.__class__(beat_s=0.7, limits=client._session.hello.limits)
                 board = await client.follow("football", timeout=50)
                 assert board.data["matches"]
                 assert client.metrics().connections == 1

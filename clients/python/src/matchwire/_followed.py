@@ -87,6 +87,7 @@ class _Changes:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._loop = asyncio.get_running_loop()
 
     def __aiter__(self) -> _Changes:
         return self
@@ -95,8 +96,11 @@ class _Changes:
         return await self._reader.get()
 
     def __del__(self) -> None:
-        # The loop was left, so that nobody is slow any more.
-        self._reader.rest()
+        # The loop was left, so that nobody is slow any more. Objects may be deleted in any thread, and after their loop.
+        try:
+            self._loop.call_soon_threadsafe(self._reader.rest)
+        except RuntimeError:
+            pass
 
 
 class Updates(Generic[V]):
