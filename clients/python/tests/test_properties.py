@@ -158,7 +158,7 @@ faults = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(flat_patches, st.booleans()), min_size=1, max_size=30), faults, st.integers(1, 12))
 def test_whatever_happens_on_the_way_the_document_is_the_hubs_and_every_event_comes_once_or_is_reported(changes, plan, window):
     """The hub publishes all along; the way delivers, cuts, repeats, drops, merges; images and resyncs come in between."""
@@ -330,3 +330,57 @@ class TestCanonical:
     def test_what_is_no_json_is_refused(self, value):
         with pytest.raises(ValueError, match="is not JSON"):
             canonical(value)
+
+
+names = st.sampled_from(["c/1", "c/2", "d/1", "", "c/*"])
+junk = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 12),
+    st.floats(allow_nan=False),
+    st.text(max_size=3),
+    documents,
+    st.lists(st.integers(), max_size=2),
+)
+fields = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(
+            ["hello", "subscribed", "image", "update", "resync", "beat", "stale", "unsubscribed", "entitlement", "error", "pong",
+             "lag", "bye", "hash", "replay_end", "aurora"]
+        )
+    },
+    optional={
+        "id": st.one_of(st.integers(0, 12), junk), "ch": st.one_of(names, junk), "epoch": st.one_of(st.sampled_from(["e", "f"]), junk),
+        "seq": st.one_of(st.integers(0, 12), junk), "prev": st.one_of(st.integers(0, 12), junk), "data": st.one_of(documents, junk),
+        "patch": st.one_of(patches, junk), "events": st.one_of(st.lists(junk, max_size=2), junk), "at": junk, "n": junk, "why": junk,
+        "heads": st.one_of(st.dictionaries(names, st.integers(0, 12), max_size=3), junk), "now": st.one_of(st.integers(0, 9), junk),
+        "code": junk, "message": junk, "retry": junk, "addons": junk, "ended": st.one_of(st.lists(names, max_size=2), junk),
+        "chs": st.one_of(st.dictionaries(names, junk, max_size=2), junk), "resumed": junk, "limits": junk, "beat_ms": junk,
+        "features": junk, "replay": junk, "span": junk, "sha256": junk, "queued_bytes": junk, "reconnect_after_ms": junk, "every_ms": junk,
+    },
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(fields, max_size=25), st.booleans())
+def test_whatever_a_hub_sends_the_session_goes_on_and_trusts_no_document_without_reason(frames, batch):
+    """Frames of any form are applied, ignored, or end the connection; nothing is raised."""
+    script = Script()
+    script.follow("c/1")
+    script.follow("c/*")
+    script.session.replay(["d/1"], now=script.now)
+    script.hello(features=["batch", "replay", "hash"] if batch else [])
+    script.image("c/1", 5)
+    script.session.request_hash("c/1")
+    for frame in frames:
+        if script.session.state.phase == "waiting":
+            script.passes(60)
+            script.hello()
+        script.say(frame)
+        script.passes(1)
+        for channel in script.session.channels.values():
+            if script.session.health(channel, script.now) == "live":
+                assert isinstance(channel.data, dict)
+                assert script.session.is_open
+                assert isinstance(channel.seq, int)
+    assert script.session.state.phase in ("open", "waiting", "connecting")

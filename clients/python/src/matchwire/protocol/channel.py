@@ -86,6 +86,14 @@ def feed_health(data: Mapping[str, Any]) -> Health:
             return "down"
 
 
+def integer(frame: Mapping[str, Any], name: str) -> int:
+    """A number of a frame. Raises `TypeError` if it is none."""
+    value = frame[name]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} is no integer")
+    return value
+
+
 def at_of(value: Any) -> At | None:
     """The `at` of a frame."""
     if not isinstance(value, dict):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..events import parse_event
 from .change import Change, Merged, Missed, RefusalInfo
-from .channel import Channel, at_of, feed_health
+from .channel import Channel, at_of, feed_health, integer
 from .patch import merge_patch
 
 __all__ = ["Player", "Replay", "ReplayOutput", "Speed"]
@@ -52,7 +52,9 @@ class Player:
                 return None
 
     def _image(self, channel: Channel, frame: Mapping[str, Any]) -> tuple[Channel, Change] | None:
-        epoch, seq = frame["epoch"], frame["seq"]
+        epoch, seq = frame["epoch"], integer(frame, "seq")
+        if not isinstance(frame["data"], dict):
+            raise TypeError("the document is no object")
         same, previous, missed = channel.epoch == epoch, channel.data, None
         if same and previous is not None and seq <= channel.seq:
             # Played before a cut, or recorded after a reconnect.
@@ -66,18 +68,21 @@ class Player:
         return channel, self._change(channel, "image", previous, missed=missed)
 
     def _update(self, channel: Channel | None, frame: Mapping[str, Any]) -> tuple[Channel, Change] | None:
-        if channel is None or channel.data is None or channel.image_due or frame["seq"] <= channel.seq:
+        if channel is None or channel.data is None or channel.image_due or integer(frame, "seq") <= channel.seq:
             return None
         seq, n, previous = frame["seq"], frame.get("n", 1), channel.data
         missed = None
-        if frame["prev"] > channel.seq:
+        if integer(frame, "prev") > channel.seq:
             # Values are absolute, so it is better to go on than to stop.
             missed = Missed(channel.seq, frame["prev"], "gap")
-        if (patch := frame.get("patch")) is not None:
+        patch = frame.get("patch")
+        if patch is not None and not isinstance(patch, dict):
+            raise TypeError("the patch is no object")
+        events = [parse_event(it) for it in frame.get("events") or ()]
+        if patch is not None:
             channel.data = merge_patch(previous, patch)
         channel.seq = channel.delivered = seq
         channel.at = at_of(frame.get("at"))
-        events = [parse_event(it) for it in frame.get("events") or ()]
         merged = Merged(n, frame.get("why", "")) if n > 1 else None
         return channel, self._change(
             channel, "update", previous, events=events, merged=merged, missed=missed, frame_patch=patch or {}

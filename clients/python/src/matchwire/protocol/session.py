@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from ..events import parse_event
 from .change import Change, Health, Merged, Missed, RefusalInfo
-from .channel import Channel, at_of
+from .channel import Channel, at_of, integer
 from .commands import CommandWriter, encode
 from .outputs import (
     DEFAULT_BEAT_S,
@@ -49,6 +49,8 @@ logger = logging.getLogger("matchwire")
 
 # From opening the socket to `hello`.
 CONNECT_TIMEOUT_S = 15.0
+# A shorter interval of beats would be no measure of silence.
+BEAT_MIN_S = 0.1
 # Measures the offset of the clocks again: they drift by milliseconds a minute.
 PING_EVERY_S = 30.0
 
@@ -193,7 +195,7 @@ class Session:
             return
         try:
             frame = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             frame = None
         if not isinstance(frame, dict):
             # The peer does not follow the protocol, so its later frames cannot be trusted either.
@@ -201,14 +203,13 @@ class Session:
         self._last_frame_at = now
         self.counters.frames += 1
         self.counters.bytes += len(text)
-        if "replay" in frame or frame.get("id") in self._replay_commands:
-            return self._replayed(frame, now)
-        handle = _HANDLERS.get(frame.get("type", ""))
-        if handle is not None:
-            try:
+        try:
+            if "replay" in frame or frame.get("id") in self._replay_commands:
+                self._replayed(frame)
+            elif handle := _HANDLERS.get(frame.get("type", "")):
                 handle(self, frame, now)
-            except (KeyError, TypeError, AttributeError, ValueError) as error:
-                return self._lost(now, message=f"a frame was malformed: {error!r}", disconnect=True)
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            return self._lost(now, message=f"a frame was malformed: {error!r}", disconnect=True)
         # Frames of other types are from a newer hub. A client that does not know them loses nothing.
         return None
 
@@ -395,7 +396,7 @@ class Session:
         limits = frame.get("limits") or {}
         self.hello = Hello(
             str(frame.get("conn", "")), str(frame.get("server", "")),
-            frame.get("beat_ms", DEFAULT_BEAT_S * 1000) / 1000, limits, frozenset(frame.get("features") or ()),
+            max(BEAT_MIN_S, frame.get("beat_ms", DEFAULT_BEAT_S * 1000) / 1000), limits, frozenset(frame.get("features") or ()),
         )  # fmt: skip
         self.counters.connections += 1
         self.limited = None
@@ -454,13 +455,15 @@ class Session:
         if channel is None:
             return
         self.counters.images += 1
-        epoch, seq = frame["epoch"], frame["seq"]
+        epoch, seq, data = frame["epoch"], integer(frame, "seq"), frame["data"]
+        if not isinstance(data, dict):
+            raise TypeError("the document is no object")
         continues = channel.epoch == epoch and channel.image_due != "ahead"
         previous, missed = channel.data, None
         if previous is not None and not (continues and seq <= channel.seq):
             missed = Missed(channel.seq, seq, channel.image_due or ("image" if continues else "epoch"))
             self.counters.missed += 1
-        channel.data = frame["data"]
+        channel.data = data
         channel.epoch = epoch
         channel.seq = seq
         channel.at = at_of(frame.get("at"))
@@ -475,18 +478,20 @@ class Session:
         # Updates that were on their way when an image was announced belong to a document that we give up.
         if channel is None or channel.data is None or channel.image_due:
             return
-        seq = frame["seq"]
+        seq = integer(frame, "seq")
         if seq <= channel.seq:
             self.counters.skipped += 1
             return
-        if frame["prev"] > channel.seq:
+        if integer(frame, "prev") > channel.seq:
             self._missing(channel, now)
             return
         previous, patch = channel.data, frame.get("patch")
-        if patch is not None:
-            channel.data = merge_patch(previous, patch)
+        if patch is not None and not isinstance(patch, dict):
+            raise TypeError("the patch is no object")
         raw = frame.get("events") if seq > channel.delivered else None
         events = [parse_event(it) for it in raw] if raw else []
+        if patch is not None:
+            channel.data = merge_patch(previous, patch)
         channel.delivered = max(channel.delivered, seq)
         channel.seq = seq
         channel.at = at_of(frame.get("at"))
@@ -742,7 +747,7 @@ class Session:
         replay.sent(id, command)
         self._send({**command, "id": id})
 
-    def _replayed(self, frame: Mapping[str, Any], now: float) -> None:
+    def _replayed(self, frame: Mapping[str, Any]) -> None:
         id = frame.get("id")
         replay = self._replay_commands.pop(id, None) if isinstance(id, int) else None
         # The answer to a subscription brings the name by which its frames are known.
