@@ -160,6 +160,8 @@ def test_follow_through_a_cut(hub, live_match):
 
 
 def test_script_that_forgets_to_close_ends(hub):
-    script = f"from matchwire.sync import Client; c = Client({hub.url!r}, key={hub.key!r}).__enter__(); print(c.follow('football').health)"
+    script = (
+        f"from matchwire.sync import Client; c = Client({hub.url!r}, key={hub.key!r}).open(); print(c.follow('football').health)"
+    )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "live"), done.stderr

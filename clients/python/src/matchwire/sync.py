@@ -90,6 +90,10 @@ class Client:
         return self._call(call())
 
     def __enter__(self) -> Client:
+        return self.open()
+
+    def open(self) -> Client:
+        """Connects, as `with` does; for notebooks. Call `close` afterwards. Raises as entering `matchwire.Client` does."""
         if self._closed or self._thread.is_alive():
             raise RuntimeError("a client is entered once")
         self._loop = asyncio.new_event_loop()
