@@ -142,7 +142,7 @@ class Client:
         proxy: str | Literal[True] | None = True,
         ssl: ssl_module.SSLContext | None = None,
         compression: str | None = None,
-        max_frame_bytes: int = 64 * 1024 * 1024,
+        max_frame_bytes: int = 16 * 1024 * 1024,
         on_state: Callable[[State], None] | None = None,
         on_frame: Callable[[bytes], None] | None = None,
         connect_options: Mapping[str, Any] | None = None,
