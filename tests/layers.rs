@@ -9,7 +9,7 @@ use std::{
 use toml::Table;
 
 /// Each crate of the program, with the crates that it may use. A crate that is not listed may use none.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("base", &[]),
     ("fanout", &[]),
     ("database", &["base"]),
@@ -29,6 +29,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
             "record",
         ],
     ),
+    ("schema", &["accounts", "fanout", "hub", "ingest", "record"]),
 ];
 
 fn manifest(folder: &str) -> Table {

@@ -152,6 +152,8 @@ pub enum Gap {
 }
 
 impl Gap {
+    pub const ALL: [Self; 3] = [Self::Window, Self::Epoch, Self::Ahead];
+
     /// The `why` of a `subscribed` frame.
     #[must_use]
     pub fn as_str(self) -> &'static str {

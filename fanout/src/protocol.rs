@@ -136,6 +136,9 @@ pub enum OnSlow {
 }
 
 impl OnSlow {
+    /// Those that a client of the stream protocol can choose.
+    pub const CHOICES: [Self; 3] = [Self::Merge, Self::Resync, Self::Close];
+
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -199,6 +202,10 @@ pub enum Code {
 }
 
 impl Code {
+    /// The codes of this crate.
+    pub const ALL: [Self; 5] =
+        [Self::BadCommand, Self::BadChannel, Self::NotTracked, Self::NotEntitled, Self::Limit];
+
     /// Whether the same command may succeed later without another change by the client.
     fn retry(self) -> bool {
         matches!(self, Self::NotTracked)

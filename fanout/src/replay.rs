@@ -147,6 +147,8 @@ pub enum ReplayEnd {
 }
 
 impl ReplayEnd {
+    pub const ALL: [Self; 3] = [Self::End, Self::Unsubscribed, Self::Limit];
+
     /// The `why` of a `replay_end` frame.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -80,7 +80,8 @@ fn pair(goals: Pair<u16>) -> Object {
     out
 }
 
-pub(super) fn side_name(side: Side) -> &'static str {
+#[must_use]
+pub fn side_name(side: Side) -> &'static str {
     match side {
         Side::First => "home",
         Side::Second => "away",

@@ -199,6 +199,19 @@ pub enum IncidentKind {
 }
 
 impl IncidentKind {
+    /// One of each kind.
+    pub const ALL: [Self; 9] = [
+        Self::Goal(GoalKind::Regular),
+        Self::Yellow,
+        Self::SecondYellow,
+        Self::Red,
+        Self::Substitution,
+        Self::PenaltyMissed,
+        Self::Var(VarDecision::Checking),
+        Self::Period(FootballStatus::FirstHalf),
+        Self::Shootout { scored: true },
+    ];
+
     /// The word in frames and records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -331,6 +344,24 @@ pub enum Situation {
 }
 
 impl Situation {
+    pub const ALL: [Self; 15] = [
+        Self::Possession,
+        Self::Attack,
+        Self::Dangerous,
+        Self::Safe,
+        Self::Corner,
+        Self::FreeKick,
+        Self::ThrowIn,
+        Self::GoalKick,
+        Self::Penalty,
+        Self::ShotOnTarget,
+        Self::ShotOffTarget,
+        Self::Goal,
+        Self::Offside,
+        Self::Injury,
+        Self::Substitution,
+    ];
+
     /// The word in frames and documents, which differs from the one in lines: `freekick`.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -272,6 +272,8 @@ pub enum Direction {
 }
 
 impl Direction {
+    pub const ALL: [Self; 2] = [Self::Shortening, Self::Drifting];
+
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

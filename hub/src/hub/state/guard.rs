@@ -38,6 +38,8 @@ pub enum HoldReason {
 }
 
 impl HoldReason {
+    pub const ALL: [Self; 4] = [Self::Feed, Self::Goal, Self::RedCard, Self::Var];
+
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

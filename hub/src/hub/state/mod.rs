@@ -99,6 +99,8 @@ pub enum Life {
 }
 
 impl Life {
+    pub const ALL: [Self; 4] = [Self::Prematch, Self::Live, Self::Suspended, Self::Ended];
+
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
