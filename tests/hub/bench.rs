@@ -1,6 +1,9 @@
 //! A hub with a reader of every channel that checks each frame on arrival.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use fanout::{
@@ -17,9 +20,13 @@ use hub::{
 };
 use ingest::event::Batch;
 use log::record::Record;
+use schema::Contract;
 use serde_json::Value;
 
-use crate::json::{difference, merge, parse};
+use crate::{
+    contract,
+    json::{difference, merge, parse},
+};
 
 pub(crate) struct Bench {
     pub(crate) hub: Hub,
@@ -31,6 +38,8 @@ pub(crate) struct Bench {
     epochs: BTreeMap<String, Vec<String>>,
     /// What the hub was told and what it published.
     log: Vec<Record>,
+    /// What every frame conforms to.
+    contract: Arc<Contract>,
 }
 
 /// One channel, as a reader holds it who follows it from its first change.
@@ -62,10 +71,14 @@ pub(crate) const START: Micros = 1_788_220_800_000_000;
 
 impl Bench {
     pub(crate) fn new(settings: HubSettings) -> Self {
+        Self::with_contract(settings, contract::shared())
+    }
+
+    pub(crate) fn with_contract(settings: HubSettings, contract: Arc<Contract>) -> Self {
         let mut hub = hub(settings);
         let source = hub.source("test".into(), "simulator", SourcePolicy::default());
         let (readers, epochs) = (BTreeMap::new(), BTreeMap::new());
-        Self { hub, source, now: START, readers, epochs, log: Vec::new() }
+        Self { hub, source, now: START, readers, epochs, log: Vec::new(), contract }
     }
 
     /// Applies an input, in a turn of its own, and reads what it changed.
@@ -133,8 +146,13 @@ impl Bench {
 
     /// A source reports its state.
     pub(crate) fn health(&mut self, source: SourceNumber, feed: FeedState) -> Vec<Change> {
+        self.health_of(source, Health { feed, why: None })
+    }
+
+    /// A source reports its state and the reason.
+    pub(crate) fn health_of(&mut self, source: SourceNumber, health: Health) -> Vec<Change> {
         self.now += 1_000;
-        let (health, now) = (Health { feed, why: None }, self.now);
+        let now = self.now;
         self.take(HubInput::Health { source, health, now }).0
     }
 
@@ -174,7 +192,9 @@ impl Bench {
         match change {
             Change::Opened(image) => {
                 let name = image.channel.name.to_string();
-                let reader = Reader::new(&parse(image.frame()));
+                let image = parse(image.frame());
+                self.check(&image);
+                let reader = Reader::new(&image);
                 let known = self.epochs.entry(name.clone()).or_default();
                 assert!(!known.contains(&reader.epoch), "{name}: another run under an old epoch");
                 known.push(reader.epoch.clone());
@@ -183,7 +203,10 @@ impl Bench {
             }
             Change::Published(Rate::Each, publication) => {
                 let name = publication.channel.name.as_str();
-                self.readers.get_mut(name).expect("it was opened").take(publication);
+                self.readers
+                    .get_mut(name)
+                    .expect("it was opened")
+                    .take(publication, &self.contract);
             }
             // Not for this reader: `rate_tiers` has those.
             Change::Published(..) => {}
@@ -192,6 +215,10 @@ impl Bench {
                 assert!(known.is_some(), "{} was not open", channel.name);
             }
         }
+    }
+
+    fn check(&self, frame: &Value) {
+        self.contract.check_frame(frame).unwrap_or_else(|wrong| panic!("{wrong}"));
     }
 
     fn ask(&mut self, channel: &str, from: Option<Position>, bytes_max: usize) -> CatchUp {
@@ -250,6 +277,7 @@ impl Bench {
         let caught_up = self.ask(name, None, usize::MAX);
         assert_eq!(caught_up.verdict, Verdict::Fresh);
         let image = parse(&caught_up.frames[0].frame);
+        self.check(&image);
         let reader = &self.readers[name];
         assert_eq!(image["seq"], reader.frames.len(), "{name}");
         assert_eq!(image["epoch"], *reader.epoch, "{name}");
@@ -325,9 +353,10 @@ impl Reader {
         }
     }
 
-    fn take(&mut self, publication: &Publication) {
+    fn take(&mut self, publication: &Publication, contract: &Contract) {
         let name = &publication.channel.name;
         let frame = parse(publication.frame());
+        contract.check_frame(&frame).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
         let head = self.frames.len() as u64;
         assert_eq!((publication.prev, publication.seq), (head, head + 1), "{name}");
         assert_eq!(publication.channel.epoch.to_string(), self.epoch, "{name}");

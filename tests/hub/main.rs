@@ -5,6 +5,7 @@
 
 mod bench;
 mod boards;
+mod contract;
 mod facts;
 mod joining;
 mod json;

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use ingest::recording::{Limits, Recording, Step};
+use ingest::{
+    event::Batch,
+    recording::{Limits, Recording, Step},
+};
 
 use crate::bench::{Bench, SETTINGS, START};
 
@@ -74,12 +77,7 @@ fn betfair_polls() {
 }
 
 fn check(file: &str, batches_max: usize) {
-    let Some(path) = shared(file) else { return };
-    let recording = Recording::open(&path, &[], START, &Limits::default()).expect("it opens");
-    let batches = recording.filter_map(|step| match step {
-        Step::Batch(timed) => Some(timed.batch),
-        Step::Refused(_) => None,
-    });
+    let Some(batches) = batches(file) else { return };
     let mut bench = Bench::new(SETTINGS);
     for (number, batch) in batches.take(batches_max).enumerate() {
         let (_, errors) = bench.apply(&batch);
@@ -92,6 +90,15 @@ fn check(file: &str, batches_max: usize) {
     bench.check_images();
     bench.check_some_resumes(20_000);
     bench.check_log();
+}
+
+/// The batches of a shared recording; `None`, with a message, if they are missing.
+pub(crate) fn batches(file: &str) -> Option<impl Iterator<Item = Batch>> {
+    let recording = Recording::open(&shared(file)?, &[], START, &Limits::default());
+    Some(recording.expect("it opens").filter_map(|step| match step {
+        Step::Batch(timed) => Some(timed.batch),
+        Step::Refused(_) => None,
+    }))
 }
 
 /// A file of the shared recordings; `None`, with a message, if they are missing.

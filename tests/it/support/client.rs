@@ -3,9 +3,11 @@
 use std::{
     collections::{BTreeMap, HashSet},
     panic::Location,
+    sync::LazyLock,
 };
 
 use futures_util::{SinkExt, StreamExt};
+use schema::Contract;
 use serde_json::{Value, json};
 use tokio::{
     io::AsyncWriteExt,
@@ -23,6 +25,9 @@ use tokio_tungstenite::{
 };
 
 use super::{PATIENCE, merge_patch::merge};
+
+/// The published schema, to which every frame must conform.
+static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
 
 pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -143,6 +148,7 @@ impl Client {
     pub(crate) async fn next(&mut self) -> Result<Value, Closed> {
         let text = self.next_text().await?;
         let frame: Value = serde_json::from_str(&text).expect("a frame is JSON");
+        CONTRACT.check_frame(&frame).unwrap_or_else(|wrong| panic!("{wrong}\nin {frame}"));
         self.apply(&frame);
         Ok(frame)
     }
