@@ -69,6 +69,7 @@ async fn cross_origin_requests_are_allowed_for_the_api_and_no_page() {
         "/img/team/1/",
         "/api/schema/",
         "/api/asyncapi/",
+        "/api/schema/documents/",
         "/api/v2/coverage/",
         "/stream/v1/channels/football",
     ] {

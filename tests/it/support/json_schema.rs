@@ -1,28 +1,26 @@
-//! The part of JSON Schema that the hub's documents use. It rejects everything else, so that
-//! nothing goes unchecked.
+//! Values compared with the schemas in the hub's documents.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The mismatches between a value and a schema, within the document that its references point into.
 pub(crate) fn problems(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    Reading { document, names_all: false }.check(schema, value, "", &mut found);
-    found
+    let whole = json!({"allOf": [schema], "components": document["components"]});
+    let validator = jsonschema::draft202012::new(&whole).expect("it is a schema");
+    let errors = validator.iter_errors(value);
+    errors.map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
 /// The same, plus each field that the schema does not name, if it names any and does not allow
-/// others.
+/// others. It knows a part of JSON Schema and rejects everything else, so that nothing goes unchecked.
 pub(crate) fn problems_and_unnamed(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    Reading { document, names_all: true }.check(schema, value, "", &mut found);
+    Reading { document }.check(schema, value, "", &mut found);
     found
 }
 
 #[derive(Clone, Copy)]
 struct Reading<'a> {
     document: &'a Value,
-    /// Whether only named fields are allowed.
-    names_all: bool,
 }
 
 /// Keywords that describe, and restrict nothing.
@@ -71,7 +69,7 @@ impl Reading<'_> {
                             self.check(schema, own, &format!("{way}/{name}"), found);
                         }
                     }
-                    if self.names_all && !rules.contains_key("additionalProperties") {
+                    if !rules.contains_key("additionalProperties") {
                         let fields = value.as_object().into_iter().flatten();
                         let unnamed = fields.filter(|(name, _)| spec.get(name.as_str()).is_none());
                         found

@@ -150,6 +150,7 @@ fn is_text(response: &Response) -> bool {
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let is_text = [
         "application/json",
+        "application/schema+json",
         "application/yaml",
         "application/x-ndjson",
         "image/svg+xml",

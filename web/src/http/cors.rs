@@ -66,6 +66,7 @@ pub(super) fn is_open(path: &str) -> bool {
         parts,
         ["img", ..]
             | ["api", "schema" | "asyncapi", ""]
+            | ["api", "schema", "documents"]
             | ["api", "v2", "coverage"]
             | [".well-known", "oauth-protected-resource", _]
             | [".well-known", "oauth-authorization-server", ""]

@@ -242,6 +242,8 @@ fn llms_text(base: &str) -> String {
     }
     link("API reference", "/api/schema/", "OpenAPI document of every REST endpoint.");
     link("Sockets, for tools", "/api/asyncapi/", "AsyncAPI document of the sockets.");
+    let about = "JSON Schema of every document, event, frame and command of `/stream/v1`.";
+    link("Types of the stream protocol", "/api/schema/documents/", about);
     text += "\n## MCP servers\n\n";
     for server in &mcp_servers::ALL {
         let needs = if server.addon().is_some() { " Needs the Sports add-on." } else { "" };

@@ -1,4 +1,5 @@
-//! API documents for programs: `/api/schema/`, `/api/asyncapi/`, and Swagger UI at `/api/docs/`.
+//! API documents for programs: `/api/schema/`, `/api/asyncapi/`, `/api/schema/documents/`, and Swagger UI at
+//! `/api/docs/`.
 //!
 //! No key is needed, since they contain nothing that is not on the pages. The page loads nothing from other
 //! hosts.
@@ -50,6 +51,7 @@ const BASE: &str = "@base@";
 const HOST: &str = "@host@";
 const PROTOCOL: &str = "@protocol@";
 
+const JSON_SCHEMA: HeaderValue = HeaderValue::from_static("application/schema+json");
 const PUBLIC: HeaderValue = HeaderValue::from_static("public, max-age=300");
 const OWN: HeaderValue = HeaderValue::from_static("private, no-store");
 /// The headers that determine the URL where it is not a setting.
@@ -69,21 +71,65 @@ static OPENAPI: LazyLock<Texts> = LazyLock::new(|| {
     Texts::of(&document)
 });
 
+/// The JSON Schema of the stream protocol, which tests compare with its frames.
+const STREAM_SCHEMA: &str = include_str!("../../../../schema/documents.schema.json");
+
+/// How `docs/asyncapi.json` and the schema itself refer to a definition of the schema.
+const DEFINITIONS: [&str; 2] = ["../schema/documents.schema.json#/$defs/", "#/$defs/"];
+
 static ASYNCAPI: LazyLock<Texts> = LazyLock::new(|| {
-    let text = include_str!("../../../../docs/asyncapi.json");
-    let mut document: Value =
-        serde_json::from_str(text).expect("a file of this program, which tests read");
+    let mut document = asyncapi_document();
     document["servers"]["hub"]["host"] = HOST.into();
     document["servers"]["hub"]["protocol"] = PROTOCOL.into();
     document["info"]["version"] = env!("CARGO_PKG_VERSION").into();
     Texts::of(&document)
 });
 
+static STREAM_SCHEMA_BODY: LazyLock<SharedBody> = LazyLock::new(|| {
+    // Without the indentation, half of the bytes.
+    SharedBody::of(Bytes::from(own(STREAM_SCHEMA).to_string()))
+});
+
+/// A document of this program.
+fn own(text: &str) -> Value {
+    serde_json::from_str(text).expect("a file of this program, which tests read")
+}
+
+/// The AsyncAPI document, complete in itself: with the definitions of the schema among its own.
+fn asyncapi_document() -> Value {
+    let mut document = own(include_str!("../../../../docs/asyncapi.json"));
+    let mut schema = own(STREAM_SCHEMA);
+    let definitions = schema["$defs"].as_object_mut().map(std::mem::take).unwrap_or_default();
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        schemas.extend(definitions);
+    }
+    redirect(&mut document);
+    document
+}
+
+/// Turns references to definitions of the schema into references to the schemas of the AsyncAPI document.
+fn redirect(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::String(reference)) = fields.get_mut("$ref")
+                && let Some(name) =
+                    DEFINITIONS.into_iter().find_map(|start| reference.strip_prefix(start))
+            {
+                *reference = format!("#/components/schemas/{name}");
+            }
+            fields.values_mut().for_each(redirect);
+        }
+        Value::Array(items) => items.iter_mut().for_each(redirect),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// Where the documents and the page are.
 pub(super) fn routes() -> Router<Arc<Shared>> {
     let to_the_page = || async { Redirect::permanent("/api/docs/") };
     Router::new()
         .route("/api/schema/", get(show_openapi))
+        .route("/api/schema/documents/", get(stream_schema))
         .route("/api/asyncapi/", get(asyncapi))
         .route("/api/docs", get(to_the_page))
         .route("/api/docs/", get(swagger::page))
@@ -101,6 +147,21 @@ async fn show_openapi(
     shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
     let base = shared.base_url(request.headers());
     OPENAPI.answer(&shared, &shared.documents.openapi, &request, &[(BASE, &base)])
+}
+
+/// `/api/schema/documents/`: the JSON Schema of every document, event, frame and command of `/stream/v1`.
+async fn stream_schema(
+    State(shared): State<Arc<Shared>>,
+    Extension(peer): Extension<Peer>,
+    request: Request,
+) -> Result<Response, HttpError> {
+    shared.parts.limits.request(peer.0).map_err(HttpError::RateLimited)?;
+    let mut response =
+        CacheControl::REFERENCE.answer_shared(request.headers(), &STREAM_SCHEMA_BODY);
+    response.extensions_mut().insert(Permanent);
+    response.headers_mut().insert(CACHE_CONTROL, PUBLIC);
+    response.headers_mut().insert(CONTENT_TYPE, JSON_SCHEMA);
+    Ok(response)
 }
 
 /// `/api/asyncapi/`: the messages on sockets.
@@ -167,5 +228,21 @@ impl Texts {
         };
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         Ok(response)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A definition of the schema that had the name of another one of the document would replace it.
+    #[test]
+    fn definitions_and_schemas_have_different_names() {
+        let document = own(include_str!("../../../../docs/asyncapi.json"));
+        let definitions = own(STREAM_SCHEMA);
+        let schemas = document["components"]["schemas"].as_object().expect("schemas");
+        for name in schemas.keys() {
+            assert!(definitions["$defs"].get(name).is_none(), "{name}");
+        }
     }
 }
