@@ -2,49 +2,47 @@
 
 mod cluster;
 mod customers;
+mod error;
 mod exports;
+mod listening;
 mod mail;
+mod orders;
+mod part_settings;
 mod playing;
 pub(crate) mod restart;
 mod signals;
 mod stopping;
 
-use std::{
-    io,
-    net::{self, Ipv4Addr, SocketAddr},
-    num::NonZeroU32,
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{io, num::NonZeroU32, sync::Arc, time::Duration};
 
-use fanout::{ChannelId, Epoch, Fanout, Limits, StartError, catch_up::Host, socket::SocketOptions};
-use ingest::recording::OpenError;
-use rustls::ServerConfig;
-use tokio::{
-    net::{TcpListener, TcpSocket},
-    sync::{mpsc, watch},
-    task::JoinHandle,
-};
+use fanout::{ChannelId, Epoch, Fanout, catch_up::Host};
+use tokio::sync::watch;
 use tracing::info;
 
-pub use self::cluster::{ClusterFailure, HistoryError};
 use self::{
     cluster::{Cluster, RunningNode},
+    listening::{Socket, bench_listener, bind, listen},
+    orders::OrderParts,
+    part_settings::{
+        limits, micros, milliseconds, proxies, push_terms, quarantine_limits, settings,
+        socket_options, tls,
+    },
     signals::Signals,
+};
+pub use self::{
+    cluster::{ClusterFailure, HistoryError},
+    error::AppError,
 };
 use crate::{
     banner,
     cli::ReplayArgs,
-    config::{BenchConfig, Config, FanoutConfig, TlsConfig},
+    config::{BenchConfig, Config},
     demo::DemoRun,
-    telemetry::{self, TelemetryError},
+    telemetry,
 };
 use accounts::{
     Accounts, AccountsError, OAuth, limits,
-    mail::MailError,
-    payments::{SetupError, sandbox::SandboxError},
-    usage::{self, Flushes, Meter, Quotas, UsageError},
+    usage::{self, Flushes, Meter, Quotas},
 };
 use base::{
     clock::{now, wall},
@@ -59,75 +57,20 @@ use history::{
     signal_board::SignalBoard,
 };
 use hub::{
-    Epochs, Hub, HubSettings,
-    feeds::SourcePolicy,
-    identity::{self, DecisionWriter, Identity, store::IdentityStore},
+    Epochs, Hub,
+    identity::{DecisionWriter, Identity, store::IdentityStore},
     load_source::Load,
-    pipeline::{self, HubHandle, HubStopped, Request},
-    quarantine::{self, Quarantine},
-    sequence::TailWindow,
-    sources::follow::FollowError,
+    pipeline::{self, HubStopped},
+    quarantine::Quarantine,
 };
 use log::film::{ReplayHost, ReplayService, ReplaySettings};
-use record::ids::{self, IdsError, PublicIds};
+use record::ids::{self, PublicIds};
 use web::{
     entitlement::{Entitlement, needs_of_name},
-    http::{self, BenchListener, Proxies, Registry, tls::TlsError},
+    http::{self, BenchListener, Registry},
     images::Images,
     revocation::{self, Revoker},
 };
-
-/// Why the hub could not start or had to stop.
-#[derive(Debug, thiserror::Error)]
-pub enum AppError {
-    #[error("the account store failed")]
-    Accounts(#[from] AccountsError),
-    #[error("cannot follow source {name:?}")]
-    Source { name: String, source: FollowError },
-    #[error("the counts of usage cannot be read")]
-    Usage(#[from] UsageError),
-    #[error("the archive failed")]
-    Archive(#[source] sqlx::Error),
-    #[error("the public ids failed")]
-    Ids(#[from] IdsError),
-    #[error("the store of matches failed")]
-    Identity(#[source] sqlx::Error),
-    #[error("cannot play a recording")]
-    Recording(#[from] OpenError),
-    #[error("mail cannot be sent")]
-    Mail(#[from] MailError),
-    #[error("payments cannot be taken")]
-    Payments(#[from] SetupError),
-    #[error("the payment sandbox did not start")]
-    Sandbox(#[from] SandboxError),
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    #[error("cannot listen on {address}")]
-    Listen { address: SocketAddr, source: io::Error },
-    /// The part's name and the reason have been printed.
-    #[error("a part of the hub failed")]
-    Part,
-    #[error("the listener stopped unexpectedly")]
-    Door(#[source] Option<io::Error>),
-    #[error("the fan-out did not start")]
-    Fanout(#[from] StartError),
-    #[error(transparent)]
-    Telemetry(#[from] TelemetryError),
-    #[error("the log cannot be opened")]
-    Log(#[from] log::files::OpenError),
-    #[error("the log cannot be written")]
-    LogAppend(#[from] log::AppendError),
-    #[error("a snapshot of the state cannot be written")]
-    Snapshot(#[source] io::Error),
-    #[error("the state cannot be restored")]
-    Recovery(#[from] hub::recovery::RecoveryError),
-    #[error("the cluster failed")]
-    Cluster(#[from] ClusterFailure),
-    #[error("the system refused a thread, a signal handler or the standard output")]
-    System(#[from] io::Error),
-    #[error("the system gave no random bytes")]
-    Random(#[from] getrandom::Error),
-}
 
 /// What the hub plays.
 #[derive(Debug)]
@@ -488,46 +431,6 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
     if supervisor::has_failed() { Err(AppError::Part) } else { Ok(()) }
 }
 
-/// The trusted proxies.
-fn proxies(config: &Config) -> Proxies {
-    let checked = "the settings were checked";
-    Proxies {
-        header: config.server.forwarded_header_name().expect(checked),
-        trusted: config.server.proxies().expect(checked),
-    }
-}
-
-/// Maximum orders waiting for the writer.
-const ORDERS_MAX: usize = 64;
-
-/// What forwards the operator's orders about matches to the writer.
-struct OrderParts<'a> {
-    store: IdentityStore,
-    config: &'a Config,
-    hub_handle: &'a HubHandle,
-}
-
-impl OrderParts<'_> {
-    /// Forwards orders until `stopped`.
-    fn take(&self, stopped: &watch::Receiver<bool>, lifetime: Lifetime) -> [JoinHandle<()>; 2] {
-        let (orders, mut waiting) = mpsc::channel(ORDERS_MAX);
-        let (mut stopped, requests) = (stopped.clone(), self.hub_handle.requests.clone());
-        let every = Duration::from_millis(self.config.accounts.watch_ms);
-        let watching = identity::watch(self.store.clone(), every, orders, async move {
-            stopped.wait_for(|stop| *stop).await.ok();
-        });
-        let watching = supervisor::spawn("order-watcher", lifetime, watching);
-        let handing_in = supervisor::spawn("orders", lifetime, async move {
-            while let Some(order) = waiting.recv().await {
-                if requests.send(Request::Order(order)).await.is_err() {
-                    return;
-                }
-            }
-        });
-        [watching, handing_in]
-    }
-}
-
 async fn demo_key(accounts: &Accounts, mode: &RunMode) -> Result<Option<String>, AppError> {
     match mode {
         RunMode::Demo | RunMode::Load(_) => {
@@ -563,110 +466,4 @@ async fn start_counting(
 
 fn random_epoch() -> Result<Epoch, AppError> {
     Ok(Epoch(getrandom::u32()?))
-}
-
-/// Connections waiting to be accepted, as far as the system allows: after a restart all clients
-/// reconnect at once.
-const BACKLOG: u32 = 4096;
-
-/// The socket that clients connect to.
-enum Socket {
-    /// Connections are refused.
-    Bound(TcpSocket),
-    /// Connections wait until they are accepted.
-    Listening(net::TcpListener),
-}
-
-fn bind(address: SocketAddr) -> Result<TcpSocket, AppError> {
-    let bound = || {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        // Remaining connections of the previous run do not delay this one.
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        Ok(socket)
-    };
-    bound().map_err(|source| AppError::Listen { address, source })
-}
-
-fn listen(socket: TcpSocket, address: SocketAddr) -> Result<net::TcpListener, AppError> {
-    let listening = socket.listen(BACKLOG).and_then(TcpListener::into_std);
-    listening.map_err(|source| AppError::Listen { address, source })
-}
-
-fn bench_listener(bench: &BenchConfig) -> Result<Option<TcpListener>, AppError> {
-    if bench.port == 0 {
-        return Ok(None);
-    }
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, bench.port));
-    let listener = listen(bind(address)?, address)?;
-    Ok(Some(TcpListener::from_std(listener)?))
-}
-
-/// The policy for pushing sources: each line is complete in itself.
-fn push_terms(config: &Config) -> SourcePolicy {
-    let deadline = (config.ingest.deadline_ms > 0).then(|| micros(config.ingest.deadline_ms));
-    SourcePolicy { deadline_us: deadline, ..SourcePolicy::default() }
-}
-
-fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {
-    if config.certificate.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    http::tls::load(&config.certificate, &config.key).map(Some)
-}
-
-fn settings(config: &Config) -> HubSettings {
-    HubSettings {
-        window: TailWindow { bytes: config.hub.tail_bytes, age_us: micros(config.hub.tail_ms) },
-        matches_max: config.hub.matches_max,
-        matches_max_per_source: config.hub.matches_max_per_source,
-        ended_keep_us: micros(config.hub.ended_keep_ms),
-        stale_after_ms: milliseconds(config.feeds.stale_after_ms),
-        hold_us: micros(config.feeds.hold_ms),
-    }
-}
-
-fn quarantine_limits(config: &Config) -> quarantine::QuarantineLimits {
-    quarantine::QuarantineLimits {
-        bytes_max: config.feeds.quarantine_bytes_max as u64,
-        age_max_us: micros(config.feeds.quarantine_age_ms),
-    }
-}
-
-pub(crate) fn limits(config: &Config) -> Limits {
-    let FanoutConfig { shards, .. } = config.fanout;
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    Limits {
-        shards: if shards == 0 { cores } else { shards },
-        outbox_bytes: config.fanout.outbox_bytes,
-        outbox_age_ms: milliseconds(config.fanout.outbox_age_ms),
-        write_bytes_max: config.fanout.write_bytes_max,
-        channels_max: config.fanout.channels_max,
-        patterns_max: config.fanout.patterns_max,
-        from_bytes_max: config.fanout.from_bytes_max,
-        catch_up_burst: config.fanout.catch_up_burst,
-        catch_ups_per_second: config.fanout.catch_ups_per_second,
-        command_bytes_max: config.server.command_bytes_max,
-        command_fragments_max: config.server.command_fragments_max,
-        mailbox_max: config.fanout.mailbox,
-        beat_ms: milliseconds(config.fanout.beat_ms),
-        idle_ms: milliseconds(config.fanout.idle_ms),
-        stall_ms: milliseconds(config.fanout.stall_ms),
-        sockets: socket_options(&config.fanout),
-    }
-}
-
-fn socket_options(config: &FanoutConfig) -> SocketOptions {
-    SocketOptions {
-        send_buffer_bytes: config.send_buffer_bytes,
-        unsent_bytes: u32::try_from(config.unsent_bytes).unwrap_or(u32::MAX),
-    }
-}
-
-fn micros(ms: u64) -> fanout::Micros {
-    fanout::Micros::try_from(ms).unwrap_or(fanout::Micros::MAX / 1000).saturating_mul(1000)
-}
-
-fn milliseconds(ms: u64) -> u32 {
-    u32::try_from(ms).unwrap_or(u32::MAX)
 }

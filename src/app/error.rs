@@ -1,0 +1,70 @@
+//! Why the hub could not start or had to stop.
+
+use std::{io, net::SocketAddr};
+
+use fanout::StartError;
+use ingest::recording::OpenError;
+
+use super::ClusterFailure;
+use crate::telemetry::TelemetryError;
+use accounts::{
+    AccountsError,
+    mail::MailError,
+    payments::{SetupError, sandbox::SandboxError},
+    usage::UsageError,
+};
+use hub::sources::follow::FollowError;
+use record::ids::IdsError;
+use web::http::tls::TlsError;
+
+/// Why the hub could not start or had to stop.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    #[error("the account store failed")]
+    Accounts(#[from] AccountsError),
+    #[error("cannot follow source {name:?}")]
+    Source { name: String, source: FollowError },
+    #[error("the counts of usage cannot be read")]
+    Usage(#[from] UsageError),
+    #[error("the archive failed")]
+    Archive(#[source] sqlx::Error),
+    #[error("the public ids failed")]
+    Ids(#[from] IdsError),
+    #[error("the store of matches failed")]
+    Identity(#[source] sqlx::Error),
+    #[error("cannot play a recording")]
+    Recording(#[from] OpenError),
+    #[error("mail cannot be sent")]
+    Mail(#[from] MailError),
+    #[error("payments cannot be taken")]
+    Payments(#[from] SetupError),
+    #[error("the payment sandbox did not start")]
+    Sandbox(#[from] SandboxError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error("cannot listen on {address}")]
+    Listen { address: SocketAddr, source: io::Error },
+    /// The part's name and the reason have been printed.
+    #[error("a part of the hub failed")]
+    Part,
+    #[error("the listener stopped unexpectedly")]
+    Door(#[source] Option<io::Error>),
+    #[error("the fan-out did not start")]
+    Fanout(#[from] StartError),
+    #[error(transparent)]
+    Telemetry(#[from] TelemetryError),
+    #[error("the log cannot be opened")]
+    Log(#[from] log::files::OpenError),
+    #[error("the log cannot be written")]
+    LogAppend(#[from] log::AppendError),
+    #[error("a snapshot of the state cannot be written")]
+    Snapshot(#[source] io::Error),
+    #[error("the state cannot be restored")]
+    Recovery(#[from] hub::recovery::RecoveryError),
+    #[error("the cluster failed")]
+    Cluster(#[from] ClusterFailure),
+    #[error("the system refused a thread, a signal handler or the standard output")]
+    System(#[from] io::Error),
+    #[error("the system gave no random bytes")]
+    Random(#[from] getrandom::Error),
+}

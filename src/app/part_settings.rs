@@ -1,0 +1,88 @@
+//! What the settings of the program are for each of its parts.
+
+use std::{sync::Arc, thread};
+
+use fanout::{Limits, socket::SocketOptions};
+use rustls::ServerConfig;
+
+use crate::config::{Config, FanoutConfig, TlsConfig};
+use hub::{HubSettings, feeds::SourcePolicy, quarantine, sequence::TailWindow};
+use web::http::{self, Proxies, tls::TlsError};
+
+/// The trusted proxies.
+pub(super) fn proxies(config: &Config) -> Proxies {
+    let checked = "the settings were checked";
+    Proxies {
+        header: config.server.forwarded_header_name().expect(checked),
+        trusted: config.server.proxies().expect(checked),
+    }
+}
+
+/// The policy for pushing sources: each line is complete in itself.
+pub(super) fn push_terms(config: &Config) -> SourcePolicy {
+    let deadline = (config.ingest.deadline_ms > 0).then(|| micros(config.ingest.deadline_ms));
+    SourcePolicy { deadline_us: deadline, ..SourcePolicy::default() }
+}
+
+pub(super) fn tls(config: &TlsConfig) -> Result<Option<Arc<ServerConfig>>, TlsError> {
+    if config.certificate.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    http::tls::load(&config.certificate, &config.key).map(Some)
+}
+
+pub(super) fn settings(config: &Config) -> HubSettings {
+    HubSettings {
+        window: TailWindow { bytes: config.hub.tail_bytes, age_us: micros(config.hub.tail_ms) },
+        matches_max: config.hub.matches_max,
+        matches_max_per_source: config.hub.matches_max_per_source,
+        ended_keep_us: micros(config.hub.ended_keep_ms),
+        stale_after_ms: milliseconds(config.feeds.stale_after_ms),
+        hold_us: micros(config.feeds.hold_ms),
+    }
+}
+
+pub(super) fn quarantine_limits(config: &Config) -> quarantine::QuarantineLimits {
+    quarantine::QuarantineLimits {
+        bytes_max: config.feeds.quarantine_bytes_max as u64,
+        age_max_us: micros(config.feeds.quarantine_age_ms),
+    }
+}
+
+pub(super) fn limits(config: &Config) -> Limits {
+    let FanoutConfig { shards, .. } = config.fanout;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    Limits {
+        shards: if shards == 0 { cores } else { shards },
+        outbox_bytes: config.fanout.outbox_bytes,
+        outbox_age_ms: milliseconds(config.fanout.outbox_age_ms),
+        write_bytes_max: config.fanout.write_bytes_max,
+        channels_max: config.fanout.channels_max,
+        patterns_max: config.fanout.patterns_max,
+        from_bytes_max: config.fanout.from_bytes_max,
+        catch_up_burst: config.fanout.catch_up_burst,
+        catch_ups_per_second: config.fanout.catch_ups_per_second,
+        command_bytes_max: config.server.command_bytes_max,
+        command_fragments_max: config.server.command_fragments_max,
+        mailbox_max: config.fanout.mailbox,
+        beat_ms: milliseconds(config.fanout.beat_ms),
+        idle_ms: milliseconds(config.fanout.idle_ms),
+        stall_ms: milliseconds(config.fanout.stall_ms),
+        sockets: socket_options(&config.fanout),
+    }
+}
+
+pub(super) fn socket_options(config: &FanoutConfig) -> SocketOptions {
+    SocketOptions {
+        send_buffer_bytes: config.send_buffer_bytes,
+        unsent_bytes: u32::try_from(config.unsent_bytes).unwrap_or(u32::MAX),
+    }
+}
+
+pub(super) fn micros(ms: u64) -> fanout::Micros {
+    fanout::Micros::try_from(ms).unwrap_or(fanout::Micros::MAX / 1000).saturating_mul(1000)
+}
+
+pub(super) fn milliseconds(ms: u64) -> u32 {
+    u32::try_from(ms).unwrap_or(u32::MAX)
+}
