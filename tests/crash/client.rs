@@ -1,5 +1,8 @@
 //! Clients of the sockets: they follow channels, are cut off, come back, and continue.
 
+mod behaviour;
+mod live;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
@@ -23,6 +26,8 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest},
 };
 
+pub(crate) use self::behaviour::Behaviour;
+use self::behaviour::RATES;
 use crate::{
     checker::stream::UpdateHead,
     history::{Closing, Dialect, Entry, History, Interner},
@@ -76,78 +81,6 @@ pub(crate) type Heads = BTreeMap<String, (String, u64)>;
 
 /// How long a client may take to reach the last positions. Then the check reports what it lacks.
 const SETTLING_MAX: Duration = Duration::from_secs(60);
-
-/// How a client behaves.
-#[derive(Debug, Clone)]
-pub(crate) struct Behaviour {
-    pub(crate) number: u64,
-    pub(crate) seed: u64,
-    pub(crate) key: String,
-    /// Patterns that it follows; with none, some channels by name.
-    patterns: Vec<&'static str>,
-    every_ms: u64,
-    on_slow: &'static str,
-    is_slow: bool,
-    disconnects: bool,
-    /// The path of an older socket.
-    live: Option<&'static str>,
-}
-
-const RATES: [u64; 7] = [0, 100, 250, 500, 1000, 2000, 5000];
-const ON_SLOW: [&str; 3] = ["merge", "resync", "close"];
-
-impl Behaviour {
-    /// The behaviour of a client, by its number. Within 280 clients every rate occurs with every pattern and
-    /// every `on_slow`.
-    pub(crate) fn new(seed: u64, number: u64, key: &str) -> Self {
-        let (group, place) = (number / 20, number % 20);
-        let choose = |number: u64, count: usize| usize::try_from(number).expect("small") % count;
-        let patterns: &[&str] = match place {
-            0 | 1 => &["football/*", "football"],
-            2 => &["tennis/*", "*"],
-            3 | 4 => &["*/*/odds"],
-            5 => &["*/*/odds/alpha"],
-            6 => &["*/*/odds/bravo", "*/*/odds/charlie"],
-            7 => &["football/*/odds/delta"],
-            8 => &["*/*", "football/*/odds"],
-            9 => &["*/*/odds/*"],
-            10 => &["*", "*/*"],
-            _ => &[],
-        };
-        let live = match place {
-            18 => Some("/live/football/"),
-            19 => Some("/ws/live/"),
-            _ => None,
-        };
-        Self {
-            number,
-            seed,
-            key: key.to_owned(),
-            patterns: patterns.into(),
-            every_ms: RATES[choose(group + place, RATES.len())],
-            on_slow: ON_SLOW[choose(group + place / 7, ON_SLOW.len())],
-            is_slow: number % 11 == 3,
-            disconnects: (group + place) % 4 == 1,
-            live,
-        }
-    }
-
-    fn describe(&self) -> String {
-        let Self { number, patterns, every_ms, on_slow, is_slow, disconnects, live, .. } = self;
-        let follows = if patterns.is_empty() { "names".to_owned() } else { patterns.join(" ") };
-        let mut text = match live {
-            Some(path) => format!("client {number} {path}"),
-            None => format!("client {number} {follows} every {every_ms} ms {on_slow}"),
-        };
-        if *is_slow {
-            text += " slow";
-        }
-        if *disconnects {
-            text += " disconnecting";
-        }
-        text
-    }
-}
 
 /// Why a client is no longer connected.
 enum End {
@@ -452,34 +385,6 @@ impl Client {
         self.send(socket, &command).await
     }
 
-    async fn subscribe_live(&mut self, socket: &mut Socket) -> Option<()> {
-        let wanted: &[&str] = match self.behaviour.live {
-            Some("/ws/live/") => &["football", "tennis"],
-            _ => &["football"],
-        };
-        let is_match = |name: &str| {
-            name.split('/').count() == 2 && wanted.iter().any(|sport| name.starts_with(sport))
-        };
-        self.names.retain(|name| self.positions.contains_key(name));
-        self.choose_names(8, is_match);
-        for name in self.names.clone() {
-            let (sport, id) = name.split_once('/').expect("a match");
-            let mut command =
-                json!({"action": "subscribe", "event_id": id.parse::<u64>().expect("a number")});
-            if sport != "football" {
-                command["sport"] = sport.into();
-            }
-            if self.behaviour.number.is_multiple_of(3) {
-                command["bookmaker_slug"] = "alpha".into();
-            }
-            if let Some((epoch, seq)) = self.positions.get(&name) {
-                command["from"] = json!({"epoch": epoch, "seq": seq});
-            }
-            self.send(socket, &command).await?;
-        }
-        Some(())
-    }
-
     /// Asks for another rate.
     async fn set(&mut self, socket: &mut Socket) -> Option<()> {
         // A board may not be there yet, and then it is not followed.
@@ -556,62 +461,5 @@ impl Client {
             }
         }
         Some(())
-    }
-
-    fn receive_live(&mut self, text: &str) {
-        let frame: Value = serde_json::from_str(text).expect("a frame is JSON");
-        let kind = frame["type"].as_str().unwrap_or_default();
-        let Some(id) = frame["event_id"].as_u64() else { return };
-        let Some(name) = self.names.iter().find(|name| name.ends_with(&format!("/{id}"))).cloned()
-        else {
-            return;
-        };
-        self.confirm(&format!("~{name}"));
-        match (kind, frame["epoch"].as_str(), frame["seq"].as_u64()) {
-            ("unsubscribed", ..) => self.lost_live(&name),
-            // The match may have no prices of the bookmaker yet.
-            ("error", ..)
-                if frame["code"] == "not_tracked" || frame["code"] == "unknown_bookmaker" =>
-            {
-                self.lost_live(&name);
-            }
-            // The frames since follow, and lead there.
-            ("subscribed", ..) if frame["resumed"] == true => {}
-            ("odds_book", ..) => {}
-            (_, Some(epoch), Some(seq)) => {
-                self.positions.insert(name, (epoch.to_owned(), seq));
-            }
-            _ => {}
-        }
-    }
-
-    fn lost_live(&mut self, name: &str) {
-        self.positions.remove(name);
-        self.names.retain(|it| it != name);
-        if let Some(pending) = &mut self.pending {
-            pending.remove(&format!("~{name}"));
-        }
-    }
-}
-
-#[test]
-fn behaviours_are_combined() {
-    let all: Vec<Behaviour> = (0..287).map(|number| Behaviour::new(1, number, "key")).collect();
-    for every_ms in RATES {
-        for on_slow in ON_SLOW {
-            assert!(all.iter().any(|it| (it.every_ms, it.on_slow) == (every_ms, on_slow)));
-        }
-        for place in 0..20 {
-            let of_pattern = all.iter().filter(|it| it.number % 20 == place);
-            assert!(of_pattern.into_iter().any(|it| it.every_ms == every_ms), "{place}");
-        }
-    }
-    for live in [None, Some("/live/football/"), Some("/ws/live/")] {
-        for disconnects in [true, false] {
-            assert!(all.iter().any(|it| (it.live, it.disconnects) == (live, disconnects)));
-        }
-    }
-    for on_slow in ON_SLOW {
-        assert!(all.iter().any(|it| it.live.is_none() && it.is_slow && it.on_slow == on_slow));
     }
 }
