@@ -159,7 +159,7 @@ pub async fn run(config: Config, mode: RunMode) -> Result<(), AppError> {
         hub.remember_signals(&board.find(|_| true));
         hub
     };
-    let cluster = Cluster::connect(&config, fence).await?;
+    let cluster = Cluster::connect(&config, fence, accounts.database()).await?;
     let (opened, place, leads) = match &cluster {
         None => (restart::open(&config, &hub_start, fresh)?, None, true),
         Some(cluster) => {

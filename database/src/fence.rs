@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sqlx::{Any, Transaction};
+use sqlx::{Any, AnyPool, Transaction};
 
 use super::Database;
 
@@ -39,6 +39,13 @@ pub struct Deposed {
 #[must_use]
 pub fn is_deposed(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Encode(source) if source.is::<Deposed>())
+}
+
+/// The term of a log that was stored last; 0 if none was.
+pub(super) async fn stored_term(pool: &AnyPool, log: &str) -> Result<u64, sqlx::Error> {
+    let statement = "SELECT term FROM cluster_terms WHERE log = $1";
+    let stored: Option<i64> = sqlx::query_scalar(statement).bind(log).fetch_optional(pool).await?;
+    Ok(stored.unwrap_or(0).cast_unsigned())
 }
 
 impl Fence {

@@ -209,6 +209,15 @@ impl Database {
         }
     }
 
+    /// The greatest term of a log that was stored; 0 if none was.
+    ///
+    /// # Errors
+    ///
+    /// If the database fails.
+    pub async fn stored_term(&self, log: &str) -> Result<u64, sqlx::Error> {
+        fence::stored_term(self.pool(), log).await
+    }
+
     /// The connection pool.
     #[must_use]
     pub fn pool(&self) -> &AnyPool {

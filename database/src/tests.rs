@@ -58,12 +58,15 @@ async fn only_the_newest_leader_writes() {
         let fences = [Fence::default(), Fence::default()];
         let [old, new] = [0, 1].map(|it: usize| database.fenced(&fences[it]));
         write(&old, "of a node that has not led").await.unwrap();
+        assert_eq!(database.stored_term("MW_a 1").await.unwrap(), 0);
         fences[0].lead("MW_a 1", 4, false);
         assert_eq!((old.term(), new.term()), (Some(4), None));
         write(&old, "term 4").await.unwrap();
         fences[1].lead("MW_a 1", 5, false);
         write(&old, "before the new leader writes").await.unwrap();
         write(&new, "term 5").await.unwrap();
+        assert_eq!(database.stored_term("MW_a 1").await.unwrap(), 5);
+        assert_eq!(database.stored_term("MW_a 2").await.unwrap(), 0, "of another log");
         let refused = write(&old, "late").await.unwrap_err();
         assert!(is_deposed(&refused), "{refused}");
         assert_eq!(stored().await, "term 5");

@@ -261,17 +261,18 @@ fn logged_prices(log: &LogContent) -> BTreeMap<PriceKey, Vec<(Micros, Option<Dec
     logged
 }
 
-/// What sources were told is right, and the documents have what they sent last.
+/// What sources were told is right, and the documents have what they sent last. `has_all`: the hub has lost nothing.
 pub(crate) fn check_pushes(
     generators: &[Generator],
     log: &LogContent,
     counters: &PushCounters,
+    has_all: bool,
     report: &mut Report,
 ) {
     for problem in counters.problems() {
         report.add(Rule::Push, "source", problem);
     }
-    if log.was_damaged() {
+    if !has_all {
         return;
     }
     let refused = counters.refused.load(Ordering::Relaxed);

@@ -186,7 +186,10 @@ impl Place {
         command.arg("cluster").args(words);
         command.env("MATCHWIRE_SERVER_DB", &self.database).env("MATCHWIRE_DEMO_ENABLED", "false");
         command.envs(self.settings.iter().map(|(name, value)| (name, value)));
-        let Output { status, stdout, stderr } = command.output().await.expect("the command runs");
+        command.kill_on_drop(true);
+        let output = timeout(TIMEOUT, command.output()).await;
+        let output = output.map_err(|_| format!("{words:?} does not end"))?;
+        let Output { status, stdout, stderr } = output.expect("the command runs");
         let [stdout, stderr] = [stdout, stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
         if status.success() {
             Ok(stdout)

@@ -28,7 +28,7 @@ use std::{
 use base::clock::now;
 
 use self::{
-    cluster::RoundNumber,
+    cluster::{RoundKind, RoundNumber},
     run::{Outcome, Plan, round},
 };
 
@@ -87,8 +87,20 @@ fn hub_that_is_killed_at_any_moment_loses_nothing() {
 /// `TEST_CLUSTER_SECONDS` is the time of a round. There is one for each program of `TEST_NATS_SERVERS`.
 #[test]
 #[ignore = "it takes more than a minute, and most of the machine: the suite cluster runs it"]
-#[expect(clippy::print_stdout, reason = "says what is skipped")]
 fn cluster_whose_parts_fail_loses_nothing() {
+    cluster_rounds(false, RoundKind::Faults);
+}
+
+/// A round for each program of `TEST_NATS_SERVERS`.
+#[test]
+#[ignore = "it takes more than a minute, and most of the machine: the suite cluster runs it"]
+fn cluster_whose_servers_lose_records_tells_its_clients() {
+    cluster_rounds(true, |_| RoundKind::Losses);
+}
+
+/// `damages`: whether records are lost.
+#[expect(clippy::print_stdout, reason = "says what is skipped")]
+fn cluster_rounds(damages: bool, kind: impl Fn(RoundNumber) -> RoundKind) {
     let seed =
         variable("TEST_CRASH_SEED").unwrap_or_else(|| u64::try_from(now()).expect("after 1970"));
     let plan = Plan {
@@ -97,7 +109,7 @@ fn cluster_whose_parts_fail_loses_nothing() {
         rate: variable("TEST_CRASH_RATE").unwrap_or(500),
         duration: Duration::from_secs(variable("TEST_CLUSTER_SECONDS").unwrap_or(30)),
         kills_max: u64::MAX,
-        damages: false,
+        damages,
     };
     let programs = cluster::programs();
     if programs.is_empty() {
@@ -111,7 +123,7 @@ fn cluster_whose_parts_fail_loses_nothing() {
     for (number, program) in programs.into_iter().enumerate() {
         println!("cluster: {}", program.display());
         let Some(database) = cluster::Database::start_or_skipped() else { return };
-        let round = cluster::round(plan, RoundNumber { number, of }, program, database);
+        let round = cluster::round(plan, kind(RoundNumber { number, of }), program, database);
         let outcome = runtime.block_on(async { tokio::spawn(round).await });
         findings += &print(&outcome.expect("a round does not panic"));
     }

@@ -50,6 +50,8 @@ enum JobKind {
     Damaged { what: String, may_lose: bool },
     /// The log of a hub that runs: the last position of each channel is sent back.
     Heads(SyncSender<Heads>),
+    /// From now on another log is read. It goes on after this record with other epochs.
+    Replaced { after: RecordNumber },
     /// The log at the end, all of which is read again.
     Whole,
 }
@@ -85,6 +87,19 @@ impl Observer {
         let (reply, heads) = sync_channel(1);
         self.send(folder, JobKind::Heads(reply));
         heads.recv().expect("the reader runs")
+    }
+
+    /// From now on copies are of another log of the same records. Each has what the others have, or more.
+    pub(crate) fn change_log(&mut self) {
+        self.from.clear();
+    }
+
+    /// Another log takes the place of those so far. It goes on after this record, which they have, and all channels have
+    /// other epochs in it.
+    pub(crate) fn replace_log(&mut self, after: RecordNumber) {
+        self.from.clear();
+        let kind = JobKind::Replaced { after };
+        self.jobs.send(Job { copy: PathBuf::new(), kind }).expect("the reader runs");
     }
 
     /// The hub is stopped. Of a log that was damaged, not all can be read again.
@@ -134,6 +149,10 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, PathBuf)> {
 fn read_all(jobs: &Receiver<Job>, boot: &str) -> (LogContent, Report) {
     let mut reader = LogReader::default();
     while let Ok(Job { copy, kind }) = jobs.recv() {
+        if let JobKind::Replaced { after } = kind {
+            reader.log.replace_after(after);
+            continue;
+        }
         let (found, continuity) = reader.read(&copy, boot, matches!(kind, JobKind::Whole));
         match kind {
             JobKind::Heads(reply) => drop(reply.send(reader.log.heads())),
@@ -141,6 +160,7 @@ fn read_all(jobs: &Receiver<Job>, boot: &str) -> (LogContent, Report) {
             JobKind::Damaged { what, may_lose } => {
                 reader.damaged(&what, may_lose, found, continuity);
             }
+            JobKind::Replaced { .. } => {}
         }
         fs::remove_dir_all(copy).ok();
     }

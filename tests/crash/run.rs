@@ -139,7 +139,8 @@ pub(crate) async fn round(plan: Plan) -> Outcome {
     report.merge(tokio::task::block_in_place(|| checker::check(&histories, &log, 2)));
     check_closings(&histories, &faults, &mut report);
     afterwards::check(place, &log, account.ok(), &calls, &mut report).await;
-    afterwards::check_pushes(&generators, &log, &pushes, &mut report);
+    let has_all = !log.was_damaged();
+    afterwards::check_pushes(&generators, &log, &pushes, has_all, &mut report);
     let tickets = shared.tickets.load(Ordering::Relaxed);
     check_coverage(&plan, &histories, &log, tickets, u64::from(!plan.damages), &mut report);
     if !plan.damages {

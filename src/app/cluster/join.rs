@@ -20,7 +20,7 @@ use tokio::{
     fs::File,
     runtime::Handle,
     task::block_in_place,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 use tracing::{info, warn};
 
@@ -49,6 +49,12 @@ pub(in crate::app) struct Place {
 pub enum HistoryError {
     #[error("message {seq} of the stream does not follow record {number} of this node")]
     Other { seq: u64, number: u64 },
+    /// The stream has lost records, and a node went on with what it had.
+    #[error(
+        "message {seq} of the stream begins a generation behind record {}, and this node is at record {number}",
+        position.number
+    )]
+    Generation { seq: u64, position: LogPosition, number: u64 },
     #[error("message {seq} of the stream cannot be read: {problem}")]
     Malformed { seq: u64, problem: &'static str },
 }
@@ -63,17 +69,19 @@ impl Place {
         let is_here = |position: LogPosition| {
             (position.number, position.chain) == (self.position.number, self.position.chain)
         };
-        let other = HistoryError::Other { seq, number: self.position.number };
+        let number = self.position.number;
         let records = match &message.body {
             Body::Records(records) => {
                 let records = EncodedRecords::read(records.bytes.clone())
                     .map_err(|problem| HistoryError::Malformed { seq, problem })?;
                 if !is_here(records.before()) {
-                    return Err(other);
+                    return Err(HistoryError::Other { seq, number });
                 }
                 Some(records)
             }
-            Body::Term { position, .. } if !is_here(*position) => return Err(other),
+            Body::Term { position, .. } if !is_here(*position) => {
+                return Err(HistoryError::Generation { seq, position: *position, number });
+            }
             Body::Term { .. } | Body::HandOver { .. } => None,
         };
         if let Some(records) = &records {
@@ -100,6 +108,9 @@ const REPORT_EVERY: Duration = Duration::from_secs(10);
 
 /// How long it waits for a node that can give a snapshot, before it begins a generation.
 const PEERS_WITHIN: Duration = Duration::from_secs(3);
+
+/// How long PostgreSQL may take to tell which terms there were. Without an answer only the stream tells.
+const DATABASE_WITHIN: Duration = Duration::from_secs(2);
 
 /// The node's own files.
 struct Own {
@@ -208,6 +219,7 @@ async fn find_place(
     let stream = &cluster.stream;
     let mut own = Own::open(config, start)?;
     let mut reported = "";
+    let mut failed: Option<Instant> = None;
     let mut wait_for = async |what: &'static str| {
         if mem::replace(&mut reported, what) != what {
             info!("waiting for {what}");
@@ -229,11 +241,11 @@ async fn find_place(
             let here = stream.read(seq).await.map_err(ClusterFailure::from)?;
             let term = here.map_or(0, |stored| stored.message.term);
             let mut place = Place { seq, position: own.log.end(), term };
-            copy(stream, &mut own.log, &mut place, end).await?;
+            let copied = copy(stream, &mut own.log, &mut place, end).await;
             own.usable = Some(own.log.end());
             restored = restore(start, &own);
-            match restored.take() {
-                Some(state) if state.is_as_logged() => {
+            match (copied, restored.take()) {
+                (Ok(()), Some(state)) if state.is_as_logged() => {
                     let opened = follow(cluster, own, state)?;
                     return Ok(JoinOutcome::Joined(Box::new(Joined {
                         opened,
@@ -241,7 +253,11 @@ async fn find_place(
                         leads: false,
                     })));
                 }
-                other => restored = other,
+                // The stream lost records while this node was away, and others went on with theirs.
+                (Ok(()) | Err(AppError::Cluster(ClusterFailure::History(_))), other) => {
+                    restored = other;
+                }
+                (Err(error), _) => return Err(error),
             }
         }
         if end.last > 0
@@ -252,8 +268,11 @@ async fn find_place(
             match taken {
                 Ok(()) => info!(from = node, "took the state of another node"),
                 Err(error) => {
-                    let error = &error as &dyn std::error::Error;
-                    warn!(error, from = node, "cannot take the state of another node yet");
+                    if failed.is_none_or(|at| at.elapsed() > REPORT_EVERY) {
+                        let error = &error as &dyn std::error::Error;
+                        warn!(error, from = node, "cannot take the state of another node yet");
+                        failed = Some(Instant::now());
+                    }
                     sleep(RETRY_AFTER).await;
                 }
             }
@@ -327,11 +346,11 @@ async fn peer(cluster: &Cluster) -> Option<String> {
             beats.changed().await;
         }
     };
-    tokio::time::timeout(PEERS_WITHIN, found).await.ok()
+    timeout(PEERS_WITHIN, found).await.ok()
 }
 
 /// Takes the newest snapshot of another node, and the records of the stream from as long before it as clients may
-/// resume.
+/// resume. Nobody resumes from before the generation that it is of.
 async fn take_snapshot(
     cluster: &Cluster,
     start: &HubStart<'_>,
@@ -350,13 +369,26 @@ async fn take_snapshot(
     let (after, before) = place_at(stream, since, end.first, seq).await?;
     let before = before.unwrap_or(position);
     let mut own = own.begin_after(before, start, "of-another-history")?;
+    let mut place = Place { seq: after, position: before, term: 0 };
+    loop {
+        match copy(stream, &mut own.log, &mut place, end).await {
+            Ok(()) => break,
+            Err(AppError::Cluster(ClusterFailure::History(HistoryError::Generation {
+                seq: begins,
+                position,
+                ..
+            }))) if begins <= seq => {
+                own = own.begin_after(position, start, "of-another-generation")?;
+                place = Place { seq: begins, position, term: 0 };
+            }
+            Err(error) => return Err(error),
+        }
+    }
     let file = own.snapshots.begin_receiving().map_err(AppError::Snapshot)?;
     let mut file = File::from_std(file);
     peers.download(node, &snapshot, &mut file).await.map_err(ClusterFailure::from)?;
     let received = own.snapshots.receive(number, &file.into_std().await);
     received.map_err(|error| AppError::Snapshot(std::io::Error::other(error)))?;
-    let mut place = Place { seq: after, position: before, term: 0 };
-    copy(stream, &mut own.log, &mut place, end).await?;
     own.log.close()?;
     Ok(())
 }
@@ -404,11 +436,14 @@ async fn begin_term(
     own: &Own,
     end: StreamEnd,
 ) -> Result<Option<BegunTerm>, AppError> {
-    let Cluster { stream, node, .. } = cluster;
-    let (last, before) = last_position(stream, end).await?;
+    let Cluster { stream, node, database, .. } = cluster;
+    let (last, newest) = last_position(stream, end).await?;
+    // The stream may have lost terms. A leader of one of these may be suspended and wake up.
+    let stored = timeout(DATABASE_WITHIN, database.stored_term(&stream.identity())).await;
+    let stored = stored.ok().and_then(Result::ok).unwrap_or(0);
     // What this node has beyond the stream's end was published, so its numbers are not used again.
     let position = own.usable.filter(|own| own.number >= last.number).unwrap_or(last);
-    let term = before + 1;
+    let term = newest.max(stored) + 1;
     match append_term(stream, end.last, term, node, position).await {
         Ok(seq) => Ok(Some(BegunTerm { held: HeldTerm { term, seq }, position })),
         Err(AppendError::Refused { .. } | AppendError::Unavailable(_)) => {

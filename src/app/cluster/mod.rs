@@ -91,6 +91,7 @@ pub(super) struct Cluster {
     lead: Lead,
     /// Of the archive, which only the node that leads may write.
     fence: Fence,
+    database: Database,
 }
 
 impl Cluster {
@@ -99,6 +100,7 @@ impl Cluster {
     pub(super) async fn connect(
         config: &Config,
         fence: Fence,
+        database: &Database,
     ) -> Result<Option<Self>, ClusterFailure> {
         let config = config.cluster.clone();
         if !config.is_enabled() {
@@ -113,7 +115,8 @@ impl Cluster {
         };
         let (stream, beats, peers) = join::retry(connect).await?;
         let (node, lead) = (config.node_name().into(), Lead::default());
-        Ok(Some(Self { config, node, stream, beats, peers, lead, fence }))
+        let database = database.clone();
+        Ok(Some(Self { config, node, stream, beats, peers, lead, fence, database }))
     }
 }
 

@@ -215,6 +215,12 @@ impl LogContent {
         }
     }
 
+    /// Another log takes the place of this one: it has the records up to this one, and goes on after it in other epochs.
+    pub(crate) fn replace_after(&mut self, record: RecordNumber) {
+        self.lose_after(record);
+        self.last = record;
+    }
+
     pub(crate) fn was_damaged(&self) -> bool {
         !self.breaks.is_empty()
     }

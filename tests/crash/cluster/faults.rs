@@ -290,7 +290,7 @@ impl Bed<'_> {
     }
 
     /// Waits until sources were answered while PostgreSQL is away, and each node takes clients with a key that it knows.
-    async fn goes_on(&self) -> Result<(), String> {
+    pub(super) async fn goes_on(&self) -> Result<(), String> {
         let messages = || self.pushes.messages.load(Ordering::Relaxed);
         let (begun, before) = (Instant::now(), messages());
         self.serve_all().await?;

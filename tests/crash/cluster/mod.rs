@@ -4,6 +4,7 @@
 //! Clients connect to any node through a balancer, and come back to another one. The log is read from the stream.
 
 mod faults;
+mod loss;
 mod quota;
 mod recorder;
 mod relay;
@@ -70,10 +71,19 @@ pub(crate) use self::{
     servers::{Database, programs},
 };
 
+/// What happens in a round.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RoundKind {
+    /// Parts fail: the faults of the round with this number.
+    Faults(RoundNumber),
+    /// The servers of NATS lose records.
+    Losses,
+}
+
 /// A round with this program of NATS, on an empty database of PostgreSQL.
 pub(crate) async fn round(
     plan: Plan,
-    round: RoundNumber,
+    kind: RoundKind,
     program: PathBuf,
     database: Database,
 ) -> Outcome {
@@ -171,14 +181,23 @@ pub(crate) async fn round(
         quota: Arc::clone(&quota),
         key: keys[1].clone(),
     };
-    bed.inject(round, &mut rng, until, &mut faults).await;
+    let mut observer = Observer::start();
+    match kind {
+        RoundKind::Faults(round) => bed.inject(round, &mut rng, until, &mut faults).await,
+        RoundKind::Losses => {
+            let lost = bed.lose_records(recorder, &mut observer, &mut rng, &mut faults).await;
+            recorder = lost.unwrap_or_else(|problem| {
+                let outputs = places.iter().map(|place| run::interesting(&place.output()));
+                panic!("{problem}\n{}", outputs.collect::<Vec<_>>().join("\n--\n"));
+            });
+        }
+    }
 
     phase.send_replace(Phase::Quiet);
     pushes.stops.store(true, Ordering::Relaxed);
     let generators = sources.join_all().await;
     let settled_at = now();
     recorder.catch_up().await;
-    let mut observer = Observer::start();
     let folder = recorder.folder();
     let heads = tokio::task::block_in_place(|| observer.heads(&folder));
     phase.send_replace(Phase::Settling(Arc::new(heads)));
@@ -211,7 +230,8 @@ pub(crate) async fn round(
     report.merge(tokio::task::block_in_place(|| checker::check(&histories, &log, 2)));
     run::check_closings(&histories, &faults, &mut report);
     afterwards::check_archive(&bed.database.url(), &log, TICK_DISTANCE_US, &mut report).await;
-    afterwards::check_pushes(&generators, &log, &pushes, &mut report);
+    // Also what the stream has lost, since the nodes have it.
+    afterwards::check_pushes(&generators, &log, &pushes, true, &mut report);
     // Whether a match ends depends on how fast the machine is. The rounds of a single hub demand it.
     let tickets = shared.tickets.load(Ordering::Relaxed);
     run::check_coverage(&plan, &histories, &log, tickets, 0, &mut report);

@@ -1,27 +1,39 @@
 //! Reads the log of the cluster from its stream, from the first record on, and writes it to files for the checker.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use base::clock::now;
-use cluster::{Body, ClusterConfig, Message, Stream};
+use cluster::{Body, ClusterConfig, Followed, Following, Message, Stream};
 use fanout::Micros;
-use log::{EncodedRecords, FileLog, Log, LogSettings};
+use log::{Chain, EncodedRecords, FileLog, Log, LogPosition, LogSettings, RecordNumber};
 use tempfile::TempDir;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
+    time::timeout,
 };
 
 use crate::faults::BOOT_ID;
 
+/// How long the stream may take to have what the recorder waits for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 #[derive(Debug)]
 pub(crate) struct Recorder {
+    stream: Stream,
     folder: Arc<TempDir>,
     reached: watch::Receiver<u64>,
-    stream: Stream,
     /// Dropped: it ends.
     stop: mpsc::Sender<()>,
     recording: JoinHandle<RecordedStream>,
+}
+
+/// A recorder that was stopped before the stream loses messages.
+#[derive(Debug)]
+pub(crate) struct StoppedRecorder {
+    stream: Stream,
+    folder: Arc<TempDir>,
+    recorded: RecordedStream,
 }
 
 /// What the files do not tell.
@@ -31,6 +43,8 @@ pub(crate) struct RecordedStream {
     last_term: u64,
     /// When records were made, and when the stream had them.
     pub(crate) seen: Vec<(Micros, Micros)>,
+    /// The term and the chain of each message, by its sequence.
+    messages: BTreeMap<u64, (u64, Chain)>,
 }
 
 impl RecordedStream {
@@ -77,51 +91,143 @@ impl Recorder {
     pub(crate) async fn start(config: &ClusterConfig) -> Self {
         let stream = Stream::connect(config).await.expect("the servers run");
         let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
-        let settings = LogSettings {
-            records_keep_us: 86_400_000_000,
-            segment_bytes: 1 << 30,
-            ..LogSettings::new(folder.path().join("log"))
-        };
-        let boot = std::fs::read_to_string(BOOT_ID).unwrap_or_default();
-        let (mut log, _) = FileLog::open(settings, boot.trim(), now()).expect("an empty log");
-        let mut following = stream.follow(0).await.expect("the stream");
+        let following = stream.follow(0).await.expect("the stream");
+        let log = open(&folder);
+        Self::record(stream, folder, log, (following, None), RecordedStream::default())
+    }
+
+    /// Takes the messages from this one on.
+    fn record(
+        stream: Stream,
+        folder: Arc<TempDir>,
+        mut log: FileLog,
+        (mut following, mut first): (Following, Option<Followed>),
+        mut recorded: RecordedStream,
+    ) -> Self {
         let (reach, reached) = watch::channel(0);
         let (stop, mut stopped) = mpsc::channel(1);
         let recording = tokio::spawn(async move {
-            let mut recorded = RecordedStream::default();
             loop {
-                let followed = tokio::select! {
-                    followed = following.recv() => followed.expect("the stream is whole"),
-                    _ = stopped.recv() => break,
+                let followed = match first.take() {
+                    Some(first) => first,
+                    None => tokio::select! {
+                        followed = following.recv() => followed.expect("the stream is whole"),
+                        _ = stopped.recv() => break,
+                    },
                 };
-                recorded
-                    .take(&mut log, followed.message)
-                    .expect("the stream is the log of one cluster");
-                reach.send_replace(followed.seq);
+                let Followed { seq, message } = followed;
+                recorded.messages.insert(seq, (message.term, message.position().chain));
+                recorded.take(&mut log, message).expect("the stream is the log of one cluster");
+                reach.send_replace(seq);
             }
             Box::new(log).close().expect("it closes");
             recorded
         });
-        Self { folder, reached, stream, stop, recording }
+        Self { stream, folder, reached, stop, recording }
     }
 
     pub(crate) fn folder(&self) -> PathBuf {
         self.folder.path().join("log")
     }
 
+    /// The last message that it has.
+    pub(crate) fn reached(&self) -> u64 {
+        *self.reached.borrow()
+    }
+
+    /// Waits until it has this message.
+    ///
+    /// # Errors
+    ///
+    /// If the stream does not get it.
+    pub(crate) async fn until(&mut self, seq: u64) -> Result<(), String> {
+        let reached = self.reached.wait_for(|reached| *reached >= seq);
+        let is_there = timeout(PATIENCE, reached).await.map(|reached| reached.is_ok());
+        match is_there {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("the recorder has ended".to_owned()),
+            Err(_) => Err(format!("the stream ends at {}, and does not get {seq}", self.reached())),
+        }
+    }
+
     /// Waits until it has all that the stream has now.
     pub(crate) async fn catch_up(&mut self) {
         let last = self.stream.end().await.expect("the servers run").last;
-        self.reached.wait_for(|reached| *reached >= last).await.expect("it runs");
+        self.until(last).await.expect("it follows the stream");
+    }
+
+    /// Stops with what it has.
+    pub(crate) async fn stop(self) -> StoppedRecorder {
+        drop(self.stop);
+        let recorded = self.recording.await.expect("it does not panic");
+        StoppedRecorder { stream: self.stream, folder: self.folder, recorded }
     }
 
     /// Ends after what the stream has now. Returns the folder with the records.
     pub(crate) async fn finish(mut self) -> (Arc<TempDir>, RecordedStream) {
         self.catch_up().await;
-        drop(self.stop);
-        let recorded = self.recording.await.expect("it does not panic");
-        (self.folder, recorded)
+        let StoppedRecorder { folder, recorded, .. } = self.stop().await;
+        (folder, recorded)
     }
+}
+
+impl StoppedRecorder {
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    /// Goes on after the stream has lost messages. What follows the messages that it has kept must be a term that begins
+    /// a generation, behind a record that the stream need not have. The records of the generation are in another folder.
+    /// Returns the record after which it begins.
+    ///
+    /// # Errors
+    ///
+    /// If the stream has no such term.
+    pub(crate) async fn go_on_after_loss(self) -> Result<(Recorder, RecordNumber), String> {
+        let Self { stream, mut recorded, .. } = self;
+        let mut following = stream.follow(0).await.map_err(|error| error.to_string())?;
+        let kept = |followed: &Followed| {
+            let message = &followed.message;
+            let known = recorded.messages.get(&followed.seq);
+            known.is_some_and(|known| *known == (message.term, message.position().chain))
+        };
+        let first = loop {
+            let next = timeout(PATIENCE, following.recv()).await;
+            let next = next.map_err(|_| "no generation begins in the stream".to_owned())?;
+            let next = next.map_err(|error| error.to_string())?;
+            if !kept(&next) {
+                break next;
+            }
+        };
+        let Body::Term { position, .. } = first.message.body else {
+            let (seq, position) = (first.seq, first.message.position());
+            return Err(format!("message {seq} at {position:?} follows a loss, and is no term"));
+        };
+        recorded.messages.split_off(&first.seq);
+        if first.seq == 1 {
+            // Another stream, which has terms of its own.
+            recorded.last_term = 0;
+        }
+        let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+        let mut log = open(&folder);
+        if position != LogPosition::default() {
+            log.begin_after(position).expect("it is empty");
+        }
+        let following = (following, Some(first));
+        Ok((Recorder::record(stream, folder, log, following, recorded), position.number))
+    }
+}
+
+/// An empty log in this folder.
+fn open(folder: &TempDir) -> FileLog {
+    let settings = LogSettings {
+        records_keep_us: 86_400_000_000,
+        segment_bytes: 1 << 30,
+        ..LogSettings::new(folder.path().join("log"))
+    };
+    let boot = std::fs::read_to_string(BOOT_ID).unwrap_or_default();
+    let (log, _) = FileLog::open(settings, boot.trim(), now()).expect("an empty log");
+    log
 }
 
 #[cfg(test)]
@@ -131,7 +237,7 @@ mod tests {
         Formats,
         message::{Part, Records},
     };
-    use log::{LogPosition, codec::Encoder, memory::MemoryLog, record::Record};
+    use log::{codec::Encoder, memory::MemoryLog, record::Record};
 
     use super::*;
 

@@ -32,7 +32,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct NatsServer {
     program: PathBuf,
-    config: PathBuf,
+    folder: PathBuf,
     pub(crate) address: SocketAddr,
     process: Option<Child>,
 }
@@ -48,6 +48,12 @@ pub(crate) fn programs() -> Vec<PathBuf> {
     if system.exists() { vec![system] } else { Vec::new() }
 }
 
+/// The settings of a server, in its folder.
+const CONFIG: &str = "nats.conf";
+
+/// What a server stores, in its folder.
+const STORE: &str = "jetstream";
+
 /// Three servers in a cluster of their own.
 pub(crate) fn start_nats(program: &Path, folder: &TempDir, rng: &mut Rng) -> Vec<NatsServer> {
     let routes: Vec<String> = (0..3).map(|_| free_address(rng)).collect();
@@ -55,18 +61,17 @@ pub(crate) fn start_nats(program: &Path, folder: &TempDir, rng: &mut Rng) -> Vec
     let mut servers = Vec::new();
     for (number, route) in routes.iter().enumerate() {
         let address = free_address(rng);
-        let store = folder.path().join(format!("nats-{number}"));
-        fs::create_dir(&store).expect("a new folder");
-        let config = store.join("nats.conf");
+        let folder = folder.path().join(format!("nats-{number}"));
+        fs::create_dir(&folder).expect("a new folder");
         // Nodes learn of no server past the relays of the test.
         let text = format!(
             "server_name: s{number}\nlisten: {address}\njetstream {{ store_dir: \"{}\", max_file: 4G }}\n\
              cluster {{ name: test, listen: {route}, routes: [{all}], no_advertise: true }}\n",
-            store.display()
+            folder.display()
         );
-        fs::write(&config, text).expect("a new file");
+        fs::write(folder.join(CONFIG), text).expect("a new file");
         let address = address.parse().expect("an address");
-        servers.push(NatsServer { program: program.to_owned(), config, address, process: None });
+        servers.push(NatsServer { program: program.to_owned(), folder, address, process: None });
     }
     for server in &mut servers {
         server.start();
@@ -79,7 +84,7 @@ impl NatsServer {
     pub(crate) fn start(&mut self) {
         let mut process = Command::new(&self.program)
             .arg("-c")
-            .arg(&self.config)
+            .arg(self.folder.join(CONFIG))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -106,12 +111,54 @@ impl NatsServer {
         }
     }
 
+    /// Asks it to end. [`Self::kill`] waits until it has.
+    pub(crate) fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        let process = self.process.as_mut();
+        process.is_none_or(|process| process.try_wait().expect("its state is known").is_some())
+    }
+
+    /// Copies what it has stored. It must have ended.
+    pub(crate) fn copy_store(&self, to: &Path) {
+        copy_folder(&self.folder.join(STORE), to);
+    }
+
+    /// Replaces what it has stored with a copy, or with nothing. It must have ended.
+    pub(crate) fn replace_store(&self, copy: Option<&Path>) {
+        let store = self.folder.join(STORE);
+        fs::remove_dir_all(&store).expect("it has stored something");
+        if let Some(copy) = copy {
+            copy_folder(copy, &store);
+        }
+    }
+
     /// Suspends it, or lets it go on.
     pub(crate) fn hang(&self, hangs: bool) {
+        self.signal(if hangs { Signal::STOP } else { Signal::CONT });
+    }
+
+    fn signal(&self, signal: Signal) {
         let Some(process) = &self.process else { return };
-        let signal = if hangs { "-STOP" } else { "-CONT" };
-        let sent = Command::new("kill").args([signal, &process.id().to_string()]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "the server gets a signal");
+        let pid = Pid::from_raw(process.id().cast_signed()).expect("an id of a process");
+        kill_process(pid, signal).expect("the server gets a signal");
+    }
+}
+
+/// Copies a folder with all that is in it.
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("a new folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        if entry.file_type().expect("its type").is_dir() {
+            copy_folder(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).expect("a copy");
+        }
     }
 }
 
