@@ -232,8 +232,7 @@ pub(super) async fn play_while_leading(
 ) -> Result<Infallible, AppError> {
     let OrderParts { config, hub_handle, .. } = orders;
     loop {
-        // The node ends with the process.
-        leading.wait_for(|leads| *leads).await.map_err(|_| AppError::Part)?;
+        until_leads(&mut leading, true).await;
         let live = live_sources(config, mode)?;
         let (stop, stopped) = watch::channel(false);
         let mut playing = JoinSet::new();
@@ -252,12 +251,20 @@ pub(super) async fn play_while_leading(
         // Otherwise the node has given up the lead meanwhile.
         if begun.await.is_ok() {
             let ordering = orders.take(&stopped, Lifetime::Finite);
-            leading.wait_for(|leads| !*leads).await.map_err(|_| AppError::Part)?;
+            until_leads(&mut leading, false).await;
             stop.send_replace(true);
             for task in ordering {
                 task.await.ok();
             }
         }
+    }
+}
+
+/// Waits until the node leads, or no longer does. If the node cannot go on, this waits for ever: its part reports why, and
+/// the process stops in order.
+async fn until_leads(leading: &mut watch::Receiver<bool>, leads: bool) {
+    if leading.wait_for(|it| *it == leads).await.is_err() {
+        future::pending::<()>().await;
     }
 }
 
