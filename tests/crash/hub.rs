@@ -5,7 +5,10 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{ExitStatus, Output, Stdio},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -32,6 +35,13 @@ pub(crate) struct Place {
     settings: Vec<(String, String)>,
     /// How many times it was started.
     starts: AtomicUsize,
+    /// What the next start runs. Commands are those of the program that is tested.
+    program: Mutex<PathBuf>,
+}
+
+/// The program that is tested.
+pub(crate) fn new_program() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_matchwire"))
 }
 
 /// Small files and frequent snapshots, so that they are interrupted, and nothing that limits 300 clients.
@@ -85,7 +95,13 @@ impl Place {
         settings: Vec<(String, String)>,
     ) -> Self {
         fs::create_dir(folder.path().join("log")).expect("a new folder");
-        Self { folder, address, database, settings, starts: AtomicUsize::new(0) }
+        let (starts, program) = (AtomicUsize::new(0), Mutex::new(new_program()));
+        Self { folder, address, database, settings, starts, program }
+    }
+
+    /// Its next start runs this program.
+    pub(crate) fn set_program(&self, program: PathBuf) {
+        *self.program.lock().expect("no panic") = program;
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -127,8 +143,9 @@ impl Place {
         let output = OpenOptions::new().create(true).append(true).open(self.output_path());
         let output = output.expect("a file for its output");
         let errors: File = output.try_clone().expect("the same file");
+        let program = self.program.lock().expect("no panic").clone();
         let process = self
-            .program()
+            .command(&program)
             .args(["serve", "--listen", &self.address, "--db", &self.database])
             .env("MATCHWIRE_LOG_FOLDER", self.log_folder())
             .envs(SETTINGS.iter().map(|(name, value)| (format!("MATCHWIRE_{name}"), value)))
@@ -143,8 +160,8 @@ impl Place {
     }
 
     #[expect(clippy::disallowed_methods, reason = "no setting is read here, they are taken away")]
-    fn program(&self) -> Command {
-        let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_matchwire")));
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("MATCHWIRE_")) {
             command.env_remove(name);
         }
@@ -170,7 +187,7 @@ impl Place {
 
     /// Reads the log of a hub that is stopped with the program's own command.
     pub(crate) async fn verify_log(&self) -> Result<(), String> {
-        let mut command = self.program();
+        let mut command = self.command(&new_program());
         command.args(["log", "verify"]).env("MATCHWIRE_LOG_FOLDER", self.log_folder());
         let Output { status, stdout, stderr } = command.output().await.expect("the command runs");
         if status.success() {
@@ -182,7 +199,7 @@ impl Place {
 
     /// Runs a command on the cluster.
     pub(crate) async fn cluster_command(&self, words: &[&str]) -> Result<String, String> {
-        let mut command = self.program();
+        let mut command = self.command(&new_program());
         command.arg("cluster").args(words);
         command.env("MATCHWIRE_SERVER_DB", &self.database).env("MATCHWIRE_DEMO_ENABLED", "false");
         command.envs(self.settings.iter().map(|(name, value)| (name, value)));
@@ -199,7 +216,8 @@ impl Place {
     }
 
     async fn run(&self, words: &[&str]) -> String {
-        let output = self.program().args(words).args(["--db", &self.database]).output().await;
+        let output =
+            self.command(&new_program()).args(words).args(["--db", &self.database]).output().await;
         let Output { status, stdout, stderr } = output.expect("the command runs");
         assert!(status.success(), "{words:?}: {}", String::from_utf8_lossy(&stderr));
         String::from_utf8(stdout).expect("an answer is text").trim().to_owned()
@@ -237,6 +255,18 @@ impl Hub<'_> {
     /// Whether it has ended by itself.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.process.try_wait().expect("its state is known").is_some()
+    }
+
+    /// Waits until it has ended by itself.
+    ///
+    /// # Errors
+    ///
+    /// If it goes on.
+    pub(crate) async fn ended(mut self) -> Result<(), String> {
+        match timeout(TIMEOUT, self.process.wait()).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(format!("the hub does not end: {}", self.place.last_output())),
+        }
     }
 
     /// Waits until it serves, and returns how long that took.

@@ -98,6 +98,15 @@ fn cluster_whose_servers_lose_records_tells_its_clients() {
     cluster_rounds(true, |_| RoundKind::Losses);
 }
 
+/// A round for each program of `TEST_NATS_SERVERS`. `TEST_OLD_PROGRAM` is what the nodes are upgraded from.
+#[test]
+#[ignore = "it takes more than a minute, and most of the machine: the suite cluster-long runs it"]
+#[expect(clippy::print_stdout, reason = "says what it tests")]
+fn cluster_that_is_upgraded_loses_nothing() {
+    println!("upgrade from {}", cluster::old_program().display());
+    cluster_rounds(false, |_| RoundKind::Upgrade);
+}
+
 /// `damages`: whether records are lost.
 #[expect(clippy::print_stdout, reason = "says what is skipped")]
 fn cluster_rounds(damages: bool, kind: impl Fn(RoundNumber) -> RoundKind) {

@@ -7,7 +7,8 @@
 use std::{mem, time::Duration};
 
 use cluster::{
-    AppendError, Body, Followed, Message, Stored, Stream, StreamEnd,
+    AppendError, Beats, Body, Followed, Message, Stored, Stream, StreamEnd,
+    beat::BEAT_INTERVAL,
     node_log::{HeldTerm, NodeLog},
 };
 use fanout::Micros;
@@ -218,6 +219,8 @@ async fn find_place(
 ) -> Result<JoinOutcome, AppError> {
     let stream = &cluster.stream;
     let mut own = Own::open(config, start)?;
+    // Whether a leader is of this version is known when it was heard.
+    timeout(2 * BEAT_INTERVAL, leader(&cluster.beats)).await.ok();
     let mut reported = "";
     let mut failed: Option<Instant> = None;
     let mut wait_for = async |what: &'static str| {
@@ -287,6 +290,14 @@ async fn find_place(
         }
         let Some(begun) = begin_term(cluster, &own, end).await? else { continue };
         return Ok(JoinOutcome::NoState(Box::new(Generation { own, begun, restored })));
+    }
+}
+
+/// Waits until a leader was heard.
+async fn leader(beats: &Beats) {
+    let mut beats = beats.clone();
+    while beats.leader().is_none() {
+        beats.changed().await;
     }
 }
 

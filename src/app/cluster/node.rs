@@ -63,6 +63,9 @@ pub(super) enum NodeError {
         "the stream ends at message {last}, before message {seq}, which this node has: it has lost records"
     )]
     Lost { seq: u64, last: u64 },
+    /// What this node would make of its records would not be the same.
+    #[error("node {leader} leads, which is of a release with other formats")]
+    OtherFormats { leader: String },
     #[error("the hub has stopped")]
     Stopped,
 }
@@ -206,7 +209,13 @@ impl Node {
                 followed = following.recv() => {
                     let followed = followed?;
                     heard.note(Instant::now());
-                    heard.leader = Some(followed.message.node.clone());
+                    let leader = &followed.message.node;
+                    if let Body::Term { formats, .. } = followed.message.body
+                        && formats != FORMATS
+                    {
+                        return Err(NodeError::OtherFormats { leader: leader.clone() });
+                    }
+                    heard.leader = Some(leader.clone());
                     if let Some(records) = self.place.go_on(&followed)? {
                         let input = ClusterInput::Records(records);
                         self.parts.hub.cluster.send(input).await.map_err(|_| HubStopped)?;
@@ -232,6 +241,9 @@ impl Node {
                     if let Some(leader) = self.cluster.beats.leader()
                         && leader.beat.term >= self.place.term
                     {
+                        if leader.beat.formats != FORMATS {
+                            return Err(NodeError::OtherFormats { leader: leader.beat.node });
+                        }
                         heard.note(leader.at);
                         heard.awaited.get_or_insert((leader.beat.seq, leader.at));
                         heard.has(self.place.seq);

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use cluster::Stream;
 use tokio::time::{Instant, sleep};
 
 use super::{
@@ -112,7 +113,7 @@ const THROTTLED: u32 = 8_000;
 const PUSHED_MIN: u64 = 20;
 
 /// Records of a leader that goes on: quiet, it makes four a second.
-const RECORDS_MIN: u64 = 8;
+pub(super) const RECORDS_MIN: u64 = 8;
 
 /// The parts that fail, and what must go on meanwhile.
 pub(super) struct Bed<'a> {
@@ -120,6 +121,7 @@ pub(super) struct Bed<'a> {
     pub(super) servers: Vec<NatsServer>,
     pub(super) database: Database,
     pub(super) watcher: Watcher,
+    pub(super) stream: Stream,
     pub(super) shared: Arc<client::Shared>,
     pub(super) pushes: Arc<PushCounters>,
     pub(super) quota: Arc<QuotaUse>,
@@ -313,14 +315,20 @@ impl Bed<'_> {
 
     /// Drains a node for a while. It is not ready meanwhile, and takes clients afterwards.
     async fn drain(&self, node: usize, rng: &mut Rng) -> Result<(), String> {
-        let (place, node) = (&self.shared.place, &self.nodes[node]);
-        place.cluster_command(&["drain", &node.name]).await?;
-        until_ready(node, false).await?;
+        self.begin_drain(node).await?;
         // Its clients are sent away after 2 s.
         sleep(rng.millis(500, 4_000)).await;
+        let (place, node) = (&self.shared.place, &self.nodes[node]);
         place.cluster_command(&["drain", &node.name, "--end"]).await?;
         until_ready(node, true).await?;
         takes_client(&node.place.address, &self.key).await
+    }
+
+    /// Drains a node. It is not ready from then on, and sends its clients away 2 s later.
+    pub(super) async fn begin_drain(&self, node: usize) -> Result<(), String> {
+        let node = &self.nodes[node];
+        self.shared.place.cluster_command(&["drain", &node.name]).await?;
+        until_ready(node, false).await
     }
 }
 

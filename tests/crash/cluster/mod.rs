@@ -9,6 +9,7 @@ mod quota;
 mod recorder;
 mod relay;
 mod servers;
+mod upgrade;
 
 use std::{
     net::SocketAddr,
@@ -69,6 +70,7 @@ const NODES: [(&str, &str); 4] = [("a", "all"), ("b", "all"), ("c", "edge"), ("d
 pub(crate) use self::{
     faults::RoundNumber,
     servers::{Database, programs},
+    upgrade::old_program,
 };
 
 /// What happens in a round.
@@ -78,6 +80,8 @@ pub(crate) enum RoundKind {
     Faults(RoundNumber),
     /// The servers of NATS lose records.
     Losses,
+    /// Nodes are upgraded from another program.
+    Upgrade,
 }
 
 /// A round with this program of NATS, on an empty database of PostgreSQL.
@@ -113,6 +117,9 @@ pub(crate) async fn round(
         let url = database.url_at(&relay.address);
         places.push(Place::of_cluster(free_address(&mut rng), &url, settings));
         links.push(Links { nats: relays, database: relay });
+    }
+    if matches!(kind, RoundKind::Upgrade) {
+        places.iter().for_each(|place| place.set_program(old_program()));
     }
     let balancer = Relay::start(plan.seed).await;
     let front = settings("front", "edge", &urls(&direct));
@@ -176,6 +183,7 @@ pub(crate) async fn round(
         servers,
         database,
         watcher,
+        stream,
         shared: Arc::clone(&shared),
         pushes: Arc::clone(&pushes),
         quota: Arc::clone(&quota),
@@ -184,6 +192,10 @@ pub(crate) async fn round(
     let mut observer = Observer::start();
     match kind {
         RoundKind::Faults(round) => bed.inject(round, &mut rng, until, &mut faults).await,
+        RoundKind::Upgrade => {
+            let done = bed.upgrade(&mut rng, until, &mut faults).await;
+            faults.failures.extend(done.err());
+        }
         RoundKind::Losses => {
             let lost = bed.lose_records(recorder, &mut observer, &mut rng, &mut faults).await;
             recorder = lost.unwrap_or_else(|problem| {
