@@ -13,6 +13,7 @@
 // Invariant: a document is always exactly what the hub had at (epoch, seq), or `health` says why not.
 
 import { Channel } from "./channel.js";
+import { systemClock } from "./clock.js";
 import { mergePatch } from "./merge.js";
 import { report } from "./report.js";
 
@@ -49,15 +50,6 @@ const DEFAULT_COMMAND_BYTES = 16_384;
 const DEFAULT_CHANNELS = 1000;
 // Of a channel that the hub does not have: a match that is over never comes back.
 const ASK_AGAIN_MAX_MS = 60_000;
-
-/** @type {Clock} */
-const systemClock = {
-  // Not a monotonic clock: that one may stand still while a laptop sleeps, and a document from
-  // before the lid was closed would look fresh. A step of the wall clock errs on the safe side.
-  now: () => Date.now(),
-  setTimeout: (run, ms) => setTimeout(run, ms),
-  clearTimeout: (timer) => clearTimeout(/** @type {any} */ (timer)),
-};
 
 /** @param {unknown} value */
 const bytes = (value) => new TextEncoder().encode(JSON.stringify(value)).length;
