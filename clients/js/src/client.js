@@ -193,8 +193,8 @@ export class Hub {
 
   /** Closes the connection; iterators end. */
   close() {
-    for (const topic of [...this.#topics.values()]) topic.close();
     this.stream.close();
+    for (const topic of [...this.#topics.values()]) topic.close();
     return Promise.resolve();
   }
 

@@ -29,6 +29,9 @@ export class Follow {
   /** @type {Map<Changes<any>, Rate>} */
   #slowed = new Map();
   #closed = false;
+  // Of each channel, as the handlers know it.
+  /** @type {Map<string, Health>} */
+  #healths = new Map();
 
   /**
    * Made by `hub.follow`.
@@ -46,6 +49,7 @@ export class Follow {
     /** The channel or pattern. */
     this.ch = topic.ch;
     topic.add(this);
+    for (const { name, health } of topic.channels.values()) this.#healths.set(name, health);
     if (signal?.aborted) this.close();
     else signal?.addEventListener("abort", () => this.close(), { once: true });
   }
@@ -90,8 +94,8 @@ export class Follow {
   }
 
   /**
-   * `change` and `health` give a `Change`; with `rate: "frame"`, `change` comes at most once a frame of the screen. The kind of an
-   * event (`goal`, `retract`, ...), or `event` for all, gives the event at once, each exactly once, and the channel's name.
+   * `change` gives a `Change`, with `rate: "frame"` at most once a frame of the screen; `health` gives the new health. The kind of
+   * an event (`goal`, `retract`, ...), or `event` for all, gives the event at once, each exactly once. The channel's name is second.
    *
    * @param {string} name
    * @param {(value: any, ch: string) => void} handler
@@ -206,10 +210,12 @@ export class Follow {
     for (const event of change.events) this.#emit(event, channel.name);
     for (const iterator of [...this.#iterators]) iterator.add(channel, change);
     if (this.#emitter.has("change")) this.#queue(channel, change);
-    if (change.kind === "health") {
-      this.#emitter.emit("health", channel.health, channel.name);
-      this.#checkRefusal(channel);
-    }
+    const { name, health } = channel;
+    if (health === this.#healths.get(name)) return;
+    this.#healths.set(name, health);
+    this.#emitter.emit("health", health, name);
+    if (health === "refused") this.#checkRefusal(channel);
+    if (health === "refused" && name !== this.ch) this.#healths.delete(name);
   }
 
   /**

@@ -464,6 +464,7 @@ export class Stream {
       for (const part of this.#parts) part.lost();
     }
     this.#announce();
+    if (this.#phase === "closed") this.#clock.clearTimeout(this.#reviewTimer);
     this.#review();
   }
 

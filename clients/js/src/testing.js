@@ -209,6 +209,11 @@ export class TestHub {
     for (const session of this.#sessions) session.gone(ch);
   }
 
+  /** The hub cannot know whether anything has changed, until its next beat. */
+  stale() {
+    for (const session of this.#sessions) session.say({ type: "stale", since: this.clock.now() * 1000 });
+  }
+
   /** The hub cannot prove continuity: every channel begins a new epoch, and clients get images. */
   restart() {
     for (const channel of this.channels.values()) {
