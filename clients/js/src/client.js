@@ -17,7 +17,7 @@ import { report } from "./report.js";
 import { Stream } from "./stream.js";
 import { Topic } from "./topic.js";
 
-/** @import { BoardOptions, ConnectOptions, FollowOptions, OddsOptions, Proof, ReplayOptions, StreamState } from "./types.d.ts" */
+/** @import { BoardOptions, ConnectOptions, DocumentOf, EventOf, FollowOptions, OddsOptions, Proof, ReplayOptions, StreamState } from "./types.d.ts" */
 
 const LINGER_MS = 2000;
 
@@ -132,9 +132,10 @@ export class Hub {
    * Follows a channel, or all that a pattern such as `football/*` covers, now and later. Readers of the same name share one
    * subscription, at the rate of the fastest.
    *
-   * @param {string} ch
+   * @template {string} Ch
+   * @param {Ch} ch
    * @param {FollowOptions} [options]
-   * @returns {Follow}
+   * @returns {Follow<DocumentOf<Ch>, EventOf<Ch>>}
    */
   follow(ch, options = {}) {
     let topic = this.#topics.get(ch);
@@ -225,8 +226,9 @@ export class Hub {
    * @param {() => void} run
    */
   onFrame(run) {
+    const isAsked = this.#drawing.size > 0;
     this.#drawing.add(run);
-    if (this.#drawing.size > 1) return;
+    if (isAsked) return;
     nextFrame(() => {
       const due = [...this.#drawing];
       this.#drawing.clear();

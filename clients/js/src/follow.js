@@ -5,7 +5,7 @@ import { clockSecond, clockText } from "./match-clock.js";
 import { Emitter } from "./emitter.js";
 import { RefusedError } from "./errors.js";
 
-/** @import { Change, ChannelChange, FollowOptions, Health, HubEvent, Rate } from "./types.d.ts" */
+/** @import { Change, ChannelChange, FollowOptions, Health, Heard, HubEvent, Rate } from "./types.d.ts" */
 /** @import { Channel } from "./channel.js" */
 /** @import { Hub } from "./client.js" */
 /** @import { Topic } from "./topic.js" */
@@ -15,7 +15,10 @@ const VISIBLE_MS = 100;
 // Nobody looks; often enough that the page is not far behind when it is shown again.
 const HIDDEN_MS = 5000;
 
-/** @template [Data=any] */
+/**
+ * @template [Data=any]
+ * @template [Happened=HubEvent]
+ */
 export class Follow {
   #hub;
   #topic;
@@ -97,8 +100,9 @@ export class Follow {
    * `change` gives a `Change`, with `rate: "frame"` at most once a frame of the screen; `health` gives the new health. The kind of
    * an event (`goal`, `retract`, ...), or `event` for all, gives the event at once, each exactly once. The channel's name is second.
    *
-   * @param {string} name
-   * @param {(value: any, ch: string) => void} handler
+   * @template {string} Name
+   * @param {Name} name
+   * @param {(value: Heard<Name, Data, Happened>, ch: string) => void} handler
    * @param {{ signal?: AbortSignal }} [options]
    * @returns {() => void} removes the handler
    */
@@ -132,10 +136,10 @@ export class Follow {
    * program, and throws a `ClosedError` or `RefusedError` when the hub ends it, or the signal's reason.
    *
    * @param {{ signal?: AbortSignal }} [options]
-   * @returns {Changes<Change<Data>>}
+   * @returns {Changes<Change<Data, Happened>>}
    */
   changes(options = {}) {
-    return this.iterate((change) => change, options);
+    return this.iterate((change) => /** @type {Change<any, any>} */ (change), options);
   }
 
   [Symbol.asyncIterator]() {

@@ -7,7 +7,7 @@ import { equal } from "./compare.js";
 import { createStore } from "./store.js";
 
 /** @import { ReactNode } from "react" */
-/** @import { FollowRate, Health, HubEvent } from "./types.d.ts" */
+/** @import { DocumentOf, EventOf, FollowRate, Health, Heard } from "./types.d.ts" */
 /** @import { Hub } from "./client.js" */
 /** @import { Store } from "./store.js" */
 
@@ -31,13 +31,14 @@ export function useHub() {
 /**
  * A part of a channel's document; undefined before the first document, and on a server.
  *
- * @template [Value=any]
- * @param {string | undefined} ch undefined follows nothing
- * @param {(data: any) => Value} [selector] may be a new function, and make new objects, in each rendering
+ * @template {string} Ch
+ * @template [Value=DocumentOf<Ch>]
+ * @param {Ch | undefined} ch undefined follows nothing
+ * @param {(data: DocumentOf<Ch>) => Value} [selector] may be a new function, and make new objects, in each rendering
  * @param {{ rate?: FollowRate }} [options]
  * @returns {Value | undefined}
  */
-export function useChannel(ch, selector = (data) => data, { rate } = {}) {
+export function useChannel(ch, selector = (data) => /** @type {any} */ (data), { rate } = {}) {
   return useView(ch, rate, (view) => (view.data === undefined ? undefined : selector(view.data)), undefined);
 }
 
@@ -54,9 +55,11 @@ export function useHealth(ch) {
 /**
  * Calls `handler` for each event of a kind (`event`: of any), exactly once and at once, while the component is there.
  *
- * @param {string | undefined} ch a channel or pattern
- * @param {string} kind
- * @param {(event: HubEvent, ch: string) => void} handler may be a new function in each rendering
+ * @template {string} Ch
+ * @template {string} Kind
+ * @param {Ch | undefined} ch a channel or pattern
+ * @param {Kind} kind
+ * @param {(event: Heard<Kind, DocumentOf<Ch>, EventOf<Ch>>, ch: string) => void} handler may be a new function in each rendering
  */
 export function useEvents(ch, kind, handler) {
   const hub = useHub();

@@ -8,7 +8,7 @@
 
 import { equal } from "./compare.js";
 
-/** @import { FollowRate, Health, Signal } from "./types.d.ts" */
+/** @import { DocumentOf, FollowRate, Health, Signal } from "./types.d.ts" */
 /** @import { Follow } from "./follow.js" */
 /** @import { Hub } from "./client.js" */
 
@@ -29,13 +29,14 @@ export class Store {
   /**
    * A part of a channel's document. It is undefined before the first document, without asking `select`.
    *
-   * @template [Value=any]
-   * @param {string} ch a name, not a pattern
-   * @param {(data: any) => Value} [select] may make new objects: they count as changed only if they differ
+   * @template {string} Ch
+   * @template [Value=DocumentOf<Ch>]
+   * @param {Ch} ch a name, not a pattern
+   * @param {(data: DocumentOf<Ch>) => Value} [select] may make new objects: they count as changed only if they differ
    * @param {{ rate?: FollowRate }} [options]
    * @returns {Signal<Value>}
    */
-  select(ch, select = (data) => data, options) {
+  select(ch, select = (data) => /** @type {any} */ (data), options) {
     const view = this.view(ch, options?.rate);
     return new Selected(view, () => (view.data === undefined ? undefined : select(view.data)));
   }

@@ -8,7 +8,7 @@
 
 export class Topic {
   #hub;
-  /** @type {Set<Follow>} */
+  /** @type {Set<Follow<any, any>>} */
   #readers = new Set();
   /** @type {(() => void) | undefined} */
   #unsubscribe;
@@ -30,7 +30,7 @@ export class Topic {
     this.ch = ch;
   }
 
-  /** @param {Follow} reader */
+  /** @param {Follow<any, any>} reader */
   add(reader) {
     this.#hub.timers.clearTimeout(this.#linger);
     this.#readers.add(reader);
@@ -42,7 +42,7 @@ export class Topic {
     if (channel) this.channels.set(this.ch, channel);
   }
 
-  /** @param {Follow} reader */
+  /** @param {Follow<any, any>} reader */
   remove(reader) {
     if (!this.#readers.delete(reader)) return;
     if (this.#readers.size > 0) return this.retune();

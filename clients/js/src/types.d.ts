@@ -1,6 +1,7 @@
-// The types of the package, by hand; those of documents are in documents.d.ts.
+// The types of the package, by hand; those of documents and events are generated, in documents.d.ts.
 
 import type { Channel } from "./channel.js";
+import type * as documents from "./documents.d.ts";
 import type { Replay } from "./replay.js";
 
 /** Milliseconds for which the hub may merge values; events never wait. */
@@ -59,6 +60,76 @@ export interface HubEvent {
   why?: string;
   [field: string]: any;
 }
+
+/**
+ * The document of a channel, by its name or pattern. Each may be nearly empty at first (`OpeningDocument`), so all but the header is
+ * optional.
+ */
+export type DocumentOf<Ch extends string> = Ch extends `${string}/${string}/odds/${string}`
+  ? Opening<documents.Odds>
+  : Ch extends `${string}/${string}/odds`
+    ? Opening<documents.ConsensusOdds>
+    : Ch extends `${infer Sport}/${string}`
+      ? Sport extends keyof Matches
+        ? Opening<Matches[Sport]>
+        : any
+      : Ch extends keyof Boards
+        ? Opening<Boards[Ch]>
+        : any;
+
+type Opening<Data> = documents.OpeningDocument & Partial<Data>;
+
+interface Matches {
+  football: documents.FootballMatch;
+  tennis: documents.TennisMatch;
+  csgo: documents.Cs2Match;
+  darts: documents.DartsMatch;
+  hockey: documents.HockeyMatch;
+  basketball: documents.BasketballMatch;
+  horseracing: documents.HorseRace;
+}
+
+interface Boards {
+  football: documents.FootballBoard;
+  tennis: documents.TennisBoard;
+  csgo: documents.Cs2Board;
+  darts: documents.DartsBoard;
+  hockey: documents.HockeyBoard;
+  basketball: documents.BasketballBoard;
+  horseracing: documents.HorseRacingBoard;
+  feeds: documents.Feeds;
+  signals: documents.Signals;
+}
+
+/** The events of a channel, by its name or pattern. */
+export type EventOf<Ch extends string> = Ch extends `${string}/${string}/odds/${string}`
+  ? documents.OddsEvent
+  : Ch extends `${string}/${string}/odds`
+    ? documents.ConsensusEvent
+    : Ch extends `${infer Sport}/${string}`
+      ? Sport extends "football"
+        ? documents.FootballEvent
+        : Sport extends "tennis"
+          ? documents.TennisEvent
+          : Sport extends "horseracing"
+            ? documents.RaceEvent
+            : Sport extends keyof Matches
+              ? documents.ScoreboardEvent
+              : HubEvent
+      : Ch extends "signals"
+        ? documents.SignalEvent
+        : HubEvent;
+
+/** What a handler of `follow` gets, by what it listens to. Of kinds that this version does not know, any event. */
+export type Heard<Name extends string, Data, Happened> = Name extends "change"
+  ? Change<Data, Happened>
+  : Name extends "health"
+    ? Health
+    : Name extends "event"
+      ? Happened
+      : [Extract<Happened, { kind: Name }>] extends [never]
+        ? HubEvent
+        : Extract<Happened, { kind: Name }>;
 
 export interface HubError {
   code: string;
@@ -130,7 +201,7 @@ export interface ReplayOptions {
 }
 
 /** What an iterator or a `change` handler gets: the newest document, and everything that led to it. */
-export interface Change<Data = any> {
+export interface Change<Data = any, Happened = HubEvent> {
   /** The channel's name. */
   ch: string;
   data: Data;
@@ -139,7 +210,7 @@ export interface Change<Data = any> {
   seq?: number;
   at?: Moments;
   /** Each exactly once, in order. */
-  events: HubEvent[];
+  events: Happened[];
   /** The merge patch, if the change is one update of the hub. */
   patch?: any;
   missed?: Missed;
