@@ -14,6 +14,9 @@ import { RefusedError } from "./errors.js";
 const VISIBLE_MS = 100;
 // Nobody looks; often enough that the page is not far behind when it is shown again.
 const HIDDEN_MS = 5000;
+// A document that a new reader finds.
+/** @type {ChannelChange} */
+const KNOWN = { kind: "image", events: [] };
 
 /**
  * @template [Data=any]
@@ -107,12 +110,15 @@ export class Follow {
    * @returns {() => void} removes the handler
    */
   on(name, handler, options) {
+    const isFirst = !this.#emitter.has(name);
     const off = this.#emitter.on(name, handler, options);
     if (name !== "change" || options?.signal?.aborted) return off;
     // What is known already; later, so that the program has the handle.
     queueMicrotask(() => {
       for (const channel of this.channels.values()) {
-        if (channel.data !== undefined) this.#queue(channel, { kind: "image", events: [] });
+        if (channel.data === undefined) continue;
+        if (isFirst) this.#queue(channel, KNOWN);
+        else this.#show(channel, handler);
       }
     });
     return off;
@@ -165,7 +171,7 @@ export class Follow {
     if (this.#closed) changes.end();
     this.#iterators.add(changes);
     for (const channel of this.channels.values()) {
-      if (channel.data !== undefined) changes.add(channel, { kind: "image", events: [] });
+      if (channel.data !== undefined) changes.add(channel, KNOWN);
       this.#checkRefusal(channel);
     }
     const ended = this.#hub.ended;
@@ -248,6 +254,20 @@ export class Follow {
     this.#backlog.add(channel, change);
     if (this.#rate === "frame") this.#hub.onFrame(this.#flush);
     else this.#flush();
+  }
+
+  /**
+   * Gives a handler what others have already.
+   *
+   * @param {Channel} channel
+   * @param {(value: any, ch: string) => void} handler
+   */
+  #show(channel, handler) {
+    const backlog = new Backlog();
+    backlog.add(channel, KNOWN);
+    const once = new Emitter((error) => this.#hub.report(error));
+    once.on("change", handler);
+    once.emit("change", backlog.take(), channel.name);
   }
 
   #flush = () => {

@@ -160,6 +160,16 @@ export class Stream {
   #nextId = 1;
   /** @type {Map<string, Subscription>} */
   #subscriptions = new Map();
+  /**
+   * Those of them that are patterns.
+   * @type {Set<Subscription>}
+   */
+  #patterns = new Set();
+  /**
+   * What each command under way asks for, by its id.
+   * @type {Map<number, Subscription[]>}
+   */
+  #asked = new Map();
   /** @type {Map<string, Channel>} */
   #channels = new Map();
   /** @type {Map<number, number>} */
@@ -282,7 +292,8 @@ export class Stream {
     if (subscription === undefined) {
       subscription = new Subscription(ch, params);
       this.#subscriptions.set(ch, subscription);
-      if (!subscription.pattern) this.#open(ch, known);
+      if (subscription.pattern) this.#patterns.add(subscription);
+      else this.#open(ch, known);
       if (this.#phase === "open") this.#ask(subscription);
     }
     const followed = subscription;
@@ -457,6 +468,7 @@ export class Stream {
         channel.owed = undefined;
       }
       for (const subscription of this.#subscriptions.values()) subscription.pending = undefined;
+      this.#asked.clear();
       this.#resuming.clear();
       const answers = [...this.#answers.values()];
       this.#answers.clear();
@@ -899,32 +911,48 @@ export class Stream {
   #askBatch(subscriptions) {
     /** @type {unknown[]} */
     let chs = [];
+    /** @type {Subscription[]} */
+    let asked = [];
     let size = 0;
-    let id = this.#nextId++;
     const command = { op: "subscribe", ...subscriptions[0].params };
-    const room = this.#fromBytes - bytes({ ...command, id, chs });
-    const send = () => this.#send({ ...command, id, chs });
+    const room = this.#fromBytes - bytes({ ...command, id: Number.MAX_SAFE_INTEGER, chs });
+    const send = () => {
+      const id = this.#nextId++;
+      this.#await(id, asked);
+      this.#send({ ...command, id, chs });
+    };
     for (const subscription of subscriptions) {
       const from = this.#position(subscription.ch);
       const entry = from ? { ch: subscription.ch, from } : subscription.ch;
       const more = bytes(entry) + 1;
       if (chs.length >= this.#channelsMax || size + more > room) {
         send();
-        [chs, size, id] = [[], 0, this.#nextId++];
+        [chs, asked, size] = [[], [], 0];
       }
-      subscription.pending = id;
-      subscription.requestedAt = this.#clock.now();
       chs.push(entry);
+      asked.push(subscription);
       size += more;
     }
     send();
   }
 
+  /**
+   * @param {number} id of the command that asks for them
+   * @param {Subscription[]} subscriptions
+   */
+  #await(id, subscriptions) {
+    this.#asked.set(id, subscriptions);
+    for (const subscription of subscriptions) {
+      subscription.pending = id;
+      subscription.requestedAt = this.#clock.now();
+    }
+  }
+
   /** @param {Subscription} subscription */
   #ask(subscription) {
-    subscription.pending = this.#nextId++;
-    subscription.requestedAt = this.#clock.now();
-    const command = { op: "subscribe", id: subscription.pending, ch: subscription.ch, ...subscription.params };
+    const id = this.#nextId++;
+    this.#await(id, [subscription]);
+    const command = { op: "subscribe", id, ch: subscription.ch, ...subscription.params };
     if (subscription.pattern) return this.#askAll(subscription, command);
     const from = this.#position(subscription.ch);
     return this.#send(from ? { ...command, from } : command);
@@ -1000,8 +1028,10 @@ export class Stream {
    * @returns {Subscription[]}
    */
   #answered(frame) {
-    if (frame.id === undefined || frame.id === null) return [];
-    const answered = [...this.#subscriptions.values()].filter((subscription) => subscription.pending === frame.id);
+    const asked = this.#asked.get(frame.id) ?? [];
+    this.#asked.delete(frame.id);
+    // One that was asked for again since waits for the newer answer.
+    const answered = asked.filter(({ pending }) => pending === frame.id);
     for (const subscription of answered) subscription.pending = undefined;
     return answered;
   }
@@ -1013,6 +1043,7 @@ export class Stream {
   #drop(subscription, listener) {
     if (!subscription.listeners.delete(listener) || subscription.listeners.size > 0) return;
     this.#subscriptions.delete(subscription.ch);
+    this.#patterns.delete(subscription);
     for (const channel of this.#covered(subscription)) {
       if (this.#covering(channel.name).length === 0) this.#channels.delete(channel.name);
     }
@@ -1041,12 +1072,16 @@ export class Stream {
 
   /** @param {string} name */
   #covering(name) {
-    return [...this.#subscriptions.values()].filter((subscription) => subscription.covers(name));
+    const patterns = [...this.#patterns].filter((subscription) => subscription.covers(name));
+    const exact = this.#subscriptions.get(name);
+    return exact ? [exact, ...patterns] : patterns;
   }
 
   /** @param {Subscription} subscription */
   #covered(subscription) {
-    return [...this.#channels.values()].filter((channel) => subscription.covers(channel.name));
+    if (subscription.pattern) return [...this.#channels.values()].filter(({ name }) => subscription.covers(name));
+    const channel = this.#channels.get(subscription.ch);
+    return channel ? [channel] : [];
   }
 
   /**

@@ -51,6 +51,19 @@ describe("follow", () => {
     client.close();
   });
 
+  test("a handler that comes later gets what is known, and the others nothing again", async () => {
+    const { hub, client } = await connected();
+    const match = client.follow("football/1");
+    const seen = [];
+    match.on("change", ({ data }) => seen.push(["first", data.score.home]));
+    await settled();
+    match.on("change", ({ data, changed }) => seen.push(["second", data.score.home, changed("score")]));
+    await settled();
+    hub.publish("football/1", { score: { home: 1 } });
+    assert.deepEqual(seen, [["first", 0], ["second", 0, true], ["first", 1], ["second", 1, true]]);
+    client.close();
+  });
+
   test("a pattern brings each channel under its name, those that open later too", async () => {
     const { hub, client } = await connected();
     const all = client.follow("football/*");

@@ -24,15 +24,19 @@ static FILE: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("matchwire.js", "text/javascript; charset=utf-8", SOURCE.as_bytes())
 });
 
-/// As in the attribute `integrity` of HTML.
 static HASH: LazyLock<String> =
     LazyLock::new(|| format!("sha384-{}", BASE64.encode(&Sha384::digest(SOURCE))));
+
+/// The hash of the file, as in the attribute `integrity` of HTML.
+pub(super) fn integrity() -> &'static str {
+    &HASH
+}
 
 /// `/client/v1/matchwire.js`.
 pub(super) async fn file(request: Request) -> Response {
     let mut response = FILE.answer(&request, CACHING);
     let headers = response.headers_mut();
-    if let Ok(integrity) = HeaderValue::from_str(&HASH) {
+    if let Ok(integrity) = HeaderValue::from_str(integrity()) {
         headers.insert(INTEGRITY, integrity);
     }
     cors::allow(headers);
@@ -50,7 +54,7 @@ struct ClientIndex<'a> {
 pub(super) async fn index(State(shared): State<Arc<Shared>>) -> Response {
     let url = format!("{}{PATH}", shared.parts.public_url);
     let version = env!("CARGO_PKG_VERSION");
-    let mut response = Json(ClientIndex { version, url, integrity: &HASH }).into_response();
+    let mut response = Json(ClientIndex { version, url, integrity: integrity() }).into_response();
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(CACHING));
     cors::allow(headers);
