@@ -14,6 +14,7 @@ async function startSite() {
   const page = (script, head = "") => `<!doctype html><meta charset="utf-8">${head}<pre id="out"></pre><script type="module">${script}</script>`;
   const show = "(text) => (document.getElementById('out').textContent = text)";
   const pages = {
+    "/favicon.ico": () => "",
     "/": () => page(`
       import { connect } from "${file}";
       window.hub = connect("${hub}", { key: "${key}" });

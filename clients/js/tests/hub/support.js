@@ -168,11 +168,12 @@ export class Record {
     return [...this.channels.values()].reduce((sum, { events }) => sum + events.length, 0);
   }
 
-  /** Whether it has caught up on all channels of another record. */
-  isWhole(other) {
-    return [...other.channels].every(([name, { epoch, seq }]) => {
+  /** The channels of another record on which it has not caught up, of those that it follows. */
+  lacking(other, isFollowed = () => true) {
+    const isBehind = ([name, { epoch, seq }]) => {
       const own = this.channels.get(name);
-      return own !== undefined && own.epoch === epoch && own.seq >= seq;
-    });
+      return isFollowed(name) && !(own?.epoch === epoch && own.seq >= seq);
+    };
+    return [...other.channels].filter(isBehind).map(([name]) => name);
   }
 }
