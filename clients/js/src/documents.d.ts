@@ -1642,10 +1642,6 @@ away?: string
  */
 began: Timestamp
 /**
- * The bookmaker that it is about.
- */
-bookmaker?: string
-/**
  * The name of the first side.
  */
 home?: string
@@ -1660,15 +1656,11 @@ legs: ArbitrageLeg[]
 /**
  * The id of the market, as on the consensus.
  */
-market?: string
+market: string
 /**
  * The id of the match.
  */
 match: Id
-/**
- * The outcome that it is about.
- */
-outcome?: Outcome
 /**
  * The profit as a share of the total stake, for every outcome: `"0.0123"` is 1.23 %.
  */
@@ -1722,7 +1714,7 @@ began: Timestamp
 /**
  * The bookmaker that it is about.
  */
-bookmaker?: string
+bookmaker: string
 /**
  * `price` / `next_price` - 1: `"0.0712"` is 7.12 %.
  */
@@ -1738,7 +1730,7 @@ kind: "price_gap"
 /**
  * The id of the market, as on the consensus.
  */
-market?: string
+market: string
 /**
  * The id of the match.
  */
@@ -1754,7 +1746,7 @@ next_price: Decimal
 /**
  * The outcome that it is about.
  */
-outcome?: Outcome
+outcome: Outcome
 /**
  * The price: decimal odds.
  */
@@ -1787,7 +1779,7 @@ began: Timestamp
 /**
  * The bookmaker that it is about.
  */
-bookmaker?: string
+bookmaker: string
 /**
  * The number of bookmakers that quote the outcome.
  */
@@ -1807,7 +1799,7 @@ kind: "value"
 /**
  * The id of the market, as on the consensus.
  */
-market?: string
+market: string
 /**
  * The id of the match.
  */
@@ -1815,7 +1807,7 @@ match: Id
 /**
  * The outcome that it is about.
  */
-outcome?: Outcome
+outcome: Outcome
 /**
  * The price: decimal odds.
  */
@@ -1854,10 +1846,6 @@ away?: string
  */
 began: Timestamp
 /**
- * The bookmaker that it is about.
- */
-bookmaker?: string
-/**
  * The mean of the moves: `"-0.0312"` if prices fell by 3.12 %.
  */
 change: Decimal
@@ -1876,7 +1864,7 @@ kind: "steam"
 /**
  * The id of the market, as on the consensus.
  */
-market?: string
+market: string
 /**
  * The id of the match.
  */
@@ -1888,7 +1876,7 @@ moved: string[]
 /**
  * The outcome that it is about.
  */
-outcome?: Outcome
+outcome: Outcome
 /**
  * The sport of the match.
  */
@@ -1917,7 +1905,7 @@ began: Timestamp
 /**
  * The bookmaker that it is about.
  */
-bookmaker?: string
+bookmaker: string
 /**
  * The name of the first side.
  */
@@ -1929,7 +1917,7 @@ kind: "suspended"
 /**
  * The id of the market, as on the consensus.
  */
-market?: string
+market: string
 /**
  * The id of the match.
  */
@@ -1938,10 +1926,6 @@ match: Id
  * The number of bookmakers that trade.
  */
 open_bookmakers: number
-/**
- * The outcome that it is about.
- */
-outcome?: Outcome
 /**
  * The sport of the match.
  */
@@ -1972,10 +1956,6 @@ away?: string
  */
 began: Timestamp
 /**
- * The bookmaker that it is about.
- */
-bookmaker?: string
-/**
  * The name of the first side.
  */
 home?: string
@@ -1984,17 +1964,9 @@ home?: string
  */
 kind: "momentum"
 /**
- * The id of the market, as on the consensus.
- */
-market?: string
-/**
  * The id of the match.
  */
 match: Id
-/**
- * The outcome that it is about.
- */
-outcome?: Outcome
 /**
  * Its share of all attacks or points, from 0 to 1.
  */
